@@ -159,18 +159,21 @@ images: build ## draw the pictures of the documents again; pages and the studio 
 	$(BIN)/python docs/images/make.py
 	$(BIN)/python tools/modules.py
 
+WASM := target/wasm32-unknown-unknown/wasm/airpath_wasm.wasm
+WASM_LIBRARY := rustc --print target-libdir --target wasm32-unknown-unknown
+
 .PHONY: site
-site: build ## build the site into build/site/html: documents, tutorials executed, lists from the code
+site: build ## build the site into build/site/html: documents, tutorials executed, lists from the code, models that run
+	@if test -d "$$($(WASM_LIBRARY))"; then $(MAKE) --no-print-directory wasm; \
+	else rm -f $(WASM); echo "Rust's target wasm32-unknown-unknown is not installed: pages show recorded runs."; fi
 	PYTHONPATH=tools $(BIN)/python -m website
 	@echo 'Start at build/site/html/index.html'
-
-WASM := target/wasm32-unknown-unknown/wasm/airpath_wasm.wasm
 
 .PHONY: wasm
 wasm: $(WASM) ## compile the simulator to WebAssembly, for pages; wants Rust's target wasm32-unknown-unknown
 
 $(WASM): $(RUST_SOURCES) crates/wasm/Cargo.toml $(wildcard crates/wasm/src/*.rs)
-	@test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" || \
+	@test -d "$$($(WASM_LIBRARY))" || \
 		rustup target add wasm32-unknown-unknown || \
 		{ echo "the page's simulator needs Rust's target wasm32-unknown-unknown: install it with rustup" \
 		"(https://rustup.rs), or with Debian's libstd-rust-dev-wasm32 beside Debian's rustc" >&2; exit 1; }

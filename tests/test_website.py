@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from website import check
 from website.build import build
+from website.models import Model
 from website.pages import DOCS, ROOT, PageError, fitted
 from website.reference import MADE, paths
 from website.tutorial import PART, RECORDED, commands, executed
@@ -83,6 +84,50 @@ def test_where_a_need_is_not_met_a_tutorial_shows_what_was_recorded(
     assert "$ exit 3\n```\n\n```{ .text .output }\nrecorded\n```" in shown and "*Recorded:" in shown
     with pytest.raises(PageError, match="nothing was recorded of 'exit 4'"):
         run_page("```console needs=live\n$ exit 4\n```", tmp_path, {})
+
+
+MODEL = """
+scenario = "umts-384"
+panels = ["window"]
+figures = []
+run = [
+  { name = "A" },
+  { name = "B", set = ["tcp.cc=reno"] },
+  { name = "C", scenario = "umts-64", keeps = ["duration"] },
+]
+change = [
+  { name = "cc", key = "tcp.cc", values = ["cubic", "reno"], first = "cubic" },
+  { name = "time", key = "duration", values = ["3 s", "5 s"], first = "5 s" },
+  { name = "link", key = "scenario", values = ["umts-128", "umts-384"], first = "umts-384" },
+]
+"""
+
+
+def test_what_a_run_of_a_model_has_of_its_own_no_change_touches() -> None:
+    assert Model.read(MODEL).runs(link="umts-128", cc="reno", time="3 s", seed="7") == [
+        ("umts-128", ["tcp.cc=reno", "duration=3 s"], 7),
+        ("umts-128", ["tcp.cc=reno", "duration=3 s"], 7),
+        ("umts-64", ["tcp.cc=reno"], 7),
+    ]
+    assert [run.changes[0] for run in Model.read(MODEL).runs()] == [
+        "tcp.cc=cubic",
+        "tcp.cc=reno",
+        "tcp.cc=cubic",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("panels", "pannels", "unexpected keyword argument 'pannels'"),
+        ('first = "5 s"', 'first = "6 s"', "time: 6 s is none of its values"),
+        ('"3 s"', '"3 kg"', "time 3 kg: duration"),
+        ('["window"]', "[", "Invalid"),
+    ],
+)
+def test_a_model_that_cannot_run_is_refused(before: str, after: str, message: str) -> None:
+    with pytest.raises(PageError, match=f"the model: .*{message}"):
+        Model.read(MODEL.replace(before, after))
 
 
 def test_everything_recorded_stands_in_its_document() -> None:

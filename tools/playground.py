@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from airpath.runs.flows import MOST_LINES
 from airpath.runs.memory import FEW_EVENTS, FIRST_STEP_S, LONGEST_STEP_S, MANY_EVENTS
-from airpath.studio.document import document, front_files, modules
+from airpath.studio.document import SMALL_FRONTS, document, front_files, modules
 from airpath.studio.facts import BY_NEED, MOST_ITEMS, MOST_SCENARIO, MOST_TEXT
+from airpath.studio.page import needed
 from airpath.studio.runs import AIM, CHUNK_EVENTS, MOST_EVENTS, TELL_S
 from airpath.studio.sources import FIRST, TEXT, Sources, schema
 
@@ -25,20 +27,28 @@ WORKER = "worker/engine.js"
 def write(engine: Path, folder: Path) -> None:
     """Write the files; `engine` is what `make wasm` has built."""
     folder.mkdir(parents=True, exist_ok=True)
-    addresses = {}
-    for name, text in modules():
-        addresses[name] = f"./{name}.js"
+    texts = dict(modules())
+    for name, text in texts.items():
         (folder / f"{name}.js").write_text(text, encoding="utf-8")
     (folder / "worker").mkdir(exist_ok=True)
     (folder / WORKER).write_bytes((front_files() / WORKER).read_bytes())
-    marked = [f'<script type="text/plain" data-of="engine">{WORKER}</script>']
-    directives = ("connect-src 'self'", "worker-src 'self'")
-    html, _ = document(
-        "airpath playground", addresses, "'self' 'wasm-unsafe-eval'", *directives, blocks=marked
-    )
-    (folder / "index.html").write_text(html, encoding="utf-8")
+    studio = {name: text for name, text in texts.items() if name not in SMALL_FRONTS}
+    _page(folder / "index.html", "main", studio)
+    for front in SMALL_FRONTS:
+        _page(folder / f"{front}.html", front, needed(texts, front))
     (folder / "worker" / "engine.json").write_text(json.dumps(settings()), encoding="utf-8")
     (folder / "worker" / "engine.wasm.gz").write_bytes(gzip.compress(engine.read_bytes(), 9, mtime=0))
+
+
+def _page(file: Path, front: str, names: Iterable[str]) -> None:
+    """Write the page of a front, which needs modules of these names."""
+    marked = [f'<script type="text/plain" data-of="engine">{WORKER}</script>']
+    directives = ("connect-src 'self'", "worker-src 'self'")
+    addresses = {name: f"./{name}.js" for name in names}
+    html, _ = document(
+        "airpath playground", addresses, "'self' 'wasm-unsafe-eval'", *directives, front=front, blocks=marked
+    )
+    file.write_text(html, encoding="utf-8")
 
 
 def settings() -> dict[str, object]:

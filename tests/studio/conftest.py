@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 from conftest import no_pictures
+from playground import write
 
 import airpath
 from airpath.runs.finished import FinishedRun
@@ -168,3 +172,35 @@ def opened(browser: Any) -> Iterator[Callable[..., Opened]]:
         assert own.requests[0] == own.address
         assert all(url.startswith(own.origin) for url in asked)
         assert own.is_served or len(asked) == 1
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+class Site(NamedTuple):
+    """A file server: where it is, and its page."""
+
+    origin: str
+    address: str
+
+
+@contextlib.contextmanager
+def file_server(folder: Path) -> Iterator[Site]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    origin = f"http://127.0.0.1:{server.server_address[1]}"
+    yield Site(origin, f"{origin}/index.html")
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def site(wasm, tmp_path_factory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("playground")
+    write(wasm, folder)
+    with file_server(folder) as site:
+        yield site

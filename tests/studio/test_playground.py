@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from playground import write
@@ -21,6 +16,7 @@ from airpath.scenario import bundled
 from airpath.studio.runs import simulating
 from airpath.studio.sources import Sources, schema, values_of
 
+from .conftest import file_server
 from .test_edit import GOODPUT, RATE, Studio, goodput
 
 ASKED = """async ([messages]) => {
@@ -48,38 +44,6 @@ ASKED = """async ([messages]) => {
   return told;
 }"""
 """Asks a worker of its own, and returns what it tells, chunks as their SHA-256."""
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
-class Site(NamedTuple):
-    """A file server: where it is, and its page."""
-
-    origin: str
-    address: str
-
-
-@contextlib.contextmanager
-def serving(folder: Path) -> Iterator[Site]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    origin = f"http://127.0.0.1:{server.server_address[1]}"
-    yield Site(origin, f"{origin}/index.html")
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-@pytest.fixture(scope="module")
-def site(wasm, tmp_path_factory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("playground")
-    write(wasm, folder)
-    with serving(folder) as site:
-        yield site
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +146,7 @@ def test_a_capture_is_explained_in_the_page(asked, tmp_path):
 def test_without_the_engine_the_page_says_so(browser, wasm, tmp_path):
     write(wasm, tmp_path)
     (tmp_path / "worker" / "engine.wasm.gz").unlink()
-    with serving(tmp_path) as site:
+    with file_server(tmp_path) as site:
         view = browser.new_page()
         view.goto(site.address)
         view.locator("html[data-ready=error]").wait_for()

@@ -14,10 +14,14 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from playground import ENGINE
+from playground import write as write_playground
+
 from website.check import faults
+from website.models import has_engine, modelled
 from website.notebook import page_of_notebook
 from website.pages import ROOT, PageError, copy_pictures, documents, fitted, included
-from website.reference import PLAYGROUND, filled
+from website.reference import filled
 from website.tutorial import RECORDED, RUN, executed
 
 HERE = Path(__file__).resolve().parent
@@ -36,8 +40,8 @@ def build(folder: Path, record: bool = False) -> list[str]:
     (folder / "zensical.toml").write_text(config.replace("ROOT", str(ROOT)), encoding="utf-8")
     copy_pictures(pages)
     shutil.copytree(HERE / "assets", pages / "assets")
-    if PLAYGROUND.is_dir():
-        shutil.copytree(PLAYGROUND, pages / "playground")
+    if has_engine():
+        write_playground(ROOT / ENGINE, pages / "playground")
     wrong, recorded = written(pages)
     if record and not wrong:
         RECORDED.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -75,7 +79,7 @@ def write(file: Path, page: str, pages: Path) -> dict[str, str]:
         recording = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else {}
         text, recorded = executed(text, file, pages / page, recording.get(page))
     (pages / page).parent.mkdir(parents=True, exist_ok=True)
-    (pages / page).write_text(filled(included(text)), encoding="utf-8")
+    (pages / page).write_text(filled(modelled(included(text), page)), encoding="utf-8")
     return recorded
 
 

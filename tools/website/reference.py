@@ -21,11 +21,10 @@ from airpath.cli.main import COMMANDS, load_command
 from airpath.report.catalogue import component_name
 from airpath.runs.trace import UNITS
 from airpath.scenario import bundled
+from website.models import has_engine
 from website.pages import ROOT, PageError
 
 CORE = ROOT / "crates/core/src"
-PLAYGROUND = ROOT / "build/playground"
-"""The studio with the simulator in it, where it was built."""
 MARK = re.compile(r"^<!-- made: (\S+) -->$", re.MULTILINE)
 FOLDERS = {
     "": "The scenario",
@@ -328,10 +327,12 @@ def examples() -> Iterator[str]:
 
 def playground() -> Iterator[str]:
     """Lead to the playground where it was built, else to a run that was recorded."""
-    if PLAYGROUND.is_dir():
-        yield "**[Open the playground](playground/index.html)**"
+    if has_engine():
+        yield "**[Open the playground](playground/index.html)**, or"
+        yield "**[have a capture explained](playground/capture.html)**."
     else:
-        yield "This site was built without the simulator in it, which `make playground` makes."
+        yield "This site was made without the simulator in it, which wants Rust's target"
+        yield "`wasm32-unknown-unknown`."
         yield "A recorded run has the same plots and the same path in motion:"
         yield "[one of `umts-384`](start/two-minutes/2.html)."
 

@@ -5,6 +5,7 @@ Documents in `RUN` are executed, each in an empty folder, from top to bottom:
 * `console`: commands of bash, each after `$ `, with what they print behind them.
 * `python`: code, with what it prints, and the value of its last expression as a notebook shows it. Names are
   kept from one block of a document to the next.
+* `model`: a small model that runs in the page (`models.py`). Its runs are made, and checks may call `model`.
 * any block with `title="FILE"`: is written to that file.
 * `<!-- show: FILE | CAPTION -->`: the picture, or a link to the HTML file.
 * `<!-- check: EXPRESSION -->`: has to be true, as the sentence before it says. It has the names of the
@@ -31,12 +32,14 @@ import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from textwrap import indent
 from typing import Any, NamedTuple
 
 from airpath.experiments.sweep.results import read_results
+from website.models import Model
 from website.pages import DOCS, ROOT, PageError
 
-RUN = ("start/", "tutorials/", "gallery")
+RUN = ("start/", "tutorials/", "lessons/", "gallery")
 """Where the pages are that are executed."""
 RECORDED = DOCS / "tutorials/recorded.json"
 MOST_LINES = 60
@@ -151,6 +154,8 @@ class Session:
         if part["language"] == "console":
             need = next((word.removeprefix("needs=") for word in info if word.startswith("needs=")), None)
             return self.console(code, "fails" in info, need)
+        if part["language"] == "model":
+            return self.model(code)
         if part["language"] == "python":
             return f"{block}\n\n{self.python(code)}".rstrip()
         return block
@@ -234,6 +239,18 @@ class Session:
             return self.keep(base64.b64decode(png[1]), ".png")
 
         return '<div class="value">\n' + re.sub(r"\n\s*\n", "\n", PNG.sub(keep, text)) + "\n</div>"
+
+    def model(self, code: str) -> str:
+        """Make the runs of a model and their picture; gives its element, and the commands."""
+        model = Model.read(code)
+        for command in model.commands():
+            self.command(f"{command} > /dev/null", False)
+        self.names["model"] = model.flows
+        names = "; ".join(run["name"] for run in model.run).capitalize()
+        page = self.page.parent.name + "/" + self.page.name
+        element = model.element(page, self.keep((self.folder / "model.png").read_bytes(), ".png"), names)
+        shown = fence("console", "\n".join(f"$ {each}" for each in model.commands()))
+        return f'{element}\n\n??? note "The same by commands"\n\n{indent(shown, "    ")}'
 
     def show(self, file: Path, caption: str) -> str:
         """Put a file on the site: a picture, or what a link leads to."""

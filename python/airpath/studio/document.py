@@ -33,6 +33,10 @@ _UNPACK = """
 """
 
 
+SMALL_FRONTS = ("embed", "capture")
+"""Modules that begin pages of the playground beside the studio."""
+
+
 class Document(NamedTuple):
     """The HTML of the front, and the policy under which it works."""
 
@@ -62,6 +66,7 @@ def document(
     addresses: Mapping[str, str],
     source: str,
     *directives: str,
+    front: str = "main",
     blocks: Iterable[str] = (),
     is_packed: bool = False,
 ) -> Document:
@@ -77,6 +82,8 @@ def document(
         Where modules come from, in the words of a policy.
     *directives : str
         What else the policy allows.
+    front : str
+        Name of its HTML, of the module that begins, and of a style of its own if there is one.
     blocks : iterable of str
         Elements in front of the scripts, which the modules read.
     is_packed : bool
@@ -85,11 +92,13 @@ def document(
     static = front_files()
     uplot = static / "vendor" / "uplot"
     style = _text(uplot / "uPlot.min.css") + _text(static / "studio.css")
+    if (own := static / f"{front}.css").is_file():
+        style += _text(own)
     imports = {f"studio/{name}": address for name, address in addresses.items()}
     scripts = [
         ("text/javascript", _text(uplot / "uPlot.iife.min.js")),
         ("importmap", json.dumps({"imports": imports}, separators=(",", ":"))),
-        ("module", 'import "studio/main";'),
+        ("module", f'import "studio/{front}";'),
     ]
     allowed = " ".join(_hash(text) for _, text in [*scripts, *[("", _UNPACK)] * is_packed])
     policy = "; ".join(
@@ -114,8 +123,10 @@ def document(
         early = [f'<link rel="modulepreload" href="{escape(address)}">' for address in addresses.values()]
         *before, start = (f'<script type="{kind}">{text}</script>' for kind, text in scripts)
         body = [*blocks, *before, *early, start]
-    html = _text(static / "index.html")
-    html = html.replace("<!-- head -->", "\n".join(head)).replace("<!-- run -->", "\n".join(body))
+    html = _text(static / f"{front}.html")
+    parts = {"air": _text(static / "air.html"), "head": "\n".join(head), "run": "\n".join(body)}
+    for name, text in parts.items():
+        html = html.replace(f"<!-- {name} -->", text)
     return Document(html, policy)
 
 

@@ -58,9 +58,9 @@ def page(run: FinishedRun, most_bytes: int = MOST_BYTES) -> bytes:
     return document(title, addresses, "data:", blocks=blocks, is_packed=True).html.encode()
 
 
-def needed(modules: Mapping[str, str]) -> dict[str, str]:
+def needed(modules: Mapping[str, str], front: str = "main") -> dict[str, str]:
     """Choose the modules that a page needs: not those that the front imports only where it can make runs."""
-    found, left = {}, ["main"]
+    found, left = {}, [front]
     while left:
         name = left.pop()
         if name not in found:

@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from airpath.errors import AirpathError
-from airpath.studio.document import document, module_files
+from airpath.studio.document import SMALL_FRONTS, document, module_files
 from airpath.studio.guard import ALWAYS, Guard
 from airpath.studio.jobs import Jobs
 from airpath.studio.messages import MOST_BYTES, Message, MessageError, read_message
@@ -101,7 +101,7 @@ class Studio:
         return _response(404, "text/plain", "There is no such file.\n")
 
     def _start_page(self) -> Response:
-        addresses = {name: f"/{name}.js" for name in module_files()}
+        addresses = {name: f"/{name}.js" for name in module_files() if name not in SMALL_FRONTS}
         connect = (
             f"connect-src 'self' ws://{self._guard.host}"  # Not every browser takes 'self' for WebSockets.
         )

@@ -96,6 +96,20 @@ export function figuresOf({ state }) {
 }
 
 /**
+ * The figures as a table, each with its difference from the first variant's.
+ * @param {Store} store
+ * @param {string[]} names of the variants
+ * @param {string[] | null} [chosen] names of the figures; all if absent
+ */
+export function figureTable(store, names, chosen = null) {
+  const figures = figuresOf(store).filter(({ name }) => !chosen || chosen.includes(name));
+  return make("table", {},
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, ""), ...names.map((name) => make("th", { scope: "col" }, name)))),
+    make("tbody", {}, ...figures.map(({ name, digits, values }) => make("tr", {}, make("th", { scope: "row" }, name),
+      ...values.map((value, n) => make("td", {}, value === null ? "–" : figure(value, digits), n ? make("small", {}, apart(values[0], value, digits)) : null))))));
+}
+
+/**
  * The first event of either run that the other has not, or not so.
  * @param {Variant} a
  * @param {Variant} b
@@ -167,10 +181,7 @@ export class Compare {
     if (isOne) return;
     const [a, b] = this.pair;
     byId("parting-told").replaceChildren(...this.told(a, b));
-    byId("figures").replaceChildren(make("table", {},
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, ""), ...variants.map(({ name }) => make("th", { scope: "col" }, name)))),
-      make("tbody", {}, ...figuresOf(this.store).map(({ name, digits, values }) => make("tr", {}, make("th", { scope: "row" }, name),
-        ...values.map((value, n) => make("td", {}, value === null ? "–" : figure(value, digits), n ? make("small", {}, apart(values[0], value, digits)) : null)))))));
+    byId("figures").replaceChildren(figureTable(this.store, variants.map(({ name }) => name)));
   }
 
   /** @param {Variant} a @param {Variant} b @returns {Node[]} */

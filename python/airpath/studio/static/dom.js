@@ -19,7 +19,7 @@ export function make(tag, attributes = {}, ...children) {
 }
 
 /**
- * The element of this id, which `index.html` has.
+ * The element of this id, which the page has.
  * @param {string} id
  */
 export function byId(id) {

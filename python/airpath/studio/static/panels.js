@@ -48,8 +48,21 @@ export const PANELS = [
     trails: [
       { line: "rto", word: "timer (RTO)", shape: "steps", ink: 5, width: 1.25, detail: true, soft: true },
       { line: "rtt", word: "RTT, each sample", shape: "dots", ink: 0 },
+      { line: "rttMeans", word: "RTT, means", shape: "steps", ink: 0 },
       { line: "minRtt", word: "shortest, as the model has it", shape: "steps", ink: 6, width: 1.25, dash: [5, 4], detail: true },
     ],
+  },
+  // The next two are of captures alone.
+  {
+    name: "flight", title: "In flight", unit: "kB", digits: 1, fromZero: true,
+    trails: [
+      { line: "announced", word: "receive window", shape: "steps", ink: 6, width: 1.25, dash: [5, 4], opacity: 0.75, soft: true },
+      { line: "inFlight", word: "in flight, means", shape: "steps", ink: 2, width: 1.5 },
+    ],
+  },
+  {
+    name: "delay", title: "One-way delay", unit: "ms", digits: 0, fromZero: true,
+    trails: [{ line: "delay", word: "sender to receiver, means", shape: "steps", ink: 5, width: 1.25 }],
   },
   {
     name: "buffer", title: "Buffer", unit: "SDUs", digits: 0, fromZero: true,
@@ -140,7 +153,7 @@ export const PANELS = [
 
 /**
  * Panels that have something to show; slots only where no PDUs are told one by one.
- * @param {import("studio/series").Lines[]} flows the lines of each flow
+ * @param {import("studio/series").Known[]} flows the lines of each flow
  */
 export function panelsFor(flows) {
   const has = (/** @type {string} */ name) => flows.some((lines) => lines.has(name));

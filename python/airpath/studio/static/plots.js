@@ -13,9 +13,13 @@ const MOST_PX = 260;
 const PHONE_PX = 136;
 
 export class Plots {
-  /** @param {import("studio/store").Store} store */
-  constructor(store) {
+  /**
+   * @param {import("studio/store").Store} store
+   * @param {string[] | null} [wanted] names of the panels; all if absent
+   */
+  constructor(store, wanted = null) {
     this.store = store;
+    this.wanted = wanted;
     this.curves = curvesOf(store.state);
     this.spans = spansOf(store);
     this.place = byId("panels");
@@ -40,7 +44,7 @@ export class Plots {
   build() {
     this.views.forEach((view) => view.plot?.destroy());
     this.curves = curvesOf(this.store.state);
-    const panels = panelsFor(this.curves.map(({ lines }) => lines));
+    const panels = this.panels();
     const { folded } = this.store.state;
     this.views = panels.map((panel, n) => new PanelView(this, panel, n + 1, folded.has(panel.name)));
     const note = make("p", { class: "note" }, "The run has recorded no events that are plotted.");
@@ -51,13 +55,18 @@ export class Plots {
   /** Take the lines of other runs. Panels that stay are not built anew: that would take most of the time of a fast run. */
   renew() {
     const { length } = this.store.state.variants;
-    const curves = curvesOf(this.store.state);
-    const panels = panelsFor(curves.map(({ lines }) => lines));
+    this.curves = curvesOf(this.store.state);
+    const panels = this.panels();
     const isSame = length === this.variants && panels.length === this.names.length && panels.every(({ name }, n) => name === this.names[n]);
     this.variants = length;
     if (!isSame) return this.build();
-    this.curves = curves;
     this.views.forEach((view) => view.renew());
+  }
+
+  /** The panels that have something to show. */
+  panels() {
+    const all = panelsFor(this.curves.map(({ lines }) => lines));
+    return all.filter(({ name }) => !this.wanted || this.wanted.includes(name));
   }
 
   /** Names of the panels that are there, from the top. */

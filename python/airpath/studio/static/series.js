@@ -29,8 +29,9 @@ export const CAUSES = {
 };
 const AGAIN = Object.values(CAUSES).flat();
 
-/** The lines of a flow in a variant. @typedef {{variant: number, flow: number, from: Flow, run: import("studio/source").Run, lines: Lines}} Curves */
-/** Lines that were made before. @type {WeakMap<object, Map<number, Lines>>} */
+/** The lines of a flow in a variant. @typedef {{variant: number, flow: number, from: Flow, run: import("studio/source").Run, lines: Known}} Curves */
+/** @typedef {Pick<Lines, "has" | "get">} Known */
+/** Lines that were made before. @type {WeakMap<object, Map<number, Known>>} */
 const made = new WeakMap();
 
 /**
@@ -48,6 +49,11 @@ export function curvesOf({ variants, flows }) {
     known.set(place, lines);
     return [{ variant, flow, from, run: own.run, lines }];
   }));
+}
+
+/** Have a flow of a variant without events show these lines. @type {(variant: import("studio/store").Variant, place: number, lines: Known) => void} */
+export function give(variant, place, lines) {
+  made.set(variant, new Map([[place, lines]]));
 }
 
 /** @typedef {(table: Table, row: number) => boolean} Choice */

@@ -48,6 +48,8 @@
  * @property {(wanted: {base: string, set: string[]}) => Promise<{scenario: string, values: any} | {error: Problem}>} resolve
  *   a scenario with every default, as TOML and as values
  * @property {(wanted: Settings, taker: Taker) => {cancel(): void}} run
+ * @property {(capture: ArrayBuffer, most: number) => Promise<any>} analyze what `airpath analyze --json` says of a capture;
+ *   the simulator in the page alone does so
  */
 /** A page that has its run in it has no engine. @typedef {{open(taker: Taker): Promise<void>, engine: Engine | null}} Source */
 
@@ -225,6 +227,7 @@ function asked(line) {
       studies: () => answer({ do: "studies" }),
       resolve: ({ base, set }) => answer({ do: "resolve", base, set }).catch((error) => ({ error })),
       run: ({ base, set, seed }, taker) => run({ do: "run", base, set, seed }, taker),
+      analyze: (capture, most) => answer({ do: "analyze", capture, most }),
     },
   };
 }
