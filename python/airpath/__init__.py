@@ -31,6 +31,7 @@ _MODULES = {
     "SweepFigure": "plots.sweep.figure",
     "batch_means": "stats.batch_means",
     "compare_paired": "experiments.paired",
+    "estimate": "stats.estimate",
     "load": "scenario",
     "mser5": "stats.batch_means",
     "overlay": "plots.overlay",

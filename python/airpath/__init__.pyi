@@ -28,6 +28,7 @@ from airpath.stats.batch_means import SteadyEstimate as SteadyEstimate
 from airpath.stats.batch_means import batch_means as batch_means
 from airpath.stats.batch_means import mser5 as mser5
 from airpath.stats.estimate import Estimate as Estimate
+from airpath.stats.estimate import estimate as estimate
 from airpath.stats.steady import steady as steady
 
 __version__: str

@@ -142,6 +142,20 @@ def test_runs_are_named_by_what_differs(folders):
     assert names(folders["seed 1"], folders["seed 1"])[1] == [str(folders["seed 1"])] * 2
 
 
+def test_queues_of_one_kind_are_told_apart_beside_another_kind(tmp_path):
+    queues = [
+        "{ droptail = { packets = 80 } }",
+        "{ droptail = { packets = 10 } }",
+        '{ codel = { target = "50 ms" } }',
+    ]
+    with no_pictures():
+        for number, queue in enumerate(queues):
+            scenario = RFC.with_("radio.dch.downlink.queue", queue).with_("duration", "1 s")
+            airpath.run_to_folder(scenario, 1, tmp_path / str(number))
+    told = ["queue drop-tail (packets 80)", "queue drop-tail (packets 10)", "queue CoDel"]
+    assert names(*sorted(tmp_path.iterdir()))[1] == told
+
+
 def test_a_run_with_several_flows_has_a_line_for_each(folders):
     title, called = names(folders["seed 1"], folders["flows"])
     assert title == "seed 1"

@@ -70,7 +70,7 @@ def test_every_run_is_reported():
 
 
 def test_estimates_that_are_there_are_compared_too():
-    known = airpath.paired(estimate([3, 5, 7]), estimate([1, 2, 3]))
+    known = airpath.paired(airpath.estimate([3, 5, 7]), airpath.estimate([1, 2, 3]))
     assert known.difference.values == (2, 3, 4)
     assert known.correlation == pytest.approx(1)
     # Variances 4, 1 and 1.

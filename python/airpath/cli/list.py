@@ -11,7 +11,7 @@ from airpath.cli.output import tell
 def command(
     kind: Annotated[
         Literal["scenarios", "sweeps", "traces", "components", "probes"] | None,
-        argument("KIND", "scenarios, sweeps, components or probes; all if absent."),
+        argument("KIND", "What to show; all if absent."),
     ] = None,
     prefix: Annotated[
         str | None, argument("PREFIX", "Only names with this beginning, such as tcp.cc.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,13 +154,21 @@ def _differing(path: str, values: Sequence[Any]) -> dict[str, list[Any]]:
     if not all(isinstance(value, dict) for value in values):
         return {path: [_plain(value) for value in values]}
     keys = [list(value) for value in values]
-    # If components such as queues differ, their parameters do not matter.
+    # If components such as queues differ, only the parameters matter that tell those of one name apart.
     if all(len(one) == 1 for one in keys) and len({one[0] for one in keys}) > 1:
-        return {path: [one[0] for one in keys]}
+        return {path: [_component(one[0], value, values) for one, value in zip(keys, values, strict=True)]}
     found: dict[str, list[Any]] = {}
     for key in dict.fromkeys(key for one in keys for key in one):
         found |= _differing(f"{path}.{key}" if path else key, [value.get(key) for value in values])
     return found
+
+
+def _component(name: str, value: dict[str, Any], values: Sequence[dict[str, Any]]) -> str:
+    """Write a component as TOML, with the parameters in which others of its name differ from it."""
+    alike = [value, *(other for other in values if name in other)]
+    differing = _differing("", [one[name] for one in alike]).items()
+    given = [f"{key} = {json.dumps(own[0])}" for key, own in differing if own[0] is not None]
+    return f"{{ {name} = {{ {', '.join(given)} }} }}" if given else name
 
 
 def _plain(value: Any) -> Any:
