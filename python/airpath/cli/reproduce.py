@@ -24,7 +24,7 @@ from airpath.cli.arguments import (
     out_option,
     runs_option,
 )
-from airpath.cli.output import as_text, folder_for, tell, write_file
+from airpath.cli.output import as_text, folder_for, tell, write_files
 from airpath.cli.status import INTERRUPTED
 from airpath.errors import ScenarioError
 from airpath.experiments.papers import PAPERS
@@ -79,11 +79,13 @@ def command(
         complete = reproduction.simulate(
             workers, on_progress, dask=dask, dask_wait_s=dask_wait, journal=kept, warn=warn
         )
-    outcome = reproduction.outcome(complete, background=everything)
-    said = outcome_as_json(outcome)
-    parts = paper_page(outcome, _command(paper, wanted, quick, runs))
-    write_file("out", page, html.page(title_of(chosen_paper), parts), replace)
-    write_file("out", data, as_text(said) + "\n", replace)
+        outcome = reproduction.outcome(complete, background=everything)
+        said = outcome_as_json(outcome)
+        parts = paper_page(outcome, _command(paper, wanted, quick, runs))
+        files = {page: html.page(title_of(chosen_paper), parts), data: as_text(said) + "\n"}
+        write_files("out", files, replace)
+        if complete:
+            kept.remove()
     tell(json_, said, paper_report(outcome))
     say(console_for(stderr=json_), f"page: {page}")
     if not complete:

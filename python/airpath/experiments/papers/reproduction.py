@@ -109,7 +109,7 @@ class Reproduction:
         dask, dask_wait_s
             A Dask scheduler whose workers make the runs, see `airpath.runner.cluster.pool_of`.
         journal : Journal, optional
-            Keeps the runs, begun with `digest`: what it holds is not run again. It is removed in the end.
+            Keeps the runs, begun with `digest`: what it holds is not run again.
         warn : callable
             Called when there is no worker.
 
@@ -142,7 +142,6 @@ class Reproduction:
                 driver.run(wanted, pool, name=name, keep=kept.append, on_rows=tell, stopped=stopped)
             if wanted.is_finished:
                 self._draw(workers)
-                kept.remove()
             return wanted.is_finished
 
     def _work(self) -> PaperRuns:
