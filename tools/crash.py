@@ -57,7 +57,7 @@ tcp.initial_window = {windows}
 """
 WITH = ("kill", "kill", "ENOSPC", "EIO")
 KILLED, BAD = -9, 2
-LIMIT_S = 120
+LIMIT_S = 600
 # A studio has begun, and runs are made, well before that.
 STUDIO_S = 3.0
 
