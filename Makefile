@@ -25,6 +25,9 @@ SOAK_FLAGS ?=
 SWEEP_SOAK_FLAGS ?=
 # Of the transfers between our TCP and the kernel's, such as --transfers 100.
 TRANSFERS_FLAGS ?=
+# Such as --seconds 60, and --times 20.
+STUDIO_SOAK_FLAGS ?=
+CRASH_FLAGS ?=
 # Nothing, to leave out the source distribution, which takes minutes to compile.
 CHECK_WHEELS_FLAGS ?= --sdist
 # For each fuzz target.
@@ -130,10 +133,15 @@ scale: build ## measure what docs/scale.md tells: costs, crowds, rows, and what 
 	$(BIN)/python benches/scale.py
 
 .PHONY: soak
-soak: build ## kill sweeps again and again; load airpath live for twice ten minutes; 1,000 transfers of our TCP
+soak: build ## for an hour: kill sweeps, load airpath live and the studio, 1,000 transfers of our TCP
 	$(BIN)/python tools/sweep_soak.py $(SWEEP_SOAK_FLAGS)
 	$(BIN)/python tools/live_soak.py $(SOAK_FLAGS)
+	$(BIN)/python tools/studio_soak.py $(STUDIO_SOAK_FLAGS)
 	$(BIN)/python tools/transfers.py $(TRANSFERS_FLAGS)
+
+.PHONY: crash
+crash: build ## kill each command 200 times as it writes, with full disks and failing fsync among them; wants cc
+	$(BIN)/python tools/crash.py $(CRASH_FLAGS)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz and a C++ compiler

@@ -17,13 +17,14 @@ START_S = 60
 class Cluster:
     """A scheduler and workers without nannies; a context manager that ends them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, protocol: str = "tcp") -> None:
+        self.folder, self._protocol = folder, protocol
         self.address = ""
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Cluster:
-        self.start_scheduler()
+        if self._protocol == "tcp":
+            self.start_scheduler()
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -36,8 +37,17 @@ class Cluster:
         told = self.folder / "scheduler.json"
         told.unlink(missing_ok=True)
         port = self.address.rpartition(":")[2] or "0"
-        options = ("--host", "127.0.0.1", "--port", port, "--scheduler-file", told, *more)
-        self._start("scheduler", *options, environment=environment)
+        options = (
+            "--protocol",
+            self._protocol,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            port,
+            "--scheduler-file",
+            told,
+        )
+        self._start("scheduler", *options, *more, environment=environment)
         limit = time.monotonic() + START_S
         while not self.address or not told.exists():
             assert self.processes["scheduler"].poll() is None, self.log("scheduler")

@@ -89,8 +89,13 @@ class Made:
             return folder
         test = re.sub(r"[^\w.-]+", "-", self._item.nodeid)[-LONGEST_NAME:]
         kept = self._item.config.invocation_params.dir / self._out / test / name
-        shutil.rmtree(kept, ignore_errors=True)
-        return Path(shutil.copytree(folder, kept))
+        from airpath.files.atomic import temporary
+
+        unfinished = temporary(kept)
+        for old in (unfinished, kept):
+            shutil.rmtree(old, ignore_errors=True)
+        shutil.copytree(folder, unfinished)
+        return unfinished.rename(kept)
 
     def _tell(self, title: str, folder: Path) -> None:
         self._item.add_report_section("call", "airpath", f"{title}\nfiles in {folder}")
@@ -130,6 +135,8 @@ class Nets(Made):
 
     def finish(self, failed: bool) -> None:
         """Keep what the links counted and captured, if the test failed."""
+        from airpath.files.atomic import write_together
+
         for number, (net, about) in enumerate(self._nets if failed else ()):
             folder, stats = self._factory.mktemp(self.marker), net.stats()
             counts = {
@@ -137,9 +144,8 @@ class Nets(Made):
                 for direction, of in (("downlink", stats.downlink), ("uplink", stats.uplink))
             }
             told = {**about, "now_s": net.now / 1e9, **counts, "elements": net.report()}
-            (folder / "net.json").write_text(json.dumps(told, indent=2) + "\n")
-            if captured := net.capture():
-                (folder / "capture.pcapng").write_bytes(captured)
+            files = {folder / "capture.pcapng": captured} if (captured := net.capture()) else {}
+            write_together({**files, folder / "net.json": json.dumps(told, indent=2) + "\n"})
             words = ", ".join(
                 f"{direction} {of['delivered']} of {of['sent']} packets, {of['dropped']} dropped"
                 for direction, of in counts.items()

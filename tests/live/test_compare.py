@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from airpath.captures import analyze
 from airpath.errors import LiveError
 from airpath.experiments.versus_kernel.runs import Processes, run_live_once
 from airpath.experiments.versus_kernel.tcp import KernelTcp
+from airpath.files.atomic import temporary
 from airpath.scenario import Scenario
 from live.harness import AIRPATH, MARKER, PATIENCE_S, finish, needs, tshark, wait_until
 
@@ -206,6 +208,7 @@ def test_a_comparison_that_is_killed_leaves_nothing(marker, tmp_path):
         stderr=subprocess.DEVNULL,
         env={**os.environ, MARKER: marker},
     )
-    wait_until(lambda: list((tmp_path / "out").glob("*/live-*/capture.pcapng")), "a live run has begun")
+    capture = temporary(Path("capture.pcapng")).name
+    wait_until(lambda: list((tmp_path / "out").glob(f"*/live-*/{capture}")), "a live run has begun")
     process.kill()
     process.wait(PATIENCE_S)

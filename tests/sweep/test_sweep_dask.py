@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +20,7 @@ from airpath.experiments.sweep.readers import ReadMetrics
 from airpath.experiments.sweep.run import run_sweep
 from airpath.runner import cluster as cluster_module
 from airpath.runner import driver as driver_module
-from airpath.runner.work import Task, carry_out_as, versions
+from airpath.runner.work import Task, answer_of, carry_out_as, versions
 
 pytest.importorskip("distributed", reason="Dask is not installed: python -m pip install 'airpath[dask]'")
 
@@ -47,9 +48,9 @@ def local(tmp_path_factory):
     return rows_of(folder / "out")
 
 
-def staffed(cluster, count=2, **options):
+def staffed(cluster, count=2, *words, **options):
     for number in range(count):
-        cluster.start_worker(f"worker{number}", **options)
+        cluster.start_worker(f"worker{number}", *words, **options)
     for number in range(count):
         cluster.await_worker(f"worker{number}")
     return cluster
@@ -208,8 +209,9 @@ def test_a_worker_with_other_random_streams_is_refused(tmp_path, cluster, airpat
 
 
 def test_a_worker_with_another_airpath_makes_no_run():
+    refused = carry_out_as(("9.9", versions()[1]), [], ReadMetrics(("transfer_s",)))
     with pytest.raises(SweepError, match="airpath 9"):
-        carry_out_as(("9.9", versions()[1]), [], ReadMetrics(("transfer_s",)))
+        answer_of(refused)
 
 
 def test_a_failure_of_any_kind_is_told_in_words(monkeypatch):
@@ -221,8 +223,95 @@ def test_a_failure_of_any_kind_is_told_in_words(monkeypatch):
         raise Panic("at the core")
 
     monkeypatch.setattr(_core, "run", panic)
-    answer = carry_out_as(versions(), [(3, "", (5, 6))], ReadMetrics(("transfer_s",)))
+    answer = answer_of(carry_out_as(versions(), [(3, "", (5, 6))], ReadMetrics(("transfer_s",))))
     assert answer.failure == (3, 5, "it or one soon after: Panic: at the core")
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [b"", b"\x80\x04N.", b"[]", b"{}", b'{"rows": 3}', b'{"rows": [[0, [1], 24]], "seconds": 1}\n12345'],
+)
+def test_what_is_no_answer_is_refused(octets):
+    with pytest.raises(ValueError):
+        answer_of(octets)
+
+
+# A worker that gives an object whose pickle makes a file where it is opened, in place of octets.
+HOSTILE = """
+import pathlib
+from airpath.runner import work
+class Opened:
+    def __reduce__(self):
+        return pathlib.Path.touch, (pathlib.Path({file!r}),)
+work.carry_out_as = lambda *_: Opened()
+"""
+
+
+def test_a_pickle_that_a_worker_gives_is_not_opened(tmp_path, cluster):
+    opened = tmp_path / "opened"
+    (tmp_path / "hostile.py").write_text(HOSTILE.format(file=str(opened)))
+    cluster.start_worker("hostile", "--preload", tmp_path / "hostile.py")
+    with pytest.raises(SweepError, match="a worker failed"):
+        on(cluster, plan_of(tmp_path, SMALL), tmp_path / "out")
+    assert not opened.exists()
+
+
+def made_by_openssl(folder):
+    """An authority, and certificates of two people that it signed: PEM files by name."""
+
+    def openssl(*words):
+        subprocess.run(["openssl", *map(str, words)], cwd=folder, check=True, capture_output=True)
+
+    for name in ("ca", "other"):
+        whom = ("-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.pem")
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", 1, *whom)
+    for name, authority in (("node", "ca"), ("driver", "ca"), ("stranger", "other")):
+        whom = ("-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        openssl("req", "-newkey", "rsa:2048", "-nodes", *whom)
+        by = ("-CA", f"{authority}.pem", "-CAkey", f"{authority}.key", "-CAcreateserial", "-days", 1)
+        openssl("x509", "-req", "-in", f"{name}.csr", "-out", f"{name}.pem", *by)
+    return {file.name: file for file in folder.iterdir()}
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+def test_a_cluster_with_tls_takes_those_whom_its_authority_knows(tmp_path, local, airpath_command):
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    pem = made_by_openssl(folder)
+    tls = [
+        f"--tls-{what}={pem[file]}"
+        for what, file in (("ca-file", "ca.pem"), ("cert", "node.pem"), ("key", "node.key"))
+    ]
+    with Cluster(folder, protocol="tls") as running:
+        running.start_scheduler(*tls)
+        staffed(running, 1, *tls)
+        assert running.address.startswith("tls://")
+        sweep = ("sweep", written(tmp_path, SHORT), "--dask", running.address, "--dask-wait", 5, "--out")
+        files = ",".join(str(pem[name]) for name in ("ca.pem", "driver.pem", "driver.key"))
+        outcome = airpath_command(*sweep, tmp_path / "out", "--dask-security", files)
+        assert outcome.code == 0, outcome.err
+        assert rows_of(tmp_path / "out") == local
+        strange = ",".join(str(pem[name]) for name in ("ca.pem", "stranger.pem", "stranger.key"))
+        for own in (("--dask-security", strange), ()):
+            outcome = airpath_command(*sweep, tmp_path / "none", *own)
+            check_error(outcome, "--dask", "no scheduler answers", "start one: dask scheduler")
+
+
+def test_files_of_tls_are_checked_before_anything_begins(tmp_path, airpath_command):
+    file = tmp_path / "ca.pem"
+    file.touch()
+    sweep = ("sweep", written(tmp_path), "--out", tmp_path / "out")
+    for own, key, what in (
+        (("--dask", "tls://127.0.0.1:1", "--dask-security", "ca.pem"), "--dask-security", "three files"),
+        (
+            ("--dask", "tls://127.0.0.1:1", "--dask-security", f"{file},{file},none"),
+            "--dask-security",
+            "no file 'none'",
+        ),
+        (("--dask", "tcp://127.0.0.1:1", "--dask-security", f"{file},{file},{file}"), "--dask", "of TLS"),
+        (("--dask-security", f"{file},{file},{file}"), "--dask-security", "without --dask"),
+    ):
+        check_error(airpath_command(*sweep, *own), key, what, "")
 
 
 def test_a_worker_without_airpath_is_named_as_such(tmp_path, cluster):

@@ -97,10 +97,10 @@ impl Simulation {
             return 1.0;
         }
         let time = self.path.now().as_secs_f64() / self.end.as_secs_f64();
-        let (mut done, mut total) = (0, 0);
+        let (mut done, mut total) = (0, 0_u64);
         for flow in self.flows() {
             if let Some(size) = flow.bytes_to_send {
-                total += size;
+                total = total.saturating_add(size);
                 done += flow.bytes_acked.min(flow.bytes_received);
             }
         }

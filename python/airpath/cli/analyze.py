@@ -7,7 +7,7 @@ from typing import Annotated
 
 from airpath.captures import MOST_CONNECTIONS, analyze, predictions
 from airpath.cli.arguments import ForceOption, JsonOption, argument, option, out_option
-from airpath.cli.output import as_text, folder_for, tell, write_file
+from airpath.cli.output import as_text, folder_for, tell, write_files
 from airpath.errors import ScenarioError
 from airpath.report import html
 from airpath.report.capture import MOST_ROWS, capture_page, capture_report
@@ -42,6 +42,6 @@ def command(
     tell(json_, report, capture_report(report, capture.name))
     if files:
         page, data = files
-        write_file("out", page, html.page(capture.name, capture_page(report, capture.name)), force)
-        write_file("out", data, as_text(report) + "\n", force)
+        drawn = html.page(capture.name, capture_page(report, capture.name))
+        write_files("out", {page: drawn, data: as_text(report) + "\n"}, force)
         say(console_for(stderr=json_), f"page: {page}")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from airpath.errors import OutputError, ScenarioError, SweepError
+from airpath.runner.cluster import Security
 from airpath.scenario import Scenario, bundled, load
 from airpath.terminal import warn
 
@@ -91,6 +92,12 @@ DaskOption = Annotated[
 DaskWaitOption = Annotated[
     float | None, option("SECONDS", "How long to wait for Dask workers when there are none; 60.", min=0)
 ]
+DaskSecurityOption = Annotated[
+    str | None,
+    option(
+        "CA,CERT,KEY", "PEM files for a scheduler at tls://HOST:PORT; those of Dask's settings if absent."
+    ),
+]
 
 
 def refuse_without_out(out: Path | None, **given: Any) -> None:
@@ -156,10 +163,16 @@ def load_changed(scenario: str, changes: Sequence[str] | None) -> Scenario:
         raise ScenarioError(path or scenario, message, hint) from error
 
 
-def check_dask(workers: int | None, dask: str | None, dask_wait: float | None) -> None:
-    """Raise a `SweepError` if options about workers contradict each other."""
+def check_dask(
+    workers: int | None, dask: str | None, dask_wait: float | None, dask_security: str | None
+) -> Security | None:
+    """Read the files of TLS; raise a `SweepError` if options about workers contradict each other."""
     if dask is not None and workers is not None:
         remedy = "leave it out: how many workers a cluster has is said where they start"
         raise SweepError("--workers", "has no meaning beside --dask", remedy)
-    if dask is None and dask_wait is not None:
-        raise SweepError("--dask-wait", "has no meaning without --dask", "leave it out, or name a scheduler")
+    for name, value in (("--dask-wait", dask_wait), ("--dask-security", dask_security)):
+        if dask is None and value is not None:
+            raise SweepError(name, "has no meaning without --dask", "leave it out, or name a scheduler")
+    if dask is None or dask_security is None:
+        return None
+    return Security.of(dask_security, dask)

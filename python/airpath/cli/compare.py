@@ -22,7 +22,7 @@ from airpath.cli.arguments import (
     parse_changes,
     runs_option,
 )
-from airpath.cli.output import as_text, folder_for, tell, write_file
+from airpath.cli.output import as_text, folder_for, output_errors, tell, write_file
 from airpath.errors import LiveError, ScenarioError
 from airpath.experiments.versus_kernel.campaign import (
     LIVE_PER_PROCESSOR,
@@ -35,6 +35,7 @@ from airpath.experiments.versus_kernel.campaign import (
 from airpath.experiments.versus_kernel.carried import transfers
 from airpath.experiments.versus_kernel.mechanism import split_changes, with_mechanism
 from airpath.experiments.versus_kernel.tcp import WAYS, check_congestion_control, congestion_controls
+from airpath.files.atomic import withdraw
 from airpath.live import driver
 from airpath.progress import progress_bar
 from airpath.report.document import Part
@@ -98,8 +99,8 @@ def command(
     chosen = load(scenario)
     variants = make_variants(chosen, names_in("--cc", cc), names_in("--mechanism", mechanism), tcp, set_)
     seeds = range(seed, seed + runs)
-    check_output(out, force)
     driver.driver_command()
+    check_output(out, force)
     outcomes = carry_out(crossed(variants, seeds), chosen.name, workers, out)
     write(chosen.name, variants, seeds, outcomes, json_, out, force)
 
@@ -140,9 +141,11 @@ def make_variants(
 
 
 def check_output(out: Path | None, force: bool) -> None:
-    """Make the folder; refuse to overwrite an earlier comparison unasked."""
+    """Make the folder; refuse to replace an earlier comparison unasked, whose captures the runs replace."""
     if out is not None:
         folder_for("out", out / COMPARISON, force=force)
+        with output_errors("out"):
+            withdraw(out / COMPARISON)
 
 
 def carry_out(jobs: Sequence[Job], name: str, workers: int | None, out: Path | None) -> Outcomes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,7 +13,7 @@ import typer
 
 from airpath.drawing.picture import Picture, format_of
 from airpath.errors import OutputError
-from airpath.files.atomic import replacing
+from airpath.files.atomic import make_folder, replacing, write_together
 from airpath.report.document import Part
 from airpath.report.terminal import show
 from airpath.terminal import clean
@@ -74,6 +74,17 @@ def write_file(option: str, file: Path, content: str | bytes, force: bool = Fals
         target.write(content.encode() if isinstance(content, str) else content)
 
 
+def write_files(option: str, files: Mapping[Path, str | bytes], force: bool = False) -> None:
+    """Write files that belong together, the one that readers require last: `write_together`.
+
+    An `OutputError` of the option says which exists and may not be replaced, or cannot be written.
+    """
+    for file in files:
+        check_free(option, file, force)
+    with output_errors(option):
+        write_together(files)
+
+
 def picture_format(file: Path, json_: bool) -> str:
     """Format of a picture's file: PNG on standard output, which then has no JSON."""
     if file != STANDARD_OUTPUT:
@@ -98,4 +109,4 @@ def folder_for(option: str, *files: Path, force: bool) -> None:
     for file in files:
         check_free(option, file, force)
         with output_errors(option):
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(file.parent)

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from airpath.cli.arguments import (
     WORKERS,
     DaskOption,
+    DaskSecurityOption,
     DaskWaitOption,
     ForceOption,
     JsonOption,
@@ -24,7 +25,7 @@ from airpath.cli.arguments import (
     out_option,
     runs_option,
 )
-from airpath.cli.output import as_text, folder_for, tell, write_file
+from airpath.cli.output import as_text, folder_for, tell, write_files
 from airpath.cli.status import INTERRUPTED
 from airpath.errors import ScenarioError
 from airpath.experiments.papers import PAPERS
@@ -54,6 +55,7 @@ def command(
     force: ForceOption = False,
     dask: DaskOption = None,
     dask_wait: DaskWaitOption = None,
+    dask_security: DaskSecurityOption = None,
 ) -> None:
     """Set the published values of a paper beside what airpath measures.
 
@@ -61,7 +63,7 @@ def command(
     """
     from airpath.report.paper_page import paper_page, title_of  # Slow to import: it draws pictures.
 
-    check_dask(workers, dask, dask_wait)
+    security = check_dask(workers, dask, dask_wait, dask_security)
     if paper not in PAPERS:
         raise ScenarioError("PAPER", f"there is no '{paper}'", f"choose one of: {', '.join(PAPERS)}")
     chosen_paper = PAPERS[paper]
@@ -77,13 +79,21 @@ def command(
     reproduction = Reproduction(chosen_paper, experiments, Effort.of(quick, runs), claims=everything)
     with Journal(journal, reproduction.digest, replace=force) as kept, _progress() as on_progress:
         complete = reproduction.simulate(
-            workers, on_progress, dask=dask, dask_wait_s=dask_wait, journal=kept, warn=warn
+            workers,
+            on_progress,
+            dask=dask,
+            dask_wait_s=dask_wait,
+            dask_security=security,
+            journal=kept,
+            warn=warn,
         )
-    outcome = reproduction.outcome(complete, background=everything)
-    said = outcome_as_json(outcome)
-    parts = paper_page(outcome, _command(paper, wanted, quick, runs))
-    write_file("out", page, html.page(title_of(chosen_paper), parts), replace)
-    write_file("out", data, as_text(said) + "\n", replace)
+        outcome = reproduction.outcome(complete, background=everything)
+        said = outcome_as_json(outcome)
+        parts = paper_page(outcome, _command(paper, wanted, quick, runs))
+        files = {page: html.page(title_of(chosen_paper), parts), data: as_text(said) + "\n"}
+        write_files("out", files, replace)
+        if complete:
+            kept.remove()
     tell(json_, said, paper_report(outcome))
     say(console_for(stderr=json_), f"page: {page}")
     if not complete:

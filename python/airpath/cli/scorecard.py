@@ -16,7 +16,7 @@ from airpath.cli.arguments import (
     parse_changes,
     runs_option,
 )
-from airpath.cli.output import as_text, folder_for, tell, write_file
+from airpath.cli.output import as_text, folder_for, tell, write_files
 from airpath.experiments.scorecard.card import RUNS, card_as_json, scenario_of, score, table_of
 from airpath.experiments.scorecard.conditions import CONDITIONS
 from airpath.progress import progress_bar
@@ -62,9 +62,8 @@ def command(
     said = card_as_json(card)
     words = ["airpath", "scorecard", cc, *(word for change in set_ or () for word in ("--set", change))]
     parts = scorecard_page(card, shlex.join([*words, "--runs", str(runs), "--seed", str(seed)]))
-    write_file("out", page, html.page(title_of(card), parts), force)
-    write_file("out", data, as_text(said) + "\n", force)
-    for file, condition in scenarios:
-        write_file("out", file, scenario_of(condition, cc, table).text, force)
+    files = {file: scenario_of(condition, cc, table).text for file, condition in scenarios}
+    files |= {page: html.page(title_of(card), parts), data: as_text(said) + "\n"}
+    write_files("out", files, force)
     tell(json_, said, scorecard_report(card))
     say(console_for(stderr=json_), f"page: {page}")

@@ -15,6 +15,7 @@ import typer
 from airpath.cli.arguments import (
     WORKERS,
     DaskOption,
+    DaskSecurityOption,
     DaskWaitOption,
     argument,
     check_dask,
@@ -44,6 +45,7 @@ def command(
     runs: Annotated[int | None, runs_option("Runs at each point, instead of the sweep's.")] = None,
     dask: DaskOption = None,
     dask_wait: DaskWaitOption = None,
+    dask_security: DaskSecurityOption = None,
     print_: Annotated[bool, flag("--print", "Print the sweep as a file to change, and run nothing.")] = False,
 ) -> None:
     """Run a scenario over many points, each with many runs; the same command resumes where it stopped."""
@@ -51,7 +53,7 @@ def command(
     from airpath.experiments.sweep.plan import Written, read_plan
     from airpath.experiments.sweep.run import run_sweep
 
-    check_dask(workers, dask, dask_wait)
+    security = check_dask(workers, dask, dask_wait, dask_security)
     source = find(sweep_file)
     if print_:
         typer.echo(source.text if isinstance(source, Written) else read_plan(source).text, nl=False)
@@ -61,7 +63,14 @@ def command(
     with _bar(name) as (on_point, on_progress):
         plan = read_plan(source, runs, on_point)
         outcome = run_sweep(
-            plan, folder, workers, dask=dask, dask_wait_s=dask_wait, on_progress=on_progress, warn=warn
+            plan,
+            folder,
+            workers,
+            dask=dask,
+            dask_wait_s=dask_wait,
+            dask_security=security,
+            on_progress=on_progress,
+            warn=warn,
         )
     if outcome.interrupted:
         warn(f"interrupted: {counted(outcome.runs, 'run')} in {folder}; the same command resumes")

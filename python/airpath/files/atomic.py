@@ -10,7 +10,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +25,39 @@ def write_whole(path: Path, content: bytes | str) -> None:
     """
     with replacing(path) as unfinished, unfinished.open("wb") as file:
         write_all(file, content.encode() if isinstance(content, str) else content)
+
+
+def write_together(files: Mapping[Path, bytes | str]) -> None:
+    """Write files that belong together, as `write_whole` writes each of them.
+
+    The last one is that which readers require: it is gone before the first of the others changes, and comes
+    when all others are on the disk.
+    """
+    *others, last = files
+    with contextlib.ExitStack() as written:
+        for path in (last, *others):  # What is entered first gets its name last.
+            content = files[path]
+            with (unfinished := written.enter_context(replacing(path))).open("wb") as file:
+                write_all(file, content.encode() if isinstance(content, str) else content)
+            if unfinished != path:  # No pipe: what can fail, fails before anything is gone.
+                sync(unfinished)
+        if others:
+            withdraw(last)
+
+
+def withdraw(path: Path) -> None:
+    """Remove the file that readers require, before those change that belong to it; a link or a pipe stays."""
+    if path.is_file() and not path.is_symlink():
+        path.unlink()
+        sync(path.parent)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it; their names are on the disk when this returns."""
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in reversed(made):
+        sync(folder.parent)
 
 
 def write_all(file: IO[bytes], content: bytes) -> None:

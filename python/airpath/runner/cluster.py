@@ -16,12 +16,14 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Self
 
 from airpath.errors import SweepError
 from airpath.runner.processes import AHEAD, TASK_S, Processes, lethal, processors
-from airpath.runner.work import Answer, Task, Work, carry_out_as, versions
+from airpath.runner.work import Answer, Task, Work, answer_of, carry_out_as, versions
 
 CONNECT_S = 10.0
 """How long a scheduler has to answer at the start."""
@@ -36,6 +38,36 @@ TASKS_PER_S = 100
 REMEDY = "what was written before is safe: the same command resumes"
 
 
+@dataclass(frozen=True)
+class Security:
+    """PEM files of TLS: of the authority that signed everybody's certificates, and of the driver."""
+
+    ca: Path
+    cert: Path
+    key: Path
+
+    @classmethod
+    def of(cls, text: str, address: str) -> Self:
+        """Read ``CA,CERT,KEY``; the scheduler's address must then be of TLS.
+
+        Raises
+        ------
+        SweepError
+            If these are not three files, or the address is not like ``tls://host:8786``.
+        """
+        files = [Path(name) for name in text.split(",")]
+        if len(files) != 3:
+            remedy = "write CA,CERT,KEY: three PEM files"
+            raise SweepError("--dask-security", f"'{text}' does not name three files", remedy)
+        for file in files:
+            if not file.is_file():
+                raise SweepError("--dask-security", f"there is no file '{file}'", "check the path")
+        if not address.startswith("tls://"):
+            what = f"'{address}' is no address of TLS"
+            raise SweepError("--dask", what, "name the scheduler as it says, such as tls://HOST:8786")
+        return cls(*files)
+
+
 class Cluster:
     """The workers behind a Dask scheduler, as a `Pool`; a context manager that lets go of them.
 
@@ -43,8 +75,16 @@ class Cluster:
     for, `workers_s` seconds. `size` is the number of threads of all workers.
     """
 
-    def __init__(self, address: str, work: Work, workers_s: float, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        address: str,
+        work: Work,
+        workers_s: float,
+        warn: Callable[[str], None],
+        security: Security | None = None,
+    ) -> None:
         self._address, self._work, self._workers_s, self._warn = address, work, workers_s, warn
+        self._security = security
         self._name, self._numbers = f"airpath-{uuid.uuid4().hex}", itertools.count()
         self._tasks: dict[int, Task] = {}
         # Runs of tasks over which workers died: one at a time, until it is known which run it is.
@@ -63,7 +103,7 @@ class Cluster:
             raise SweepError("--dask", what, "install it: python -m pip install 'airpath[dask]'") from error
         with contextlib.ExitStack() as stack:
             stack.enter_context(_quiet())
-            self._client = _connected(self._address)
+            self._client = _connected(self._address, self._security)
             stack.callback(self._close)
             self._heard = self._staffed = time.monotonic()
             self._has_warned = False
@@ -105,9 +145,13 @@ class Cluster:
         answers = []
         for number, outcome in self._arrived(timeout):
             task = self._tasks.pop(number) if number is not None else None
-            if isinstance(outcome, Answer):
-                answers.append(outcome)
-            elif self._error is None:
+            if isinstance(outcome, bytes):
+                try:
+                    answers.append(answer_of(outcome))
+                    continue
+                except (SweepError, ValueError) as error:
+                    outcome = error
+            if self._error is None:
                 self._error = self._consequence(task, outcome)
         self._error = self._error or self._absence()
         return answers
@@ -200,18 +244,33 @@ class _Order:
     def __init__(self, *arguments: Any) -> None:
         self._arguments = arguments
 
-    def __reduce__(self) -> tuple[Callable[..., Answer], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., bytes], tuple[Any, ...]]:
         return carry_out_as, self._arguments
 
 
-def _connected(address: str) -> Any:
+def _connected(address: str, security: Security | None) -> Any:
     from distributed import Client
+    from distributed.security import Security as Files
 
+    files = None
+    if security is not None:
+        files = Files(  # type: ignore[no-untyped-call]
+            require_encryption=True,
+            tls_ca_file=str(security.ca),
+            tls_client_cert=str(security.cert),
+            tls_client_key=str(security.key),
+        )
     try:
         return Client(  # type: ignore[no-untyped-call]
-            address, timeout=CONNECT_S, set_as_default=False, name="airpath"
+            address,
+            timeout=CONNECT_S,
+            set_as_default=False,
+            name="airpath",
+            security=files,
+            # Of what tasks give, octets are taken in, and no pickles are opened.
+            deserializers=["msgpack", "error"],
         )
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError, TypeError) as error:
         what = f"no scheduler answers at '{address}' within {CONNECT_S:.0f} s ({_first_line(error)})"
         remedy = "start one: dask scheduler; and name it as it says, such as tcp://HOST:8786"
         raise SweepError("--dask", what, remedy) from error
@@ -240,13 +299,19 @@ def _quiet() -> Iterator[None]:
 
 
 def pool_of(
-    work: Work, workers: int | None, dask: str | None, dask_wait_s: float | None, warn: Callable[[str], None]
+    work: Work,
+    workers: int | None,
+    dask: str | None,
+    dask_wait_s: float | None,
+    warn: Callable[[str], None],
+    dask_security: Security | None = None,
 ) -> Processes | Cluster:
     """Make a pool: so many processes on this machine, or the workers of a Dask scheduler.
 
     As many processes as processors if `workers` is None. `dask` is the scheduler's address; when it has no
-    worker, `warn` is called, and one is waited for, a minute if `dask_wait_s` is None.
+    worker, `warn` is called, and one is waited for, a minute if `dask_wait_s` is None. `dask_security`
+    has the files of TLS; if it is None, they are those of Dask's own configuration, if any.
     """
     if dask is None:
         return Processes(workers or processors(), work)
-    return Cluster(dask, work, WORKERS_S if dask_wait_s is None else dask_wait_s, warn)
+    return Cluster(dask, work, WORKERS_S if dask_wait_s is None else dask_wait_s, warn, dask_security)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import signal
 import socket
@@ -85,25 +86,68 @@ def carry_out(runs: Sequence[Runs], make_runs: MakeRuns) -> Answer:
     return Answer(rows, time.perf_counter() - started)
 
 
-def carry_out_as(wanted: tuple[str, str], runs: Sequence[Runs], work: Work) -> Answer:
-    """Make runs for a driver elsewhere, whose versions must be those that are here.
+def carry_out_as(wanted: tuple[str, str], runs: Sequence[Runs], work: Work) -> bytes:
+    """Make runs for a driver elsewhere, whose versions must be those that are here: octets for `answer_of`.
 
-    Raises
-    ------
-    SweepError
-        If they are others: the rows would be entered under what they are not.
+    With other versions it makes none and says so: the rows would be entered under what they are not.
     """
     if versions() != wanted:
         here, there = (
             f"airpath {airpath} with random streams {rng}" for airpath, rng in (versions(), wanted)
         )
         what = f"a worker on {socket.gethostname()} runs {here}, and the driver {there}"
-        raise SweepError("workers", what, "install the same airpath where 'dask worker' is started")
+        return json.dumps({"refused": what}).encode()
     try:
-        return carry_out(runs, _opened(work))
-    except BaseException as error:  # As words: what Dask cannot pickle, it never delivers.
+        answer = carry_out(runs, _opened(work))
+    except BaseException as error:  # As words: the driver opens no pickles.
         (job, _, seeds), *_ = runs
-        return Answer([], 0.0, (job, seeds[0], f"it or one soon after: {type(error).__name__}: {error}"))
+        answer = Answer([], 0.0, (job, seeds[0], f"it or one soon after: {type(error).__name__}: {error}"))
+    return _octets_of(answer)
+
+
+def _octets_of(answer: Answer) -> bytes:
+    """Write an answer as a line of JSON, and behind it the octets of tables, one after the other."""
+    rows, tables = [], []
+    for job, seeds, outcomes in answer.rows:
+        if octets := getattr(outcomes, "octets", None):
+            tables.append(octets)
+            outcomes = len(octets)
+        rows.append((job, seeds, outcomes))
+    told = {"rows": rows, "seconds": answer.seconds, "failure": answer.failure}
+    return b"\n".join([json.dumps(told).encode(), b"".join(tables)])
+
+
+def answer_of(octets: bytes) -> Answer:
+    """Read what `carry_out_as` gave; tables as arrays (runs × metrics).
+
+    Raises
+    ------
+    SweepError
+        If the worker refused to make the runs.
+    ValueError
+        If it is no answer.
+    """
+    import numpy as np
+
+    try:
+        line, _, tables = octets.partition(b"\n")
+        told = json.loads(line)
+        if "refused" in told:
+            remedy = "install the same airpath where 'dask worker' is started"
+            raise SweepError("workers", str(told["refused"]), remedy)
+        rows: list[Rows] = []
+        begin = 0
+        for job, seeds, outcomes in told["rows"]:
+            if isinstance(outcomes, int):
+                table = np.frombuffer(tables[begin : begin + outcomes], "<f8")
+                rows.append((job, seeds, table.reshape(len(seeds), -1)))
+                begin += outcomes
+            else:
+                rows.append((job, seeds, [(tuple(values), common) for values, common in outcomes]))
+        failure = told["failure"]
+        return Answer(rows, float(told["seconds"]), failure and (failure[0], failure[1], failure[2]))
+    except (TypeError, KeyError, AttributeError, IndexError) as error:
+        raise ValueError(f"it is no answer of a worker: {error}") from error
 
 
 @functools.lru_cache(8)

@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from airpath import _core
 from airpath.errors import OutputError
-from airpath.files.atomic import sync
+from airpath.files.atomic import make_folder, sync
 from airpath.runs.trace import TraceWriter, file_name, read_events
 from airpath.scenario import Scenario
 
@@ -59,7 +59,7 @@ def prepare(out: Path, force: bool) -> None:
         If the folder cannot be made, or holds a run and `force` is not given.
     """
     with _output_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
     trace = out / TRACE
     if os.path.lexists(trace) and (trace.is_symlink() or not trace.is_dir()):
         raise OutputError("out", f"'{trace}' is no folder", "choose another folder, or remove it")

@@ -16,6 +16,7 @@ mod distribution;
 mod drops_and_discards;
 mod evdo;
 mod evictions;
+mod extremes;
 mod fixed_delay_arq;
 mod flows;
 mod followed;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from airpath.errors import OutputError
+from airpath.files.atomic import make_folder, sync
 from airpath.runner.work import Rows, versions
 
 NAME = "unfinished.jsonl"
@@ -56,7 +58,8 @@ class Journal:
 
     def __exit__(self, *_exception: object) -> None:
         if self._file is not None:
-            self._file.close()
+            with contextlib.suppress(OSError):  # What `append` could not write.
+                self._file.close()
 
     def append(self, rows: Sequence[Rows]) -> None:
         """Add runs; when this returns, they are on the disk."""
@@ -70,9 +73,7 @@ class Journal:
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise self._unusable(
-                f"cannot be written: {error.strerror}", "make room; what was kept is safe"
-            ) from error
+            raise self._unwritable(error) from error
 
     def remove(self) -> None:
         """Remove the file: everything is done."""
@@ -82,8 +83,9 @@ class Journal:
     def _open(self) -> None:
         assert self._path is not None
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self._path.parent)
             self._file = self._path.open("a+")
+            sync(self._path.parent)
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._file.seek(0)
             lines = self._file.read().split("\n")
@@ -93,18 +95,29 @@ class Journal:
             ) from error
         except (OSError, UnicodeDecodeError) as error:
             raise self._unusable(f"cannot be used: {error}", "name another folder") from error
-        if lines[0] not in ("", self._head) and not self._replace:
+        # The first line may be torn too, by what ended the writer.
+        is_ours = lines[0] == self._head or (len(lines) == 1 and self._head.startswith(lines[0]))
+        if not (is_ours or self._replace):
             remedy = "give the command that began it, name another folder, or add --force to begin anew"
             raise self._unusable("holds runs of another reproduction", remedy)
-        if lines[0] != self._head:
-            self._file.truncate(0)
-            self._file.write(f"{self._head}\n")
-            lines = []
-        elif lines[-1]:  # Torn by what ended the writer.
-            self._file.truncate(len("\n".join(lines[:-1]).encode()) + 1)
+        try:
+            if lines[:-1][:1] != [self._head]:
+                self._file.truncate(0)
+                self._file.write(f"{self._head}\n")
+                lines = []
+            elif lines[-1]:  # Torn, likewise.
+                self._file.truncate(len("\n".join(lines[:-1]).encode()) + 1)
+        except OSError as error:
+            raise self._unwritable(error) from error
         for line in lines[1:-1]:
-            job, seed, (values, common) = json.loads(line)
+            try:
+                job, seed, (values, common) = json.loads(line)
+            except (ValueError, TypeError) as error:
+                raise self._unusable("is damaged", "name another folder, or remove it") from error
             self.rows.append((job, (seed,), [(tuple(values), common)]))
+
+    def _unwritable(self, error: OSError) -> OutputError:
+        return self._unusable(f"cannot be written: {error.strerror}", "make room; what was kept is safe")
 
     def _unusable(self, what: str, remedy: str) -> OutputError:
         return OutputError("out", f"'{self._path}' {what}", remedy)

@@ -25,7 +25,7 @@ from airpath.experiments.papers.journal import Journal
 from airpath.experiments.papers.outcome import Comparison, Effort, PaperOutcome, Section
 from airpath.experiments.papers.runs import Job, Measured, Runs
 from airpath.runner import driver
-from airpath.runner.cluster import WORKERS_S, Cluster
+from airpath.runner.cluster import WORKERS_S, Cluster, Security
 from airpath.runner.processes import processors
 from airpath.runner.threads import Threads, run_here
 from airpath.runner.wanted import Once, Wanted
@@ -95,6 +95,7 @@ class Reproduction:
         *,
         dask: str | None = None,
         dask_wait_s: float | None = None,
+        dask_security: Security | None = None,
         journal: Journal | None = None,
         warn: Callable[[str], None] = lambda _: None,
     ) -> bool:
@@ -106,10 +107,10 @@ class Reproduction:
             Number of threads; the processors that this process may use if absent.
         progress : callable
             Called after every run.
-        dask, dask_wait_s
+        dask, dask_wait_s, dask_security
             A Dask scheduler whose workers make the runs, see `airpath.runner.cluster.pool_of`.
         journal : Journal, optional
-            Keeps the runs, begun with `digest`: what it holds is not run again. It is removed in the end.
+            Keeps the runs, begun with `digest`: what it holds is not run again.
         warn : callable
             Called when there is no worker.
 
@@ -137,12 +138,12 @@ class Reproduction:
             if dask is None:
                 pool = Threads(workers or processors(), measure)
             else:
-                pool = Cluster(dask, self._work(), WORKERS_S if dask_wait_s is None else dask_wait_s, warn)
+                wait_s = WORKERS_S if dask_wait_s is None else dask_wait_s
+                pool = Cluster(dask, self._work(), wait_s, warn, dask_security)
             with pool:
                 driver.run(wanted, pool, name=name, keep=kept.append, on_rows=tell, stopped=stopped)
             if wanted.is_finished:
                 self._draw(workers)
-                kept.remove()
             return wanted.is_finished
 
     def _work(self) -> PaperRuns:

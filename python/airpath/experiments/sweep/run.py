@@ -12,7 +12,7 @@ from airpath.experiments.sweep.readers import ReadMetrics
 from airpath.experiments.sweep.replications import Totals, wanted_of
 from airpath.experiments.sweep.store import Store
 from airpath.runner import driver
-from airpath.runner.cluster import pool_of
+from airpath.runner.cluster import Security, pool_of
 
 Worst = Callable[[], float]
 """Gives the widest interval of any metric and point, half of it as a fraction of the mean; NaN if none."""
@@ -36,6 +36,7 @@ def run_sweep(
     *,
     dask: str | None = None,
     dask_wait_s: float | None = None,
+    dask_security: Security | None = None,
     on_progress: Callable[[driver.Progress, Worst], None] = lambda _progress, _worst: None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
@@ -59,7 +60,7 @@ def run_sweep(
         totals = Totals(len(points), len(plan.metrics), plan.rule.confidence)
         wanted = wanted_of(plan.rule, len(points), len(plan.metrics), store.rows, totals.add)
         store.rows = []  # Nobody else reads them, and there may be many millions.
-        with pool_of(ReadMetrics(plan.metrics), workers, dask, dask_wait_s, warn) as pool:
+        with pool_of(ReadMetrics(plan.metrics), workers, dask, dask_wait_s, warn, dask_security) as pool:
             fresh = driver.run(
                 wanted,
                 pool,

@@ -25,7 +25,7 @@ from airpath.errors import SweepError
 from airpath.experiments.sweep.plan import Plan, PlannedPoint, run_keys
 from airpath.experiments.sweep.points import LARGEST, drawn_keys
 from airpath.experiments.sweep.replications import columns_of
-from airpath.files.atomic import write_whole
+from airpath.files.atomic import make_folder, write_whole
 from airpath.files.text import misfit, parse_json, parse_toml, read_text
 from airpath.runner.work import Rows, versions
 from airpath.stats.replication import Rule
@@ -66,7 +66,7 @@ class Store:
         self.warnings: list[str] = []
         self.rows: list[Rows] = []
         with output_errors(out):
-            (out / RUNS).mkdir(parents=True, exist_ok=True)
+            make_folder(out / RUNS)
         self._lock = _take_lock(out)
         try:
             self._open()

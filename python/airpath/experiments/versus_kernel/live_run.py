@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import IO
 
-from airpath.files.atomic import write_whole
+from airpath.files.atomic import replacing, write_whole
 from airpath.live import apart
 from airpath.live.session import Listener
 from airpath.runs.recorder import CAPTURE, RESULTS
@@ -40,7 +40,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     configuration = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
-    with (folder / CAPTURE).open("wb") as file:
+    with replacing(folder / CAPTURE) as unfinished, unfinished.open("wb") as file:
         results = apart.run(configuration, CaptureFile(file))
     write_whole(folder / RESULTS, json.dumps(results, indent=2) + "\n")
 

@@ -16,7 +16,7 @@ from airpath.errors import LiveError
 from airpath.experiments.versus_kernel.carried import Transfer, duration_s, transfers
 from airpath.experiments.versus_kernel.measured import Figures, figures
 from airpath.experiments.versus_kernel.tcp import KernelTcp
-from airpath.files.atomic import write_whole
+from airpath.files.atomic import make_folder, write_whole
 from airpath.live import transfer as transfer_program
 from airpath.live.apart import outcome
 from airpath.live.transfer import FIRST_PORT
@@ -44,7 +44,7 @@ class LiveOutcome:
 
 def simulate_once(scenario: Scenario, seed: int, folder: Path) -> list[Figures]:
     """Simulate a run and read its figures."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     capture = folder / CAPTURE
     result = run(scenario, seed, probes=(), capture=True)
     write_whole(capture, result.capture)
@@ -61,7 +61,7 @@ def run_live_once(
     LiveError
         If there is no live run, or its transfers fail.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     carried = transfers(scenario)
     results, said = _drive(configuration(scenario, tcp, seed, carried), folder, alive)
     live = results["live"]
