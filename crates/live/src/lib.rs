@@ -18,4 +18,7 @@ pub mod segments;
 mod linux;
 
 #[cfg(target_os = "linux")]
+#[doc(hidden)]
+pub use linux::message;
+#[cfg(target_os = "linux")]
 pub use linux::{Obstacle, serve};

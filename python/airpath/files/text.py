@@ -13,6 +13,7 @@ import stat
 import sys
 import tomllib
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 from airpath.files.atomic import is_descriptor
@@ -82,9 +83,10 @@ def misfit(content: Any, shape: Any, name: str = "it") -> str:
     """Say where parsed JSON differs from what its reader relies on; an empty text if nowhere.
 
     A shape is a dict of shapes for keys that must be there, a list with the one shape of all items, or a
-    type, where `float` stands for any number. `name` is what the content is called.
+    type or several (``int | None``), where `float` alone stands for any number. `name` is what the content
+    is called.
     """
-    if isinstance(shape, type):
+    if isinstance(shape, (type, UnionType)):
         fits = isinstance(content, (int, float) if shape is float else shape)
         # Python counts truth values among whole numbers.
         fits = fits and (shape is bool or not isinstance(content, bool))

@@ -32,7 +32,16 @@ _RESULTS = {
     "seed": int,
     "complete": bool,
     "simulated_s": float,
-    "flows": [{"ue": int, "flow": int, "direction": str}],
+    "flows": [
+        {
+            "ue": int,
+            "flow": int,
+            "direction": str,
+            "app": str | None,
+            "bytes_acked": int | None,
+            "bytes_received": int | None,
+        }
+    ],
     "elements": [{}],
 }
 

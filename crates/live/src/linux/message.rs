@@ -7,7 +7,6 @@ use airpath_core::packet::Dir;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
 
 /// What a link is to be. A doctor needs its mode only.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -135,7 +134,7 @@ pub mod kind {
 const LONGEST: u32 = 1 << 30;
 
 /// Reads one frame: its type and payload. `None` at the end of the stream.
-pub fn read(stream: &mut UnixStream) -> io::Result<Option<(u8, Vec<u8>)>> {
+pub fn read(stream: &mut impl Read) -> io::Result<Option<(u8, Vec<u8>)>> {
     let mut length = [0; 4];
     match stream.read_exact(&mut length) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -151,7 +150,7 @@ pub fn read(stream: &mut UnixStream) -> io::Result<Option<(u8, Vec<u8>)>> {
     Ok(Some((frame[0], payload)))
 }
 
-pub fn write(stream: &mut UnixStream, kind: u8, parts: &[&[u8]]) -> io::Result<()> {
+pub fn write(stream: &mut impl Write, kind: u8, parts: &[&[u8]]) -> io::Result<()> {
     let length: usize = 1 + parts.iter().map(|part| part.len()).sum::<usize>();
     let mut head = (length as u32).to_le_bytes().to_vec();
     head.push(kind);
@@ -160,6 +159,6 @@ pub fn write(stream: &mut UnixStream, kind: u8, parts: &[&[u8]]) -> io::Result<(
 }
 
 /// Writes one frame with a JSON payload.
-pub fn write_json(stream: &mut UnixStream, kind: u8, value: &impl serde::Serialize) -> io::Result<()> {
+pub fn write_json(stream: &mut impl Write, kind: u8, value: &impl serde::Serialize) -> io::Result<()> {
     write(stream, kind, &[&serde_json::to_vec(value)?])
 }

@@ -8,7 +8,9 @@
 pub mod doctor;
 mod init;
 mod kernel;
-mod message;
+// For a fuzz target.
+#[doc(hidden)]
+pub mod message;
 mod namespaces;
 mod netlink;
 mod obstacle;
