@@ -30,6 +30,9 @@ STUDIO_SOAK_FLAGS ?=
 CRASH_FLAGS ?=
 # Nothing, to leave out the source distribution, which takes minutes to compile.
 CHECK_WHEELS_FLAGS ?= --sdist
+# `RELEASE=pgo`, of build, wheels and release: compiled twice, the second time by what benches/train.py used most.
+RELEASE ?=
+PGO := $(if $(filter pgo,$(RELEASE)),--pgo)
 # For each fuzz target.
 FUZZ_SECONDS ?= 600
 
@@ -54,10 +57,14 @@ build: .venv/.built ## make .venv with the package and its development tools in 
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	@touch $@
 
-.venv/.built: .venv/.created pyproject.toml $(RUST_SOURCES)
+.PHONY: llvm-tools
+llvm-tools:
+	rustup component add llvm-tools
+
+.venv/.built: .venv/.created pyproject.toml $(RUST_SOURCES) $(if $(PGO),llvm-tools)
 	@command -v $(CARGO) > /dev/null || \
 		{ echo 'airpath needs Rust (cargo): see https://rustup.rs' >&2; exit 1; }
-	$(MATURIN) develop --release --extras dev
+	$(MATURIN) develop --release $(PGO) --extras dev
 	@touch $@
 
 .PHONY: demo
@@ -198,7 +205,7 @@ wheels release: export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct
 .PHONY: wheels
 wheels: build ## build the wheel and the source distribution into build/dist
 	rm -rf build/dist
-	$(MATURIN) build --release --strip --compatibility pypi --out build/dist
+	$(MATURIN) build --release $(PGO) --strip --compatibility pypi --out build/dist
 	$(MATURIN) sdist --out build/dist
 
 .PHONY: check-wheels
