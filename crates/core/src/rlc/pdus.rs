@@ -60,7 +60,11 @@ impl Transmission {
     /// Number of PDUs.
     #[inline]
     pub fn pdus(&self) -> u64 {
-        self.runs.iter().map(|run| run.sns.len()).sum()
+        match &self.runs[..] {
+            // As most often.
+            [run] => run.sns.len(),
+            runs => runs.iter().map(|run| run.sns.len()).sum(),
+        }
     }
 
     /// Takes everything out.
@@ -113,8 +117,8 @@ impl Tti {
             self.lose_lte(lost);
             return all - self.pdus();
         }
-        let runs = std::mem::take(&mut self.data.runs);
-        for Run { sns, poll } in runs {
+        let mut sent = std::mem::take(&mut self.data.runs);
+        for Run { sns, poll } in sent.drain(..) {
             for sn in sns.first..sns.end {
                 if lost() {
                     continue;
@@ -124,6 +128,9 @@ impl Tti {
                     None => self.data.runs.push(Run { sns: SnRange::new(sn, sn + 1), poll }),
                 }
             }
+        }
+        if self.data.runs.is_empty() {
+            self.data.runs = sent;
         }
         let arrive = &self.data.runs;
         self.piggybacked
