@@ -60,11 +60,7 @@ impl Transmission {
     /// Number of PDUs.
     #[inline]
     pub fn pdus(&self) -> u64 {
-        match &self.runs[..] {
-            // As most often.
-            [run] => run.sns.len(),
-            runs => runs.iter().map(|run| run.sns.len()).sum(),
-        }
+        self.runs.iter().map(|run| run.sns.len()).sum()
     }
 
     /// Takes everything out.
