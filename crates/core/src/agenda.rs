@@ -148,7 +148,10 @@ impl Agenda {
         // Those of a UE are asked one by one.
         match timers.len() {
             0 => true,
-            1..=4 => timers.into_iter().all(|timer| self.timers[timer as usize].wanted > at),
+            1..=4 => {
+                let timers = &self.timers[timers.start as usize..timers.end as usize];
+                timers.iter().all(|timer| timer.wanted > at)
+            }
             _ => self.is_quiet_among_many(timers, at),
         }
     }
@@ -309,17 +312,19 @@ impl Tournament {
     #[inline(never)]
     fn set(&mut self, source: usize, at: Instant) {
         let nodes = &mut self.nodes[..];
-        let mut index = nodes.len() / 2 + source;
+        // Their number is a power of two, and indices with this mask need no check.
+        let mask = nodes.len().wrapping_sub(1);
+        let mut index = (nodes.len() / 2 + source) & mask;
         let mut winner = Match { at, source: source as u32 };
         nodes[index] = winner;
         while index > 1 {
-            let rival = nodes[index ^ 1];
+            let rival = nodes[(index ^ 1) & mask];
             // The left one wins a draw.
             let rival_is_left = index & 1 == 1;
             let rival_wins = (rival.at < winner.at) | (rival_is_left & (rival.at == winner.at));
             winner.at = select_unpredictable(rival_wins, rival.at, winner.at);
             winner.source = select_unpredictable(rival_wins, rival.source, winner.source);
-            index /= 2;
+            index = (index / 2) & mask;
             nodes[index] = winner;
         }
     }

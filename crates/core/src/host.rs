@@ -24,7 +24,7 @@ use crate::tcp::handshake::Role;
 use crate::tcp::sender::PathView;
 use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
 use crate::time::Instant;
-use crate::trace::{Event, Kind, ModelState, Reason};
+use crate::trace::{Event, Kind, ModelState, ProbeMask, Reason};
 use crate::wire::{encode_header, endpoints_of};
 use std::sync::Arc;
 
@@ -211,9 +211,20 @@ impl ReceivingEnd {
     }
 }
 
+/// Probes of senders.
+const OF_TCP: ProbeMask = ProbeMask::NONE.with(Kind::RttSample).with(Kind::TcpPath).with(Kind::TcpState);
+
 /// Tells what an ACK or a timeout has made of a sender.
 #[inline]
 pub fn probe_tcp(cx: &mut Cx<'_>, ue: u16, flow: u16, sender: &mut Sender) {
+    if cx.probes_any(OF_TCP) {
+        tell_of_tcp(cx, ue, flow, sender);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_of_tcp(cx: &mut Cx<'_>, ue: u16, flow: u16, sender: &mut Sender) {
     if cx.probes(Kind::RttSample)
         && let Some(rtt) = sender.take_rtt_sample()
     {

@@ -295,8 +295,10 @@ impl Path {
             deliver(self, at, target, dir, packet);
             return true;
         }
-        let Some(queued) = self.engine.handovers.pop_front() else { return false };
-        if let Some(Handover { at, target, dir, packet, .. }) = self.engine.settle_queued(queued) {
+        let Some(Handover { at, lane, target, dir, packet }) = self.engine.handovers.pop_front() else {
+            return false;
+        };
+        if let Some(packet) = self.engine.settle_queued(lane, at, packet) {
             deliver(self, at, target, dir, packet);
         }
         true

@@ -243,6 +243,7 @@ impl Bearer {
     }
 
     /// One by one: an SDU enters the buffer.
+    #[inline]
     pub(crate) fn enter(&mut self, packet: &Packet) {
         self.held.add(packet.len);
         self.untransmitted.add(packet.len);
@@ -259,6 +260,7 @@ impl Bearer {
     }
 
     /// One by one: the first octet of an SDU is sent.
+    #[inline]
     pub(crate) fn start(&mut self, flow: u16, len: u32) {
         self.untransmitted.take(len);
         if let Some(flows) = &mut self.flows {
@@ -267,6 +269,7 @@ impl Bearer {
     }
 
     /// One by one: a started SDU leaves the buffer.
+    #[inline]
     pub(crate) fn leave(&mut self, flow: u16, len: u32) {
         self.held.take(len);
         if let Some(flows) = &mut self.flows {

@@ -113,7 +113,7 @@ struct Base {
 pub(crate) struct Handover {
     pub at: Instant,
     /// The lane on which it would have to wait; `NO_LANE` of what goes in any case.
-    lane: u32,
+    pub lane: u32,
     pub target: u16,
     pub dir: Dir,
     pub packet: Box<Packet>,
@@ -204,16 +204,16 @@ impl Engine {
     /// What has waited in the queue for others may have to wait for its time after all, as they have set timers: then it
     /// is put on its lane.
     #[inline(always)]
-    pub fn settle_queued(&mut self, next: Handover) -> Option<Handover> {
-        if next.lane == NO_LANE { Some(next) } else { self.settle_lane(next) }
+    pub fn settle_queued(&mut self, lane: u32, at: Instant, packet: Box<Packet>) -> Option<Box<Packet>> {
+        if lane == NO_LANE { Some(packet) } else { self.settle_lane(lane, at, packet) }
     }
 
     #[inline(never)]
-    fn settle_lane(&mut self, next: Handover) -> Option<Handover> {
-        if self.goes_ahead(next.lane, next.at, &next.packet) {
-            return Some(next);
+    fn settle_lane(&mut self, lane: u32, at: Instant, packet: Box<Packet>) -> Option<Box<Packet>> {
+        if self.goes_ahead(lane, at, &packet) {
+            return Some(packet);
         }
-        self.agenda.put(next.lane as usize, next.at, next.packet);
+        self.agenda.put(lane as usize, at, packet);
         None
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Carrier {
     ending: Option<Ending>,
     /// TTIs on their way with their time of arrival, earliest first.
     on_air: VecDeque<(Instant, Box<Tti>)>,
+    /// When the first of them arrives.
+    pub next_arrival: Instant,
     pub spare: Spare,
 }
 
@@ -71,6 +73,7 @@ impl Carrier {
             next_tti: Instant::NEVER,
             ending: None,
             on_air: VecDeque::new(),
+            next_arrival: Instant::NEVER,
             spare: Spare::default(),
         }
     }
@@ -86,8 +89,16 @@ impl Carrier {
         self.next_tti = match wanted {
             Instant::NEVER => Instant::NEVER,
             _ if from <= self.free_at => self.free_at,
+            // It is planned already: no division.
+            _ if from <= self.next_tti && self.next_tti < from + self.ttis.tti => self.next_tti,
             _ => self.ttis.next(from),
         };
+    }
+
+    /// Whether the next TTI that is wanted is the earliest that there can be, as under load.
+    #[inline]
+    pub fn is_next(&self, now: Instant) -> bool {
+        self.next_tti <= self.free_at || self.next_tti < now + self.ttis.tti
     }
 
     /// No TTI starts before `until`, except what has started.
@@ -108,7 +119,7 @@ impl Carrier {
 
     /// What is on its way is lost.
     pub fn flush(&mut self) {
-        while let Some((_, tti)) = self.on_air.pop_front() {
+        while let Some(tti) = self.take_arrived(Instant::NEVER) {
             self.spare.keep(tti);
         }
     }
@@ -116,7 +127,7 @@ impl Carrier {
     /// The next TTI or arrival.
     #[inline]
     pub fn next_event(&self) -> Instant {
-        self.next_tti.min(self.next_arrival())
+        self.next_tti.min(self.next_arrival)
     }
 
     /// The end of the TTI on the air, while somebody wants to know of it.
@@ -128,12 +139,12 @@ impl Carrier {
     /// Takes the first TTI that has arrived.
     #[inline]
     pub fn take_arrived(&mut self, now: Instant) -> Option<Box<Tti>> {
-        (self.next_arrival() <= now).then(|| self.on_air.pop_front().map(|(_, tti)| tti)).flatten()
-    }
-
-    #[inline]
-    fn next_arrival(&self) -> Instant {
-        self.on_air.front().map_or(Instant::NEVER, |(at, _)| *at)
+        if self.next_arrival > now {
+            return None;
+        }
+        let (_, tti) = self.on_air.pop_front()?;
+        self.next_arrival = self.on_air.front().map_or(Instant::NEVER, |(at, _)| *at);
+        Some(tti)
     }
 
     /// Puts a TTI of the bearer on the air that starts now.
@@ -164,6 +175,7 @@ impl Carrier {
             Some((last, _)) if *last > at => self.put_between(at, tti),
             _ => self.on_air.push_back((at, tti)),
         }
+        self.next_arrival = self.next_arrival.min(at);
     }
 
     /// Those that are on their way were sent again, and arrive behind this one.

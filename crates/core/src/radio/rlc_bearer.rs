@@ -101,16 +101,14 @@ impl RlcBearer {
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, packet: Box<Packet>) {
         let sdus = &mut self.sdus;
         let take_waiting = || sdus.evict(end.take_waiting(0)?);
-        let admitted = self.buffer.admit_or_evict(cx, packet, take_waiting).map(|admitted| admitted.packet);
-        let books = cx.bearer(self.buffer.index() as usize);
-        admitted.iter().for_each(|sdu| books.enter(sdu));
-        let queued_sdus = books.sdus();
-        self.occupancy.set(cx.now, queued_sdus);
-        if let Some(sdu) = admitted {
-            let Some(sdu) = self.buffer.hold(cx, sdu) else { return self.feed(cx, end, 1) };
-            end.handle_sdu(cx.now, sdu.len);
-            self.sdus.push(cx.now, sdu);
-        }
+        let Some(admitted) = self.buffer.admit_or_evict(cx, packet, take_waiting) else {
+            return self.note_occupancy(cx);
+        };
+        cx.bearer(self.buffer.index() as usize).enter(&admitted.packet);
+        self.occupancy.set(cx.now, admitted.queued_sdus);
+        let Some(sdu) = self.buffer.hold(cx, admitted.packet) else { return self.feed(cx, end, 1) };
+        end.handle_sdu(cx.now, sdu.len);
+        self.sdus.push(cx.now, sdu);
     }
 
     /// Hands SDUs that the queue discipline holds on to the entity while this has fewer than `octets` of SDUs that it has
@@ -131,8 +129,7 @@ impl RlcBearer {
             }
             self.sdus.push(next.entered, next.packet);
         }
-        let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
-        self.occupancy.set(cx.now, queued_sdus);
+        self.note_occupancy(cx);
     }
 
     /// What waits for the entity, in what the room of a TTI is counted in, where that has `own` to send. An entity whose
@@ -230,16 +227,27 @@ impl RlcBearer {
 
     #[inline(never)]
     fn release_all(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
-        for number in report.confirmed.drain(..) {
+        for &number in &report.confirmed {
             self.release(cx, number, RadioEventKind::Delivered);
         }
-        for number in report.discarded.drain(..) {
+        for &number in &report.discarded {
             self.give_up(cx, number);
         }
-        for number in report.unsent.drain(..) {
+        for &number in &report.unsent {
             self.drop_unsent(cx, number);
         }
+        report.confirmed.clear();
+        report.discarded.clear();
+        report.unsent.clear();
+        self.note_occupancy(cx);
         self.sdus.forget();
+    }
+
+    /// Notes what the buffer holds from now on.
+    #[inline]
+    fn note_occupancy(&mut self, cx: &mut Cx<'_>) {
+        let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
+        self.occupancy.set(cx.now, queued_sdus);
     }
 
     /// Does what the end has reported that receives in this direction.
@@ -252,36 +260,39 @@ impl RlcBearer {
 
     #[inline(never)]
     fn hand_up_all(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
-        for number in report.up.drain(..) {
+        for &number in &report.up {
             self.hand_up(cx, number);
         }
-        for number in report.lost.drain(..) {
+        for &number in &report.lost {
             self.lose_sdu(cx, number);
         }
+        report.up.clear();
+        report.lost.clear();
         self.sdus.forget();
     }
 
     /// The entity that sends in this direction is done with an SDU.
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, cx: &mut Cx<'_>, number: u64, kind: RadioEventKind) {
         let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) else { return };
         sdu.released = true;
         let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
         self.buffer.leave(cx, flow, len, kind == RadioEventKind::Delivered);
-        let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
-        self.occupancy.set(cx.now, queued_sdus);
-        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
-        cx.probe(Kind::RlcConfirmed, || Event::RlcConfirmed {
-            ue,
-            flow,
-            direction,
-            len_bytes: len,
-            queued_sdus,
-        });
+        if cx.probes(Kind::RlcConfirmed) {
+            self.note_confirmed(cx, flow, len);
+        }
         self.buffer.tell(cx, kind, flow, seq, len);
     }
 
+    #[cold]
+    fn note_confirmed(&self, cx: &mut Cx<'_>, flow: u16, len_bytes: u32) {
+        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
+        let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
+        cx.probe(Kind::RlcConfirmed, || Event::RlcConfirmed { ue, flow, direction, len_bytes, queued_sdus });
+    }
+
     /// The entity gives an SDU up; whether it arrives all the same, its peer will tell.
+    #[inline(never)]
     fn give_up(&mut self, cx: &mut Cx<'_>, number: u64) {
         if let Some(sdu) = self.sdus.get(number) {
             sdu.given_up = true;
@@ -290,6 +301,7 @@ impl RlcBearer {
     }
 
     /// The entity gives an SDU up of which it has sent nothing.
+    #[inline(never)]
     fn drop_unsent(&mut self, cx: &mut Cx<'_>, number: u64) {
         if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
             cx.bearer(self.buffer.index() as usize).start(sdu.flow, sdu.len);
@@ -299,6 +311,7 @@ impl RlcBearer {
     }
 
     /// An SDU will not be handed up at the other side.
+    #[inline(never)]
     fn lose_sdu(&mut self, cx: &mut Cx<'_>, number: u64) {
         let Some(sdu) = self.sdus.get(number) else { return };
         // Where PDUs are sent again, an end loses what the other one gives up, by a discard or a reset.

@@ -113,8 +113,8 @@ impl Tti {
             self.lose_lte(lost);
             return all - self.pdus();
         }
-        let runs = std::mem::take(&mut self.data.runs);
-        for Run { sns, poll } in runs {
+        let mut sent = std::mem::take(&mut self.data.runs);
+        for Run { sns, poll } in sent.drain(..) {
             for sn in sns.first..sns.end {
                 if lost() {
                     continue;
@@ -124,6 +124,9 @@ impl Tti {
                     None => self.data.runs.push(Run { sns: SnRange::new(sn, sn + 1), poll }),
                 }
             }
+        }
+        if self.data.runs.is_empty() {
+            self.data.runs = sent;
         }
         let arrive = &self.data.runs;
         self.piggybacked

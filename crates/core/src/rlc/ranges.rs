@@ -80,6 +80,9 @@ impl Ranges {
         if range.is_empty() {
             return;
         }
+        if self.0.last().is_none_or(|highest| highest.end < range.first) {
+            return self.0.push(range);
+        }
         let from = self.0.partition_point(|held| held.end < range.first);
         let to = self.0.partition_point(|held| held.first <= range.end);
         if from == to {
@@ -93,7 +96,18 @@ impl Ranges {
     }
 
     /// Takes a range out.
+    #[inline]
     pub fn remove(&mut self, range: SnRange) {
+        // Most of what is taken out lies outside.
+        if let (Some(lowest), Some(highest)) = (self.0.first(), self.0.last())
+            && lowest.first < range.end
+            && range.first < highest.end
+        {
+            self.cut_out(range);
+        }
+    }
+
+    fn cut_out(&mut self, range: SnRange) {
         let from = self.0.partition_point(|held| held.end <= range.first);
         let to = self.0.partition_point(|held| held.first < range.end);
         if from >= to || range.is_empty() {

@@ -125,44 +125,48 @@ impl Segmentation {
         first_octet_indicator: bool,
         mut ended: impl FnMut(Span),
     ) -> u64 {
+        let Self { payload, li_octets, .. } = *self;
         let limit = sn + pdus;
         let mut at = sn;
-        while at < limit && !self.is_empty() {
-            let mut room = self.payload;
-            if let Some((sdu, first)) = self.unmarked.take() {
-                room -= self.li_octets;
+        let (mut cut, mut unmarked) = (self.cut.take(), self.unmarked.take());
+        while at < limit && !(self.waiting.is_empty() && cut.is_none() && unmarked.is_none()) {
+            let mut room = payload;
+            if let Some((sdu, first)) = unmarked.take() {
+                room -= li_octets;
                 ended(Span { end: SduEnd { sdu, first, sn: at }, last: at - 1 });
-            } else if first_octet_indicator && self.cut.is_none() {
-                room -= self.li_octets;
+            } else if first_octet_indicator && cut.is_none() {
+                room -= li_octets;
             }
             // §9.2.2.8: with 15 bits, one octet left behind an SDU is padding.
-            while room >= self.li_octets {
-                let Some(cut) = self.cut.take().or_else(|| self.begin(at)) else { break };
-                if cut.octets + self.li_octets <= room {
-                    room -= cut.octets + self.li_octets;
-                    ended(Span { end: SduEnd { sdu: cut.sdu, first: cut.first, sn: at }, last: at });
+            while room >= li_octets {
+                let Some(Cut { sdu, first, octets }) = cut.take().or_else(|| self.begin(at)) else { break };
+                if octets + li_octets <= room {
+                    room -= octets + li_octets;
+                    ended(Span { end: SduEnd { sdu, first, sn: at }, last: at });
                     continue;
                 }
-                if cut.octets <= room {
-                    if self.special_he && cut.octets == self.payload {
-                        ended(Span { end: SduEnd { sdu: cut.sdu, first: cut.first, sn: at }, last: at });
-                    } else {
-                        self.unmarked = Some((cut.sdu, cut.first));
-                    }
-                    room = 0;
-                    break;
+                if octets > room {
+                    cut = Some(Cut { sdu, first, octets: octets - room });
+                } else if self.special_he && octets == payload {
+                    ended(Span { end: SduEnd { sdu, first, sn: at }, last: at });
+                } else {
+                    unmarked = Some((sdu, first));
                 }
-                // PDUs that it fills alone come in one step.
-                let octets = cut.octets - room;
-                let whole = ((octets - 1) / self.payload).min(limit - at - 1);
-                self.cut = Some(Cut { octets: octets - whole * self.payload, ..cut });
-                at += whole;
                 room = 0;
                 break;
             }
             self.free = room;
             at += 1;
+            // PDUs that an SDU fills alone come in one step.
+            if at < limit
+                && let Some(cut) = &mut cut
+            {
+                let whole = ((cut.octets - 1) / payload).min(limit - at);
+                cut.octets -= whole * payload;
+                at += whole;
+            }
         }
+        (self.cut, self.unmarked) = (cut, unmarked);
         at
     }
 

@@ -64,9 +64,7 @@ struct Ue {
 impl Ue {
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         self.pair.handle_sdu(cx, dir, packet);
-        // Under load the next TTI is the earliest that there can be.
-        let carrier = &self.carriers[dir.index()];
-        if carrier.next_tti > carrier.free_at {
+        if !self.carriers[dir.index()].is_next(cx.now) {
             self.plan(cx.now, dir);
             self.arm(cx);
         }
@@ -81,18 +79,11 @@ impl Ue {
                 .zip(bearers)
                 .for_each(|(carrier, bearer)| carrier.note_ended(cx, bearer));
         }
-        for dir in Dir::BOTH {
-            while let Some(tti) = self.carriers[dir.index()].take_arrived(cx.now) {
-                self.pair.handle_tti(cx, dir, &tti, report);
-                self.carriers[dir.index()].spare.keep(tti);
-                // A TTI of the other direction that starts now is filled in any case.
-                let other = dir.reverse();
-                if self.carriers[other.index()].next_tti > cx.now {
-                    self.plan(cx.now, other);
-                }
-            }
+        self.handle_arrivals(cx, Dir::Downlink, report);
+        self.handle_arrivals(cx, Dir::Uplink, report);
+        if self.pair.expiry() <= cx.now {
+            self.pair.handle_expiry(cx, report);
         }
-        self.pair.handle_expiry(cx, report);
         for dir in Dir::BOTH {
             if self.carriers[dir.index()].next_tti <= cx.now {
                 self.handle_tti_start(cx, dir, report);
@@ -101,6 +92,26 @@ impl Ue {
         self.arm(cx);
     }
 
+    #[inline]
+    fn handle_arrivals(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
+        while self.carriers[dir.index()].next_arrival <= cx.now {
+            self.handle_arrival(cx, dir, report);
+        }
+    }
+
+    #[inline(never)]
+    fn handle_arrival(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
+        let Some(tti) = self.carriers[dir.index()].take_arrived(cx.now) else { return };
+        self.pair.handle_tti(cx, dir, &tti, report);
+        self.carriers[dir.index()].spare.keep(tti);
+        // A TTI of the other direction that starts now is filled in any case.
+        let other = dir.reverse();
+        if self.carriers[other.index()].next_tti > cx.now {
+            self.plan(cx.now, other);
+        }
+    }
+
+    #[inline(never)]
     fn handle_tti_start(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
         let carrier = &mut self.carriers[dir.index()];
         let mut tti = carrier.spare.take();

@@ -263,11 +263,11 @@ impl Transmit for Entity {
             first_new = self.sender.vt_s();
             self.sender.build_tti(now, room, &mut tti.data, report);
             report.started = first_waiting..self.sender.first_waiting();
-            if tti.data.runs.is_empty() {
-                // A PDU that would only have polled may have reached MaxDAT.
-                self.build_control(now, pdus, &mut tti.control, report);
-            } else {
+            if !tti.data.runs.is_empty() {
                 self.piggyback(tti, first_new);
+            } else if !self.is_quiet(now) {
+                // A PDU that would only have polled has reached MaxDAT.
+                self.build_control(now, pdus, &mut tti.control, report);
             }
         }
         self.count(tti, first_new);

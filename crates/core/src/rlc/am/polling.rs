@@ -10,7 +10,7 @@ use crate::rlc::{Run, Transmission};
 use crate::time::{Duration, Instant};
 
 /// When to poll.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Polling {
     timer_poll_after: Option<Duration>,
     prohibit: Option<Duration>,
@@ -24,8 +24,10 @@ pub struct Polling {
     vt_sdu: u32,
     /// A poll waits for a PDU, or for the end of Timer_Poll_Prohibit.
     waits: bool,
-    /// Timer_Poll, and VT(S) when its poll was sent.
-    timer_poll: Option<(Instant, u64)>,
+    /// When Timer_Poll ends; `NEVER` while it does not run.
+    timer_poll: Instant,
+    /// VT(S) when its poll was sent.
+    vt_s_polled: u64,
     /// When Timer_Poll_Prohibit ends.
     prohibited_until: Instant,
     /// When Timer_Poll_Periodic ends.
@@ -59,8 +61,14 @@ impl Polling {
             poll_pdu: config.poll_pdu,
             poll_sdu: config.poll_sdu,
             poll_window: config.poll_window,
+            vt_pdu: 0,
+            vt_sdu: 0,
+            waits: false,
+            timer_poll: Instant::NEVER,
+            vt_s_polled: 0,
+            prohibited_until: Instant::ZERO,
             next_periodic: config.timer_poll_periodic.map_or(Instant::NEVER, |period| Instant::ZERO + period),
-            ..Self::default()
+            polls: Vec::new(),
         }
     }
 
@@ -68,14 +76,20 @@ impl Polling {
     pub fn reset(&mut self) {
         (self.vt_pdu, self.vt_sdu) = (0, 0);
         self.waits = false;
-        self.timer_poll = None;
+        self.timer_poll = Instant::NEVER;
         self.prohibited_until = Instant::ZERO;
+    }
+
+    /// When the first timer ends.
+    #[inline]
+    pub fn next_timer(&self) -> Instant {
+        self.timer_poll.min(self.next_periodic)
     }
 
     /// Lets the timers take effect that end at `now` or before. `anything` waits or is unacknowledged.
     pub fn handle_deadline(&mut self, now: Instant, anything: bool) {
-        if self.timer_poll.is_some_and(|(end, _)| end <= now) {
-            self.timer_poll = None;
+        if self.timer_poll <= now {
+            self.timer_poll = Instant::NEVER;
             self.waits = true;
         }
         if let Some(period) = self.period
@@ -89,11 +103,7 @@ impl Polling {
 
     /// When a poll is due if nothing else happens.
     pub fn deadline(&self) -> Instant {
-        if self.waits {
-            return self.prohibited_until;
-        }
-        let timer_poll = self.timer_poll.map_or(Instant::NEVER, |(end, _)| end);
-        timer_poll.min(self.next_periodic)
+        if self.waits { self.prohibited_until } else { self.next_timer() }
     }
 
     /// A poll is triggered; the next PDU carries it.
@@ -114,9 +124,12 @@ impl Polling {
     /// §9.5 a: only a STATUS stops Timer_Poll that acknowledges all PDUs below VT(S) at the poll, or
     /// reports the last of these missing.
     pub fn handle_status(&mut self, vt_a: u64, missing: &Ranges) {
-        let Some((_, x)) = self.timer_poll else { return };
+        if self.timer_poll == Instant::NEVER {
+            return;
+        }
+        let x = self.vt_s_polled;
         if vt_a >= x || missing.contains(x - 1) {
-            self.timer_poll = None;
+            self.timer_poll = Instant::NEVER;
         }
     }
 
@@ -190,9 +203,11 @@ impl Polling {
             }
         }
         split(sns, &self.polls, out);
-        if let Some(&sn) = self.polls.last() {
-            let x = if new { sn + 1 } else { vt_s };
-            self.timer_poll = self.timer_poll_after.map(|after| (now + after, x));
+        if let Some(&sn) = self.polls.last()
+            && let Some(after) = self.timer_poll_after
+        {
+            self.vt_s_polled = if new { sn + 1 } else { vt_s };
+            self.timer_poll = now + after;
         }
         self.polls.clear();
     }

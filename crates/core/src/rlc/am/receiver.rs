@@ -169,8 +169,9 @@ impl Receiver {
         if let Some(prohibit) = self.config.timer_status_prohibit {
             self.prohibited_until = now + prohibit;
         }
-        let reports = status_report::reports(&self.missing, self.vr_r, self.vr_h, self.status_bits, room);
-        out.extend(reports.into_iter().map(Control::Status));
+        status_report::report(&self.missing, self.vr_r, self.vr_h, self.status_bits, room, |status| {
+            out.push(Control::Status(status));
+        });
     }
 
     /// The ends in PDUs that were not received before.
@@ -178,8 +179,13 @@ impl Receiver {
         for &end in ends.iter().filter(|end| (kept.first..kept.end).contains(&end.sn)) {
             let new = end.sn >= self.vr_h || self.missing.contains(end.sn);
             if new && end.sdu >= self.settled {
-                let at = self.ends.partition_point(|held| held.end.sdu < end.sdu);
-                self.ends.insert(at, Arrived { end, up: false });
+                let arrived = Arrived { end, up: false };
+                if self.ends.back().is_none_or(|last| last.end.sdu < end.sdu) {
+                    self.ends.push_back(arrived);
+                } else {
+                    let at = self.ends.partition_point(|held| held.end.sdu < end.sdu);
+                    self.ends.insert(at, arrived);
+                }
             }
         }
     }
@@ -189,9 +195,7 @@ impl Receiver {
             self.missing.insert(SnRange::new(self.vr_h, sns.first));
             self.report_due |= self.config.missing_pdu_indicator;
         }
-        if !self.missing.is_empty() {
-            self.missing.remove(sns);
-        }
+        self.missing.remove(sns);
         self.vr_h = self.vr_h.max(sns.end);
         self.vr_r = self.missing.first().unwrap_or(self.vr_h);
     }

@@ -188,9 +188,12 @@ impl Sender {
     }
 
     /// Lets the timers take effect that end at `now` or before.
+    #[inline]
     pub fn handle_deadline(&mut self, now: Instant, report: &mut Report) {
         self.handle_poll_timers(now);
-        self.discard_expired(now, report);
+        if self.expiries.front().is_some_and(|(_, end)| *end <= now) {
+            self.discard_expired(now, report);
+        }
     }
 
     /// The STATUS PDU with the MRW that is to be sent at `now`. If MaxMRW is reached, the link is to be reset
@@ -211,8 +214,8 @@ impl Sender {
         out.clear();
         self.handle_deadline(now, report);
         let mut room = pdus;
-        while room.min(self.may_repeat()) > 0
-            && let Some(sns) = self.retransmissions.pop_first(room.min(self.may_repeat()))
+        while let most @ 1.. = room.min(self.may_repeat())
+            && let Some(sns) = self.retransmissions.pop_first(most)
         {
             room -= sns.len();
             let last = self.config.last_retransmission_poll && self.may_repeat() == 0;
@@ -312,7 +315,15 @@ impl Sender {
         self.segmentation.is_empty() && self.is_unacknowledged()
     }
 
+    #[inline]
     fn handle_poll_timers(&mut self, now: Instant) {
+        if self.polling.next_timer() <= now {
+            self.end_poll_timers(now);
+        }
+    }
+
+    #[inline(never)]
+    fn end_poll_timers(&mut self, now: Instant) {
         let anything = self.is_unacknowledged() || !self.segmentation.is_empty();
         self.polling.handle_deadline(now, anything);
     }
@@ -383,6 +394,7 @@ impl Sender {
 
     /// §9.7.3.1, §9.7.3.2: SDUs whose Timer_Discard has ended; only those of which an octet was sent are
     /// signalled.
+    #[inline(never)]
     fn discard_expired(&mut self, now: Instant, report: &mut Report) {
         let mut through = None;
         while let Some(&(sdu, _)) = self.expiries.front().filter(|(_, end)| *end <= now) {
@@ -442,9 +454,7 @@ impl Sender {
     fn acknowledge(&mut self, sn: u64) {
         self.vt_a = self.vt_a.max(sn);
         self.vt_dat.forget_below(self.vt_a);
-        if !self.acknowledged.is_empty() {
-            self.acknowledged.remove(SnRange::new(0, self.vt_a));
-        }
+        self.acknowledged.remove(SnRange::new(0, self.vt_a));
     }
 
     /// PDUs from VT(A) to below `lsn` are acknowledged that are not `missing` (§9.2.2.11.2).
@@ -464,13 +474,21 @@ impl Sender {
 
     /// SDUs whose PDUs are all acknowledged. Ends are kept as long as the PDU that carries them may be sent again.
     fn confirm(&mut self, report: &mut Report) {
-        while let Some(span) = self.spans.front().filter(|span| span.end.sn < self.vt_a) {
-            if span.end.sdu >= self.settled {
-                report.confirmed.extend((!self.is_settled(span.end.sdu)).then_some(span.end.sdu));
-                self.settled = span.end.sdu + 1;
+        let mut passed = 0;
+        // Those told before, when their PDUs lay beyond VT(A).
+        let mut beyond = self.confirmed.as_slice().iter().peekable();
+        for span in self.spans.iter().take_while(|span| span.end.sn < self.vt_a) {
+            let sdu = span.end.sdu;
+            if sdu >= self.settled {
+                while beyond.next_if(|sdus| sdus.end <= sdu).is_some() {}
+                if beyond.peek().is_none_or(|sdus| sdu < sdus.first) {
+                    report.confirmed.push(sdu);
+                }
+                self.settled = sdu + 1;
             }
-            self.spans.pop_front();
+            passed += 1;
         }
+        self.spans.drain(..passed);
         if !self.acknowledged.is_empty() {
             self.confirm_beyond(report);
         }

@@ -13,35 +13,27 @@ const PAIR: u64 = 16;
 pub const PAIRS: u64 = 15;
 
 /// A LIST if `bits` hold all that is missing, else a BITMAP if they hold that, else several LISTs, at most `pdus`.
-pub fn reports(missing: &Ranges, vr_r: u64, vr_h: u64, bits: u64, pdus: u64) -> Vec<Status> {
+pub fn report(missing: &Ranges, vr_r: u64, vr_h: u64, bits: u64, pdus: u64, mut tell: impl FnMut(Status)) {
     let pairs = pairs_that_fit(bits);
-    if let (Some(first), Some(end)) = (missing.first(), missing.end())
-        && pairs_needed(missing) > pairs
-        && bitmap_bits(end - first) <= bits
-    {
-        return vec![Status {
-            missing: missing.clone(),
-            form: Form::Bitmap,
-            lsn: Some(vr_h),
-            ..Status::default()
-        }];
+    let span = missing.end().unwrap_or(vr_r) - missing.first().unwrap_or(vr_r);
+    let one = match pairs_needed(missing) {
+        needed if needed <= pairs => Some(Form::List),
+        _ if bitmap_bits(span) <= bits => Some(Form::Bitmap),
+        _ => None,
+    };
+    if let Some(form) = one {
+        return tell(Status { missing: missing.clone(), form, lsn: Some(vr_h), ..Status::default() });
     }
     let mut rest = missing.clone();
-    let mut reports = Vec::new();
-    while (reports.len() as u64) < pdus {
+    for number in 0..pdus {
         let named = take_pairs(&mut rest, pairs);
-        // LSN is VR(H) only if nothing below it is left out, VR(R) is always right.
-        let lsn = match (reports.is_empty(), rest.first()) {
-            (true, None) => vr_h,
-            (true, Some(left_out)) => left_out,
-            (false, _) => vr_r,
-        };
-        reports.push(Status { missing: named, lsn: Some(lsn), ..Status::default() });
+        // LSN is not above what is left out; VR(R) is always right.
+        let lsn = rest.first().filter(|_| number == 0).unwrap_or(vr_r);
+        tell(Status { missing: named, lsn: Some(lsn), ..Status::default() });
         if rest.is_empty() {
             break;
         }
     }
-    reports
 }
 
 /// Pairs in LIST super-fields of at most 15 pairs (§9.2.2.11.4).
