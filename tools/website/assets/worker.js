@@ -1,4 +1,5 @@
-// Browsers start no worker from a file. There the search, which is one, runs in a hidden frame.
+// Browsers start no worker from a file. There the search, which is one, runs in a hidden frame. Messages are copied, as
+// to a worker: else it changes what has been typed.
 if (location.protocol === "file:")
   window.Worker = class {
     constructor(address) {
@@ -7,7 +8,10 @@ if (location.protocol === "file:")
       this.ready = new Promise((resolve) => {
         this.frame.onload = () => {
           const inside = this.frame.contentWindow;
-          inside.postMessage = (data) => setTimeout(() => this.onmessage?.({ data }));
+          inside.postMessage = (answer) => {
+            const data = structuredClone(answer);
+            setTimeout(() => this.onmessage?.({ data }));
+          };
           const script = inside.document.createElement("script");
           script.src = new URL(address, location.href).href;
           script.onload = () => resolve(inside);
@@ -16,7 +20,8 @@ if (location.protocol === "file:")
       });
       document.body.append(this.frame);
     }
-    postMessage(data) {
+    postMessage(given) {
+      const data = structuredClone(given);
       this.ready.then((inside) => inside.dispatchEvent(new inside.MessageEvent("message", { data })));
     }
     terminate() {
