@@ -17,8 +17,8 @@ of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a n
 `{NAME@READING}` is what another reading gives, `{says|CLAIM}` the words of a claim. Behind `!` stands the
 form: `pair` (published and measured, bold where the value is not reproduced), `share` (measured in percent
 of published), `sd` (of a run) or `range` (where 95 % of single runs fall); behind it, or alone, a format of
-Python, such as `.1f`. In a table `[c: 20 ms; 50 ms => {zhang|Study 1|$c|384/576} |]` repeats what is behind the
-arrow for each value of `$c`, as lines if it is a whole line; `[c, d: 1 ~ one; 2 ~ two => ...]` for pairs.
+Python, such as `.1f`. In a table `[c: 20 ms; 50 ms => {zhang|Study 1|$c|384/576} |]` repeats what is behind
+the arrow for each value of `$c`, as lines if it is a whole line; `[c, d: 1 ~ one; 2 ~ two => ...]` for pairs.
 """
 
 from __future__ import annotations
