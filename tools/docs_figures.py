@@ -19,6 +19,7 @@ form: `pair` (published and measured, bold where the value is not reproduced), `
 of published), `sd` (of a run) or `range` (where 95 % of single runs fall); behind it, or alone, a format of
 Python, such as `.1f`. In a table `[c: 20 ms; 50 ms => {zhang|Study 1|$c|384/576} |]` repeats what is behind
 the arrow for each value of `$c`, as lines if it is a whole line; `[c, d: 1 ~ one; 2 ~ two => ...]` for pairs.
+The head of a table stands in the document alone: a template without one leaves it as it is.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs/papers/figures"
 PASSAGE = re.compile(r"<!--=(?P<template>.*?)-->(?P<text>.*?)<!--/-->", re.DOTALL)
 NAME = re.compile(r"\{([^{}!]+)(?:!([^{}]+))?\}")
+RULE = re.compile(r"\|[-:| ]+\|")
 REPEAT = re.compile(r"\[(?P<names>\w(?:, \w)*): (?P<values>[^\[\]]*?) => (?P<text>[^\[\]]*)\]")
 KINDS = ("values", "grids", "claims")
 
@@ -280,6 +282,13 @@ def repeated(template: str) -> str:
     return template
 
 
+def headed(rows: str, table: str) -> str:
+    """Put the head of a table in front of its rows, unless they have one."""
+    head = table.lstrip("\n").split("\n")[:2]
+    has_head = [len(lines) == 2 and RULE.fullmatch(lines[1]) for lines in (rows.split("\n")[1:3], head)]
+    return "\n" + "\n".join(head) + rows if has_head[1] and not has_head[0] else rows
+
+
 def rendered(text: str, figures: Figures) -> str:
     """Write a document with its figures.
 
@@ -298,6 +307,7 @@ def rendered(text: str, figures: Figures) -> str:
             raise ValueError(f"'{passage[0][:60]}' begins a line: put a word before it")
         try:
             filled = figures.fill(repeated(template) if is_block else template)
+            filled = headed(filled, passage["text"]) if is_block else filled
         except KeyError as error:
             raise ValueError(f"there is no figure {error}") from None
         return f"<!--={template}-->{filled if is_block else filled.strip()}<!--/-->"

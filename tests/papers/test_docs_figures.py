@@ -75,6 +75,14 @@ def test_rows_and_cells_repeat():
         docs_figures.repeated("[r, s: a => $r $s]")
 
 
+def test_the_head_of_a_table_stays():
+    figures = docs_figures.Figures({"p": KEPT})
+    text = docs_figures.rendered(
+        "<!--=\n| one | {p-1} |\n-->\n| a | b |\n|---|--:|\n| old | 0 |\n<!--/-->\n", figures
+    )
+    assert text == "<!--=\n| one | {p-1} |\n-->\n| a | b |\n|---|--:|\n| one | 50.0 |\n<!--/-->\n"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [("is <!--= {p-2} -->1<!--/-->", "no figure 'p-2'"), ("is\n<!--= {p-1} -->1<!--/-->", "begins a line")],
