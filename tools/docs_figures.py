@@ -17,7 +17,9 @@ of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a n
 `{NAME@READING}` is what another reading gives, `{says|CLAIM}` the words of a claim. Behind `!` stands the
 form: `pair` (published and measured, bold where the value is not reproduced), `share` (measured in percent
 of published), `sd` (of a run) or `range` (where 95 % of single runs fall); behind it, or alone, a format of
-Python, such as `.1f`.
+Python, such as `.1f`. In a table `[c: 20 ms; 50 ms => {zhang|Study 1|$c|384/576} |]` repeats what is behind
+the arrow for each value of `$c`, as lines if it is a whole line; `[c, d: 1 ~ one; 2 ~ two => ...]` for pairs.
+The head of a table stands in the document alone: a template without one leaves it as it is.
 """
 
 from __future__ import annotations
@@ -51,6 +53,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs/papers/figures"
 PASSAGE = re.compile(r"<!--=(?P<template>.*?)-->(?P<text>.*?)<!--/-->", re.DOTALL)
 NAME = re.compile(r"\{([^{}!]+)(?:!([^{}]+))?\}")
+RULE = re.compile(r"\|[-:| ]+\|")
+REPEAT = re.compile(r"\[(?P<names>\w(?:, \w)*): (?P<values>[^\[\]]*?) => (?P<text>[^\[\]]*)\]")
 KINDS = ("values", "grids", "claims")
 
 
@@ -255,6 +259,36 @@ def _unknown(what: str) -> str:
     raise KeyError(what)
 
 
+def repeated(template: str) -> str:
+    """Write out the repetitions of a template, the innermost first."""
+
+    def write(found: re.Match[str]) -> str:
+        names, before, behind = (
+            found["names"].split(", "),
+            found.string[: found.start()],
+            found.string[found.end() :],
+        )
+        is_line = before[-1:] in ("", "\n") and behind[:1] in ("", "\n")
+        parts = []
+        for values in found["values"].split("; "):
+            text = found["text"]
+            for name, value in zip(names, values.split(" ~ "), strict=True):
+                text = text.replace(f"${name}", value)
+            parts.append(text)
+        return ("\n" if is_line else "").join(parts)
+
+    while REPEAT.search(template):
+        template = REPEAT.sub(write, template)
+    return template
+
+
+def headed(rows: str, table: str) -> str:
+    """Put the head of a table in front of its rows, unless they have one."""
+    head = table.lstrip("\n").split("\n")[:2]
+    has_head = [len(lines) == 2 and RULE.fullmatch(lines[1]) for lines in (rows.split("\n")[1:3], head)]
+    return "\n" + "\n".join(head) + rows if has_head[1] and not has_head[0] else rows
+
+
 def rendered(text: str, figures: Figures) -> str:
     """Write a document with its figures.
 
@@ -272,7 +306,8 @@ def rendered(text: str, figures: Figures) -> str:
         if starts_line and not is_block:
             raise ValueError(f"'{passage[0][:60]}' begins a line: put a word before it")
         try:
-            filled = figures.fill(template)
+            filled = figures.fill(repeated(template) if is_block else template)
+            filled = headed(filled, passage["text"]) if is_block else filled
         except KeyError as error:
             raise ValueError(f"there is no figure {error}") from None
         return f"<!--={template}-->{filled if is_block else filled.strip()}<!--/-->"

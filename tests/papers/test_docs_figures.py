@@ -67,6 +67,22 @@ def test_a_table_stands_between_its_marks():
     assert text.startswith("<!--=\n{p.misses}\n-->\n| value |") and text.endswith(f"\n{table}\n<!--/-->\n")
 
 
+def test_rows_and_cells_repeat():
+    cells = "[c: 1; 2 => {p-$c} |]"
+    rows = docs_figures.repeated(f"| head |\n[r, s: a b ~ x; c ~ y => | $r ($s) | {cells}]\n| end |")
+    assert rows == "| head |\n| a b (x) | {p-1} |{p-2} |\n| c (y) | {p-1} |{p-2} |\n| end |"
+    with pytest.raises(ValueError):
+        docs_figures.repeated("[r, s: a => $r $s]")
+
+
+def test_the_head_of_a_table_stays():
+    figures = docs_figures.Figures({"p": KEPT})
+    text = docs_figures.rendered(
+        "<!--=\n| one | {p-1} |\n-->\n| a | b |\n|---|--:|\n| old | 0 |\n<!--/-->\n", figures
+    )
+    assert text == "<!--=\n| one | {p-1} |\n-->\n| a | b |\n|---|--:|\n| one | 50.0 |\n<!--/-->\n"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [("is <!--= {p-2} -->1<!--/-->", "no figure 'p-2'"), ("is\n<!--= {p-1} -->1<!--/-->", "begins a line")],
