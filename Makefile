@@ -25,6 +25,10 @@ SOAK_FLAGS ?=
 SWEEP_SOAK_FLAGS ?=
 # Of the transfers between our TCP and the kernel's, such as --transfers 100.
 TRANSFERS_FLAGS ?=
+# Of the scripts of segments for our receiver and the kernel's, such as --scripts 100.
+SCRIPTS_FLAGS ?=
+# Of the captures that tshark analyses too, such as --captures 10.
+CAPTURES_FLAGS ?=
 # Nothing, to leave out the source distribution, which takes minutes to compile.
 CHECK_WHEELS_FLAGS ?= --sdist
 # For each fuzz target.
@@ -132,6 +136,8 @@ soak: build ## kill sweeps again and again; load airpath live for twice ten minu
 	$(BIN)/python tools/sweep_soak.py $(SWEEP_SOAK_FLAGS)
 	$(BIN)/python tools/live_soak.py $(SOAK_FLAGS)
 	$(BIN)/python tools/transfers.py $(TRANSFERS_FLAGS)
+	$(BIN)/python tools/packet_scripts.py $(SCRIPTS_FLAGS)
+	$(BIN)/python tools/beside_tshark.py $(CAPTURES_FLAGS)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz and a C++ compiler
