@@ -28,6 +28,10 @@ TRANSFERS_FLAGS ?=
 # Such as --seconds 60, and --times 20.
 STUDIO_SOAK_FLAGS ?=
 CRASH_FLAGS ?=
+# Of the scripts of segments for our receiver and the kernel's, such as --scripts 100.
+SCRIPTS_FLAGS ?=
+# Of the captures that tshark analyses too, such as --captures 10.
+CAPTURES_FLAGS ?=
 # Nothing, to leave out the source distribution, which takes minutes to compile.
 CHECK_WHEELS_FLAGS ?= --sdist
 # `RELEASE=pgo`, of build, wheels and release: compiled twice, the second time by what benches/train.py used most.
@@ -145,6 +149,8 @@ soak: build ## for an hour: kill sweeps, load airpath live and the studio, 1,000
 	$(BIN)/python tools/live_soak.py $(SOAK_FLAGS)
 	$(BIN)/python tools/studio_soak.py $(STUDIO_SOAK_FLAGS)
 	$(BIN)/python tools/transfers.py $(TRANSFERS_FLAGS)
+	$(BIN)/python tools/packet_scripts.py $(SCRIPTS_FLAGS)
+	$(BIN)/python tools/beside_tshark.py $(CAPTURES_FLAGS)
 
 .PHONY: crash
 crash: build ## kill each command 200 times as it writes, with full disks and failing fsync among them; wants cc

@@ -1,19 +1,26 @@
 """Build the fuzz targets, run each for some time and say what was run and covered; 1 if one found something.
 
-Corpora grow in build/fuzz/corpus from run to run; inputs that fail lie in build/fuzz/found, and
+Corpora begin with fuzz/corpus and grow in build/fuzz/corpus from run to run; ``--minimise`` keeps the best of
+them in fuzz/corpus. Inputs that fail lie in build/fuzz/found, and
 ``target/fuzz/<platform>/release/<target> <input>`` runs one again.
 """
 
 import argparse
+import io
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILT = ROOT / "target" / "fuzz"
 WORK = ROOT / "build" / "fuzz"
+KEPT = ROOT / "fuzz" / "corpus"
+# A kept corpus is no larger, in bytes: what has most in it for its size is kept.
+MOST_KEPT = 40_000
 # Texts to begin with, where random ones would not get far.
 SEEDS = {"scenario": [ROOT / "crates" / "core" / "scenarios"]}
 # An input must not take longer, nor the target more memory.
@@ -37,11 +44,54 @@ def build() -> Path:
     return next(path.parent for path in BUILT.glob("*/release/" + targets()[0]))
 
 
+def corpus_of(target: str) -> Path:
+    """The folder of a target's corpus, with what was kept in it."""
+    corpus = WORK / "corpus" / target
+    corpus.mkdir(parents=True, exist_ok=True)
+    if (kept := KEPT / f"{target}.tar.xz").exists():
+        with tarfile.open(kept) as archive:
+            archive.extractall(corpus, filter="data")
+    return corpus
+
+
+def minimise(binaries: Path, target: str) -> bool:
+    """Keep the fewest inputs of a target that cover what all do, the smallest of these first."""
+    least = WORK / "least" / target
+    shutil.rmtree(least, ignore_errors=True)
+    least.mkdir(parents=True)
+    command = [binaries / target, "-set_cover_merge=1", *LIMITS, least, corpus_of(target)]
+    if subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode:
+        print(f"{target:14} failed")
+        return False
+    inputs = sorted(least.iterdir(), key=lambda file: (file.stat().st_size, file.name))
+    fits, fails = 0, len(inputs) + 1
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        if len(packed(inputs[:middle])) <= MOST_KEPT:
+            fits = middle
+        else:
+            fails = middle
+    KEPT.mkdir(exist_ok=True)
+    (KEPT / f"{target}.tar.xz").write_bytes(packed(inputs[:fits]))
+    print(f"{target:14} {fits} of {len(inputs)} inputs", flush=True)
+    return True
+
+
+def packed(files: list[Path]) -> bytes:
+    """Make an archive that depends on the files alone."""
+    octets = io.BytesIO()
+    with tarfile.open(fileobj=octets, mode="w:xz") as archive:
+        for number, file in enumerate(files):
+            entry = tarfile.TarInfo(f"{number:04}")
+            entry.size = file.stat().st_size
+            archive.addfile(entry, io.BytesIO(file.read_bytes()))
+    return octets.getvalue()
+
+
 def run(binaries: Path, target: str, seconds: int) -> bool:
     """Run one target; whether it found nothing."""
-    corpus = WORK / "corpus" / target
-    for folder in (corpus, WORK / "found"):
-        folder.mkdir(parents=True, exist_ok=True)
+    corpus = corpus_of(target)
+    (WORK / "found").mkdir(parents=True, exist_ok=True)
     log = WORK / f"{target}.log"
     options = [f"-max_total_time={seconds}", *LIMITS, f"-artifact_prefix={WORK / 'found' / target}-"]
     command = [binaries / target, *options, corpus, *SEEDS.get(target, [])]
@@ -73,11 +123,16 @@ def figures(text: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=600, help="for each (default: %(default)s)")
+    parser.add_argument("--minimise", action="store_true", help="write fuzz/corpus, and run nothing")
     parser.add_argument("target", nargs="*", help=f"default: {' '.join(targets())}")
     arguments = parser.parse_args()
     binaries = build()
-    clean = [run(binaries, target, arguments.seconds) for target in arguments.target or targets()]
-    sys.exit(0 if all(clean) else 1)
+    wanted = arguments.target or targets()
+    if arguments.minimise:
+        done = [minimise(binaries, target) for target in wanted]
+    else:
+        done = [run(binaries, target, arguments.seconds) for target in wanted]
+    sys.exit(0 if all(done) else 1)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import subprocess
 from pathlib import Path
@@ -79,6 +80,14 @@ def test_retransmissions_and_timeouts_are_those_that_the_kernel_counted(congesti
     again = done.download["retransmissions"]
     assert again["total"] == done.kernel["RetransSegs"] > 20
     assert again["by_cause"]["timeout"] == done.kernel.get("TCPTimeouts", 0)
+
+
+@needs("tshark", "editcap")
+@pytest.mark.parametrize("seed", sampled([2, 5, 17, 31, 55, 74, 101, 102, 103, 104, 105, 106], 2))
+def test_captures_of_all_kinds_are_counted_as_by_tshark(seed, tmp_path):
+    from beside_tshark import capture, differences, drawn
+
+    assert differences(capture(drawn(random.Random(seed)), seed, tmp_path)) == []
 
 
 def tshark(file, port, display_filter):

@@ -342,6 +342,18 @@ def test_a_few_of_the_thousand_transfers(end, tmp_path):
         assert outcome.transfers == 8
 
 
+@pytest.mark.slow
+def test_our_receiver_answers_scripts_of_segments_as_the_rfcs_have_it_and_the_kernel_does(tmp_path):
+    from packet_scripts import answers, drawn, judged
+
+    scripts = [drawn(seed) for seed in range(1, 41)]
+    for ours in (True, False):
+        # Of a duplicate of one octet the kernel says nothing.
+        for steps, told in zip(scripts, answers(scripts, ours, tmp_path), strict=True):
+            wrong = judged(steps, told)
+            assert not [line for line in wrong if ours or "D-SACK" not in line], steps
+
+
 @needs("tshark")
 @pytest.mark.parametrize("direction", ["downlink", "uplink"])
 def test_between_two_ends_of_ours_marks_are_counted(direction, live, tmp_path):

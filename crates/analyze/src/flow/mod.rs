@@ -121,7 +121,7 @@ impl Flow {
             self.fin.get_or_insert(end);
         }
         if payload == 0 {
-            return;
+            return self.on_bare_fin(now, end, segment);
         }
         if payload == 1 && self.una == Some(start + 1) {
             self.counters.keepalives += 1;
@@ -168,6 +168,17 @@ impl Flow {
             self.sequence.move_to(end);
         }
         self.update_flight(now);
+    }
+
+    /// A FIN without data may come before data that was lost: this leaves a gap, as data does.
+    fn on_bare_fin(&mut self, now: Instant, end: u64, segment: &Segment) {
+        if self.max.is_some_and(|max| end > max) {
+            self.max = Some(end);
+            self.sequence.move_to(end);
+            self.gap_dupacks = 0;
+            self.push(now, end, end, segment.timestamps.map(|(tsval, _)| tsval));
+            self.update_flight(now);
+        }
     }
 
     fn push(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {

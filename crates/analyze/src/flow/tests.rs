@@ -330,3 +330,13 @@ fn fin_takes_a_sequence_number_and_no_byte() {
     script.flow.handle_ack(at(100), &last);
     assert_eq!((script.flow.bytes_acked(), script.flow.counters.unseen_bytes), (1000, 0));
 }
+
+#[test]
+fn a_fin_behind_lost_data_leaves_a_gap() {
+    let mut script = Script::new();
+    script.data(0, 0, 0).ack(100, 1);
+    script.flow.handle_data(at(200), &Segment { seq: 3 * MSS, flags: ACK | FIN, ..Segment::default() });
+    script.ack(201, 1).data(400, 1, 2);
+    assert_eq!((script.flow.counters.dupacks, script.causes()[0]), (1, 2));
+    assert_eq!((script.flow.late().late_segments, script.flow.bytes_known()), (0, 3000));
+}

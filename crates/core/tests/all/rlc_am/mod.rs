@@ -3,6 +3,7 @@
 //! A pair of bearers of 12 PDUs in each TTI of 10 ms, 25 ms from the start of a TTI to its arrival, in both
 //! directions; see [`link`].
 
+mod by_the_clauses;
 mod data;
 mod discard;
 mod link;
