@@ -69,8 +69,6 @@ SLOW = (
     "airpath.runs.picture",
     *(f"airpath.cli.{name}" for name in cli.COMMANDS),
 )
-# A studio has begun, and runs are made, well before that.
-STUDIO_S = 3.0
 
 
 class Broken(Exception):
@@ -440,15 +438,16 @@ def studio(folder: Path, library: Path, times: int, seed: int) -> None:
     before = {file: digest(file) for file in home.rglob("*") if file.is_file()}
     counter.write_bytes(bytes(8))
     environment = {"LD_PRELOAD": str(library), "FAULT_FOLDER": str(home), "FAULT_COUNTER": str(counter)}
+
+    def start() -> Studio:
+        own = environment | {"HOME": str(home), "TMPDIR": str(home)}
+        return Studio("run-0", "run-1", cwd=home, stderr=subprocess.DEVNULL, env=os.environ | own)
+
+    with start():
+        begins_s = time.monotonic() - began
     for _ in range(times):
-        studio = Studio(
-            "run-0",
-            "run-1",
-            cwd=home,
-            stderr=subprocess.DEVNULL,
-            env=os.environ | environment | {"HOME": str(home), "TMPDIR": str(home)},
-        )
-        killer = threading.Timer(chance.uniform(0.1, STUDIO_S), studio.process.kill)
+        studio = start()
+        killer = threading.Timer(chance.uniform(0.1, 3) * begins_s, studio.process.kill)
         killer.start()
         # Whatever the client was about when the server went: it has gone.
         with contextlib.suppress(OSError, ValueError, WebSocketException), studio, studio.client() as client:
