@@ -16,17 +16,21 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import hashlib
+import importlib
 import json
 import os
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,6 +41,7 @@ from studio_soak import Studio
 from websockets.exceptions import WebSocketException
 
 from airpath.captures import analyze
+from airpath.cli import main as cli
 from airpath.errors import AirpathError
 from airpath.experiments.sweep.store import read_manifest, read_rows
 from airpath.runs.finished import FinishedRun
@@ -58,8 +63,12 @@ tcp.initial_window = {windows}
 WITH = ("kill", "kill", "ENOSPC", "EIO")
 KILLED, BAD = -9, 2
 LIMIT_S = 600
-# A studio has begun, and runs are made, well before that.
-STUDIO_S = 3.0
+# What commands import.
+SLOW = (
+    "airpath.report.paper_page",
+    "airpath.runs.picture",
+    *(f"airpath.cli.{name}" for name in cli.COMMANDS),
+)
 
 
 class Broken(Exception):
@@ -234,6 +243,34 @@ def call(words: Sequence[str], **environment: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+def fork(words: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
+    """Call airpath as `call` does, in a fork of this process, which has imported what takes a second."""
+    heard, said = os.pipe()
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            signal.alarm(LIMIT_S)
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for descriptor, file in enumerate((nowhere, nowhere, said)):
+                os.dup2(file, descriptor)
+            os.environ.update(environment)
+            ctypes.CDLL(environment["LD_PRELOAD"]).faults_begin()
+            cli.main(list(words))
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    os.close(said)
+    with open(heard, encoding="utf-8") as errors:
+        text = errors.read()  # Until all its processes have ended.
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), text
+
+
 class Disturbed:
     """A case in a folder of its own, disturbed again and again."""
 
@@ -323,10 +360,8 @@ class Disturbed:
     def _call(self, out: Path, kind: str, at: int) -> tuple[int, str]:
         counter = self._folder / "counter"
         counter.write_bytes(bytes(8))
-        return call(
-            self._words(self.case.words, out),
-            **faults(self._library, out, counter, self._folder / "synced", kind, at),
-        )
+        environment = faults(self._library, out, counter, self._folder / "synced", kind, at)
+        return fork(self._words(self.case.words, out), environment)
 
     def _judge(self, out: Path, where: str, with_earlier: bool) -> str:
         """What is there: the earlier result, the new one, or nothing."""
@@ -403,15 +438,16 @@ def studio(folder: Path, library: Path, times: int, seed: int) -> None:
     before = {file: digest(file) for file in home.rglob("*") if file.is_file()}
     counter.write_bytes(bytes(8))
     environment = {"LD_PRELOAD": str(library), "FAULT_FOLDER": str(home), "FAULT_COUNTER": str(counter)}
+
+    def start() -> Studio:
+        own = environment | {"HOME": str(home), "TMPDIR": str(home)}
+        return Studio("run-0", "run-1", cwd=home, stderr=subprocess.DEVNULL, env=os.environ | own)
+
+    with start():
+        begins_s = time.monotonic() - began
     for _ in range(times):
-        studio = Studio(
-            "run-0",
-            "run-1",
-            cwd=home,
-            stderr=subprocess.DEVNULL,
-            env=os.environ | environment | {"HOME": str(home), "TMPDIR": str(home)},
-        )
-        killer = threading.Timer(chance.uniform(0.1, STUDIO_S), studio.process.kill)
+        studio = start()
+        killer = threading.Timer(chance.uniform(0.1, 3) * begins_s, studio.process.kill)
         killer.start()
         # Whatever the client was about when the server went: it has gone.
         with contextlib.suppress(OSError, ValueError, WebSocketException), studio, studio.client() as client:
@@ -450,9 +486,15 @@ def main() -> None:
     parser.add_argument("--again", type=int, default=4, help="how often the same command follows; 0 never")
     parser.add_argument("--seed", type=int, default=1, help="of the moments and of what happens")
     options = parser.parse_args()
+    if "LD_PRELOAD" not in os.environ:
+        with tempfile.TemporaryDirectory() as folder:
+            loaded = {"LD_PRELOAD": str(build(Path(folder)))}
+            sys.exit(subprocess.run([sys.executable, *sys.argv], env=os.environ | loaded).returncode)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve()
-        library, there = build(folder), cases(folder)
+        library, there = Path(os.environ["LD_PRELOAD"]), cases(folder)
+        for module in SLOW:
+            importlib.import_module(module)
         for name in options.commands or (*there, "studio"):
             own = folder / name
             own.mkdir()

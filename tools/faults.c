@@ -34,7 +34,8 @@ static char folder[PATH_MAX], synced[PATH_MAX];
 static unsigned long *counter, at;
 static enum fault with;
 
-__attribute__((constructor)) static void begin(void) {
+/* Also for a program that has set its environment since it was loaded. */
+__attribute__((constructor)) void faults_begin(void) {
     const char *where = getenv("FAULT_FOLDER"), *count = getenv("FAULT_COUNTER"), *into = getenv("FAULT_SYNCED");
     const char *number = getenv("FAULT_AT"), *what = getenv("FAULT_WITH");
     if (!where || !count) return;
@@ -44,6 +45,7 @@ __attribute__((constructor)) static void begin(void) {
     if (at) with = !strcmp(what, "kill") ? KILL : !strcmp(what, "ENOSPC") ? FULL : FAILS;
     else if (what && !strcmp(what, "EIO")) with = FAILS;
     int file = REAL(open)(count, O_RDWR);
+    if (file < 0) return;
     counter = mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     if (counter == MAP_FAILED) counter = NULL;

@@ -416,6 +416,7 @@ def test_what_is_killed_early_leaves_earlier_results(monkeypatch, tmp_path):
             "error: --figure: lundsten has no figure 5 to reproduce; choose from: Table 1, Table 3,",
         ),
         (["lundsten", "--runs", "0"], "error: --runs: 0 is too few; give at least 1"),
+        (["lundsten", "--runs", str(2**63)], f"error: --runs: {2**63} is too many; give at most {2**31 - 1}"),
         (["lundsten", "--workers", "0"], "error: --workers: 0 is too few; give at least 1"),
         (
             ["lundsten", "--out", "/dev/null/nowhere"],

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from airpath.errors import OutputError, ScenarioError, SweepError
-from airpath.runner.cluster import Security
 from airpath.scenario import Scenario, bundled, load
 from airpath.terminal import warn
+
+if TYPE_CHECKING:
+    from airpath.runner.cluster import Security
+
+MOST = 2**31 - 1
+"""Runs or workers at most."""
 
 
 def option(metavar: str | None, text: str, *names: str, **more: Any) -> Any:
@@ -47,6 +52,8 @@ def out_option(text: str) -> Any:
 def _at_least_one(option: typer.CallbackParam, count: int | None) -> int | None:
     if count is not None and count < 1:
         raise ScenarioError(option.opts[0], f"{count} is too few", "give at least 1")
+    if count is not None and count > MOST:
+        raise ScenarioError(option.opts[0], f"{count} is too many", f"give at most {MOST}")
     return count
 
 
@@ -175,4 +182,6 @@ def check_dask(
             raise SweepError(name, "has no meaning without --dask", "leave it out, or name a scheduler")
     if dask is None or dask_security is None:
         return None
+    from airpath.runner.cluster import Security
+
     return Security.of(dask_security, dask)

@@ -1,7 +1,8 @@
 """The workers of a Dask cluster, in place of processes on this machine; and which of the two are wanted.
 
 Scheduler and workers are somebody else's processes; they come and go while runs are made. The scheduler gives
-tasks of workers that died to others. It is handed octets that only workers open, so that it needs no airpath.
+tasks of workers that died to others. It is handed octets that only workers open, so that it needs no airpath;
+octets come back, of which the driver unpickles nothing.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ from airpath.runs.metrics import NotMeasuredError, named, path_of
 class Table:
     """The metrics of runs: octets of float64, one run after the other; NaN is what a run did not measure.
 
-    A worker makes it without NumPy; the driver unpickles it as an array (runs × metrics).
+    A worker makes it without NumPy; the driver has it as an array (runs × metrics): it unpickles those of its
+    own processes, and reads octets that come from others (`airpath.runner.work.answer_of`).
     """
 
     octets: bytes
