@@ -15,6 +15,7 @@ pub mod rnc_feedback;
 pub mod snoop;
 pub mod split;
 pub mod tap;
+pub mod window_clamp;
 
 pub use acks::Place;
 
@@ -95,6 +96,7 @@ registry! {
         Snoop = snoop,
         Split = split,
         Tap = tap,
+        WindowClamp = window_clamp,
         #[cfg(test)]
         Scratch = scratch,
     }

@@ -54,3 +54,4 @@ mod umts;
 mod variable;
 mod web;
 mod web_segments;
+mod window_clamp;

@@ -26,6 +26,8 @@ enum Writes {
     Congestion,
     /// Acknowledgment number and window in what comes from the UE; and it makes ACKs.
     AckAndWindow,
+    /// The window.
+    Window,
     /// NOPs in the place of SACK blocks; and it sends packets again and makes ACKs.
     Blocks,
     /// It sends packets twice, and lets others overtake them.
@@ -43,6 +45,7 @@ fn writes(config: &middlebox::Config) -> Writes {
         Config::Disturb(_) => Writes::Repeats,
         Config::Freeze(_) => Writes::AckAndWindow,
         Config::Snoop(_) => Writes::Blocks,
+        Config::WindowClamp(_) => Writes::Window,
         Config::Split(_) => Writes::Everything,
         _ => Writes::Nothing,
     }
@@ -79,6 +82,7 @@ const MORE: &[&str] = &[
     "packet_loss = { downlink.loss = \"20 %\", uplink = { loss = \"20 %\", burst = 3 } }",
     "rnc_feedback = { cache_segments = 3, connections = 1 }",
     "snoop = { cache_packets = 3, connections = 1, min_timeout = \"10 ms\" }",
+    "window_clamp = { window = \"2 kB\", connections = 1 }",
 ];
 
 /// The scenarios, each with one box.
@@ -108,6 +112,10 @@ fn rest(bytes: &[u8], dir: Dir, writes: Writes) -> Vec<u8> {
         }
         Writes::AckAndWindow if is_uplink_tcp && packet.flags.has(Flags::ACK) => {
             (packet.ack, packet.window, packet.seq, packet.ts_val, packet.ts_ecr) = (0, 0, 0, 0, 0);
+            wire::rewrite(&mut rest, &packet);
+        }
+        Writes::Window if packet.is_tcp() => {
+            packet.window = 0;
             wire::rewrite(&mut rest, &packet);
         }
         Writes::Blocks if is_uplink_tcp && is_pure_ack(&packet) => {

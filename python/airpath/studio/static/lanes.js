@@ -13,6 +13,7 @@
 const BOXES = {
   ack_regulator: "Ack Regulator", ack_rate_control: "ACK rate ctrl", rnc_feedback: "RNC feedback", snoop: "snoop", split: "split TCP",
   freeze: "freeze", packet_loss: "packet loss", ack_filter: "ACK filter", ack_pacing: "ACK pacing", disturb: "disturb", tap: "tap",
+  window_clamp: "window clamp",
 };
 /** What a box is called, by its name on the path. @param {string} name */
 export function boxTitle(name) {
