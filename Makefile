@@ -144,7 +144,7 @@ scale: build ## measure what docs/scale.md tells: costs, crowds, rows, and what 
 	$(BIN)/python benches/scale.py
 
 .PHONY: soak
-soak: build ## for an hour: kill sweeps, load airpath live and the studio, 1,000 transfers of our TCP
+soak: build ## for an hour: kill sweeps, load airpath live and the studio, set our TCP beside the kernel, captures beside tshark
 	$(BIN)/python tools/sweep_soak.py $(SWEEP_SOAK_FLAGS)
 	$(BIN)/python tools/live_soak.py $(SOAK_FLAGS)
 	$(BIN)/python tools/studio_soak.py $(STUDIO_SOAK_FLAGS)
