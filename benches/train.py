@@ -1,4 +1,4 @@
-"""Runs every bundled scenario, alone and with its trace: from it `RELEASE=pgo` learns what is used how often."""
+"""Runs every bundled scenario, also with its trace: from it `RELEASE=pgo` learns what is used how often."""
 
 from airpath import _core
 
