@@ -11,7 +11,7 @@ import time
 
 import pytest
 from conftest import check_error
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -335,6 +335,17 @@ def test_what_is_no_request_is_refused(server, octets, status):
         None,
     )  # The answer may be lost with what we still send.
     assert goes_on(server, cookie_of(server))
+
+
+LINES = st.sampled_from(
+    [b"GET / HTTP/1.1", b"GET /socket HTTP/1.1", b"Host: 127.0.0.1", b"Cookie: a=b; c", b"Upgrade: websocket"]
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=200) | st.lists(LINES | st.binary(max_size=30), max_size=6).map(b"\r\n".join))
+def test_any_octets_are_refused_or_nothing(server, octets):
+    assert exchange(server, octets + b"\r\n\r\n").status in {None, *range(400, 500)}
 
 
 def test_a_request_that_does_not_arrive_is_given_up(serving, monkeypatch):
