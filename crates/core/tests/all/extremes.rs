@@ -98,6 +98,12 @@ fn check(scenario: usize, changes: &[(usize, usize)]) {
     }
 }
 
+#[test]
+fn arithmetic_is_checked_here() {
+    let wraps = || std::hint::black_box(u64::MAX) + std::hint::black_box(1);
+    assert!(std::panic::catch_unwind(wraps).is_err());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -259,7 +259,7 @@ impl DownlinkConfig {
             return Err(ScenarioError::new("rlc", message, hint));
         };
         let largest = Category::of(self.category)?.largest_bits;
-        if octets * 8 + u64::from(HEADER_BITS) > u64::from(largest) {
+        if octets.saturating_mul(8) > u64::from(largest - HEADER_BITS) {
             let message =
                 format!("a PDU of {octets} B is larger than any block of category {}", self.category);
             return Err(ScenarioError::new("rlc", message, "write smaller PDUs, or another category"));

@@ -53,7 +53,7 @@ parameters! {
 impl Config {
     /// Octets of a PDU behind its header: data and length indicators.
     fn payload(&self) -> u64 {
-        self.pdu.as_u64() - HEADER_OCTETS
+        self.pdu.as_u64().saturating_sub(HEADER_OCTETS) // Asked of what `check_pdu` refuses, too.
     }
 
     /// Octets of a length indicator with its E bit: 7 bits, or 15 in larger PDUs.

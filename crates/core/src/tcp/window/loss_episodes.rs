@@ -153,7 +153,8 @@ impl LossEpisodes {
 
     fn begin(&mut self, cut: Cut, kind: Kind) {
         self.latest = Some(Episode { end: cut.max, kind });
-        self.squared_windows += cut.cwnd_segments * cut.cwnd_segments;
+        let squared = cut.cwnd_segments.saturating_mul(cut.cwnd_segments);
+        self.squared_windows = self.squared_windows.saturating_add(squared);
         *self.count(kind) += 1;
     }
 
