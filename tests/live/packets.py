@@ -214,6 +214,13 @@ def ack_and_window(packet: Captured) -> bytes:
     return _blank(packet, (packet.tcp_at + 8, bytes(4)), (packet.tcp_at + 14, bytes(2)))
 
 
+def window(packet: Captured) -> bytes:
+    """A box that writes smaller windows."""
+    if not packet.is_tcp or not packet.flags & (ACK | SYN):
+        return packet.octets
+    return _blank(packet, (packet.tcp_at + 14, bytes(2)))
+
+
 def sack_blocks(packet: Captured) -> bytes:
     """A box that takes SACK blocks out of ACKs: NOPs take their place."""
     if not packet.is_pure_ack:

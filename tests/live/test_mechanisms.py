@@ -31,11 +31,13 @@ from live.packets import (
     PSH,
     RST,
     SYN,
+    WINDOW_SCALE,
     Captured,
     Passage,
     ack_and_window,
     radio_flag,
     sack_blocks,
+    window,
 )
 
 __all__ = ["carry"]
@@ -87,6 +89,26 @@ def test_fewer_acks_cross_a_slow_uplink_and_none_that_tells_of_a_gap_is_missing(
     assert all(ack.is_pure_ack and not ack.sack for ack in filtered)
     sent, came = (sum(one.is_pure_ack for one in done.at(end, downlink=False)) for end in ("ue", "server"))
     assert came < 0.75 * sent
+
+
+def test_a_sender_hears_of_no_window_above_that_of_the_box(carry):
+    done = carry('[[middlebox]]\nwindow_clamp.window = "20 kB"\n' + LINK, 300_000)
+    down, up = check_nothing_else(done, downlink=window, uplink=window)
+    assert (down.made, up.made, down.overtaken, up.overtaken) == ([], [], 0, 0)
+    (scale,) = {
+        value[0]
+        for packet in done.at("ue", downlink=False)
+        if packet.flags & SYN
+        for kind, _, value in packet.options()
+        if kind == WINDOW_SCALE
+    }
+    assert len(up.changed) > 20
+    for before, after in up.changed:
+        most = 20_000 if after.flags & SYN else 20_000 >> scale
+        assert before.window > after.window == most
+    assert all(
+        one.window << scale <= 20_000 for one in done.at("server", downlink=False) if not one.flags & SYN
+    )
 
 
 def test_acks_leave_with_a_distance_in_time(carry):

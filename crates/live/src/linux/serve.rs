@@ -46,9 +46,11 @@ pub fn serve(fd: RawFd) -> io::Result<()> {
     let result = match serde_json::from_slice::<Configuration>(&text) {
         Ok(configuration) if configuration.mode == Mode::Doctor => return doctor::examine(&mut stream),
         Ok(configuration) => run(&configuration, &stream),
-        Err(error) => {
-            Err(Obstacle::new("configuration", error, "this is a defect of airpath: please report it"))
-        }
+        Err(error) => Err(Obstacle::new(
+            "configuration",
+            error,
+            "parts of airpath do not fit: make build, or install it again",
+        )),
     };
     let written = match result {
         Ok(results) => message::write_json(&mut stream, kind::RESULTS, &results),
@@ -149,11 +151,11 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
 fn other_congestion_control(configuration: &Configuration) -> Option<String> {
     let said = configuration.expected_congestion_control.as_ref()?;
     let default = namespaces::sysctl("net.ipv4.tcp_congestion_control");
-    let runs = configuration.congestion_control.as_ref().unwrap_or(&default);
+    let chosen = configuration.congestion_control.as_ref();
+    let (runs, advice) = chosen.map_or((&default, "; --cc chooses another"), |chosen| (chosen, ""));
     let is_ours = configuration.endpoint.is_some_and(|endpoint| endpoint.end.sends(Dir::Downlink));
-    (said != runs && !is_ours).then(|| {
-        format!("tcp.cc: the scenario says {said}, and the kernel's TCP runs {runs}; --cc chooses another")
-    })
+    (said != runs && !is_ours)
+        .then(|| format!("tcp.cc: the scenario says {said}, and the kernel's TCP runs {runs}{advice}"))
 }
 
 /// A client that starts before its server listens fails: wait for a socket, but not for ever.
