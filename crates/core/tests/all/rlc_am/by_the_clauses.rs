@@ -119,8 +119,8 @@ impl Sender {
             && let Some(sn) = self.again.first().copied().filter(|sn| *sn < self.vt_ms())
         {
             self.again.pop_first();
-            let last =
-                self.c.last_retransmission_poll && self.again.first().is_none_or(|sn| *sn >= self.vt_ms());
+            let last = self.c.last_retransmission_poll
+                && self.again.first().is_none_or(|next| *next >= self.vt_ms());
             sent.push((sn, self.polls(now, sn, last)));
         }
         // As many as can be.
@@ -252,9 +252,9 @@ impl Receiver {
         assert!(named.len() == missing.len() || told.len() as u64 == room);
         for (at, status) in told.iter().enumerate() {
             let lsn = status.lsn.unwrap();
-            let named: BTreeSet<u64> = sns(status).collect();
-            assert!(lsn <= self.vr_h && missing.iter().all(|sn| *sn >= lsn || named.contains(sn)));
-            assert!(at > 0 || lsn >= self.vr_r && (named.len() < missing.len() || lsn == self.vr_h));
+            let here: BTreeSet<u64> = sns(status).collect();
+            assert!(lsn <= self.vr_h && missing.iter().all(|sn| *sn >= lsn || here.contains(sn)));
+            assert!(at > 0 || lsn >= self.vr_r && (here.len() < missing.len() || lsn == self.vr_h));
         }
     }
 }
