@@ -12,7 +12,7 @@ use airpath_core::error::ScenarioError;
 use airpath_core::rng;
 use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation};
-use airpath_core::time::Duration;
+use airpath_core::time::Instant;
 use airpath_core::trace::{Chunk, ProbeMask, Table};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -130,10 +130,10 @@ pub extern "C" fn start(seed: u64) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn advance(sim_seconds: f64) -> u32 {
     engine(|engine| {
-        let over = engine
-            .run
-            .as_mut()
-            .is_none_or(|run| run.advance_to(run.now() + Duration::from_nanos((sim_seconds * 1e9) as u64)));
+        let over = engine.run.as_mut().is_none_or(|run| {
+            let until = run.now().as_nanos().saturating_add((sim_seconds * 1e9) as u64);
+            run.advance_to(Instant::from_nanos(until))
+        });
         u32::from(over)
     })
 }
