@@ -188,8 +188,9 @@ def test_an_interrupted_comparison_leaves_nothing(marker, tmp_path):
         text=True,
         env={**os.environ, MARKER: marker},
     )
+    capture = temporary(Path("capture.pcapng")).name
     captures = lambda: [  # noqa: E731
-        file for file in (tmp_path / "out").glob("*/live-*/capture.pcapng") if file.stat().st_size > 10_000
+        file for file in (tmp_path / "out").glob(f"*/live-*/{capture}") if file.stat().st_size > 10_000
     ]
     wait_until(captures, "live runs carry packets")
     process.send_signal(signal.SIGINT)
