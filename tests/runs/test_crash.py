@@ -104,7 +104,8 @@ def test_files_that_belong_together_are_all_old_or_all_new_or_the_last_is_missin
     assert seen == {"a", "b", None}
 
 
-@pytest.mark.parametrize("with_", sampled(["kill", "ENOSPC", "EIO"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("with_", ["kill", "ENOSPC", "EIO"])
 def test_a_journal_goes_on_wherever_it_was_torn(with_, tmp_path):
     program = Program(JOURNAL, tmp_path)
     program.run(with_=with_)
