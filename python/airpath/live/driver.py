@@ -77,7 +77,11 @@ def encode(kind: str, content: dict[str, Any]) -> bytes:
 
 
 def decode_events(payload: bytes) -> Events:
-    """Read a chunk of trace, as `Simulation.take_trace` returns it, with read-only views of `payload`."""
+    """Read a chunk of trace, as `Simulation.take_trace` returns it.
+
+    Columns are copies: rows of a rare kind wait long for their group to be written, and a view would keep all of
+    `payload` for them.
+    """
     import numpy as np
 
     (length,) = LENGTH.unpack_from(payload)
@@ -87,10 +91,10 @@ def decode_events(payload: bytes) -> Events:
         columns: dict[str, RawColumn] = {}
         for name, values in table["columns"]:
             if values == "u64":
-                columns[name] = np.frombuffer(payload, "<u8", table["rows"], place)
+                columns[name] = np.frombuffer(payload, "<u8", table["rows"], place).copy()
                 place += 8 * table["rows"]
             else:
-                columns[name] = (np.frombuffer(payload, np.uint8, table["rows"], place), values)
+                columns[name] = (np.frombuffer(payload, np.uint8, table["rows"], place).copy(), values)
                 place += table["rows"]
         events[kind] = columns
     return events
