@@ -79,8 +79,7 @@ def encode(kind: str, content: dict[str, Any]) -> bytes:
 def decode_events(payload: bytes) -> Events:
     """Read a chunk of trace, as `Simulation.take_trace` returns it.
 
-    Columns are copies: rows of a rare kind wait long for their group to be written, and a view would keep all of
-    `payload` for them.
+    Columns are copies: rows of a rare kind wait long to be written, and a view would keep all of `payload`.
     """
     import numpy as np
 
