@@ -16,6 +16,8 @@ MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV='$(CURDIR)/.venv' PIP_QUIET=1 PIP_DIS
 	$(BIN)/maturin
 # crates/py is a Python extension module: its tests are Python's.
 RUST_TESTED := -p airpath-core -p airpath-analyze -p airpath-live -p airpath
+# And what compiles the transports of others.
+RUST_TESTED_ALL := $(RUST_TESTED) -p airpath-transports
 PYTEST_FLAGS ?=
 # In as many processes as tests/conftest.py says, which also says what stays together.
 SIDE_BY_SIDE := -n auto --durations=20
@@ -83,7 +85,7 @@ test test-all: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
 define BOTH
 @mkdir -p build
 @$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(1) $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
-rust=0; $(2) $(CARGO) test $(RUST_TESTED) $(3) || rust=$$?; \
+rust=0; $(2) $(CARGO) test $(3) || rust=$$?; \
 tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$rust
 endef
 # Takes what others leave of the processors.
@@ -91,16 +93,17 @@ IDLE := $(if $(shell command -v chrt),chrt --idle 0,nice -n 19)
 
 # Rust's tests compile while many of Python's wait for the clock.
 .PHONY: test
-# Where a property test does not say how many cases it draws: a quarter of proptest's, all of them in test-all.
-test: export PROPTEST_CASES ?= 64
+# Where a property test does not say how many cases it draws: an eighth of proptest's, half of them in test-all.
+test: export PROPTEST_CASES ?= 32
 test: build ## run the tests, Rust's and Python's at once, without the slow ones (six minutes)
-	$(call BOTH,-m 'not slow')
+	$(call BOTH,-m 'not slow',,$(RUST_TESTED))
 
 # Compiled first: what slow tests of live runs compare, a compiler beside them disturbs.
 .PHONY: test-all
+test-all: export PROPTEST_CASES ?= 128
 test-all: build ## run all tests
-	$(CARGO) test $(RUST_TESTED) --no-run
-	$(call BOTH,,$(IDLE),-- --include-ignored)
+	$(CARGO) test $(RUST_TESTED_ALL) --no-run
+	$(call BOTH,,$(IDLE),$(RUST_TESTED_ALL) -- --include-ignored)
 
 .PHONY: lint
 lint: build ## check formatting, lints, types, links in Rust's documentation, figures in documents; changes nothing

@@ -122,7 +122,7 @@ def quinn(scenario: airpath.Scenario, seeds: range, size: int, control: str) -> 
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
         file.write(scenario.text)
         file.flush()
-        example = ["cargo", "run", "--quiet", "--release", "-p", "airpath", "--example", "quinn", "--"]
+        example = ["cargo", "run", "--quiet", "--release", "--example", "quinn", "--"]
         words = [file.name, str(size), control, str(len(seeds))]
         done = subprocess.run([*example, *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     runs = map(json.loads, done.stdout.splitlines())

@@ -106,8 +106,19 @@ def unit(nodeid: str) -> str:
     return nodeid if "/live/" in file and not file.endswith("test_files.py") else file
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Side by side, slow tests begin first; then live tests, which wait, among those that compute."""
+    """Of a live test's cases all but the first are slow.
+
+    Side by side, slow tests begin first; then live tests, which wait, among those that compute.
+    """
+    seen = set()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if "live" in item.path.parts and test in seen and not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.slow)
+        elif not item.get_closest_marker("slow"):
+            seen.add(test)
     if not hasattr(config, "workerinput"):
         return
     live = [item for item in items if "live" in item.path.parts]

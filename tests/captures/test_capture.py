@@ -52,7 +52,7 @@ def capture(tmp_path):
             ("umts-128-simple", OUT_OF_SEQUENCE | SHORT_QUEUE | {"tcp.mss": "256 B", "tcp.ack_every": 1}),
             ("umts-64-simple", OUT_OF_SEQUENCE),
         ],
-        3,
+        2,
     ),
 )
 def test_tshark_counts_what_the_run_counted(name, changes, capture, tmp_path):

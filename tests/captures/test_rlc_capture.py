@@ -81,7 +81,7 @@ def test_tshark_reads_what_the_run_traced(changes, capture):
 
 
 @tshark.needs_tshark
-@pytest.mark.parametrize("changes", [{}, LARGE_PDUS], ids=repr)
+@pytest.mark.parametrize("changes", sampled([{}, LARGE_PDUS], 1), ids=repr)
 def test_tshark_puts_packets_together(changes, capture):
     result, file = capture({"duration": "3500 ms"} | changes)
     bearers = next(e["ues"][0] for e in result.summary["elements"] if e["element"] == "radio.dch")

@@ -144,7 +144,7 @@ def test_output_folder_with_a_run(tmp_path, airpath_command):
     assert (tmp_path / "results.json").read_bytes() != results
 
 
-@pytest.mark.parametrize("room", [0, 500, 3000, 30_000, 100_000])
+@pytest.mark.parametrize("room", sampled([0, 500, 3000, 30_000, 100_000], 2))
 def test_full_disk(room, tmp_path):
     # For want of a small disk a limit of the size of each file.
     def limit():
@@ -161,7 +161,7 @@ def test_full_disk(room, tmp_path):
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
-@pytest.mark.parametrize("file", [*sampled(TRACES, 1), *sorted({*FILES} - {*TRACES})])
+@pytest.mark.parametrize("file", sampled([*TRACES, *sorted({*FILES} - {*TRACES})], 2))
 def test_what_has_the_name_of_a_runs_file_is_not_written_through(file, kind, tmp_path, airpath_command):
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     (out / file).parent.mkdir(parents=True)
@@ -229,7 +229,7 @@ def outputs(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("command", ["export", "plot", "overlay"])
+@pytest.mark.parametrize("command", sampled(["export", "plot", "overlay"], 1))
 def test_an_output_that_is_no_file_is_refused_and_named(command, outputs, tmp_path, airpath_command):
     link, pipe = tmp_path / "link.svg", tmp_path / "pipe.svg"
     link.symlink_to(tmp_path / "elsewhere")
@@ -241,7 +241,7 @@ def test_an_output_that_is_no_file_is_refused_and_named(command, outputs, tmp_pa
     assert sorted(os.listdir(tmp_path)) == ["link.svg", "pipe.svg"]
 
 
-@pytest.mark.parametrize("command", ["export", "plot", "overlay"])
+@pytest.mark.parametrize("command", sampled(["export", "plot", "overlay"], 1))
 def test_a_full_disk_leaves_no_part_of_a_file_and_the_error_names_it(command, outputs, tmp_path):
     file = tmp_path / "out.svg"
     arguments = [sys.executable, "-m", "airpath", *map(str, outputs[command]), str(file)]

@@ -224,7 +224,9 @@ def test_nothing_is_replaced_unasked(folders, airpath_command, tmp_path, monkeyp
     assert (tmp_path / "overlay.png").read_bytes() != first
 
 
-@pytest.mark.parametrize(("name", "begins"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")])
+@pytest.mark.parametrize(
+    ("name", "begins"), sampled([("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")], 1)
+)
 def test_the_suffix_chooses_the_format_and_bytes_repeat(folders, tmp_path, name, begins):
     picture = airpath.overlay([folders["seed 1"], folders["seed 2"]])
     picture.save(tmp_path / name)

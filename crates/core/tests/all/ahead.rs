@@ -80,6 +80,7 @@ const SET: [&[(&str, &str)]; 8] = [
 ];
 
 #[test]
+#[ignore = "slow"]
 fn the_same_of_every_kind_of_flow_through_anything_that_hands_on_ahead_of_time() {
     for (number, cell) in CELLS.iter().enumerate() {
         for flows in FLOWS {

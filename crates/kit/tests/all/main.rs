@@ -8,9 +8,7 @@ mod first;
 mod golden;
 mod link;
 mod order;
-mod quic;
 mod surface;
-mod tcp;
 
 use airpath::{Arrival, Datagram, Duration, Ecn, End, Instant, Net, Scenario};
 use std::net::SocketAddr;

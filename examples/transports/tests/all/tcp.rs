@@ -1,11 +1,8 @@
-//! TCP of another implementation, in whole IP packets: the code of `examples/smoltcp`.
+//! TCP by smoltcp over the link, in whole IP packets.
 
 use crate::bundled;
 use airpath::{Instant, Net, Stats};
-use stack::download;
-
-#[path = "../../examples/smoltcp/stack.rs"]
-mod stack;
+use airpath_transports::tcp::download;
 
 fn over(boxes: &str, seed: u64) -> (Instant, Stats, Vec<serde_json::Value>) {
     let scenario = bundled("umts-384").with("middlebox", boxes).unwrap();

@@ -10,13 +10,11 @@
 //! Beside it stands what the simulator's TCP does with the same download over the same link and seed.
 #![allow(clippy::print_stdout)]
 
-mod stack;
-
 use airpath::{Instant, Net, Scenario};
 use airpath_core::scenario as core;
 use airpath_core::sim::{Observe, Simulation};
+use airpath_transports::quic::{self, Control, Transfer};
 use serde_json::json;
-use stack::{Control, Transfer};
 use std::error::Error;
 
 /// A download, an upload of a tenth, and the download again on eight streams.
@@ -71,7 +69,7 @@ fn table(name: &str, scenario: &Scenario, bytes: u64, seed: u8) {
     for control in [Control::Cubic, Control::Bbr] {
         for (what, transfer) in transfers(bytes) {
             let mut net = Net::new(scenario, seed.into());
-            let run = stack::run(&mut net, transfer, control, seed);
+            let run = quic::run(&mut net, transfer, control, seed);
             let sender = if transfer.up > 0 { &run.client.path } else { &run.server.path };
             let carried = (transfer.up + transfer.down) * transfer.streams;
             println!(
@@ -92,7 +90,7 @@ fn table(name: &str, scenario: &Scenario, bytes: u64, seed: u8) {
 fn lines(scenario: &Scenario, bytes: u64, control: Control, seeds: u8) {
     for seed in 1..=seeds {
         let mut net = Net::new(scenario, seed.into());
-        let run = stack::run(&mut net, Transfer { streams: 1, up: 0, down: bytes }, control, seed);
+        let run = quic::run(&mut net, Transfer { streams: 1, up: 0, down: bytes }, control, seed);
         let line = json!({ "done_s": run.done.as_secs_f64(), "elements": net.report() });
         println!("{line}");
     }

@@ -1,11 +1,8 @@
-//! QUIC of another implementation over the link: the code of `examples/quinn`.
+//! QUIC by quinn-proto over the link.
 
 use crate::bundled;
 use airpath::{Net, Scenario};
-use stack::{Control, Outcome, Transfer, run};
-
-#[path = "../../examples/quinn/stack.rs"]
-mod stack;
+use airpath_transports::quic::{Control, Outcome, Transfer, run};
 
 const DOWNLOAD: Transfer = Transfer { streams: 1, up: 0, down: 1_000_000 };
 

@@ -1,0 +1,12 @@
+//! QUIC and TCP of other implementations over the link.
+
+#![allow(clippy::unwrap_used)]
+
+mod quic;
+mod tcp;
+
+use airpath::Scenario;
+
+fn bundled(name: &str) -> Scenario {
+    Scenario::bundled(name).unwrap()
+}
