@@ -220,8 +220,8 @@ class Seen:
     again: dict[str, int] = field(default_factory=Counter)
     dupacks: dict[str, int] = field(default_factory=Counter)
     rtt_ms: dict[str, float] = field(default_factory=dict)
-    ahead: set[str] = field(default_factory=set)
-    """An ACK of this end showed by its own number that data before was lost: tshark heeds that."""
+    overtaken: set[str] = field(default_factory=set)
+    """ACKs for this end came behind later segments of the other: for tshark they are no duplicates."""
     reordered: set[str] = field(default_factory=set)
     """ACKs for this end came out of order: tshark compares each with the one before, not with the highest."""
 
@@ -260,8 +260,8 @@ def by_tshark(file: Path) -> dict[str, Seen]:
         is_fin = fin in ("1", "True")
         if int(length) or is_fin:
             sent[port, sender] = max(sent.get((port, sender), 0), int(end) - is_fin)
-        elif end and int(end) > sent.get((port, sender), 0) + 1:
-            seen.ahead.add(sender)
+        elif end and int(end) < sent.get((port, sender), 0):
+            seen.overtaken.add(other)
         # RFC 5681 (2) wants data in flight; tshark does not.
         if duplicate and int(ack) < sent.get((port, other), 0):
             seen.dupacks[other] += 1
@@ -306,7 +306,7 @@ def differences(file: Path) -> list[str]:
         for what in ("segments", "octets", "again", "dupacks"):
             for end in ("client", "server"):
                 pair = (getattr(own, what).get(end, 0), getattr(other, what).get(end, 0))
-                set_aside = {"dupacks": own.reordered | other.ahead, "again": other.ahead}.get(what, set())
+                set_aside = own.reordered | other.overtaken if what == "dupacks" else set()
                 if pair[0] != pair[1] and end not in set_aside:
                     told.append(f"{port} {end} {what}: {pair[0]}, tshark {pair[1]}")
         for end in own.rtt_ms.keys() & other.rtt_ms.keys():

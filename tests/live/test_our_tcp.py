@@ -354,6 +354,20 @@ def test_our_receiver_answers_scripts_of_segments_as_the_rfcs_have_it_and_the_ke
             assert not [line for line in wrong if ours or "D-SACK" not in line], steps
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("sack", [True, False])
+def test_our_sender_answers_scripts_of_acks_as_the_rfcs_have_it_and_the_kernel_does(sack, tmp_path):
+    from sender_scripts import answers, difference, drawn, judged
+
+    scripts = [drawn(seed) for seed in (1, 2, 3, 4, 5, 7, 8, 9, 11, 13)]
+    ours, theirs = (answers(scripts, which, sack, tmp_path) for which in (True, False))
+    for steps, own, other in zip(scripts, ours, theirs, strict=True):
+        assert judged(steps, own, sack) == judged(steps, other, sack) == []
+        if sack:
+            found = difference(steps, own, other)
+            assert found is None or found[1] == ""
+
+
 @needs("tshark")
 @pytest.mark.parametrize("direction", ["downlink", "uplink"])
 def test_between_two_ends_of_ours_marks_are_counted(direction, live, tmp_path):

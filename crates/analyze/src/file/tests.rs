@@ -89,6 +89,62 @@ fn pcapng_is_read_in_both_orders_and_any_resolution() {
 }
 
 #[test]
+fn times_of_pcapng_begin_at_the_interfaces_offset_and_older_blocks_are_read() {
+    for (big, offset) in [(false, 5_i64), (true, 5), (false, -5), (true, i64::MAX)] {
+        let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let seconds = if big { offset.to_be_bytes() } else { offset.to_le_bytes() };
+        let section = [&word(0x1A2B_3C4D)[..], &half(1), &half(0), &[0xFF; 8]].concat();
+        // if_speed says nothing here; if_tsoffset does.
+        let speed = [&half(8)[..], &half(8), &[0; 8]].concat();
+        let interface =
+            [&half(1)[..], &half(0), &word(0), &speed, &half(14), &half(8), &seconds, &half(0), &half(0)];
+        let mut file = block(big, 0x0A0D_0D0A, &section);
+        file.extend(block(big, 1, &interface.concat()));
+        // The obsolete packet block: interface 0, three dropped; 10 s in microseconds.
+        let place = [&half(0)[..], &half(3), &word(0), &word(10_000_000), &word(3), &word(3)].concat();
+        file.extend(block(big, 2, &[&place[..], b"one"].concat()));
+        let at_nanos = u64::try_from(offset.saturating_add(10)).unwrap().saturating_mul(1_000_000_000);
+        assert_eq!(all(&file).0, [(at_nanos, b"one".to_vec())], "{big} {offset}");
+    }
+}
+
+#[test]
+fn a_length_that_no_block_can_have_is_passed_over() {
+    let mut file = pcapng(false, 6, &[b"one", b"two"]);
+    let at = file.len() - 2 * 36;
+    file[at + 4] = 37;
+    let (found, summary) = all(&file);
+    assert_eq!(found, [(8000, b"two".to_vec())]);
+    assert_eq!((summary.unreadable_bytes, summary.unreadable_from), (36, Some(at as u64)));
+}
+
+/// Is interrupted, gives what it has octet by octet, and fails.
+struct Failing<'a>(&'a [u8], bool);
+
+impl io::Read for Failing<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.1 = !self.1;
+        match self.0 {
+            _ if self.1 => Err(io::ErrorKind::Interrupted.into()),
+            [first, rest @ ..] => {
+                (out[0], self.0) = (*first, rest);
+                Ok(1)
+            }
+            [] => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+}
+
+#[test]
+fn an_error_of_the_disk_is_told_and_an_interruption_is_none() {
+    let file = pcap(false, false, &[b"one"]);
+    let mut source = Source::open(Failing(&file, false)).unwrap();
+    assert_eq!(source.next_record().unwrap().unwrap().data, b"one");
+    assert!(source.next_record().is_err());
+}
+
+#[test]
 fn a_file_cut_off_anywhere_gives_the_records_before() {
     for (file, header, record) in [
         (pcap(false, false, &[&[1; 40], &[2; 40]]), 24, 56),

@@ -108,8 +108,11 @@ impl Flow {
     }
 
     pub fn handle_data(&mut self, now: Instant, segment: &Segment) {
-        if segment.payload == 0 && !segment.has(FIN) || segment.has(SYN | RST) {
+        if segment.has(SYN | RST) {
             return;
+        }
+        if segment.payload == 0 && !segment.has(FIN) {
+            return self.on_bare_ack(now, segment);
         }
         let Some(start) = self.sequence.offset(segment.seq) else {
             self.counters.out_of_window += 1;
@@ -119,9 +122,11 @@ impl Flow {
         let end = start + payload;
         if segment.has(FIN) {
             self.fin.get_or_insert(end);
+            // An ACK behind it counted it as an octet of data.
+            self.max = self.max.map(|max| if max == end + 1 { end } else { max });
         }
         if payload == 0 {
-            return self.on_bare_fin(now, end, segment);
+            return self.on_end(now, end, segment);
         }
         if payload == 1 && self.una == Some(start + 1) {
             self.counters.keepalives += 1;
@@ -170,8 +175,17 @@ impl Flow {
         self.update_flight(now);
     }
 
-    /// A FIN without data may come before data that was lost: this leaves a gap, as data does.
-    fn on_bare_fin(&mut self, now: Instant, end: u64, segment: &Segment) {
+    /// The sender's own number in an ACK without data tells how far it has sent.
+    fn on_bare_ack(&mut self, now: Instant, segment: &Segment) {
+        let (Some(una), Some(end)) = (self.una, self.sequence.offset(segment.seq)) else { return };
+        let is_allowed = self.flight.window().is_some_and(|window| end <= una + window);
+        if is_allowed && self.fin.is_none_or(|fin| end <= fin) {
+            self.on_end(now, end, segment);
+        }
+    }
+
+    /// Everything before `end` was sent: a FIN or an ACK without data says so. Data that was lost before it leaves a gap.
+    fn on_end(&mut self, now: Instant, end: u64, segment: &Segment) {
         if self.max.is_some_and(|max| end > max) {
             self.max = Some(end);
             self.sequence.move_to(end);
@@ -291,6 +305,10 @@ impl Flow {
             self.sequence.move_to(ack);
         }
         let acked = self.pieces.acknowledge((now, self.rtt.shortest), ack);
+        if self.forgotten() == 0 {
+            let from = una.max(self.first.unwrap_or(una));
+            self.counters.unseen_bytes += ack.min(max).saturating_sub(from).saturating_sub(acked.bytes);
+        }
         self.late.on_late_bytes(acked.late_bytes);
         let sent = acked.first_at.filter(|_| !acked.is_ambiguous);
         self.rtt.on_new_ack(now, segment.timestamps, sent);

@@ -24,7 +24,8 @@ pub struct Piece {
     pub tsval: Option<u32>,
 }
 
-/// Pieces in the order of the stream, without overlap; there may be gaps.
+/// Pieces in the order of the stream, without overlap; there may be gaps. Where something without data told how far was
+/// sent, an empty one.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     pieces: VecDeque<Piece>,
@@ -50,6 +51,7 @@ pub struct Acked {
     pub last_at: Option<Instant>,
     /// One of them was sent more than once.
     pub is_ambiguous: bool,
+    pub bytes: u64,
     /// One of them, never sent again, lay below what had been reported before: it came late.
     pub late_bytes: u64,
 }
@@ -125,8 +127,14 @@ impl Pieces {
     /// Takes away what lies below `ack`.
     pub fn acknowledge(&mut self, arrival: Arrival, ack: u64) -> Acked {
         let mut acked = Acked::default();
-        while let Some(piece) = self.pieces.front_mut().filter(|piece| piece.start < ack) {
+        while let Some(piece) = self.pieces.front_mut().filter(|piece| piece.start < ack || piece.end == ack)
+        {
+            if piece.start == piece.end {
+                self.pieces.pop_front();
+                continue;
+            }
             acked.first_at.get_or_insert(piece.first_at);
+            acked.bytes += piece.end.min(ack) - piece.start;
             acked.is_ambiguous |= piece.transmissions > 1;
             acked.last_at = (piece.transmissions == 1).then_some(piece.first_at);
             if piece.transmissions == 1 && !piece.is_sacked && piece.end.min(ack) < self.sacked_to {

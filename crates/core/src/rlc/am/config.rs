@@ -229,7 +229,7 @@ impl Config {
     }
 
     /// Fields SN_MRW that fit a STATUS PDU beside its ACK (§9.2.2.11.8).
-    pub(super) fn mrw_fields(&self) -> u64 {
+    pub fn mrw_fields(&self) -> u64 {
         const TYPE_AND_LENGTHS: u64 = 12;
         const SN_MRW: u64 = 12;
         (self.status_bits() - TYPE_AND_LENGTHS) / SN_MRW

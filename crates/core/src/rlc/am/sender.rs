@@ -121,6 +121,11 @@ impl Sender {
         self.segmentation.first_waiting()
     }
 
+    /// The SDU of which a part was sent, and the PDU with its first octet.
+    pub fn begun(&self) -> Option<(u64, u64)> {
+        self.segmentation.begun()
+    }
+
     /// The hyper frame number of the last new PDU, or of PDU 0 if none was sent, modulo 2^20 (§11.4.1).
     pub fn hfni(&self) -> u32 {
         ((self.hfn + self.vt_s.saturating_sub(1) / SN_MODULUS) % HFNI_MODULUS) as u32

@@ -89,6 +89,7 @@ impl Rack {
     /// An ACK arrived that is not older than the last. Returns whether it begins a fast recovery.
     pub(super) fn on_ack(&mut self, tx: &mut Transmission, ack: &Ack<'_>) -> bool {
         self.largest_window = self.largest_window.max(tx.state.rwnd);
+        let was_open = tx.state.phase == Phase::Open;
         let mut sacked_at = SentAt::default();
         let sack = self.take_sack(tx, ack, &mut sacked_at);
         let mut outcome = ack.outcome(tx, sack, sack.sacked > 0);
@@ -108,7 +109,10 @@ impl Rack {
         } else {
             self.leave(tx);
         }
-        let found = self.detect(tx, outcome.now);
+        // What has arrived was sent first, unless it was sent again.
+        let is_open = tx.state.phase == Phase::Open && (was_open || verdict == Verdict::Spurious);
+        let is_in_order = is_open && self.marks.sacked + self.marks.lost == 0;
+        let found = if is_in_order { None } else { self.detect(tx, outcome.now) };
         let losses = found.unwrap_or_default();
         let begins = self.set_phase(tx, &outcome, &losses);
         self.set_window(tx, &outcome, &losses);
@@ -227,9 +231,6 @@ impl Rack {
     /// Marks segments that are lost by now, if something has arrived since the last time.
     fn detect(&mut self, tx: &mut Transmission, now: Instant) -> Option<Losses> {
         let state = &mut tx.state;
-        if state.phase == Phase::Open && self.marks.sacked + self.marks.lost == 0 {
-            return None;
-        }
         let is_certain = matches!(state.phase, Phase::Recovery | Phase::Loss)
             || self.marks.sacked_segments >= state.dupack_threshold;
         let window = self.detection.reordering_window(tx.rto.srtt(), is_certain);
