@@ -28,7 +28,7 @@ TRANSFERS_FLAGS ?=
 # Such as --seconds 60, and --times 20.
 STUDIO_SOAK_FLAGS ?=
 CRASH_FLAGS ?=
-# Of the scripts of segments for our receiver and the kernel's, such as --scripts 100.
+# Of the scripts for our receiver and sender and the kernel's, such as --scripts 100.
 SCRIPTS_FLAGS ?=
 # Of the captures that tshark analyses too, such as --captures 10.
 CAPTURES_FLAGS ?=
@@ -150,6 +150,7 @@ soak: build ## for an hour: kill sweeps, load airpath live and the studio, set o
 	$(BIN)/python tools/studio_soak.py $(STUDIO_SOAK_FLAGS)
 	$(BIN)/python tools/transfers.py $(TRANSFERS_FLAGS)
 	$(BIN)/python tools/packet_scripts.py $(SCRIPTS_FLAGS)
+	$(BIN)/python tools/sender_scripts.py $(SCRIPTS_FLAGS)
 	$(BIN)/python tools/beside_tshark.py $(CAPTURES_FLAGS)
 
 .PHONY: crash
@@ -159,6 +160,10 @@ crash: build ## kill each command 200 times as it writes, with full disks and fa
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz and a C++ compiler
 	$(PYTHON) fuzz/fuzz.py --seconds $(FUZZ_SECONDS)
+
+.PHONY: coverage
+coverage: llvm-tools ## say which share of the lines of Rust fuzz/corpus and the tests reach; wants a C++ compiler
+	$(PYTHON) fuzz/coverage.py
 
 .PHONY: papers
 papers: build ## regenerate every published table and figure of every paper
