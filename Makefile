@@ -211,6 +211,7 @@ playground: build wasm ## make the studio with the simulator in it, for any file
 	$(BIN)/python tools/playground.py
 
 # The same sources make the same files, but for the compiler.
+wheels release: export RUSTFLAGS += --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
 wheels release: export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2> /dev/null),315532800)
 
 .PHONY: wheels

@@ -8,9 +8,9 @@ without tail loss probes and restarts after pauses, and with a timeout of 3 s, s
 the clock.
 
 Of both is judged what RFCs leave no freedom in: the right edge of the window (RFC 9293, 3.8.6), nothing again
-that was acknowledged, new data without gaps, nothing SACKed again before a timeout (RFC 2018, 8), a fast
-retransmit behind three segments SACKed where nothing came out of order before (RFC 8985, 6.2), the oldest
-segment at a timeout (RFC 6298, 5.4), and that all data comes.
+that was acknowledged, new data without gaps; before a timeout nothing SACKed again (RFC 2018, 8), and a fast
+retransmit behind three segments SACKed where nothing came out of order (RFC 8985, 6.2); the oldest segment at
+a timeout (RFC 6298, 5.4), and that all data comes.
 
 Then both are compared, step by step: what is sent, new or again, in order. A script is compared up to the
 first step in which one of them sends a single segment more: windows are fractions of a segment here, and
@@ -152,8 +152,9 @@ class Judge:
             # Where something is lost already, another timer may run.
             if not self.held and self.una not in self.again and news[:1] != [self.una]:
                 self.wrong.append(f"a timeout of {self.una} sends {news[:1]}")
-        is_lost = len(self.held) >= 3 and not self.is_reordered and self.una not in self.again
-        if self.sack and step[0] in ("sack", "ack") and is_lost and self.una not in news:
+        is_plain = self.sack and not self.is_reordered and not self.has_waited
+        is_lost = len(self.held) >= 3 and self.una not in self.again and self.una not in news
+        if is_plain and step[0] in ("sack", "ack") and is_lost:
             self.wrong.append(f"{len(self.held)} segments SACKed above {self.una}, and it is not sent again")
         self.again.update(start for start in news if start < self.high)
         self.high = max([self.high, *(start + length for start, length in sent)])
