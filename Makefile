@@ -30,7 +30,7 @@ TRANSFERS_FLAGS ?=
 # Such as --seconds 60, and --times 20.
 STUDIO_SOAK_FLAGS ?=
 CRASH_FLAGS ?=
-# Of the scripts of segments for our receiver and the kernel's, such as --scripts 100.
+# Of the scripts for our receiver and sender and the kernel's, such as --scripts 100.
 SCRIPTS_FLAGS ?=
 # Of the captures that tshark analyses too, such as --captures 10.
 CAPTURES_FLAGS ?=
@@ -153,6 +153,7 @@ soak: build ## for an hour: kill sweeps, load airpath live and the studio, set o
 	$(BIN)/python tools/studio_soak.py $(STUDIO_SOAK_FLAGS)
 	$(BIN)/python tools/transfers.py $(TRANSFERS_FLAGS)
 	$(BIN)/python tools/packet_scripts.py $(SCRIPTS_FLAGS)
+	$(BIN)/python tools/sender_scripts.py $(SCRIPTS_FLAGS)
 	$(BIN)/python tools/beside_tshark.py $(CAPTURES_FLAGS)
 
 .PHONY: crash
@@ -162,6 +163,10 @@ crash: build ## kill each command 200 times as it writes, with full disks and fa
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz and a C++ compiler
 	$(PYTHON) fuzz/fuzz.py --seconds $(FUZZ_SECONDS)
+
+.PHONY: coverage
+coverage: llvm-tools ## say which share of the lines of Rust fuzz/corpus and the tests reach; wants a C++ compiler
+	$(PYTHON) fuzz/coverage.py
 
 .PHONY: papers
 papers: build ## regenerate every published table and figure of every paper
@@ -209,6 +214,7 @@ playground: build wasm ## make the studio with the simulator in it, for any file
 	$(BIN)/python tools/playground.py
 
 # The same sources make the same files, but for the compiler.
+wheels release: export RUSTFLAGS += --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
 wheels release: export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2> /dev/null),315532800)
 
 .PHONY: wheels

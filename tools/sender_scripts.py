@@ -8,9 +8,9 @@ without tail loss probes and restarts after pauses, and with a timeout of 3 s, s
 the clock.
 
 Of both is judged what RFCs leave no freedom in: the right edge of the window (RFC 9293, 3.8.6), nothing again
-that was acknowledged, new data without gaps, nothing SACKed again before a timeout (RFC 2018, 8), a fast
-retransmit behind three segments SACKed where nothing came out of order before (RFC 8985, 6.2), the oldest
-segment at a timeout (RFC 6298, 5.4), and that all data comes.
+that was acknowledged, new data without gaps; before a timeout nothing SACKed again (RFC 2018, 8), and a fast
+retransmit behind three segments SACKed where nothing came out of order (RFC 8985, 6.2); the oldest segment at
+a timeout (RFC 6298, 5.4), and that all data comes.
 
 Then both are compared, step by step: what is sent, new or again, in order. A script is compared up to the
 first step in which one of them sends a single segment more: windows are fractions of a segment here, and
@@ -76,7 +76,9 @@ def drawn(seed: int) -> list[Step]:
     rng = random.Random(seed)
     steps: list[Step] = [("ack", rng.choice([1, 2, 3, 5, 10]))]
     for _ in range(rng.randint(5, 25)):
-        match rng.choices(["ack", "sack", "dup", "old", "window", "silence"], [8, 6, 2, 1, 1, 1])[0]:
+        # Each silence doubles the timeout.
+        most = steps.count(("silence",)) < 2
+        match rng.choices(["ack", "sack", "dup", "old", "window", "silence"], [8, 6, 2, 1, 1, most])[0]:
             case "ack":
                 steps.append(("ack", rng.choice([1, 1, 2, 2, 2, 3, 5, 20])))
             case "sack":
@@ -134,24 +136,25 @@ class Judge:
 
     def step(self, step: Step, sent: Sent) -> None:
         """Take a step of the script and what was sent behind it."""
-        known = self.una
+        # What a timer may have sent before the ACK came goes by what was known then.
+        known, held = self.una, set(self.held)
         self._tell(step)
         news = [start for start, _ in sent]
         for start, length in sent:
             if start + length > self.edge:
                 self.wrong.append(f"{start} to {start + length} is beyond {self.edge}")
-            # A timer may have sent it before the ACK came.
             if start < known:
                 self.wrong.append(f"{start} again, below {known}")
-            if self.sack and start in self.held and not self.has_waited:
+            if self.sack and start in held & self.held and not self.has_waited:
                 self.wrong.append(f"{start} again, and it was SACKed")
         if step == ("silence",) and self.una < self.high:
             self.has_waited = True
-            # With something SACKed another timer may run.
-            if not self.held and news[:1] != [self.una]:
+            # Where something is lost already, another timer may run.
+            if not self.held and self.una not in self.again and news[:1] != [self.una]:
                 self.wrong.append(f"a timeout of {self.una} sends {news[:1]}")
-        is_lost = len(self.held) >= 3 and not self.is_reordered and self.una not in self.again
-        if self.sack and step[0] in ("sack", "ack") and is_lost and self.una not in news:
+        is_plain = self.sack and not self.is_reordered and not self.has_waited
+        is_lost = len(self.held) >= 3 and self.una not in self.again and self.una not in news
+        if is_plain and step[0] in ("sack", "ack") and is_lost:
             self.wrong.append(f"{len(self.held)} segments SACKed above {self.una}, and it is not sent again")
         self.again.update(start for start in news if start < self.high)
         self.high = max([self.high, *(start + length for start, length in sent)])

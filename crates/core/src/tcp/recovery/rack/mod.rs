@@ -110,8 +110,7 @@ impl Rack {
             self.leave(tx);
         }
         // What has arrived was sent first, unless it was sent again.
-        let is_open = tx.state.phase == Phase::Open && (was_open || verdict == Verdict::Spurious);
-        let is_in_order = is_open && self.marks.sacked + self.marks.lost == 0;
+        let is_in_order = self.is_open(tx) && (was_open || verdict == Verdict::Spurious);
         let found = if is_in_order { None } else { self.detect(tx, outcome.now) };
         let losses = found.unwrap_or_default();
         let begins = self.set_phase(tx, &outcome, &losses);
@@ -135,7 +134,7 @@ impl Rack {
         if verdict == Verdict::Spurious {
             self.take_back(tx, 0);
         }
-        let found = self.detect(tx, ack.now);
+        let found = if self.is_open(tx) { None } else { self.detect(tx, ack.now) };
         self.set_phase(tx, &outcome, &found.unwrap_or_default());
         self.timers.on_ack(ack.now, false, found);
         self.set_timer(tx, ack.now, false);
@@ -226,6 +225,11 @@ impl Rack {
             Phase::Open | Phase::Disorder => return,
         }
         self.detection.on_recovery_end();
+    }
+
+    /// Nothing is SACKed or lost.
+    fn is_open(&self, tx: &Transmission) -> bool {
+        tx.state.phase == Phase::Open && self.marks.sacked + self.marks.lost == 0
     }
 
     /// Marks segments that are lost by now, if something has arrived since the last time.
