@@ -86,15 +86,13 @@ const LANES: usize = 8;
 struct Jakes {
     /// First those in phase, then as many in quadrature.
     oscillators: Vec<Oscillators>,
-    /// The number of the block in the middle of which their phases are: that behind the group computed last.
-    block: Option<u64>,
-    /// The group computed last.
+    /// The group computed last. The phases are those in the middle of the block behind it.
     group: Option<u64>,
     /// The gains of its blocks.
     powers: [[f32; BLOCK]; GROUP],
 }
 
-/// Some oscillators of a quadrature. Those that are too many have no amplitude.
+/// Oscillators of a quadrature. Lanes behind the last have no amplitude.
 struct Oscillators {
     /// Cycles per sample.
     frequencies: [f64; LANES],
@@ -134,10 +132,9 @@ impl Jakes {
                 quadrature.push((doppler_per_sample * shift, draw()));
             }
         }
-        let lanes = quadratures.iter().flat_map(|quadrature| quadrature.chunks(LANES));
+        let chunks = quadratures.iter().flat_map(|quadrature| quadrature.chunks(LANES));
         Self {
-            oscillators: lanes.map(|some| Oscillators::new(some, amplitude)).collect(),
-            block: None,
+            oscillators: chunks.map(|chunk| Oscillators::new(chunk, amplitude)).collect(),
             group: None,
             powers: [[0.0; BLOCK]; GROUP],
         }
@@ -147,8 +144,8 @@ impl Jakes {
     #[inline(always)]
     fn compute<S: Simd>(&mut self, simd: S, group: u64) {
         let [in_phase, quadrature] = self.quadratures(simd, group);
-        for (powers, (i, q)) in self.powers.iter_mut().zip(in_phase.iter().zip(&quadrature)) {
-            for (power, (i, q)) in powers.iter_mut().zip(i.iter().zip(q)) {
+        for (block, powers) in self.powers.iter_mut().enumerate() {
+            for (power, (i, q)) in powers.iter_mut().zip(in_phase[block].iter().zip(&quadrature[block])) {
                 *power = i * i + q * q;
             }
         }
@@ -156,9 +153,8 @@ impl Jakes {
 
     #[inline(always)]
     fn quadratures<S: Simd>(&mut self, simd: S, group: u64) -> [[[f32; BLOCK]; GROUP]; 2] {
-        let first = group * GROUP as u64;
-        self.seek(simd, first);
-        self.block = Some(first + GROUP as u64);
+        self.seek(simd, group);
+        self.group = Some(group);
         let half = self.oscillators.len() / 2;
         let (in_phase, quadrature) = self.oscillators.split_at_mut(half);
         [sum(simd, in_phase), sum(simd, quadrature)]
@@ -166,15 +162,17 @@ impl Jakes {
 
     /// Turns the phases to the first block of a group.
     #[inline(always)]
-    fn seek<S: Simd>(&mut self, simd: S, block: u64) {
+    fn seek<S: Simd>(&mut self, simd: S, group: u64) {
+        let block = group * GROUP as u64;
         let anchor = block - block % ANCHOR;
-        let present = self.block.filter(|present| (anchor + 1..=block).contains(present));
+        let present = self.group.map(|last| (last + 1) * GROUP as u64);
+        let present = present.filter(|present| (anchor + 1..=block).contains(present));
         if present.is_none() {
-            self.oscillators.iter_mut().for_each(|some| some.evaluate(anchor));
+            self.oscillators.iter_mut().for_each(|lanes| lanes.evaluate(anchor));
         }
         for _ in present.unwrap_or(anchor)..block {
-            for some in &mut self.oscillators {
-                some.middle.turn(simd, &some.turn);
+            for lanes in &mut self.oscillators {
+                lanes.middle.turn(simd, &lanes.turn);
             }
         }
     }
@@ -185,15 +183,15 @@ impl Jakes {
 fn sum<S: Simd>(simd: S, oscillators: &mut [Oscillators]) -> [[f32; BLOCK]; GROUP] {
     let zeros = [f32x16::splat(simd, 0.0); GROUP];
     let (mut even, mut odd) = (zeros, zeros);
-    for some in oscillators {
+    for lanes in oscillators {
         let mut middles = [[0.0; 2 * LANES]; GROUP];
         for middle in &mut middles {
-            *middle = some.middle.turn(simd, &some.turn);
+            *middle = lanes.middle.turn(simd, &lanes.turn);
         }
         for (block, middle) in middles.iter().enumerate() {
             let (cosines, sines) = middle.split_at(LANES);
             let (mut all_even, mut all_odd) = (even[block], odd[block]);
-            for (table, (cosine, sine)) in some.tables.iter().zip(cosines.iter().zip(sines)) {
+            for (table, (cosine, sine)) in lanes.tables.iter().zip(cosines.iter().zip(sines)) {
                 all_even += f32x16::simd_from(simd, table.cosines) * *cosine;
                 all_odd += f32x16::simd_from(simd, table.sines) * *sine;
             }
@@ -201,11 +199,11 @@ fn sum<S: Simd>(simd: S, oscillators: &mut [Oscillators]) -> [[f32; BLOCK]; GROU
         }
     }
     let mut samples = [[0.0; BLOCK]; GROUP];
-    for (samples, (even, odd)) in samples.iter_mut().zip(even.into_iter().zip(odd)) {
-        let (before, behind) = samples.split_at_mut(HALF);
-        (even + odd).store_slice(before);
+    for (block, halves) in samples.iter_mut().enumerate() {
+        let (before, behind) = halves.split_at_mut(HALF);
+        (even[block] + odd[block]).store_slice(before);
         before.reverse();
-        (even - odd).store_slice(behind);
+        (even[block] - odd[block]).store_slice(behind);
     }
     samples
 }
@@ -215,18 +213,16 @@ impl Fading for Jakes {
         let group = number / GROUP as u64;
         if self.group != Some(group) {
             dispatch!(Level::new(), simd => self.compute(simd, group));
-            self.group = Some(group);
         }
         &self.powers[(number % GROUP as u64) as usize]
     }
 }
 
 impl Oscillators {
-    /// Of frequencies and phases.
-    fn new(some: &[(f64, f64)], amplitude: f64) -> Self {
-        let (mut frequencies, mut phases) = ([0.0; LANES], [0.0; LANES]);
-        let mut amplitudes = [0.0; LANES];
-        for (lane, (frequency, phase)) in some.iter().enumerate() {
+    /// Of frequencies and phases, at most as many as there are lanes.
+    fn new(chunk: &[(f64, f64)], amplitude: f64) -> Self {
+        let [mut frequencies, mut phases, mut amplitudes] = [[0.0; LANES]; 3];
+        for (lane, (frequency, phase)) in chunk.iter().enumerate() {
             (frequencies[lane], phases[lane], amplitudes[lane]) = (*frequency, *phase, amplitude);
         }
         Self {
@@ -294,8 +290,8 @@ mod tests {
     fn directly(jakes: &Jakes, sample: u64) -> f64 {
         let (in_phase, quadrature) = jakes.oscillators.split_at(jakes.oscillators.len() / 2);
         let sum = |oscillators: &[Oscillators]| {
-            let lanes = oscillators.iter().flat_map(|some| some.frequencies.iter().zip(&some.phases));
-            // Those that are too many have the frequency 0.
+            let lanes = oscillators.iter().flat_map(|lanes| lanes.frequencies.iter().zip(&lanes.phases));
+            // Lanes behind the last oscillator have the frequency 0.
             let lanes: Vec<_> = lanes.filter(|(frequency, _)| **frequency > 0.0).collect();
             let cosine =
                 |(frequency, phase): &(&f64, &f64)| libm::cos(TAU * (**frequency * sample as f64 + **phase));
@@ -331,6 +327,17 @@ mod tests {
                     "block {block}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn the_width_of_vectors_changes_no_bit() {
+        let (mut wide, mut narrow) = (jakes("width", 21, 0.06), jakes("width", 21, 0.06));
+        for group in [0, 1, 15, 16, 40, 7] {
+            dispatch!(Level::new(), simd => wide.compute(simd, group));
+            dispatch!(Level::baseline(), simd => narrow.compute(simd, group));
+            let bits = |jakes: &Jakes| jakes.powers.map(|powers| powers.map(f32::to_bits));
+            assert_eq!(bits(&wide), bits(&narrow), "group {group}");
         }
     }
 

@@ -74,7 +74,7 @@ impl Terminal {
         }
     }
 
-    /// Counts requests of the block.
+    /// Counts the requests of these slots of the block.
     #[inline(always)]
     fn count<S: Simd>(&mut self, simd: S, slots: Range<usize>) {
         let requests = u8x32::simd_from(simd, self.requests);
@@ -91,9 +91,9 @@ impl Terminal {
             return;
         }
         self.block = block;
-        let gains = self.fading.block(block).as_chunks().0;
-        for (requests, gains) in self.requests.as_chunks_mut().0.iter_mut().zip(gains) {
-            let gains = f32x16::simd_from(simd, *gains);
+        let halves = self.fading.block(block).as_chunks().0;
+        for (requests, half) in self.requests.as_chunks_mut().0.iter_mut().zip(halves) {
+            let gains = f32x16::simd_from(simd, *half);
             let mut met = u32x16::splat(simd, 0);
             for threshold in self.thresholds {
                 met = gains.simd_ge(threshold).select(met + 1, met);
