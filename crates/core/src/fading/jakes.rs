@@ -12,18 +12,21 @@
 //! either quadrature is J0(2 pi fd tau) / 2. A finite M bends that distribution, at most by 0.086 / M, and
 //! makes strong peaks rarer: the power never exceeds 2 M.
 //!
-//! Gains are computed in blocks of [`BLOCK`] samples, as a sum over the oscillators of
+//! Gains are computed in groups of [`GROUP`] blocks, as a sum over the oscillators of
 //! cos(m + d) = cos m cos d - sin m sin d, where m is the phase in the middle of the block and the factors of
 //! the distances d are a table. From block to block m is turned by a complex multiplication, and every 64
 //! blocks evaluated anew, so that nothing accumulates; a jump costs as much as ten to twenty blocks.
+//!
+//! The machine's vectors only compute several samples or phases at once: the operations on each, and their order, are the
+//! same with any width.
 
 use super::{BLOCK, Component, Fading};
 use crate::error::ScenarioError;
 use crate::registry::parameters;
 use crate::rng::Stream;
 use crate::units::Frequency;
+use fearless_simd::{Level, Simd, dispatch, f32x16, f64x8, prelude::*};
 use std::f64::consts::{PI, TAU};
-use std::ops::Range;
 
 parameters! {
     /// Rayleigh fading with the spectrum of Clarke and Jakes.
@@ -70,36 +73,42 @@ impl Component for Config {
 
 const HALF: usize = BLOCK / 2;
 
-/// Blocks computed at once where one follows the other: the tables of many channels do not fit into a cache, and are
-/// read once for all of these.
-const AT_ONCE: usize = 4;
+/// Blocks computed at once: the tables of many channels do not fit into a cache, and are read once for all of these.
+const GROUP: usize = 4;
 
-/// Blocks after which the phases are evaluated anew.
+/// Blocks after which the phases are evaluated anew; a multiple of those of a group.
 const ANCHOR: u64 = 64;
 
-/// The generator. What it keeps of each oscillator is in lists: first those in phase, then those in quadrature.
+/// Oscillators whose phases turn at once.
+const LANES: usize = 8;
+
+/// The generator.
 struct Jakes {
+    /// First those in phase, then as many in quadrature.
+    oscillators: Vec<Oscillators>,
+    /// The group computed last. The phases are those in the middle of the block behind it.
+    group: Option<u64>,
+    /// The gains of its blocks.
+    powers: [[f32; BLOCK]; GROUP],
+}
+
+/// Oscillators of a quadrature. Lanes behind the last have no amplitude.
+struct Oscillators {
     /// Cycles per sample.
-    frequencies: Vec<f64>,
+    frequencies: [f64; LANES],
     /// At sample 0, cycles.
-    phases: Vec<f64>,
-    /// In the middle of the block.
+    phases: [f64; LANES],
+    /// In the middle of a block.
     middle: Phasors,
     /// How far the phases turn in a block.
     turn: Phasors,
-    tables: Vec<Table>,
-    /// The number of the block in the middle of which `middle` is.
-    block: u64,
-    /// Gains of as many successive blocks as are filled, from `first` on.
-    powers: [[f32; BLOCK]; AT_ONCE],
-    first: u64,
-    filled: usize,
+    tables: [Table; LANES],
 }
 
 /// Phases by their cosines and sines.
 struct Phasors {
-    cosines: Vec<f64>,
-    sines: Vec<f64>,
+    cosines: [f64; LANES],
+    sines: [f64; LANES],
 }
 
 /// How far a phase turns from the middle of a block to each sample of the second half; amplitude included.
@@ -114,114 +123,139 @@ impl Jakes {
         // Uniform on (-pi, pi), in parts of the whole circle.
         let mut draw = || stream.uniform() - 0.5;
         let u = TAU * draw();
-        let mut frequencies = vec![0.0; 2 * oscillators];
-        let mut phases = vec![0.0; 2 * oscillators];
+        // Frequency and phase of each oscillator.
+        let mut quadratures = [Vec::new(), Vec::new()];
         for n in 0..oscillators {
             let angle = (TAU * (n + 1) as f64 - PI + u) / (4.0 * oscillators as f64);
             let (sine, cosine) = libm::sincos(angle);
-            for (index, shift) in [(n, cosine), (oscillators + n, sine)] {
-                frequencies[index] = doppler_per_sample * shift;
-                phases[index] = draw();
+            for (quadrature, shift) in quadratures.iter_mut().zip([cosine, sine]) {
+                quadrature.push((doppler_per_sample * shift, draw()));
             }
         }
-        let mut jakes = Self {
-            tables: frequencies.iter().map(|frequency| Table::new(*frequency, amplitude)).collect(),
-            turn: Phasors::new(frequencies.iter().map(|frequency| frequency * BLOCK as f64)),
-            middle: Phasors::new(phases.iter().copied()),
-            frequencies,
-            phases,
-            block: 0,
-            powers: [[0.0; BLOCK]; AT_ONCE],
-            first: 0,
-            filled: 1,
-        };
-        jakes.evaluate(0);
-        jakes.fill(0);
-        jakes
-    }
-
-    fn seek(&mut self, number: u64) {
-        let anchor = number - number % ANCHOR;
-        if self.block < anchor || self.block > number {
-            self.evaluate(anchor);
-        }
-        while self.block < number {
-            self.middle.turn(&self.turn);
-            self.block += 1;
+        let chunks = quadratures.iter().flat_map(|quadrature| quadrature.chunks(LANES));
+        Self {
+            oscillators: chunks.map(|chunk| Oscillators::new(chunk, amplitude)).collect(),
+            group: None,
+            powers: [[0.0; BLOCK]; GROUP],
         }
     }
 
-    fn evaluate(&mut self, number: u64) {
-        let middle = (number * BLOCK as u64) as f64 + (BLOCK - 1) as f64 / 2.0;
-        let oscillators = self.phases.iter().zip(&self.frequencies);
-        self.middle = Phasors::new(oscillators.map(|(phase, frequency)| phase + frequency * middle));
-        self.block = number;
-    }
-
-    /// Computes the gains of the block into a place.
-    fn fill(&mut self, place: usize) {
-        let [in_phase, quadrature] = self.quadratures();
-        for (power, (i, q)) in self.powers[place].iter_mut().zip(in_phase.iter().zip(&quadrature)) {
-            *power = i * i + q * q;
-        }
-    }
-
-    fn quadratures(&self) -> [[f32; BLOCK]; 2] {
-        let half = self.tables.len() / 2;
-        [self.sum(0..half), self.sum(half..2 * half)]
-    }
-
-    /// One quadrature over the block.
-    fn sum(&self, oscillators: Range<usize>) -> [f32; BLOCK] {
-        let (mut even, mut odd) = ([0.0_f32; HALF], [0.0_f32; HALF]);
-        let middle =
-            self.middle.cosines[oscillators.clone()].iter().zip(&self.middle.sines[oscillators.clone()]);
-        for (table, (cosine, sine)) in self.tables[oscillators].iter().zip(middle) {
-            let (cosine, sine) = (*cosine as f32, *sine as f32);
-            for k in 0..HALF {
-                even[k] += cosine * table.cosines[k];
-                odd[k] += sine * table.sines[k];
+    /// Computes the gains of a group.
+    #[inline(always)]
+    fn compute<S: Simd>(&mut self, simd: S, group: u64) {
+        let [in_phase, quadrature] = self.quadratures(simd, group);
+        for (block, powers) in self.powers.iter_mut().enumerate() {
+            for (power, (i, q)) in powers.iter_mut().zip(in_phase[block].iter().zip(&quadrature[block])) {
+                *power = i * i + q * q;
             }
         }
-        let mut samples = [0.0; BLOCK];
-        for k in 0..HALF {
-            samples[HALF + k] = even[k] - odd[k];
-            samples[HALF - 1 - k] = even[k] + odd[k];
-        }
-        samples
     }
+
+    #[inline(always)]
+    fn quadratures<S: Simd>(&mut self, simd: S, group: u64) -> [[[f32; BLOCK]; GROUP]; 2] {
+        self.seek(simd, group);
+        self.group = Some(group);
+        let half = self.oscillators.len() / 2;
+        let (in_phase, quadrature) = self.oscillators.split_at_mut(half);
+        [sum(simd, in_phase), sum(simd, quadrature)]
+    }
+
+    /// Turns the phases to the first block of a group.
+    #[inline(always)]
+    fn seek<S: Simd>(&mut self, simd: S, group: u64) {
+        let block = group * GROUP as u64;
+        let anchor = block - block % ANCHOR;
+        let present = self.group.map(|last| (last + 1) * GROUP as u64);
+        let present = present.filter(|present| (anchor + 1..=block).contains(present));
+        if present.is_none() {
+            self.oscillators.iter_mut().for_each(|lanes| lanes.evaluate(anchor));
+        }
+        for _ in present.unwrap_or(anchor)..block {
+            for lanes in &mut self.oscillators {
+                lanes.middle.turn(simd, &lanes.turn);
+            }
+        }
+    }
+}
+
+/// One quadrature over the blocks of a group. The phases turn from its first block to that behind it.
+#[inline(always)]
+fn sum<S: Simd>(simd: S, oscillators: &mut [Oscillators]) -> [[f32; BLOCK]; GROUP] {
+    let zeros = [f32x16::splat(simd, 0.0); GROUP];
+    let (mut even, mut odd) = (zeros, zeros);
+    for lanes in oscillators {
+        let mut middles = [[0.0; 2 * LANES]; GROUP];
+        for middle in &mut middles {
+            *middle = lanes.middle.turn(simd, &lanes.turn);
+        }
+        for (block, middle) in middles.iter().enumerate() {
+            let (cosines, sines) = middle.split_at(LANES);
+            let (mut all_even, mut all_odd) = (even[block], odd[block]);
+            for (table, (cosine, sine)) in lanes.tables.iter().zip(cosines.iter().zip(sines)) {
+                all_even += f32x16::simd_from(simd, table.cosines) * *cosine;
+                all_odd += f32x16::simd_from(simd, table.sines) * *sine;
+            }
+            (even[block], odd[block]) = (all_even, all_odd);
+        }
+    }
+    let mut samples = [[0.0; BLOCK]; GROUP];
+    for (block, halves) in samples.iter_mut().enumerate() {
+        let (before, behind) = halves.split_at_mut(HALF);
+        (even[block] + odd[block]).store_slice(before);
+        before.reverse();
+        (even[block] - odd[block]).store_slice(behind);
+    }
+    samples
 }
 
 impl Fading for Jakes {
     fn block(&mut self, number: u64) -> &[f32; BLOCK] {
-        let behind = number.wrapping_sub(self.first);
-        if behind < self.filled as u64 {
-            return &self.powers[behind as usize];
+        let group = number / GROUP as u64;
+        if self.group != Some(group) {
+            dispatch!(Level::new(), simd => self.compute(simd, group));
         }
-        let follows = behind == self.filled as u64;
-        (self.first, self.filled) = (number, if follows { AT_ONCE } else { 1 });
-        for place in 0..self.filled {
-            self.seek(number + place as u64);
-            self.fill(place);
+        &self.powers[(number % GROUP as u64) as usize]
+    }
+}
+
+impl Oscillators {
+    /// Of frequencies and phases, at most as many as there are lanes.
+    fn new(chunk: &[(f64, f64)], amplitude: f64) -> Self {
+        let [mut frequencies, mut phases, mut amplitudes] = [[0.0; LANES]; 3];
+        for (lane, (frequency, phase)) in chunk.iter().enumerate() {
+            (frequencies[lane], phases[lane], amplitudes[lane]) = (*frequency, *phase, amplitude);
         }
-        &self.powers[0]
+        Self {
+            middle: Phasors::new(phases),
+            turn: Phasors::new(frequencies.map(|frequency| frequency * BLOCK as f64)),
+            tables: std::array::from_fn(|lane| Table::new(frequencies[lane], amplitudes[lane])),
+            frequencies,
+            phases,
+        }
+    }
+
+    fn evaluate(&mut self, block: u64) {
+        let middle = (block * BLOCK as u64) as f64 + (BLOCK - 1) as f64 / 2.0;
+        let cycles = |lane| self.phases[lane] + self.frequencies[lane] * middle;
+        self.middle = Phasors::new(std::array::from_fn(cycles));
     }
 }
 
 impl Phasors {
     /// Of phases in cycles.
-    fn new(cycles: impl Iterator<Item = f64>) -> Self {
-        let (sines, cosines) =
-            cycles.map(|cycles| libm::sincos(TAU * (cycles - libm::floor(cycles)))).unzip();
-        Self { cosines, sines }
+    fn new(cycles: [f64; LANES]) -> Self {
+        let both = cycles.map(|cycles| libm::sincos(TAU * (cycles - libm::floor(cycles))));
+        Self { cosines: both.map(|(_, cosine)| cosine), sines: both.map(|(sine, _)| sine) }
     }
 
-    /// Each phase turns by another: a complex multiplication.
-    fn turn(&mut self, by: &Self) {
-        let turns = by.cosines.iter().zip(&by.sines);
-        for ((cosine, sine), (c, s)) in self.cosines.iter_mut().zip(&mut self.sines).zip(turns) {
-            (*cosine, *sine) = (*cosine * c - *sine * s, *cosine * s + *sine * c);
-        }
+    /// Each phase turns by another: a complex multiplication. Returns the cosines and then the sines before.
+    #[inline(always)]
+    fn turn<S: Simd>(&mut self, simd: S, by: &Self) -> [f32; 2 * LANES] {
+        let lists = [self.cosines, self.sines, by.cosines, by.sines];
+        let [cosines, sines, c, s] = lists.map(|list| f64x8::simd_from(simd, list));
+        self.cosines = (cosines * c - sines * s).into();
+        self.sines = (cosines * s + sines * c).into();
+        simd.narrow_f64x8(cosines, sines).into()
     }
 }
 
@@ -254,23 +288,29 @@ mod tests {
 
     /// The sum written down as the source has it.
     fn directly(jakes: &Jakes, sample: u64) -> f64 {
-        let half = jakes.phases.len() / 2;
-        let quadrature = |oscillators: Range<usize>| {
-            let cosine = |n: usize| libm::cos(TAU * (jakes.frequencies[n] * sample as f64 + jakes.phases[n]));
-            oscillators.map(cosine).sum::<f64>() / libm::sqrt(half as f64)
+        let (in_phase, quadrature) = jakes.oscillators.split_at(jakes.oscillators.len() / 2);
+        let sum = |oscillators: &[Oscillators]| {
+            let lanes = oscillators.iter().flat_map(|lanes| lanes.frequencies.iter().zip(&lanes.phases));
+            // Lanes behind the last oscillator have the frequency 0.
+            let lanes: Vec<_> = lanes.filter(|(frequency, _)| **frequency > 0.0).collect();
+            let cosine =
+                |(frequency, phase): &(&f64, &f64)| libm::cos(TAU * (**frequency * sample as f64 + **phase));
+            lanes.iter().map(cosine).sum::<f64>() / libm::sqrt(lanes.len() as f64)
         };
-        let [i, q] = [quadrature(0..half), quadrature(half..2 * half)];
+        let (i, q) = (sum(in_phase), sum(quadrature));
         i * i + q * q
     }
 
     #[test]
     fn blocks_tables_and_rotations_give_the_sum_of_cosines() {
-        let mut jakes = jakes("direct", 16, 35.0 / 600.0);
-        let samples = (0..3000).chain((50_000..51_100).step_by(7)).chain([2_160_000_123, 5, 31, 32]);
-        for sample in samples {
-            let expected = directly(&jakes, sample);
-            let power = jakes.power(sample);
-            assert!((power - expected).abs() < 2e-5, "sample {sample}: {power} and not {expected}");
+        for oscillators in [16, 9] {
+            let mut jakes = jakes("direct", oscillators, 35.0 / 600.0);
+            let samples = (0..3000).chain((50_000..51_100).step_by(7)).chain([2_160_000_123, 5, 31, 32]);
+            for sample in samples {
+                let expected = directly(&jakes, sample);
+                let power = jakes.power(sample);
+                assert!((power - expected).abs() < 2e-5, "sample {sample}: {power} and not {expected}");
+            }
         }
     }
 
@@ -287,6 +327,17 @@ mod tests {
                     "block {block}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn the_width_of_vectors_changes_no_bit() {
+        let (mut wide, mut narrow) = (jakes("width", 21, 0.06), jakes("width", 21, 0.06));
+        for group in [0, 1, 15, 16, 40, 7] {
+            dispatch!(Level::new(), simd => wide.compute(simd, group));
+            dispatch!(Level::baseline(), simd => narrow.compute(simd, group));
+            let bits = |jakes: &Jakes| jakes.powers.map(|powers| powers.map(f32::to_bits));
+            assert_eq!(bits(&wide), bits(&narrow), "group {group}");
         }
     }
 
@@ -319,10 +370,10 @@ mod tests {
         for number in 0..count {
             let mut jakes = jakes(&format!("quadratures {number}"), OSCILLATORS, doppler_per_sample);
             let mut both = [Vec::new(), Vec::new()];
-            for block in 0..blocks {
-                jakes.seek(block);
-                for (series, part) in both.iter_mut().zip(jakes.quadratures()) {
-                    series.extend(part);
+            for group in 0..blocks / GROUP as u64 {
+                let parts = dispatch!(Level::new(), simd => jakes.quadratures(simd, group));
+                for (series, part) in both.iter_mut().zip(parts) {
+                    series.extend(part.as_flattened());
                 }
             }
             all.extend(both);

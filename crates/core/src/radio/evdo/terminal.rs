@@ -6,6 +6,7 @@
 use super::rates::{PHYSICAL_PACKETS, PhysicalPacket, RATES};
 use crate::fading::{self, BLOCK, Fading};
 use crate::units::Decibel;
+use fearless_simd::{Level, Simd, dispatch, f32x16, prelude::*, u8x32, u32x16};
 use serde_json::{Map, Value, json};
 use std::ops::Range;
 
@@ -25,16 +26,14 @@ pub(super) struct Terminal {
 
 impl Terminal {
     pub fn new(fading: Box<dyn Fading>, mean_sinr: Decibel, thresholds: &[Decibel; RATES]) -> Self {
-        let mut terminal = Self {
+        Self {
             fading,
             thresholds: gains(mean_sinr, thresholds).map(|gain| gain as f32),
             requests: [0; BLOCK],
             block: u64::MAX,
             next: None,
             histogram: [0; RATES + 1],
-        };
-        terminal.seek(0);
-        terminal
+        }
     }
 
     /// What the terminal asks for in a slot in which something waits for it, if a rate would do.
@@ -49,54 +48,58 @@ impl Terminal {
 
     /// Nothing waits any more.
     pub fn rest(&mut self, slot: u64) {
-        self.count_until(slot);
+        dispatch!(Level::new(), simd => self.count_until(simd, slot));
         self.next = None;
     }
 
+    #[inline(never)]
     fn enter_block(&mut self, slot: u64) {
-        self.count_until(slot);
-        self.seek(slot / BLOCK as u64);
+        dispatch!(Level::new(), simd => {
+            self.count_until(simd, slot);
+            self.seek(simd, slot / BLOCK as u64);
+        });
         self.next = Some(slot);
     }
 
     /// Counts what was asked for up to a slot.
-    fn count_until(&mut self, slot: u64) {
+    #[inline(always)]
+    fn count_until<S: Simd>(&mut self, simd: S, slot: u64) {
         let mut next = self.next.unwrap_or(slot);
         while next < slot {
-            self.seek(next / BLOCK as u64);
+            self.seek(simd, next / BLOCK as u64);
             let end = slot.min((self.block + 1) * BLOCK as u64);
             let first = (next % BLOCK as u64) as usize;
-            self.count(first..first + (end - next) as usize);
+            self.count(simd, first..first + (end - next) as usize);
             next = end;
         }
     }
 
-    /// Counts requests of the block, every fourth in one list: of two that are alike the second waits for the first.
-    fn count(&mut self, slots: Range<usize>) {
-        let mut counts = [[0; RATES + 1]; 4];
-        for fours in self.requests[slots].chunks(counts.len()) {
-            for (count, met) in counts.iter_mut().zip(fours) {
-                count[usize::from(*met)] += 1;
-            }
-        }
-        for count in counts {
-            self.histogram.iter_mut().zip(count).for_each(|(all, count)| *all += count);
+    /// Counts the requests of these slots of the block.
+    #[inline(always)]
+    fn count<S: Simd>(&mut self, simd: S, slots: Range<usize>) {
+        let requests = u8x32::simd_from(simd, self.requests);
+        let counted = (1_u64 << slots.end) - (1 << slots.start);
+        for (count, met) in self.histogram.iter_mut().zip(0..) {
+            let alike = requests.simd_eq(u8x32::splat(simd, met)).to_bitmask();
+            *count += u64::from((alike & counted).count_ones());
         }
     }
 
-    fn seek(&mut self, block: u64) {
+    #[inline(always)]
+    fn seek<S: Simd>(&mut self, simd: S, block: u64) {
         if block == self.block {
             return;
         }
         self.block = block;
-        let gains = self.fading.block(block);
-        let mut requests = [0_u32; BLOCK];
-        for threshold in self.thresholds {
-            for (met, gain) in requests.iter_mut().zip(gains) {
-                *met += u32::from(*gain >= threshold);
+        let halves = self.fading.block(block).as_chunks().0;
+        for (requests, half) in self.requests.as_chunks_mut().0.iter_mut().zip(halves) {
+            let gains = f32x16::simd_from(simd, *half);
+            let mut met = u32x16::splat(simd, 0);
+            for threshold in self.thresholds {
+                met = gains.simd_ge(threshold).select(met + 1, met);
             }
+            *requests = <[u32; 16]>::from(met).map(|met| met as u8);
         }
-        self.requests = requests.map(|met| met as u8);
     }
 
     /// The share of slots in which each rate was asked for, among those in which something waited.
