@@ -63,6 +63,7 @@ def serve(sock):
             sock.recv(1)
         except OSError: pass
 own = socket.create_server(("0.0.0.0", 5001), backlog=256)
+own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
 own.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
 pathlib.Path(sys.argv[1]).touch()
 while True: threading.Thread(target=serve, args=(own.accept()[0],), daemon=True).start()

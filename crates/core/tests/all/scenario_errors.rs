@@ -72,6 +72,8 @@ const WRONG: &[&str] = &[
     // Wrong types.
     "duration = true",
     "duration = [1]",
+    "wired = 1979-05-27",
+    "[tcp.cc.reno.variant]\nlinux = 1",
     "wired = 1",
     r#"wired = ["1 Mbit/s"]"#,
     "radio = \"dhc\"",
@@ -455,6 +457,10 @@ fn every_error_names_the_key_and_what_would_be_right() {
         duration: invalid type: boolean `true`; write a duration with its unit, such as "60 ms"
     duration = [1]
         duration: invalid type: list; write a duration with its unit, such as "60 ms"
+    wired = 1979-05-27
+        wired: invalid type: date or time; write a table, in braces or under its name in brackets
+    [tcp.cc.reno.variant] | linux = 1
+        tcp.cc.reno.variant.linux: not a value that can be used here; write empty table
     wired = 1
         wired: invalid type: integer `1`; write a table, in braces or under its name in brackets
     wired = ["1 Mbit/s"]
