@@ -144,6 +144,7 @@ fn trajectories(long: bool) -> String {
 /// Probes and captures tell, and change nothing; nor does it matter in how many steps a run is made, or
 /// that somebody asks for results in between.
 #[test]
+#[ignore = "slow"]
 fn observation_changes_nothing() {
     check_observation(quick);
 }
