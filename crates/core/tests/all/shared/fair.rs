@@ -66,7 +66,7 @@ fn proportional_fair_gives_unequal_ues_equal_time() {
 fn proportional_fair_gains_what_theory_says() {
     for (ues, gain) in [(2, 1.38), (4, 1.78), (8, 2.22)] {
         let [fair, turns, best] = ["proportional_fair", "round_robin", "max_ci"]
-            .map(|scheduler| total("hsdpa", ues, &rows_of_7d("10 Hz", scheduler), 301));
+            .map(|scheduler| total("hsdpa", ues, &rows_of_7d("10 Hz", scheduler), 151));
         let got = fair / turns;
         assert!((0.95..=1.01).contains(&(got / gain)), "{ues} UEs: {got}, not {gain} ({turns} kbit/s)");
         assert!((1.0..=1.04).contains(&(best / fair)), "{ues} UEs: max C/I {best} beside {fair}");
