@@ -95,7 +95,7 @@ IDLE := $(if $(shell command -v chrt),chrt --idle 0,nice -n 19)
 .PHONY: test
 # Where a property test does not say how many cases it draws: an eighth of proptest's, half of them in test-all.
 test: export PROPTEST_CASES ?= 32
-test: build ## run the tests, Rust's and Python's at once, without the slow ones (six minutes)
+test: build ## run the tests, Rust's and Python's at once, without the slow ones (five minutes)
 	$(call BOTH,-m 'not slow',,$(RUST_TESTED))
 
 # Compiled first: what slow tests of live runs compare, a compiler beside them disturbs.
