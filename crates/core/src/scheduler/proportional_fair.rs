@@ -172,7 +172,9 @@ mod tests {
         let fair = super::super::Config::default();
         let [highest, turns] = ["max_ci", "round_robin"]
             .map(|name| serde_json::from_value(serde_json::json!({ name: {} })).unwrap());
-        for (users, harmonic) in [(2, 1.5), (8, 761.0 / 280.0)] {
+        for (users, harmonic) in
+            [(2, 1.5), (4, 25.0 / 12.0), (8, 761.0 / 280.0), (16, 2_436_559.0 / 720_720.0)]
+        {
             let plain = shares(&turns, users, SLOTS).iter().sum::<f64>();
             assert!((plain / (1e6 * SLOTS as f64) - 1.0).abs() < 0.01, "{users} users, round robin: {plain}");
             for config in [&fair, &highest] {
