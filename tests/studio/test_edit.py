@@ -54,12 +54,14 @@ class Studio:
         raise AssertionError(f"not so: {what}; {self.state('store.state.problem')}")
 
     def run(self) -> None:
-        """Wait until the picture is what the settings say."""
+        """Wait until the picture is what the settings say, and drawn."""
         self.until(
             "store.state.variants.every((own, n) => JSON.stringify(own.settings) === "
             "JSON.stringify(store.state.wanted[n])) && !store.state.problem && "
             "store.state.resolved.settings === store.state.wanted[store.state.shown]"
         )
+        # The page hears of a changed state in the next frame.
+        self.view.evaluate("new Promise(requestAnimationFrame)")
 
     def row(self, key: str) -> Any:
         return self.view.locator(f'.row[data-key="{key}"]')
