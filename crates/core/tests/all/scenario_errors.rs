@@ -918,6 +918,8 @@ fn what_can_work_is_not_refused() {
         "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"960 B\"",
         "[radio.dch.downlink.rlc.fixed_delay_arq]\nretransmission_delay = \"0 s\"",
         "[tcp]\nmss = \"13 B\"\ntimestamps = true",
+        // A name may stand as a table with nothing in it.
+        "[tcp.cc.reno.variant.linux]",
         "[tcp]\ninitial_window = 10",
         "[tcp]\nreceive_buffer = \"1460 B\"",
         "[tcp]\nmss = \"65495 B\"",
