@@ -205,7 +205,8 @@ $(WASM): $(RUST_SOURCES) crates/wasm/Cargo.toml $(wildcard crates/wasm/src/*.rs)
 		rustup target add wasm32-unknown-unknown || \
 		{ echo "the page's simulator needs Rust's target wasm32-unknown-unknown: install it with rustup" \
 		"(https://rustup.rs), or with Debian's libstd-rust-dev-wasm32 beside Debian's rustc" >&2; exit 1; }
-	$(CARGO) build --profile wasm --target wasm32-unknown-unknown -p airpath-wasm
+	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='-C target-feature=+simd128' \
+		$(CARGO) build --profile wasm --target wasm32-unknown-unknown -p airpath-wasm
 	@touch $@
 
 .PHONY: playground
