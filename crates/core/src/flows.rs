@@ -65,7 +65,7 @@ struct Known {
 }
 
 /// Flows by number.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Flows {
     known: HashMap<FlowKey, Known>,
     keys: Vec<FlowKey>,
@@ -73,6 +73,19 @@ pub struct Flows {
     unmeasured: Vec<FlowKey>,
     /// The place of the next of these.
     next: usize,
+}
+
+impl Default for Flows {
+    /// With room for every number there is: where tables grow, packets of a live run wait for milliseconds. Memory that
+    /// is not written to costs nothing. A hash table from which is removed grows unless half of it is free.
+    fn default() -> Self {
+        Self {
+            known: HashMap::with_capacity(2 * (usize::from(MOST_FLOWS) + MOST_UNMEASURED)),
+            keys: Vec::with_capacity(usize::from(MOST_FLOWS)),
+            unmeasured: Vec::with_capacity(MOST_UNMEASURED),
+            next: 0,
+        }
+    }
 }
 
 impl Flows {
@@ -206,6 +219,9 @@ mod tests {
     #[test]
     fn beyond_those_that_are_measured_connections_are_still_told_apart() {
         let mut flows = Flows::default();
+        let room =
+            |flows: &Flows| (flows.known.capacity(), flows.keys.capacity(), flows.unmeasured.capacity());
+        let at_first = room(&flows);
         for port in 0..MOST_FLOWS + 100 {
             assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::SYN, 7), port);
         }
@@ -225,5 +241,9 @@ mod tests {
         assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::ACK, 1), MOST_FLOWS + 100);
         assert_eq!(number(&mut flows, Dir::Uplink, 3, Flags::ACK, 1), 3);
         assert!(flows.known.len() <= usize::from(u16::MAX) + 1);
+        for seq in 0..300_000 {
+            number(&mut flows, Dir::Uplink, seq as u16, Flags::SYN, seq);
+        }
+        assert_eq!(room(&flows), at_first);
     }
 }
