@@ -127,6 +127,14 @@ def test_unknown_option(airpath_command):
     check_error(airpath_command("run", "umts-384", "--fast"), "command line", "--fast", "--help")
 
 
+def test_an_option_given_twice(airpath_command):
+    for words in ["compare umts-384 --cc reno --cc=cubic", "live umts-384 --cc reno --cc cubic -- true"]:
+        check_error(airpath_command(*words.split()), "command line", "--cc is given twice", "--help")
+    # Those of COMMAND are its own, and others may be repeated.
+    words = "live umts-384 --set a=1 --set b=2 --force --force -- ping --seed 1 --seed 2"
+    check_error(airpath_command(*words.split()), "a", "unknown key", "known here")
+
+
 def test_output_folder_that_cannot_be_made(tmp_path, airpath_command):
     file = tmp_path / "file"
     file.write_text("not a folder")

@@ -55,12 +55,6 @@ impl<T> Each<T> {
     }
 }
 
-impl<T: Default> Default for Each<T> {
-    fn default() -> Self {
-        Self::All(T::default())
-    }
-}
-
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Each<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(OneOrList(PhantomData))
@@ -87,10 +81,6 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrList<T> {
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Each<T>, E> {
-        one(value)
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Each<T>, E> {
         one(value)
     }
 

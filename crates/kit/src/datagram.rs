@@ -1,9 +1,9 @@
 //! What goes in and what comes out.
 
 use crate::Instant;
-use airpath_core::packet::{Dir, IpVersion, Packet};
-use airpath_core::wire::{checked_datagram, endpoints, endpoints_of, parse};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use airpath_core::packet::{IpVersion, Packet};
+use airpath_core::wire::{checked_datagram, endpoints, ipv4_of, ipv6_of, parse};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// An end of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,26 +17,19 @@ pub enum End {
 impl End {
     /// The end's IPv4 address: 10.0.0.1 is the server's, 10.64.0.1 that of UE 0, 10.64.0.2 that of UE 1.
     pub fn ipv4(self) -> Ipv4Addr {
-        match self.address(IpVersion::Ipv4) {
-            IpAddr::V4(address) => address,
-            IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
-        }
+        ipv4_of(self.ue())
     }
 
     /// The end's IPv6 address: fd00::1 is the server's, fd00::1:0:1 that of UE 0, fd00::1:0:2 that of UE 1.
     pub fn ipv6(self) -> Ipv6Addr {
-        match self.address(IpVersion::Ipv6) {
-            IpAddr::V4(_) => Ipv6Addr::UNSPECIFIED,
-            IpAddr::V6(address) => address,
-        }
+        ipv6_of(self.ue())
     }
 
-    pub(crate) fn address(self, ip: IpVersion) -> IpAddr {
-        let (ue, dir) = match self {
-            Self::Server => (0, Dir::Downlink),
-            Self::Ue(ue) => (ue, Dir::Uplink),
-        };
-        endpoints_of(&Packet { ue, ip, ..Packet::default() }, dir).src.ip()
+    fn ue(self) -> Option<u16> {
+        match self {
+            Self::Server => None,
+            Self::Ue(ue) => Some(ue),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from airpath.errors import OutputError, ScenarioError, SweepError
 from airpath.scenario import Scenario, bundled, load
@@ -17,6 +18,19 @@ if TYPE_CHECKING:
 
 MOST = 2**31 - 1
 """Runs or workers at most."""
+
+
+class OnceEach(TyperCommand):
+    """Refuses an option that is given twice, unless it is repeatable or has no value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Look for options that are given twice, then parse."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        once = [one for one in given if not (one.multiple or getattr(one, "is_flag", True))]
+        twice = next((one for at, one in enumerate(once) if one in once[:at]), None)
+        if twice:
+            ctx.fail(f"{twice.opts[0]} is given twice")
+        return super().parse_args(ctx, args)
 
 
 def option(metavar: str | None, text: str, *names: str, **more: Any) -> Any:

@@ -9,7 +9,6 @@ import os
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from airpath import _core
 from airpath.cli.arguments import (
@@ -17,6 +16,7 @@ from airpath.cli.arguments import (
     CaptureIuOption,
     CaptureRlcOption,
     ForceOption,
+    OnceEach,
     OutOption,
     PageOption,
     ProbesOption,
@@ -47,7 +47,7 @@ STATUS_INTERVAL_S, TCP_INFO_INTERVAL_S = 0.2, 0.02
 SNAPLEN, LEAST_SNAPLEN = 128, 64
 
 
-class BeforeCommand(TyperCommand):
+class BeforeCommand(OnceEach):
     """Parses the arguments before the first `--`; COMMAND follows, unparsed."""
 
     allow_extra_args = True

@@ -60,9 +60,11 @@ class Commands(TyperGroup):
 
 def load_command(name: str) -> TyperCommand:
     """Import a command; its module may define the class of the command, `COMMAND_CLASS`."""
+    from airpath.cli.arguments import OnceEach
+
     module = import_module(f"airpath.cli.{name}")
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name, cls=getattr(module, "COMMAND_CLASS", None))(module.command)
+    alone.command(name, cls=getattr(module, "COMMAND_CLASS", OnceEach))(module.command)
     return typer.main.get_command(alone)  # type: ignore[return-value]
 
 

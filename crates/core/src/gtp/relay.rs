@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use super::{Counters, Endpoint, OpenError, Received, Rejection, Role, Tunnel};
-use crate::wire::gtp::{Comprehension, Message};
+use super::{Counters, Endpoint, OpenError, Received, Role, Tunnel};
+use crate::wire::gtp::Comprehension;
 
 /// One side of a pair of tunnels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,11 +38,6 @@ impl Relay {
         Self { endpoint: Endpoint::with_role(address, has_udp_checksum, Role::Intermediate) }
     }
 
-    /// Its address.
-    pub const fn address(&self) -> Ipv4Addr {
-        self.endpoint.address()
-    }
-
     /// What it counted.
     pub const fn counters(&self) -> &Counters {
         self.endpoint.counters()
@@ -75,30 +70,21 @@ impl Relay {
         closed.is_some()
     }
 
-    /// A datagram that asks the peer whether it lives.
-    pub fn echo_request(&mut self, peer: Ipv4Addr, sequence_number: u16) -> Vec<u8> {
-        self.endpoint.echo_request(peer, sequence_number)
-    }
-
     /// Takes a datagram from the network, whatever it is.
     pub fn receive<'a>(&mut self, datagram: &'a [u8]) -> Relayed<'a> {
-        match self.endpoint.receive(datagram) {
-            Received::Packet { bearer, g_pdu, .. } => self.hand_on(bearer, g_pdu),
-            other => Relayed::Here(other),
+        let mut received = self.endpoint.receive(datagram);
+        // Tunnels are opened and closed in pairs.
+        if let Received::Packet { bearer: onward, g_pdu, .. } = &mut received
+            && let Some(&Tunnel { peer, peer_teid, .. }) = self.endpoint.tunnel(*onward)
+        {
+            g_pdu.teid = peer_teid;
+            g_pdu.extension_headers.retain(|header| header.comprehension() != Comprehension::Removed);
+            let mut relayed = Vec::new();
+            // It came in a datagram with headers as long as these or longer.
+            let sent = self.endpoint.send_g_pdu(peer, g_pdu, &mut relayed);
+            debug_assert_eq!(sent, Ok(()));
+            return Relayed::Onward(relayed);
         }
-    }
-
-    fn hand_on<'a>(&mut self, onward: u32, mut g_pdu: Message<'a>) -> Relayed<'a> {
-        let Some(&Tunnel { peer, peer_teid, .. }) = self.endpoint.tunnel(onward) else {
-            // Tunnels are opened and closed in pairs.
-            return Relayed::Here(self.endpoint.rejected(Rejection::Teid(g_pdu.teid), None));
-        };
-        g_pdu.teid = peer_teid;
-        g_pdu.extension_headers.retain(|header| header.comprehension() != Comprehension::Removed);
-        let mut datagram = Vec::new();
-        // It came in a datagram with headers as long as these or longer.
-        let sent = self.endpoint.send_g_pdu(peer, &g_pdu, &mut datagram);
-        debug_assert_eq!(sent, Ok(()));
-        Relayed::Onward(datagram)
+        Relayed::Here(received)
     }
 }

@@ -3,13 +3,13 @@
 //! A struct comes from a table and never from an array. So the code is less than half of what the deserializer of `toml`
 //! makes with a tracker of paths around it, which counts in a page. Words are those of `toml`.
 
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, MapAccess, SeqAccess,
-    Unexpected, VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
 };
 use serde::forward_to_deserialize_any;
 use std::fmt;
-use toml::{Table, Value};
+use toml::Value;
 
 /// A step from a value to one in it.
 #[derive(Clone, Debug)]
@@ -50,20 +50,6 @@ impl serde::de::Error for Error {
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'de>(pub(super) &'de Value);
 
-impl<'de> Reader<'de> {
-    fn unexpected(self) -> Unexpected<'de> {
-        match self.0 {
-            Value::Boolean(own) => Unexpected::Bool(*own),
-            Value::Integer(own) => Unexpected::Signed(*own),
-            Value::Float(own) => Unexpected::Float(*own),
-            Value::String(own) => Unexpected::Str(own),
-            Value::Datetime(_) => Unexpected::Other("date or time"),
-            Value::Array(_) => Unexpected::Seq,
-            Value::Table(_) => Unexpected::Map,
-        }
-    }
-}
-
 impl<'de> Deserializer<'de> for Reader<'de> {
     type Error = Error;
 
@@ -85,10 +71,12 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match self.0 {
-            Value::Table(own) => visitor.visit_map(Entries { entries: own.iter(), value: None }),
-            _ => Err(Error::invalid_type(self.unexpected(), &visitor)),
-        }
+        let found = match self.0 {
+            Value::Array(_) => Unexpected::Seq,
+            Value::Datetime(_) => Unexpected::Other("date or time"),
+            _ => return self.deserialize_any(visitor),
+        };
+        Err(Error::invalid_type(found, &visitor))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -98,16 +86,22 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self.0 {
-            Value::String(name) => visitor.visit_enum(Choice { name, value: None }),
-            Value::Table(own) => {
-                let mut entries = own.iter();
-                match (entries.next(), entries.next()) {
-                    (None, _) => Err(Error::custom("wanted exactly 1 element, found 0 elements")),
-                    (Some((name, value)), None) => visitor.visit_enum(Choice { name, value: Some(value) }),
-                    _ => Err(Error::custom("wanted exactly 1 element, more than 1 element")),
-                }
-            }
+            Value::String(name) => visitor.visit_enum(name.as_str().into_deserializer()),
+            Value::Table(own) => match own.len() {
+                0 => Err(Error::custom("wanted exactly 1 element, found 0 elements")),
+                1 => visitor
+                    .visit_enum(MapAccessDeserializer::new(Entries { entries: own.iter(), value: None })),
+                _ => Err(Error::custom("wanted exactly 1 element, more than 1 element")),
+            },
             _ => Err(Error::invalid_type(Unexpected::UnitVariant, &"string only")),
+        }
+    }
+
+    /// What stands at a name that is a whole choice.
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.0 {
+            Value::Table(own) if own.is_empty() => visitor.visit_unit(),
+            _ => Err(Error::custom("expected empty table")),
         }
     }
 
@@ -115,17 +109,9 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
-    }
-
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
-        tuple tuple_struct map identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit_struct newtype_struct
+        seq tuple tuple_struct map identifier ignored_any
     }
 }
 
@@ -166,61 +152,5 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
         let Some((key, value)) = self.value else { return Err(Error::custom("a value without a key")) };
         seed.deserialize(Reader(value)).map_err(|error| error.within(Step::Key(key.clone())))
-    }
-}
-
-/// One of several: a name, and what stands at it if it is a table's key.
-struct Choice<'de> {
-    name: &'de str,
-    value: Option<&'de Value>,
-}
-
-impl<'de> EnumAccess<'de> for Choice<'de> {
-    type Error = Error;
-    type Variant = Self;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Error> {
-        Ok((seed.deserialize(self.name.into_deserializer())?, self))
-    }
-}
-
-impl<'de> Choice<'de> {
-    fn content<T>(
-        self,
-        wanted: &'static str,
-        read: impl FnOnce(Reader<'de>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        match self.value {
-            Some(value) => read(Reader(value)).map_err(|error| error.within(Step::Key(self.name.to_owned()))),
-            None => Err(Error::invalid_type(Unexpected::UnitVariant, &wanted)),
-        }
-    }
-}
-
-impl<'de> VariantAccess<'de> for Choice<'de> {
-    type Error = Error;
-
-    fn unit_variant(self) -> Result<(), Error> {
-        match self.value {
-            None => Ok(()),
-            Some(Value::Table(own)) if Table::is_empty(own) => Ok(()),
-            Some(_) => self.content("unit variant", |_| Err(Error::custom("expected empty table"))),
-        }
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
-        self.content("newtype variant", |own| seed.deserialize(own))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
-        self.content("tuple variant", |own| own.deserialize_any(visitor))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        self.content("struct variant", |own| own.deserialize_struct("", fields, visitor))
     }
 }

@@ -244,7 +244,7 @@ pub(super) fn deserialize<T: DeserializeOwned>(table: Table) -> Result<T, Scenar
     let root = Value::Table(table);
     T::deserialize(Reader(&root)).map_err(|error| {
         let (path, value) = find(&root, &error.back);
-        explain(&path, value, &one_line(&error.message))
+        explain(&path, value, &one_line(&error.to_string()))
     })
 }
 

@@ -21,4 +21,4 @@ pub use ip::{Endpoints, checked_datagram, checked_payload, encode_datagram, enco
 pub use ip::{endpoints, parse, tcp_header_bytes};
 pub use pcapng::PcapngWriter;
 pub use rewrite::rewrite;
-pub use whole::{endpoints_of, octets_of};
+pub use whole::{endpoints_of, ipv4_of, ipv6_of, octets_of};

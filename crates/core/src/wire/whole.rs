@@ -9,23 +9,27 @@ use crate::packet::{Dir, IpVersion, Packet};
 /// Addresses and ports of a simulated packet: the server is 10.0.0.1, UE n has 10.64.0.1 + n (over IPv6
 /// the same numbers in fd00::/64), as in captures.
 pub fn endpoints_of(packet: &Packet, dir: Dir) -> Endpoints {
-    let ue = u32::from(packet.ue) + 1;
-    let (server, client): (IpAddr, IpAddr) = match packet.ip {
-        IpVersion::Ipv4 => (Ipv4Addr::new(10, 0, 0, 1).into(), Ipv4Addr::from_bits(0x0A40_0000 + ue).into()),
-        IpVersion::Ipv6 => {
-            let prefix = 0xFD00_u128 << 112;
-            (
-                Ipv6Addr::from_bits(prefix + 1).into(),
-                Ipv6Addr::from_bits(prefix + (1 << 32) + u128::from(ue)).into(),
-            )
-        }
-    };
+    let [server, client] = [None, Some(packet.ue)].map(|ue| match packet.ip {
+        IpVersion::Ipv4 => IpAddr::from(ipv4_of(ue)),
+        IpVersion::Ipv6 => ipv6_of(ue).into(),
+    });
     let server = SocketAddr::new(server, SERVER_PORT);
     let client = SocketAddr::new(client, CLIENT_PORT.wrapping_add(packet.flow));
     match dir {
         Dir::Downlink => Endpoints { src: server, dst: client },
         Dir::Uplink => Endpoints { src: client, dst: server },
     }
+}
+
+/// IPv4 address of this UE, or of the server.
+pub fn ipv4_of(ue: Option<u16>) -> Ipv4Addr {
+    ue.map_or(Ipv4Addr::new(10, 0, 0, 1), |ue| Ipv4Addr::from_bits(0x0A40_0001 + u32::from(ue)))
+}
+
+/// IPv6 address of this UE, or of the server.
+pub fn ipv6_of(ue: Option<u16>) -> Ipv6Addr {
+    let host = ue.map_or(1, |ue| (1 << 32) + 1 + u128::from(ue));
+    Ipv6Addr::from_bits((0xFD00 << 112) + host)
 }
 
 /// All octets of a packet, `packet.len` of them: those that it came with, and what boxes changed in them; of a

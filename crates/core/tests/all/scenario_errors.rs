@@ -73,6 +73,10 @@ const WRONG: &[&str] = &[
     "duration = true",
     "duration = [1]",
     "wired = 1979-05-27",
+    "duration = 1979-05-27",
+    "radio.lte.downlink.reception.mean_sinr = true",
+    "radio.lte.downlink.reception.mean_sinr = 1.5",
+    "radio.lte.downlink.reception.mean_sinr = [\"1 dB\", 2]",
     "[tcp.cc.reno.variant]\nlinux = 1",
     "wired = 1",
     r#"wired = ["1 Mbit/s"]"#,
@@ -459,6 +463,14 @@ fn every_error_names_the_key_and_what_would_be_right() {
         duration: invalid type: list; write a duration with its unit, such as "60 ms"
     wired = 1979-05-27
         wired: invalid type: date or time; write a table, in braces or under its name in brackets
+    duration = 1979-05-27
+        duration: unknown unit "-05-27" in "1979-05-27"; use one of ns, us, ms, s, min, h
+    radio.lte.downlink.reception.mean_sinr = true
+        radio.lte.downlink.reception.mean_sinr: invalid type: boolean `true`; write a ratio in dB, such as "2.4 dB"
+    radio.lte.downlink.reception.mean_sinr = 1.5
+        radio.lte.downlink.reception.mean_sinr: missing unit; write "2.4 dB" or "-12.5 dB", not 1.5
+    radio.lte.downlink.reception.mean_sinr = ["1 dB", 2]
+        radio.lte.downlink.reception.mean_sinr[1]: missing unit; write "2.4 dB" or "-12.5 dB", not 2
     [tcp.cc.reno.variant] | linux = 1
         tcp.cc.reno.variant.linux: not a value that can be used here; write empty table
     wired = 1

@@ -4,6 +4,7 @@
 use airpath_core::packet::{Dir, Flags, Packet};
 use airpath_core::path::Path;
 use airpath_core::tcp::connection::{Limits, State};
+use airpath_core::tcp::ecn::Ecn;
 use airpath_core::tcp::{Config, Connection};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::ProbeMask;
@@ -12,15 +13,15 @@ use airpath_live::endpoint::service::{Service, octet};
 use airpath_live::endpoint::{Endpoint, Plan};
 use airpath_live::port::Port;
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1));
 const THEIRS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2));
 
-fn end(size: u64, seed: u64) -> Path {
-    let plan = Plan {
+fn plan(size: u64, seed: u64) -> Plan {
+    Plan {
         dir: Dir::Downlink,
         addresses: [OURS, IpAddr::V6(Ipv6Addr::LOCALHOST)],
         tcp: Arc::new(Config::default()),
@@ -31,12 +32,23 @@ fn end(size: u64, seed: u64) -> Path {
         is_silent: false,
         opens_at: Instant::ZERO,
         run_seed: seed,
-    };
+    }
+}
+
+fn end(size: u64, seed: u64) -> Path {
+    end_of(plan(size, seed))
+}
+
+fn end_of(plan: Plan) -> Path {
     Path::new(vec![Box::new(Endpoint::new(Port::new(Dir::Downlink, 128), plan))], ProbeMask::ALL)
 }
 
+fn ours(path: &Path) -> &Endpoint {
+    path.element(0).unwrap()
+}
+
 fn summary(path: &Path) -> Value {
-    path.element::<Endpoint>(0).unwrap().summary()
+    ours(path).summary()
 }
 
 fn count(path: &Path, name: &str) -> u64 {
@@ -80,30 +92,43 @@ fn syn() -> Packet {
     Packet { flags: Flags::SYN, seq: 1000, window: 5000, len: 40, ..Packet::default() }
 }
 
+/// All that a client of ours has to send, changed by `on_the_way`, and what comes back: its flags. `None` if there was
+/// nothing to send.
+fn turn(
+    path: &mut Path,
+    client: &mut Connection,
+    now: Instant,
+    (from, to): (u16, u16),
+    on_the_way: impl Fn(&mut Packet),
+) -> Option<Flags> {
+    let (mut packet, mut payload, mut flags) = (Packet::default(), Vec::new(), None);
+    while client.poll_transmit(now, &mut packet, &mut payload).is_some() {
+        on_the_way(&mut packet);
+        let came = flags.get_or_insert_with(Flags::default);
+        for (answer, octets) in exchange(path, now, from, bytes_of(&packet, endpoints(from, to), &payload)) {
+            *came = *came | answer.flags;
+            client.handle_segment(now, &answer, &octets);
+        }
+        (packet, payload) = (Packet::default(), Vec::new());
+    }
+    flags
+}
+
 /// A client of ours that reads everything and then closes; what it read.
 fn fetch(path: &mut Path, now: Instant, from: u16, to: u16) -> Vec<u8> {
     let mut client = Connection::connect(&Config::default(), Limits::default(), u32::from(from) * 999, now);
     let mut read = Vec::new();
-    loop {
-        let (mut packet, mut payload) = (Packet::default(), Vec::new());
-        let mut sent = Vec::new();
-        while client.poll_transmit(now, &mut packet, &mut payload).is_some() {
-            sent.push(bytes_of(&packet, endpoints(from, to), &payload));
-            (packet, payload) = (Packet::default(), Vec::new());
-        }
-        if sent.is_empty() {
-            return read;
-        }
-        for bytes in sent {
-            for (answer, octets) in exchange(path, now, from, bytes) {
-                client.handle_segment(now, &answer, &octets);
-            }
-        }
+    while turn(path, &mut client, now, (from, to), |_| {}).is_some() {
         client.read(now, u64::MAX, &mut read);
         if client.is_read_out() {
             client.close(now);
         }
     }
+    read
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
 }
 
 #[test]
@@ -165,6 +190,98 @@ fn what_is_damaged_or_not_for_us_is_counted_and_nothing_else() {
     assert_eq!(exchange(&mut path, Instant::ZERO, 0, bytes_of(&syn(), elsewhere, &[])).len(), 0);
     assert_eq!(exchange(&mut path, Instant::ZERO, 0, vec![0x45; 60]).len(), 0);
     assert_eq!((count(&path, "bad_checksums"), count(&path, "not_served")), (1, 2));
+    // A box has made it for a connection that is not there any more.
+    path.handle_packet(Instant::ZERO, Dir::Uplink, Box::new(syn()));
+    // Our end alone sends in its direction.
+    path.handle_packet(Instant::ZERO, Dir::Downlink, Box::new(syn()));
+    assert_eq!((answers(&mut path).len(), count(&path, "not_served")), (0, 3));
+}
+
+#[test]
+fn status_and_port_tell_of_a_transfer_that_the_other_end_leaves() {
+    let mut path = end(100_000, 1);
+    assert!(ours(&path).is_idle());
+    let answer = exchange(&mut path, ms(0), 1, bytes_of(&syn(), endpoints(5000, 80), &[]));
+    let mut ack = Packet { flags: Flags::ACK, seq: 1001, ack: answer[0].0.seq + 1, len: 40, ..syn() };
+    let data = exchange(&mut path, ms(10), 1, bytes_of(&ack, endpoints(5000, 80), &[]));
+    ack.ack += data.iter().map(|(packet, _)| packet.payload).sum::<u32>();
+    let more = exchange(&mut path, ms(60), 1, bytes_of(&ack, endpoints(5000, 80), &[]));
+    assert!(!data.is_empty() && !more.is_empty());
+    path.handle_timeout(ms(2000));
+    let again = answers(&mut path);
+    // It gets the first of those that it had not acknowledged; two more are sent again.
+    ack.ack += again[0].0.payload;
+    exchange(&mut path, ms(2100), 1, bytes_of(&ack, endpoints(5000, 80), &[]));
+    let (end, port) = (ours(&path), ours(&path).port());
+    let flow = port.flow(1).unwrap();
+    assert!(!end.is_idle());
+    let (timeouts, retransmissions) = (again.len(), again.len() + 2);
+    let expected = json!({ "open": 1, "retransmissions": retransmissions, "timeouts": timeouts });
+    assert_eq!(end.status(), expected);
+    assert_eq!((flow.received, flow.outgoing.retransmissions), ((4, 160), retransmissions as u64));
+    assert_eq!(port.last_rtt(), Some((ms(2100), Duration::from_millis(50))));
+    assert_eq!((port.active_flows(ms(2100)), port.active_flows(ms(2101))), (1, 0));
+    assert!(port.flow(0).is_none() && port.flow(2).is_none());
+}
+
+#[test]
+fn a_refused_connection_is_tried_again_when_its_ports_are_free() {
+    let to = Endpoints { src: SocketAddr::new(OURS, 40_000), dst: SocketAddr::new(THEIRS, 80) };
+    let mut path = end_of(Plan { opens: vec![(3, to)], ..plan(100, 1) });
+    let from_them =
+        |path: &mut Path, at, packet| exchange(path, at, 3, bytes_of(&packet, endpoints(80, 40_000), &[]));
+    let sent_at = |path: &mut Path, at| {
+        path.handle_timeout(ms(at));
+        answers(path).pop().map(|(packet, _)| packet)
+    };
+    for (opens, refused) in [(0, 10), (110, 120)] {
+        assert!(opens == 0 || sent_at(&mut path, opens - 1).is_none());
+        let asked = sent_at(&mut path, opens).unwrap();
+        assert_eq!(asked.flags, Flags::SYN);
+        let (flags, ack) = (Flags::RST | Flags::ACK, asked.seq + 1);
+        from_them(&mut path, ms(refused), Packet { flags, ack, len: 40, ..Packet::default() });
+    }
+    let answer = from_them(&mut path, ms(130), syn());
+    let ack = answer[0].0.seq + 1;
+    from_them(&mut path, ms(140), Packet { flags: Flags::ACK, seq: 1001, ack, len: 40, ..syn() });
+    assert!(sent_at(&mut path, 220).is_none());
+    from_them(&mut path, ms(230), Packet { flags: Flags::RST, seq: 1001, len: 40, ..Packet::default() });
+    assert_eq!(sent_at(&mut path, 320).unwrap().flags, Flags::SYN);
+    let counts = ["opened", "refused", "accepted", "reset"].map(|name| count(&path, name));
+    assert_eq!(counts, [3, 2, 1, 1]);
+}
+
+#[test]
+fn the_report_of_a_flow_has_the_marks_that_arrived() {
+    let config = Config { ecn: Ecn::Accurate, ..Config::default() };
+    let mut path = end_of(Plan { tcp: Arc::new(config.clone()), ..plan(0, 1) });
+    let mut client = Connection::connect(&config, Limits::default(), 5, Instant::ZERO);
+    let mark = |packet: &mut Packet| packet.ecn = if packet.payload > 0 { Packet::CE } else { packet.ecn };
+    for octets in [&[][..], &[1; 500]] {
+        client.write(Instant::ZERO, octets);
+        turn(&mut path, &mut client, Instant::ZERO, (7000, 9), mark);
+    }
+    let told = ours(&path).flow(7000).unwrap();
+    assert_eq!((told["service"].as_str(), told["ecn"]["marks"].as_u64()), (Some("discard"), Some(1)));
+    let receiver = json!({ "ce_packets": 1, "ce_bytes": 500, "ect0_bytes": 0, "ect1_bytes": 0 });
+    assert_eq!(told["ecn"]["accurate"]["receiver"], receiver);
+}
+
+#[test]
+fn echo_and_chargen_close_behind_the_other_end() {
+    for port in [7, 19] {
+        let mut path = end(0, 1);
+        let mut client = Connection::connect(&Config::default(), Limits::default(), 5, Instant::ZERO);
+        client.write(Instant::ZERO, &[9; 50]);
+        client.shutdown(Instant::ZERO);
+        let mut read = Vec::new();
+        while turn(&mut path, &mut client, Instant::ZERO, (6000, port), |_| {}).is_some() {
+            client.read(Instant::ZERO, u64::MAX, &mut read);
+        }
+        assert_eq!(client.state(), State::TimeWait, "port {port}");
+        let expected = if port == 7 { vec![9; 50] } else { (0..read.len() as u64).map(octet).collect() };
+        assert!(!read.is_empty() && read == expected, "port {port}: {} octets", read.len());
+    }
 }
 
 #[test]
@@ -177,15 +294,8 @@ fn port_80_closes_both_directions_and_others_linger() {
             if round == 5 {
                 client.write(Instant::ZERO, &[0; 50]);
             }
-            let (mut packet, mut payload) = (Packet::default(), Vec::new());
-            while client.poll_transmit(Instant::ZERO, &mut packet, &mut payload).is_some() {
-                let bytes = bytes_of(&packet, endpoints(9999, port), &payload);
-                for (answer, octets) in exchange(&mut path, Instant::ZERO, 0, bytes) {
-                    flags = flags | answer.flags;
-                    client.handle_segment(Instant::ZERO, &answer, &octets);
-                }
-                (packet, payload) = (Packet::default(), Vec::new());
-            }
+            let came = turn(&mut path, &mut client, Instant::ZERO, (9999, port), |_| {});
+            flags = flags | came.unwrap_or_default();
         }
         assert_eq!(flags.has(Flags::RST), resets, "port {port}");
         assert_eq!(client.state() == State::CloseWait, !resets, "port {port}");
