@@ -99,7 +99,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def unit(nodeid: str) -> str:
-    """What stays in one process: a file, as its tests share fixtures; a live test; a case that takes a minute."""
+    """What stays in one process: a file, which shares fixtures; a live test; a case of a minute."""
     file, _, name = nodeid.partition("::")
     if name.startswith(("test_everything_together", "test_what_a_command_leaves")):
         return nodeid
