@@ -94,13 +94,13 @@ tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$
 endef
 
 .PHONY: test
-# Where a property test does not say how many cases it draws: an eighth of proptest's, half of them in test-all.
+# Where a property test does not say how many cases it draws: an eighth of proptest's, a quarter in test-all.
 test: export PROPTEST_CASES ?= 32
 test: build ## run the tests, Rust's and Python's at once, without the slow ones (five minutes)
 	$(call BOTH,-m 'not slow',$(RUST_TESTED))
 
 .PHONY: test-all
-test-all: export PROPTEST_CASES ?= 128
+test-all: export PROPTEST_CASES ?= 64
 test-all: build ## run all tests
 	$(call BOTH,,$(RUST_TESTED_ALL),-- --include-ignored)
 
