@@ -81,29 +81,28 @@ demo: build ## regenerate Table 3 of Lundsten's thesis beside its published valu
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-all: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
 
-# Rust's and Python's tests at once, Rust's on the terminal first: options of pytest, what starts cargo, options of Rust's.
-define BOTH
-@mkdir -p build
-@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(1) $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
-rust=0; $(2) $(CARGO) test $(3) || rust=$$?; \
-tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$rust
-endef
 # Takes what others leave of the processors.
 IDLE := $(if $(shell command -v chrt),chrt --idle 0,nice -n 19)
+# Rust's and Python's tests at once, Rust's on the terminal first: options of pytest, packages and options of cargo test.
+# Compiled first: a compiler disturbs tests of live runs.
+define BOTH
+$(CARGO) test $(2) --no-run
+@mkdir -p build
+@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(1) $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
+rust=0; $(IDLE) $(CARGO) test $(2) $(3) || rust=$$?; \
+tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$rust
+endef
 
-# Rust's tests compile while many of Python's wait for the clock.
 .PHONY: test
-# Where a property test does not say how many cases it draws: an eighth of proptest's, half of them in test-all.
+# Where a property test does not say how many cases it draws: an eighth of proptest's, a quarter in test-all.
 test: export PROPTEST_CASES ?= 32
 test: build ## run the tests, Rust's and Python's at once, without the slow ones (five minutes)
-	$(call BOTH,-m 'not slow',,$(RUST_TESTED))
+	$(call BOTH,-m 'not slow',$(RUST_TESTED))
 
-# Compiled first: what slow tests of live runs compare, a compiler beside them disturbs.
 .PHONY: test-all
-test-all: export PROPTEST_CASES ?= 128
+test-all: export PROPTEST_CASES ?= 64
 test-all: build ## run all tests
-	$(CARGO) test $(RUST_TESTED_ALL) --no-run
-	$(call BOTH,,$(IDLE),$(RUST_TESTED_ALL) -- --include-ignored)
+	$(call BOTH,,$(RUST_TESTED_ALL),-- --include-ignored)
 
 .PHONY: lint
 lint: build ## check formatting, lints, types, links in Rust's documentation, figures in documents; changes nothing
@@ -206,7 +205,8 @@ $(WASM): $(RUST_SOURCES) crates/wasm/Cargo.toml $(wildcard crates/wasm/src/*.rs)
 		rustup target add wasm32-unknown-unknown || \
 		{ echo "the page's simulator needs Rust's target wasm32-unknown-unknown: install it with rustup" \
 		"(https://rustup.rs), or with Debian's libstd-rust-dev-wasm32 beside Debian's rustc" >&2; exit 1; }
-	$(CARGO) build --profile wasm --target wasm32-unknown-unknown -p airpath-wasm
+	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='-C target-feature=+simd128' \
+		$(CARGO) build --profile wasm --target wasm32-unknown-unknown -p airpath-wasm
 	@touch $@
 
 .PHONY: playground

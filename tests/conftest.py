@@ -99,9 +99,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def unit(nodeid: str) -> str:
-    """What stays in one process: a file, as its tests share fixtures; a live test; all of a paper."""
+    """What stays in one process: a file, which shares fixtures; a live test; a case of a minute."""
     file, _, name = nodeid.partition("::")
-    if name.startswith("test_everything_together"):
+    if name.startswith(("test_everything_together", "test_what_a_command_leaves")):
         return nodeid
     return nodeid if "/live/" in file and not file.endswith("test_files.py") else file
 

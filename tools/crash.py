@@ -150,13 +150,15 @@ def judge_sweep(out: Path) -> str:
     return json.dumps([len(manifest["points"]), sum(len(seeds) for _, seeds, _ in rows)])
 
 
-def cases(folder: Path) -> dict[str, Case]:
-    """Make what commands read, and say how they are called."""
-    captures = []
+def make_runs(folder: Path) -> None:
+    """Make what the studio and `analyze` read."""
     for seed in (1, 2):
-        made = folder / f"made-{seed}"
-        call(("run", "umts-384", "--set", SIZE, "--seed", str(seed), "--out", str(made)))
-        captures.append(str(made / "capture.pcapng"))
+        call(("run", "umts-384", "--set", SIZE, "--seed", str(seed), "--out", str(folder / f"made-{seed}")))
+
+
+def cases(folder: Path) -> dict[str, Case]:
+    """Say how commands are called."""
+    captures = [str(folder / f"made-{seed}" / "capture.pcapng") for seed in (1, 2)]
     sweeps = []
     for windows in ([1], [1, 4]):
         sweeps.append(folder / f"sweep-{len(windows)}.toml")
@@ -495,7 +497,10 @@ def main() -> None:
         library, there = Path(os.environ["LD_PRELOAD"]), cases(folder)
         for module in SLOW:
             importlib.import_module(module)
-        for name in options.commands or (*there, "studio"):
+        names = options.commands or (*there, "studio")
+        if {"analyze", "studio"} & set(names):
+            make_runs(folder)
+        for name in names:
             own = folder / name
             own.mkdir()
             if name == "studio":

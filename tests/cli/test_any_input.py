@@ -114,7 +114,7 @@ def spoiled(draw: st.DrawFn, octets: bytes) -> bytes:
     return bytes(content[: draw(st.integers(0, len(content)))] if draw(st.booleans()) else content)
 
 
-OFTEN = pytest.mark.parametrize("examples", [25, pytest.param(2000, marks=pytest.mark.slow)])
+OFTEN = pytest.mark.parametrize("examples", [25, pytest.param(600, marks=pytest.mark.slow)])
 
 
 def check(examples: int, strategy: st.SearchStrategy[Any], read: Callable[[Any], object]) -> None:

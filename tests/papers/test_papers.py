@@ -147,7 +147,7 @@ def first_runs(kept):
     return {name: known["seed_1"] for kind in docs_figures.KINDS for name, known in kept[kind].items()}
 
 
-RUNS = {"alcaraz": 1, "chan": 1, "atlas": 1, "zhang": 5}
+RUNS = {"alcaraz": 1, "chan": 1, "extensions": 1, "atlas": 1, "zhang": 5}
 """Runs of a cell where they are not two: these take minutes, or two reproduce nothing."""
 
 

@@ -118,6 +118,12 @@ class Served(Protocol):
     address: str
 
 
+def settle(view: Any) -> None:
+    """Wait until the screens of a page have heard of the last change: they do in the frame after it."""
+    frames = "new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(() => next())))"
+    view.evaluate(frames)
+
+
 class Opened:
     """The front in the browser, of a page or of a server, with what it said and asked for."""
 
@@ -146,8 +152,7 @@ class Opened:
 
     def settle(self) -> None:
         """Wait until the screens have heard of the last change."""
-        frames = "new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(() => next())))"
-        self.view.evaluate(frames)
+        settle(self.view)
 
     def press(self, *keys: str) -> None:
         for key in keys:

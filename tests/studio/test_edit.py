@@ -11,7 +11,7 @@ import pytest
 
 from airpath import _core, load
 from airpath.scenario import bundled
-from studio.conftest import Server
+from studio.conftest import Server, settle
 
 # A minute together: `make test` opens pages in test_browser.py.
 pytestmark = pytest.mark.slow
@@ -60,8 +60,7 @@ class Studio:
             "JSON.stringify(store.state.wanted[n])) && !store.state.problem && "
             "store.state.resolved.settings === store.state.wanted[store.state.shown]"
         )
-        # The page hears of a changed state in the next frame.
-        self.view.evaluate("new Promise(requestAnimationFrame)")
+        settle(self.view)
 
     def row(self, key: str) -> Any:
         return self.view.locator(f'.row[data-key="{key}"]')

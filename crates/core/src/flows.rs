@@ -76,6 +76,18 @@ pub struct Flows {
 }
 
 impl Flows {
+    /// None yet, and room for every number there is: where tables grow, packets of a live run wait for
+    /// milliseconds.
+    pub fn with_room() -> Self {
+        let all = usize::from(MOST_FLOWS) + MOST_UNMEASURED;
+        Self {
+            known: HashMap::with_capacity(all),
+            keys: Vec::with_capacity(usize::from(MOST_FLOWS)),
+            unmeasured: Vec::with_capacity(MOST_UNMEASURED),
+            next: 0,
+        }
+    }
+
     /// The number of the flow to which a packet belongs; `bytes` are those that `packet` was read from.
     pub fn number(&mut self, dir: Dir, bytes: &[u8], packet: &Packet) -> u16 {
         let key = wire::endpoints(bytes)
@@ -205,7 +217,8 @@ mod tests {
 
     #[test]
     fn beyond_those_that_are_measured_connections_are_still_told_apart() {
-        let mut flows = Flows::default();
+        let mut flows = Flows::with_room();
+        let room = flows.known.capacity();
         for port in 0..MOST_FLOWS + 100 {
             assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::SYN, 7), port);
         }
@@ -225,5 +238,10 @@ mod tests {
         assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::ACK, 1), MOST_FLOWS + 100);
         assert_eq!(number(&mut flows, Dir::Uplink, 3, Flags::ACK, 1), 3);
         assert!(flows.known.len() <= usize::from(u16::MAX) + 1);
+        for seq in 0..300_000 {
+            number(&mut flows, Dir::Uplink, seq as u16, Flags::SYN, seq);
+        }
+        // Places that were taken before count as used until the table is swept.
+        assert!(flows.known.capacity() <= room);
     }
 }

@@ -136,8 +136,12 @@ mod tests {
         assert!((1.0..1e9).contains(&one));
     }
 
-    /// Users with independent fading of equal mean, rate proportional to the power: what each got.
-    fn shares(config: &super::super::Config, users: usize, slots: u64) -> Vec<f64> {
+    /// Users with independent fading of equal mean, rate proportional to the power: what each got, by scheduler.
+    fn shares<const N: usize>(
+        configs: [&super::super::Config; N],
+        users: usize,
+        slots: u64,
+    ) -> [Vec<f64>; N] {
         // Fast beside the window of the scheduler: a mean over 1000 slots has settled.
         let fading = fading::Config::Jakes(jakes::Config {
             doppler: Frequency::from_millihertz(200_000),
@@ -145,17 +149,18 @@ mod tests {
         });
         let build = |user| fading.build(600.0, rng::stream(1, &format!("user{user}")));
         let mut fadings: Vec<Box<dyn Fading>> = (0..users).map(build).collect();
-        let mut scheduler = config.build(users);
-        let mut got = vec![0.0; users];
+        let mut schedulers = configs.map(|config| (config.build(users), vec![0.0; users]));
         for slot in 0..slots {
             let (block, sample) = (slot / BLOCK as u64, (slot % BLOCK as u64) as usize);
             let gain = |one: &mut Box<dyn Fading>| f64::from(one.block(block)[sample]);
             let rates: Vec<f64> = fadings.iter_mut().map(|one| 1e6 * gain(one)).collect();
-            let user = scheduler.choose(&rates).unwrap();
-            got[user] += rates[user];
-            scheduler.handle_slots(1, &[(user, rates[user])]);
+            for (scheduler, got) in &mut schedulers {
+                let user = scheduler.choose(&rates).unwrap();
+                got[user] += rates[user];
+                scheduler.handle_slots(1, &[(user, rates[user])]);
+            }
         }
-        got
+        schedulers.map(|(_, got)| got)
     }
 
     fn jain(got: &[f64]) -> f64 {
@@ -175,10 +180,10 @@ mod tests {
         for (users, harmonic) in
             [(2, 1.5), (4, 25.0 / 12.0), (8, 761.0 / 280.0), (16, 2_436_559.0 / 720_720.0)]
         {
-            let plain = shares(&turns, users, SLOTS).iter().sum::<f64>();
+            let [plain, all @ ..] = shares([&turns, &fair, &highest], users, SLOTS);
+            let plain = plain.iter().sum::<f64>();
             assert!((plain / (1e6 * SLOTS as f64) - 1.0).abs() < 0.01, "{users} users, round robin: {plain}");
-            for config in [&fair, &highest] {
-                let got = shares(config, users, SLOTS);
+            for (config, got) in [&fair, &highest].into_iter().zip(all) {
                 let gain = got.iter().sum::<f64>() / plain;
                 let name = config.name();
                 assert!((gain / harmonic - 1.0).abs() < 0.03, "{users} users, {name}: gain {gain}");

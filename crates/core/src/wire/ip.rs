@@ -562,12 +562,18 @@ mod tests {
             0xab, 0xab, 0x9b, 0xab, 0xab, 0x00, 0x56, 0x9b, 0x9b, 0x9b, 0xfb, 0x61, 0x08, 0x0a, 0x00, 0x00,
             0x00, 0x00, 0x00, 0x01, 0x05, 0x9b, 0x05, 0x0a, 0x00, 0x57, 0x00, 0x00, 0x57, 0x05, 0x57, 0x01,
         ];
-        let packet = parsed(&bytes);
-        assert_eq!((packet.len, packet.payload, packet.options().sack.as_slice().len()), (80, 0, 1));
-        let mut header = Vec::new();
-        encode_header(&packet, endpoints(packet.ip), 7, &mut header);
-        assert_eq!((header.len(), header[5]), (84, 44));
-        assert_eq!(parsed(&header), Packet { len: 84, ..packet });
+        for payload in [0, 2] {
+            let mut bytes = bytes.to_vec();
+            bytes[5] += payload as u8;
+            bytes.resize(bytes.len() + payload, 0);
+            let packet = parsed(&bytes);
+            assert_eq!((packet.len, packet.options().sack.as_slice().len()), (80 + payload as u32, 1));
+            let mut header = Vec::new();
+            encode_header(&packet, endpoints(packet.ip), 7, &mut header);
+            assert_eq!((header.len(), header[5]), (84, 44 + payload as u8));
+            header.resize(84 + payload, 0);
+            assert_eq!(parsed(&header), Packet { len: 84 + payload as u32, ..packet });
+        }
     }
 
     /// A data packet whose TCP options are `options`, a multiple of four bytes.

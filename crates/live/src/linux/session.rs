@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
         outbox: Outbox,
     ) -> Self {
         let [server, ue] = link.ends;
-        let mut flows = Flows::default();
+        let mut flows = Flows::with_room();
         let path = path(configuration, scenario, &mut flows);
         let last = scenario.network(configuration.seed).len() + 1;
         let _ = prctl::set_timerslack(1);
