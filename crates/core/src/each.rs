@@ -84,6 +84,11 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrList<T> {
         one(value)
     }
 
+    /// Of JSON: in TOML all have a sign.
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Each<T>, E> {
+        one(value)
+    }
+
     fn visit_f64<E: Error>(self, value: f64) -> Result<Each<T>, E> {
         one(value)
     }
