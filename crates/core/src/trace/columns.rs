@@ -32,8 +32,8 @@ impl Table {
         for (at, event) in events {
             event.append(*at, &mut rows[event.kind() as usize]);
         }
-        let there = Kind::ALL.iter().zip(&rows).filter(|(_, rows)| !rows.is_empty());
-        there.map(|(kind, rows)| Self::new(*kind, rows)).collect()
+        let tables = Kind::ALL.iter().zip(&rows).map(|(kind, rows_of_kind)| Self::new(*kind, rows_of_kind));
+        tables.filter(|table| !table.time_ns.is_empty()).collect()
     }
 
     /// The table of a kind from its rows, each the time and then a number for each column.
