@@ -19,7 +19,7 @@ from conftest import WRITTEN, check_error, events_in, sampled
 
 import airpath
 from airpath import _core
-from airpath.runs import trace
+from airpath.runs import memory, trace
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
 from airpath.runs.memory import FINE_PROBES, coarse_probes
@@ -217,6 +217,7 @@ def test_any_number_of_workers_gives_the_same_results(scenario):
 
 def test_a_long_run_is_written_in_row_groups(tmp_path, monkeypatch):
     monkeypatch.setattr(trace, "ROW_GROUP_ROWS", 500)
+    monkeypatch.setattr(memory, "TAKEN_EVENTS", 500)
     cell = ENDLESS.replace("1000000 s", "4 s")
     run_to_folder(airpath.Scenario("cell", cell), 1, tmp_path / "a")
     run_to_folder(airpath.Scenario("cell", cell), 1, tmp_path / "b")

@@ -25,21 +25,45 @@ pub enum Value {
     Word(&'static str),
 }
 
-macro_rules! impl_into_value {
+/// What a column holds: numbers, or words of a list, each as its place there.
+trait Field: Copy {
+    /// The words; none for numbers.
+    const WORDS: &'static [&'static str] = &[];
+
+    /// The number, or the word's place.
+    fn number(self) -> u64;
+
+    fn value(self) -> Value {
+        let number = self.number();
+        Self::WORDS.get(number as usize).map_or(Value::Number(number), |word| Value::Word(word))
+    }
+}
+
+macro_rules! numbers {
     ($($ty:ty),*) => {$(
-        impl From<$ty> for Value {
-            fn from(number: $ty) -> Self {
-                Self::Number(u64::from(number))
+        impl Field for $ty {
+            #[inline]
+            fn number(self) -> u64 {
+                u64::from(self)
             }
         }
     )*};
 }
-impl_into_value!(u16, u32, u64, bool);
+numbers!(u16, u32, u64, bool);
 
-impl From<Dir> for Value {
-    fn from(dir: Dir) -> Self {
-        Self::Word(dir.name())
+impl Field for Dir {
+    const WORDS: &'static [&'static str] = &[Self::Downlink.name(), Self::Uplink.name()];
+
+    #[inline]
+    fn number(self) -> u64 {
+        self as u64
     }
+}
+
+macro_rules! words_of {
+    ($name:ident: $ty:ty) => {
+        <$ty as Field>::WORDS
+    };
 }
 
 /// Declares words that appear in results and columns.
@@ -60,9 +84,12 @@ macro_rules! words {
             }
         }
 
-        impl From<$name> for Value {
-            fn from(word: $name) -> Self {
-                Self::Word(word.name())
+        impl Field for $name {
+            const WORDS: &'static [&'static str] = &[$($word,)*];
+
+            #[inline]
+            fn number(self) -> u64 {
+                self as u64
             }
         }
     };
@@ -234,6 +261,11 @@ macro_rules! events {
             pub const fn columns(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &[$(stringify!($id),)+ $(stringify!($field),)*],)* }
             }
+
+            /// The words of each of these columns; none of one with numbers.
+            const fn words(self) -> &'static [&'static [&'static str]] {
+                match self { $(Self::$variant => &[$(words_of!($id: u16),)+ $(words_of!($field: $ty),)*],)* }
+            }
         }
 
         impl Event {
@@ -246,9 +278,18 @@ macro_rules! events {
             pub fn values(&self, mut each: impl FnMut(Value)) {
                 match *self {
                     $(Self::$variant { $($id,)+ $($field,)* } => {
-                        $(each($id.into());)+
-                        $(each($field.into());)*
+                        $(each($id.value());)+
+                        $(each($field.value());)*
                     })*
+                }
+            }
+
+            /// Appends a row of numbers: when it was, and every column.
+            fn append(&self, at: Instant, rows: &mut Vec<u64>) {
+                match *self {
+                    $(Self::$variant { $($id,)+ $($field,)* } => rows.extend_from_slice(&[
+                        at.as_nanos(), $($id.number(),)+ $($field.number(),)*
+                    ]),)*
                 }
             }
         }
@@ -555,7 +596,7 @@ impl Recorder {
     }
 
     /// Keeps an event; the caller has asked the mask.
-    #[inline(never)]
+    #[inline]
     pub fn push(&mut self, at: Instant, event: Event) {
         self.events.push((at, event));
     }

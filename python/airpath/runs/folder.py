@@ -77,11 +77,9 @@ def run_to_folder(
         prepare(out, force)
         recorder = Recorder(out, scenario, seed, kinds)
         with contextlib.closing(recorder), reporting(progress, f"{scenario.name}, seed {seed}") as report:
-            for events, capture, done in steps(simulation):
+            for events, capture, done in steps(simulation, lambda: ctrl_c.pressed):
                 recorder.write(events, capture)
                 report(done)
-                if ctrl_c.pressed:
-                    break
         results = simulation.results()
         recorder.finish(results, ctrl_c, title=f"{scenario.name}, seed {seed}", page=page)
     return RunFolder(out, json.loads(results), ctrl_c.pressed)

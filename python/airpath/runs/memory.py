@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,8 @@ FIRST_STEP_S = 0.25
 LONGEST_STEP_S = 8.0
 MANY_EVENTS = 100_000
 FEW_EVENTS = 10_000
+# Events are made into columns when there are so many: a few take as long as many.
+TAKEN_EVENTS = 50_000
 # Captured bytes that count as one event.
 BYTES_PER_EVENT = 100
 
@@ -221,14 +223,20 @@ def check_probes(probes: Sequence[str]) -> None:
             raise ScenarioError("probes", f"there is no probe '{probe}'", f"choose from {', '.join(known)}")
 
 
-def steps(simulation: _core.Simulation) -> Iterator[tuple[Events, bytes, float]]:
-    """Advance a simulation to its end; yield each step's events, part of the pcapng file, and share done."""
-    pace, finished = Pace(), False
+def steps(
+    simulation: _core.Simulation, is_ended: Callable[[], bool] = lambda: False
+) -> Iterator[tuple[Events, bytes, float]]:
+    """Advance a simulation to its end, or until it is ended early, step by step.
+
+    Yields the events since those before, of some steps together, part of the pcapng file, and the share done.
+    """
+    pace, finished, waiting = Pace(), False, 0
     while not finished:
-        finished = simulation.advance(pace.step_s)
-        events, capture = simulation.take_trace(), simulation.take_capture()
-        rows = sum(len(columns["time_ns"]) for columns in events.values())
-        pace.go_on(rows + len(capture) // BYTES_PER_EVENT)
+        finished = simulation.advance(pace.step_s) or is_ended()
+        capture, recorded = simulation.take_capture(), simulation.recorded
+        pace.go_on(recorded - waiting + len(capture) // BYTES_PER_EVENT)
+        events = simulation.take_trace() if finished or recorded >= TAKEN_EVENTS else {}
+        waiting = simulation.recorded
         yield events, capture, simulation.progress
 
 

@@ -48,6 +48,9 @@ def thin(x: NDArray[Any], y: NDArray[Any], start: float, end: float, bins: int) 
     place = np.clip(((x - start) / (end - start) * bins).astype(np.int64), -1, bins)
     first = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
     last = np.append(first[1:], n) - 1
-    # Within each bin, sorted by value: the first is the lowest, the last the highest.
-    by_value = np.lexsort((y, place))
-    return np.unique(np.concatenate([first, last, by_value[first], by_value[last]]))
+    lowest = np.flatnonzero(y == np.repeat(np.minimum.reduceat(y, first), last - first + 1))
+    highest = np.flatnonzero(y == np.repeat(np.maximum.reduceat(y, first), last - first + 1))
+    # Of those alike in a bin, the first one and the last one.
+    lowest = lowest[np.searchsorted(lowest, first)]
+    highest = highest[np.searchsorted(highest, last, side="right") - 1]
+    return np.unique(np.concatenate([first, last, lowest, highest]))

@@ -32,7 +32,7 @@ PLAIN = "".join({*ascii_letters, *digits, *punctuation} - {*"%#"})
 
 MOST_BYTES = 20_000_000
 """Most bytes of events in a page; kinds without room are left out, and the page says which."""
-BYTES_BESIDE = 1_000_000
+BYTES_BESIDE = 1_100_000
 """The same for a page that is written beside the other files of a run, and must not take long."""
 BYTES_PER_EVENT = 2
 """Least that is expected of an event: a kind with more rows than there is room for is not read at all."""
@@ -105,7 +105,7 @@ def _zipped(pieces: Iterable[Events], room: int) -> list[bytes] | None:
     """Deflate events; None if they have no room."""
     zipped: list[bytes] = []
     for events in pieces:
-        zipped.append(zlib.compress(encode(events, differences=True), 6))
+        zipped.append(zlib.compress(encode(events, differences=True), 4))
         if (room := room - len(zipped[-1])) < 0:
             return None
     return zipped

@@ -218,7 +218,8 @@ impl Carrier {
         end: Instant,
         report: &Report,
     ) -> (u64, Duration) {
-        let sent = tti.clone();
+        let mut sent = self.spare.take();
+        sent.copy(tti);
         let (lost, later) = self.lose(tti, end);
         if cx.probes(Kind::SlotEnded) {
             self.ending = Some(Ending { at: end, pdus_sent: sent.pdus() as u32, pdus_lost: lost as u32 });
@@ -226,6 +227,7 @@ impl Carrier {
         bearer.note_fates(cx, &sent, tti);
         bearer.note_ends(cx, &sent);
         bearer.capture_pdus(cx, &sent, tti, report);
+        self.spare.keep(sent);
         (lost, later)
     }
 

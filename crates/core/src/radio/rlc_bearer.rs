@@ -184,6 +184,9 @@ impl RlcBearer {
     /// Tells of the SDUs that end in these PDUs, the first time that they do.
     #[cold]
     pub fn note_ends(&mut self, cx: &mut Cx<'_>, sent: &Tti) {
+        if !cx.probes(Kind::RlcSdu) {
+            return;
+        }
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         for end in &sent.data.ends {
             if end.sdu >= self.next_ended

@@ -21,16 +21,20 @@ pub struct Run {
 
 impl Run {
     /// Its parts that share their fate, with whether they are lost: in none of the runs that arrive.
-    pub fn fates(&self, arrive: &[Self]) -> Vec<(SnRange, bool)> {
-        let mut parts: Vec<(SnRange, bool)> = Vec::new();
-        for sn in self.sns.first..self.sns.end {
-            let lost = !arrive.iter().any(|run| (run.sns.first..run.sns.end).contains(&sn));
-            match parts.last_mut().filter(|(_, before)| *before == lost) {
-                Some((sns, _)) => sns.end = sn + 1,
-                None => parts.push((SnRange::new(sn, sn + 1), lost)),
+    pub fn fates(self, arrive: &[Self]) -> impl Iterator<Item = (SnRange, bool)> {
+        let SnRange { mut first, end } = self.sns;
+        let arrived = move |sn| arrive.iter().find(|run| (run.sns.first..run.sns.end).contains(&sn));
+        std::iter::from_fn(move || {
+            let (start, lost) = (first, arrived(first).is_none());
+            while first < end {
+                first = match arrived(first) {
+                    Some(run) if !lost => run.sns.end.min(end),
+                    None if lost => first + 1,
+                    _ => break,
+                };
             }
-        }
-        parts
+            (start < end).then_some((SnRange::new(start, first), lost))
+        })
     }
 }
 
@@ -94,6 +98,16 @@ impl Tti {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.control.is_empty() && self.lte.status.is_none() && self.data.runs.is_empty()
+    }
+
+    /// Becomes like another one, in the memory that it has.
+    pub fn copy(&mut self, other: &Self) {
+        let Self { control, data, piggybacked, lte } = other;
+        self.control.clone_from(control);
+        self.data.runs.clone_from(&data.runs);
+        self.data.ends.clone_from(&data.ends);
+        self.piggybacked.clone_from(piggybacked);
+        self.lte.clone_from(lte);
     }
 
     /// Takes everything out.
@@ -162,7 +176,7 @@ mod tests {
         assert_eq!(tti.lose(|| fates.next().is_some_and(|lost| lost)), 2);
         assert_eq!(tti.data.runs, [run(0, 1, false), run(2, 4, false), run(5, 6, true)]);
         assert!(tti.piggybacked.is_some());
-        let parts = run(0, 5, false).fates(&tti.data.runs);
+        let parts: Vec<_> = run(0, 5, false).fates(&tti.data.runs).collect();
         let part = SnRange::new;
         assert_eq!(parts, [(part(0, 1), false), (part(1, 2), true), (part(2, 4), false), (part(4, 5), true)]);
         assert_eq!(tti.lose(|| true), 4);

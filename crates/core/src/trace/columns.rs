@@ -1,6 +1,6 @@
 //! Events column by column, as tables and files want them.
 
-use super::{Event, Kind, Value};
+use super::{Event, Kind};
 use crate::time::Instant;
 
 /// The events of one kind, column by column.
@@ -28,31 +28,23 @@ pub struct Column {
 impl Table {
     /// Sorts events by kind; kinds without an event are left out.
     pub fn from_events(events: &[(Instant, Event)]) -> Vec<Self> {
-        let mut rows = vec![0; Kind::ALL.len()];
-        for (_, event) in events {
-            rows[event.kind() as usize] += 1;
-        }
-        let mut tables: Vec<Self> =
-            Kind::ALL.iter().zip(rows).map(|(kind, rows)| Self::new(*kind, rows)).collect();
+        let mut rows = vec![Vec::new(); Kind::ALL.len()];
         for (at, event) in events {
-            let table = &mut tables[event.kind() as usize];
-            let room = table.time_ns.capacity();
-            table.time_ns.push(at.as_nanos());
-            let mut columns = table.columns.iter_mut();
-            event.values(|value| {
-                if let Some(column) = columns.next() {
-                    column.push(value, room);
-                }
-            });
+            event.append(*at, &mut rows[event.kind() as usize]);
         }
-        tables.retain(|table| !table.time_ns.is_empty());
-        tables
+        let tables = Kind::ALL.iter().zip(&rows).map(|(kind, rows_of_kind)| Self::new(*kind, rows_of_kind));
+        tables.filter(|table| !table.time_ns.is_empty()).collect()
     }
 
-    /// A table with room for so many rows.
-    fn new(kind: Kind, rows: usize) -> Self {
-        let columns = kind.columns().iter().map(|_| Column::default()).collect();
-        Self { kind, time_ns: Vec::with_capacity(rows), columns }
+    /// The table of a kind from its rows, each the time and then a number for each column.
+    fn new(kind: Kind, rows: &[u64]) -> Self {
+        let rows = rows.chunks_exact(1 + kind.columns().len());
+        let numbers = |place: usize| rows.clone().map(move |row| row[place]);
+        let columns = (1..).zip(kind.words()).map(|(place, words)| match words {
+            [] => Column { numbers: numbers(place).collect(), ..Column::default() },
+            words => Column::of_words(numbers(place), words),
+        });
+        Self { kind, time_ns: numbers(0).collect(), columns: columns.collect() }
     }
 
     /// The columns with their names, the time left out.
@@ -62,25 +54,17 @@ impl Table {
 }
 
 impl Column {
-    /// Adds a value to a column that will have so many `rows`.
-    fn push(&mut self, value: Value, rows: usize) {
-        match value {
-            Value::Number(number) => {
-                if self.numbers.is_empty() {
-                    self.numbers.reserve_exact(rows);
-                }
-                self.numbers.push(number);
-            }
-            Value::Word(word) => {
-                let code = self.words.iter().position(|known| *known == word).unwrap_or_else(|| {
-                    self.words.push(word);
-                    self.words.len() - 1
-                });
-                if self.codes.is_empty() {
-                    self.codes.reserve_exact(rows);
-                }
-                self.codes.push(code as u8);
-            }
-        }
+    /// Words by their places in a list.
+    fn of_words(places: impl Iterator<Item = u64>, list: &[&'static str]) -> Self {
+        let mut occur = Vec::new();
+        let code = |place| {
+            occur.iter().position(|known| *known == place).unwrap_or_else(|| {
+                occur.push(place);
+                occur.len() - 1
+            }) as u8
+        };
+        let codes = places.map(code).collect();
+        let words = occur.into_iter().map(|place| list[place as usize]).collect();
+        Self { words, codes, ..Self::default() }
     }
 }

@@ -340,8 +340,8 @@ fn encode_over(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8]
     // The pseudo header sums up alike for both IP versions; zero payload bytes add nothing to it.
     let pseudo = addresses.add_4bytes(transport_bytes.to_be_bytes()).add_2bytes([0, protocol.0]);
     let start = out.len();
-    out.extend_from_slice(&endpoints.src.port().to_be_bytes());
-    out.extend_from_slice(&endpoints.dst.port().to_be_bytes());
+    let ports = [endpoints.src.port().to_be_bytes(), endpoints.dst.port().to_be_bytes()];
+    out.extend_from_slice(ports.as_flattened());
     // Either header is a whole number of words, so that the payload may be added for itself.
     match packet.kind {
         Kind::Tcp => {
@@ -368,17 +368,20 @@ fn write_ipv4(
     out: &mut Vec<u8>,
 ) -> Sum16BitWords {
     let start = out.len();
-    out.extend_from_slice(&[0x45, ecn & 3]);
-    out.extend_from_slice(&saturate(total).to_be_bytes());
-    out.extend_from_slice(&ip_id.to_be_bytes());
-    out.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
-    out.extend_from_slice(&[HOP_LIMIT, protocol.0, 0, 0]);
-    let (src, dst) = (ipv4(endpoints.src).octets(), ipv4(endpoints.dst).octets());
-    out.extend_from_slice(&src);
-    out.extend_from_slice(&dst);
+    let fields = [
+        [0x45, ecn & 3],
+        saturate(total).to_be_bytes(),
+        ip_id.to_be_bytes(),
+        DONT_FRAGMENT.to_be_bytes(),
+        [HOP_LIMIT, protocol.0],
+        [0; 2],
+    ];
+    let addresses = [ipv4(endpoints.src).octets(), ipv4(endpoints.dst).octets()];
+    out.extend_from_slice(fields.as_flattened());
+    out.extend_from_slice(addresses.as_flattened());
     let sum = Sum16BitWords::new().add_slice(&out[start..]).ones_complement();
     put(out, start + 10, sum);
-    Sum16BitWords::new().add_slice(&src).add_slice(&dst)
+    Sum16BitWords::new().add_slice(addresses.as_flattened())
 }
 
 /// Appends the header and returns the sum of its addresses.
@@ -392,20 +395,21 @@ fn write_ipv6(
     out.extend_from_slice(&[0x60, (ecn & 3) << 4, 0, 0]);
     out.extend_from_slice(&saturate(total.saturating_sub(40)).to_be_bytes());
     out.extend_from_slice(&[protocol.0, HOP_LIMIT]);
-    let (src, dst) = (ipv6(endpoints.src).octets(), ipv6(endpoints.dst).octets());
-    out.extend_from_slice(&src);
-    out.extend_from_slice(&dst);
-    Sum16BitWords::new().add_slice(&src).add_slice(&dst)
+    let addresses = [ipv6(endpoints.src).octets(), ipv6(endpoints.dst).octets()];
+    out.extend_from_slice(addresses.as_flattened());
+    Sum16BitWords::new().add_slice(addresses.as_flattened())
 }
 
 /// Appends the TCP header from the sequence number on, the checksum field zero.
 fn write_tcp(packet: &Packet, out: &mut Vec<u8>) {
-    let data_offset = (tcp_header_bytes(packet) / 4) as u8;
-    out.extend_from_slice(&packet.seq.to_be_bytes());
-    out.extend_from_slice(&packet.ack.to_be_bytes());
-    out.extend_from_slice(&[data_offset << 4 | (packet.flags.0 >> 8) as u8 & 1, packet.flags.0 as u8]);
-    out.extend_from_slice(&packet.window.to_be_bytes());
-    out.extend_from_slice(&[0; 4]);
+    let (data_offset, window) = ((tcp_header_bytes(packet) / 4) as u8, packet.window.to_be_bytes());
+    let fields = [
+        packet.seq.to_be_bytes(),
+        packet.ack.to_be_bytes(),
+        [data_offset << 4 | (packet.flags.0 >> 8) as u8 & 1, packet.flags.0 as u8, window[0], window[1]],
+        [0; 4],
+    ];
+    out.extend_from_slice(fields.as_flattened());
     let is_syn = packet.flags.has(Flags::SYN);
     let options = packet.options();
     if is_syn && options.mss != 0 {
@@ -421,8 +425,7 @@ fn write_tcp(packet: &Packet, out: &mut Vec<u8>) {
         let padding: &[u8] = if is_syn && options.sack_permitted { &[] } else { &[NOP, NOP] };
         out.extend_from_slice(padding);
         out.extend_from_slice(&[TIMESTAMPS, 10]);
-        out.extend_from_slice(&packet.ts_val.to_be_bytes());
-        out.extend_from_slice(&packet.ts_ecr.to_be_bytes());
+        out.extend_from_slice([packet.ts_val.to_be_bytes(), packet.ts_ecr.to_be_bytes()].as_flattened());
     }
     if is_syn && options.window_scale_plus_1 != 0 {
         out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, options.window_scale_plus_1 - 1]);
@@ -433,9 +436,8 @@ fn write_tcp(packet: &Packet, out: &mut Vec<u8>) {
     let blocks = options.sack.as_slice();
     if !is_syn && !blocks.is_empty() {
         out.extend_from_slice(&[NOP, NOP, SACK, 2 + 8 * blocks.len() as u8]);
-        for (left, right) in blocks {
-            out.extend_from_slice(&left.to_be_bytes());
-            out.extend_from_slice(&right.to_be_bytes());
+        for &(left, right) in blocks {
+            out.extend_from_slice([left.to_be_bytes(), right.to_be_bytes()].as_flattened());
         }
     }
     let ecn_bytes = ecn_bytes(packet, bytes_beside_ecn(packet));

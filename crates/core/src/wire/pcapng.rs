@@ -91,9 +91,14 @@ impl PcapngWriter {
         debug_assert!(interface < self.interfaces, "interface {interface} of {}", self.interfaces);
         self.block(ENHANCED_PACKET, |body| {
             let nanos = at.as_nanos();
-            for field in [interface, (nanos >> 32) as u32, nanos as u32, header.len() as u32, original_len] {
-                body.extend_from_slice(&field.to_le_bytes());
-            }
+            let fields = [
+                interface.to_le_bytes(),
+                ((nanos >> 32) as u32).to_le_bytes(),
+                (nanos as u32).to_le_bytes(),
+                (header.len() as u32).to_le_bytes(),
+                original_len.to_le_bytes(),
+            ];
+            body.extend_from_slice(fields.as_flattened());
             body.extend_from_slice(header);
             pad(body, header.len());
             options.iter().for_each(|(code, value)| option(body, *code, value));
@@ -108,8 +113,7 @@ impl PcapngWriter {
     /// Frames what `write_body` appends: type and length in front, length again behind.
     fn block(&mut self, kind: u32, write_body: impl FnOnce(&mut Vec<u8>)) {
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(&kind.to_le_bytes());
-        self.bytes.extend_from_slice(&[0; 4]);
+        self.bytes.extend_from_slice([kind.to_le_bytes(), [0; 4]].as_flattened());
         write_body(&mut self.bytes);
         let total = ((self.bytes.len() - start + 4) as u32).to_le_bytes();
         self.bytes[start + 4..start + 8].copy_from_slice(&total);
