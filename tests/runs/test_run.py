@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -228,6 +230,21 @@ def test_a_long_run_is_written_in_row_groups(tmp_path, monkeypatch):
     assert np.all(time_ns[1:] >= time_ns[:-1])
     for name in (*RECORDED, "results.json", "plot.png"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_rows_that_come_one_by_one_take_little_memory_until_they_are_written(tmp_path):
+    columns, rows = _core.probes()["rtt_sample"], 10_000
+    numbers = [name for name in ("time_ns", *columns) if name not in WORD_COLUMNS]
+    words = {name: (np.zeros(1, np.uint8), ["downlink"]) for name in columns if name not in numbers}
+    with contextlib.closing(trace.TraceWriter(tmp_path / "trace", {"rtt_sample": columns}, {})) as writer:
+        tracemalloc.start()
+        for row in range(rows):
+            writer.write({"rtt_sample": {name: np.array([row], np.uint64) for name in numbers} | words})
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert held < 2 * 8 * rows * (1 + len(columns))
+    table = pq.read_table(tmp_path / "trace" / "rtt_sample.parquet")
+    assert table["time_ns"].to_pylist() == list(range(rows))
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,8 @@ UNLIMITED_SSTHRESH = 2**31 - 1
 
 # Rows of a kind that are written, and read, together.
 ROW_GROUP_ROWS = 65_536
+# Parts of a column that wait for that: an array of a few numbers takes ten times their memory.
+MOST_PARTS = 256
 
 
 def file_name(kind: str) -> str:
@@ -186,6 +188,8 @@ class _KindWriter:
         self._pending_rows += len(columns["time_ns"])
         if self._pending_rows >= ROW_GROUP_ROWS:
             self._flush()
+        elif len(self._pending) >= MOST_PARTS:
+            self._pending = [joined(self._pending, self._columns)]
 
     def close(self) -> None:
         with self._file:

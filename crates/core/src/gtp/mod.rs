@@ -130,11 +130,6 @@ impl Endpoint {
         Self { address, has_udp_checksum, role, tunnels, identification, counters }
     }
 
-    /// Its address.
-    pub const fn address(&self) -> Ipv4Addr {
-        self.address
-    }
-
     /// What it counted.
     pub const fn counters(&self) -> &Counters {
         &self.counters
