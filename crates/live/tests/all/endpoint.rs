@@ -226,13 +226,13 @@ fn status_and_port_tell_of_a_transfer_that_the_other_end_leaves() {
 
 #[test]
 fn a_refused_connection_is_tried_again_when_its_ports_are_free() {
-    let to = Endpoints { src: SocketAddr::new(OURS, 40_000), dst: SocketAddr::new(THEIRS, 80) };
-    let mut path = end_of(Plan { opens: vec![(3, to)], ..plan(100, 1) });
+    let there = Endpoints { src: SocketAddr::new(OURS, 40_000), dst: SocketAddr::new(THEIRS, 80) };
+    let mut path = end_of(Plan { opens: vec![(3, there)], ..plan(100, 1) });
     let from_them =
-        |path: &mut Path, at, packet| exchange(path, at, 3, bytes_of(&packet, endpoints(80, 40_000), &[]));
-    let sent_at = |path: &mut Path, at| {
-        path.handle_timeout(ms(at));
-        answers(path).pop().map(|(packet, _)| packet)
+        |to: &mut Path, at, packet| exchange(to, at, 3, bytes_of(&packet, endpoints(80, 40_000), &[]));
+    let sent_at = |by: &mut Path, at| {
+        by.handle_timeout(ms(at));
+        answers(by).pop().map(|(packet, _)| packet)
     };
     for (opens, refused) in [(0, 10), (110, 120)] {
         assert!(opens == 0 || sent_at(&mut path, opens - 1).is_none());
