@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import airpath
-from airpath.runs.memory import simulate, steps
+from airpath.runs import memory
+from airpath.runs.memory import simulate
 from airpath.studio import attach
 from airpath.studio.attach import Attached
 from studio.test_chunks import decoded
@@ -21,7 +22,9 @@ PROBES = ("bearer_enqueued", "rlc_sdu", "packet")
 def pieces():
     """Events of a run in the pieces in which they came, and the share of the time of each."""
     simulation = simulate(airpath.load("umts-384").with_("duration", "20 s"), 1, PROBES)
-    return [(events, simulation.now_s) for events, _, _ in steps(simulation)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "TAKEN_EVENTS", 1)
+        return [(events, simulation.now_s) for events, _, _ in memory.steps(simulation)]
 
 
 @pytest.fixture
