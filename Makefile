@@ -81,28 +81,29 @@ demo: build ## regenerate Table 3 of Lundsten's thesis beside its published valu
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-all: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
 
-# Takes what others leave of the processors.
-IDLE := $(if $(shell command -v chrt),chrt --idle 0,nice -n 19)
-# Rust's and Python's tests at once, Rust's on the terminal first: options of pytest, packages and options of cargo test.
-# Compiled first: a compiler disturbs tests of live runs.
+# Rust's and Python's tests at once, Rust's on the terminal first: options of pytest, what starts cargo, options of Rust's.
 define BOTH
-$(CARGO) test $(2) --no-run
 @mkdir -p build
 @$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(1) $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
-rust=0; $(IDLE) $(CARGO) test $(2) $(3) || rust=$$?; \
+rust=0; $(2) $(CARGO) test $(3) || rust=$$?; \
 tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$rust
 endef
+# Takes what others leave of the processors.
+IDLE := $(if $(shell command -v chrt),chrt --idle 0,nice -n 19)
 
+# Rust's tests compile while many of Python's wait for the clock.
 .PHONY: test
 # Where a property test does not say how many cases it draws: an eighth of proptest's, a quarter in test-all.
 test: export PROPTEST_CASES ?= 32
 test: build ## run the tests, Rust's and Python's at once, without the slow ones (five minutes)
-	$(call BOTH,-m 'not slow',$(RUST_TESTED))
+	$(call BOTH,-m 'not slow',,$(RUST_TESTED))
 
+# Compiled first: what slow tests of live runs compare, a compiler beside them disturbs.
 .PHONY: test-all
 test-all: export PROPTEST_CASES ?= 64
 test-all: build ## run all tests
-	$(call BOTH,,$(RUST_TESTED_ALL),-- --include-ignored)
+	$(CARGO) test $(RUST_TESTED_ALL) --no-run
+	$(call BOTH,,$(IDLE),$(RUST_TESTED_ALL) -- --include-ignored)
 
 .PHONY: lint
 lint: build ## check formatting, lints, types, links in Rust's documentation, figures in documents; changes nothing
