@@ -32,6 +32,8 @@ struct Timer {
     key: u32,
 }
 
+/// A cache line each.
+#[repr(align(64))]
 struct Lane {
     packets: VecDeque<(Instant, Box<Packet>)>,
     /// Time of the packet put in last; nothing may be put in before it.
@@ -57,8 +59,9 @@ pub(crate) type Timers = std::ops::Range<u32>;
 /// Timers, lanes, and which of them is due first.
 #[derive(Default)]
 pub(crate) struct Agenda {
-    /// Timers come first, then lanes.
-    due: Tournament,
+    /// Two, so that whether no timer at all expires by some time is seen at once.
+    due_timers: Tournament,
+    due_lanes: Tournament,
     timers: Vec<Timer>,
     lanes: Vec<Lane>,
 }
@@ -70,7 +73,8 @@ impl Agenda {
         let lane =
             |&(target, dir)| Lane { packets: VecDeque::new(), last: Instant::ZERO, target, dir, ahead: None };
         Self {
-            due: Tournament::new(timers.len() + lanes.len()),
+            due_timers: Tournament::new(timers.len()),
+            due_lanes: Tournament::new(lanes.len()),
             timers: timers.iter().map(|&(element, key)| Timer { wanted, element, key }).collect(),
             lanes: lanes.iter().map(lane).collect(),
         }
@@ -79,8 +83,8 @@ impl Agenda {
     #[inline]
     pub fn arm(&mut self, timer: usize, at: Instant) {
         self.timers[timer].wanted = at;
-        if at < self.due.get(timer) {
-            self.due.set(timer, at);
+        if at < self.due_timers.get(timer) {
+            self.due_timers.set(timer, at);
         }
     }
 
@@ -138,7 +142,7 @@ impl Agenda {
         let line = &mut self.lanes[lane];
         let first = line.packets.pop_front();
         let next = line.packets.front().map_or(Instant::NEVER, |head| head.0);
-        self.due.set(self.timers.len() + lane, next);
+        self.due_lanes.set(lane, next);
         first
     }
 
@@ -152,7 +156,7 @@ impl Agenda {
                 let timers = &self.timers[timers.start as usize..timers.end as usize];
                 timers.iter().all(|timer| timer.wanted > at)
             }
-            _ => self.is_quiet_among_many(timers, at),
+            _ => self.due_timers.first().0 > at || self.is_quiet_among_many(timers, at),
         }
     }
 
@@ -160,7 +164,7 @@ impl Agenda {
     #[inline(never)]
     fn is_quiet_among_many(&mut self, timers: Timers, at: Instant) -> bool {
         loop {
-            let first = self.due.first_of(timers.clone());
+            let first = self.due_timers.first_of(timers.clone());
             if first.at > at {
                 return true;
             }
@@ -169,7 +173,7 @@ impl Agenda {
             if wanted <= at {
                 return false;
             }
-            self.due.set(source, wanted);
+            self.due_timers.set(source, wanted);
         }
     }
 
@@ -178,7 +182,7 @@ impl Agenda {
         let line = &mut self.lanes[lane];
         line.note(lane, at);
         if line.packets.is_empty() {
-            self.due.set(self.timers.len() + lane, at);
+            self.due_lanes.set(lane, at);
         }
         line.packets.push_back((at, packet));
     }
@@ -186,12 +190,14 @@ impl Agenda {
     /// When the next thing is due. Timers that were moved later are put right on the way.
     pub fn next_time(&mut self) -> Option<Instant> {
         loop {
-            let (at, source) = self.due.first();
-            match self.timers.get(source) {
+            let (first, timer) = self.due_timers.first();
+            let at = first.min(self.due_lanes.first().0);
+            match self.timers.get(timer) {
                 _ if at == Instant::NEVER => return None,
-                Some(timer) if timer.wanted != at => self.due.set(source, timer.wanted),
+                Some(timer) if first == at && timer.wanted != at => {}
                 _ => return Some(at),
             }
+            self.due_timers.set(timer, self.timers[timer].wanted);
         }
     }
 
@@ -199,26 +205,33 @@ impl Agenda {
     #[inline(always)]
     pub fn take_due(&mut self, end: Instant) -> Option<(Instant, Due)> {
         loop {
-            let (at, source) = self.due.first();
-            if at > end || at == Instant::NEVER {
+            let (at, lane) = self.due_lanes.first();
+            let (first, number) = self.due_timers.first();
+            if first > at {
+                break self.take_due_packet(at, lane, end);
+            }
+            if first > end || first == Instant::NEVER {
                 return None;
             }
-            if let Some(timer) = self.timers.get_mut(source) {
-                if timer.wanted == at {
-                    // Its place is put right when it comes up again: most are armed anew before that.
-                    timer.wanted = Instant::NEVER;
-                    return Some((at, Due::Timer { element: timer.element, key: timer.key }));
-                }
-                self.due.set(source, timer.wanted);
-                continue;
+            let timer = &mut self.timers[number];
+            if timer.wanted == first {
+                // Its place is put right when it comes up again: most are armed anew before that.
+                timer.wanted = Instant::NEVER;
+                return Some((first, Due::Timer { element: timer.element, key: timer.key }));
             }
-            let lane = source - self.timers.len();
-            let line = &mut self.lanes[lane];
-            let packet = line.packets.pop_front();
-            self.due.set(source, line.packets.front().map_or(Instant::NEVER, |head| head.0));
-            let Some((_, packet)) = packet else { continue };
-            return Some((at, Due::Packet { lane, target: line.target, dir: line.dir, packet }));
+            self.due_timers.set(number, timer.wanted);
         }
+    }
+
+    #[inline(always)]
+    fn take_due_packet(&mut self, at: Instant, lane: usize, end: Instant) -> Option<(Instant, Due)> {
+        if at > end {
+            return None;
+        }
+        let line = &mut self.lanes[lane];
+        let (_, packet) = line.packets.pop_front()?;
+        self.due_lanes.set(lane, line.packets.front().map_or(Instant::NEVER, |head| head.0));
+        Some((at, Due::Packet { lane, target: line.target, dir: line.dir, packet }))
     }
 
     /// The least of all times, each with so much added: a look at every timer and lane.

@@ -128,7 +128,7 @@ impl Port {
         packet
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, cx: &mut Cx<'_>, mut packet: Box<Packet>) {
         if cx.capture().is_some() {
             self.ip_id = self.ip_id.wrapping_add(1);

@@ -136,8 +136,9 @@ struct Departure {
     flow: u16,
 }
 
-/// The books of one bearer, or of a link.
+/// The books of one bearer, or of a link: two cache lines.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub struct Bearer {
     rate: Bitrate,
     limit_sdus: Option<u32>,
@@ -145,7 +146,8 @@ pub struct Bearer {
     by_flow: bool,
     /// Length of the last computed transmission and how long it took: most packets of a bearer are of
     /// one size, and a division less for each is worth it.
-    last_tx: (u32, Duration),
+    last_len: u32,
+    last_tx: Duration,
     /// SDUs entered one by one.
     held: Count,
     untransmitted: Count,
@@ -280,11 +282,11 @@ impl Bearer {
     /// Sent whole: a packet is sent behind the others. Returns the end of its transmission.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Instant, packet: &Packet) -> Instant {
-        if self.last_tx.0 != packet.len {
+        if self.last_len != packet.len {
             let tx = self.rate.time_to_send(u64::from(packet.len));
-            self.last_tx = (packet.len, tx.min(FAR.since(Instant::ZERO)));
+            (self.last_len, self.last_tx) = (packet.len, tx.min(FAR.since(Instant::ZERO)));
         }
-        let end = (self.free_at(now) + self.last_tx.1).min(FAR);
+        let end = (self.free_at(now) + self.last_tx).min(FAR);
         self.depart(end, packet);
         end
     }
@@ -333,6 +335,8 @@ impl Bearer {
         Some(flow)
     }
 }
+
+const _: () = assert!(size_of::<Bearer>() == 128);
 
 #[cfg(test)]
 mod tests {

@@ -230,6 +230,13 @@ impl Engine {
         self.agenda.take_ahead(lane, self.horizon, self.transfers_left.is_some())
     }
 
+    /// Hands a packet over while nothing else is.
+    #[inline(always)]
+    fn hand_over(&mut self, handover: Handover) {
+        // There is no packet in its place that would have to be freed.
+        std::mem::forget(self.first.replace(handover));
+    }
+
     #[inline(always)]
     fn hands_nothing_over(&self) -> bool {
         self.first.is_none() && self.handovers.is_empty()
@@ -276,7 +283,7 @@ impl<'a> Cx<'a> {
         let (at, target) = (self.now, neighbour(self.element, dir));
         let handover = Handover { at, lane: NO_LANE, target, dir, packet };
         if self.engine.hands_nothing_over() {
-            self.engine.first = Some(handover);
+            self.engine.hand_over(handover);
         } else {
             self.engine.handovers.push_back(handover);
         }
@@ -298,8 +305,7 @@ impl<'a> Cx<'a> {
                 return engine.handovers.push_back(Handover { at, lane, target, dir, packet });
             }
             if engine.goes_ahead(lane, at, &packet) {
-                engine.first = Some(Handover { at, lane: NO_LANE, target, dir, packet });
-                return;
+                return engine.hand_over(Handover { at, lane: NO_LANE, target, dir, packet });
             }
         }
         engine.agenda.put(lane as usize, at, packet);

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 
 /// The buffer of one direction of a UE's bearer. Its books are the path's (see `Cx::radio`).
 pub(super) struct Buffer {
+    index: u32,
     pub ue: u16,
     pub dir: Dir,
     /// One-way delay behind the transmission.
@@ -72,12 +73,13 @@ impl Buffer {
     ) -> Self {
         let marks = queue.marks();
         let queue = queue.build(&Place { run_seed, name: &queue_name(ue, dir), rate, tti });
-        Self { ue, dir, delay, queue, marks, counts: Counts::default(), evicted: Vec::new() }
+        let index = bearer_index(ue, dir) as u32;
+        Self { index, ue, dir, delay, queue, marks, counts: Counts::default(), evicted: Vec::new() }
     }
 
     /// Number of the bearer, of its timer and of its lane.
     pub fn index(&self) -> u32 {
-        bearer_index(self.ue, self.dir) as u32
+        self.index
     }
 
     pub fn bytes_in(&self) -> u64 {
@@ -90,6 +92,7 @@ impl Buffer {
         let now = cx.now;
         let books = cx.bearer(self.index() as usize);
         books.settle(now);
+        let queued_sdus = books.sdus() + 1;
         let verdict = self.queue.admit(now, &packet, books);
         if verdict != Verdict::Enter {
             if verdict != Verdict::Mark {
@@ -98,7 +101,7 @@ impl Buffer {
             }
             self.mark(cx, &mut packet, now);
         }
-        Some(self.accept(cx, packet))
+        Some(self.take_in(cx, packet, queued_sdus))
     }
 
     /// Lets a packet in, or drops it, or another one that waits: `take_waiting` takes the first of which no octet
@@ -132,6 +135,11 @@ impl Buffer {
     #[inline(always)]
     pub fn accept(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Admitted {
         let queued_sdus = cx.bearer(self.index() as usize).sdus() + 1;
+        self.take_in(cx, packet, queued_sdus)
+    }
+
+    #[inline(always)]
+    fn take_in(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, queued_sdus: u32) -> Admitted {
         self.counts.sdus_in += 1;
         self.counts.bytes_in += u64::from(packet.len);
         self.counts.peak_sdus = self.counts.peak_sdus.max(queued_sdus);
