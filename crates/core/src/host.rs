@@ -276,18 +276,33 @@ fn path_event(ue: u16, flow: u16, view: &PathView) -> Event {
 /// Tells of a segment with data.
 #[inline]
 fn probe_sent(cx: &mut Cx<'_>, spec: &FlowSpec, transmit: &Transmit) {
-    let Transmit { seq, len: payload_bytes, cause } = *transmit;
-    if payload_bytes > 0 {
-        let (ue, flow) = (spec.ue, spec.flow);
-        cx.probe(Kind::SegmentSent, move || Event::SegmentSent { ue, flow, seq, payload_bytes, cause });
+    // Asked here, as what a closure takes along is written down even while the probe is off.
+    if cx.probes(Kind::SegmentSent) && transmit.len > 0 {
+        tell_sent(cx, spec, transmit);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_sent(cx: &mut Cx<'_>, spec: &FlowSpec, transmit: &Transmit) {
+    let Transmit { seq, len: payload_bytes, cause } = *transmit;
+    let (ue, flow) = (spec.ue, spec.flow);
+    cx.probe(Kind::SegmentSent, || Event::SegmentSent { ue, flow, seq, payload_bytes, cause });
 }
 
 /// Tells of data that arrived at `seq`.
 #[inline]
 fn probe_received(cx: &mut Cx<'_>, spec: &FlowSpec, seq: u64, payload_bytes: u32, rcv_nxt: u64) {
+    if cx.probes(Kind::SegmentReceived) {
+        tell_received(cx, spec, seq, payload_bytes, rcv_nxt);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_received(cx: &mut Cx<'_>, spec: &FlowSpec, seq: u64, payload_bytes: u32, rcv_nxt: u64) {
     let (ue, flow) = (spec.ue, spec.flow);
-    cx.probe(Kind::SegmentReceived, move || Event::SegmentReceived { ue, flow, seq, payload_bytes, rcv_nxt });
+    cx.probe(Kind::SegmentReceived, || Event::SegmentReceived { ue, flow, seq, payload_bytes, rcv_nxt });
 }
 
 /// Arms the timer under `key` for `deadline`, or disarms it.

@@ -297,16 +297,15 @@ impl<'a> Cx<'a> {
     pub fn emit_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) {
         let base = self.engine.bases[self.element as usize].lane;
         let (engine, lane) = (&mut *self.engine, base + lane);
-        // Without a horizon nothing goes ahead, and nothing of this lane is in the queue.
-        if engine.horizon > Instant::ZERO
-            && let Some((target, dir)) = engine.agenda.leads_ahead(lane as usize)
-        {
-            if !engine.hands_nothing_over() {
+        if let Some((target, dir)) = engine.agenda.leads_ahead(lane as usize) {
+            if engine.hands_nothing_over() {
+                if engine.goes_ahead(lane, at, &packet) {
+                    return engine.hand_over(Handover { at, lane: NO_LANE, target, dir, packet });
+                }
+            } else if engine.horizon > Instant::ZERO {
                 return engine.handovers.push_back(Handover { at, lane, target, dir, packet });
             }
-            if engine.goes_ahead(lane, at, &packet) {
-                return engine.hand_over(Handover { at, lane: NO_LANE, target, dir, packet });
-            }
+            // Without a horizon nothing goes ahead, and nothing of this lane is in the queue.
         }
         engine.agenda.put(lane as usize, at, packet);
     }
