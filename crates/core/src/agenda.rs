@@ -190,14 +190,18 @@ impl Agenda {
     /// When the next thing is due. Timers that were moved later are put right on the way.
     pub fn next_time(&mut self) -> Option<Instant> {
         loop {
-            let (first, timer) = self.due_timers.first();
-            let at = first.min(self.due_lanes.first().0);
-            match self.timers.get(timer) {
-                _ if at == Instant::NEVER => return None,
-                Some(timer) if first == at && timer.wanted != at => {}
-                _ => return Some(at),
+            let ((first, number), (at, _)) = (self.due_timers.first(), self.due_lanes.first());
+            if first > at {
+                return Some(at);
             }
-            self.due_timers.set(timer, self.timers[timer].wanted);
+            if first == Instant::NEVER {
+                return None;
+            }
+            let wanted = self.timers[number].wanted;
+            if wanted == first {
+                return Some(first);
+            }
+            self.due_timers.set(number, wanted);
         }
     }
 
