@@ -32,9 +32,10 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from dask_cluster import Cluster
 from studio_soak import Studio
@@ -231,22 +232,12 @@ def cut_power(out: Path, synced: Path) -> None:
             file.write_bytes(kept.read_bytes() if kept.exists() else b"")
 
 
-def call(words: Sequence[str], **environment: str) -> tuple[int, str]:
-    """Call airpath: its status, and what it said of errors once all its processes have ended."""
-    done = subprocess.run(
-        [*AIRPATH, *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=LIMIT_S,
-        env=os.environ | environment,
-    )
-    return done.returncode, done.stderr
+def fork(run: Callable[[], object], environment: Mapping[str, str]) -> tuple[int, str]:
+    """Run something in a fork of this process, which has imported what takes a second, with nothing to read.
 
-
-def fork(words: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
-    """Call airpath as `call` does, in a fork of this process, which has imported what takes a second."""
+    Gives its status, and what it said of errors once all its processes have ended. Where `environment` names
+    this process's `LD_PRELOAD`, the fork is disturbed.
+    """
     heard, said = os.pipe()
     child = os.fork()
     if not child:
@@ -257,8 +248,10 @@ def fork(words: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
             for descriptor, file in enumerate((nowhere, nowhere, said)):
                 os.dup2(file, descriptor)
             os.environ.update(environment)
-            ctypes.CDLL(environment["LD_PRELOAD"]).faults_begin()
-            cli.main(list(words))
+            if library := environment.get("LD_PRELOAD"):
+                ctypes.CDLL(library).faults_begin()
+            run()
+            code = 0
         except SystemExit as ended:
             code = int(ended.code or 0)
         except BaseException:
@@ -271,6 +264,11 @@ def fork(words: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
         text = errors.read()  # Until all its processes have ended.
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status), text
+
+
+def call(words: Sequence[str], environment: Mapping[str, str] = MappingProxyType({})) -> tuple[int, str]:
+    """Call airpath in a fork: its status, and what it said of errors."""
+    return fork(lambda: cli.main(list(words)), environment)
 
 
 class Disturbed:
@@ -363,7 +361,7 @@ class Disturbed:
         counter = self._folder / "counter"
         counter.write_bytes(bytes(8))
         environment = faults(self._library, out, counter, self._folder / "synced", kind, at)
-        return fork(self._words(self.case.words, out), environment)
+        return call(self._words(self.case.words, out), environment)
 
     def _judge(self, out: Path, where: str, with_earlier: bool) -> str:
         """What is there: the earlier result, the new one, or nothing."""
