@@ -18,25 +18,23 @@ import argparse
 import contextlib
 import ctypes
 import hashlib
-import importlib
 import json
 import os
 import random
 import shutil
-import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+import forks
 from dask_cluster import Cluster
 from studio_soak import Studio
 from websockets.exceptions import WebSocketException
@@ -64,12 +62,6 @@ tcp.initial_window = {windows}
 WITH = ("kill", "kill", "ENOSPC", "EIO")
 KILLED, BAD = -9, 2
 LIMIT_S = 600
-# What commands import.
-SLOW = (
-    "airpath.report.paper_page",
-    "airpath.runs.picture",
-    *(f"airpath.cli.{name}" for name in cli.COMMANDS),
-)
 
 
 class Broken(Exception):
@@ -239,26 +231,14 @@ def fork(run: Callable[[], object], environment: Mapping[str, str]) -> tuple[int
     this process's `LD_PRELOAD`, the fork is disturbed.
     """
     heard, said = os.pipe()
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            signal.alarm(LIMIT_S)
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            for descriptor, file in enumerate((nowhere, nowhere, said)):
-                os.dup2(file, descriptor)
-            os.environ.update(environment)
-            if library := environment.get("LD_PRELOAD"):
-                ctypes.CDLL(library).faults_begin()
-            run()
-            code = 0
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
+
+    def begin() -> None:
+        os.environ.update(environment)
+        if library := environment.get("LD_PRELOAD"):
+            ctypes.CDLL(library).faults_begin()
+        run()
+
+    child = forks.fork(begin, LIMIT_S, said)
     os.close(said)
     with open(heard, encoding="utf-8") as errors:
         text = errors.read()  # Until all its processes have ended.
@@ -493,8 +473,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve()
         library, there = Path(os.environ["LD_PRELOAD"]), cases(folder)
-        for module in SLOW:
-            importlib.import_module(module)
+        forks.preload()
         names = options.commands or (*there, "studio")
         if {"analyze", "studio"} & set(names):
             make_runs(folder)
