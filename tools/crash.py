@@ -18,24 +18,23 @@ import argparse
 import contextlib
 import ctypes
 import hashlib
-import importlib
 import json
 import os
 import random
 import shutil
-import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
+import forks
 from dask_cluster import Cluster
 from studio_soak import Studio
 from websockets.exceptions import WebSocketException
@@ -63,12 +62,6 @@ tcp.initial_window = {windows}
 WITH = ("kill", "kill", "ENOSPC", "EIO")
 KILLED, BAD = -9, 2
 LIMIT_S = 600
-# What commands import.
-SLOW = (
-    "airpath.report.paper_page",
-    "airpath.runs.picture",
-    *(f"airpath.cli.{name}" for name in cli.COMMANDS),
-)
 
 
 class Broken(Exception):
@@ -231,46 +224,31 @@ def cut_power(out: Path, synced: Path) -> None:
             file.write_bytes(kept.read_bytes() if kept.exists() else b"")
 
 
-def call(words: Sequence[str], **environment: str) -> tuple[int, str]:
-    """Call airpath: its status, and what it said of errors once all its processes have ended."""
-    done = subprocess.run(
-        [*AIRPATH, *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=LIMIT_S,
-        env=os.environ | environment,
-    )
-    return done.returncode, done.stderr
+def fork(run: Callable[[], object], environment: Mapping[str, str]) -> tuple[int, str]:
+    """Run something in a fork of this process, which has imported what takes a second, with nothing to read.
 
-
-def fork(words: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
-    """Call airpath as `call` does, in a fork of this process, which has imported what takes a second."""
+    Gives its status, and what it said of errors once all its processes have ended. Where `environment` names
+    this process's `LD_PRELOAD`, the fork is disturbed.
+    """
     heard, said = os.pipe()
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            signal.alarm(LIMIT_S)
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            for descriptor, file in enumerate((nowhere, nowhere, said)):
-                os.dup2(file, descriptor)
-            os.environ.update(environment)
-            ctypes.CDLL(environment["LD_PRELOAD"]).faults_begin()
-            cli.main(list(words))
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
+
+    def begin() -> None:
+        os.environ.update(environment)
+        if library := environment.get("LD_PRELOAD"):
+            ctypes.CDLL(library).faults_begin()
+        run()
+
+    child = forks.fork(begin, LIMIT_S, said)
     os.close(said)
     with open(heard, encoding="utf-8") as errors:
         text = errors.read()  # Until all its processes have ended.
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status), text
+
+
+def call(words: Sequence[str], environment: Mapping[str, str] = MappingProxyType({})) -> tuple[int, str]:
+    """Call airpath in a fork: its status, and what it said of errors."""
+    return fork(lambda: cli.main(list(words)), environment)
 
 
 class Disturbed:
@@ -363,7 +341,7 @@ class Disturbed:
         counter = self._folder / "counter"
         counter.write_bytes(bytes(8))
         environment = faults(self._library, out, counter, self._folder / "synced", kind, at)
-        return fork(self._words(self.case.words, out), environment)
+        return call(self._words(self.case.words, out), environment)
 
     def _judge(self, out: Path, where: str, with_earlier: bool) -> str:
         """What is there: the earlier result, the new one, or nothing."""
@@ -495,8 +473,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve()
         library, there = Path(os.environ["LD_PRELOAD"]), cases(folder)
-        for module in SLOW:
-            importlib.import_module(module)
+        forks.preload()
         names = options.commands or (*there, "studio")
         if {"analyze", "studio"} & set(names):
             make_runs(folder)

@@ -158,7 +158,7 @@ def test_full_disk(room, tmp_path):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 
-    command = [sys.executable, "-m", "airpath", "run", "umts-384", "--out", "out"]
+    command = [sys.executable, "-B", "-m", "airpath", "run", "umts-384", "--out", "out"]  # No cut bytecode.
     done = subprocess.run(
         command, capture_output=True, text=True, cwd=tmp_path, preexec_fn=limit, check=False
     )
@@ -252,7 +252,7 @@ def test_an_output_that_is_no_file_is_refused_and_named(command, outputs, tmp_pa
 @pytest.mark.parametrize("command", sampled(["export", "plot", "overlay"], 1))
 def test_a_full_disk_leaves_no_part_of_a_file_and_the_error_names_it(command, outputs, tmp_path):
     file = tmp_path / "out.svg"
-    arguments = [sys.executable, "-m", "airpath", *map(str, outputs[command]), str(file)]
+    arguments = [sys.executable, "-B", "-m", "airpath", *map(str, outputs[command]), str(file)]
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (100, 100))
     done = subprocess.run(arguments, capture_output=True, text=True, preexec_fn=limit, check=False)
     assert done.returncode == 2

@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import forks
 from playground import ENGINE
 from playground import write as write_playground
 
@@ -59,7 +60,7 @@ def build(folder: Path, record: bool = False) -> list[str]:
 def written(pages: Path) -> tuple[list[str], dict[str, dict[str, str]]]:
     """Write all pages, many at a time; return what is wrong with them, and what they recorded."""
     wrong, recorded = [], {}
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(mp_context=get_context("spawn"), initializer=forks.preload) as pool:
         for (_, page), done in [(each, pool.submit(write, *each, pages)) for each in documents()]:
             try:
                 if found := done.result():

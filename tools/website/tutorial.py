@@ -25,16 +25,21 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from textwrap import indent
 from typing import Any, NamedTuple
 
+import forks
+
+from airpath.cli import main as cli
 from airpath.experiments.sweep.results import read_results
 from website.models import Model
 from website.pages import DOCS, ROOT, PageError
@@ -53,6 +58,9 @@ PART = re.compile(
     r"|^<!-- check: (?P<check>.*?) -->$",
     re.DOTALL | re.MULTILINE,
 )
+PLAIN = re.compile(r"airpath( |\\\n|[\w./=:,%+-])*")
+"""A command that bash would only split into words, but for what is quoted."""
+QUOTED = re.compile("'[^']*'")
 PNG = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=]+)")
 
 
@@ -184,31 +192,33 @@ class Session:
         return "\n\n".join(made) + remark
 
     def command(self, command: str, fails: bool) -> str:
-        """Run a command; gives what it printed."""
+        """Run a command in a fork; gives what it printed."""
         with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
-            ran = subprocess.Popen(
-                ["bash", "-euo", "pipefail", "-c", command],
-                cwd=self.folder,
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            file = output.fileno()
+            ran = forks.fork(lambda: self.run(command), COMMAND_S, file, file)
             try:
-                status = ran.wait(COMMAND_S)
-            except subprocess.TimeoutExpired:
-                raise PageError(f"'{command}' takes more than {COMMAND_S} s") from None
+                status = os.waitstatus_to_exitcode(os.waitpid(ran, 0)[1])
             finally:
                 # What is still in the background ends here.
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(ran.pid, signal.SIGKILL)
-                ran.wait()
+                    os.killpg(ran, signal.SIGKILL)
+            if status == -signal.SIGALRM:
+                raise PageError(f"'{command}' takes more than {COMMAND_S} s")
             output.seek(0)
             said = output.read()
         if bool(status) != fails:
             raise PageError(f"'{command}' ended with {status}:\n{said}")
         return shortened(said)
+
+    def run(self, command: str) -> None:
+        """Run a command instead of this process: airpath in it, where no shell is needed, and else bash."""
+        os.setsid()
+        os.chdir(self.folder)
+        if PLAIN.fullmatch(QUOTED.sub("", command)):
+            os.environ.update(environment())
+            warnings.simplefilter("ignore")
+            cli.main(shlex.split(command.replace("\\\n", " "))[1:])
+        os.execvpe("bash", ["bash", "-euo", "pipefail", "-c", command], environment())
 
     def python(self, code: str) -> str:
         """Run Python; gives what it printed, and its value, as Markdown."""
@@ -244,7 +254,7 @@ class Session:
         """Make the runs of a model and their picture; gives its element, and the commands."""
         model = Model.read(code)
         for command in model.commands():
-            self.command(f"{command} > /dev/null", False)
+            self.command(command, False)
         self.names["model"] = model.flows
         names = "; ".join(run["name"] for run in model.run).capitalize()
         page = self.page.parent.name + "/" + self.page.name
