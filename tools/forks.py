@@ -30,8 +30,8 @@ def preload() -> None:
 def fork(run: Callable[[], object], limit_s: int, errors: int, output: int | None = None) -> int:
     """Run something in a fork, with nothing to read; give the fork's id.
 
-    It writes to the open files `errors` and, unless that goes nowhere, `output`. After `limit_s` seconds SIGALRM
-    ends it.
+    It writes to the open files `errors` and, unless that goes nowhere, `output`. After `limit_s` seconds
+    SIGALRM ends it.
     """
     child = os.fork()
     if child:
