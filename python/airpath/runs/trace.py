@@ -60,9 +60,7 @@ SOUGHT = ("time_ns", "ue", "flow")
 UNLIMITED_SSTHRESH = 2**31 - 1
 
 # Rows of a kind that are written, and read, together.
-ROW_GROUP_ROWS = 65_536
-# Parts of a column that wait for that: an array of a few numbers takes ten times their memory.
-MOST_PARTS = 256
+ROW_GROUP_ROWS = 32_768
 
 
 def file_name(kind: str) -> str:
@@ -93,13 +91,19 @@ def joined(parts: Sequence[RawColumns], columns: Sequence[str]) -> RawColumns:
         if name not in WORD_COLUMNS:
             whole[name] = np.concatenate([np.array([], dtype=np.uint64), *(part[name] for part in parts)])
             continue
-        words = list(dict.fromkeys(word for part in parts for word in part[name][1]))
-        codes = [
-            np.array([words.index(word) for word in own], dtype=np.int32)[code]
-            for code, own in (part[name] for part in parts)
-        ]
+        words: list[str] = []
+        codes = [_coded(column, words) for column in (part[name] for part in parts)]
         whole[name] = np.concatenate([np.array([], dtype=np.int32), *codes]), words
     return whole
+
+
+def _coded(column: RawColumn, words: list[str]) -> NDArray[Any]:
+    """Numbers of a column; of words, their codes in the list `words`, to which new words are added."""
+    if not isinstance(column, tuple):
+        return column
+    codes, own = column
+    words += [word for word in own if word not in words]
+    return np.array([words.index(word) for word in own], dtype=np.int32)[codes]
 
 
 def _plain(column: RawColumn) -> NDArray[Any]:
@@ -166,10 +170,14 @@ class _KindWriter:
     def __init__(self, folder: Path, kind: str, columns: Sequence[str], metadata: Mapping[str, str]) -> None:
         import pyarrow.parquet as pq
 
-        self._columns = columns
-        self._pending: list[RawColumns] = []
-        self._pending_rows = 0
         self._schema = schema_of(columns).with_metadata(metadata)
+        # Filled again and again: what waits in arrays of its own fragments the heap.
+        self._waiting: dict[str, NDArray[Any]] = {
+            name: np.empty(ROW_GROUP_ROWS, np.int32 if name in WORD_COLUMNS else np.uint64)
+            for name in self._schema.names
+        }
+        self._words: dict[str, list[str]] = {name: [] for name in self._schema.names}
+        self._rows = 0
         codes = [name for name in columns if name in WORD_COLUMNS or name in FEW_NUMBERS]
         numbers = [name for name in self._schema.names if name not in codes]
         self._file = (folder / file_name(kind)).open("wb")
@@ -184,12 +192,16 @@ class _KindWriter:
         )
 
     def write(self, columns: RawColumns) -> None:
-        self._pending.append(columns)
-        self._pending_rows += len(columns["time_ns"])
-        if self._pending_rows >= ROW_GROUP_ROWS:
-            self._flush()
-        elif len(self._pending) >= MOST_PARTS:
-            self._pending = [joined(self._pending, self._columns)]
+        new = {name: _coded(columns[name], words) for name, words in self._words.items()}
+        start, end = 0, len(columns["time_ns"])
+        while start < end:
+            rows = min(end - start, ROW_GROUP_ROWS - self._rows)
+            for name, waiting in self._waiting.items():
+                waiting[self._rows : self._rows + rows] = new[name][start : start + rows]
+            start += rows
+            self._rows += rows
+            if self._rows == ROW_GROUP_ROWS:
+                self._flush()
 
     def close(self) -> None:
         with self._file:
@@ -199,10 +211,14 @@ class _KindWriter:
                 self._writer.close()
 
     def _flush(self) -> None:
-        if self._pending_rows:
-            table = _table(joined(self._pending, self._columns), self._schema)
-            self._pending, self._pending_rows = [], 0
+        if self._rows:
+            rows: RawColumns = {}
+            for name, waiting in self._waiting.items():
+                numbers, words = waiting[: self._rows], self._words[name]
+                rows[name] = (numbers, words) if words else numbers
+            table = _table(rows, self._schema)
             self._writer.write_table(table, row_group_size=table.num_rows)
+            self._rows = 0
 
 
 def schema_of(columns: Sequence[str]) -> pa.Schema:
