@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import signal
 import sys
@@ -15,23 +17,24 @@ SLOW = (
     "airpath.report.paper_page",
     "airpath.runs.picture",
     "airpath.studio.page",
-    "pydantic.type_adapter",
     *(f"airpath.cli.{name}" for name in cli.COMMANDS),
 )
 """What commands import."""
 
 
 def preload() -> None:
-    """Import what commands import."""
+    """Import what commands import, and what the command line imports with its first argument."""
     for module in SLOW:
         import_module(module)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        cli.main(["config", "umts-384"])
 
 
 def fork(run: Callable[[], object], limit_s: int, errors: int, output: int | None = None) -> int:
     """Run something in a fork, with nothing to read; give the fork's id.
 
-    It writes to the open files `errors` and, unless that goes nowhere, `output`. After `limit_s` seconds SIGALRM
-    ends it.
+    It writes to the open files `errors` and, unless that goes nowhere, `output`. After `limit_s` seconds
+    SIGALRM ends it.
     """
     child = os.fork()
     if child:

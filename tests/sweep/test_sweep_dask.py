@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import pytest
 from conftest import check_error
@@ -22,10 +23,11 @@ from airpath.runner import cluster as cluster_module
 from airpath.runner import driver as driver_module
 from airpath.runner.work import Task, answer_of, carry_out_as, versions
 
-pytest.importorskip("distributed", reason="Dask is not installed: python -m pip install 'airpath[dask]'")
+# Imported where it is used: it takes long, and all processes of pytest collect this file.
+if find_spec("distributed") is None:
+    pytest.skip("Dask is not installed: python -m pip install 'airpath[dask]'", allow_module_level=True)
 
 from dask_cluster import Cluster  # After the check, as it looks for the command.
-from distributed import KilledWorker
 
 WAIT_S = 60
 AIRPATH = [sys.executable, "-c", "import sys; from airpath.cli.main import main; sys.exit(main())"]
@@ -381,6 +383,8 @@ def test_a_run_that_kills_workers_ends_the_sweep_with_its_seed(tmp_path, cluster
 
 
 def test_runs_under_suspicion_are_made_one_at_a_time(tmp_path):
+    from distributed import KilledWorker
+
     # A task that dies with its neighbour is split, and nothing else is handed in beside the parts.
     plan = plan_of(tmp_path, SMALL)
     pool = cluster_module.Cluster("tcp://127.0.0.1:1", ReadMetrics(plan.metrics), WAIT_S, pytest.fail)

@@ -116,7 +116,7 @@ def document(
         f"<!-- {notice} -->",
     ]
     if is_packed:
-        code = block("code", zlib.compress(json.dumps(scripts).encode(), 9))
+        code = block("code", zlib.compress(json.dumps(scripts).encode(), 7))
         body = [*blocks, code, f"<script>{_UNPACK}</script>"]
     else:
         # Files are asked for at once, not as one module names the next. The import map must come before.

@@ -146,18 +146,8 @@ fn trajectories(long: bool) -> String {
 #[test]
 #[ignore = "slow"]
 fn observation_changes_nothing() {
-    check_observation(quick);
-}
-
-#[test]
-#[ignore = "slow"]
-fn observation_changes_nothing_in_longer_runs() {
-    check_observation(|_| Duration::from_secs(90));
-}
-
-fn check_observation(longest: impl Fn(&Scenario) -> Duration) {
     for (name, mut scenario) in bundled() {
-        scenario.duration = scenario.duration.min(longest(&scenario));
+        scenario.duration = scenario.duration.min(Duration::from_secs(90));
         let mut plain = Simulation::new(&scenario, 1, Observe::default());
         plain.run();
         let expected = plain.results();
