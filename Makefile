@@ -15,7 +15,7 @@ BIN := .venv/bin
 MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV='$(CURDIR)/.venv' PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
 	$(BIN)/maturin
 # crates/py is a Python extension module: its tests are Python's.
-RUST_TESTED := -p airpath-core -p airpath-analyze -p airpath-live -p airpath
+RUST_TESTED := -p airpath-core -p airpath-fading -p airpath-analyze -p airpath-live -p airpath
 # And what compiles the transports of others.
 RUST_TESTED_ALL := $(RUST_TESTED) -p airpath-transports
 PYTEST_FLAGS ?=
@@ -42,8 +42,8 @@ PGO := $(if $(filter pgo,$(RELEASE)),--pgo)
 # For each fuzz target.
 FUZZ_SECONDS ?= 600
 
-RUST_SOURCES := $(shell find crates/core/src crates/analyze/src crates/kit/src crates/live/src crates/py/src -name '*.rs') crates/core/Cargo.toml crates/analyze/Cargo.toml crates/kit/Cargo.toml crates/live/Cargo.toml \
-	crates/py/Cargo.toml Cargo.toml $(wildcard Cargo.lock crates/core/build.rs crates/core/scenarios/*.toml)
+RUST_SOURCES := $(shell find crates/{core,fading,analyze,kit,live,py} -path '*/src/*.rs' -o -name Cargo.toml) \
+	Cargo.toml $(wildcard Cargo.lock crates/core/build.rs crates/core/scenarios/*.toml)
 
 .PHONY: help
 help: ## list the targets
@@ -81,29 +81,28 @@ demo: build ## regenerate Table 3 of Lundsten's thesis beside its published valu
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-all: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
 
-# Rust's and Python's tests at once, Rust's on the terminal first: options of pytest, what starts cargo, options of Rust's.
-define BOTH
-@mkdir -p build
-@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(1) $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
-rust=0; $(2) $(CARGO) test $(3) || rust=$$?; \
-tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$rust
-endef
 # Takes what others leave of the processors.
 IDLE := $(if $(shell command -v chrt),chrt --idle 0,nice -n 19)
+# Rust's and Python's tests at once, Rust's on the terminal first: options of pytest, Rust's packages, options of its tests.
+# Compiling comes before: beside it Python's tests take half as long again.
+define BOTH
+@mkdir -p build
+$(CARGO) test $(2) --no-run
+@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(1) $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
+rust=0; $(IDLE) $(CARGO) test $(2) $(3) || rust=$$?; \
+tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$rust
+endef
 
-# Rust's tests compile while many of Python's wait for the clock.
 .PHONY: test
 # Where a property test does not say how many cases it draws: an eighth of proptest's, a quarter in test-all.
 test: export PROPTEST_CASES ?= 32
 test: build ## run the tests, Rust's and Python's at once, without the slow ones (five minutes)
-	$(call BOTH,-m 'not slow',,$(RUST_TESTED))
+	$(call BOTH,-m 'not slow',$(RUST_TESTED))
 
-# Compiled first: what slow tests of live runs compare, a compiler beside them disturbs.
 .PHONY: test-all
 test-all: export PROPTEST_CASES ?= 64
 test-all: build ## run all tests
-	$(CARGO) test $(RUST_TESTED_ALL) --no-run
-	$(call BOTH,,$(IDLE),$(RUST_TESTED_ALL) -- --include-ignored)
+	$(call BOTH,,$(RUST_TESTED_ALL),-- --include-ignored)
 
 .PHONY: lint
 lint: build ## check formatting, lints, types, links in Rust's documentation, figures in documents; changes nothing

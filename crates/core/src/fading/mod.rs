@@ -10,9 +10,7 @@ use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::fading as scratch;
 use crate::rng::Stream;
-
-/// Samples of a block.
-pub const BLOCK: usize = 32;
+pub use airpath_fading::BLOCK;
 
 /// The fading of one channel.
 pub trait Fading: Send + Sync {
