@@ -170,7 +170,7 @@ impl SendingEnd {
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
-    #[inline]
+    #[inline(always)]
     fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
         let now = cx.now;
         while let Some(transmit) = self.sender.poll_transmit(now) {
@@ -198,7 +198,7 @@ impl ReceivingEnd {
     }
 
     /// Sends the ACK that is due, and arms the timer under `key`.
-    #[inline]
+    #[inline(always)]
     fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
         let now = cx.now;
         while let Some(cause) = self.receiver.poll_transmit(now) {
@@ -423,6 +423,7 @@ impl Endpoint {
 
 impl End {
     /// Sends what may be sent, and arms the timer under `key`.
+    #[inline(never)]
     fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
         match self {
             Self::Sends(end) => end.pump(cx, spec, port, key),

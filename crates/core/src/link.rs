@@ -162,37 +162,32 @@ impl Half {
         mut packet: Box<Packet>,
     ) -> Option<(Instant, Box<Packet>)> {
         let mut sent = at;
-        let mut reason = None;
         if !self.is_infinite {
             self.books.settle(at);
-            let verdict = self.queue.admit(at, &packet, &self.books);
-            match verdict {
-                Verdict::Enter | Verdict::Mark => {
-                    if verdict == Verdict::Mark {
-                        packet.mark();
-                        cx.note_marked(self.dir, &packet, cx.now);
-                    }
-                    sent = self.books.transmit(at, &packet);
+            match self.queue.admit(at, &packet, &self.books) {
+                Verdict::Enter => {}
+                Verdict::Mark => {
+                    packet.mark();
+                    cx.note_marked(self.dir, &packet, cx.now);
                 }
-                Verdict::Drop(why) => reason = Some(why),
+                Verdict::Drop(reason) => return self.drop(cx, packet, reason),
                 // Nothing can be taken out here: see `in_line`.
-                Verdict::DropWaiting => reason = Some(Reason::EarlyDrop),
+                Verdict::DropWaiting => return self.drop(cx, packet, Reason::EarlyDrop),
             }
+            sent = self.books.transmit(at, &packet);
         }
-        if reason.is_none() {
-            self.packets += 1;
-            self.bytes += u64::from(packet.len);
-            if self.is_lossy && self.stream.chance(self.loss) {
-                reason = Some(Reason::LinkLoss);
-            }
+        self.packets += 1;
+        self.bytes += u64::from(packet.len);
+        if self.is_lossy && self.stream.chance(self.loss) {
+            return self.drop(cx, packet, Reason::LinkLoss);
         }
-        match reason {
-            None => Some((sent + self.delay, packet)),
-            Some(reason) => {
-                cx.drop(self.dir, packet, reason);
-                None
-            }
-        }
+        Some((sent + self.delay, packet))
+    }
+
+    #[cold]
+    fn drop<T>(&self, cx: &mut Cx<'_>, packet: Box<Packet>, reason: Reason) -> Option<T> {
+        cx.drop(self.dir, packet, reason);
+        None
     }
 }
 

@@ -291,13 +291,12 @@ impl Path {
     #[inline(always)]
     fn hand_over(&mut self, deliver: impl Fn(&mut Self, Instant, u16, Dir, Box<Packet>)) -> bool {
         // Two calls, so that most packets are handed on in registers.
-        if let Some(Handover { at, target, dir, packet, .. }) = self.engine.first.take() {
+        if let Some(Handover { at, target, dir, packet }) = self.engine.first.take() {
             deliver(self, at, target, dir, packet);
             return true;
         }
-        let Some(Handover { at, lane, target, dir, packet }) = self.engine.handovers.pop_front() else {
-            return false;
-        };
+        let Some((lane, handover)) = self.engine.handovers.pop_front() else { return false };
+        let Handover { at, target, dir, packet } = handover;
         if let Some(packet) = self.engine.settle_queued(lane, at, packet) {
             deliver(self, at, target, dir, packet);
         }

@@ -112,13 +112,12 @@ struct Base {
 /// A packet on its way from one element to the next, at the present instant or, from a lane, ahead of its time.
 pub(crate) struct Handover {
     pub at: Instant,
-    /// The lane on which it would have to wait; `NO_LANE` of what goes in any case.
-    pub lane: u32,
     pub target: u16,
     pub dir: Dir,
     pub packet: Box<Packet>,
 }
 
+/// In place of the lane of a packet that goes in any case.
 const NO_LANE: u32 = u32::MAX;
 
 /// Everything of a path except its elements.
@@ -126,12 +125,15 @@ pub(crate) struct Engine {
     pub agenda: Agenda,
     /// First in, first out; `first` is used while both are empty, which saves the queue's bookkeeping.
     pub first: Option<Handover>,
-    pub handovers: VecDeque<Handover>,
+    /// With the lanes on which they would have to wait.
+    pub handovers: VecDeque<(u32, Handover)>,
     pub radio_events: VecDeque<RadioEvent>,
     /// Somebody subscribed to radio events.
     pub radio_wanted: bool,
     /// Somebody subscribed to drops, or to all of them.
     pub drops_wanted: bool,
+    /// As [`watches_bearers`] has it.
+    bearers_watched: bool,
     /// Hand-overs that subscribers have yet to hear of: the UE, and how far its outage has come.
     pub outages: VecDeque<(u16, Outage)>,
     /// Somebody subscribed to outages.
@@ -182,6 +184,7 @@ impl Engine {
             handovers: VecDeque::new(),
             radio_events: VecDeque::new(),
             drops_wanted,
+            bearers_watched: watches_bearers(layouts, recorder.mask),
             radio_wanted,
             outages: VecDeque::new(),
             outages_wanted,
@@ -281,11 +284,11 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn emit(&mut self, dir: Dir, packet: Box<Packet>) {
         let (at, target) = (self.now, neighbour(self.element, dir));
-        let handover = Handover { at, lane: NO_LANE, target, dir, packet };
+        let handover = Handover { at, target, dir, packet };
         if self.engine.hands_nothing_over() {
             self.engine.hand_over(handover);
         } else {
-            self.engine.handovers.push_back(handover);
+            self.engine.handovers.push_back((NO_LANE, handover));
         }
     }
 
@@ -300,10 +303,10 @@ impl<'a> Cx<'a> {
         if let Some((target, dir)) = engine.agenda.leads_ahead(lane as usize) {
             if engine.hands_nothing_over() {
                 if engine.goes_ahead(lane, at, &packet) {
-                    return engine.hand_over(Handover { at, lane: NO_LANE, target, dir, packet });
+                    return engine.hand_over(Handover { at, target, dir, packet });
                 }
             } else if engine.horizon > Instant::ZERO {
-                return engine.handovers.push_back(Handover { at, lane, target, dir, packet });
+                return engine.handovers.push_back((lane, Handover { at, target, dir, packet }));
             }
             // Without a horizon nothing goes ahead, and nothing of this lane is in the queue.
         }
@@ -483,9 +486,7 @@ impl<'a> Cx<'a> {
     /// As [`watches_bearers`] has it.
     #[inline]
     pub(crate) fn watches_bearers(&self) -> bool {
-        self.engine.radio_wanted
-            || self.engine.recorder.mask.has(Kind::BearerEnqueued)
-            || self.engine.recorder.mask.has(Kind::BearerDelivered)
+        self.engine.bearers_watched
     }
 
     /// A finite transfer is complete at its sender or at its receiver; the last one ends the run.

@@ -18,8 +18,8 @@ impl FlowIndex {
     /// Position of flow `flow` of UE `ue`, if there is one.
     #[inline]
     pub fn position(&self, ue: u16, flow: u16) -> Option<usize> {
-        let first = *self.first_of_ue.get(ue as usize)?;
-        let end = *self.first_of_ue.get(ue as usize + 1)?;
+        let ue = usize::from(ue);
+        let &[first, end] = self.first_of_ue.get(ue..ue + 2)? else { return None };
         let index = first + u32::from(flow);
         (index < end).then_some(index as usize)
     }

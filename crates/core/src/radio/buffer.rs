@@ -1,7 +1,7 @@
 //! The SDU buffer in front of a bearer, as far as every cell has it: who is let in, who is told, and what
 //! is counted. The packets themselves wait wherever the cell keeps them.
 
-use crate::element::{Cx, Layout, RadioEvent, RadioEventKind, Terms, bearer_index};
+use crate::element::{Bearer, Cx, Layout, RadioEvent, RadioEventKind, Terms, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm, Departed, Discipline, Evicted, Next, Place, Verdict, Waiting};
 use crate::time::{Duration, Instant};
@@ -38,7 +38,7 @@ struct Counts {
     peak_sdus: u32,
 }
 
-/// A packet that may enter; the cell enters it into the books.
+/// A packet that was let in; it is in the books.
 pub(super) struct Admitted {
     pub packet: Box<Packet>,
     /// Packets in the buffer, this one included.
@@ -86,22 +86,29 @@ impl Buffer {
         self.counts.bytes_in
     }
 
-    /// Lets a packet in, or drops it, where packets that wait cannot be taken out.
+    /// Lets a packet in, or drops it, where packets are sent whole and those that wait cannot be taken out: `send` enters
+    /// it into the books, and says more.
     #[inline(always)]
-    pub fn admit(&mut self, cx: &mut Cx<'_>, mut packet: Box<Packet>) -> Option<Admitted> {
+    pub fn admit<T>(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mut packet: Box<Packet>,
+        send: impl FnOnce(&mut Bearer, &Packet) -> T,
+    ) -> Option<(Admitted, T)> {
         let now = cx.now;
         let books = cx.bearer(self.index() as usize);
         books.settle(now);
-        let queued_sdus = books.sdus() + 1;
         let verdict = self.queue.admit(now, &packet, books);
-        if verdict != Verdict::Enter {
-            if verdict != Verdict::Mark {
-                self.refuse(cx, packet, verdict);
-                return None;
-            }
+        if !matches!(verdict, Verdict::Enter | Verdict::Mark) {
+            self.refuse(cx, packet, verdict);
+            return None;
+        }
+        let sent = send(books, &packet);
+        let queued_sdus = books.sdus();
+        if verdict == Verdict::Mark {
             self.mark(cx, &mut packet, now);
         }
-        Some(self.take_in(cx, packet, queued_sdus))
+        Some((self.take_in(cx, packet, queued_sdus), sent))
     }
 
     /// Lets a packet in, or drops it, or another one that waits: `take_waiting` takes the first of which no octet
@@ -131,13 +138,16 @@ impl Buffer {
         }
     }
 
-    /// Lets a packet in for which there is room. The books are settled.
+    /// Lets a packet in for which there is room. The books, which are settled, know of packets one by one.
     #[inline(always)]
     pub fn accept(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Admitted {
-        let queued_sdus = cx.bearer(self.index() as usize).sdus() + 1;
+        let books = cx.bearer(self.index() as usize);
+        books.enter(&packet);
+        let queued_sdus = books.sdus();
         self.take_in(cx, packet, queued_sdus)
     }
 
+    /// Counts a packet that is in the books.
     #[inline(always)]
     fn take_in(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, queued_sdus: u32) -> Admitted {
         self.counts.sdus_in += 1;
@@ -242,8 +252,7 @@ impl Buffer {
     #[cold]
     fn note_enqueued(&self, cx: &mut Cx<'_>, packet: &Packet) {
         let books = cx.bearer(self.index() as usize);
-        let queued_sdus = books.sdus() + 1;
-        let queued_bytes = (books.bytes() + u64::from(packet.len)) as u32;
+        let (queued_sdus, queued_bytes) = (books.sdus(), books.bytes() as u32);
         cx.probe(Kind::BearerEnqueued, || Event::BearerEnqueued {
             ue: self.ue,
             flow: packet.flow,

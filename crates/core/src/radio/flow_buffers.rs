@@ -158,7 +158,6 @@ impl Line {
     /// Lets a packet in, or drops it, or another one that waits. Returns whether it is in.
     fn take_in(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, packet: Box<Packet>) -> bool {
         let Some(Admitted { packet, .. }) = self.admit(cx, buffer, packet) else { return false };
-        cx.bearer(buffer.index() as usize).enter(&packet);
         self.books.enter(&packet);
         let entered = cx.now;
         if self.discipline.queue().is_none() {

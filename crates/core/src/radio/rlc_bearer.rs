@@ -104,7 +104,6 @@ impl RlcBearer {
         let Some(admitted) = self.buffer.admit_or_evict(cx, packet, take_waiting) else {
             return self.note_occupancy(cx);
         };
-        cx.bearer(self.buffer.index() as usize).enter(&admitted.packet);
         self.occupancy.set(cx.now, admitted.queued_sdus);
         let Some(sdu) = self.buffer.hold(cx, admitted.packet) else { return self.feed(cx, end, 1) };
         end.handle_sdu(cx.now, sdu.len);

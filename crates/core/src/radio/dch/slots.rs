@@ -99,16 +99,15 @@ impl Bearer {
         if self.link_layer.is_some() {
             return self.handle_sdu_with_link_layer(cx, packet, report);
         }
-        let Some(Admitted { packet, watched, .. }) = self.buffer.admit(cx, packet) else { return };
         // Without a link layer the end of the transmission is computed at once.
-        let index = self.buffer.index();
         let now = cx.now;
-        let end = cx.bearer(index as usize).transmit(now, &packet);
+        let admitted = self.buffer.admit(cx, packet, |books, packet| books.transmit(now, packet));
+        let Some((Admitted { packet, watched, .. }, end)) = admitted else { return };
         let arrival = end + self.buffer.delay;
         if watched {
             self.departures.watch(cx, &self.buffer, &packet, (end, arrival));
         }
-        cx.emit_at(arrival, index, packet);
+        cx.emit_at(arrival, self.buffer.index(), packet);
     }
 
     #[inline(never)]
@@ -118,7 +117,6 @@ impl Bearer {
         let Some(Admitted { packet, .. }) = self.buffer.admit_or_evict(cx, packet, take_waiting) else {
             return;
         };
-        cx.bearer(self.buffer.index() as usize).enter(&packet);
         if let Some(packet) = self.buffer.hold(cx, packet) {
             link_layer.rlc.handle_sdu(cx.now, packet);
         }

@@ -69,7 +69,6 @@ impl Bearer for OpportunityBearer {
         else {
             return;
         };
-        cx.bearer(self.buffer.index() as usize).enter(&packet);
         if let Some(packet) = self.buffer.hold(cx, packet) {
             self.waiting.push_back(Waiting { entered: cx.now, packet });
         }

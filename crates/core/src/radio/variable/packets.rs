@@ -87,13 +87,16 @@ impl PacketBearer {
 
     #[inline]
     fn send_ahead(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        let Some(Admitted { packet, watched, .. }) = self.buffer.admit(cx, packet) else { return };
-        let now = cx.now;
-        let books = cx.bearer(self.buffer.index() as usize);
-        let start = books.free_at(now);
-        let service = self.channel.serve(start, packet.len);
-        let end = service.end.min(FAR);
-        books.depart(end, &packet);
+        let (now, channel) = (cx.now, &mut self.channel);
+        let admitted = self.buffer.admit(cx, packet, |books, packet| {
+            let start = books.free_at(now);
+            let mut service = channel.serve(start, packet.len);
+            service.end = service.end.min(FAR);
+            books.depart(service.end, packet);
+            (start, service)
+        });
+        let Some((Admitted { packet, watched, .. }, (start, service))) = admitted else { return };
+        let end = service.end;
         self.busy += end.since(start);
         let arrival = self.line.arrival(end, service.delay + self.buffer.delay);
         if watched && let Transmitter::Ahead(departures) = &mut self.transmitter {

@@ -261,7 +261,7 @@ impl Classic {
         }
         let mut cause = SendCause::New;
         // What timed out is sent whatever has become of the window: RFC 1122 (4.2.2.16).
-        if seq + len > state.una + state.send_window() && !tx.timed_out {
+        if !state.permits(seq + len) && !tx.timed_out {
             if state.una == state.max {
                 return tx.poll_persist(now);
             }
@@ -293,7 +293,7 @@ impl Classic {
     fn poll_by_scoreboard(&mut self, tx: &mut Transmission, now: Instant) -> Option<Transmit> {
         let state = &tx.state;
         let (new_bytes, can_send_new) = (tx.new_bytes(), tx.can_send_new(state.una));
-        let beyond_cwnd = state.max + new_bytes > state.una + state.send_window();
+        let beyond_cwnd = !state.permits(state.max + new_bytes);
         let next = match state.phase {
             Phase::Loss => return poll_going_back(tx, now),
             Phase::Recovery => self.recovery.next_segment(state, can_send_new)?,

@@ -277,7 +277,7 @@ impl Loss {
             Self::Classic(_) => {
                 let state = &tx.state;
                 let len = state.mss().min(tx.supplied - state.nxt);
-                let fits = len > 0 && state.nxt + len <= state.una + state.send_window();
+                let fits = len > 0 && state.permits(state.nxt + len);
                 fits || state.phase != Phase::Open
             }
             Self::Rack(rack) => rack.would_send(tx),

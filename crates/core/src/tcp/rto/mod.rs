@@ -103,6 +103,7 @@ impl Rto {
     }
 
     /// A segment sent at `sent` was acknowledged at `now`. Ends backoff (Karn's algorithm).
+    #[inline]
     pub fn on_sample(&mut self, now: Instant, sent: Instant) {
         self.backoff = 0;
         match self.config.tick {
@@ -144,6 +145,7 @@ impl Rto {
     }
 
     /// RFC 6298 (2.2), (2.3).
+    #[inline]
     fn on_exact_sample(&mut self, rtt: Duration) {
         match self.config.timer {
             Timer::Rfc6298 => {}
@@ -187,6 +189,7 @@ impl Rto {
         self.base = srtt + variation.added();
     }
 
+    #[inline(never)]
     fn on_tick_sample(&mut self, sample: u64, tick: Duration) {
         let (srtt8, rttvar4) = match self.estimate {
             None => (sample << 3, sample << 1),

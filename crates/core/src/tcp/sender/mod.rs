@@ -233,7 +233,7 @@ impl Sender {
         // Nothing is amiss, and something is in flight: new data as far as the window goes.
         debug_assert!(state.retransmit.is_none() && state.limited_transmit == 0);
         let len = self.tx.new_bytes();
-        if len == 0 || state.max + len > state.una + state.send_window() {
+        if len == 0 || !state.permits(state.max + len) {
             return None;
         }
         Some(self.tx.send_new(now, len, SendCause::New))

@@ -224,6 +224,14 @@ impl State {
         (inflated as u64).min(self.peer_window())
     }
 
+    /// Whether everything before offset `end` may be in flight now.
+    #[inline]
+    pub fn permits(&self, end: u64) -> bool {
+        // As `send_window` has it, but a whole number becomes a float at less cost than a float a whole number.
+        let flight = end.wrapping_sub(self.una) as i64;
+        (flight - self.inflation) as f64 <= self.window.cwnd && flight <= self.peer_window() as i64
+    }
+
     /// RFC 3042 (2): the receiver's window permits it, and no more than two segments beyond cwnd. What was sent
     /// before is sent again this way only in ns-2.
     #[inline]
