@@ -278,14 +278,14 @@ fn path_event(ue: u16, flow: u16, view: &PathView) -> Event {
 fn probe_sent(cx: &mut Cx<'_>, spec: &FlowSpec, transmit: &Transmit) {
     // Asked here, as what a closure takes along is written down even while the probe is off.
     if cx.probes(Kind::SegmentSent) && transmit.len > 0 {
-        tell_sent(cx, spec, transmit);
+        tell_sent(cx, spec, *transmit);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell_sent(cx: &mut Cx<'_>, spec: &FlowSpec, transmit: &Transmit) {
-    let Transmit { seq, len: payload_bytes, cause } = *transmit;
+fn tell_sent(cx: &mut Cx<'_>, spec: &FlowSpec, transmit: Transmit) {
+    let Transmit { seq, len: payload_bytes, cause } = transmit;
     let (ue, flow) = (spec.ue, spec.flow);
     cx.probe(Kind::SegmentSent, || Event::SegmentSent { ue, flow, seq, payload_bytes, cause });
 }

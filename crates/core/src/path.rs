@@ -32,7 +32,7 @@
 //! nothing that a driver can see: `element/early` says when.
 
 use crate::agenda::Due;
-use crate::element::{BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, RadioEventKind};
+use crate::element::{Base, BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, RadioEventKind};
 use crate::element::{keeps_order, lanes_ahead, watches_bearers};
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
@@ -40,9 +40,23 @@ use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
 use std::any::Any;
 use std::collections::VecDeque;
 
+/// An element in its place.
+struct Place {
+    element: Box<dyn Element>,
+    base: Base,
+}
+
+impl Place {
+    /// The element, which is the one with this index, and what it is lent for a call at `now`.
+    #[inline(always)]
+    fn at<'a>(&'a mut self, now: Instant, index: u16, engine: &'a mut Engine) -> (&'a mut dyn Element, Cx<'a>) {
+        (self.element.as_mut(), Cx::new(now, index, self.base, engine))
+    }
+}
+
 /// A line of elements with everything that is under way on it.
 pub struct Path {
-    elements: Vec<Box<dyn Element>>,
+    elements: Vec<Place>,
     engine: Engine,
     outputs: VecDeque<(Instant, Dir, Box<Packet>)>,
     now: Instant,
@@ -74,10 +88,13 @@ impl Path {
         let keeps_order = keeps_order(&layouts);
         let lookahead = Lookahead::new(&layouts);
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
+        let places = elements.into_iter().zip(Base::of_all(&layouts));
+        let elements = places.map(|(element, base)| Place { element, base }).collect();
         let mut path =
             Self { elements, engine, outputs, now, subscribers, outage_subscribers, lookahead, keeps_order };
         for index in 0..path.elements.len() {
-            path.elements[index].handle_start(&mut Cx::new(now, index as u16, &mut path.engine));
+            let (element, mut cx) = path.elements[index].at(now, index as u16, &mut path.engine);
+            element.handle_start(&mut cx);
             path.settle_now();
         }
         path
@@ -92,7 +109,8 @@ impl Path {
             self.engine.agenda.set_ahead_nowhere();
         }
         for index in 0..self.elements.len() {
-            self.elements[index].handle_capture(&mut Cx::new(self.now, index as u16, &mut self.engine));
+            let (element, mut cx) = self.elements[index].at(self.now, index as u16, &mut self.engine);
+            element.handle_capture(&mut cx);
         }
     }
 
@@ -160,8 +178,8 @@ impl Path {
                 }
             }
             Due::Timer { element, key } => {
-                let mut cx = Cx::new(at, element, &mut self.engine);
-                self.elements[element as usize].handle_timer(&mut cx, key);
+                let (owner, mut cx) = self.elements[element as usize].at(at, element, &mut self.engine);
+                owner.handle_timer(&mut cx, key);
                 self.settle_now();
             }
         }
@@ -231,7 +249,7 @@ impl Path {
 
     /// What a UE's bearer holds at the time up to which the path has been run.
     pub fn radio(&mut self, ue: u16, dir: Dir) -> BearerView {
-        Cx::new(self.now, 0, &mut self.engine).radio(ue, dir)
+        Cx::new(self.now, 0, Base::default(), &mut self.engine).radio(ue, dir)
     }
 
     /// Packets that an element dropped for a reason.
@@ -241,7 +259,7 @@ impl Path {
 
     /// The element at a position counted from the server's side, if it is of type `T`.
     pub fn element<T: Element>(&self, index: usize) -> Option<&T> {
-        let element: &dyn Any = self.elements.get(index)?.as_ref();
+        let element: &dyn Any = self.elements.get(index)?.element.as_ref();
         element.downcast_ref()
     }
 
@@ -249,8 +267,9 @@ impl Path {
     pub fn reports(&mut self) -> Vec<serde_json::Value> {
         let now = self.now;
         let mut reports = Vec::new();
-        for (index, element) in (0..).zip(&mut self.elements) {
-            reports.extend(element.reports(&mut Cx::new(now, index, &mut self.engine)));
+        for (index, place) in (0..).zip(&mut self.elements) {
+            let (element, mut cx) = place.at(now, index, &mut self.engine);
+            reports.extend(element.reports(&mut cx));
         }
         reports
     }
@@ -258,8 +277,9 @@ impl Path {
     #[inline]
     fn deliver(&mut self, at: Instant, target: u16, dir: Dir, packet: Box<Packet>) {
         match self.elements.get_mut(target as usize) {
-            Some(element) => {
-                element.handle_packet(&mut Cx::new(at, target, &mut self.engine), dir, packet);
+            Some(place) => {
+                let (element, mut cx) = place.at(at, target, &mut self.engine);
+                element.handle_packet(&mut cx, dir, packet);
             }
             None => self.outputs.push_back((at, dir, packet)),
         }
@@ -320,16 +340,16 @@ impl Path {
     fn tell_subscribers(&mut self) {
         while let Some((ue, phase)) = self.engine.outages.pop_front() {
             for &index in &self.outage_subscribers {
-                let mut cx = Cx::new(self.now, index, &mut self.engine);
-                self.elements[index as usize].handle_outage(&mut cx, ue, phase);
+                let (element, mut cx) = self.elements[index as usize].at(self.now, index, &mut self.engine);
+                element.handle_outage(&mut cx, ue, phase);
             }
         }
         while let Some(event) = self.engine.radio_events.pop_front() {
             let is_drop = matches!(event.kind, RadioEventKind::Dropped | RadioEventKind::Evicted);
             let told = self.subscribers.iter().filter(|(_, drops_alone)| is_drop || !drops_alone);
             for &(index, _) in told {
-                let mut cx = Cx::new(self.now, index, &mut self.engine);
-                self.elements[index as usize].handle_radio(&mut cx, &event);
+                let (element, mut cx) = self.elements[index as usize].at(self.now, index, &mut self.engine);
+                element.handle_radio(&mut cx, &event);
             }
         }
     }

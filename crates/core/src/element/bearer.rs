@@ -131,8 +131,7 @@ pub(crate) const FAR: Instant = Instant::from_nanos(u64::MAX / 4);
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     end: Instant,
-    /// 16 bits: no IP packet is longer, and a buffer holds many of these.
-    len: u16,
+    len: u32,
     flow: u16,
 }
 
@@ -302,10 +301,8 @@ impl Bearer {
     pub(crate) fn depart(&mut self, end: Instant, packet: &Packet) {
         self.busy_until = end;
         self.flow(packet);
-        let flow = packet.flow;
-        let len = packet.len.min(u32::from(u16::MAX)) as u16;
-        self.departing_bytes += u64::from(len);
-        self.departures.push_back(Departure { end, len, flow });
+        self.departing_bytes += u64::from(packet.len);
+        self.departures.push_back(Departure { end, len: packet.len, flow: packet.flow });
     }
 
     /// Takes out what has departed by `now`: an end at `now` counts as gone.

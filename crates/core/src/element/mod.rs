@@ -103,10 +103,23 @@ pub trait Element: Any + Send + Sync {
 }
 
 /// Where the timers and lanes of one element begin.
-#[derive(Clone, Copy, Debug)]
-struct Base {
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Base {
     timer: u32,
     lane: u32,
+}
+
+impl Base {
+    /// Those of all elements.
+    pub fn of_all(layouts: &[Layout]) -> Vec<Self> {
+        let bases = layouts.iter().scan(Self::default(), |next, layout| {
+            let base = *next;
+            next.timer += layout.timers;
+            next.lane += layout.lanes.len() as u32;
+            Some(base)
+        });
+        bases.collect()
+    }
 }
 
 /// A packet on its way from one element to the next, at the present instant or, from a lane, ahead of its time.
@@ -143,7 +156,6 @@ pub(crate) struct Engine {
     bearers: Vec<Bearer>,
     /// Somebody reads books by flow.
     flows_wanted: bool,
-    bases: Vec<Base>,
     /// Boxes, because a box is what travels: handing on a pointer instead of 56 bytes is the point.
     #[allow(clippy::vec_box)]
     pool: Vec<Box<Packet>>,
@@ -166,10 +178,9 @@ pub(crate) struct Engine {
 impl Engine {
     /// Lays out timers, lanes and bearers of all elements.
     pub fn new(layouts: &[Layout], recorder: Recorder) -> Self {
-        let (mut timers, mut lanes, mut bases) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut timers, mut lanes) = (Vec::new(), Vec::new());
         let mut bearers = Vec::new();
         for (element, layout) in (0_u16..).zip(layouts) {
-            bases.push(Base { timer: timers.len() as u32, lane: lanes.len() as u32 });
             timers.extend((0..layout.timers).map(|key| (element, key)));
             lanes.extend(layout.lanes.iter().map(|&dir| (neighbour(element, dir), dir)));
             bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::default);
@@ -191,7 +202,6 @@ impl Engine {
             tells: drops_wanted || outages_wanted || recorder.mask.has(Kind::Packet),
             bearers,
             flows_wanted,
-            bases,
             pool: Vec::new(),
             recorder,
             capture: None,
@@ -272,12 +282,13 @@ pub struct Cx<'a> {
     /// The present instant.
     pub now: Instant,
     element: u16,
+    base: Base,
     engine: &'a mut Engine,
 }
 
 impl<'a> Cx<'a> {
-    pub(crate) fn new(now: Instant, element: u16, engine: &'a mut Engine) -> Self {
-        Self { now, element, engine }
+    pub(crate) fn new(now: Instant, element: u16, base: Base, engine: &'a mut Engine) -> Self {
+        Self { now, element, base, engine }
     }
 
     /// The packet leaves now, towards `dir`.
@@ -298,8 +309,7 @@ impl<'a> Cx<'a> {
     /// If `at` is before the packet put on this lane last: an element that reorders needs more lanes.
     #[inline(always)]
     pub fn emit_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) {
-        let base = self.engine.bases[self.element as usize].lane;
-        let (engine, lane) = (&mut *self.engine, base + lane);
+        let (engine, lane) = (&mut *self.engine, self.base.lane + lane);
         if let Some((target, dir)) = engine.agenda.leads_ahead(lane as usize) {
             if engine.hands_nothing_over() {
                 if engine.goes_ahead(lane, at, &packet) {
@@ -316,15 +326,13 @@ impl<'a> Cx<'a> {
     /// Calls [`Element::handle_timer`] with `key` at `at`, instead of when it was armed for before.
     #[inline]
     pub fn arm(&mut self, key: u32, at: Instant) {
-        let base = self.engine.bases[self.element as usize].timer;
-        self.engine.agenda.arm((base + key) as usize, at);
+        self.engine.agenda.arm((self.base.timer + key) as usize, at);
     }
 
     /// The timer under `key` will not expire.
     #[inline]
     pub fn disarm(&mut self, key: u32) {
-        let base = self.engine.bases[self.element as usize].timer;
-        self.engine.agenda.disarm((base + key) as usize);
+        self.engine.agenda.disarm((self.base.timer + key) as usize);
     }
 
     /// A packet from the pool, cleared: see [`Packet::clear`].

@@ -37,6 +37,16 @@ pub struct Counters {
     pub beyond_window: u64,
 }
 
+impl Counters {
+    /// A segment arrived out of order, or while something was missing.
+    fn on_disorder(&mut self, arrival: Arrival) {
+        let is_beyond_gap = matches!(arrival, Arrival::OutOfOrder | Arrival::DuplicateOutOfOrder);
+        let is_known = matches!(arrival, Arrival::Duplicate | Arrival::DuplicateOutOfOrder);
+        self.out_of_order += u64::from(is_beyond_gap);
+        self.duplicates += u64::from(is_known);
+    }
+}
+
 /// The receiving endpoint of a flow.
 pub struct Receiver {
     ack_every: u32,
@@ -159,7 +169,8 @@ impl Receiver {
     /// When `handle_deadline` must be called.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
-        if self.handshake.is_established() { self.ack_deadline } else { self.handshake.deadline() }
+        // A connection that is open has none of the handshake's, and one that is not has acknowledged nothing.
+        self.handshake.deadline().or(self.ack_deadline)
     }
 
     /// A segment arrived. Returns the offset of its data, if it had any.
@@ -288,23 +299,16 @@ impl Receiver {
         if let Some(sack) = &mut self.sack {
             sack.after_segment(&self.reassembly, start);
         }
-        match arrival {
-            Arrival::InOrder => {
-                self.unacked_segments += 1;
-                if self.unacked_segments < self.ack_every {
-                    self.ack_deadline.get_or_insert(now + self.delayed_ack_timeout);
-                    return;
-                }
-            }
-            Arrival::FillsGap => {}
-            Arrival::OutOfOrder => self.counters.out_of_order += 1,
-            Arrival::DuplicateOutOfOrder => {
-                self.counters.out_of_order += 1;
-                self.counters.duplicates += 1;
-            }
-            Arrival::Duplicate => self.counters.duplicates += 1,
-        }
         // RFC 5681 (4.2): only a segment in order, while nothing is missing, may wait for its ACK.
+        if arrival == Arrival::InOrder {
+            self.unacked_segments += 1;
+            if self.unacked_segments < self.ack_every {
+                self.ack_deadline.get_or_insert(now + self.delayed_ack_timeout);
+                return;
+            }
+        } else {
+            self.counters.on_disorder(arrival);
+        }
         self.ack_now = true;
     }
 

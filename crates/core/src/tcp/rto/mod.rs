@@ -103,7 +103,7 @@ impl Rto {
     }
 
     /// A segment sent at `sent` was acknowledged at `now`. Ends backoff (Karn's algorithm).
-    #[inline]
+    #[inline(always)]
     pub fn on_sample(&mut self, now: Instant, sent: Instant) {
         self.backoff = 0;
         match self.config.tick {
@@ -164,7 +164,7 @@ impl Rto {
         };
         let (srtt, rttvar) = (Duration::from_nanos(srtt), Duration::from_nanos(rttvar));
         self.estimate = Some(Estimate { srtt, rttvar, ticks: (0, 0) });
-        self.base = srtt + rttvar.saturating_mul(4);
+        self.base = srtt + rttvar * 4;
     }
 
     #[cold]
@@ -239,7 +239,9 @@ impl Rto {
 
     /// The timeout to use now.
     pub fn value(&self) -> Duration {
-        self.base.max(self.config.min).saturating_mul(1 << self.backoff).min(self.config.max)
+        let least = self.base.max(self.config.min);
+        let backed_off = if self.backoff == 0 { least } else { least.saturating_mul(1 << self.backoff) };
+        backed_off.min(self.config.max)
     }
 
     /// The longest timeout.
