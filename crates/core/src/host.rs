@@ -162,7 +162,7 @@ impl SendingEnd {
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
         self.sender.handle_segment(cx.now, packet);
-        if self.finished.is_none() && self.sender.is_done() {
+        if self.sender.is_done() && self.finished.is_none() {
             self.finished = Some(cx.now);
             cx.finish_transfer();
         }

@@ -156,6 +156,8 @@ pub(crate) struct Engine {
     bearers: Vec<Bearer>,
     /// Somebody reads books by flow.
     flows_wanted: bool,
+    /// The packet that was freed last, unless it is in use again: hosts answer one packet with another.
+    spare: Option<Box<Packet>>,
     /// Boxes, because a box is what travels: handing on a pointer instead of 56 bytes is the point.
     #[allow(clippy::vec_box)]
     pool: Vec<Box<Packet>>,
@@ -183,7 +185,7 @@ impl Engine {
         for (element, layout) in (0_u16..).zip(layouts) {
             timers.extend((0..layout.timers).map(|key| (element, key)));
             lanes.extend(layout.lanes.iter().map(|&dir| (neighbour(element, dir), dir)));
-            bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::default);
+            bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::closed);
         }
         let flows_wanted = layouts.iter().any(|layout| layout.flow_views);
         let radio_wanted = wants_radio(layouts);
@@ -202,6 +204,7 @@ impl Engine {
             tells: drops_wanted || outages_wanted || recorder.mask.has(Kind::Packet),
             bearers,
             flows_wanted,
+            spare: None,
             pool: Vec::new(),
             recorder,
             capture: None,
@@ -258,14 +261,16 @@ impl Engine {
     /// A packet from the pool, cleared: see [`Packet::clear`].
     #[inline]
     pub fn packet(&mut self) -> Box<Packet> {
-        self.pool.pop().unwrap_or_default()
+        self.spare.take().or_else(|| self.pool.pop()).unwrap_or_default()
     }
 
     /// Puts a packet back into the pool.
     #[inline]
     pub fn free(&mut self, mut packet: Box<Packet>) {
         packet.clear();
-        self.pool.push(packet);
+        if let Some(other) = self.spare.replace(packet) {
+            self.pool.push(other);
+        }
     }
 }
 

@@ -39,6 +39,8 @@ pub struct Counters {
 
 impl Counters {
     /// A segment arrived out of order, or while something was missing.
+    #[cold]
+    #[inline(never)]
     fn on_disorder(&mut self, arrival: Arrival) {
         let is_beyond_gap = matches!(arrival, Arrival::OutOfOrder | Arrival::DuplicateOutOfOrder);
         let is_known = matches!(arrival, Arrival::Duplicate | Arrival::DuplicateOutOfOrder);

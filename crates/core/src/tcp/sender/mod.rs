@@ -97,7 +97,7 @@ impl Sender {
 
     /// Whether everything supplied has been acknowledged.
     pub fn is_done(&self) -> bool {
-        self.handshake.is_established() && self.tx.state.una >= self.tx.supplied
+        self.tx.state.una >= self.tx.supplied && self.handshake.is_established()
     }
 
     /// Whether something supplied has never been sent.
