@@ -22,7 +22,7 @@ pub(crate) enum Due {
     /// A timer of `element` armed under `key`.
     Timer { element: u16, key: u32 },
     /// A packet reached the end of a lane and goes to the element `target`.
-    Packet { lane: usize, target: u16, dir: Dir, packet: Box<Packet> },
+    Packet { lane: usize, target: u32, dir: Dir, packet: Box<Packet> },
 }
 
 struct Timer {
@@ -40,7 +40,7 @@ struct Lane {
     packets: VecDeque<(Instant, Box<Packet>)>,
     /// Time of the packet put in last; nothing may be put in before it.
     last: Instant,
-    target: u16,
+    target: u32,
     dir: Dir,
     /// Packets may be handed over ahead of their time, unless one of these timers expires before.
     ahead: Option<Timers>,
@@ -78,14 +78,17 @@ pub(crate) struct Agenda {
 
 impl Agenda {
     /// The agenda of these timers (element, key) and lanes (the element they lead to, direction).
-    pub fn new(timers: &[(u16, u32)], lanes: &[(u16, Dir)]) -> Self {
+    pub fn new(timers: &[(u16, u32)], lanes: &[(u32, Dir)]) -> Self {
         let wanted = Instant::NEVER;
         let lane =
             |&(target, dir)| Lane { packets: VecDeque::new(), last: Instant::ZERO, target, dir, ahead: None };
         Self {
             due_timers: Tournament::new(timers.len()),
             due_lanes: Tournament::new(lanes.len()),
-            timers: timers.iter().map(|&(element, key)| Timer { wanted, due: wanted, element, key }).collect(),
+            timers: timers
+                .iter()
+                .map(|&(element, key)| Timer { wanted, due: wanted, element, key })
+                .collect(),
             lanes: lanes.iter().map(lane).collect(),
         }
     }
@@ -127,7 +130,7 @@ impl Agenda {
 
     /// Where a lane leads, if its packets may be handed over ahead of their time.
     #[inline(always)]
-    pub fn leads_ahead(&self, lane: usize) -> Option<(u16, Dir)> {
+    pub fn leads_ahead(&self, lane: usize) -> Option<(u32, Dir)> {
         let line = &self.lanes[lane];
         line.ahead.is_some().then_some((line.target, line.dir))
     }

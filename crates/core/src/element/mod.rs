@@ -102,9 +102,10 @@ pub trait Element: Any + Send + Sync {
     }
 }
 
-/// Where the timers and lanes of one element begin.
+/// The number of an element, and where its timers and lanes begin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base {
+    element: u16,
     timer: u32,
     lane: u32,
 }
@@ -114,6 +115,7 @@ impl Base {
     pub fn of_all(layouts: &[Layout]) -> Vec<Self> {
         let bases = layouts.iter().scan(Self::default(), |next, layout| {
             let base = *next;
+            next.element += 1;
             next.timer += layout.timers;
             next.lane += layout.lanes.len() as u32;
             Some(base)
@@ -125,7 +127,7 @@ impl Base {
 /// A packet on its way from one element to the next, at the present instant or, from a lane, ahead of its time.
 pub(crate) struct Handover {
     pub at: Instant,
-    pub target: u16,
+    pub target: u32,
     pub dir: Dir,
     pub packet: Box<Packet>,
 }
@@ -275,10 +277,10 @@ impl Engine {
 }
 
 /// The element next to `element` in direction `dir`; past either end an index that no element has.
-fn neighbour(element: u16, dir: Dir) -> u16 {
+fn neighbour(element: u16, dir: Dir) -> u32 {
     match dir {
-        Dir::Downlink => element + 1,
-        Dir::Uplink => element.wrapping_sub(1),
+        Dir::Downlink => u32::from(element) + 1,
+        Dir::Uplink => u32::from(element).wrapping_sub(1),
     }
 }
 
@@ -286,20 +288,19 @@ fn neighbour(element: u16, dir: Dir) -> u16 {
 pub struct Cx<'a> {
     /// The present instant.
     pub now: Instant,
-    element: u16,
-    base: Base,
+    base: &'a Base,
     engine: &'a mut Engine,
 }
 
 impl<'a> Cx<'a> {
-    pub(crate) fn new(now: Instant, element: u16, base: Base, engine: &'a mut Engine) -> Self {
-        Self { now, element, base, engine }
+    pub(crate) fn new(now: Instant, base: &'a Base, engine: &'a mut Engine) -> Self {
+        Self { now, base, engine }
     }
 
     /// The packet leaves now, towards `dir`.
     #[inline]
     pub fn emit(&mut self, dir: Dir, packet: Box<Packet>) {
-        let (at, target) = (self.now, neighbour(self.element, dir));
+        let (at, target) = (self.now, neighbour(self.base.element, dir));
         let handover = Handover { at, target, dir, packet };
         if self.engine.hands_nothing_over() {
             self.engine.hand_over(handover);
@@ -355,8 +356,8 @@ impl<'a> Cx<'a> {
     /// Drops a packet on its way towards `dir`: counted, and traced if somebody looks.
     #[cold]
     pub fn drop(&mut self, dir: Dir, packet: Box<Packet>, reason: Reason) {
-        self.engine.drops[self.element as usize][reason as usize] += 1;
-        let element = self.element;
+        self.engine.drops[self.base.element as usize][reason as usize] += 1;
+        let element = self.base.element;
         self.probe(Kind::Dropped, || Event::Dropped {
             ue: packet.ue,
             flow: packet.flow,
@@ -389,7 +390,7 @@ impl<'a> Cx<'a> {
     #[cold]
     #[inline(never)]
     pub(crate) fn note_marked(&mut self, dir: Dir, packet: &Packet, entered: Instant) {
-        let (element, sojourn_ns) = (self.element, self.now.since(entered).as_nanos());
+        let (element, sojourn_ns) = (self.base.element, self.now.since(entered).as_nanos());
         self.probe(Kind::Marked, || Event::Marked {
             ue: packet.ue,
             flow: packet.flow,
@@ -493,7 +494,7 @@ impl<'a> Cx<'a> {
 
     /// Packets that this element dropped for a reason.
     pub fn dropped(&self, reason: Reason) -> u64 {
-        self.engine.drops[self.element as usize][reason as usize]
+        self.engine.drops[self.base.element as usize][reason as usize]
     }
 
     /// As [`watches_bearers`] has it.

@@ -222,7 +222,8 @@ impl Rto {
         let least = if self.config.timer == Timer::Linux { self.config.min } else { self.granularity() };
         self.base = srtt + rttvar.saturating_mul(4).max(least);
         if let Some(tick) = self.config.tick {
-            let (srtt8, rttvar4) = (8 * srtt.as_nanos() / tick.as_nanos(), 4 * rttvar.as_nanos() / tick.as_nanos());
+            let (srtt8, rttvar4) =
+                (8 * srtt.as_nanos() / tick.as_nanos(), 4 * rttvar.as_nanos() / tick.as_nanos());
             self.ticks = (srtt8, rttvar4);
             self.base = tick.saturating_mul((srtt8 + 8 * rttvar4) >> 3);
         }
