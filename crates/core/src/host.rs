@@ -160,13 +160,13 @@ impl Port {
 impl SendingEnd {
     /// An ACK arrived.
     #[inline]
-    fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
+    fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         self.sender.handle_segment(cx.now, packet);
         if self.sender.is_done() && self.finished.is_none() {
             self.finished = Some(cx.now);
             cx.finish_transfer();
         }
-        probe_tcp(cx, spec.ue, spec.flow, &mut self.sender);
+        probe_tcp(cx, packet.ue, packet.flow, &mut self.sender);
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
@@ -187,7 +187,7 @@ impl SendingEnd {
 impl ReceivingEnd {
     /// Data arrived.
     #[inline]
-    fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
+    fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let Some(seq) = self.receiver.handle_segment(cx.now, packet) else { return };
         let rcv_nxt = self.receiver.rcv_nxt();
         if rcv_nxt >= self.size && self.complete.is_none() {
@@ -465,11 +465,11 @@ impl Element for Host {
         let Endpoint { spec, end, .. } = &mut self.endpoints[index];
         // What most packets are for comes first, and alone: a jump to one of five costs more than two questions.
         if let End::Sends(end) = end {
-            end.handle_segment(cx, spec, &packet);
+            end.handle_segment(cx, &packet);
             cx.free(packet);
             end.pump(cx, spec, &mut self.port, index as u32);
         } else if let End::Receives(end) = end {
-            end.handle_segment(cx, spec, &packet);
+            end.handle_segment(cx, &packet);
             cx.free(packet);
             end.pump(cx, spec, &mut self.port, index as u32);
         } else {

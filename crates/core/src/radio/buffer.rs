@@ -98,13 +98,13 @@ impl Buffer {
         let now = cx.now;
         let books = cx.bearer(self.index() as usize);
         books.settle(now);
-        let queued_sdus = books.sdus() + 1;
         let verdict = self.queue.admit(now, &packet, books);
         if !matches!(verdict, Verdict::Enter | Verdict::Mark) {
             self.refuse(cx, packet, verdict);
             return None;
         }
         let sent = send(books, &packet);
+        let queued_sdus = books.sdus();
         if verdict == Verdict::Mark {
             self.mark(cx, &mut packet, now);
         }
