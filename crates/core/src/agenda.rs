@@ -22,12 +22,14 @@ pub(crate) enum Due {
     /// A timer of `element` armed under `key`.
     Timer { element: u16, key: u32 },
     /// A packet reached the end of a lane and goes to the element `target`.
-    Packet { lane: usize, target: u16, dir: Dir, packet: Box<Packet> },
+    Packet { lane: usize, target: u32, dir: Dir, packet: Box<Packet> },
 }
 
 struct Timer {
     /// When the owner wants to be called; `NEVER` when disarmed.
     wanted: Instant,
+    /// When it comes up.
+    due: Instant,
     element: u16,
     key: u32,
 }
@@ -38,7 +40,7 @@ struct Lane {
     packets: VecDeque<(Instant, Box<Packet>)>,
     /// Time of the packet put in last; nothing may be put in before it.
     last: Instant,
-    target: u16,
+    target: u32,
     dir: Dir,
     /// Packets may be handed over ahead of their time, unless one of these timers expires before.
     ahead: Option<Timers>,
@@ -48,9 +50,18 @@ impl Lane {
     /// The next packet on this lane, of this number, has the time `at`.
     #[inline(always)]
     fn note(&mut self, number: usize, at: Instant) {
-        assert!(at >= self.last, "lane {number}: {at:?} is before {:?}", self.last);
+        if at < self.last {
+            goes_back(number, at, self.last);
+        }
         self.last = at;
     }
+}
+
+/// By value, so that nobody has to keep them in memory for this.
+#[cold]
+#[inline(never)]
+fn goes_back(lane: usize, at: Instant, last: Instant) -> ! {
+    panic!("lane {lane}: {at:?} is before {last:?}");
 }
 
 /// Numbers of successive timers.
@@ -67,24 +78,37 @@ pub(crate) struct Agenda {
 
 impl Agenda {
     /// The agenda of these timers (element, key) and lanes (the element they lead to, direction).
-    pub fn new(timers: &[(u16, u32)], lanes: &[(u16, Dir)]) -> Self {
+    pub fn new(timers: &[(u16, u32)], lanes: &[(u32, Dir)]) -> Self {
         let wanted = Instant::NEVER;
         let lane =
             |&(target, dir)| Lane { packets: VecDeque::new(), last: Instant::ZERO, target, dir, ahead: None };
         Self {
             due_timers: Tournament::new(timers.len()),
             due_lanes: Tournament::new(lanes.len()),
-            timers: timers.iter().map(|&(element, key)| Timer { wanted, element, key }).collect(),
+            timers: timers
+                .iter()
+                .map(|&(element, key)| Timer { wanted, due: wanted, element, key })
+                .collect(),
             lanes: lanes.iter().map(lane).collect(),
         }
     }
 
     #[inline]
     pub fn arm(&mut self, timer: usize, at: Instant) {
-        self.timers[timer].wanted = at;
-        if at < self.due_timers.get(timer) {
+        let own = &mut self.timers[timer];
+        own.wanted = at;
+        if at < own.due {
+            own.due = at;
             self.due_timers.set(timer, at);
         }
+    }
+
+    /// Has a timer come up when its owner wants to be called.
+    #[inline]
+    fn put_right(&mut self, timer: usize) {
+        let own = &mut self.timers[timer];
+        own.due = own.wanted;
+        self.due_timers.set(timer, own.due);
     }
 
     #[inline]
@@ -106,7 +130,7 @@ impl Agenda {
 
     /// Where a lane leads, if its packets may be handed over ahead of their time.
     #[inline(always)]
-    pub fn leads_ahead(&self, lane: usize) -> Option<(u16, Dir)> {
+    pub fn leads_ahead(&self, lane: usize) -> Option<(u32, Dir)> {
         let line = &self.lanes[lane];
         line.ahead.is_some().then_some((line.target, line.dir))
     }
@@ -166,15 +190,14 @@ impl Agenda {
     fn is_quiet_among_many(&mut self, timers: Timers, at: Instant) -> bool {
         loop {
             let first = self.due_timers.first_of(timers.clone());
-            if first.at() > at {
+            if first.at > at {
                 return true;
             }
-            let source = first.source();
-            let wanted = self.timers[source].wanted;
-            if wanted <= at {
+            let source = first.source;
+            if self.timers[source].wanted <= at {
                 return false;
             }
-            self.due_timers.set(source, wanted);
+            self.put_right(source);
         }
     }
 
@@ -198,11 +221,10 @@ impl Agenda {
             if first == Instant::NEVER {
                 return None;
             }
-            let wanted = self.timers[number].wanted;
-            if wanted == first {
+            if self.timers[number].wanted == first {
                 return Some(first);
             }
-            self.due_timers.set(number, wanted);
+            self.put_right(number);
         }
     }
 
@@ -224,7 +246,7 @@ impl Agenda {
                 timer.wanted = Instant::NEVER;
                 return Some((first, Due::Timer { element: timer.element, key: timer.key }));
             }
-            self.due_timers.set(number, timer.wanted);
+            self.put_right(number);
         }
     }
 
@@ -275,33 +297,25 @@ struct Tournament {
 #[repr(align(64))]
 struct Match([Entry; 4]);
 
-/// A source and its time, as one number: the lesser is due first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry(u128);
+/// A source and its time.
+#[derive(Clone, Copy)]
+struct Entry {
+    at: Instant,
+    source: usize,
+}
 
 impl Entry {
     /// Nobody, who is due never.
-    const NOBODY: Self = Self::new(Instant::NEVER, 0);
+    const NOBODY: Self = Self { at: Instant::NEVER, source: 0 };
 
+    /// The one that is due first; of equals this one, whose number is lower.
     #[inline(always)]
-    const fn new(at: Instant, source: u32) -> Self {
-        Self((at.as_nanos() as u128) << 64 | source as u128)
-    }
-
-    #[inline(always)]
-    fn at(self) -> Instant {
-        Instant::from_nanos((self.0 >> 64) as u64)
-    }
-
-    #[inline(always)]
-    fn source(self) -> usize {
-        self.0 as u32 as usize
-    }
-
-    /// The one that is due first.
-    #[inline(always)]
-    fn earlier(self, other: Self) -> Self {
-        Self(select_unpredictable(other < self, other.0, self.0))
+    fn or_earlier(self, other: Self) -> Self {
+        let is_earlier = other.at < self.at;
+        Self {
+            at: select_unpredictable(is_earlier, other.at, self.at),
+            source: select_unpredictable(is_earlier, other.source, self.source),
+        }
     }
 }
 
@@ -309,7 +323,7 @@ impl Match {
     #[inline(always)]
     fn winner(&self) -> Entry {
         let [a, b, c, d] = self.0;
-        a.earlier(b).earlier(c.earlier(d))
+        a.or_earlier(b).or_earlier(c.or_earlier(d))
     }
 }
 
@@ -327,7 +341,7 @@ impl Tournament {
     /// When something is due first, and its source.
     #[inline(always)]
     fn first(&self) -> (Instant, usize) {
-        (self.winner.at(), self.winner.source())
+        (self.winner.at, self.winner.source)
     }
 
     /// Who sits at a place of the round that begins with this match.
@@ -336,13 +350,7 @@ impl Tournament {
         self.matches[round + place / 4].0[place % 4]
     }
 
-    /// When this source is due.
-    #[inline(always)]
-    fn get(&self, source: usize) -> Instant {
-        self.seated(self.first_round, source).at()
-    }
-
-    /// The earliest of successive sources; at `NEVER` if there are none.
+    /// One of the earliest of successive sources; at `NEVER` if there are none.
     #[inline]
     fn first_of(&self, sources: Timers) -> Entry {
         let (mut low, mut high) = (sources.start as usize, sources.end as usize);
@@ -350,18 +358,18 @@ impl Tournament {
         loop {
             // Those at either edge in whose match others sit are met by themselves; whole matches by their winners.
             while low < high && low % 4 > 0 {
-                first = first.earlier(self.seated(round, low));
+                first = first.or_earlier(self.seated(round, low));
                 low += 1;
             }
             while low < high && high % 4 > 0 {
                 high -= 1;
-                first = first.earlier(self.seated(round, high));
+                first = first.or_earlier(self.seated(round, high));
             }
             if low >= high {
                 return first;
             }
             if round == 0 {
-                return first.earlier(self.winner);
+                return first.or_earlier(self.winner);
             }
             (low, high, round) = (low / 4, high / 4, (round - 1) / 4);
         }
@@ -371,7 +379,7 @@ impl Tournament {
     #[inline(never)]
     fn set(&mut self, source: usize, at: Instant) {
         let (mut number, mut seat) = (self.first_round + source / 4, source % 4);
-        let mut winner = Entry::new(at, source as u32);
+        let mut winner = Entry { at, source };
         loop {
             let played = &mut self.matches[number];
             played.0[seat] = winner;
@@ -414,7 +422,7 @@ mod tests {
                 assert!(*earliest == Instant::NEVER || tournament.first().1 == expected);
                 let end = (stream.next_u64() % sources as u64) as usize;
                 let some = (source.min(end), source.max(end));
-                let first = tournament.first_of(some.0 as u32..some.1 as u32).at();
+                let first = tournament.first_of(some.0 as u32..some.1 as u32).at;
                 assert_eq!(first, times[some.0..some.1].iter().copied().min().unwrap_or(Instant::NEVER));
             }
         }

@@ -160,54 +160,54 @@ impl Port {
 impl SendingEnd {
     /// An ACK arrived.
     #[inline]
-    fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
+    fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         self.sender.handle_segment(cx.now, packet);
-        if self.finished.is_none() && self.sender.is_done() {
+        if self.sender.is_done() && self.finished.is_none() {
             self.finished = Some(cx.now);
             cx.finish_transfer();
         }
-        probe_tcp(cx, spec.ue, spec.flow, &mut self.sender);
+        probe_tcp(cx, packet.ue, packet.flow, &mut self.sender);
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
     #[inline(always)]
     fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
-        let now = cx.now;
-        while let Some(transmit) = self.sender.poll_transmit(now) {
+        let (now, sender) = (cx.now, &mut *self.sender);
+        while let Some(transmit) = sender.poll_transmit(now) {
             let mut packet = Port::packet(cx, spec);
-            self.sender.write(now, &transmit, &mut packet);
-            packet.precedes_end = self.sender.has_more();
-            probe_sent(cx, spec, &transmit);
+            sender.write(now, &transmit, &mut packet);
+            packet.precedes_end = sender.has_more();
+            probe_sent(cx, &packet, &transmit);
             port.send(cx, packet);
         }
-        arm(cx, key, self.sender.deadline());
+        arm(cx, key, sender.deadline());
     }
 }
 
 impl ReceivingEnd {
     /// Data arrived.
     #[inline]
-    fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
+    fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let Some(seq) = self.receiver.handle_segment(cx.now, packet) else { return };
         let rcv_nxt = self.receiver.rcv_nxt();
         if rcv_nxt >= self.size && self.complete.is_none() {
             self.complete = Some(cx.now);
             cx.finish_transfer();
         }
-        probe_received(cx, spec, seq, packet.payload, rcv_nxt);
+        probe_received(cx, packet, seq, rcv_nxt);
     }
 
     /// Sends the ACK that is due, and arms the timer under `key`.
     #[inline(always)]
     fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
-        let now = cx.now;
-        while let Some(cause) = self.receiver.poll_transmit(now) {
+        let (now, receiver) = (cx.now, &mut *self.receiver);
+        while let Some(cause) = receiver.poll_transmit(now) {
             let mut packet = Port::packet(cx, spec);
-            self.receiver.write(now, cause, &mut packet);
-            packet.precedes_end = self.receiver.rcv_nxt() < self.size;
+            receiver.write(now, cause, &mut packet);
+            packet.precedes_end = receiver.rcv_nxt() < self.size;
             port.send(cx, packet);
         }
-        arm(cx, key, self.receiver.deadline());
+        arm(cx, key, receiver.deadline());
     }
 }
 
@@ -275,33 +275,33 @@ fn path_event(ue: u16, flow: u16, view: &PathView) -> Event {
 
 /// Tells of a segment with data.
 #[inline]
-fn probe_sent(cx: &mut Cx<'_>, spec: &FlowSpec, transmit: &Transmit) {
+fn probe_sent(cx: &mut Cx<'_>, packet: &Packet, transmit: &Transmit) {
     // Asked here, as what a closure takes along is written down even while the probe is off.
     if cx.probes(Kind::SegmentSent) && transmit.len > 0 {
-        tell_sent(cx, spec, transmit);
+        tell_sent(cx, packet, *transmit);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell_sent(cx: &mut Cx<'_>, spec: &FlowSpec, transmit: &Transmit) {
-    let Transmit { seq, len: payload_bytes, cause } = *transmit;
-    let (ue, flow) = (spec.ue, spec.flow);
+fn tell_sent(cx: &mut Cx<'_>, packet: &Packet, transmit: Transmit) {
+    let Transmit { seq, len: payload_bytes, cause } = transmit;
+    let (ue, flow) = (packet.ue, packet.flow);
     cx.probe(Kind::SegmentSent, || Event::SegmentSent { ue, flow, seq, payload_bytes, cause });
 }
 
 /// Tells of data that arrived at `seq`.
 #[inline]
-fn probe_received(cx: &mut Cx<'_>, spec: &FlowSpec, seq: u64, payload_bytes: u32, rcv_nxt: u64) {
+fn probe_received(cx: &mut Cx<'_>, packet: &Packet, seq: u64, rcv_nxt: u64) {
     if cx.probes(Kind::SegmentReceived) {
-        tell_received(cx, spec, seq, payload_bytes, rcv_nxt);
+        tell_received(cx, packet, seq, rcv_nxt);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell_received(cx: &mut Cx<'_>, spec: &FlowSpec, seq: u64, payload_bytes: u32, rcv_nxt: u64) {
-    let (ue, flow) = (spec.ue, spec.flow);
+fn tell_received(cx: &mut Cx<'_>, packet: &Packet, seq: u64, rcv_nxt: u64) {
+    let (ue, flow, payload_bytes) = (packet.ue, packet.flow, packet.payload);
     cx.probe(Kind::SegmentReceived, || Event::SegmentReceived { ue, flow, seq, payload_bytes, rcv_nxt });
 }
 
@@ -465,11 +465,11 @@ impl Element for Host {
         let Endpoint { spec, end, .. } = &mut self.endpoints[index];
         // What most packets are for comes first, and alone: a jump to one of five costs more than two questions.
         if let End::Sends(end) = end {
-            end.handle_segment(cx, spec, &packet);
+            end.handle_segment(cx, &packet);
             cx.free(packet);
             end.pump(cx, spec, &mut self.port, index as u32);
         } else if let End::Receives(end) = end {
-            end.handle_segment(cx, spec, &packet);
+            end.handle_segment(cx, &packet);
             cx.free(packet);
             end.pump(cx, spec, &mut self.port, index as u32);
         } else {

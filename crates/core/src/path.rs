@@ -32,7 +32,7 @@
 //! nothing that a driver can see: `element/early` says when.
 
 use crate::agenda::Due;
-use crate::element::{BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, RadioEventKind};
+use crate::element::{Base, BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, RadioEventKind};
 use crate::element::{keeps_order, lanes_ahead, watches_bearers};
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
@@ -40,9 +40,23 @@ use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
 use std::any::Any;
 use std::collections::VecDeque;
 
+/// An element in its place.
+struct Place {
+    element: Box<dyn Element>,
+    base: Base,
+}
+
+impl Place {
+    /// The element, and what it is lent for a call at `now`.
+    #[inline(always)]
+    fn at<'a>(&'a mut self, now: Instant, engine: &'a mut Engine) -> (&'a mut dyn Element, Cx<'a>) {
+        (self.element.as_mut(), Cx::new(now, &self.base, engine))
+    }
+}
+
 /// A line of elements with everything that is under way on it.
 pub struct Path {
-    elements: Vec<Box<dyn Element>>,
+    elements: Vec<Place>,
     engine: Engine,
     outputs: VecDeque<(Instant, Dir, Box<Packet>)>,
     now: Instant,
@@ -74,10 +88,13 @@ impl Path {
         let keeps_order = keeps_order(&layouts);
         let lookahead = Lookahead::new(&layouts);
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
+        let places = elements.into_iter().zip(Base::of_all(&layouts));
+        let elements = places.map(|(element, base)| Place { element, base }).collect();
         let mut path =
             Self { elements, engine, outputs, now, subscribers, outage_subscribers, lookahead, keeps_order };
         for index in 0..path.elements.len() {
-            path.elements[index].handle_start(&mut Cx::new(now, index as u16, &mut path.engine));
+            let (element, mut cx) = path.elements[index].at(now, &mut path.engine);
+            element.handle_start(&mut cx);
             path.settle_now();
         }
         path
@@ -92,7 +109,8 @@ impl Path {
             self.engine.agenda.set_ahead_nowhere();
         }
         for index in 0..self.elements.len() {
-            self.elements[index].handle_capture(&mut Cx::new(self.now, index as u16, &mut self.engine));
+            let (element, mut cx) = self.elements[index].at(self.now, &mut self.engine);
+            element.handle_capture(&mut cx);
         }
     }
 
@@ -119,7 +137,7 @@ impl Path {
         self.now = at;
         let target = match dir {
             Dir::Downlink => 0,
-            Dir::Uplink => self.elements.len() as u16 - 1,
+            Dir::Uplink => self.elements.len() as u32 - 1,
         };
         self.deliver(at, target, dir, packet);
         self.settle_now();
@@ -160,8 +178,8 @@ impl Path {
                 }
             }
             Due::Timer { element, key } => {
-                let mut cx = Cx::new(at, element, &mut self.engine);
-                self.elements[element as usize].handle_timer(&mut cx, key);
+                let (owner, mut cx) = self.elements[element as usize].at(at, &mut self.engine);
+                owner.handle_timer(&mut cx, key);
                 self.settle_now();
             }
         }
@@ -231,7 +249,7 @@ impl Path {
 
     /// What a UE's bearer holds at the time up to which the path has been run.
     pub fn radio(&mut self, ue: u16, dir: Dir) -> BearerView {
-        Cx::new(self.now, 0, &mut self.engine).radio(ue, dir)
+        Cx::new(self.now, &Base::default(), &mut self.engine).radio(ue, dir)
     }
 
     /// Packets that an element dropped for a reason.
@@ -241,7 +259,7 @@ impl Path {
 
     /// The element at a position counted from the server's side, if it is of type `T`.
     pub fn element<T: Element>(&self, index: usize) -> Option<&T> {
-        let element: &dyn Any = self.elements.get(index)?.as_ref();
+        let element: &dyn Any = self.elements.get(index)?.element.as_ref();
         element.downcast_ref()
     }
 
@@ -249,17 +267,19 @@ impl Path {
     pub fn reports(&mut self) -> Vec<serde_json::Value> {
         let now = self.now;
         let mut reports = Vec::new();
-        for (index, element) in (0..).zip(&mut self.elements) {
-            reports.extend(element.reports(&mut Cx::new(now, index, &mut self.engine)));
+        for place in &mut self.elements {
+            let (element, mut cx) = place.at(now, &mut self.engine);
+            reports.extend(element.reports(&mut cx));
         }
         reports
     }
 
     #[inline]
-    fn deliver(&mut self, at: Instant, target: u16, dir: Dir, packet: Box<Packet>) {
+    fn deliver(&mut self, at: Instant, target: u32, dir: Dir, packet: Box<Packet>) {
         match self.elements.get_mut(target as usize) {
-            Some(element) => {
-                element.handle_packet(&mut Cx::new(at, target, &mut self.engine), dir, packet);
+            Some(place) => {
+                let (element, mut cx) = place.at(at, &mut self.engine);
+                element.handle_packet(&mut cx, dir, packet);
             }
             None => self.outputs.push_back((at, dir, packet)),
         }
@@ -268,14 +288,15 @@ impl Path {
     /// The same where somebody may hear of it: a probe that is off costs most packets not even a question.
     #[cold]
     #[inline(never)]
-    fn deliver_told(&mut self, at: Instant, element: u16, direction: Dir, packet: Box<Packet>) {
-        if self.engine.recorder.mask.has(Kind::Packet) && usize::from(element) < self.elements.len() {
+    fn deliver_told(&mut self, at: Instant, target: u32, direction: Dir, packet: Box<Packet>) {
+        if self.engine.recorder.mask.has(Kind::Packet) && (target as usize) < self.elements.len() {
             let Packet { ue, flow, seq, len: len_bytes, flags, .. } = *packet;
             let (ack, flags) = (if flags.has(Flags::ACK) { packet.ack } else { 0 }, flags.0);
+            let element = target as u16;
             let event = Event::Packet { ue, flow, direction, element, seq, ack, len_bytes, flags };
             self.engine.recorder.push(at, event);
         }
-        self.deliver(at, element, direction, packet);
+        self.deliver(at, target, direction, packet);
     }
 
     /// Handles what the last call set off at the present instant.
@@ -289,7 +310,7 @@ impl Path {
 
     /// Hands over the next packet. Returns whether there was one.
     #[inline(always)]
-    fn hand_over(&mut self, deliver: impl Fn(&mut Self, Instant, u16, Dir, Box<Packet>)) -> bool {
+    fn hand_over(&mut self, deliver: impl Fn(&mut Self, Instant, u32, Dir, Box<Packet>)) -> bool {
         // Two calls, so that most packets are handed on in registers.
         if let Some(Handover { at, target, dir, packet }) = self.engine.first.take() {
             deliver(self, at, target, dir, packet);
@@ -320,16 +341,16 @@ impl Path {
     fn tell_subscribers(&mut self) {
         while let Some((ue, phase)) = self.engine.outages.pop_front() {
             for &index in &self.outage_subscribers {
-                let mut cx = Cx::new(self.now, index, &mut self.engine);
-                self.elements[index as usize].handle_outage(&mut cx, ue, phase);
+                let (element, mut cx) = self.elements[index as usize].at(self.now, &mut self.engine);
+                element.handle_outage(&mut cx, ue, phase);
             }
         }
         while let Some(event) = self.engine.radio_events.pop_front() {
             let is_drop = matches!(event.kind, RadioEventKind::Dropped | RadioEventKind::Evicted);
             let told = self.subscribers.iter().filter(|(_, drops_alone)| is_drop || !drops_alone);
             for &(index, _) in told {
-                let mut cx = Cx::new(self.now, index, &mut self.engine);
-                self.elements[index as usize].handle_radio(&mut cx, &event);
+                let (element, mut cx) = self.elements[index as usize].at(self.now, &mut self.engine);
+                element.handle_radio(&mut cx, &event);
             }
         }
     }

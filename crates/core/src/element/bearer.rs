@@ -131,8 +131,7 @@ pub(crate) const FAR: Instant = Instant::from_nanos(u64::MAX / 4);
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     end: Instant,
-    /// 16 bits: no IP packet is longer, and a buffer holds many of these.
-    len: u16,
+    len: u32,
     flow: u16,
 }
 
@@ -141,7 +140,8 @@ struct Departure {
 #[repr(align(64))]
 pub struct Bearer {
     rate: Bitrate,
-    limit_sdus: Option<u32>,
+    /// [`u32::MAX`] for any number.
+    limit_sdus: u32,
     /// Each flow has a buffer of its own.
     by_flow: bool,
     /// Length of the last computed transmission and how long it took: most packets of a bearer are of
@@ -153,25 +153,46 @@ pub struct Bearer {
     untransmitted: Count,
     /// Books by flow; `None` unless an element reads them.
     flows: Option<Box<Flows>>,
-    /// Computed ends of transmission (packets sent whole), earliest first. The front is in
-    /// transmission, the others wait.
+    /// Computed ends of transmission (packets sent whole), earliest first, but the last one: so a packet that finds the
+    /// transmitter idle, as most do on a fast link, is put into no line. The first is in transmission, the others wait.
     departures: VecDeque<Departure>,
-    departing_bytes: u64,
-    /// End of the last computed transmission.
+    /// End of the last one, whose packet has this length and flow.
     busy_until: Instant,
+    busy_len: u32,
+    busy_flow: u16,
+    /// That packet is still there.
+    is_busy: bool,
+    /// Of these and that one.
+    departing_bytes: u64,
     discard_counter: u64,
 }
 
 impl Bearer {
     /// The books of an empty buffer in front of a transmitter of this rate, also by flow if wanted.
     pub fn new(rate: Bitrate, by_flow: bool) -> Self {
-        Self { rate, flows: by_flow.then(Box::default), ..Self::default() }
+        Self { rate, limit_sdus: u32::MAX, flows: by_flow.then(Box::default), ..Self::default() }
+    }
+
+    /// Books that have not been opened.
+    pub(crate) fn closed() -> Self {
+        Self::new(Bitrate::default(), false)
     }
 
     /// The books of an empty buffer on these terms, also by flow if somebody reads these.
     pub(crate) fn open(terms: &Terms, flows_wanted: bool) -> Self {
         let Terms { rate, limit_sdus, by_flow } = *terms;
+        let limit_sdus = limit_sdus.unwrap_or(u32::MAX);
         Self { limit_sdus, by_flow, ..Self::new(rate, by_flow || flows_wanted) }
+    }
+
+    fn limit_sdus(&self) -> Option<u32> {
+        (self.limit_sdus < u32::MAX).then_some(self.limit_sdus)
+    }
+
+    /// Computed ends of transmission, earliest first.
+    fn departures(&self) -> impl Iterator<Item = Departure> {
+        let last = Departure { end: self.busy_until, len: self.busy_len, flow: self.busy_flow };
+        self.departures.iter().copied().chain(self.is_busy.then_some(last))
     }
 
     /// What the buffer holds at `now`.
@@ -183,7 +204,7 @@ impl Bearer {
             untransmitted_sdus: self.untransmitted_sdus(),
             untransmitted_bytes: self.untransmitted_bytes(),
             rate: self.rate,
-            limit_sdus: self.limit_sdus,
+            limit_sdus: self.limit_sdus(),
             discard_counter: self.discard_counter,
         }
     }
@@ -191,7 +212,7 @@ impl Bearer {
     /// Packets not yet delivered when the books were settled last.
     #[inline(always)]
     pub fn sdus(&self) -> u32 {
-        self.held.sdus + self.departures.len() as u32
+        self.held.sdus + self.departures.len() as u32 + u32::from(self.is_busy)
     }
 
     /// Their bytes.
@@ -202,12 +223,12 @@ impl Bearer {
 
     /// Packets of which no octet had been sent when the books were settled last.
     pub fn untransmitted_sdus(&self) -> u32 {
-        self.untransmitted.sdus + self.departures.len().saturating_sub(1) as u32
+        self.untransmitted.sdus + self.departures.len() as u32
     }
 
     /// Their bytes.
     pub fn untransmitted_bytes(&self) -> u64 {
-        let in_service = self.departures.front().map_or(0, |departure| departure.len);
+        let in_service = self.departures().next().map_or(0, |departure| departure.len);
         self.untransmitted.bytes + self.departing_bytes - u64::from(in_service)
     }
 
@@ -226,11 +247,11 @@ impl Bearer {
             bytes: books.held.bytes,
             untransmitted_sdus: books.untransmitted,
             last_seq_end: books.last_seq_end,
-            limit_sdus: self.limit_sdus,
+            limit_sdus: self.limit_sdus(),
             waiting_sdus: 0,
             is_shared: !self.by_flow,
         };
-        for (place, departure) in self.departures.iter().enumerate().filter(|(_, d)| d.flow == flow) {
+        for (place, departure) in self.departures().enumerate().filter(|(_, d)| d.flow == flow) {
             view.sdus += 1;
             view.bytes += u64::from(departure.len);
             view.untransmitted_sdus += u32::from(place > 0);
@@ -300,12 +321,14 @@ impl Bearer {
     /// Sent whole: the transmission of a packet ends at `end`, behind those of the others.
     #[inline(always)]
     pub(crate) fn depart(&mut self, end: Instant, packet: &Packet) {
-        self.busy_until = end;
+        if self.is_busy {
+            let (end, len, flow) = (self.busy_until, self.busy_len, self.busy_flow);
+            self.departures.push_back(Departure { end, len, flow });
+        }
+        (self.busy_until, self.busy_len, self.busy_flow) = (end, packet.len, packet.flow);
+        self.is_busy = true;
+        self.departing_bytes += u64::from(packet.len);
         self.flow(packet);
-        let flow = packet.flow;
-        let len = packet.len.min(u32::from(u16::MAX)) as u16;
-        self.departing_bytes += u64::from(len);
-        self.departures.push_back(Departure { end, len, flow });
     }
 
     /// Takes out what has departed by `now`: an end at `now` counts as gone.
@@ -313,7 +336,7 @@ impl Bearer {
     pub(crate) fn settle(&mut self, now: Instant) {
         if self.busy_until <= now {
             self.departures.clear();
-            self.departing_bytes = 0;
+            (self.is_busy, self.departing_bytes) = (false, 0);
             return;
         }
         while let Some(departure) = self.departures.front().filter(|departure| departure.end <= now) {

@@ -49,7 +49,7 @@ pub(crate) fn lanes_ahead(layouts: &[Layout]) -> Vec<Option<Timers>> {
         numbered.map(move |(lane, &dir)| (at, lane, dir))
     });
     let passes = |(at, lane, dir): (usize, usize, Dir)| {
-        let (layout, target) = (&layouts[at], usize::from(neighbour(at as u16, dir)));
+        let (layout, target) = (&layouts[at], neighbour(at as u16, dir) as usize);
         let (behind, first) = (layouts.get(target)?, first_timers.get(target)?);
         let is_alone = layout.lanes.iter().filter(|other| **other == dir).nth(1).is_none();
         let is_of_ue = layout.bearers as usize == layout.lanes.len();
@@ -93,7 +93,7 @@ fn early(layouts: &[Layout], found: &[[Early; 2]], at: usize, dir: Dir) -> Early
     }
     let answers = Dir::BOTH.into_iter().filter(|other| !layout.passes_on || *other == dir);
     let at_once = answers.filter(|other| !layout.by_lanes[other.index()]).map(|other| {
-        let next = usize::from(neighbour(at as u16, other));
+        let next = neighbour(at as u16, other) as usize;
         let is_only_way = !layout.lanes.contains(&other);
         let is_free = layouts.get(next).is_some_and(|next| next.timers_of_ues.is_empty());
         if is_only_way && is_free { found[next][other.index()] } else { Early::Never }

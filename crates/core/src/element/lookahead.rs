@@ -43,7 +43,7 @@ impl Lookahead {
 
 /// From a packet's leaving an element.
 fn behind(arrival: &[[Duration; 2]], at: usize, dir: Dir) -> Duration {
-    arrival.get(usize::from(neighbour(at as u16, dir))).map_or(Duration::ZERO, |times| times[dir.index()])
+    arrival.get(neighbour(at as u16, dir) as usize).map_or(Duration::ZERO, |times| times[dir.index()])
 }
 
 fn after_arrival(layouts: &[Layout], arrival: &[[Duration; 2]], at: usize, dir: Dir) -> Duration {

@@ -102,17 +102,32 @@ pub trait Element: Any + Send + Sync {
     }
 }
 
-/// Where the timers and lanes of one element begin.
-#[derive(Clone, Copy, Debug)]
-struct Base {
+/// The number of an element, and where its timers and lanes begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Base {
+    element: u16,
     timer: u32,
     lane: u32,
+}
+
+impl Base {
+    /// Those of all elements.
+    pub fn of_all(layouts: &[Layout]) -> Vec<Self> {
+        let bases = layouts.iter().scan(Self::default(), |next, layout| {
+            let base = *next;
+            next.element += 1;
+            next.timer += layout.timers;
+            next.lane += layout.lanes.len() as u32;
+            Some(base)
+        });
+        bases.collect()
+    }
 }
 
 /// A packet on its way from one element to the next, at the present instant or, from a lane, ahead of its time.
 pub(crate) struct Handover {
     pub at: Instant,
-    pub target: u16,
+    pub target: u32,
     pub dir: Dir,
     pub packet: Box<Packet>,
 }
@@ -143,7 +158,8 @@ pub(crate) struct Engine {
     bearers: Vec<Bearer>,
     /// Somebody reads books by flow.
     flows_wanted: bool,
-    bases: Vec<Base>,
+    /// The packet that was freed last, unless it is in use again: hosts answer one packet with another.
+    spare: Option<Box<Packet>>,
     /// Boxes, because a box is what travels: handing on a pointer instead of 56 bytes is the point.
     #[allow(clippy::vec_box)]
     pool: Vec<Box<Packet>>,
@@ -166,13 +182,12 @@ pub(crate) struct Engine {
 impl Engine {
     /// Lays out timers, lanes and bearers of all elements.
     pub fn new(layouts: &[Layout], recorder: Recorder) -> Self {
-        let (mut timers, mut lanes, mut bases) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut timers, mut lanes) = (Vec::new(), Vec::new());
         let mut bearers = Vec::new();
         for (element, layout) in (0_u16..).zip(layouts) {
-            bases.push(Base { timer: timers.len() as u32, lane: lanes.len() as u32 });
             timers.extend((0..layout.timers).map(|key| (element, key)));
             lanes.extend(layout.lanes.iter().map(|&dir| (neighbour(element, dir), dir)));
-            bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::default);
+            bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::closed);
         }
         let flows_wanted = layouts.iter().any(|layout| layout.flow_views);
         let radio_wanted = wants_radio(layouts);
@@ -191,7 +206,7 @@ impl Engine {
             tells: drops_wanted || outages_wanted || recorder.mask.has(Kind::Packet),
             bearers,
             flows_wanted,
-            bases,
+            spare: None,
             pool: Vec::new(),
             recorder,
             capture: None,
@@ -248,22 +263,24 @@ impl Engine {
     /// A packet from the pool, cleared: see [`Packet::clear`].
     #[inline]
     pub fn packet(&mut self) -> Box<Packet> {
-        self.pool.pop().unwrap_or_default()
+        self.spare.take().or_else(|| self.pool.pop()).unwrap_or_default()
     }
 
     /// Puts a packet back into the pool.
     #[inline]
     pub fn free(&mut self, mut packet: Box<Packet>) {
         packet.clear();
-        self.pool.push(packet);
+        if let Some(other) = self.spare.replace(packet) {
+            self.pool.push(other);
+        }
     }
 }
 
 /// The element next to `element` in direction `dir`; past either end an index that no element has.
-fn neighbour(element: u16, dir: Dir) -> u16 {
+fn neighbour(element: u16, dir: Dir) -> u32 {
     match dir {
-        Dir::Downlink => element + 1,
-        Dir::Uplink => element.wrapping_sub(1),
+        Dir::Downlink => u32::from(element) + 1,
+        Dir::Uplink => u32::from(element).wrapping_sub(1),
     }
 }
 
@@ -271,19 +288,19 @@ fn neighbour(element: u16, dir: Dir) -> u16 {
 pub struct Cx<'a> {
     /// The present instant.
     pub now: Instant,
-    element: u16,
+    base: &'a Base,
     engine: &'a mut Engine,
 }
 
 impl<'a> Cx<'a> {
-    pub(crate) fn new(now: Instant, element: u16, engine: &'a mut Engine) -> Self {
-        Self { now, element, engine }
+    pub(crate) fn new(now: Instant, base: &'a Base, engine: &'a mut Engine) -> Self {
+        Self { now, base, engine }
     }
 
     /// The packet leaves now, towards `dir`.
     #[inline]
     pub fn emit(&mut self, dir: Dir, packet: Box<Packet>) {
-        let (at, target) = (self.now, neighbour(self.element, dir));
+        let (at, target) = (self.now, neighbour(self.base.element, dir));
         let handover = Handover { at, target, dir, packet };
         if self.engine.hands_nothing_over() {
             self.engine.hand_over(handover);
@@ -298,8 +315,7 @@ impl<'a> Cx<'a> {
     /// If `at` is before the packet put on this lane last: an element that reorders needs more lanes.
     #[inline(always)]
     pub fn emit_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) {
-        let base = self.engine.bases[self.element as usize].lane;
-        let (engine, lane) = (&mut *self.engine, base + lane);
+        let (engine, lane) = (&mut *self.engine, self.base.lane + lane);
         if let Some((target, dir)) = engine.agenda.leads_ahead(lane as usize) {
             if engine.hands_nothing_over() {
                 if engine.goes_ahead(lane, at, &packet) {
@@ -316,15 +332,13 @@ impl<'a> Cx<'a> {
     /// Calls [`Element::handle_timer`] with `key` at `at`, instead of when it was armed for before.
     #[inline]
     pub fn arm(&mut self, key: u32, at: Instant) {
-        let base = self.engine.bases[self.element as usize].timer;
-        self.engine.agenda.arm((base + key) as usize, at);
+        self.engine.agenda.arm((self.base.timer + key) as usize, at);
     }
 
     /// The timer under `key` will not expire.
     #[inline]
     pub fn disarm(&mut self, key: u32) {
-        let base = self.engine.bases[self.element as usize].timer;
-        self.engine.agenda.disarm((base + key) as usize);
+        self.engine.agenda.disarm((self.base.timer + key) as usize);
     }
 
     /// A packet from the pool, cleared: see [`Packet::clear`].
@@ -342,8 +356,8 @@ impl<'a> Cx<'a> {
     /// Drops a packet on its way towards `dir`: counted, and traced if somebody looks.
     #[cold]
     pub fn drop(&mut self, dir: Dir, packet: Box<Packet>, reason: Reason) {
-        self.engine.drops[self.element as usize][reason as usize] += 1;
-        let element = self.element;
+        self.engine.drops[self.base.element as usize][reason as usize] += 1;
+        let element = self.base.element;
         self.probe(Kind::Dropped, || Event::Dropped {
             ue: packet.ue,
             flow: packet.flow,
@@ -376,7 +390,7 @@ impl<'a> Cx<'a> {
     #[cold]
     #[inline(never)]
     pub(crate) fn note_marked(&mut self, dir: Dir, packet: &Packet, entered: Instant) {
-        let (element, sojourn_ns) = (self.element, self.now.since(entered).as_nanos());
+        let (element, sojourn_ns) = (self.base.element, self.now.since(entered).as_nanos());
         self.probe(Kind::Marked, || Event::Marked {
             ue: packet.ue,
             flow: packet.flow,
@@ -480,7 +494,7 @@ impl<'a> Cx<'a> {
 
     /// Packets that this element dropped for a reason.
     pub fn dropped(&self, reason: Reason) -> u64 {
-        self.engine.drops[self.element as usize][reason as usize]
+        self.engine.drops[self.base.element as usize][reason as usize]
     }
 
     /// As [`watches_bearers`] has it.

@@ -52,7 +52,7 @@ impl ClientEnd {
         if rcv_nxt > expected {
             self.received_at = now;
         }
-        probe_received(cx, spec, seq, packet.payload, rcv_nxt);
+        probe_received(cx, packet, seq, rcv_nxt);
         let step = pages[self.page].handle_received(now, spec.connection, rcv_nxt);
         if step.request_bytes > 0 {
             self.duplex.supply(now, step.request_bytes);
@@ -138,7 +138,7 @@ fn send(duplex: &mut Duplex, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, 
         if let Outgoing::Sender(transmit) = outgoing
             && tells
         {
-            probe_sent(cx, spec, &transmit);
+            probe_sent(cx, &packet, &transmit);
         }
         port.send(cx, packet);
     }

@@ -28,12 +28,12 @@ pub(super) struct Buffer {
 #[derive(Default)]
 struct Counts {
     sdus_in: u64,
-    bytes_in: u64,
     sdus_dropped: u64,
     /// Of these, packets that had been let in.
     sdus_evicted: u64,
     sdus_marked: u64,
     sdus_discarded: u64,
+    bytes_in: u64,
     bytes_discarded: u64,
     peak_sdus: u32,
 }

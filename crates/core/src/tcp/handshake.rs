@@ -336,5 +336,9 @@ impl Handshake {
 /// The 64-bit offset nearest to `near` whose low 32 bits stand at distance `wire - wire_near`.
 pub fn unwrap_sequence(near: u64, wire_near: u32, wire: u32) -> Option<u64> {
     let distance = wire.wrapping_sub(wire_near) as i32;
-    near.checked_add_signed(i64::from(distance))
+    if distance >= 0 {
+        Some(near + distance as u64)
+    } else {
+        near.checked_sub(distance.unsigned_abs().into())
+    }
 }

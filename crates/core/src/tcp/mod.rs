@@ -122,11 +122,17 @@ impl SegmentTemplate {
     pub fn stamp(&self, now: Instant, ts_ecr: u32, packet: &mut Packet) {
         packet.ip = self.ip;
         if self.has_timestamps {
-            packet.has_timestamps = true;
-            packet.ts_val = timestamp(now);
-            packet.ts_ecr = ts_ecr;
+            write_timestamps(now, ts_ecr, packet);
         }
     }
+}
+
+/// Out of line, so that segments without timestamps do not pay for the division.
+#[inline(never)]
+fn write_timestamps(now: Instant, ts_ecr: u32, packet: &mut Packet) {
+    packet.has_timestamps = true;
+    packet.ts_val = timestamp(now);
+    packet.ts_ecr = ts_ecr;
 }
 
 /// The timestamp clock: one tick a millisecond, RFC 7323 (5.4).

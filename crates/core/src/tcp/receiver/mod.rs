@@ -37,6 +37,18 @@ pub struct Counters {
     pub beyond_window: u64,
 }
 
+impl Counters {
+    /// A segment arrived out of order, or while something was missing.
+    #[cold]
+    #[inline(never)]
+    fn on_disorder(&mut self, arrival: Arrival) {
+        let is_beyond_gap = matches!(arrival, Arrival::OutOfOrder | Arrival::DuplicateOutOfOrder);
+        let is_known = matches!(arrival, Arrival::Duplicate | Arrival::DuplicateOutOfOrder);
+        self.out_of_order += u64::from(is_beyond_gap);
+        self.duplicates += u64::from(is_known);
+    }
+}
+
 /// The receiving endpoint of a flow.
 pub struct Receiver {
     ack_every: u32,
@@ -50,6 +62,8 @@ pub struct Receiver {
     ecn: Option<Box<ecn::Receiving>>,
     /// The connection is open, without ECN, quick or adaptive ACKs or a window that grows.
     is_plain: bool,
+    /// There is neither SACK nor ECN nor a buffer.
+    is_bare: bool,
     /// Probes of a closed window come without data.
     expects_probes: bool,
     /// Quick ACKs and delays that adapt; `None` if neither is in use.
@@ -78,14 +92,17 @@ impl Receiver {
         let acks = DelayedAck::new(config.quickack, adapts, config.delayed_ack_timeout);
         let (first, mss) = (config.advertised_window(), config.payload_bytes());
         let most = config.largest_window();
+        let sack = config.sack.then(|| SackReport::new(config.dsack));
+        let ecn = ecn::Receiving::new(config.ecn).map(Box::new);
         let mut receiver = Self {
             ack_every: config.ack_every,
             delayed_ack_timeout: config.delayed_ack_timeout,
             template: config.segment_template(),
             handshake: Handshake::new(config, role),
             reassembly: Reassembly::default(),
-            sack: config.sack.then(|| SackReport::new(config.dsack)),
-            ecn: ecn::Receiving::new(config.ecn).map(Box::new),
+            is_bare: sack.is_none() && ecn.is_none(),
+            sack,
+            ecn,
             is_plain: false,
             expects_probes: config.window_probe == WindowProbe::Empty,
             acks: (adapts || config.quickack > 0).then(|| Box::new(acks)),
@@ -135,6 +152,7 @@ impl Receiver {
     /// window is the free space there, as far as the window field can express it.
     pub fn hold(&mut self, capacity: u64) {
         self.tuning = None;
+        self.is_bare = false;
         let offered = self.template.window.min(capacity);
         self.handshake.limit_window(capacity);
         self.buffer =
@@ -159,7 +177,8 @@ impl Receiver {
     /// When `handle_deadline` must be called.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
-        if self.handshake.is_established() { self.ack_deadline } else { self.handshake.deadline() }
+        // A connection that is open has none of the handshake's, and one that is not has acknowledged nothing.
+        self.handshake.deadline().or(self.ack_deadline)
     }
 
     /// A segment arrived. Returns the offset of its data, if it had any.
@@ -288,23 +307,16 @@ impl Receiver {
         if let Some(sack) = &mut self.sack {
             sack.after_segment(&self.reassembly, start);
         }
-        match arrival {
-            Arrival::InOrder => {
-                self.unacked_segments += 1;
-                if self.unacked_segments < self.ack_every {
-                    self.ack_deadline.get_or_insert(now + self.delayed_ack_timeout);
-                    return;
-                }
-            }
-            Arrival::FillsGap => {}
-            Arrival::OutOfOrder => self.counters.out_of_order += 1,
-            Arrival::DuplicateOutOfOrder => {
-                self.counters.out_of_order += 1;
-                self.counters.duplicates += 1;
-            }
-            Arrival::Duplicate => self.counters.duplicates += 1,
-        }
         // RFC 5681 (4.2): only a segment in order, while nothing is missing, may wait for its ACK.
+        if arrival == Arrival::InOrder {
+            self.unacked_segments += 1;
+            if self.unacked_segments < self.ack_every {
+                self.ack_deadline.get_or_insert(now + self.delayed_ack_timeout);
+                return;
+            }
+        } else {
+            self.counters.on_disorder(arrival);
+        }
         self.ack_now = true;
     }
 
@@ -342,6 +354,14 @@ impl Receiver {
         self.unacked_segments = 0;
         self.ack_deadline = None;
         self.last_ack_sent = self.rcv_nxt();
+        if !self.is_bare {
+            self.tell_ack_sent();
+        }
+    }
+
+    /// SACK, a buffer and ECN hear of it.
+    #[inline(never)]
+    fn tell_ack_sent(&mut self) {
         if let Some(sack) = &mut self.sack {
             sack.on_ack();
         }
@@ -407,16 +427,24 @@ impl Receiver {
         packet.flags = Flags::ACK;
         packet.payload = 0;
         packet.len = template.header_bytes;
-        packet.window = match &self.buffer {
-            None => template.window_field,
-            Some(buffer) => buffer.window_field(self.rcv_nxt()),
-        };
+        packet.window = template.window_field;
+        if !self.is_bare {
+            self.write_more(packet);
+        }
+    }
+
+    /// What SACK, ECN and a buffer have to say in an ACK.
+    #[inline(never)]
+    fn write_more(&self, packet: &mut Packet) {
+        if let Some(buffer) = &self.buffer {
+            packet.window = buffer.window_field(self.rcv_nxt());
+        }
         if let Some(sack) = self.sack.as_ref().filter(|sack| !sack.is_empty()) {
             for (left, right) in sack.blocks() {
                 let (left, right) = (self.handshake.wire_ack(left), self.handshake.wire_ack(right));
                 packet.options_mut().sack.push(left, right);
             }
-            packet.len = template.ip.header_bytes() + tcp_header_bytes(packet);
+            packet.len = self.template.ip.header_bytes() + tcp_header_bytes(packet);
         }
         if let Some(ecn) = &self.ecn {
             ecn.write(packet, u32::MAX);

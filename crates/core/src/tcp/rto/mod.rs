@@ -68,6 +68,8 @@ impl Config {
 pub struct Rto {
     config: Config,
     estimate: Option<Estimate>,
+    /// With a tick: SRTT in eighths of a tick, RTTVAR in quarters.
+    ticks: (u64, u64),
     /// The timeout before backoff and bounds.
     base: Duration,
     /// How often the timer expired since the last valid sample.
@@ -84,8 +86,6 @@ pub struct Rto {
 struct Estimate {
     srtt: Duration,
     rttvar: Duration,
-    /// With a tick: SRTT in eighths of a tick, RTTVAR in quarters.
-    ticks: (u64, u64),
 }
 
 impl Rto {
@@ -94,6 +94,7 @@ impl Rto {
         Self {
             config: config.clone(),
             estimate: None,
+            ticks: (0, 0),
             base: config.initial,
             backoff: 0,
             flight: 0,
@@ -103,7 +104,7 @@ impl Rto {
     }
 
     /// A segment sent at `sent` was acknowledged at `now`. Ends backoff (Karn's algorithm).
-    #[inline]
+    #[inline(always)]
     pub fn on_sample(&mut self, now: Instant, sent: Instant) {
         self.backoff = 0;
         match self.config.tick {
@@ -163,8 +164,8 @@ impl Rto {
             }
         };
         let (srtt, rttvar) = (Duration::from_nanos(srtt), Duration::from_nanos(rttvar));
-        self.estimate = Some(Estimate { srtt, rttvar, ticks: (0, 0) });
-        self.base = srtt + rttvar.saturating_mul(4);
+        self.estimate = Some(Estimate { srtt, rttvar });
+        self.base = srtt + rttvar * 4;
     }
 
     #[cold]
@@ -172,7 +173,7 @@ impl Rto {
     fn on_eifel_sample(&mut self, rtt: Duration) {
         let Some(old) = self.estimate else { return };
         let (srtt, rttvar, base) = eifel::estimate((old.srtt, old.rttvar), rtt, self.flight);
-        self.estimate = Some(Estimate { srtt, rttvar, ticks: (0, 0) });
+        self.estimate = Some(Estimate { srtt, rttvar });
         self.base = base;
     }
 
@@ -185,7 +186,7 @@ impl Rto {
             _ => (rtt, Variation::first(rtt, min, sent)),
         };
         self.variation = Some(variation);
-        self.estimate = Some(Estimate { srtt, rttvar: variation.mean_deviation(), ticks: (0, 0) });
+        self.estimate = Some(Estimate { srtt, rttvar: variation.mean_deviation() });
         self.base = srtt + variation.added();
     }
 
@@ -193,7 +194,8 @@ impl Rto {
     fn on_tick_sample(&mut self, sample: u64, tick: Duration) {
         let (srtt8, rttvar4) = match self.estimate {
             None => (sample << 3, sample << 1),
-            Some(Estimate { ticks: (srtt8, rttvar4), .. }) => {
+            Some(_) => {
+                let (srtt8, rttvar4) = self.ticks;
                 let deviation = sample.abs_diff(srtt8 >> 3);
                 let srtt8 = (srtt8 + sample).saturating_sub(srtt8 >> 3).max(1);
                 (srtt8, (rttvar4 + deviation).saturating_sub(rttvar4 >> 2).max(1))
@@ -203,8 +205,8 @@ impl Rto {
         self.estimate = Some(Estimate {
             srtt: Duration::from_nanos(srtt8 * nanos / 8),
             rttvar: Duration::from_nanos(rttvar4 * nanos / 4),
-            ticks: (srtt8, rttvar4),
         });
+        self.ticks = (srtt8, rttvar4);
         // SRTT + 4 RTTVAR, in eighths of a tick, cut to whole ticks.
         self.base = tick.saturating_mul(((rttvar4 << 3) + srtt8) >> 3);
     }
@@ -217,14 +219,15 @@ impl Rto {
     /// Replaces the estimate: RFC 4015 (3.2) step 8.
     pub fn set_estimate(&mut self, srtt: Duration, rttvar: Duration) {
         self.backoff = 0;
-        let mut ticks = (0, 0);
         let least = if self.config.timer == Timer::Linux { self.config.min } else { self.granularity() };
         self.base = srtt + rttvar.saturating_mul(4).max(least);
         if let Some(tick) = self.config.tick {
-            ticks = (8 * srtt.as_nanos() / tick.as_nanos(), 4 * rttvar.as_nanos() / tick.as_nanos());
-            self.base = tick.saturating_mul((ticks.0 + 8 * ticks.1) >> 3);
+            let (srtt8, rttvar4) =
+                (8 * srtt.as_nanos() / tick.as_nanos(), 4 * rttvar.as_nanos() / tick.as_nanos());
+            self.ticks = (srtt8, rttvar4);
+            self.base = tick.saturating_mul((srtt8 + 8 * rttvar4) >> 3);
         }
-        self.estimate = Some(Estimate { srtt, rttvar, ticks });
+        self.estimate = Some(Estimate { srtt, rttvar });
     }
 
     /// The timer expired: RFC 6298 (5.5).
@@ -239,7 +242,9 @@ impl Rto {
 
     /// The timeout to use now.
     pub fn value(&self) -> Duration {
-        self.base.max(self.config.min).saturating_mul(1 << self.backoff).min(self.config.max)
+        let least = self.base.max(self.config.min);
+        let backed_off = if self.backoff == 0 { least } else { least.saturating_mul(1 << self.backoff) };
+        backed_off.min(self.config.max)
     }
 
     /// The longest timeout.

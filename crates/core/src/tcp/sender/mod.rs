@@ -97,7 +97,7 @@ impl Sender {
 
     /// Whether everything supplied has been acknowledged.
     pub fn is_done(&self) -> bool {
-        self.handshake.is_established() && self.tx.state.una >= self.tx.supplied
+        self.tx.state.una >= self.tx.supplied && self.handshake.is_established()
     }
 
     /// Whether something supplied has never been sent.
@@ -124,6 +124,7 @@ impl Sender {
         if packet.has_timestamps && packet.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0 {
             self.ts_recent = packet.ts_val;
         }
+        let mut shift = self.peer_shift;
         if !self.handshake.is_established() {
             let progress = self.handshake.handle_segment(packet);
             self.take_options(packet);
@@ -131,6 +132,7 @@ impl Sender {
                 return;
             }
             self.established(now);
+            shift = if packet.flags.has(Flags::SYN) { 0 } else { self.peer_shift };
         } else if packet.flags.has(Flags::SYN) {
             self.handshake.handle_segment(packet);
             return;
@@ -138,7 +140,6 @@ impl Sender {
         let tx = &mut self.tx;
         let wire_una = self.handshake.wire_seq(tx.state.una);
         let Some(ack) = unwrap_sequence(tx.state.una, wire_una, packet.ack) else { return };
-        let shift = if packet.flags.has(Flags::SYN) { 0 } else { self.peer_shift };
         let rwnd = u64::from(packet.window) << shift;
         if tx.timer.is_probing() {
             tx.on_answer_to_probe(now, ack, rwnd);
@@ -260,7 +261,7 @@ impl Sender {
         let template = &self.template;
         template.stamp(now, self.ts_recent, packet);
         if transmit.len == 0 {
-            return self.write_without_data(transmit, packet);
+            return self.write_without_data(*transmit, packet);
         }
         packet.seq = self.handshake.wire_seq(transmit.seq);
         packet.ack = self.handshake.wire_ack(0);
@@ -269,13 +270,13 @@ impl Sender {
         packet.len = template.header_bytes + transmit.len;
         packet.window = template.window_field;
         if transmit.seq < self.plain_from {
-            self.write_more(transmit, packet);
+            self.write_more(*transmit, packet);
         }
     }
 
     /// A segment of the handshake, or a probe.
     #[cold]
-    fn write_without_data(&self, transmit: &Transmit, packet: &mut Packet) {
+    fn write_without_data(&self, transmit: Transmit, packet: &mut Packet) {
         if transmit.cause != SendCause::WindowProbe {
             return self.handshake.write(packet);
         }
@@ -285,19 +286,19 @@ impl Sender {
         packet.len = self.template.header_bytes;
         packet.window = self.template.window_field;
         if let Some(ecn) = &self.tx.ecn {
-            ecn.write(transmit, packet);
+            ecn.write(&transmit, packet);
         }
     }
 
     /// The header of a segment that may open the connection, or with ECN.
     #[cold]
-    fn write_more(&self, transmit: &Transmit, packet: &mut Packet) {
+    fn write_more(&self, transmit: Transmit, packet: &mut Packet) {
         if let Some(flags) = self.handshake.opens_with_data().filter(|_| transmit.seq == 0) {
             packet.flags = flags;
             packet.seq = packet.seq.wrapping_sub(1);
         }
         if let Some(ecn) = &self.tx.ecn {
-            ecn.write(transmit, packet);
+            ecn.write(&transmit, packet);
         }
     }
 

@@ -94,14 +94,20 @@ impl Counters {
 }
 
 /// Round-trip times, summed up.
-#[derive(Default)]
 pub struct RttSum {
     samples: u64,
+    min: Duration,
     sum: Duration,
-    min: Option<Duration>,
     max: Duration,
     /// The latest.
     pub last: Duration,
+}
+
+impl Default for RttSum {
+    fn default() -> Self {
+        let zero = Duration::ZERO;
+        Self { samples: 0, min: Duration::MAX, sum: zero, max: zero, last: zero }
+    }
 }
 
 impl RttSum {
@@ -110,7 +116,7 @@ impl RttSum {
     pub(super) fn add(&mut self, rtt: Duration) {
         self.samples += 1;
         self.sum += rtt;
-        self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
+        self.min = self.min.min(rtt);
         self.max = self.max.max(rtt);
         self.last = rtt;
     }
@@ -121,7 +127,7 @@ impl RttSum {
         let ms = |rtt: Duration| rtt.as_secs_f64() * 1e3;
         RttReport {
             mean: any.then(|| ms(self.sum) / samples as f64),
-            min: self.min.map(ms),
+            min: any.then(|| ms(self.min)),
             max: any.then(|| ms(self.max)),
             samples,
         }
