@@ -88,8 +88,8 @@ impl Path {
         let keeps_order = keeps_order(&layouts);
         let lookahead = Lookahead::new(&layouts);
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
-        let places = elements.into_iter().zip(Base::of_all(&layouts));
-        let elements = places.map(|(element, base)| Place { element, base }).collect();
+        let elements = elements.into_iter().zip(Base::of_all(&layouts));
+        let elements = elements.map(|(element, base)| Place { element, base }).collect();
         let mut path =
             Self { elements, engine, outputs, now, subscribers, outage_subscribers, lookahead, keeps_order };
         for index in 0..path.elements.len() {

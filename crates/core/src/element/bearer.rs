@@ -191,8 +191,12 @@ impl Bearer {
 
     /// Computed ends of transmission, earliest first.
     fn departures(&self) -> impl Iterator<Item = Departure> {
-        let last = Departure { end: self.busy_until, len: self.busy_len, flow: self.busy_flow };
-        self.departures.iter().copied().chain(self.is_busy.then_some(last))
+        self.departures.iter().copied().chain(self.is_busy.then_some(self.last_departure()))
+    }
+
+    #[inline(always)]
+    fn last_departure(&self) -> Departure {
+        Departure { end: self.busy_until, len: self.busy_len, flow: self.busy_flow }
     }
 
     /// What the buffer holds at `now`.
@@ -322,8 +326,7 @@ impl Bearer {
     #[inline(always)]
     pub(crate) fn depart(&mut self, end: Instant, packet: &Packet) {
         if self.is_busy {
-            let (end, len, flow) = (self.busy_until, self.busy_len, self.busy_flow);
-            self.departures.push_back(Departure { end, len, flow });
+            self.departures.push_back(self.last_departure());
         }
         (self.busy_until, self.busy_len, self.busy_flow) = (end, packet.len, packet.flow);
         self.is_busy = true;

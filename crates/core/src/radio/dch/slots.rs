@@ -101,8 +101,11 @@ impl Bearer {
         }
         // Without a link layer the end of the transmission is computed at once.
         let now = cx.now;
-        let admitted = self.buffer.admit(cx, packet, |books, packet| books.transmit(now, packet));
-        let Some((Admitted { packet, watched, .. }, end)) = admitted else { return };
+        let Some((Admitted { packet, watched, .. }, end)) =
+            self.buffer.admit(cx, packet, |books, sdu| books.transmit(now, sdu))
+        else {
+            return;
+        };
         let arrival = end + self.buffer.delay;
         if watched {
             self.departures.watch(cx, &self.buffer, &packet, (end, arrival));

@@ -88,14 +88,17 @@ impl PacketBearer {
     #[inline]
     fn send_ahead(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let (now, channel) = (cx.now, &mut self.channel);
-        let admitted = self.buffer.admit(cx, packet, |books, packet| {
-            let start = books.free_at(now);
-            let mut service = channel.serve(start, packet.len);
-            service.end = service.end.min(FAR);
-            books.depart(service.end, packet);
-            (start, service)
-        });
-        let Some((Admitted { packet, watched, .. }, (start, service))) = admitted else { return };
+        let Some((Admitted { packet, watched, .. }, (start, service))) =
+            self.buffer.admit(cx, packet, |books, sdu| {
+                let start = books.free_at(now);
+                let mut service = channel.serve(start, sdu.len);
+                service.end = service.end.min(FAR);
+                books.depart(service.end, sdu);
+                (start, service)
+            })
+        else {
+            return;
+        };
         let end = service.end;
         self.busy += end.since(start);
         let arrival = self.line.arrival(end, service.delay + self.buffer.delay);
