@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 
 /// Longer runs are cut here: what matters is what may happen, and it has happened by then.
 fn longest(_: &Scenario) -> Duration {
-    Duration::from_secs(120)
+    Duration::from_secs(60)
 }
 
 /// Most has happened by then. Shared cells have many events in a second.
