@@ -76,14 +76,10 @@ def test_the_analysis_counts_as_tshark_does(tmp_path):
 @pytest.mark.parametrize("congestion_control", sampled(["reno", "cubic"], 1))
 def test_retransmissions_and_timeouts_are_those_that_the_kernel_counted(congestion_control, carry):
     small = LINK.replace("packets = 200", "packets = 15").replace("4 Mbit/s", "2 Mbit/s")
-    for _ in range(3):
-        done = carry(small, 1_500_000, "--datagrams", 3, congestion_control=congestion_control)
-        again, counted = done.download["retransmissions"], done.kernel.get("TCPTimeouts", 0)
-        assert again["total"] == done.kernel["RetransSegs"] > 20
-        # Where the machine holds the kernel up for 200 ms, what is sent again looks like a timeout.
-        if again["by_cause"]["timeout"] == counted:
-            break
-    assert again["by_cause"]["timeout"] == counted
+    done = carry(small, 1_500_000, "--datagrams", 3, congestion_control=congestion_control)
+    again = done.download["retransmissions"]
+    assert again["total"] == done.kernel["RetransSegs"] > 20
+    assert again["by_cause"]["timeout"] == done.kernel.get("TCPTimeouts", 0)
 
 
 @needs("tshark", "editcap")
