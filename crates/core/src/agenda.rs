@@ -21,8 +21,8 @@ use std::hint::select_unpredictable;
 pub(crate) enum Due {
     /// A timer of `element` armed under `key`.
     Timer { element: u16, key: u32 },
-    /// A packet reached the end of a lane and goes to the element `target`.
-    Packet { lane: usize, target: u32, dir: Dir, packet: Box<Packet> },
+    /// A packet reached the end of a lane and goes to the element `target`; others may go ahead of their time.
+    Packet { lane: usize, leads_ahead: bool, target: u32, dir: Dir, packet: Box<Packet> },
 }
 
 struct Timer {
@@ -143,7 +143,9 @@ impl Agenda {
         if !line.packets.is_empty() {
             return false;
         }
-        line.note(lane, at);
+        if cfg!(debug_assertions) {
+            line.note(lane, at);
+        }
         let timers = line.ahead.clone();
         timers.is_some_and(|timers| self.is_quiet(timers, at))
     }
@@ -155,7 +157,7 @@ impl Agenda {
         lane: usize,
         horizon: Instant,
         may_end: bool,
-    ) -> Option<(Instant, Box<Packet>)> {
+    ) -> Option<(Instant, u32, Dir, Box<Packet>)> {
         let timers = self.lanes[lane].ahead.clone()?;
         let (at, packet) = self.lanes[lane].packets.front()?;
         let at = *at;
@@ -163,10 +165,10 @@ impl Agenda {
             return None;
         }
         let line = &mut self.lanes[lane];
-        let first = line.packets.pop_front();
+        let (_, first) = line.packets.pop_front()?;
         let next = line.packets.front().map_or(Instant::NEVER, |head| head.0);
         self.due_lanes.set(lane, next);
-        first
+        Some((at, line.target, line.dir, first))
     }
 
     /// Whether none of these timers expires at or before `at`.
@@ -258,7 +260,8 @@ impl Agenda {
         let line = &mut self.lanes[lane];
         let (_, packet) = line.packets.pop_front()?;
         self.due_lanes.set(lane, line.packets.front().map_or(Instant::NEVER, |head| head.0));
-        Some((at, Due::Packet { lane, target: line.target, dir: line.dir, packet }))
+        let leads_ahead = line.ahead.is_some();
+        Some((at, Due::Packet { lane, leads_ahead, target: line.target, dir: line.dir, packet }))
     }
 
     /// The least of all times, each with so much added: a look at every timer and lane.

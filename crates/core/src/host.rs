@@ -130,7 +130,7 @@ impl Port {
 
     #[inline(always)]
     fn send(&mut self, cx: &mut Cx<'_>, mut packet: Box<Packet>) {
-        if cx.capture().is_some() {
+        if cx.captures() {
             self.ip_id = self.ip_id.wrapping_add(1);
             packet.identification = self.ip_id;
             self.write(cx, &packet, self.dir);
@@ -141,7 +141,7 @@ impl Port {
     /// Writes what passes the host's interface into the capture, if there is one.
     #[inline]
     fn capture(&mut self, cx: &mut Cx<'_>, packet: &Packet, dir: Dir) {
-        if cx.capture().is_some() {
+        if cx.captures() {
             self.write(cx, packet, dir);
         }
     }

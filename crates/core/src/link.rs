@@ -5,6 +5,7 @@
 //! (`in_line`). Loss strikes after transmission: a lost packet has used the link.
 
 mod in_line;
+mod to_cell;
 mod to_core;
 
 use crate::element::{Bearer, Cx, Early, Element, Layout};
@@ -20,6 +21,7 @@ use in_line::{Direction, LinkInLine};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+pub(crate) use to_cell::join;
 use to_core::LinkToCore;
 
 /// A wired link; `uplink` may differ from the downlink.
@@ -164,15 +166,8 @@ impl Half {
         let mut sent = at;
         if !self.is_infinite {
             self.books.settle(at);
-            match self.queue.admit(at, &packet, &self.books) {
-                Verdict::Enter => {}
-                Verdict::Mark => {
-                    packet.mark();
-                    cx.note_marked(self.dir, &packet, cx.now);
-                }
-                Verdict::Drop(reason) => return self.drop(cx, packet, reason),
-                // Nothing can be taken out here: see `in_line`.
-                Verdict::DropWaiting => return self.drop(cx, packet, Reason::EarlyDrop),
+            if !self.queue.has_room(&packet, &self.books) {
+                packet = self.ask(cx, at, packet)?;
             }
             sent = self.books.transmit(at, &packet);
         }
@@ -182,6 +177,22 @@ impl Half {
             return self.drop(cx, packet, Reason::LinkLoss);
         }
         Some((sent + self.delay, packet))
+    }
+
+    /// What the queue discipline says of a packet; the books are settled.
+    #[inline(never)]
+    fn ask(&mut self, cx: &mut Cx<'_>, at: Instant, mut packet: Box<Packet>) -> Option<Box<Packet>> {
+        match self.queue.admit(at, &packet, &self.books) {
+            Verdict::Enter => {}
+            Verdict::Mark => {
+                packet.mark();
+                cx.note_marked(self.dir, &packet, cx.now);
+            }
+            Verdict::Drop(reason) => return self.drop(cx, packet, reason),
+            // Nothing can be taken out here: see `in_line`.
+            Verdict::DropWaiting => return self.drop(cx, packet, Reason::EarlyDrop),
+        }
+        Some(packet)
     }
 
     #[cold]
@@ -197,10 +208,7 @@ struct Link {
 
 impl Element for Link {
     fn layout(&self) -> Layout {
-        let ahead = self.halves.each_ref().map(|half| half.delay);
-        let early = self.halves.each_ref().map(Half::early);
-        let lanes = Dir::BOTH.to_vec();
-        Layout { lanes, ahead, passes_on: true, early, by_lanes: [true; 2], ..Layout::default() }
+        layout_of(&self.halves)
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
@@ -210,8 +218,21 @@ impl Element for Link {
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
-        report_of(self.halves.each_ref(), cx.dropped(Reason::QueueFull), cx.dropped(Reason::LinkLoss))
+        report(&self.halves, cx)
     }
+}
+
+/// The layout of a link: a lane in each direction.
+fn layout_of(halves: &[Half; 2]) -> Layout {
+    let ahead = halves.each_ref().map(|half| half.delay);
+    let early = halves.each_ref().map(Half::early);
+    let lanes = Dir::BOTH.to_vec();
+    Layout { lanes, ahead, passes_on: true, early, by_lanes: [true; 2], ..Layout::default() }
+}
+
+/// The report of one that drops packets for itself alone.
+fn report(halves: &[Half; 2], cx: &Cx<'_>) -> serde_json::Value {
+    report_of(halves.each_ref(), cx.dropped(Reason::QueueFull), cx.dropped(Reason::LinkLoss))
 }
 
 fn report_of(halves: [&Half; 2], dropped_queue_full: u64, dropped_loss: u64) -> serde_json::Value {

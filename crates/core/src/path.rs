@@ -33,7 +33,8 @@
 
 use crate::agenda::Due;
 use crate::element::{Base, BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, RadioEventKind};
-use crate::element::{keeps_order, lanes_ahead, watches_bearers};
+use crate::element::{INSIDE, keeps_order, lanes_ahead, watches_bearers};
+use crate::link;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
@@ -68,11 +69,13 @@ pub struct Path {
     lookahead: Lookahead,
     /// No element lets a packet overtake another of its flow.
     keeps_order: bool,
+    /// By number: the element that stands for this one, most often itself.
+    owners: Vec<u16>,
 }
 
 impl Path {
     /// Builds a path from the server's side to the UEs' side and starts its elements at time zero.
-    pub fn new(elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
+    pub fn new(mut elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
         let mut layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
         if !watches_bearers(&layouts, probes) {
             layouts.iter_mut().filter(|layout| layout.timers_tell).for_each(|layout| layout.timers = 0);
@@ -81,17 +84,27 @@ impl Path {
         let subscribers = wants.map(|(index, layout)| (index, !layout.radio_events)).collect();
         let outage_subscribers =
             (0..).zip(&layouts).filter(|(_, layout)| layout.outages).map(|(index, _)| index).collect();
-        let mut engine = Engine::new(&layouts, Recorder::new(probes));
+        let owners = link::join(&mut elements);
+        let mut engine = Engine::new(&layouts, &owners, Recorder::new(probes));
         if probes == ProbeMask::NONE {
             engine.agenda.set_ahead(&lanes_ahead(&layouts));
         }
         let keeps_order = keeps_order(&layouts);
         let lookahead = Lookahead::new(&layouts);
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
-        let elements = elements.into_iter().zip(Base::of_all(&layouts));
+        let elements = elements.into_iter().zip(Base::of_all(&layouts, &owners));
         let elements = elements.map(|(element, base)| Place { element, base }).collect();
-        let mut path =
-            Self { elements, engine, outputs, now, subscribers, outage_subscribers, lookahead, keeps_order };
+        let mut path = Self {
+            elements,
+            engine,
+            outputs,
+            now,
+            subscribers,
+            outage_subscribers,
+            lookahead,
+            keeps_order,
+            owners,
+        };
         for index in 0..path.elements.len() {
             let (element, mut cx) = path.elements[index].at(now, &mut path.engine);
             element.handle_start(&mut cx);
@@ -103,6 +116,7 @@ impl Path {
     /// Says what to write into a capture; before the path is run.
     pub fn set_capture(&mut self, capture: Capture) {
         self.engine.capture = capture.writer();
+        self.engine.captures = self.engine.capture.is_some();
         self.engine.captures_pdus = capture.has_pdus();
         self.engine.iu_interface = capture.iu_interface();
         if capture != Capture::Nothing {
@@ -137,7 +151,7 @@ impl Path {
         self.now = at;
         let target = match dir {
             Dir::Downlink => 0,
-            Dir::Uplink => self.elements.len() as u32 - 1,
+            Dir::Uplink => self.owners.last().copied().unwrap_or_default().into(),
         };
         self.deliver(at, target, dir, packet);
         self.settle_now();
@@ -164,17 +178,15 @@ impl Path {
         let Some((at, due)) = self.engine.agenda.take_due(now) else { return false };
         self.now = at;
         match due {
-            Due::Packet { lane, target, dir, packet } => {
+            Due::Packet { lane, leads_ahead, target, dir, packet } => {
                 if self.engine.tells {
                     self.deliver_told(at, target, dir, packet);
                 } else {
                     self.deliver(at, target, dir, packet);
                 }
                 self.settle_now();
-                // Others behind it may have waited for it alone.
-                while let Some((later, next)) = self.engine.take_ahead(lane) {
-                    self.deliver(later, target, dir, next);
-                    self.settle_now();
+                if leads_ahead {
+                    self.deliver_ahead(lane);
                 }
             }
             Due::Timer { element, key } => {
@@ -274,6 +286,15 @@ impl Path {
         reports
     }
 
+    /// Others on a lane may have waited for the packet before them alone.
+    #[inline(never)]
+    fn deliver_ahead(&mut self, lane: usize) {
+        while let Some((at, target, dir, packet)) = self.engine.take_ahead(lane) {
+            self.deliver(at, target, dir, packet);
+            self.settle_now();
+        }
+    }
+
     #[inline]
     fn deliver(&mut self, at: Instant, target: u32, dir: Dir, packet: Box<Packet>) {
         match self.elements.get_mut(target as usize) {
@@ -281,7 +302,13 @@ impl Path {
                 let (element, mut cx) = place.at(at, &mut self.engine);
                 element.handle_packet(&mut cx, dir, packet);
             }
-            None => self.outputs.push_back((at, dir, packet)),
+            None => match self.elements.get_mut((target ^ u32::from(INSIDE)) as usize) {
+                Some(place) => {
+                    let (element, mut cx) = place.at(at, &mut self.engine);
+                    element.handle_inside(&mut cx, dir, packet);
+                }
+                None => self.outputs.push_back((at, dir, packet)),
+            },
         }
     }
 
@@ -289,14 +316,24 @@ impl Path {
     #[cold]
     #[inline(never)]
     fn deliver_told(&mut self, at: Instant, target: u32, direction: Dir, packet: Box<Packet>) {
-        if self.engine.recorder.mask.has(Kind::Packet) && (target as usize) < self.elements.len() {
+        if let Some(element) = self.number(target, direction)
+            && self.engine.recorder.mask.has(Kind::Packet)
+        {
             let Packet { ue, flow, seq, len: len_bytes, flags, .. } = *packet;
             let (ack, flags) = (if flags.has(Flags::ACK) { packet.ack } else { 0 }, flags.0);
-            let element = target as u16;
             let event = Event::Packet { ue, flow, direction, element, seq, ack, len_bytes, flags };
             self.engine.recorder.push(at, event);
         }
         self.deliver(at, target, direction, packet);
+    }
+
+    /// The number of the element to which a packet comes that goes to `target`, or of one for which that stands.
+    fn number(&self, target: u32, dir: Dir) -> Option<u16> {
+        let inside = target & u32::from(INSIDE) != 0;
+        let owner = target as u16 & !INSIDE;
+        let stands_for_two = self.owners.get(usize::from(owner) + 1) == Some(&owner);
+        let is_second = stands_for_two && inside == (dir == Dir::Downlink);
+        self.owners.get(usize::from(owner)).map(|_| owner + u16::from(is_second))
     }
 
     /// Handles what the last call set off at the present instant.

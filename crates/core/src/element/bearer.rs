@@ -274,7 +274,9 @@ impl Bearer {
     pub(crate) fn enter(&mut self, packet: &Packet) {
         self.held.add(packet.len);
         self.untransmitted.add(packet.len);
-        if let Some(flow) = self.flow(packet) {
+        if self.flows.is_some()
+            && let Some(flow) = self.flow(packet)
+        {
             flow.held.add(packet.len);
             flow.untransmitted += 1;
         }
@@ -308,12 +310,17 @@ impl Bearer {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Instant, packet: &Packet) -> Instant {
         if self.last_len != packet.len {
-            let tx = self.rate.time_to_send(u64::from(packet.len));
-            (self.last_len, self.last_tx) = (packet.len, tx.min(FAR.since(Instant::ZERO)));
+            self.note_len(packet.len);
         }
         let end = (self.free_at(now) + self.last_tx).min(FAR);
         self.depart(end, packet);
         end
+    }
+
+    #[inline(never)]
+    fn note_len(&mut self, len: u32) {
+        let tx = self.rate.time_to_send(u64::from(len));
+        (self.last_len, self.last_tx) = (len, tx.min(FAR.since(Instant::ZERO)));
     }
 
     /// When the transmission of a packet that comes at `now` begins, if all are sent whole.
@@ -331,7 +338,9 @@ impl Bearer {
         (self.busy_until, self.busy_len, self.busy_flow) = (end, packet.len, packet.flow);
         self.is_busy = true;
         self.departing_bytes += u64::from(packet.len);
-        self.flow(packet);
+        if self.flows.is_some() {
+            self.flow(packet);
+        }
     }
 
     /// Takes out what has departed by `now`: an end at `now` counts as gone.
@@ -349,7 +358,7 @@ impl Bearer {
     }
 
     /// The books of the packet's flow, if somebody reads them, with its sequence number noted.
-    #[inline(always)]
+    #[inline(never)]
     fn flow(&mut self, packet: &Packet) -> Option<&mut Flow> {
         let Flows(flows) = self.flows.as_deref_mut()?;
         let index = packet.flow as usize;

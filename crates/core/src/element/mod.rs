@@ -70,6 +70,11 @@ pub trait Element: Any + Send + Sync {
     /// A packet arrived at the port opposite to where `dir` leads.
     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>);
 
+    /// Of an element that stands for two: a packet has come from the one to the other, by a lane.
+    fn handle_inside(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        let _ = (cx, dir, packet);
+    }
+
     /// The timer armed under `key` expired; `cx.now` is the instant it was armed for.
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
         let _ = (cx, key);
@@ -102,25 +107,34 @@ pub trait Element: Any + Send + Sync {
     }
 }
 
-/// The number of an element, and where its timers and lanes begin.
+/// The number of an element, where its timers and lanes begin, and who has what it emits at once, by direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base {
     element: u16,
+    next: [u16; 2],
     timer: u32,
     lane: u32,
 }
 
 impl Base {
-    /// Those of all elements.
-    pub fn of_all(layouts: &[Layout]) -> Vec<Self> {
+    /// Those of all elements, of which these stand for them.
+    pub fn of_all(layouts: &[Layout], owners: &[u16]) -> Vec<Self> {
         let bases = layouts.iter().scan(Self::default(), |next, layout| {
             let base = *next;
-            next.element += 1;
-            next.timer += layout.timers;
-            next.lane += layout.lanes.len() as u32;
-            Some(base)
+            *next = next.behind(layout);
+            Some(Self { next: Dir::BOTH.map(|dir| target(owners, base.element, dir)), ..base })
         });
         bases.collect()
+    }
+
+    /// That of the element behind one of this layout, which emits nothing at once.
+    fn behind(self, layout: &Layout) -> Self {
+        Self {
+            element: self.element + 1,
+            next: [OUT; 2],
+            timer: self.timer + layout.timers,
+            lane: self.lane + layout.lanes.len() as u32,
+        }
     }
 }
 
@@ -165,6 +179,8 @@ pub(crate) struct Engine {
     pool: Vec<Box<Packet>>,
     pub recorder: Recorder,
     pub capture: Option<PcapngWriter>,
+    /// There is one.
+    pub captures: bool,
     /// PDUs of the link layer are captured too.
     pub captures_pdus: bool,
     /// Number of the interface `iu`, if G-PDUs are captured too.
@@ -180,13 +196,13 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Lays out timers, lanes and bearers of all elements.
-    pub fn new(layouts: &[Layout], recorder: Recorder) -> Self {
+    /// Lays out timers, lanes and bearers of all elements, of which these stand for them.
+    pub fn new(layouts: &[Layout], owners: &[u16], recorder: Recorder) -> Self {
         let (mut timers, mut lanes) = (Vec::new(), Vec::new());
         let mut bearers = Vec::new();
         for (element, layout) in (0_u16..).zip(layouts) {
-            timers.extend((0..layout.timers).map(|key| (element, key)));
-            lanes.extend(layout.lanes.iter().map(|&dir| (neighbour(element, dir), dir)));
+            timers.extend((0..layout.timers).map(|key| (owners[element as usize], key)));
+            lanes.extend(layout.lanes.iter().map(|&dir| (target(owners, element, dir).into(), dir)));
             bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::closed);
         }
         let flows_wanted = layouts.iter().any(|layout| layout.flow_views);
@@ -210,6 +226,7 @@ impl Engine {
             pool: Vec::new(),
             recorder,
             capture: None,
+            captures: false,
             captures_pdus: false,
             iu_interface: None,
             drops: vec![[0; Reason::ALL.len()]; layouts.len()],
@@ -244,7 +261,7 @@ impl Engine {
 
     /// Takes the first packet of a lane if it may be handed over ahead of its time.
     #[inline]
-    pub fn take_ahead(&mut self, lane: usize) -> Option<(Instant, Box<Packet>)> {
+    pub fn take_ahead(&mut self, lane: usize) -> Option<(Instant, u32, Dir, Box<Packet>)> {
         self.agenda.take_ahead(lane, self.horizon, self.transfers_left.is_some())
     }
 
@@ -253,6 +270,13 @@ impl Engine {
     fn hand_over(&mut self, handover: Handover) {
         // There is no packet in its place that would have to be freed.
         std::mem::forget(self.first.replace(handover));
+    }
+
+    /// Hands a packet over behind others.
+    #[cold]
+    #[inline(never)]
+    fn queue(&mut self, lane: u32, handover: Handover) {
+        self.handovers.push_back((lane, handover));
     }
 
     #[inline(always)]
@@ -284,6 +308,21 @@ fn neighbour(element: u16, dir: Dir) -> u32 {
     }
 }
 
+/// Added to the number of an element: a packet stays inside it, on its way from one that it stands for to the other.
+pub(crate) const INSIDE: u16 = 1 << 15;
+
+/// A packet leaves the path.
+const OUT: u16 = u16::MAX;
+
+/// Where packets go that leave `element` in direction `dir`, if these elements stand for all.
+fn target(owners: &[u16], element: u16, dir: Dir) -> u16 {
+    match owners.get(neighbour(element, dir) as usize) {
+        Some(owner) if *owner == owners[element as usize] => owner | INSIDE,
+        Some(owner) => *owner,
+        None => OUT,
+    }
+}
+
 /// What an element is lent for one call.
 pub struct Cx<'a> {
     /// The present instant.
@@ -300,7 +339,7 @@ impl<'a> Cx<'a> {
     /// The packet leaves now, towards `dir`.
     #[inline]
     pub fn emit(&mut self, dir: Dir, packet: Box<Packet>) {
-        let (at, target) = (self.now, neighbour(self.base.element, dir));
+        let (at, target) = (self.now, self.base.next[dir.index()].into());
         let handover = Handover { at, target, dir, packet };
         if self.engine.hands_nothing_over() {
             self.engine.hand_over(handover);
@@ -315,18 +354,46 @@ impl<'a> Cx<'a> {
     /// If `at` is before the packet put on this lane last: an element that reorders needs more lanes.
     #[inline(always)]
     pub fn emit_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) {
+        if let Some((target, dir, packet)) = self.ahead_on(lane, at, packet) {
+            self.engine.hand_over(Handover { at, target, dir, packet });
+        }
+    }
+
+    /// The same on a lane that stays inside the element: the packet, if the element may go on with it now as it would at
+    /// `at`.
+    #[inline(always)]
+    pub(crate) fn go_on_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) -> Option<Box<Packet>> {
+        self.ahead_on(lane, at, packet).map(|(_, _, packet)| packet)
+    }
+
+    /// Puts a packet on a lane, unless it may be handed over ahead of its time: where it goes then.
+    #[inline(always)]
+    fn ahead_on(&mut self, lane: u32, at: Instant, packet: Box<Packet>) -> Option<(u32, Dir, Box<Packet>)> {
         let (engine, lane) = (&mut *self.engine, self.base.lane + lane);
         if let Some((target, dir)) = engine.agenda.leads_ahead(lane as usize) {
             if engine.hands_nothing_over() {
                 if engine.goes_ahead(lane, at, &packet) {
-                    return engine.hand_over(Handover { at, target, dir, packet });
+                    return Some((target, dir, packet));
                 }
             } else if engine.horizon > Instant::ZERO {
-                return engine.handovers.push_back((lane, Handover { at, target, dir, packet }));
+                engine.queue(lane, Handover { at, target, dir, packet });
+                return None;
             }
             // Without a horizon nothing goes ahead, and nothing of this lane is in the queue.
         }
         engine.agenda.put(lane as usize, at, packet);
+        None
+    }
+
+    /// The base of the element behind this one, of this layout.
+    pub(crate) fn base_behind(&self, layout: &Layout) -> Base {
+        self.base.behind(layout)
+    }
+
+    /// The same for another element, which this one stands for.
+    #[inline(always)]
+    pub(crate) fn of<'b>(&'b mut self, base: &'b Base) -> Cx<'b> {
+        Cx { now: self.now, base, engine: self.engine }
     }
 
     /// Calls [`Element::handle_timer`] with `key` at `at`, instead of when it was armed for before.
@@ -418,6 +485,12 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn capture(&mut self) -> Option<&mut PcapngWriter> {
         self.engine.capture.as_mut()
+    }
+
+    /// Whether a capture is being written.
+    #[inline]
+    pub(crate) fn captures(&self) -> bool {
+        self.engine.captures
     }
 
     /// Whether PDUs of the link layer go into the capture.

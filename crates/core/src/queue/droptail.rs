@@ -80,6 +80,16 @@ pub struct Droptail {
     in_service: InService,
 }
 
+impl Droptail {
+    /// Whether the packet has room in a buffer in which the packet in service counts too.
+    #[inline(always)]
+    pub(super) fn has_room(&self, packet: &Packet, buffer: &Bearer) -> bool {
+        self.in_service == InService::Counted
+            && buffer.sdus() < self.packets
+            && buffer.bytes() + u64::from(packet.len) <= self.bytes
+    }
+}
+
 impl Aqm for Droptail {
     #[inline]
     fn admit(&mut self, _now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict {

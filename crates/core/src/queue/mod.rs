@@ -130,6 +130,12 @@ pub enum Discipline {
 }
 
 impl Discipline {
+    /// Whether a packet enters without a question to anybody, as most do. If it is false, [`Aqm::admit`] decides.
+    #[inline(always)]
+    pub fn has_room(&self, packet: &Packet, buffer: &Bearer) -> bool {
+        matches!(self, Self::Droptail(droptail) if droptail.has_room(packet, buffer))
+    }
+
     /// The queue in which packets wait; `None` if they wait elsewhere.
     #[inline]
     pub fn queue(&mut self) -> Option<&mut dyn Queue> {

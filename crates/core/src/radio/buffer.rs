@@ -43,8 +43,6 @@ pub(super) struct Admitted {
     pub packet: Box<Packet>,
     /// Packets in the buffer, this one included.
     pub queued_sdus: u32,
-    /// Somebody wants to know what happens in the buffer.
-    pub watched: bool,
 }
 
 /// What a transmitter of whole packets has done.
@@ -87,28 +85,48 @@ impl Buffer {
     }
 
     /// Lets a packet in, or drops it, where packets are sent whole and those that wait cannot be taken out: `send` enters
-    /// it into the books, and says more.
+    /// it into the books, and says more. If bearers are watched, [`Departures::watch`] is next.
     #[inline(always)]
     pub fn admit<T>(
         &mut self,
         cx: &mut Cx<'_>,
-        mut packet: Box<Packet>,
-        send: impl FnOnce(&mut Bearer, &Packet) -> T,
-    ) -> Option<(Admitted, T)> {
+        packet: Box<Packet>,
+        send: impl FnOnce(&mut Bearer, Instant, &Packet) -> T,
+    ) -> Option<(Box<Packet>, T)> {
         let now = cx.now;
         let books = cx.bearer(self.index() as usize);
         books.settle(now);
+        if !self.queue.has_room(&packet, books) {
+            return self.admit_if_let(cx, packet, send);
+        }
+        let sent = send(books, now, &packet);
+        let queued_sdus = books.sdus();
+        self.count(&packet, queued_sdus);
+        Some((packet, sent))
+    }
+
+    /// The same where the discipline is asked; the books are settled.
+    #[inline(never)]
+    fn admit_if_let<T>(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mut packet: Box<Packet>,
+        send: impl FnOnce(&mut Bearer, Instant, &Packet) -> T,
+    ) -> Option<(Box<Packet>, T)> {
+        let now = cx.now;
+        let books = cx.bearer(self.index() as usize);
         let verdict = self.queue.admit(now, &packet, books);
         if !matches!(verdict, Verdict::Enter | Verdict::Mark) {
             self.refuse(cx, packet, verdict);
             return None;
         }
-        let sent = send(books, &packet);
+        let sent = send(books, now, &packet);
         let queued_sdus = books.sdus();
         if verdict == Verdict::Mark {
             self.mark(cx, &mut packet, now);
         }
-        Some((self.take_in(cx, packet, queued_sdus), sent))
+        self.count(&packet, queued_sdus);
+        Some((packet, sent))
     }
 
     /// Lets a packet in, or drops it, or another one that waits: `take_waiting` takes the first of which no octet
@@ -144,20 +162,19 @@ impl Buffer {
         let books = cx.bearer(self.index() as usize);
         books.enter(&packet);
         let queued_sdus = books.sdus();
-        self.take_in(cx, packet, queued_sdus)
+        self.count(&packet, queued_sdus);
+        if cx.watches_bearers() {
+            self.note_enqueued(cx, &packet);
+        }
+        Admitted { packet, queued_sdus }
     }
 
     /// Counts a packet that is in the books.
     #[inline(always)]
-    fn take_in(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, queued_sdus: u32) -> Admitted {
+    fn count(&mut self, packet: &Packet, queued_sdus: u32) {
         self.counts.sdus_in += 1;
         self.counts.bytes_in += u64::from(packet.len);
         self.counts.peak_sdus = self.counts.peak_sdus.max(queued_sdus);
-        let watched = cx.watches_bearers();
-        if watched {
-            self.note_enqueued(cx, &packet);
-        }
-        Admitted { packet, queued_sdus, watched }
     }
 
     /// Drops a packet that comes.
@@ -436,9 +453,10 @@ struct Watched {
 }
 
 impl Departures {
-    /// A packet came that will be sent until `end` and arrive at `arrival`; it starts now if nothing is before it.
+    /// A packet was let in that will be sent until `end` and arrive at `arrival`; it starts now if nothing is before it.
     /// A transmission that ends at this very instant is, until its end has been told.
     #[cold]
+    #[inline(never)]
     pub fn watch(
         &mut self,
         cx: &mut Cx<'_>,
@@ -446,6 +464,7 @@ impl Departures {
         packet: &Packet,
         (end, arrival): (Instant, Instant),
     ) {
+        buffer.note_enqueued(cx, packet);
         let starts = self.0.is_empty();
         let behind = arrival.since(end);
         let (seq, len, flow) = (packet.seq, packet.len, packet.flow);

@@ -6,6 +6,7 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Kind, ProbeMask};
+use serde_json::Value;
 
 fn results(scenario: &Scenario, step: Duration, end: Instant, probes: ProbeMask) -> String {
     let mut simulation = Simulation::new(scenario, 1, Observe { probes, ..Observe::default() });
@@ -89,6 +90,48 @@ fn the_same_of_every_kind_of_flow_through_anything_that_hands_on_ahead_of_time()
                     set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
                 let scenario = Scenario::parse(&format!("{cell}{flows}"), &set).unwrap();
                 assert_exact(&format!("cell {number}, {flows}, {set:?}"), &scenario, Duration::from_secs(12));
+            }
+        }
+    }
+}
+
+/// Results after each step, without the reports of taps.
+fn steps(scenario: &Scenario, seed: u64) -> Vec<Value> {
+    let mut simulation = Simulation::new(scenario, seed, Observe::default());
+    let mut found = Vec::new();
+    for step in 1..=24 {
+        simulation.advance_to(Instant::ZERO + Duration::from_millis(step * 250));
+        let mut results = serde_json::to_value(simulation.results()).unwrap();
+        let elements = results["elements"].as_array_mut().unwrap();
+        elements.retain(|report| report["element"] != "middlebox.tap");
+        found.push(results);
+    }
+    found
+}
+
+#[test]
+fn a_link_and_the_cell_as_one_element_do_what_they_do_with_a_box_between_them() {
+    let drops = ("radio.dch.downlink.queue.droptail.packets", "3");
+    let red = ("radio.dch.downlink.queue", "\"red\"");
+    let sets: [&[(&str, &str)]; 6] = [
+        &[],
+        &[("radio.dch.ues", "1"), ("tcp.ack_every", "1")],
+        &[("radio.dch.ues", "1"), ("wired.loss", "2 %"), drops],
+        &[("wired.queue", "\"red\""), red, ("wired.rate", "500 kbit/s")],
+        &[("wired.queue.droptail.packets", "4"), ("wired.uplink", "{ loss = \"1 %\", delay = \"7 ms\" }")],
+        &[("wired", "{}"), ("tcp.profile", "linux"), drops],
+    ];
+    for (flows, set) in FLOWS.iter().flat_map(|flows| sets.map(|set| (flows, set))) {
+        let one_ue = set.contains(&("radio.dch.ues", "1"));
+        let flows = if one_ue { flows.replace("ue = 1", "ue = 0") } else { flows.to_string() };
+        let text = format!("{}{flows}", CELLS[0]);
+        let mut set: Vec<_> = set.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        let joined = Scenario::parse(&text, &set).unwrap();
+        set.push(("middlebox".to_owned(), "[{ tap = {} }]".to_owned()));
+        let apart = Scenario::parse(&text, &set).unwrap();
+        for seed in 1..=2 {
+            for (one, two) in steps(&joined, seed).iter().zip(&steps(&apart, seed)) {
+                assert_eq!(one, two, "{flows}, {set:?}");
             }
         }
     }

@@ -15,6 +15,7 @@ mod slots;
 mod ttis;
 
 pub use config::{BearerConfig, ClassConfig, Config};
+pub(crate) use slots::Dch;
 
 use super::outages::with_outages;
 use super::{Component, Plan};

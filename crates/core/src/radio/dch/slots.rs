@@ -7,7 +7,7 @@
 
 use super::config::{BearerConfig, Config};
 use crate::channel::Channel;
-use crate::element::{Cx, Early, Element, Layout, bearer_index};
+use crate::element::{Bearer as Books, Cx, Early, Element, Layout, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{
@@ -99,18 +99,20 @@ impl Bearer {
         if self.link_layer.is_some() {
             return self.handle_sdu_with_link_layer(cx, packet, report);
         }
-        // Without a link layer the end of the transmission is computed at once.
-        let now = cx.now;
-        let Some((Admitted { packet, watched, .. }, end)) =
-            self.buffer.admit(cx, packet, |books, sdu| books.transmit(now, sdu))
-        else {
-            return;
-        };
+        let Some((arrival, packet)) = self.pass(cx, packet) else { return };
+        cx.emit_at(arrival, self.buffer.index(), packet);
+    }
+
+    /// Without a link layer the end of the transmission is computed at once: when the packet arrives, or `None` if it is
+    /// dropped.
+    #[inline(always)]
+    fn pass(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Option<(Instant, Box<Packet>)> {
+        let (packet, end) = self.buffer.admit(cx, packet, Books::transmit)?;
         let arrival = end + self.buffer.delay;
-        if watched {
+        if cx.watches_bearers() {
             self.departures.watch(cx, &self.buffer, &packet, (end, arrival));
         }
-        cx.emit_at(arrival, self.buffer.index(), packet);
+        Some((arrival, packet))
     }
 
     #[inline(never)]
@@ -218,10 +220,34 @@ impl Bearer {
     }
 }
 
-struct Dch {
+/// The cell.
+pub(crate) struct Dch {
     bearers: Vec<Bearer>,
     /// Reused from slot to slot; empty between calls.
     report: SlotReport,
+}
+
+impl Dch {
+    /// Whether all arrivals are computed when packets come, and no bearer has a timer but to tell of them.
+    pub fn is_computed(&self) -> bool {
+        self.bearers.iter().all(|bearer| bearer.link_layer.is_none())
+    }
+
+    /// A packet comes to such a cell: when it arrives, and on which lane; or `None` if it is dropped.
+    #[inline(always)]
+    pub fn pass(
+        &mut self,
+        cx: &mut Cx<'_>,
+        dir: Dir,
+        packet: Box<Packet>,
+    ) -> Option<(Instant, u32, Box<Packet>)> {
+        let Some(bearer) = self.bearers.get_mut(bearer_index(packet.ue, dir)) else {
+            cx.drop(dir, packet, Reason::UnknownUe);
+            return None;
+        };
+        let (at, packet) = bearer.pass(cx, packet)?;
+        Some((at, bearer.buffer.index(), packet))
+    }
 }
 
 impl Pausable for Dch {

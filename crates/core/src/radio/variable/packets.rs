@@ -10,7 +10,7 @@ use super::{Bearer, BearerConfig};
 use crate::channel::{Channel, Service};
 use crate::element::{Cx, FAR};
 use crate::packet::{Dir, Packet};
-use crate::radio::buffer::{Admitted, Buffer, Departures, report_service, share};
+use crate::radio::buffer::{Buffer, Departures, report_service, share};
 use crate::radio::delay_line::DelayLine;
 use crate::radio::flow_buffers::{FlowBuffers, Sharing, Waiting};
 use crate::time::{Duration, Instant};
@@ -87,22 +87,22 @@ impl PacketBearer {
 
     #[inline]
     fn send_ahead(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        let (now, channel) = (cx.now, &mut self.channel);
-        let Some((Admitted { packet, watched, .. }, (start, service))) =
-            self.buffer.admit(cx, packet, |books, sdu| {
-                let start = books.free_at(now);
-                let mut service = channel.serve(start, sdu.len);
-                service.end = service.end.min(FAR);
-                books.depart(service.end, sdu);
-                (start, service)
-            })
-        else {
+        let channel = &mut self.channel;
+        let Some((packet, (start, service))) = self.buffer.admit(cx, packet, |books, now, sdu| {
+            let start = books.free_at(now);
+            let mut service = channel.serve(start, sdu.len);
+            service.end = service.end.min(FAR);
+            books.depart(service.end, sdu);
+            (start, service)
+        }) else {
             return;
         };
         let end = service.end;
         self.busy += end.since(start);
         let arrival = self.line.arrival(end, service.delay + self.buffer.delay);
-        if watched && let Transmitter::Ahead(departures) = &mut self.transmitter {
+        if cx.watches_bearers()
+            && let Transmitter::Ahead(departures) = &mut self.transmitter
+        {
             departures.watch(cx, &self.buffer, &packet, (end, arrival));
         }
         self.line.put(cx, arrival, packet);

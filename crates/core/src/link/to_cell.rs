@@ -1,0 +1,154 @@
+//! A wired link and the dedicated channels directly behind it, as one element.
+//!
+//! Where the arrivals of all bearers are computed when packets come, most packets may go on ahead of their time (see
+//! `element/early`): from the link to their bearer, or back. Then both are done in one call, and the packet is handed on
+//! once instead of twice. All others wait between them as they would between two elements. Timers, lanes, numbers in
+//! traces and reports are those of the two, so nothing can be told from outside.
+
+use super::{Half, Link};
+use crate::element::{Base, Cx, Element, Layout};
+use crate::packet::{Dir, Packet};
+use crate::radio::dch::Dch;
+use serde_json::Value;
+use std::any::Any;
+
+/// Joins each link to such a cell directly behind it. By the number of each element, the one that stands for it: itself,
+/// or the one before it.
+pub(crate) fn join(elements: &mut [Box<dyn Element>]) -> Vec<u16> {
+    let mut owners: Vec<u16> = (0..).take(elements.len()).collect();
+    for at in 1..elements.len() {
+        if let [link, cell] = &mut elements[at - 1..=at]
+            && (link.as_ref() as &dyn Any).is::<Link>()
+            && (cell.as_ref() as &dyn Any).downcast_ref().is_some_and(Dch::is_computed)
+        {
+            let nobody = || Box::new(Nobody) as Box<dyn Element>;
+            let parts = [link, cell].map(|part| std::mem::replace(part, nobody()) as Box<dyn Any>);
+            let [link, cell] = parts;
+            if let (Ok(link), Ok(cell)) = (link.downcast::<Link>(), cell.downcast::<Dch>()) {
+                let joint = LinkToCell { halves: link.halves, cell: *cell, cell_base: Base::default() };
+                elements[at - 1] = Box::new(joint);
+                owners[at] = owners[at - 1];
+            }
+        }
+    }
+    owners
+}
+
+struct LinkToCell {
+    /// By direction.
+    halves: [Half; 2],
+    cell: Dch,
+    cell_base: Base,
+}
+
+impl LinkToCell {
+    /// A packet comes to the cell.
+    #[inline(always)]
+    fn descend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        let mut cx = cx.of(&self.cell_base);
+        let Some((at, lane, packet)) = self.cell.pass(&mut cx, Dir::Downlink, packet) else { return };
+        cx.emit_at(at, lane, packet);
+    }
+
+    /// A packet comes to the link, from the cell.
+    #[inline(always)]
+    fn ascend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        let half = &mut self.halves[Dir::Uplink.index()];
+        let Some((at, packet)) = half.pass(cx, cx.now, packet) else { return };
+        cx.emit_at(at, Dir::Uplink as u32, packet);
+    }
+}
+
+impl Element for LinkToCell {
+    /// The two were asked before they were joined.
+    fn layout(&self) -> Layout {
+        Layout::default()
+    }
+
+    fn handle_start(&mut self, cx: &mut Cx<'_>) {
+        self.cell_base = cx.base_behind(&super::layout_of(&self.halves));
+        self.cell.handle_start(&mut cx.of(&self.cell_base));
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        match dir {
+            Dir::Downlink => {
+                let half = &mut self.halves[Dir::Downlink.index()];
+                let Some((at, packet)) = half.pass(cx, cx.now, packet) else { return };
+                let Some(packet) = cx.go_on_at(at, Dir::Downlink as u32, packet) else { return };
+                cx.now = at;
+                self.descend(cx, packet);
+            }
+            Dir::Uplink => {
+                let mut of_cell = cx.of(&self.cell_base);
+                let Some((at, lane, packet)) = self.cell.pass(&mut of_cell, dir, packet) else { return };
+                let Some(packet) = of_cell.go_on_at(at, lane, packet) else { return };
+                cx.now = at;
+                self.ascend(cx, packet);
+            }
+        }
+    }
+
+    fn handle_inside(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        match dir {
+            Dir::Downlink => self.descend(cx, packet),
+            Dir::Uplink => self.ascend(cx, packet),
+        }
+    }
+
+    /// All timers are the cell's.
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
+        self.cell.handle_timer(&mut cx.of(&self.cell_base), key);
+    }
+
+    fn reports(&self, cx: &mut Cx<'_>) -> Vec<Value> {
+        vec![super::report(&self.halves, cx), self.cell.report(&mut cx.of(&self.cell_base))]
+    }
+}
+
+/// In the place of an element for which another one stands.
+struct Nobody;
+
+impl Element for Nobody {
+    fn layout(&self) -> Layout {
+        Layout::default()
+    }
+
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        cx.emit(dir, packet);
+    }
+
+    fn reports(&self, _cx: &mut Cx<'_>) -> Vec<Value> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn owners(text: &str) -> Vec<u16> {
+        let text = format!("[[flow]]\napp = \"bulk\"\n{text}");
+        join(&mut Scenario::parse(&text, &[]).unwrap().network(1))
+    }
+
+    #[test]
+    fn a_link_stands_for_a_cell_without_link_layer_directly_behind_it() {
+        assert_eq!(owners("[radio.dch]"), [0, 0]);
+        assert_eq!(owners("[radio.dch]\nues = 3\n[[middlebox]]\npacket_loss = {}"), [0, 0, 2]);
+        let apart = [
+            "[radio.dch]\n[[middlebox]]\ntap = {}",
+            "[radio.dch]\n[[handover]]\nat = \"1 s\"",
+            "[radio.dch]\ndownlink.rlc.am = {}\nuplink.rlc.am = {}",
+            "[radio.dch.downlink]\nqueue.codel = {}",
+            "[radio.dch]\n[wired]\nrate = \"1 Mbit/s\"\nqueue.codel = {}",
+            "[radio.dch]\n[umts]",
+            "[radio.variable]",
+        ];
+        for text in apart {
+            let own = owners(text);
+            assert!(own.iter().zip(0..).all(|(owner, element)| *owner == element), "{text}: {own:?}");
+        }
+    }
+}
