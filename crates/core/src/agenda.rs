@@ -177,8 +177,9 @@ impl Agenda {
         if timers.is_empty() {
             return true;
         }
-        // Those of a UE are asked one by one.
+        // Those of a UE are asked one by one; most have one flow.
         match timers.len() {
+            1 => self.timers[timers.start as usize].wanted > at,
             ..=4 => {
                 let timers = &self.timers[timers.start as usize..timers.end as usize];
                 timers.iter().all(|timer| timer.wanted > at)
