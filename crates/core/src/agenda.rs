@@ -288,7 +288,7 @@ impl Agenda {
 /// Measured against a four-ary heap with the same interface, then with two in a match: with a handful of sources it
 /// takes a quarter of the instructions, and a source that is taken and set again costs one walk, not two.
 struct Tournament {
-    /// The final is match 0; in match n the winners of matches 4n + 1 to 4n + 4 meet, in the last ones the sources.
+    /// The final is match 1; in match n the winners of matches 4n to 4n + 3 meet, in the last ones the sources.
     matches: Vec<Match>,
     /// The first match in which sources meet.
     first_round: usize,
@@ -334,9 +334,9 @@ impl Match {
 impl Tournament {
     /// A tournament of this many sources, none of which is due ever.
     fn new(sources: usize) -> Self {
-        let mut first_round = 0;
-        while 4 * (3 * first_round + 1) < sources {
-            first_round = 4 * first_round + 1;
+        let mut first_round = 1;
+        while 4 * first_round < sources {
+            first_round *= 4;
         }
         let matches = vec![Match([Entry::NOBODY; 4]); first_round + sources.div_ceil(4)];
         Self { matches, first_round, winner: Entry::NOBODY }
@@ -372,10 +372,10 @@ impl Tournament {
             if low >= high {
                 return first;
             }
-            if round == 0 {
+            if round == 1 {
                 return first.or_earlier(self.winner);
             }
-            (low, high, round) = (low / 4, high / 4, (round - 1) / 4);
+            (low, high, round) = (low / 4, high / 4, round / 4);
         }
     }
 
@@ -384,14 +384,11 @@ impl Tournament {
     fn set(&mut self, source: usize, at: Instant) {
         let (mut number, mut seat) = (self.first_round + source / 4, source % 4);
         let mut winner = Entry { at, source };
-        loop {
+        while number > 0 {
             let played = &mut self.matches[number];
             played.0[seat] = winner;
             winner = played.winner();
-            if number == 0 {
-                break;
-            }
-            (number, seat) = ((number - 1) / 4, (number - 1) % 4);
+            (number, seat) = (number / 4, number % 4);
         }
         self.winner = winner;
     }
