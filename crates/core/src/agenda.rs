@@ -143,6 +143,7 @@ impl Agenda {
         if !line.packets.is_empty() {
             return false;
         }
+        // That elements keep the order here too is for tests to see.
         if cfg!(debug_assertions) {
             line.note(lane, at);
         }

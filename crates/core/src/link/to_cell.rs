@@ -17,21 +17,24 @@ use std::any::Any;
 pub(crate) fn join(elements: &mut [Box<dyn Element>]) -> Vec<u16> {
     let mut owners: Vec<u16> = (0..).take(elements.len()).collect();
     for at in 1..elements.len() {
-        if let [link, cell] = &mut elements[at - 1..=at]
-            && (link.as_ref() as &dyn Any).is::<Link>()
-            && (cell.as_ref() as &dyn Any).downcast_ref().is_some_and(Dch::is_computed)
-        {
-            let nobody = || Box::new(Nobody) as Box<dyn Element>;
-            let parts = [link, cell].map(|part| std::mem::replace(part, nobody()) as Box<dyn Any>);
-            let [link, cell] = parts;
-            if let (Ok(link), Ok(cell)) = (link.downcast::<Link>(), cell.downcast::<Dch>()) {
-                let joint = LinkToCell { halves: link.halves, cell: *cell, cell_base: Base::default() };
-                elements[at - 1] = Box::new(joint);
-                owners[at] = owners[at - 1];
-            }
+        if let Some(joint) = joined(&mut elements[at - 1..=at]) {
+            elements[at - 1] = Box::new(joint);
+            owners[at] = owners[at - 1];
         }
     }
     owners
+}
+
+/// A link and such a cell, out of their places.
+fn joined(pair: &mut [Box<dyn Element>]) -> Option<LinkToCell> {
+    let [front, behind] = pair else { return None };
+    let is_computed = (behind.as_ref() as &dyn Any).downcast_ref().is_some_and(Dch::is_computed);
+    if !(front.as_ref() as &dyn Any).is::<Link>() || !is_computed {
+        return None;
+    }
+    let take = |place: &mut Box<dyn Element>| std::mem::replace(place, Box::new(Nobody)) as Box<dyn Any>;
+    let (link, cell) = (take(front).downcast::<Link>().ok()?, take(behind).downcast().ok()?);
+    Some(LinkToCell { halves: link.halves, cell: *cell, cell_base: Base::default() })
 }
 
 struct LinkToCell {
