@@ -155,6 +155,8 @@ pub struct Place {
     pub was_seen: bool,
     /// When it was last sent before this.
     pub last_at: Option<Instant>,
+    /// That was not the first time.
+    pub was_sent_again: bool,
     pub shortest_rtt: Option<Duration>,
 }
 
@@ -251,7 +253,7 @@ impl Causes {
             matches!(self.phase, Phase::Recovery { .. }) && place.start > place.una && place.has_sacked;
         let cause = self.cause(now, place);
         self.goes_by_rack |= cause == Cause::TailProbe
-            || cause == Cause::Sack && place.start <= place.una && self.is_sent_again;
+            || cause == Cause::Sack && place.start <= place.una && place.was_sent_again;
         self.latest_data = Some(now);
         *self.counts.of(cause) += 1;
         self.over_time.get_or_insert_default().of(cause).add(now, 1.0);
@@ -363,11 +365,12 @@ impl Causes {
         Cause::Timeout
     }
 
-    /// Soon after the duplicate ACKs, too soon for a timer that was started before them.
+    /// Soon after the duplicate ACKs, or too soon for a timer: one counts at least from when the segment was sent.
     fn is_soon(&self, now: Instant, place: &Place) -> bool {
         let Some(from) = self.threshold_at.or(self.overtaken_at).or(self.latest_ack) else { return false };
-        let is_before_timeout = self.goes_by_sack
-            && place.shortest_rtt.is_some_and(|rtt| now.since(self.timer_from) < rtt + SMALLEST_TIMEOUT);
+        let timeout = place.shortest_rtt.map(|rtt| rtt + SMALLEST_TIMEOUT).filter(|_| self.goes_by_sack);
+        let is_before_timeout =
+            place.last_at.zip(timeout).is_some_and(|(sent, least)| now.since(sent) < least);
         is_before_timeout || now.since(from) <= Self::reordering_timer(place)
     }
 
