@@ -245,6 +245,7 @@ impl Flow {
             was_seen,
             last_at: before.map(|piece| piece.last_at),
             was_sent_again: before.is_some_and(|piece| piece.transmissions > 1),
+            timeout: self.rtt.timeout(),
             shortest_rtt: self.rtt.shortest.map(|forward| forward + self.answer),
         };
         let cause = self.causes.handle_retransmission(now, &place);
@@ -311,7 +312,7 @@ impl Flow {
         }
         self.late.on_late_bytes(acked.late_bytes);
         let sent = acked.first_at.filter(|_| !acked.is_ambiguous);
-        self.rtt.on_new_ack(now, segment.timestamps, sent);
+        self.rtt.on_new_ack(now, segment.timestamps, sent, (ack, max.max(ack)));
         let new = NewAck {
             at: now,
             una,
