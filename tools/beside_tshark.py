@@ -224,6 +224,8 @@ class Seen:
     """ACKs for this end came behind later segments of the other: for tshark they are no duplicates."""
     reordered: set[str] = field(default_factory=set)
     """ACKs for this end came out of order: tshark compares each with the one before, not with the highest."""
+    timed_by_fin: set[str] = field(default_factory=set)
+    """One ACK for data of this end and for a FIN behind it: tshark times the FIN, airpath the data."""
 
 
 def by_tshark(file: Path) -> dict[str, Seen]:
@@ -244,7 +246,9 @@ def by_tshark(file: Path) -> dict[str, Seen]:
     lines = run("tshark", "-n", "-r", file, "-Y", "tcp", "-T", "fields", "-E", "separator=;", *options)
     found: dict[str, Seen] = defaultdict(Seen)
     sent: dict[tuple[str, str], int] = {}
+    acknowledged: dict[tuple[str, str], int] = {}
     untimed = set()
+    fins = set()
     for line in lines.splitlines():
         frame, source, target, length, end, ack, fin, rtt, acked, *analysis = line.split(";")
         retransmission, late, duplicate = analysis
@@ -266,10 +270,17 @@ def by_tshark(file: Path) -> dict[str, Seen]:
         if duplicate and int(ack) < sent.get((port, other), 0):
             seen.dupacks[other] += 1
         # A FIN without data is no sample for airpath, and what was sent twice none for Karn.
-        if (is_fin and length == "0") or retransmission or late:
+        if is_fin and length == "0":
+            fins.add(frame)
+        if retransmission or late:
             untimed.add(frame)
-        if rtt and acked not in untimed:
+        before = acknowledged.get((port, other), 0)
+        if acked in fins:
+            if int(ack) - 1 > before:
+                seen.timed_by_fin.add(other)
+        elif rtt and acked not in untimed:
             seen.rtt_ms[other] = min(seen.rtt_ms.get(other, float("inf")), 1e3 * float(rtt))
+        acknowledged[port, other] = max(int(ack or 0), before)
     return found
 
 
@@ -309,7 +320,7 @@ def differences(file: Path) -> list[str]:
                 set_aside = own.reordered | other.overtaken if what == "dupacks" else set()
                 if pair[0] != pair[1] and end not in set_aside:
                     told.append(f"{port} {end} {what}: {pair[0]}, tshark {pair[1]}")
-        for end in own.rtt_ms.keys() & other.rtt_ms.keys():
+        for end in (own.rtt_ms.keys() & other.rtt_ms.keys()) - other.timed_by_fin:
             if abs(own.rtt_ms[end] - other.rtt_ms[end]) > 0.002:
                 told.append(f"{port} {end} rtt: {own.rtt_ms[end]:.3f} ms, tshark {other.rtt_ms[end]:.3f} ms")
     return told

@@ -40,14 +40,18 @@ def test_each_packet_of_a_download_has_a_time_of_its_own_and_reaches_the_kernel_
     packets = read(outcome.folder / "capture.pcapng")
     assert max(len(packet.octets) for packet in packets) == MTU
     assert all(packet.has_right_checksums() for packet in packets[:1000])
-    arrived = [packet for packet in packets if packet.end == "ue" and packet.is_downlink]
+    arrived = [packet for packet in packets if packet.end == "ue" and packet.is_downlink and packet.is_tcp]
     full = [packet.at_s for packet in arrived if len(packet.octets) == MTU]
     assert len(full) > 20
     # Traces count whole packets to a millisecond.
     assert min(after - before for before, after in pairwise(full)) > 0.9 * MTU * 8 / bps
     flow, _ = outcome.flows("tcp")
-    # Of packets joined the kernel counts one.
-    assert outcome.live["kernel"]["ue"]["InSegs"] >= flow["receiver"]["segments"]
+    # Of packets joined the kernel counts one. A busy kernel may not have counted what came behind iperf3's
+    # last message, and what it had no room for was sent again.
+    control = arrived[0].connection
+    last = max(at for at, packet in enumerate(arrived) if packet.is_data and packet.connection == control)
+    assert outcome.live["kernel"]["ue"]["InSegs"] >= last - flow["retransmissions"]["total"]
+    assert last > 0.9 * len(arrived)
     assert flow["receiver"]["out_of_order"] == 0
     # What the receiver has twice, a sender that waited for long has sent twice.
     assert flow["receiver"]["duplicates"] <= flow["retransmissions"]["total"]

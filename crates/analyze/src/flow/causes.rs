@@ -27,7 +27,8 @@
 //! suggests otherwise.
 //!
 //! The timer runs from the latest ACK that moved `una` and the latest cut; in a recovery, from the
-//! first partial ACK: RFC 6582 (3.2).
+//! first partial ACK: RFC 6582 (3.2). Of a sender that goes by SACK, it sends nothing again that was sent less than
+//! Linux's timeout before, as the round trips seen here give it.
 //!
 //! A cut that was needless is **undone** if the sender shows it: with the window of the cut not acknowledged it goes on
 //! with new data. Then it ends its episode, as in a run.
@@ -45,10 +46,11 @@ use crate::series::{Marks, Series};
 const REACTION: Duration = Duration::from_millis(1);
 /// What a host takes to answer at once, so that a timer which expires then is unlikely.
 const PROMPTLY: Duration = Duration::from_nanos(100_000);
-/// What Linux adds to its reordering timer, and rounding: three ticks of a clock of 250 Hz.
+/// What Linux adds to its reordering timer, and rounding: three ticks of a clock of 250 Hz. A timeout may be as much
+/// sooner than round trips tell.
 const TIMER_SLACK: Duration = Duration::from_millis(12);
 /// The smallest retransmission timeout of systems in use.
-const SMALLEST_TIMEOUT: Duration = Duration::from_millis(200);
+pub(super) const SMALLEST_TIMEOUT: Duration = Duration::from_millis(200);
 /// RFC 5681 (3.2).
 const THRESHOLD: u32 = 3;
 /// Windows are counted up to here, segments.
@@ -155,6 +157,10 @@ pub struct Place {
     pub was_seen: bool,
     /// When it was last sent before this.
     pub last_at: Option<Instant>,
+    /// That was not the first time.
+    pub was_sent_again: bool,
+    /// Linux's timeout as the round trips give it.
+    pub timeout: Option<Duration>,
     pub shortest_rtt: Option<Duration>,
 }
 
@@ -251,7 +257,7 @@ impl Causes {
             matches!(self.phase, Phase::Recovery { .. }) && place.start > place.una && place.has_sacked;
         let cause = self.cause(now, place);
         self.goes_by_rack |= cause == Cause::TailProbe
-            || cause == Cause::Sack && place.start <= place.una && self.is_sent_again;
+            || cause == Cause::Sack && place.start <= place.una && place.was_sent_again;
         self.latest_data = Some(now);
         *self.counts.of(cause) += 1;
         self.over_time.get_or_insert_default().of(cause).add(now, 1.0);
@@ -363,11 +369,12 @@ impl Causes {
         Cause::Timeout
     }
 
-    /// Soon after the duplicate ACKs, too soon for a timer that was started before them.
+    /// Soon after the duplicate ACKs, or too soon for a timer: one counts at least from when the segment was sent.
     fn is_soon(&self, now: Instant, place: &Place) -> bool {
         let Some(from) = self.threshold_at.or(self.overtaken_at).or(self.latest_ack) else { return false };
-        let is_before_timeout = self.goes_by_sack
-            && place.shortest_rtt.is_some_and(|rtt| now.since(self.timer_from) < rtt + SMALLEST_TIMEOUT);
+        let timeout = place.timeout.filter(|_| self.goes_by_sack);
+        let is_before_timeout =
+            place.last_at.zip(timeout).is_some_and(|(sent, timeout)| now.since(sent) + TIMER_SLACK < timeout);
         is_before_timeout || now.since(from) <= Self::reordering_timer(place)
     }
 

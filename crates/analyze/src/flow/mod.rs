@@ -213,10 +213,9 @@ impl Flow {
     /// Data below the end of what was seen: sent again, or late.
     fn handle_below(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {
         let una = self.una.unwrap_or(start);
-        let last_at = self.pieces.after(start).map(|piece| piece.last_at);
+        let before = self.pieces.after(start).copied();
         let was_seen = self.pieces.send_again(now, start, end) || end <= una;
         if !was_seen {
-            let behind = self.pieces.after(start).copied();
             let filling = Filling {
                 at: now,
                 number: self.counters.segments,
@@ -224,7 +223,7 @@ impl Flow {
                 dupacks: self.gap_dupacks,
                 shortest_rtt: self.rtt.shortest.map(|forward| forward + self.answer),
             };
-            let is_late = behind.is_some_and(|behind| self.late.handle_filling(&filling, &behind));
+            let is_late = before.is_some_and(|behind| self.late.handle_filling(&filling, &behind));
             self.push(now, start, end, tsval);
             if is_late {
                 return;
@@ -244,7 +243,9 @@ impl Flow {
             has_sacked: self.pieces.has_sacked(),
             answer: self.answer,
             was_seen,
-            last_at,
+            last_at: before.map(|piece| piece.last_at),
+            was_sent_again: before.is_some_and(|piece| piece.transmissions > 1),
+            timeout: self.rtt.timeout(),
             shortest_rtt: self.rtt.shortest.map(|forward| forward + self.answer),
         };
         let cause = self.causes.handle_retransmission(now, &place);
@@ -311,7 +312,7 @@ impl Flow {
         }
         self.late.on_late_bytes(acked.late_bytes);
         let sent = acked.first_at.filter(|_| !acked.is_ambiguous);
-        self.rtt.on_new_ack(now, segment.timestamps, sent);
+        self.rtt.on_new_ack(now, segment.timestamps, sent, (ack, max.max(ack)));
         let new = NewAck {
             at: now,
             una,

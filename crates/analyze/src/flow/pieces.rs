@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use airpath_core::time::{Duration, Instant};
 
+use super::retransmissions::is_too_soon;
+
 /// More pieces than this are not kept: without ACKs, or with a window above 90 MB.
 const MOST: usize = 65_536;
 
@@ -159,11 +161,9 @@ impl Pieces {
 }
 
 /// A piece has arrived. If it was sent more than once, and sooner than a round trip takes, an earlier transmission has:
-/// RFC 8985 (6.2) step 2.
+/// RFC 8985 (6.2) step 2, here by the rule for retransmissions that were needless.
 fn note_latest(latest: &mut Option<(Instant, u64)>, (now, shortest_rtt): Arrival, piece: &Piece) {
-    let is_earlier =
-        piece.transmissions > 1 && shortest_rtt.is_some_and(|rtt| now.since(piece.last_at) < rtt);
-    if !is_earlier {
+    if piece.transmissions == 1 || !is_too_soon(piece.last_at, now, shortest_rtt) {
         *latest = (*latest).max(Some((piece.last_at, piece.end)));
     }
 }

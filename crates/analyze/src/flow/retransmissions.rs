@@ -235,6 +235,7 @@ impl Spurious {
     }
 }
 
-fn is_too_soon(sent: Instant, now: Instant, shortest_rtt: Option<Duration>) -> bool {
+/// Whether an ACK at `now` is too soon for what was sent at `sent`.
+pub(super) fn is_too_soon(sent: Instant, now: Instant, shortest_rtt: Option<Duration>) -> bool {
     shortest_rtt.is_some_and(|rtt| now.since(sent).as_nanos() < rtt.as_nanos() / 4 * 3)
 }

@@ -10,8 +10,10 @@
 
 use std::collections::VecDeque;
 
+use airpath_core::tcp::rto::{Config, Rto, Timer};
 use airpath_core::time::{Duration, Instant};
 
+use super::causes::SMALLEST_TIMEOUT;
 use crate::series::Series;
 use crate::sketch::Sketch;
 
@@ -30,6 +32,8 @@ pub struct Rtt {
     pub back: Sketch,
     /// The shortest forward, the handshake's too.
     pub shortest: Option<Duration>,
+    /// Linux's timer, fed with these round trips.
+    timer: Option<Box<Rto>>,
     /// Samples come from timestamps.
     pub by_timestamps: bool,
 }
@@ -73,6 +77,10 @@ impl Echoes {
     }
 }
 
+fn linux_timer() -> Box<Rto> {
+    Box::new(Rto::new(&Config { timer: Timer::Linux, min: SMALLEST_TIMEOUT, ..Config::default() }))
+}
+
 impl Rtt {
     pub fn on_data(&mut self, now: Instant, timestamps: Option<(u32, u32)>) {
         if let Some((tsval, echo)) = timestamps {
@@ -83,8 +91,15 @@ impl Rtt {
         }
     }
 
-    /// An ACK passes that moves the left edge; `sent` is when the first segment below was sent, if once.
-    pub fn on_new_ack(&mut self, now: Instant, timestamps: Option<(u32, u32)>, sent: Option<Instant>) {
+    /// An ACK passes that moves the left edge; `sent` is when the first segment below was sent, if once. `edges` are the
+    /// new left edge and the end of what was sent.
+    pub fn on_new_ack(
+        &mut self,
+        now: Instant,
+        timestamps: Option<(u32, u32)>,
+        sent: Option<Instant>,
+        edges: (u64, u64),
+    ) {
         let from = match timestamps {
             Some((tsval, echo)) => {
                 self.acks.push(tsval, now);
@@ -94,6 +109,9 @@ impl Rtt {
             None => sent,
         };
         if let Some(from) = from {
+            let timer = self.timer.get_or_insert_with(linux_timer);
+            timer.set_sent(edges.0, edges.1);
+            timer.on_echoed_sample(now.since(from));
             self.add(now, now.since(from));
         }
     }
@@ -109,8 +127,14 @@ impl Rtt {
         self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
     }
 
+    /// So long behind its transmission Linux's timer sends a segment again, at least.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timer.as_ref().map(|timer| timer.value())
+    }
+
     pub fn bytes(&self) -> usize {
         let echoes = 16 * (self.sent.passed.capacity() + self.acks.passed.capacity());
-        echoes + self.forward.bytes() + self.back.bytes() + self.over_time.bytes()
+        let timer = self.timer.as_ref().map_or(0, |_| size_of::<Rto>());
+        echoes + timer + self.forward.bytes() + self.back.bytes() + self.over_time.bytes()
     }
 }

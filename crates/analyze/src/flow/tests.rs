@@ -175,6 +175,42 @@ fn a_retransmission_that_was_lost_is_sent_again_when_something_behind_it_arrives
 }
 
 #[test]
+fn an_ack_a_little_sooner_than_the_shortest_round_trip_tells_of_the_retransmission() {
+    let mut script = Script::new();
+    script.data(0, 0, 9).ack(100, 1).ack_with(110, 1, &[(2, 3)], 0).ack_with(120, 1, &[(2, 4)], 0);
+    script.ack_with(130, 1, &[(2, 5)], 0).data(130, 1, 1);
+    script.ack_with(140, 1, &[(6, 7), (2, 5)], 0).data(140, 5, 5);
+    // The fifth arrives in 98 ms: the first, sent again before it, is lost again.
+    script.ack_with(238, 1, &[(2, 7)], 0).data(238, 1, 1).ack(338, 10);
+    assert_eq!(script.causes(), [3, 1, 0, 2, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_timer_counts_from_when_the_segment_was_sent() {
+    let sent_again = |ms| {
+        let mut script = Script::new();
+        script.data(0, 0, 9).ack(100, 1).ack_with(130, 1, &[(2, 3), (4, 6)], 0).data(130, 1, 1);
+        script.data(130, 3, 3).ack(240, 10);
+        script.data(350, 10, 12).ack(450, 11).ack_with(460, 11, &[(12, 13)], 0).data(ms, 11, 11);
+        script.causes()
+    };
+    // 200 ms and a round trip behind it, less the slack of timers.
+    assert_eq!(sent_again(637), [3, 2, 0, 1, 0, 0, 0, 0]);
+    assert_eq!(sent_again(638), [3, 1, 0, 1, 1, 0, 0, 0]);
+}
+
+#[test]
+fn who_repeats_a_lost_retransmission_sends_tail_probes_too() {
+    let mut script = Script::new();
+    script.data(0, 0, 9).ack(100, 1).ack_with(130, 1, &[(2, 3), (4, 6)], 0).data(130, 1, 1).data(130, 3, 3);
+    script.data(135, 10, 10).ack_with(230, 3, &[(4, 10)], 0);
+    script.ack_with(235, 3, &[(4, 11)], 0).data(235, 3, 3).ack(335, 11);
+    assert_eq!(script.causes(), [3, 1, 0, 2, 0, 0, 0, 0]);
+    script.data(340, 11, 12).ack(440, 12).data(740, 12, 12).ack(840, 13);
+    assert_eq!(script.causes(), [4, 1, 0, 2, 0, 0, 1, 0]);
+}
+
+#[test]
 fn what_is_lost_again_after_a_timeout_begins_a_recovery() {
     let mut script = Script::new();
     script.data(0, 0, 4).ack(100, 1).data(1100, 1, 1).ack(1200, 2).data(1200, 2, 3);
