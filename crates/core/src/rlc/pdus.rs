@@ -111,9 +111,23 @@ impl Tti {
     }
 
     /// Takes everything out.
+    #[inline]
     pub fn clear(&mut self) {
-        self.control.clear();
         self.data.clear();
+        if !self.has_data_alone() {
+            self.clear_rest();
+        }
+    }
+
+    /// Whether there are neither control PDUs nor PDUs of LTE.
+    #[inline]
+    pub fn has_data_alone(&self) -> bool {
+        self.control.is_empty() && self.piggybacked.is_none() && self.lte.is_unused()
+    }
+
+    #[inline(never)]
+    fn clear_rest(&mut self) {
+        self.control.clear();
         self.piggybacked = None;
         self.lte.clear();
     }

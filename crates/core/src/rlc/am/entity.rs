@@ -97,6 +97,18 @@ impl Entity {
         self.receiver.set_window(pdus);
     }
 
+    #[inline(never)]
+    fn handle_commands(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
+        let discarded = given_up(report);
+        for control in &tti.control {
+            self.handle_control(now, control, report);
+        }
+        if let Some((_, status)) = tti.piggybacked.as_ref().filter(|_| self.reset.is_ready()) {
+            self.handle_status(now, status, report);
+        }
+        self.counts.discarded_sdus += given_up(report) - discarded;
+    }
+
     fn handle_control(&mut self, now: Instant, control: &Control, report: &mut Report) {
         match control {
             Control::Status(status) if self.reset.is_ready() => self.handle_status(now, status, report),
@@ -280,21 +292,19 @@ impl Transmit for Entity {
 }
 
 impl Receive for Entity {
-    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
+    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) -> bool {
         if self.reset.is_dead() {
-            return;
+            return false;
         }
-        let discarded = given_up(report);
-        for control in &tti.control {
-            self.handle_control(now, control, report);
+        let commands = !tti.control.is_empty() || tti.piggybacked.is_some();
+        if commands {
+            self.handle_commands(now, tti, report);
         }
-        if let Some((_, status)) = tti.piggybacked.as_ref().filter(|_| self.reset.is_ready()) {
-            self.handle_status(now, status, report);
-        }
+        let due = self.receiver.is_report_due();
         if self.reset.is_ready() {
             self.receiver.handle_pdus(&tti.data, report);
         }
-        self.counts.discarded_sdus += given_up(report) - discarded;
+        commands || self.receiver.is_report_due() != due
     }
 }
 

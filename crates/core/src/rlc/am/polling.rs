@@ -141,10 +141,13 @@ impl Polling {
     }
 
     /// Puts PDUs on the air, with the polls that are due.
+    #[inline]
     pub fn submit(&mut self, now: Instant, pdus: Submission, out: &mut Transmission) {
         let Submission { sns, last, .. } = pdus;
         let all_from = self.window_polls(pdus);
-        self.count_pdus(sns);
+        if self.poll_pdu.is_some() {
+            self.count_pdus(sns);
+        }
         if last {
             self.polls.push(sns.end - 1);
         }
@@ -176,10 +179,8 @@ impl Polling {
     }
 
     /// Counts PDUs for Poll_PDU.
+    #[inline(never)]
     fn count_pdus(&mut self, sns: SnRange) {
-        if self.poll_pdu.is_none() {
-            return;
-        }
         for sn in sns.first..sns.end {
             if counted(&mut self.vt_pdu, self.poll_pdu) {
                 self.polls.push(sn);
@@ -188,6 +189,7 @@ impl Polling {
     }
 
     /// Splits a run where the P bit changes. While polls are prohibited, those due become one that waits.
+    #[inline(never)]
     fn send_polls(&mut self, now: Instant, pdus: Submission, all_from: u64, out: &mut Transmission) {
         let Submission { sns, new, vt_s, .. } = pdus;
         self.polls.extend(all_from..sns.end);

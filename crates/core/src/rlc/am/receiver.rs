@@ -90,6 +90,7 @@ impl Receiver {
 
     /// Takes the PDUs of a TTI that arrived, and reports SDUs to hand up. Ends in PDUs of no run are passed
     /// over: who loses PDUs takes them out of the runs only.
+    #[inline]
     pub fn handle_pdus(&mut self, pdus: &Transmission, report: &mut Report) {
         for &Run { sns, poll } in &pdus.runs {
             // The P bit counts even if the data is dropped.
@@ -133,6 +134,11 @@ impl Receiver {
             return Instant::ZERO;
         }
         if self.report_due { self.prohibited_until } else { self.next_periodic.max(self.prohibited_until) }
+    }
+
+    /// Whether a report of the state is due, perhaps later.
+    pub(super) fn is_report_due(&self) -> bool {
+        self.report_due
     }
 
     /// Whether there is nothing to send at `now`.
@@ -209,21 +215,29 @@ impl Receiver {
         !self.missing.meets(SnRange::new(from, sn + 1))
     }
 
+    #[inline]
     fn hand_up(&mut self, report: &mut Report) {
         if self.config.delivery == Delivery::OutOfSequence {
-            for at in 0..self.ends.len() {
-                if !self.ends[at].up && self.is_complete(at) {
-                    self.ends[at].up = true;
-                    report.up.push(self.ends[at].end.sdu);
-                }
-            }
+            self.hand_up_complete(report);
         }
-        while let Some(held) = self.ends.front().copied()
-            && held.end.sn < self.vr_r
+        while let Some(&Arrived { end, up }) = self.ends.front()
+            && end.sn < self.vr_r
         {
-            report.up.extend((!held.up).then_some(held.end.sdu));
-            self.settled = held.end.sdu + 1;
+            if !up {
+                report.up.push(end.sdu);
+            }
+            self.settled = end.sdu + 1;
             self.ends.pop_front();
+        }
+    }
+
+    #[inline(never)]
+    fn hand_up_complete(&mut self, report: &mut Report) {
+        for at in 0..self.ends.len() {
+            if !self.ends[at].up && self.is_complete(at) {
+                self.ends[at].up = true;
+                report.up.push(self.ends[at].end.sdu);
+            }
         }
     }
 

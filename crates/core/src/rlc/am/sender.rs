@@ -215,6 +215,7 @@ impl Sender {
 
     /// Fills a TTI with room for `pdus` PDUs (§11.3.2): PDUs reported missing, new ones, and if there are
     /// none of either and a poll waits, the last one again.
+    #[inline]
     pub fn build_tti(&mut self, now: Instant, pdus: u64, out: &mut Transmission, report: &mut Report) {
         out.clear();
         self.handle_deadline(now, report);
@@ -531,6 +532,7 @@ impl Sender {
         self.vt_s = end;
     }
 
+    #[inline(never)]
     fn repeat(&mut self, now: Instant, sns: SnRange, last: bool, out: &mut Transmission) {
         let from = self.spans.partition_point(|span| span.end.sn < sns.first);
         let ends = self.spans.range(from..).map(|span| span.end);
