@@ -64,7 +64,10 @@ impl Transmission {
     /// Number of PDUs.
     #[inline]
     pub fn pdus(&self) -> u64 {
-        self.runs.iter().map(|run| run.sns.len()).sum()
+        match self.runs.as_slice() {
+            [run] => run.sns.len(),
+            runs => runs.iter().map(|run| run.sns.len()).sum(),
+        }
     }
 
     /// Takes everything out.

@@ -118,6 +118,7 @@ impl Segmentation {
 
     /// Fills at most `pdus` PDUs from `sn` on; the sequence number after the last one. Tells where SDUs lie
     /// that end in them. With `first_octet_indicator` one more marks an SDU that begins with a PDU.
+    #[inline]
     pub fn fill(
         &mut self,
         sn: u64,

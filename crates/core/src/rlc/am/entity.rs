@@ -6,7 +6,7 @@ use super::reset::Procedure;
 use super::sender::Sender;
 use crate::rlc::control::{Control, Reset, Status};
 use crate::rlc::entities::{Receive, Transmit};
-use crate::rlc::{Report, Tti};
+use crate::rlc::{Report, Run, Tti};
 use crate::time::Instant;
 use serde::Serialize;
 use serde_json::Value;
@@ -47,6 +47,14 @@ pub struct Counts {
     pub resets: u64,
     /// No reset was answered: the entity is silent from then on.
     pub unrecoverable_errors: u64,
+}
+
+impl Counts {
+    fn count_run(&mut self, run: &Run, first_new: u64) {
+        self.data_pdus += run.sns.len();
+        self.polls += u64::from(run.poll) * run.sns.len();
+        self.retransmitted_pdus += u64::from(run.sns.first < first_new) * run.sns.len();
+    }
 }
 
 impl Entity {
@@ -229,10 +237,9 @@ impl Entity {
             counts.piggybacked_status_pdus += 1;
             counts.mrws += u64::from(status.mrw.is_some());
         }
-        for run in &tti.data.runs {
-            counts.data_pdus += run.sns.len();
-            counts.polls += u64::from(run.poll) * run.sns.len();
-            counts.retransmitted_pdus += u64::from(run.sns.first < first_new) * run.sns.len();
+        match tti.data.runs.as_slice() {
+            [run] => counts.count_run(run, first_new),
+            runs => runs.iter().for_each(|run| counts.count_run(run, first_new)),
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct Polling {
     poll_pdu: Option<u32>,
     poll_sdu: Option<u32>,
     poll_window: Option<u32>,
+    /// From so many PDUs behind VT(A) on, each polls for Poll_Window.
+    window_used: Option<u64>,
     /// VT(PDU): PDUs since the last poll of Poll_PDU.
     vt_pdu: u32,
     /// VT(SDU): SDUs since the last poll of Poll_SDU.
@@ -48,19 +50,18 @@ pub struct Submission {
     pub vt_s: u64,
     /// VT(A).
     pub vt_a: u64,
-    /// VT(WS).
-    pub vt_ws: u64,
 }
 
 impl Polling {
     pub fn new(config: &Config) -> Self {
-        Self {
+        let mut polling = Self {
             timer_poll_after: config.timer_poll,
             prohibit: config.timer_poll_prohibit,
             period: config.timer_poll_periodic,
             poll_pdu: config.poll_pdu,
             poll_sdu: config.poll_sdu,
             poll_window: config.poll_window,
+            window_used: None,
             vt_pdu: 0,
             vt_sdu: 0,
             waits: false,
@@ -69,11 +70,21 @@ impl Polling {
             prohibited_until: Instant::ZERO,
             next_periodic: config.timer_poll_periodic.map_or(Instant::NEVER, |period| Instant::ZERO + period),
             polls: Vec::new(),
-        }
+        };
+        polling.set_window(u64::from(config.configured_tx_window_size));
+        polling
+    }
+
+    /// VT(WS) is `vt_ws` from now on.
+    pub fn set_window(&mut self, vt_ws: u64) {
+        // J = (VT(S) + 1 - VT(A)) / VT(WS), VT(S) before the PDU is submitted.
+        let used = |percent| (vt_ws * u64::from(percent)).div_ceil(100) - 1;
+        self.window_used = self.poll_window.map(used);
     }
 
     /// §11.4.3: all but Timer_Poll_Periodic begins anew.
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self, vt_ws: u64) {
+        self.set_window(vt_ws);
         (self.vt_pdu, self.vt_sdu) = (0, 0);
         self.waits = false;
         self.timer_poll = Instant::NEVER;
@@ -141,7 +152,7 @@ impl Polling {
     }
 
     /// Puts PDUs on the air, with the polls that are due.
-    #[inline]
+    #[inline(always)]
     pub fn submit(&mut self, now: Instant, pdus: Submission, out: &mut Transmission) {
         let Submission { sns, last, .. } = pdus;
         let all_from = self.window_polls(pdus);
@@ -167,10 +178,9 @@ impl Polling {
 
     /// The first of the PDUs from which on each polls as so much of the window is in use.
     fn window_polls(&self, pdus: Submission) -> u64 {
-        let Submission { sns, new, vt_s, vt_a, vt_ws, .. } = pdus;
-        let Some(percent) = self.poll_window else { return sns.end };
-        // J = (VT(S) + 1 - VT(A)) / VT(WS), VT(S) before the PDU is submitted.
-        let from = vt_a + (vt_ws * u64::from(percent)).div_ceil(100) - 1;
+        let Submission { sns, new, vt_s, vt_a, .. } = pdus;
+        let Some(used) = self.window_used else { return sns.end };
+        let from = vt_a + used;
         match new {
             true => from.clamp(sns.first, sns.end),
             false if vt_s >= from => sns.first,

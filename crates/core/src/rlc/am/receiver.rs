@@ -181,19 +181,24 @@ impl Receiver {
     }
 
     /// The ends in PDUs that were not received before.
+    #[inline]
     fn keep_ends(&mut self, ends: &[SduEnd], kept: SnRange) {
-        for &end in ends.iter().filter(|end| (kept.first..kept.end).contains(&end.sn)) {
+        for &end in ends {
             let new = end.sn >= self.vr_h || self.missing.contains(end.sn);
-            if new && end.sdu >= self.settled {
-                let arrived = Arrived { end, up: false };
+            if kept.first <= end.sn && end.sn < kept.end && new && end.sdu >= self.settled {
                 if self.ends.back().is_none_or(|last| last.end.sdu < end.sdu) {
-                    self.ends.push_back(arrived);
+                    self.ends.push_back(Arrived { end, up: false });
                 } else {
-                    let at = self.ends.partition_point(|held| held.end.sdu < end.sdu);
-                    self.ends.insert(at, arrived);
+                    self.keep_between(end);
                 }
             }
         }
+    }
+
+    #[inline(never)]
+    fn keep_between(&mut self, end: SduEnd) {
+        let at = self.ends.partition_point(|held| held.end.sdu < end.sdu);
+        self.ends.insert(at, Arrived { end, up: false });
     }
 
     fn receive(&mut self, sns: SnRange) {
