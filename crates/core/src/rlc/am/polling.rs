@@ -154,7 +154,7 @@ impl Polling {
     /// Puts PDUs on the air, with the polls that are due.
     #[inline(always)]
     pub fn submit(&mut self, now: Instant, pdus: Submission, out: &mut Transmission) {
-        let Submission { sns, last, .. } = pdus;
+        let Submission { sns, last, vt_s, .. } = pdus;
         let all_from = self.window_polls(pdus);
         if self.poll_pdu.is_some() {
             self.count_pdus(sns);
@@ -169,7 +169,7 @@ impl Polling {
             out.runs.push(Run { sns, poll: false });
             return;
         }
-        self.send_polls(now, pdus, all_from, out);
+        self.send_polls(now, sns, vt_s, all_from, out);
     }
 
     fn may_poll(&self, now: Instant) -> bool {
@@ -200,8 +200,7 @@ impl Polling {
 
     /// Splits a run where the P bit changes. While polls are prohibited, those due become one that waits.
     #[inline(never)]
-    fn send_polls(&mut self, now: Instant, pdus: Submission, all_from: u64, out: &mut Transmission) {
-        let Submission { sns, new, vt_s, .. } = pdus;
+    fn send_polls(&mut self, now: Instant, sns: SnRange, vt_s: u64, all_from: u64, out: &mut Transmission) {
         self.polls.extend(all_from..sns.end);
         self.polls.sort_unstable();
         self.polls.dedup();
@@ -218,7 +217,7 @@ impl Polling {
         if let Some(&sn) = self.polls.last()
             && let Some(after) = self.timer_poll_after
         {
-            self.vt_s_polled = if new { sn + 1 } else { vt_s };
+            self.vt_s_polled = vt_s.max(sn + 1);
             self.timer_poll = now + after;
         }
         self.polls.clear();
