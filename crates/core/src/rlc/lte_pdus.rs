@@ -125,16 +125,10 @@ impl Pdus {
         self.ends.get(pdu.first_end as usize..pdu.next_end as usize).unwrap_or_default()
     }
 
-    /// Whether they are those of another link layer than LTE's, or none yet.
+    /// Takes everything out but the STATUS PDU.
     #[inline]
-    pub fn is_unused(&self) -> bool {
-        self.establishment == 0 && self.status.is_none() && self.data.is_empty()
-    }
-
-    /// Takes everything out.
-    pub fn clear(&mut self) {
+    pub fn clear_data(&mut self) {
         self.establishment = 0;
-        self.status = None;
         self.data.clear();
         self.ends.clear();
     }

@@ -117,22 +117,17 @@ impl Tti {
     #[inline]
     pub fn clear(&mut self) {
         self.data.clear();
-        if !self.has_data_alone() {
-            self.clear_rest();
+        self.lte.clear_data();
+        if !self.control.is_empty() || self.piggybacked.is_some() || self.lte.status.is_some() {
+            self.clear_control();
         }
     }
 
-    /// Whether there are neither control PDUs nor PDUs of LTE.
-    #[inline]
-    pub fn has_data_alone(&self) -> bool {
-        self.control.is_empty() && self.piggybacked.is_none() && self.lte.is_unused()
-    }
-
     #[inline(never)]
-    fn clear_rest(&mut self) {
+    fn clear_control(&mut self) {
         self.control.clear();
         self.piggybacked = None;
-        self.lte.clear();
+        self.lte.status = None;
     }
 
     /// Asks `lost` for each PDU, in the order in which they are sent, and takes those out that are; how many.
