@@ -131,6 +131,7 @@ impl Buffer {
 
     /// Lets a packet in, or drops it, or another one that waits: `take_waiting` takes the first of which no octet
     /// was sent out of its line. The books know of packets one by one.
+    #[inline]
     pub fn admit_or_evict(
         &mut self,
         cx: &mut Cx<'_>,

@@ -113,7 +113,7 @@ impl RlcPair {
     }
 
     /// Does what has followed from filling a TTI.
-    #[inline]
+    #[inline(always)]
     pub fn settle_sent(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
         let bearer = &mut self.bearers[dir.index()];
         bearer.settle_started(cx, report);
@@ -121,15 +121,18 @@ impl RlcPair {
         bearer.feed(cx, self.ends[dir.index()].as_mut(), 1);
     }
 
-    /// A TTI arrives that was sent in this direction.
-    #[inline]
-    pub fn handle_tti(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti, report: &mut Report) {
+    /// A TTI arrives that was sent in this direction. Whether the deadline of the other one may have changed.
+    #[inline(always)]
+    pub fn handle_tti(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti, report: &mut Report) -> bool {
         let other = dir.reverse();
         let end = &mut self.ends[other.index()];
-        end.handle_tti(cx.now, tti, report);
+        let concerns_sender = end.handle_tti(cx.now, tti, report);
         self.expiries[other.index()] = end.expiry();
         self.bearers[dir.index()].settle_received(cx, report);
-        self.bearers[other.index()].settle_sent(cx, report);
+        if concerns_sender {
+            self.bearers[other.index()].settle_sent(cx, report);
+        }
+        concerns_sender
     }
 
     /// Reports of the bearers, downlink first.

@@ -65,8 +65,9 @@ pub trait Transmit: Send + Sync {
 /// An end as the receiver of the other direction.
 pub trait Receive: Send + Sync {
     /// A TTI of the other end arrives, without the PDUs that were lost. TTIs may arrive in another order than they
-    /// were sent in where the link layer is LTE's.
-    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report);
+    /// were sent in where the link layer is LTE's. Whether this concerns the sending side of this end: its deadline may
+    /// be another one, and there may be something to report of SDUs that it sends.
+    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) -> bool;
 
     /// When a timer ends that hands SDUs up, or gives them up, without a TTI.
     fn expiry(&self) -> Instant {
@@ -143,8 +144,8 @@ impl Transmit for Halves {
 }
 
 impl Receive for Halves {
-    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
-        self.rx.handle_tti(now, tti, report);
+    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) -> bool {
+        self.rx.handle_tti(now, tti, report)
     }
 
     fn expiry(&self) -> Instant {

@@ -125,10 +125,10 @@ impl Pdus {
         self.ends.get(pdu.first_end as usize..pdu.next_end as usize).unwrap_or_default()
     }
 
-    /// Takes everything out.
-    pub fn clear(&mut self) {
+    /// Takes everything out but the STATUS PDU.
+    #[inline]
+    pub fn clear_data(&mut self) {
         self.establishment = 0;
-        self.status = None;
         self.data.clear();
         self.ends.clear();
     }

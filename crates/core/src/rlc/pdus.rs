@@ -64,7 +64,10 @@ impl Transmission {
     /// Number of PDUs.
     #[inline]
     pub fn pdus(&self) -> u64 {
-        self.runs.iter().map(|run| run.sns.len()).sum()
+        match self.runs.as_slice() {
+            [run] => run.sns.len(),
+            runs => runs.iter().map(|run| run.sns.len()).sum(),
+        }
     }
 
     /// Takes everything out.
@@ -111,11 +114,20 @@ impl Tti {
     }
 
     /// Takes everything out.
+    #[inline]
     pub fn clear(&mut self) {
-        self.control.clear();
         self.data.clear();
+        self.lte.clear_data();
+        if !self.control.is_empty() || self.piggybacked.is_some() || self.lte.status.is_some() {
+            self.clear_control();
+        }
+    }
+
+    #[inline(never)]
+    fn clear_control(&mut self) {
+        self.control.clear();
         self.piggybacked = None;
-        self.lte.clear();
+        self.lte.status = None;
     }
 
     /// Asks `lost` for each PDU, in the order in which they are sent, and takes those out that are; how many.

@@ -56,7 +56,7 @@ impl Reassembly {
 impl Receive for Reassembly {
     /// An end in a PDU of no run means that its SDU is lost: the PDU is not sent again. A real receiver finds
     /// that out later, from the gap, and does nothing about it.
-    fn handle_tti(&mut self, _now: Instant, tti: &Tti, report: &mut Report) {
+    fn handle_tti(&mut self, _now: Instant, tti: &Tti, report: &mut Report) -> bool {
         let mut ends = tti.data.ends.iter().copied().peekable();
         for run in &tti.data.runs {
             while let Some(end) = ends.next_if(|end| end.sn < run.sns.first) {
@@ -71,5 +71,6 @@ impl Receive for Reassembly {
         for end in ends {
             self.tell(end, false, report);
         }
+        false
     }
 }

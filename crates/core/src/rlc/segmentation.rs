@@ -118,6 +118,7 @@ impl Segmentation {
 
     /// Fills at most `pdus` PDUs from `sn` on; the sequence number after the last one. Tells where SDUs lie
     /// that end in them. With `first_octet_indicator` one more marks an SDU that begins with a PDU.
+    #[inline]
     pub fn fill(
         &mut self,
         sn: u64,
@@ -128,29 +129,36 @@ impl Segmentation {
         let Self { payload, li_octets, .. } = *self;
         let limit = sn + pdus;
         let mut at = sn;
-        let (mut cut, mut unmarked) = (self.cut.take(), self.unmarked.take());
-        while at < limit && !(self.waiting.is_empty() && cut.is_none() && unmarked.is_none()) {
+        while at < limit && !self.is_empty() {
             let mut room = payload;
-            if let Some((sdu, first)) = unmarked.take() {
+            if let Some((sdu, first)) = self.unmarked.take() {
                 room -= li_octets;
                 ended(Span { end: SduEnd { sdu, first, sn: at }, last: at - 1 });
-            } else if first_octet_indicator && cut.is_none() {
+            } else if first_octet_indicator && self.cut.is_none() {
                 room -= li_octets;
             }
             // §9.2.2.8: with 15 bits, one octet left behind an SDU is padding.
             while room >= li_octets {
-                let Some(Cut { sdu, first, octets }) = cut.take().or_else(|| self.begin(at)) else { break };
+                if self.cut.is_none() {
+                    self.begin(at);
+                }
+                let Some(cut) = &mut self.cut else { break };
+                let Cut { sdu, first, octets } = *cut;
+                if octets > room {
+                    cut.octets -= room;
+                    room = 0;
+                    break;
+                }
+                self.cut = None;
                 if octets + li_octets <= room {
                     room -= octets + li_octets;
                     ended(Span { end: SduEnd { sdu, first, sn: at }, last: at });
                     continue;
                 }
-                if octets > room {
-                    cut = Some(Cut { sdu, first, octets: octets - room });
-                } else if self.special_he && octets == payload {
+                if self.special_he && octets == payload {
                     ended(Span { end: SduEnd { sdu, first, sn: at }, last: at });
                 } else {
-                    unmarked = Some((sdu, first));
+                    self.unmarked = Some((sdu, first));
                 }
                 room = 0;
                 break;
@@ -159,21 +167,23 @@ impl Segmentation {
             at += 1;
             // PDUs that an SDU fills alone come in one step.
             if at < limit
-                && let Some(cut) = &mut cut
+                && let Some(cut) = &mut self.cut
             {
                 let whole = ((cut.octets - 1) / payload).min(limit - at);
                 cut.octets -= whole * payload;
                 at += whole;
             }
         }
-        (self.cut, self.unmarked) = (cut, unmarked);
         at
     }
 
-    fn begin(&mut self, sn: u64) -> Option<Cut> {
-        let (sdu, octets) = self.waiting.pop()?;
-        self.octets -= u64::from(octets);
-        Some(Cut { sdu, first: sn, octets: octets.into() })
+    /// The next SDU begins with PDU `sn`.
+    #[inline(never)] // So that its books are not loaded for PDUs in which none does.
+    fn begin(&mut self, sn: u64) {
+        if let Some((sdu, octets)) = self.waiting.pop() {
+            self.octets -= u64::from(octets);
+            self.cut = Some(Cut { sdu, first: sn, octets: octets.into() });
+        }
     }
 }
 

@@ -102,11 +102,11 @@ impl Ue {
     #[inline(never)]
     fn handle_arrival(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
         let Some(tti) = self.carriers[dir.index()].take_arrived(cx.now) else { return };
-        self.pair.handle_tti(cx, dir, &tti, report);
+        let may_have_changed = self.pair.handle_tti(cx, dir, &tti, report);
         self.carriers[dir.index()].spare.keep(tti);
         // A TTI of the other direction that starts now is filled in any case.
         let other = dir.reverse();
-        if self.carriers[other.index()].next_tti > cx.now {
+        if may_have_changed && self.carriers[other.index()].next_tti > cx.now {
             self.plan(cx.now, other);
         }
     }

@@ -6,7 +6,7 @@ use super::reset::Procedure;
 use super::sender::Sender;
 use crate::rlc::control::{Control, Reset, Status};
 use crate::rlc::entities::{Receive, Transmit};
-use crate::rlc::{Report, Tti};
+use crate::rlc::{Report, Run, Tti};
 use crate::time::Instant;
 use serde::Serialize;
 use serde_json::Value;
@@ -47,6 +47,14 @@ pub struct Counts {
     pub resets: u64,
     /// No reset was answered: the entity is silent from then on.
     pub unrecoverable_errors: u64,
+}
+
+impl Counts {
+    fn count_run(&mut self, run: &Run, first_new: u64) {
+        self.data_pdus += run.sns.len();
+        self.polls += u64::from(run.poll) * run.sns.len();
+        self.retransmitted_pdus += u64::from(run.sns.first < first_new) * run.sns.len();
+    }
 }
 
 impl Entity {
@@ -95,6 +103,18 @@ impl Entity {
     /// Has the next STATUS PDU tell the other end the size of its window, in PDUs.
     pub fn set_window(&mut self, pdus: u32) {
         self.receiver.set_window(pdus);
+    }
+
+    #[inline(never)]
+    fn handle_commands(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
+        let discarded = given_up(report);
+        for control in &tti.control {
+            self.handle_control(now, control, report);
+        }
+        if let Some((_, status)) = tti.piggybacked.as_ref().filter(|_| self.reset.is_ready()) {
+            self.handle_status(now, status, report);
+        }
+        self.counts.discarded_sdus += given_up(report) - discarded;
     }
 
     fn handle_control(&mut self, now: Instant, control: &Control, report: &mut Report) {
@@ -217,10 +237,9 @@ impl Entity {
             counts.piggybacked_status_pdus += 1;
             counts.mrws += u64::from(status.mrw.is_some());
         }
-        for run in &tti.data.runs {
-            counts.data_pdus += run.sns.len();
-            counts.polls += u64::from(run.poll) * run.sns.len();
-            counts.retransmitted_pdus += u64::from(run.sns.first < first_new) * run.sns.len();
+        match tti.data.runs.as_slice() {
+            [run] => counts.count_run(run, first_new),
+            runs => runs.iter().for_each(|run| counts.count_run(run, first_new)),
         }
     }
 }
@@ -280,21 +299,19 @@ impl Transmit for Entity {
 }
 
 impl Receive for Entity {
-    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
+    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) -> bool {
         if self.reset.is_dead() {
-            return;
+            return false;
         }
-        let discarded = given_up(report);
-        for control in &tti.control {
-            self.handle_control(now, control, report);
+        let commands = !tti.control.is_empty() || tti.piggybacked.is_some();
+        if commands {
+            self.handle_commands(now, tti, report);
         }
-        if let Some((_, status)) = tti.piggybacked.as_ref().filter(|_| self.reset.is_ready()) {
-            self.handle_status(now, status, report);
-        }
+        let due = self.receiver.is_report_due();
         if self.reset.is_ready() {
             self.receiver.handle_pdus(&tti.data, report);
         }
-        self.counts.discarded_sdus += given_up(report) - discarded;
+        commands || self.receiver.is_report_due() != due
     }
 }
 

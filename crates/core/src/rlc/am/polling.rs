@@ -18,6 +18,8 @@ pub struct Polling {
     poll_pdu: Option<u32>,
     poll_sdu: Option<u32>,
     poll_window: Option<u32>,
+    /// From so many PDUs behind VT(A) on, each polls for Poll_Window.
+    window_used: Option<u64>,
     /// VT(PDU): PDUs since the last poll of Poll_PDU.
     vt_pdu: u32,
     /// VT(SDU): SDUs since the last poll of Poll_SDU.
@@ -48,19 +50,18 @@ pub struct Submission {
     pub vt_s: u64,
     /// VT(A).
     pub vt_a: u64,
-    /// VT(WS).
-    pub vt_ws: u64,
 }
 
 impl Polling {
     pub fn new(config: &Config) -> Self {
-        Self {
+        let mut polling = Self {
             timer_poll_after: config.timer_poll,
             prohibit: config.timer_poll_prohibit,
             period: config.timer_poll_periodic,
             poll_pdu: config.poll_pdu,
             poll_sdu: config.poll_sdu,
             poll_window: config.poll_window,
+            window_used: None,
             vt_pdu: 0,
             vt_sdu: 0,
             waits: false,
@@ -69,11 +70,21 @@ impl Polling {
             prohibited_until: Instant::ZERO,
             next_periodic: config.timer_poll_periodic.map_or(Instant::NEVER, |period| Instant::ZERO + period),
             polls: Vec::new(),
-        }
+        };
+        polling.set_window(u64::from(config.configured_tx_window_size));
+        polling
+    }
+
+    /// VT(WS) is `vt_ws` from now on.
+    pub fn set_window(&mut self, vt_ws: u64) {
+        // J = (VT(S) + 1 - VT(A)) / VT(WS), VT(S) before the PDU is submitted.
+        let used = |percent| (vt_ws * u64::from(percent)).div_ceil(100) - 1;
+        self.window_used = self.poll_window.map(used);
     }
 
     /// §11.4.3: all but Timer_Poll_Periodic begins anew.
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self, vt_ws: u64) {
+        self.set_window(vt_ws);
         (self.vt_pdu, self.vt_sdu) = (0, 0);
         self.waits = false;
         self.timer_poll = Instant::NEVER;
@@ -141,10 +152,13 @@ impl Polling {
     }
 
     /// Puts PDUs on the air, with the polls that are due.
+    #[inline(always)]
     pub fn submit(&mut self, now: Instant, pdus: Submission, out: &mut Transmission) {
-        let Submission { sns, last, .. } = pdus;
+        let Submission { sns, last, vt_s, .. } = pdus;
         let all_from = self.window_polls(pdus);
-        self.count_pdus(sns);
+        if self.poll_pdu.is_some() {
+            self.count_pdus(sns);
+        }
         if last {
             self.polls.push(sns.end - 1);
         }
@@ -155,7 +169,7 @@ impl Polling {
             out.runs.push(Run { sns, poll: false });
             return;
         }
-        self.send_polls(now, pdus, all_from, out);
+        self.send_polls(now, sns, vt_s, all_from, out);
     }
 
     fn may_poll(&self, now: Instant) -> bool {
@@ -164,10 +178,9 @@ impl Polling {
 
     /// The first of the PDUs from which on each polls as so much of the window is in use.
     fn window_polls(&self, pdus: Submission) -> u64 {
-        let Submission { sns, new, vt_s, vt_a, vt_ws, .. } = pdus;
-        let Some(percent) = self.poll_window else { return sns.end };
-        // J = (VT(S) + 1 - VT(A)) / VT(WS), VT(S) before the PDU is submitted.
-        let from = vt_a + (vt_ws * u64::from(percent)).div_ceil(100) - 1;
+        let Submission { sns, new, vt_s, vt_a, .. } = pdus;
+        let Some(used) = self.window_used else { return sns.end };
+        let from = vt_a + used;
         match new {
             true => from.clamp(sns.first, sns.end),
             false if vt_s >= from => sns.first,
@@ -176,10 +189,8 @@ impl Polling {
     }
 
     /// Counts PDUs for Poll_PDU.
+    #[inline(never)]
     fn count_pdus(&mut self, sns: SnRange) {
-        if self.poll_pdu.is_none() {
-            return;
-        }
         for sn in sns.first..sns.end {
             if counted(&mut self.vt_pdu, self.poll_pdu) {
                 self.polls.push(sn);
@@ -188,8 +199,8 @@ impl Polling {
     }
 
     /// Splits a run where the P bit changes. While polls are prohibited, those due become one that waits.
-    fn send_polls(&mut self, now: Instant, pdus: Submission, all_from: u64, out: &mut Transmission) {
-        let Submission { sns, new, vt_s, .. } = pdus;
+    #[inline(never)]
+    fn send_polls(&mut self, now: Instant, sns: SnRange, vt_s: u64, all_from: u64, out: &mut Transmission) {
         self.polls.extend(all_from..sns.end);
         self.polls.sort_unstable();
         self.polls.dedup();
@@ -206,7 +217,7 @@ impl Polling {
         if let Some(&sn) = self.polls.last()
             && let Some(after) = self.timer_poll_after
         {
-            self.vt_s_polled = if new { sn + 1 } else { vt_s };
+            self.vt_s_polled = vt_s.max(sn + 1);
             self.timer_poll = now + after;
         }
         self.polls.clear();

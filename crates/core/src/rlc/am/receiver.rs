@@ -90,6 +90,7 @@ impl Receiver {
 
     /// Takes the PDUs of a TTI that arrived, and reports SDUs to hand up. Ends in PDUs of no run are passed
     /// over: who loses PDUs takes them out of the runs only.
+    #[inline]
     pub fn handle_pdus(&mut self, pdus: &Transmission, report: &mut Report) {
         for &Run { sns, poll } in &pdus.runs {
             // The P bit counts even if the data is dropped.
@@ -135,6 +136,11 @@ impl Receiver {
         if self.report_due { self.prohibited_until } else { self.next_periodic.max(self.prohibited_until) }
     }
 
+    /// Whether a report of the state is due, perhaps later.
+    pub(super) fn is_report_due(&self) -> bool {
+        self.report_due
+    }
+
     /// Whether there is nothing to send at `now`.
     pub fn is_quiet(&self, now: Instant) -> bool {
         self.deadline() > now && self.next_periodic > now
@@ -175,19 +181,24 @@ impl Receiver {
     }
 
     /// The ends in PDUs that were not received before.
+    #[inline]
     fn keep_ends(&mut self, ends: &[SduEnd], kept: SnRange) {
-        for &end in ends.iter().filter(|end| (kept.first..kept.end).contains(&end.sn)) {
+        for &end in ends {
             let new = end.sn >= self.vr_h || self.missing.contains(end.sn);
-            if new && end.sdu >= self.settled {
-                let arrived = Arrived { end, up: false };
+            if kept.first <= end.sn && end.sn < kept.end && new && end.sdu >= self.settled {
                 if self.ends.back().is_none_or(|last| last.end.sdu < end.sdu) {
-                    self.ends.push_back(arrived);
+                    self.ends.push_back(Arrived { end, up: false });
                 } else {
-                    let at = self.ends.partition_point(|held| held.end.sdu < end.sdu);
-                    self.ends.insert(at, arrived);
+                    self.keep_between(end);
                 }
             }
         }
+    }
+
+    #[inline(never)]
+    fn keep_between(&mut self, end: SduEnd) {
+        let at = self.ends.partition_point(|held| held.end.sdu < end.sdu);
+        self.ends.insert(at, Arrived { end, up: false });
     }
 
     fn receive(&mut self, sns: SnRange) {
@@ -209,21 +220,29 @@ impl Receiver {
         !self.missing.meets(SnRange::new(from, sn + 1))
     }
 
+    #[inline]
     fn hand_up(&mut self, report: &mut Report) {
         if self.config.delivery == Delivery::OutOfSequence {
-            for at in 0..self.ends.len() {
-                if !self.ends[at].up && self.is_complete(at) {
-                    self.ends[at].up = true;
-                    report.up.push(self.ends[at].end.sdu);
-                }
-            }
+            self.hand_up_complete(report);
         }
-        while let Some(held) = self.ends.front().copied()
-            && held.end.sn < self.vr_r
+        while let Some(&Arrived { end, up }) = self.ends.front()
+            && end.sn < self.vr_r
         {
-            report.up.extend((!held.up).then_some(held.end.sdu));
-            self.settled = held.end.sdu + 1;
+            if !up {
+                report.up.push(end.sdu);
+            }
+            self.settled = end.sdu + 1;
             self.ends.pop_front();
+        }
+    }
+
+    #[inline(never)]
+    fn hand_up_complete(&mut self, report: &mut Report) {
+        for at in 0..self.ends.len() {
+            if !self.ends[at].up && self.is_complete(at) {
+                self.ends[at].up = true;
+                report.up.push(self.ends[at].end.sdu);
+            }
         }
     }
 

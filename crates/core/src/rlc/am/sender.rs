@@ -6,8 +6,8 @@ use super::polling::{Polling, Submission};
 use super::vt_dat::VtDat;
 use crate::rlc::control::{Control, MrwAck, Status};
 use crate::rlc::ranges::{Ranges, SnRange};
-use crate::rlc::segmentation::{Segmentation, Span};
-use crate::rlc::{Report, Transmission};
+use crate::rlc::segmentation::Segmentation;
+use crate::rlc::{Report, SduEnd, Transmission};
 use crate::time::Instant;
 use std::collections::VecDeque;
 use std::fmt;
@@ -51,8 +51,8 @@ pub struct Sender {
     vt_dat: VtDat,
     polling: Polling,
     segmentation: Segmentation,
-    /// SDUs wholly in PDUs of which one may be sent again.
-    spans: VecDeque<Span>,
+    /// Ends of SDUs in PDUs that may be sent again.
+    ends: VecDeque<SduEnd>,
     /// PDUs beyond VT(A) that are acknowledged.
     acknowledged: Ranges,
     /// The first SDU neither confirmed nor discarded.
@@ -84,7 +84,7 @@ impl Sender {
             vt_s: 0,
             vt_a: 0,
             vt_dat: VtDat::default(),
-            spans: VecDeque::new(),
+            ends: VecDeque::new(),
             acknowledged: Ranges::default(),
             settled: 0,
             confirmed: Ranges::default(),
@@ -149,6 +149,7 @@ impl Sender {
     }
 
     /// Takes an SDU of `octets`; its number, one after that of the SDU before.
+    #[inline]
     pub fn handle_sdu(&mut self, now: Instant, octets: u32) -> u64 {
         self.handle_poll_timers(now);
         let sdu = self.segmentation.push(octets);
@@ -215,6 +216,7 @@ impl Sender {
 
     /// Fills a TTI with room for `pdus` PDUs (§11.3.2): PDUs reported missing, new ones, and if there are
     /// none of either and a poll waits, the last one again.
+    #[inline]
     pub fn build_tti(&mut self, now: Instant, pdus: u64, out: &mut Transmission, report: &mut Report) {
         out.clear();
         self.handle_deadline(now, report);
@@ -285,19 +287,19 @@ impl Sender {
 
     /// §11.4: gives up all SDUs of which an octet was sent; the others wait for PDU 0.
     pub fn reset(&mut self, report: &mut Report) {
-        let sdus = self.spans.iter().map(|span| span.end.sdu);
+        let sdus = self.ends.iter().map(|end| end.sdu);
         report.discarded.extend(sdus.filter(|&sdu| !self.is_settled(sdu)));
         report.discarded.extend(self.segmentation.begun().map(|(sdu, _)| sdu));
         self.segmentation.discard_begun();
         self.settled = self.first_waiting();
         (self.acknowledged, self.confirmed) = (Ranges::default(), Ranges::default());
-        self.spans.clear();
+        self.ends.clear();
         self.hfn = u64::from(self.hfni());
         (self.vt_s, self.vt_a, self.discarded_below) = (0, 0, 0);
         self.vt_ws = u64::from(self.config.configured_tx_window_size);
         self.vt_dat.clear();
         self.retransmissions = Ranges::default();
-        self.polling.reset();
+        self.polling.reset(self.vt_ws);
         self.discard.reset();
         self.reset_due = false;
         report.began_anew = true;
@@ -347,6 +349,7 @@ impl Sender {
     /// the way, a poll is due, as the PDUs that would have polled are not sent.
     fn set_window(&mut self, wsn: u32) {
         self.vt_ws = u64::from(wsn.min(self.config.configured_tx_window_size));
+        self.polling.set_window(self.vt_ws);
         let polls = self.config.last_pdu_poll || self.config.poll_window.is_some();
         if polls && self.vt_s >= self.vt_ms() && self.is_unacknowledged() {
             self.polling.trigger();
@@ -418,15 +421,15 @@ impl Sender {
     /// §11.6.2: gives up SDUs of which octets were sent, as long as `gone` says so of the number and of the PDU
     /// with the first octet.
     fn discard_sdus(&mut self, gone: impl Fn(u64, u64) -> bool, report: &mut Report) {
-        let from = self.spans.partition_point(|span| span.end.sdu < self.settled);
-        let ends = self.spans.range(from..).map(|span| span.end);
+        let from = self.ends.partition_point(|end| end.sdu < self.settled);
+        let ends = self.ends.range(from..).copied();
         let mut told: Vec<Discarded> = ends
             .take_while(|end| gone(end.sdu, end.first))
             .map(|end| self.discarded(end.sdu, end.sn))
             // ASSUMED: an SDU whose end N_LENGTH cannot tell stays.
             .take_while(|told| told.n <= LARGEST_N_LENGTH)
             .collect();
-        let all = from + told.len() == self.spans.len();
+        let all = from + told.len() == self.ends.len();
         told.retain(|told| !self.is_settled(told.sdu));
         if let Some((sdu, _)) = self.segmentation.begun().filter(|&(sdu, first)| all && gone(sdu, first)) {
             self.segmentation.discard_begun();
@@ -445,10 +448,10 @@ impl Sender {
 
     /// What to tell of an SDU that ends in PDU `sn` (§11.6.2.2).
     fn discarded(&self, sdu: u64, sn: u64) -> Discarded {
-        let from = self.spans.partition_point(|span| span.end.sn < sn);
-        let after = self.spans.partition_point(|span| span.end.sdu <= sdu);
+        let from = self.ends.partition_point(|end| end.sn < sn);
+        let after = self.ends.partition_point(|end| end.sdu <= sdu);
         let begins = |first: u64| first == sn;
-        let followed = self.spans.get(after).is_some_and(|span| begins(span.end.first))
+        let followed = self.ends.get(after).is_some_and(|end| begins(end.first))
             || self.segmentation.begun().is_some_and(|(_, first)| begins(first));
         match followed {
             true => Discarded { sdu, end: sn, sn, n: (after - from) as u64 },
@@ -479,11 +482,10 @@ impl Sender {
 
     /// SDUs whose PDUs are all acknowledged. Ends are kept as long as the PDU that carries them may be sent again.
     fn confirm(&mut self, report: &mut Report) {
-        let mut passed = 0;
         // Those told before, when their PDUs lay beyond VT(A).
         let mut beyond = self.confirmed.as_slice().iter().peekable();
-        for span in self.spans.iter().take_while(|span| span.end.sn < self.vt_a) {
-            let sdu = span.end.sdu;
+        while let Some(&SduEnd { sdu, .. }) = self.ends.front().filter(|end| end.sn < self.vt_a) {
+            self.ends.pop_front();
             if sdu >= self.settled {
                 while beyond.next_if(|sdus| sdus.end <= sdu).is_some() {}
                 if beyond.peek().is_none_or(|sdus| sdu < sdus.first) {
@@ -491,9 +493,7 @@ impl Sender {
                 }
                 self.settled = sdu + 1;
             }
-            passed += 1;
         }
-        self.spans.drain(..passed);
         if !self.acknowledged.is_empty() {
             self.confirm_beyond(report);
         }
@@ -506,9 +506,9 @@ impl Sender {
     fn confirm_beyond(&mut self, report: &mut Report) {
         self.confirmed.remove(SnRange::new(0, self.settled));
         for pdus in self.acknowledged.as_slice() {
-            let from = self.spans.partition_point(|span| span.end.first.max(self.vt_a) < pdus.first);
-            for span in self.spans.range(from..).take_while(|span| span.end.sn < pdus.end) {
-                let sdu = span.end.sdu;
+            let from = self.ends.partition_point(|end| end.first.max(self.vt_a) < pdus.first);
+            for end in self.ends.range(from..).take_while(|end| end.sn < pdus.end) {
+                let sdu = end.sdu;
                 if !self.is_settled(sdu) {
                     self.confirmed.insert(SnRange::new(sdu, sdu + 1));
                     report.confirmed.push(sdu);
@@ -517,29 +517,32 @@ impl Sender {
         }
     }
 
+    #[inline]
     fn send_new(&mut self, now: Instant, pdus: u64, out: &mut Transmission) {
         let first = self.vt_s;
-        let (polling, spans) = (&mut self.polling, &mut self.spans);
+        let (polling, ends) = (&mut self.polling, &mut self.ends);
         let end = self.segmentation.fill(first, pdus, false, |span| {
             // ASSUMED: if the last segment went before its indicator in another TTI, this one polls.
             polling.count_sdu(span.last.max(first));
             out.ends.push(span.end);
-            spans.push_back(span);
+            ends.push_back(span.end);
         });
         let last = self.segmentation.is_empty() || end == self.vt_ms();
         self.submit(now, SnRange::new(first, end), true, last && self.config.last_pdu_poll, out);
         self.vt_s = end;
     }
 
+    #[inline(never)]
     fn repeat(&mut self, now: Instant, sns: SnRange, last: bool, out: &mut Transmission) {
-        let from = self.spans.partition_point(|span| span.end.sn < sns.first);
-        let ends = self.spans.range(from..).map(|span| span.end);
+        let from = self.ends.partition_point(|end| end.sn < sns.first);
+        let ends = self.ends.range(from..).copied();
         out.ends.extend(ends.take_while(|end| end.sn < sns.end));
         self.submit(now, sns, false, last, out);
     }
 
+    #[inline(always)]
     fn submit(&mut self, now: Instant, sns: SnRange, new: bool, last: bool, out: &mut Transmission) {
-        let Self { vt_s, vt_a, vt_ws, .. } = *self;
-        self.polling.submit(now, Submission { sns, new, last, vt_s, vt_a, vt_ws }, out);
+        let Self { vt_s, vt_a, .. } = *self;
+        self.polling.submit(now, Submission { sns, new, last, vt_s, vt_a }, out);
     }
 }

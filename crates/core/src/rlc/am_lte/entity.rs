@@ -134,12 +134,12 @@ impl Transmit for Entity {
 }
 
 impl Receive for Entity {
-    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
+    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) -> bool {
         if tti.lte.establishment > self.establishment {
             self.begin_anew(tti.lte.establishment, report);
         }
         if tti.lte.establishment < self.establishment {
-            return;
+            return true;
         }
         self.receiver.expire(now);
         for pdu in &tti.lte.data {
@@ -150,6 +150,7 @@ impl Receive for Entity {
         {
             self.fail(report);
         }
+        true
     }
 
     fn re_establish_receiver(&mut self, _now: Instant, _report: &mut Report) {

@@ -134,7 +134,7 @@ impl Receiver {
 }
 
 impl Receive for Receiver {
-    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) {
+    fn handle_tti(&mut self, now: Instant, tti: &Tti, report: &mut Report) -> bool {
         if tti.lte.establishment > self.establishment {
             self.re_establish_receiver(now, report);
             self.establishment = tti.lte.establishment;
@@ -150,6 +150,7 @@ impl Receive for Receiver {
                 self.receive(now, pdu, tti.lte.ends_of(pdu), report);
             }
         }
+        false
     }
 
     fn expiry(&self) -> Instant {
