@@ -228,12 +228,12 @@ class Seen:
     """One ACK for data of this end and for a FIN behind it: tshark times the FIN, airpath the data."""
 
 
-def by_tshark(file: Path) -> dict[str, Seen]:
-    """What tshark says, by the client's address and port."""
+def by_tshark(file: Path) -> dict[int, Seen]:
+    """What tshark says, by the number of the connection."""
     names = (
         "frame.number",
+        "tcp.stream",
         "tcp.srcport",
-        "tcp.dstport",
         "tcp.len",
         "tcp.nxtseq",
         "tcp.ack",
@@ -244,18 +244,17 @@ def by_tshark(file: Path) -> dict[str, Seen]:
     names += tuple(f"tcp.analysis.{flag}" for flag in flags)
     options = [word for name in names for word in ("-e", name)]
     lines = run("tshark", "-n", "-r", file, "-Y", "tcp", "-T", "fields", "-E", "separator=;", *options)
-    found: dict[str, Seen] = defaultdict(Seen)
-    sent: dict[tuple[str, str], int] = {}
-    acknowledged: dict[tuple[str, str], int] = {}
+    found: dict[int, Seen] = defaultdict(Seen)
+    sent: dict[tuple[int, str], int] = {}
+    acknowledged: dict[tuple[int, str], int] = {}
     untimed = set()
     fins = set()
     for line in lines.splitlines():
-        frame, source, target, length, end, ack, fin, rtt, acked, *analysis = line.split(";")
+        frame, stream, source, length, end, ack, fin, rtt, acked, *analysis = line.split(";")
         retransmission, late, duplicate = analysis
-        is_server = source in PORTS
+        number, is_server = int(stream) + 1, source in PORTS
         sender, other = ("server", "client") if is_server else ("client", "server")
-        port = target if is_server else source
-        seen = found[port]
+        seen = found[number]
         seen.packets += 1
         if int(length):
             seen.segments[sender] += 1
@@ -263,32 +262,32 @@ def by_tshark(file: Path) -> dict[str, Seen]:
             seen.again[sender] += bool(retransmission or late)
         is_fin = fin in ("1", "True")
         if int(length) or is_fin:
-            sent[port, sender] = max(sent.get((port, sender), 0), int(end) - is_fin)
-        elif end and int(end) < sent.get((port, sender), 0):
+            sent[number, sender] = max(sent.get((number, sender), 0), int(end) - is_fin)
+        elif end and int(end) < sent.get((number, sender), 0):
             seen.overtaken.add(other)
         # RFC 5681 (2) wants data in flight; tshark does not.
-        if duplicate and int(ack) < sent.get((port, other), 0):
+        if duplicate and int(ack) < sent.get((number, other), 0):
             seen.dupacks[other] += 1
         # A FIN without data is no sample for airpath, and what was sent twice none for Karn.
         if is_fin and length == "0":
             fins.add(frame)
         if retransmission or late:
             untimed.add(frame)
-        before = acknowledged.get((port, other), 0)
+        before = acknowledged.get((number, other), 0)
         if acked in fins:
             if int(ack) - 1 > before:
                 seen.timed_by_fin.add(other)
         elif rtt and acked not in untimed:
             seen.rtt_ms[other] = min(seen.rtt_ms.get(other, float("inf")), 1e3 * float(rtt))
-        acknowledged[port, other] = max(int(ack or 0), before)
+        acknowledged[number, other] = max(int(ack or 0), before)
     return found
 
 
-def by_airpath(file: Path) -> dict[str, Seen]:
+def by_airpath(file: Path) -> dict[int, Seen]:
     """The same by airpath."""
-    found: dict[str, Seen] = {}
+    found: dict[int, Seen] = {}
     for one in analyze(file, most=1000)["connections"]:
-        seen = found[one["client"].rpartition(":")[2]] = Seen(one["packets"])
+        seen = found[one["number"]] = Seen(one["packets"])
         for flow in one["flows"]:
             sender, counters = flow["sender"], flow["counters"]
             seen.segments[sender] = counters["segments"]
@@ -310,19 +309,21 @@ def differences(file: Path) -> list[str]:
     if theirs.keys() != ours.keys():
         return [f"connections: {sorted(ours)}, tshark {sorted(theirs)}"]
     told = []
-    for port, own in ours.items():
-        other = theirs[port]
+    for number, own in ours.items():
+        other = theirs[number]
         if own.packets != other.packets:
-            told.append(f"{port} packets: {own.packets}, tshark {other.packets}")
+            told.append(f"{number} packets: {own.packets}, tshark {other.packets}")
         for what in ("segments", "octets", "again", "dupacks"):
             for end in ("client", "server"):
                 pair = (getattr(own, what).get(end, 0), getattr(other, what).get(end, 0))
                 set_aside = own.reordered | other.overtaken if what == "dupacks" else set()
                 if pair[0] != pair[1] and end not in set_aside:
-                    told.append(f"{port} {end} {what}: {pair[0]}, tshark {pair[1]}")
+                    told.append(f"{number} {end} {what}: {pair[0]}, tshark {pair[1]}")
         for end in (own.rtt_ms.keys() & other.rtt_ms.keys()) - other.timed_by_fin:
             if abs(own.rtt_ms[end] - other.rtt_ms[end]) > 0.002:
-                told.append(f"{port} {end} rtt: {own.rtt_ms[end]:.3f} ms, tshark {other.rtt_ms[end]:.3f} ms")
+                told.append(
+                    f"{number} {end} rtt: {own.rtt_ms[end]:.3f} ms, tshark {other.rtt_ms[end]:.3f} ms"
+                )
     return told
 
 
