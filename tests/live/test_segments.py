@@ -47,10 +47,10 @@ def test_each_packet_of_a_download_has_a_time_of_its_own_and_reaches_the_kernel_
     assert min(after - before for before, after in pairwise(full)) > 0.9 * MTU * 8 / bps
     flow, _ = outcome.flows("tcp")
     # Of packets joined the kernel counts one. A busy kernel may not have counted what came behind iperf3's
-    # last message, and what it had no room for was sent again.
+    # last message.
     control = arrived[0].connection
     last = max(at for at, packet in enumerate(arrived) if packet.is_data and packet.connection == control)
-    assert outcome.live["kernel"]["ue"]["InSegs"] >= last - flow["retransmissions"]["total"]
+    assert outcome.live["kernel"]["ue"]["InSegs"] > last
     assert last > 0.9 * len(arrived)
     assert flow["receiver"]["out_of_order"] == 0
     # What the receiver has twice, a sender that waited for long has sent twice.
