@@ -27,9 +27,7 @@ PDU_FIELDS = (
     *("rlc.sufi.l", "rlc.sufi.len", "rlc.sufi.fsn", "rlc.bitmap_string"),
 )
 IN_BURSTS = {
-    "radio.dch.downlink.channel.markov_fading.bler": "10 %",
-    "radio.dch.downlink.channel.markov_fading.doppler": "1 Hz",
-    "radio.dch.downlink.channel.markov_fading.step": "10 ms",
+    "radio.dch.downlink.channel": {"markov_fading": {"bler": "10 %", "doppler": "1 Hz", "step": "10 ms"}}
 }
 PDUS_APART = {
     "radio.dch.downlink.rlc.am.errors": "per_pdu",

@@ -123,7 +123,7 @@ RUNS = {
     "packets whole": (
         "umts-384-simple",
         SHORT
-        | {"radio.dch.downlink.channel": "{ bernoulli = {} }", "radio.dch.downlink.rlc": "{ none = {} }"},
+        | {"radio.dch.downlink.channel.bernoulli.bler": "0 %", "radio.dch.downlink.rlc": "{ none = {} }"},
     ),
     "opportunities": ("variable-3g", {"duration": "60 s"}),
     "up and down": (UP_AND_DOWN, {QUEUE: 8}),
@@ -184,6 +184,41 @@ def test_ns2_lines_of_a_run_that_can_be_followed_by_hand(run_dir, export):
 
 def test_mm_link_log_of_a_run_that_can_be_followed_by_hand(run_dir, export):
     assert export(run_dir(VARIABLE), "mm-link") == VARIABLE_MM_LINK.splitlines()
+
+
+BY_DISTRIBUTION = """channel.distribution = {{ rate.constant = "{rate}", delay.constant = "2 ms" }}"""
+BY_SERIES = """channel.series.rows = "time_s,rate_kbps,delay_ms\\n0,{kbps},2\\n1,{kbps},2\\n\""""
+BY_STEPS = """channel.switching.steps = [{{ rate = "{rate}", for = "1 s", delay = "2 ms" }}]"""
+
+
+@pytest.mark.parametrize("channel", [BY_DISTRIBUTION, BY_SERIES, BY_STEPS])
+def test_a_link_whose_delay_never_varies_is_exported_as_any_of_constant_delay(channel, run_dir, export):
+    """`SMALL`, of whose 5 ms in the downlink 2 ms are the channel's."""
+    down = channel.format(rate="120 kbit/s", kbps=120)
+    text = f"""
+wired.delay = "10 ms"
+[radio.variable]
+downlink = {{ delay = "3 ms", queue.droptail.packets = 2, {down} }}
+uplink.channel.distribution.rate.constant = "64 kbit/s"
+{TRANSFER}"""
+    folder = run_dir(text)
+    assert export(folder, "ns2") == SMALL_NS2.splitlines()
+    log = [line for line in export(folder, "mm-link") if not line.startswith("#")]
+    assert "100 # 1500" in log and "200 # 1500" in log
+    assert [line for line in log if " - " in line][:2] == ["110 - 1500 100", "210 - 1500 200"]
+
+
+def test_a_delay_that_is_drawn_is_not_exported(run_dir, airpath_command):
+    law = 'delay.uniform = { mean = "5 ms", sd = "1 ms" }'
+    text = f"""
+[radio.variable]
+downlink.channel.distribution = {{ rate.constant = "1 Mbit/s", {law} }}
+uplink.channel.distribution = {{ rate.constant = "1 Mbit/s" }}
+{TRANSFER}"""
+    folder = run_dir(text)
+    outcome = airpath_command("export", folder, "--format", "mm-link")
+    cause = "the downlink delay of channel.distribution varies"
+    check_error(outcome, str(folder), cause, "choose the format csv")
 
 
 def test_without_a_file_lines_go_to_standard_output(run_dir, airpath_command):

@@ -27,6 +27,41 @@ def test_a_component_is_a_name_a_dictionary_or_toml(value):
     assert changed.text == base.with_("tcp.cc.cubic", {}).text
 
 
+def test_a_component_that_is_named_again_keeps_its_keys():
+    """One rule for overrides, copies and sweeps: naming the component in use changes nothing."""
+    base = airpath.load("umts-384")
+    linux = base.with_("tcp.profile", "linux")
+    assert cc_of(linux) == cc_of(linux.with_("tcp.cc", "cubic"))
+    assert cc_of(linux)["cubic"]["hystart"] == cc_of(linux)["cubic"]["variant"] == "linux"
+    narrowed = cc_of(linux.with_("tcp.cc.cubic.fast_convergence", False))["cubic"]
+    assert narrowed == {"hystart": "linux", "fast_convergence": False, "variant": "linux"}
+    droptail = base.with_("radio.dch.downlink.queue", "droptail")
+    assert droptail.text == base.text
+    # Its own path writes the table whole.
+    whole = base.with_("radio.dch.downlink.queue.droptail", {"bytes": "30 kB"})
+    queue = tomllib.loads(whole.text)["radio"]["dch"]["downlink"]["queue"]["droptail"]
+    assert "packets" not in queue and queue["bytes"] == "30 kB"
+
+
+def test_a_key_of_another_radio_is_an_error_that_names_both(airpath_command):
+    wrong = airpath_command("run", "umts-384", "--set", "radio.lte.downlink.queue=codel")
+    check_error(wrong, "radio.lte", "radio is dch here, not lte", 'set radio = "lte" as well')
+    named = airpath_command(
+        "config", "umts-384", "--set", "radio=lte", "--set", "radio.lte.downlink.queue=codel"
+    )
+    assert named.code == 0, named.err
+    assert list(tomllib.loads(named.out)["radio"]["lte"]["downlink"]["queue"]) == ["codel"]
+
+
+def test_run_warns_of_a_buffer_without_a_limit(airpath_command):
+    short = ("--set", "duration=1 s")
+    limited = airpath_command("run", "umts-384", *short)
+    unlimited = airpath_command("run", "umts-384", *short, "--set", "radio.dch.downlink.queue.droptail={}")
+    assert (limited.code, limited.err, unlimited.code) == (0, "", 0)
+    assert unlimited.err.startswith("warning: radio.dch.downlink.queue.droptail: the buffer has no limit")
+    assert unlimited.err.count("\n") == 1
+
+
 def test_dictionaries_and_lists_become_toml():
     base = airpath.load("umts-384")
     red = base.with_("radio.dch.downlink.queue", {"red": {"max_threshold": 40, "ecn": True, "packets": 50}})

@@ -13,7 +13,7 @@ mod report;
 mod web;
 
 pub use beside::{Beside, RealEnd};
-pub use report::{FlowReport, flow_reports};
+pub use report::{FlowReport, flow_reports, settle_datagrams};
 
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};

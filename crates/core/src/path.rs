@@ -269,6 +269,11 @@ impl Path {
         self.engine.drops[element][reason as usize]
     }
 
+    /// Packets of a flow without TCP that were dropped on their way in `dir`.
+    pub fn datagrams_dropped(&self, ue: u16, flow: u16, dir: Dir) -> u64 {
+        self.engine.datagram_drops.get(&(ue, flow, dir)).copied().unwrap_or(0)
+    }
+
     /// The element at a position counted from the server's side, if it is of type `T`.
     pub fn element<T: Element>(&self, index: usize) -> Option<&T> {
         let element: &dyn Any = self.elements.get(index)?.element.as_ref();

@@ -5,6 +5,8 @@
 //! validation of what the types cannot express. The resolved scenario, with every default written out, reads back as
 //! the same scenario.
 
+mod buffers;
+mod choice;
 mod files;
 mod reader;
 mod table;
@@ -24,6 +26,7 @@ use crate::umts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use toml::Table;
 
 /// Names and texts of the bundled scenarios, sorted: every file of the folder `scenarios`. The first line of each says
 /// what it shows.
@@ -166,10 +169,16 @@ impl Scenario {
         mut read: Option<files::Read<'_>>,
     ) -> Result<Self, ScenarioError> {
         let mut table = table::parse(text)?;
+        let mut assumed = Vec::new();
         for (path, value) in overrides {
-            table::set(&mut table, path, value)?;
+            table::set(&mut table, path, value, &mut assumed)?;
         }
         files::inline(&mut table, &mut read)?;
+        choice::check(&table, &assumed, |mut table| {
+            table::inherit(&mut table);
+            let scenario: Self = table::deserialize(table)?;
+            Table::try_from(scenario).map_err(|error| ScenarioError::new("", error.to_string(), ""))
+        })?;
         table::inherit(&mut table);
         let scenario: Self = table::deserialize(table)?;
         scenario.validate()?;
@@ -239,6 +248,7 @@ impl Scenario {
             let result = config.validate(&around);
             result.map_err(|inner| inner.under(&format!("middlebox[{index}]")))?;
         }
+        self.check_buffers()?;
         self.validate_connections()
     }
 

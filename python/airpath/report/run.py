@@ -39,6 +39,8 @@ def run_report(results: dict[str, Any], title: str) -> Iterator[Part]:
         [flow for flow in flows if "datagrams" in flow],
         ("UE.flow", flow_name),
         *((f"packets\n{which}", f"datagrams.{which}") for which in ("sent", "received", "lost", "answers")),
+        ("packets\nout of order", "datagrams.out_of_order"),
+        ("packets\nduplicated", "datagrams.duplicates"),
         *((f"delay ms\n{which}", f"datagrams.delay_ms.{which}", 1) for which in ("mean", "min", "max")),
         ("jitter\nms", "datagrams.jitter_ms", 1),
     )

@@ -7,7 +7,7 @@
 
 use crate::time::{Duration, Instant};
 use serde::Serialize;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +56,16 @@ pub struct Ends {
 pub struct Report {
     /// Packets sent in the direction of the flow.
     pub sent: u64,
-    /// Of these, packets that arrived.
+    /// Of these, packets that arrived, each counted once.
     pub received: u64,
-    /// Packets that did not arrive although a later one did.
+    /// Of the packets sent, those that will not arrive: sent = received + lost, except for packets in transit when the
+    /// run ends.
     pub lost: u64,
-    /// Packets that arrived behind a later one.
+    /// Of the packets received, those that arrived after a later one.
     pub out_of_order: u64,
-    /// Answers that the sending end received; `None` where nothing is answered.
+    /// Further copies of packets received; neither in `received` nor in the flow's bytes.
+    pub duplicates: u64,
+    /// Requests that were answered, each counted once; `None` where nothing is answered.
     pub answers: Option<u64>,
     /// From the sending to the receiving end, milliseconds.
     pub delay_ms: Spans,
@@ -71,7 +74,7 @@ pub struct Report {
     /// Round-trip times; in the flow's `rtt_ms`.
     #[serde(skip)]
     pub rtt_ms: Spans,
-    /// Bytes of the IP packets that arrived; in the flow's `bytes_received`, without headers.
+    /// Bytes of the IP packets received, without duplicates; in the flow's `bytes_received`, without headers.
     #[serde(skip)]
     pub bytes: u64,
 }
@@ -189,14 +192,53 @@ impl Datagrams for Sink {
     }
 }
 
+impl Report {
+    /// Takes packets in transit off what is lost: `dropped` packets of the flow were dropped on the path.
+    pub fn settle(&mut self, dropped: u64) {
+        self.lost = self.lost.min(dropped);
+    }
+}
+
+/// Which numbers have arrived.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// One more than the highest number.
+    expected: u32,
+    /// Numbers below `expected` that have not arrived.
+    missing: BTreeSet<u32>,
+}
+
+/// How a packet arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// Before all later packets.
+    InOrder,
+    /// For the first time, and after a later one.
+    Overtaken,
+    /// Not for the first time.
+    Duplicate,
+}
+
+impl Seen {
+    /// Adds the packet of this number.
+    pub fn add(&mut self, number: u32) -> Arrival {
+        if number >= self.expected {
+            self.missing.extend(self.expected..number);
+            self.expected = number.saturating_add(1);
+            return Arrival::InOrder;
+        }
+        if self.missing.remove(&number) { Arrival::Overtaken } else { Arrival::Duplicate }
+    }
+}
+
 /// What arrives at the receiving end of a flow.
 #[derive(Debug, Default)]
 struct Arrivals {
     received: u64,
     bytes: u64,
-    /// One behind the highest number that arrived.
-    expected: u64,
+    seen: Seen,
     out_of_order: u64,
+    duplicates: u64,
     delays: Sum,
     last_delay: Option<Duration>,
     /// Nanoseconds; `None` before the second arrival.
@@ -205,12 +247,17 @@ struct Arrivals {
 
 impl Arrivals {
     fn add(&mut self, now: Instant, datagram: Datagram) {
+        match self.seen.add(datagram.number) {
+            Arrival::InOrder => {}
+            Arrival::Overtaken => self.out_of_order += 1,
+            Arrival::Duplicate => {
+                self.duplicates += 1;
+                return;
+            }
+        }
         let delay = now.since(datagram.stamp);
-        let number = u64::from(datagram.number);
         self.received += 1;
         self.bytes += u64::from(datagram.len);
-        self.out_of_order += u64::from(number < self.expected);
-        self.expected = self.expected.max(number + 1);
         self.delays.add(delay);
         if let Some(last) = self.last_delay.replace(delay) {
             let difference = delay.as_nanos().abs_diff(last.as_nanos()) as f64;
@@ -222,9 +269,8 @@ impl Arrivals {
     fn report(&self, report: &mut Report) {
         report.received = self.received;
         report.bytes = self.bytes;
-        // A box may have sent some twice.
-        report.lost = self.expected.saturating_sub(self.received);
         report.out_of_order = self.out_of_order;
+        report.duplicates = self.duplicates;
         report.delay_ms = self.delays.report();
         report.jitter_ms = self.jitter_ns.map(|nanos| nanos / 1e6);
     }
@@ -237,13 +283,14 @@ mod tests {
     #[test]
     fn loss_order_delay_and_jitter_are_those_computed_by_hand() {
         let mut arrivals = Arrivals::default();
-        for (number, delay_ms) in [(0, 10), (1, 26), (4, 26), (3, 10)] {
+        // The second copy of packet 1 changes nothing but its own count.
+        for (number, delay_ms) in [(0, 10), (1, 26), (1, 500), (4, 26), (3, 10)] {
             let stamp = Instant::ZERO + Duration::from_secs(number.into());
             arrivals.add(stamp + Duration::from_millis(delay_ms), Datagram { number, len: 100, stamp });
         }
         let mut report = Report::default();
         arrivals.report(&mut report);
-        assert_eq!((report.received, report.lost, report.out_of_order, report.bytes), (4, 1, 1, 400));
+        assert_eq!((report.received, report.duplicates, report.out_of_order, report.bytes), (4, 1, 1, 400));
         assert_eq!(report.delay_ms, Spans { mean: Some(18.0), min: Some(10.0), max: Some(26.0), samples: 4 });
         // 16/16 = 1; 1 - 1/16 = 15/16; 15/16 + (16 - 15/16) / 16 = 481/256.
         assert_eq!(report.jitter_ms, Some(481.0 / 256.0));

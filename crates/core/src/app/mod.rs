@@ -57,6 +57,11 @@ pub trait Component {
         None
     }
 
+    /// IP bytes of its datagrams, in the direction of the flow and back; zero where it sends none.
+    fn datagram_bytes(&self) -> [Bytes; 2] {
+        Default::default()
+    }
+
     /// At how many hosts a transfer that ends by itself is found complete, for each of its connections: a file
     /// at the sender and at the receiver, which a middlebox may part; a page, which none can, at its server.
     fn ends(&self) -> u32 {

@@ -59,6 +59,10 @@ impl Component for Config {
         Traffic::Datagrams(Ends { sender: Box::new(source), receiver: Box::new(Sink::new(None)) })
     }
 
+    fn datagram_bytes(&self) -> [Bytes; 2] {
+        [self.size, Bytes::default()]
+    }
+
     fn carrier(&self) -> Carrier {
         Carrier::Datagrams
     }

@@ -4,7 +4,7 @@
 //! whether the one before was answered or not. Such a flow never ends a run; with `requests` it falls
 //! silent.
 
-use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink, Sum, Timed};
+use super::datagrams::{Arrival, Datagram, Datagrams, Ends, Report, Seen, Sink, Sum, Timed};
 use super::{Carrier, Component, Traffic};
 use crate::error::ScenarioError;
 use crate::rng::Stream;
@@ -40,9 +40,13 @@ impl Component for Config {
         let interval = self.interval;
         let leaves = move |number: u32| interval.saturating_mul(number.into());
         let requests = Timed::new(self.request.as_u64() as u32, self.requests, leaves);
-        let requester = Requester { requests, answers: 0, rtts: Sum::default() };
+        let requester = Requester { requests, answered: Seen::default(), answers: 0, rtts: Sum::default() };
         let responder = Sink::new(Some(self.answer.as_u64() as u32));
         Traffic::Datagrams(Ends { sender: Box::new(requester), receiver: Box::new(responder) })
+    }
+
+    fn datagram_bytes(&self) -> [Bytes; 2] {
+        [self.request, self.answer]
     }
 
     fn carrier(&self) -> Carrier {
@@ -62,6 +66,7 @@ impl Component for Config {
 
 struct Requester<T> {
     requests: T,
+    answered: Seen,
     answers: u64,
     rtts: Sum,
 }
@@ -80,6 +85,9 @@ impl<T: Datagrams> Datagrams for Requester<T> {
     }
 
     fn handle_packet(&mut self, now: Instant, datagram: Datagram) {
+        if self.answered.add(datagram.number) == Arrival::Duplicate {
+            return;
+        }
         self.answers += 1;
         self.rtts.add(now.since(datagram.stamp));
     }

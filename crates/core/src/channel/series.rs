@@ -30,7 +30,7 @@ pub struct Config {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The series itself, in place of a file: CSV with the columns time_s, rate_kbps, delay_ms and loss, of which
-    /// the latter two may be missing.
+    /// the latter two may be missing. Each line holds until the next.
     pub rows: Rows,
     /// After this time the series begins anew; it holds its last line if absent.
     pub repeat: Option<Duration>,

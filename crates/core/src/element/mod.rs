@@ -48,14 +48,14 @@ pub use layout::{Early, Layout};
 pub(crate) use lookahead::Lookahead;
 
 use crate::agenda::Agenda;
-use crate::packet::{Dir, Packet};
+use crate::packet::{self, Dir, Opaque, Packet};
 use crate::time::Instant;
 use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
 use crate::wire::pcapng::PcapngWriter;
 use serde::Serialize;
 use serde_json::Value;
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A box on the path.
 pub trait Element: Any + Send + Sync {
@@ -187,6 +187,8 @@ pub(crate) struct Engine {
     pub iu_interface: Option<u32>,
     /// Packets dropped, by element and reason.
     pub drops: Vec<[u64; Reason::ALL.len()]>,
+    /// Packets of flows without TCP that were dropped, by UE, flow and direction.
+    pub datagram_drops: BTreeMap<(u16, u16, Dir), u64>,
     /// Ends of finite transfers at which these are not complete; `None` where the run has a flow without end.
     pub transfers_left: Option<u32>,
     /// All transfers are complete: nothing more is of interest.
@@ -230,6 +232,7 @@ impl Engine {
             captures_pdus: false,
             iu_interface: None,
             drops: vec![[0; Reason::ALL.len()]; layouts.len()],
+            datagram_drops: BTreeMap::new(),
             transfers_left: None,
             stopped: false,
             horizon: Instant::ZERO,
@@ -424,6 +427,9 @@ impl<'a> Cx<'a> {
     #[cold]
     pub fn drop(&mut self, dir: Dir, packet: Box<Packet>, reason: Reason) {
         self.engine.drops[self.base.element as usize][reason as usize] += 1;
+        if packet.kind == packet::Kind::Opaque(Opaque::OtherProtocol) {
+            *self.engine.datagram_drops.entry((packet.ue, packet.flow, dir)).or_default() += 1;
+        }
         let element = self.base.element;
         self.probe(Kind::Dropped, || Event::Dropped {
             ue: packet.ue,

@@ -100,6 +100,7 @@ impl FlowReport {
     fn of_datagrams(spec: &FlowSpec, ends: [&DatagramEnd; 2], now: Instant) -> Self {
         let mut report = DatagramReport::default();
         ends.iter().for_each(|end| end.app.report(&mut report));
+        report.lost = report.sent.saturating_sub(report.received);
         let headers = u64::from(spec.tcp.ip.header_bytes() + DATAGRAM_HEADER_BYTES) * report.received;
         let bytes_received = report.bytes.saturating_sub(headers);
         let seconds = now.since(spec.start.min(now)).as_secs_f64();
@@ -125,6 +126,16 @@ impl FlowReport {
             receiver: receiver.counters().clone(),
             ecn: self.ecn.map(|report| tcp::ecn::Report { marks, accurate: accurate(report), ..report }),
             ..self
+        }
+    }
+}
+
+/// Takes packets in transit off what flows of datagrams lost; `dropped` counts the packets of a flow that were dropped on
+/// their way in a direction.
+pub fn settle_datagrams(flows: &mut [FlowReport], dropped: impl Fn(u16, u16, Dir) -> u64) {
+    for flow in flows {
+        if let Some(datagrams) = &mut flow.datagrams {
+            datagrams.settle(dropped(flow.ue, flow.flow, flow.direction));
         }
     }
 }

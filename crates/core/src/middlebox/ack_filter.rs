@@ -7,8 +7,11 @@
 //! waits here, whatever it is, in the order in which it came, and the bearer never starves.
 //!
 //! A pure ACK that acknowledges more than others of its flow that wait here removes them. With `keep_duplicates`,
-//! duplicates, ACKs with SACK blocks and those with ECE stay, since the sender counts or reads each; without, what
-//! a later ACK covers goes whatever it says.
+//! nothing is removed that says more than the newer ACK: duplicate ACKs without SACK blocks and ACKs with ECE stay, since
+//! the sender counts them, and so does an ACK with a SACK block that the newer one neither acknowledges nor has within a
+//! block of its own. A sender with SACK counts what is reported and not the ACKs (RFC 6675 (4)), so an ACK with blocks is
+//! no duplicate to keep where the newer one reports all of it. Without `keep_duplicates`, what a later ACK covers is
+//! removed whatever it says.
 //!
 //! At most `limit` packets wait for each UE; then the oldest goes on to the bearer's buffer, which may drop it.
 
@@ -30,7 +33,7 @@ use std::collections::BTreeMap;
 pub struct Config {
     /// Before which bearer the box stands: at the UE for the ACKs of downloads, in the network for those of uploads.
     pub at: Place,
-    /// Whether duplicate ACKs, and ACKs with SACK blocks or ECE, stay.
+    /// Whether ACKs stay that say more than a newer one: duplicate ACKs, ECE, SACK blocks that it does not contain.
     pub keep_duplicates: bool,
     /// Packets that wait in the bearer's own buffer.
     pub in_buffer: u32,
@@ -50,12 +53,34 @@ impl Config {
         if !older.is_tcp() || Segment::of(older) != Segment::PureAck {
             return false;
         }
-        if self.keep_duplicates {
-            let tells_more = !older.options().sack.as_slice().is_empty() || older.flags.has(Flags::ECE);
-            return is_after(newer.ack, older.ack) && !tells_more;
+        if is_after(older.ack, newer.ack) {
+            return false;
         }
-        !is_after(older.ack, newer.ack)
+        if !self.keep_duplicates {
+            return true;
+        }
+        let blocks = older.options().sack.as_slice();
+        let is_counted = newer.ack == older.ack && blocks.is_empty() || older.flags.has(Flags::ECE);
+        !is_counted && !has_dsack(older) && blocks.iter().all(|block| reports(newer, *block))
     }
+}
+
+/// Whether an ACK reports all of a block: acknowledged, or within a SACK block of its own.
+fn reports(newer: &Packet, block: (u32, u32)) -> bool {
+    let own = newer.options().sack.as_slice();
+    !is_after(block.1, newer.ack) || own.iter().any(|outer| is_within(block, *outer))
+}
+
+/// Whether the first block is a DSACK, below the ACK or within the block behind it: RFC 2883 (4). It reports a duplicate,
+/// and is sent once.
+fn has_dsack(packet: &Packet) -> bool {
+    let blocks = packet.options().sack.as_slice();
+    let is_second = |first| blocks.get(1).is_some_and(|second| is_within(first, *second));
+    blocks.first().is_some_and(|first| !is_after(first.1, packet.ack) || is_second(*first))
+}
+
+fn is_within(block: (u32, u32), outer: (u32, u32)) -> bool {
+    !is_after(outer.0, block.0) && !is_after(block.1, outer.1)
 }
 
 impl Component for Config {
@@ -188,6 +213,7 @@ mod tests {
         with_sack.options_mut().sack.push(2000, 3000);
         let echo = Packet { flags: Flags::ACK | Flags::ECE, ..ack(1000) };
         let data = Packet { payload: 10, ..ack(1000) };
+        let acked_since = with_sack.clone();
         // Newer, older, removed with duplicates kept and without.
         let cases = [
             (2000, ack(1000), true, true),
@@ -195,6 +221,7 @@ mod tests {
             (1000, ack(2000), false, false),
             (5, ack(u32::MAX - 5), true, true),
             (2000, with_sack, false, true),
+            (3000, acked_since, true, true),
             (2000, echo, false, true),
             (2000, data, false, false),
         ];
@@ -202,5 +229,36 @@ mod tests {
             assert_eq!(keeps.removes(&ack(newer), &older), kept, "{newer} {older:?}");
             assert_eq!(keeps_none.removes(&ack(newer), &older), not_kept, "{newer} {older:?}");
         }
+    }
+
+    fn with_blocks(number: u32, blocks: &[(u32, u32)]) -> Packet {
+        let mut packet = ack(number);
+        for (left, right) in blocks {
+            assert!(packet.options_mut().sack.push(*left, *right));
+        }
+        packet
+    }
+
+    #[test]
+    fn an_ack_goes_whose_blocks_a_newer_one_contains() {
+        let older = with_blocks(1000, &[(2000, 3000)]);
+        for (number, blocks, removed) in [
+            (1000, &[(2000, 4000)][..], true),
+            (1000, &[(5000, 6000), (2000, 3000)], true),
+            (2500, &[(2000, 3000)], true),
+            (1000, &[(2500, 4000)], false),
+            (1000, &[(5000, 6000)], false),
+            (1000, &[], false),
+            (900, &[(2000, 4000)], false),
+        ] {
+            let newer = with_blocks(number, blocks);
+            assert_eq!(Config::default().removes(&newer, &older), removed, "{number} {blocks:?}");
+        }
+        // A duplicate ACK without blocks is counted by the sender, and a DSACK is said once: RFC 2883 (4).
+        assert!(!Config::default().removes(&with_blocks(1000, &[(2000, 4000)]), &ack(1000)));
+        let dsack = with_blocks(1000, &[(500, 600), (2000, 3000)]);
+        assert!(!Config::default().removes(&with_blocks(3000, &[]), &dsack));
+        let within = with_blocks(1000, &[(2000, 2500), (2000, 3000)]);
+        assert!(!Config::default().removes(&with_blocks(3000, &[]), &within));
     }
 }

@@ -42,6 +42,10 @@ impl Component for Config {
         Discipline::Queue(Box::new(Codel { limit, law, fifo: Fifo::default(), control: Control::default() }))
     }
 
+    fn byte_limit(&self) -> Option<Bytes> {
+        self.bytes
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         validate_law(self.target, self.interval, self.mtu)?;
         Limit::validate(self.packets, self.bytes)

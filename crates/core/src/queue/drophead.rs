@@ -28,6 +28,14 @@ impl Component for Config {
         Discipline::Other(Box::new(Drophead(Limit::new(self.packets, self.bytes))))
     }
 
+    fn byte_limit(&self) -> Option<Bytes> {
+        self.bytes
+    }
+
+    fn is_unlimited(&self) -> bool {
+        self.packets.is_none() && self.bytes.is_none()
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         Limit::validate(self.packets, self.bytes)
     }

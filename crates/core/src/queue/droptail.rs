@@ -56,6 +56,15 @@ impl Component for Config {
         self.in_use().limit_sdus()
     }
 
+    fn byte_limit(&self) -> Option<Bytes> {
+        // Without the packet in service, one that finds the transmitter idle does not wait.
+        self.bytes.filter(|_| self.in_service == InService::Counted)
+    }
+
+    fn is_unlimited(&self) -> bool {
+        self.packets.is_none() && self.bytes.is_none()
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         let hints = [
             ("packets", self.packets == Some(0), "write at least 1, or remove the key for no limit"),

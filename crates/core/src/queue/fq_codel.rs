@@ -68,6 +68,10 @@ impl Component for Config {
         }))
     }
 
+    fn byte_limit(&self) -> Option<Bytes> {
+        self.bytes
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         if self.flows == 0 {
             return Err(ScenarioError::new(

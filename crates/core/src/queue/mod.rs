@@ -42,7 +42,7 @@ use crate::registry::registry;
 use crate::registry::tests::queue as scratch;
 use crate::time::{Duration, Instant};
 use crate::trace::Reason;
-use crate::units::Bitrate;
+use crate::units::{Bitrate, Bytes};
 
 /// A queue discipline that decides when a packet comes.
 pub trait Aqm: Send + Sync {
@@ -241,6 +241,16 @@ pub trait Component {
     /// How many packets may wait beside the one in transmission, if their number alone decides.
     fn limit_sdus(&self) -> Option<u32> {
         None
+    }
+
+    /// Bytes into which each packet must fit, even if none waits.
+    fn byte_limit(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// Whether nothing but the packets themselves limits how much waits: neither a limit nor a control of delay.
+    fn is_unlimited(&self) -> bool {
+        false
     }
 }
 

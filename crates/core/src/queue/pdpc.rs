@@ -119,6 +119,10 @@ impl Component for Config {
         Discipline::Other(Box::new(self.in_use()))
     }
 
+    fn byte_limit(&self) -> Option<Bytes> {
+        self.bytes
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         if self.max_threshold == 0 {
             let message = "an empty buffer would be too full";

@@ -60,6 +60,10 @@ impl Component for Config {
         Discipline::Queue(Box::new(self.in_use(place)))
     }
 
+    fn byte_limit(&self) -> Option<Bytes> {
+        self.bytes
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         let error = |key: &str, message: &str, hint: &str| Err(ScenarioError::new(key, message, hint));
         for (key, time) in [("qdelay_ref", self.qdelay_ref), ("update", self.update)] {

@@ -59,6 +59,10 @@ impl Component for Config {
         }))
     }
 
+    fn byte_limit(&self) -> Option<Bytes> {
+        self.bytes
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         if self.window.is_zero() {
             let hint = "write a time such as \"200 ms\"";

@@ -112,6 +112,10 @@ impl Component for Config {
         }))
     }
 
+    fn byte_limit(&self) -> Option<Bytes> {
+        self.limit().byte_limit()
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
         if !(self.min_threshold.is_finite() && self.min_threshold > 0.0) {

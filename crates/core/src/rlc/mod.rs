@@ -140,6 +140,11 @@ pub trait Component {
         false
     }
 
+    /// For how long a missing PDU may still be on its way, by HARQ: t-Reordering of LTE.
+    fn t_reordering(&self) -> Option<Duration> {
+        None
+    }
+
     /// What makes the octets of PDUs sent with these parameters, where captures have any.
     fn encoder(&self) -> Option<Box<dyn Encode>> {
         None

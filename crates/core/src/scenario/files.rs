@@ -57,6 +57,15 @@ const INLINED: [Inlined; 3] = [
     },
 ];
 
+/// Makes way in a component's table for `key`: a file and the text that it would give exclude each other.
+pub(super) fn make_way(component: &str, table: &mut Table, key: &str) {
+    let Some(inlined) = INLINED.iter().find(|inlined| inlined.table == component) else { return };
+    let other = if key == FILE { inlined.text } else { FILE };
+    if key == FILE || key == inlined.text {
+        table.remove(other);
+    }
+}
+
 /// Puts the text of every file that the table names in its place.
 pub(super) fn inline(table: &mut Table, read: &mut Option<Read<'_>>) -> Result<(), ScenarioError> {
     inline_below("", table, read)

@@ -1,16 +1,12 @@
 //! TOML tables on their way to a scenario: parsing, overrides, inheritance, errors with their key.
 
+use super::choice::{self, Assumed, holds_component, is_at_choice, merged, split_index};
+use super::files;
 use super::reader::{Reader, Step};
 use crate::error::ScenarioError;
 use crate::tcp::profile;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
-
-/// Tables that hold one registered component each.
-const COMPONENTS: [&str; 11] =
-    ["cc", "recovery", "undo", "rlc", "channel", "fading", "queue", "radio", "scheduler", "app", "middlebox"];
-/// Tables that hold one distribution or one function each.
-const LAWS: [&str; 4] = ["rate", "delay", "t_id", "t_id_after_drop"];
 
 /// Parts of a key at most, as many as TOML's parser allows levels: everything below goes through tables recursively.
 const MOST_PARTS: usize = 80;
@@ -25,7 +21,7 @@ pub(super) fn parse(text: &str) -> Result<Table, ScenarioError> {
 /// Writes a component that is given by its bare name as a table: `cc = "cubic"` as `cc = { cubic = {} }`.
 fn spell_out(key: &str, value: &mut Value) {
     match value {
-        Value::String(name) if COMPONENTS.contains(&split_index(key).0) => {
+        Value::String(name) if holds_component(key) => {
             let parameters = Value::Table(Table::new());
             *value = Value::Table(Table::from_iter([(std::mem::take(name), parameters)]));
         }
@@ -52,8 +48,13 @@ fn parse_toml(text: &str) -> Result<Table, ScenarioError> {
     })
 }
 
-/// Sets `path` to a value, given as TOML or as a bare word.
-pub(super) fn set(table: &mut Table, path: &str, text: &str) -> Result<(), ScenarioError> {
+/// Sets `path` to a value, given as TOML or as a bare word. What the path takes to be in use is put into `assumed`.
+pub(super) fn set(
+    table: &mut Table,
+    path: &str,
+    text: &str,
+    assumed: &mut Vec<Assumed>,
+) -> Result<(), ScenarioError> {
     let hint = "write --set path.to.key=value, such as --set radio.dch.ues=2";
     let indexed = index_in_brackets(path);
     let keys: Vec<&str> = indexed.split('.').map(str::trim).collect();
@@ -64,23 +65,40 @@ pub(super) fn set(table: &mut Table, path: &str, text: &str) -> Result<(), Scena
     let Some((last, parents)) = keys.split_last().filter(|_| keys.iter().all(|key| !key.is_empty())) else {
         return Err(ScenarioError::new(path, "not a path of keys", hint));
     };
-    // What is no TOML value is taken as text: rates, times and sizes need no quotes on a command line.
-    let value = format!("value = {text}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));
-    let mut value = value.unwrap_or_else(|| Value::String(text.to_owned()));
-    spell_out(last, &mut value);
     let mut here = table;
-    let mut chosen = None;
+    let mut place = Vec::new();
     for key in parents {
-        choose(here, chosen, key);
-        chosen = Some(*key);
+        choice::assume(here, &place, key, assumed);
+        place.push(counted(here, key));
         let Value::Table(next) = entry(here, key, path, true)? else {
             return Err(ScenarioError::new(path, format!("{key} is no table"), hint));
         };
         here = next;
     }
-    choose(here, chosen, last);
-    *entry(here, last, path, false)? = value;
+    // What is no TOML value is taken as text: rates, times and sizes need no quotes on a command line.
+    let value = format!("value = {text}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));
+    let mut value = value.unwrap_or_else(|| Value::String(text.to_owned()));
+    spell_out(last, &mut value);
+    if is_at_choice(&place) {
+        // A component's own table is written whole, as any other; it is the only one there.
+        *here = Table::from_iter([((*last).to_owned(), value)]);
+    } else {
+        if let Some(parent) = place.last() {
+            files::make_way(parent, here, last);
+        }
+        place.push(counted(here, last));
+        choice::set(entry(here, last, path, false)?, &place, value);
+    }
+    choice::forget(&place, assumed);
     Ok(())
+}
+
+/// The key with the index that a list of one does not need: `flow` as `flow[0]`.
+fn counted(table: &Table, key: &str) -> String {
+    match table.get(key) {
+        Some(Value::Array(items)) if items.len() == 1 => format!("{key}[0]"),
+        _ => key.to_owned(),
+    }
 }
 
 /// What stands under `key`, such as `tcp` or `flow[1]`; a new table where nothing does.
@@ -123,19 +141,6 @@ fn entry<'a>(
     })
 }
 
-/// Whether the table under `key` holds one of several: naming another replaces the present one.
-fn is_choice(key: &str) -> bool {
-    let name = split_index(key).0;
-    COMPONENTS.contains(&name) || LAWS.contains(&name)
-}
-
-/// Under a table of choice, another component's parameters make way.
-fn choose(table: &mut Table, parent: Option<&str>, key: &str) {
-    if parent.is_some_and(is_choice) {
-        table.retain(|name, _| name == key);
-    }
-}
-
 /// `flow.1.ue` as `flow[1].ue`.
 fn index_in_brackets(path: &str) -> String {
     let mut result = String::new();
@@ -148,15 +153,6 @@ fn index_in_brackets(path: &str) -> String {
         }
     }
     result
-}
-
-/// `flow[1]` as (`flow`, 1).
-fn split_index(key: &str) -> (&str, Option<usize>) {
-    let indexed = key.strip_suffix(']').and_then(|key| key.split_once('['));
-    match indexed.and_then(|(name, index)| Some((name, index.parse().ok()?))) {
-        Some((name, index)) => (name, Some(index)),
-        None => (key, None),
-    }
 }
 
 /// A flow's `[tcp]` holds only what differs from the scenario's, as does that of a box; `[wired.uplink]` only
@@ -224,20 +220,6 @@ fn inherit_legs(table: &mut Table) {
             *leg = merged(&own, leg);
         }
     }
-}
-
-fn merged(base: &Table, over: &Table) -> Table {
-    let mut result = base.clone();
-    for (key, value) in over {
-        let value = match (result.get(key), value) {
-            (Some(Value::Table(below)), Value::Table(above)) if !is_choice(key) => {
-                Value::Table(merged(below, above))
-            }
-            _ => value.clone(),
-        };
-        result.insert(key.clone(), value);
-    }
-    result
 }
 
 pub(super) fn deserialize<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {

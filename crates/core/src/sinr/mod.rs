@@ -4,8 +4,8 @@
 //! SINR = mean + shadowing + 10 log10(gain of the fading),   in dB
 //! ```
 //!
-//! The mean is a number, or a [series](Rows) over time, in which it lies on straight lines between those given: the way
-//! of a UE through a cell. [Shadowing](shadowing) varies over seconds, as the UE passes obstacles; fading over
+//! The mean is a number, or a [series](Rows) over time: the way of a UE through a cell. Between two lines of a series the
+//! mean lies on a straight line, or holds the first value ([`Between`]). [Shadowing](shadowing) varies over seconds, as the UE passes obstacles; fading over
 //! milliseconds, as it moves through standing waves. A receiver that combines several independent paths or antennas
 //! has the mean of their gains (`diversity`): a channel such as ITU Vehicular A is like 2 to 4 of them.
 //!
@@ -54,9 +54,21 @@ parameters! {
         /// The series itself, in place of a file: CSV with the columns time_s and sinr_db, or time_s and for each UE
         /// one of its own, ue0_db, ue1_db and so on.
         pub rows: Rows,
+        /// Between two lines: "line", a straight line from one value to the other; or "hold", the first value, as
+        /// `channel.series` does.
+        pub between: Between,
         /// After this time the series begins anew; it holds its last line if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub repeat: Option<Duration>,
+    }
+
+    /// The mean SINR between two lines of a series.
+    pub enum Between {
+        /// On a straight line from one value to the next.
+        #[default]
+        Line,
+        /// The value of the line before.
+        Hold,
     }
 
     /// Shadowing with a lognormal law.
@@ -126,7 +138,7 @@ impl Sinr {
             _ => config.fading.build(slots_per_s, stream(&format!("fading{number}"))),
         };
         let mean = match &config.series {
-            Some(series) => series.rows.mean(ue, series.repeat),
+            Some(series) => series.rows.mean(ue, series.between, series.repeat),
             None => Mean::Constant(config.mean_sinr.of(usize::from(ue)).as_db()),
         };
         Self {
@@ -235,6 +247,18 @@ mod tests {
         again.series.as_mut().unwrap().repeat = Some(Duration::from_secs(2));
         let mut again = sinr(&again, 1);
         assert_eq!([500, 1500, 2500, 3999, 4000].map(|slot| at(&mut again, slot)), [2.0, 4.0, 2.0, 4.0, 0.0]);
+    }
+
+    /// A dip of one row lasts from its row to the next, and no longer.
+    #[test]
+    fn a_series_may_hold_each_value_until_the_next_line() {
+        let mut held = series("time_s,sinr_db\n0,20\n60,-5\n60.6,20\n");
+        held.series.as_mut().unwrap().between = Between::Hold;
+        let mut held = sinr(&held, 0);
+        let dips = [0, 30_000, 59_999, 60_000, 60_599, 60_600, 90_000].map(|slot| at(&mut held, slot));
+        assert_eq!(dips, [20.0, 20.0, 20.0, -5.0, -5.0, 20.0, 20.0]);
+        let written: SeriesConfig = toml::from_str("between = \"hold\"").unwrap();
+        assert_eq!((written.between, SeriesConfig::default().between), (Between::Hold, Between::Line));
     }
 
     /// The mean of n independent gains has the mean of one and an n-th of its variance, which is 1.

@@ -1,8 +1,8 @@
 //! A mean SINR as a series in time, from CSV and back.
 //!
-//! The columns are `time_s` and `sinr_db`, for all UEs, or `time_s` and `ue0_db`, `ue1_db` and so on. Between two lines
-//! the mean goes from one value to the other on a straight line.
+//! The columns are `time_s` and `sinr_db`, for all UEs, or `time_s` and `ue0_db`, `ue1_db` and so on.
 
+use super::Between;
 use crate::csv::{self, Column, shown, wrong};
 use crate::error::{ScenarioError, as_text};
 use crate::time::Duration;
@@ -38,19 +38,22 @@ pub(super) struct Line {
 /// A mean SINR over time.
 pub(super) enum Mean {
     Constant(f64),
-    Series { lines: Arc<[Line]>, period_s: Option<f64> },
+    Series { lines: Arc<[Line]>, between: Between, period_s: Option<f64> },
 }
 
 impl Mean {
     /// At a time, dB.
     pub fn at(&self, time_s: f64) -> f64 {
-        let (lines, time_s) = match self {
+        let (lines, between, time_s) = match self {
             Self::Constant(sinr_db) => return *sinr_db,
-            Self::Series { lines, period_s: None } => (lines, time_s),
-            Self::Series { lines, period_s: Some(period_s) } => (lines, libm::fmod(time_s, *period_s)),
+            Self::Series { lines, between, period_s: None } => (lines, *between, time_s),
+            Self::Series { lines, between, period_s: Some(period_s) } => {
+                (lines, *between, libm::fmod(time_s, *period_s))
+            }
         };
         let next = lines.partition_point(|line| line.from.as_secs_f64() <= time_s);
         match (next.checked_sub(1).and_then(|last| lines.get(last)), lines.get(next)) {
+            (Some(last), Some(_)) if between == Between::Hold => last.sinr_db,
             (Some(last), Some(next)) => {
                 let from_s = last.from.as_secs_f64();
                 let part = (time_s - from_s) / (next.from.as_secs_f64() - from_s);
@@ -78,9 +81,10 @@ impl Rows {
         self.columns[0].last().map_or(Duration::ZERO, |line| line.from)
     }
 
-    pub(super) fn mean(&self, ue: u16, repeat: Option<Duration>) -> Mean {
+    pub(super) fn mean(&self, ue: u16, between: Between, repeat: Option<Duration>) -> Mean {
         let column = if self.is_for_all { 0 } else { usize::from(ue) };
-        Mean::Series { lines: self.columns[column].clone(), period_s: repeat.map(Duration::as_secs_f64) }
+        let period_s = repeat.map(Duration::as_secs_f64);
+        Mean::Series { lines: self.columns[column].clone(), between, period_s }
     }
 
     /// The text of the series.

@@ -245,7 +245,8 @@ parameters! {
         #[default]
         Rfc5681,
         /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window cut to a whole number, the
-        /// threshold at least two; slow start counts ACKs; the ACK that ends a recovery also opens the window.
+        /// threshold at least two; slow start counts ACKs; the ACK that ends a recovery also opens the window. Congestion
+        /// controls with a threshold of their own (Westwood, CUBIC) set the window to it where the window is larger.
         Ns2,
     }
 

@@ -48,25 +48,51 @@ delayed_ack_timeout = "200 ms"
 quickack = 16
 "#;
 
+/// The congestion control that Linux has by default, `tcp_congestion_control`, under the profile of this name.
+fn congestion_control(profile: &str) -> Option<&'static str> {
+    match profile {
+        "linux" => Some("cubic"),
+        "linux-reno" => Some("reno"),
+        "linux-bbr" => Some("bbr"),
+        "linux-prague" => Some("prague"),
+        _ => None,
+    }
+}
+
+/// Linux's form of a congestion control.
+fn form(cc: &str) -> Table {
+    let keys: &[(&str, &str)] = match cc {
+        "cubic" => &[("hystart", "linux"), ("variant", "linux")],
+        "reno" => &[("variant", "linux")],
+        _ => &[],
+    };
+    keys.iter().map(|(key, value)| ((*key).to_owned(), Value::from(*value))).collect()
+}
+
 impl Profile {
-    /// The keys that it sets, and `None` of a name that is none.
-    fn keys(name: &str) -> Option<Table> {
-        let cc = match name {
-            "linux" => "cc.cubic = { hystart = \"linux\", variant = \"linux\" }",
-            "linux-reno" => "cc.reno = { variant = \"linux\" }",
-            "linux-bbr" => "cc.bbr = {}",
-            "linux-prague" => "cc.prague = {}\necn = \"accurate\"",
-            "rfc" => return Some(Table::new()),
-            _ => return None,
-        };
-        format!("{LINUX}{cc}").parse().ok()
+    /// The keys that it sets below `written`, and `None` of a name that is none. A congestion control that is written is
+    /// there in Linux's form, be it the profile's or another.
+    fn keys(name: &str, written: &Table) -> Option<Table> {
+        let Some(own) = congestion_control(name) else { return (name == "rfc").then(Table::new) };
+        let mut keys: Table = LINUX.parse().ok()?;
+        let named = written.get("cc").and_then(Value::as_table).and_then(|cc| cc.keys().next());
+        let cc = named.map_or(own, String::as_str);
+        keys.insert(
+            "cc".to_owned(),
+            Value::Table(Table::from_iter([(cc.to_owned(), Value::Table(form(cc)))])),
+        );
+        if name == "linux-prague" {
+            keys.insert("ecn".to_owned(), Value::from("accurate"));
+        }
+        Some(keys)
     }
 }
 
 /// The table `[tcp]` as written, on top of what its profile says. `merge` puts the second over the first. A name that
 /// is none stays: reading the table refuses it.
 pub fn apply(written: &Table, merge: impl FnOnce(&Table, &Table) -> Table) -> Table {
-    let keys = written.get("profile").and_then(Value::as_str).and_then(Profile::keys);
+    let profile = written.get("profile").and_then(Value::as_str);
+    let keys = profile.and_then(|name| Profile::keys(name, written));
     keys.map_or_else(|| written.clone(), |keys| merge(&keys, written))
 }
 
@@ -82,10 +108,10 @@ mod tests {
             [Profile::Rfc, Profile::Linux, Profile::LinuxReno, Profile::LinuxBbr, Profile::LinuxPrague]
         {
             let name = Value::try_from(profile).unwrap();
-            let keys = Profile::keys(name.as_str().unwrap()).unwrap();
+            let keys = Profile::keys(name.as_str().unwrap(), &Table::new()).unwrap();
             let config: Config = Value::Table(keys).try_into().unwrap();
             config.validate().unwrap();
         }
-        assert_eq!(Profile::keys("windows"), None);
+        assert_eq!(Profile::keys("windows", &Table::new()), None);
     }
 }

@@ -106,7 +106,8 @@ fn bursts_do_not_depend_on_the_path_or_on_other_flows() {
         let report = datagrams(&results, 0);
         (report.sent, report.received)
     };
-    let (busy, alone) = (sent(&[]), sent(&[("wired.loss", "0 %"), ("flow.2.app.file.size", "1 kB")]));
+    let (busy, alone) =
+        (sent(&[]), sent(&[("wired.loss", "0 %"), ("flow.2.app", "{ file = { size = \"1 kB\" } }")]));
     assert_eq!(busy.0, alone.0);
     assert!(busy.1 < alone.1);
     // Half of the time on: 20 packets a second on average.
@@ -158,6 +159,53 @@ fn everything_sent_is_received_or_dropped() {
     assert!(results.flows[2].datagrams.is_none() && results.flows[2].bytes_acked > 0);
 }
 
+const ENDS_IN_LOSS: &str = r#"
+    duration = "30 s"
+    [radio.variable.downlink]
+    channel.series.rows = "time_s,rate_kbps,delay_ms,loss\n0,1000,10,0\n5,1000,10,1\n"
+    [radio.variable.uplink]
+    channel.distribution.rate.constant = "1 Mbit/s"
+    [[flow]]
+    app.cbr = { packets = 100, rate = "16 kbit/s", size = "200 B" }
+"#;
+
+/// One packet each 100 ms; the link loses what it ends to send from 5 s on: half of all, and no later one arrives.
+#[test]
+fn what_is_lost_at_the_end_is_lost() {
+    let (results, _) = run(ENDS_IN_LOSS, &[]);
+    let report = datagrams(&results, 0);
+    assert_eq!((report.sent, report.received, report.lost), (100, 50, 50));
+    // All of them.
+    let from_zero = "time_s,rate_kbps,delay_ms,loss\n0,1000,10,1\n";
+    let rows = ("radio.variable.downlink.channel.series.rows", from_zero);
+    let (results, _) = run(ENDS_IN_LOSS, &[rows]);
+    let report = datagrams(&results, 0);
+    assert_eq!((report.sent, report.received, report.lost), (100, 0, 100));
+}
+
+/// A network that sends each packet twice delivers each once: goodput, loss and delay are those without copies.
+#[test]
+fn duplicates_are_counted_apart() {
+    let cbr = r#"{ size = "125 B", rate = "40 kbit/s", packets = 300 }"#;
+    let doubled = ("middlebox", r#"[{ disturb = { downlink.duplicate = "100 %" } }]"#);
+    let lossy = ("wired.loss", "10 %");
+    for overrides in [vec![], vec![lossy]] {
+        let flow = ("flow.0.app.cbr", cbr);
+        let (alone, _) = run(IDEAL, &[&[flow], &overrides[..]].concat());
+        let (twice, _) = run(IDEAL, &[&[flow, doubled], &overrides[..]].concat());
+        let (alone, copied) = (datagrams(&alone, 0), datagrams(&twice, 0));
+        assert_eq!((copied.sent, copied.received, copied.lost), (300, alone.received, alone.lost));
+        assert_eq!(copied.received + copied.lost, 300);
+        assert_eq!((copied.duplicates, copied.out_of_order), (copied.received, 0));
+        near(Some(twice.flows[0].goodput_bps), copied.received as f64 * 97.0 * 8.0 / 10.0);
+    }
+    // A request and its answer are doubled on the way out: each is answered once.
+    let ping = ("flow.0.app.ping", r#"{ request = "125 B", answer = "125 B", requests = 10 }"#);
+    let (results, _) = run(IDEAL, &[ping, doubled]);
+    let report = datagrams(&results, 0);
+    assert_eq!((report.sent, report.received, report.duplicates, report.answers), (10, 10, 10, Some(10)));
+}
+
 #[test]
 fn the_same_seed_gives_the_same_results() {
     assert_eq!(run(BUSY, &[]).0.to_json(), run(BUSY, &[]).0.to_json());
@@ -170,5 +218,8 @@ fn results_of_tcp_do_not_speak_of_datagrams() {
     assert!(flows[2].get("datagrams").is_none());
     let datagrams = flows[0]["datagrams"].as_object().unwrap();
     let keys: Vec<&str> = datagrams.keys().map(String::as_str).collect();
-    assert_eq!(keys, ["sent", "received", "lost", "out_of_order", "answers", "delay_ms", "jitter_ms"]);
+    assert_eq!(
+        keys,
+        ["sent", "received", "lost", "out_of_order", "duplicates", "answers", "delay_ms", "jitter_ms"]
+    );
 }

@@ -26,6 +26,7 @@ mod gtp_capture;
 mod gtp_messages;
 mod l4s;
 mod layers;
+mod merging;
 mod netsim;
 mod outages;
 mod path_models;

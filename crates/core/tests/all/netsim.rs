@@ -158,6 +158,7 @@ fn fixed_delay_arq_by_delivery_and_pdu() {
             for bler in [0_u32, 10] {
                 let arq = "radio.dch.downlink.rlc.fixed_delay_arq";
                 let mut overrides = vec![
+                    ("radio.dch.downlink.rlc".to_owned(), "fixed_delay_arq".to_owned()),
                     (format!("{arq}.delivery"), delivery.to_owned()),
                     ("radio.dch.downlink.channel.bernoulli.bler".to_owned(), format!("{bler} %")),
                 ];

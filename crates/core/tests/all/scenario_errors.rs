@@ -3,6 +3,7 @@
 use airpath_core::packet::Dir;
 use airpath_core::rlc;
 use airpath_core::scenario::{BUNDLED, Each, Scenario, UeChoice};
+use airpath_core::sim::{Observe, Simulation};
 use airpath_core::tcp::recovery::newreno::Variant;
 use airpath_core::tcp::{self, Handshake};
 use airpath_core::time::Duration;
@@ -890,7 +891,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'tcp.recovery.newrono={}'
         tcp.recovery.newrono: unknown name; did you mean newreno?
     --set 'tcp.recovery.reno.variant=impatient'
-        tcp.recovery.reno.variant: unknown key; there is nothing to set here
+        tcp.recovery.reno: recovery is newreno here, not reno; to replace newreno, set tcp.recovery = "reno" as well
     --set 'flow[0].starts=1 s'
         flow[0].starts: unknown key; did you mean start?
     --set 'flow[0].direction=down'
@@ -932,6 +933,32 @@ fn what_can_work_is_not_refused() {
         "[wired]\nloss = \"100 %\"",
     ] {
         assert_reads_back(&parse(&format!("{text}\n[[flow]]\n"), &[]));
+    }
+}
+
+/// TS 36.322 (7.3): t-Reordering waits for what HARQ repeats. Where it repeats nothing, a gap is a loss at once.
+#[test]
+fn t_reordering_may_be_zero_where_harq_sends_each_block_once() {
+    let text = |rlc: &str| {
+        format!(
+            "[radio.lte]\ndownlink = {{ harq.max_transmissions = 1, rlc.{rlc}.t_reordering = \"0 ms\" }}\n\
+             uplink = {{ max_transmissions = 1, bler = \"5 %\", rlc.{rlc}.t_reordering = \"0 ms\" }}\n\
+             [tcp]\nprofile = \"linux\"\n[[flow]]\napp.file.size = \"200 kB\"\n"
+        )
+    };
+    for rlc in ["am_lte", "um_lte"] {
+        let mut simulation = Simulation::new(&parse(&text(rlc), &[]), 1, Observe::default());
+        simulation.run();
+        let results = simulation.results();
+        assert!(results.complete, "{rlc}: {} s", results.simulated_s);
+        for (key, direction) in
+            [("downlink.harq.max_transmissions", "downlink"), ("uplink.max_transmissions", "uplink")]
+        {
+            let says = error(&text(rlc), &[(&format!("radio.lte.{key}"), "2")]);
+            let expected =
+                format!("radio.lte.{direction}.rlc.{rlc}.t_reordering: is zero, so that every transport");
+            assert!(says.starts_with(&expected), "{says}");
+        }
     }
 }
 
@@ -988,13 +1015,15 @@ fn an_override_replaces_a_component_or_changes_it() {
     for (path, value) in [("tcp.recovery.reno", "{}"), ("tcp.recovery", "{ reno = {} }")] {
         assert_eq!(parse(ONE_FLOW, &[(path, value)]).tcp.recovery.name(), "reno");
     }
-    // A key below the new component is enough to choose it.
+    // A key needs its component to be in use, or to be named.
+    let named = ("radio.dch.downlink.rlc", "fixed_delay_arq");
     let limit = "radio.dch.downlink.rlc.fixed_delay_arq.max_transmissions";
-    let limited = parse(ONE_FLOW, &[(limit, "4")]);
+    assert!(try_parse(ONE_FLOW, &[(limit, "4")]).is_err());
+    let limited = parse(ONE_FLOW, &[named, (limit, "4")]);
     let rlc::Config::FixedDelayArq(arq) = &dch(&limited).downlink.rlc else { panic!("{limited:?}") };
     assert_eq!(arq.max_transmissions, Some(4));
     // The later override counts.
-    let none = parse(ONE_FLOW, &[(limit, "4"), ("radio.dch.downlink.rlc.none", "{}")]);
+    let none = parse(ONE_FLOW, &[named, (limit, "4"), ("radio.dch.downlink.rlc.none", "{}")]);
     assert_eq!(dch(&none).downlink.rlc.name(), "none");
     assert_eq!(parse(ONE_FLOW, &[("flow.0.app.bulk", "{}")]).flow[0].app.name(), "bulk");
 }
@@ -1056,7 +1085,11 @@ fn every_component_stands_in_a_scenario_by_its_name() {
             // Other channels than those of blocks have a cell of their own; those may need a link layer.
             let is_of_blocks =
                 !path.ends_with("channel") || ["bernoulli", "markov_fading", "rayleigh"].contains(name);
-            let cell = if is_of_blocks { link_layer.as_str() } else { "radio.variable" };
+            let cell = match (path.starts_with("radio.evdo"), is_of_blocks) {
+                (true, _) => "radio.evdo",
+                (false, true) => link_layer.as_str(),
+                (false, false) => "radio.variable",
+            };
             let path = if is_of_blocks { path.to_owned() } else { path.replace("dch", "variable") };
             let key = format!("{path}.{name}");
             let text = format!("{ONE_FLOW}\n[[middlebox]]\ntap = {{}}\n");

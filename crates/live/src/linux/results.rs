@@ -11,7 +11,7 @@ use crate::meter::Counters;
 use crate::port::{Counts, Flow, Port};
 use airpath_core::app::datagrams::Spans;
 use airpath_core::flows::FlowKey;
-use airpath_core::host::flow_reports;
+use airpath_core::host::{flow_reports, settle_datagrams};
 use airpath_core::packet::Dir;
 use airpath_core::time::Instant;
 use airpath_core::trace::Fates;
@@ -23,7 +23,9 @@ pub fn flows(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
     let path = &driver.path;
     let mut flows = real(driver, last, seen);
     if let (Some(server), Some(ues)) = (ours::simulated(path, 0), ours::simulated(path, last)) {
-        flows.extend(flow_reports(server, ues, path.now()).iter().map(|report| json!(report)));
+        let mut simulated = flow_reports(server, ues, path.now());
+        settle_datagrams(&mut simulated, |ue, flow, dir| path.datagrams_dropped(ue, flow, dir));
+        flows.extend(simulated.iter().map(|report| json!(report)));
     }
     flows
 }

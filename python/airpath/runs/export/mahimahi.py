@@ -10,9 +10,10 @@ T d PACKETS BYTES   packets were dropped on arrival or given up
 ```
 
 A log describes one bearer, as mahimahi's describes one direction of a link. Opportunities are the channel's:
-the trace of `radio.variable`, or for a cell with a rate the trace of that rate. A cell that its UEs share has
-neither: there an opportunity is each 1500 bytes that left, so that a busy bearer shows the link. The run's
-trace does not tell the direction of a dropped packet: one as long as the flow's data packets counts as data.
+the trace of `radio.variable`, or for a bearer of constant rate the trace of that rate. Where the rate varies
+or UEs share the cell there is neither: an opportunity is each 1500 bytes that left, so that a busy bearer
+shows the link. The run's trace does not tell the direction of a dropped packet: one as long as the flow's
+data packets counts as data.
 Source: mm-link(1), and the behaviour of the program.
 """
 
@@ -89,11 +90,12 @@ def _deliveries(run: Run, ue: int, direction: str) -> Iterator[int]:
 def _opportunities(run: Run, ue: int, direction: str) -> Iterator[Line]:
     """All opportunities of the channel until the end of the run."""
     bearer = run.cell[direction]
-    if "channel" not in bearer:
+    rate = run.rate(direction)
+    channel = bearer.get("channel", {}).get("trace_file") or (rate and {"trace": _core.constant_trace(rate)})
+    if not channel:
         for time in _deliveries(run, ue, direction):
             yield time, 1, f"{time // NS_PER_MS} # {PACKET_BYTES}\n"
         return
-    channel = bearer["channel"].get("trace_file") or {"trace": _core.constant_trace(bearer["rate"])}
     size = OPPORTUNITY_BYTES[channel.get("accounting", "ip_1500")]
     times = [int(line) for line in channel["trace"].split()]
     end_ms = run.summary["simulated_s"] * 1000

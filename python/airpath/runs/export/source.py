@@ -6,6 +6,7 @@ Memory holds a piece or two of each kind of event, so that traces of any length 
 from __future__ import annotations
 
 import contextlib
+import csv
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
@@ -20,8 +21,8 @@ from airpath.runs.trace import schema_of, side_by_side
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Channels behind which the delay is the bearer's.
-CONSTANT_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
+# Channels that add nothing to the bearer's delay.
+NO_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
 # Reasons to drop queued packets; for other reasons a cell drops them on arrival.
 LET_IN = ("max_transmissions", "sdu_discarded", "evicted")
 # Link layers whose PDUs are behind that delay before packets leave them.
@@ -51,12 +52,23 @@ class Run(FinishedRun):
         if next(iter(self.cell[direction].get("rlc", ())), None) in BEHIND_THE_DELAY:
             return 0
         (cell,) = self.scenario["radio"]
-        channel = next(iter(self.cell[direction].get("channel", ())), None)
-        if channel not in CONSTANT_DELAY:
-            whose = f"radio.{cell}" if channel is None else f"channel.{channel}"
+        bearer = self.cell[direction]
+        delays = {delay for channel in bearer.get("channel", {}).items() for delay in _delays_s(*channel)}
+        if len(delays) != 1:
+            whose = (
+                f"channel.{name}" if (name := next(iter(bearer.get("channel", ())), "")) else f"radio.{cell}"
+            )
             what = f"the {direction} delay of {whose} varies, and formats of other tools want one"
             raise ExportError(str(self.folder), what, "choose the format csv")
-        return round(_core.seconds(self.cell[direction]["delay"]) * 1e9)
+        return round((_core.seconds(bearer["delay"]) + delays.pop()) * 1e9)
+
+    def rate(self, direction: str) -> str | None:
+        """Rate of a bearer, such as ``"384 kbit/s"``; None if it varies or the UEs share it."""
+        bearer = self.cell[direction]
+        if "rate" in bearer:
+            return str(bearer["rate"])
+        rates = {rate for channel in bearer.get("channel", {}).items() for rate in _rates(*channel)}
+        return rates.pop() if len(rates) == 1 else None
 
     def require(self, kinds: Sequence[str]) -> None:
         """Raise an `ExportError` unless events of these kinds were recorded."""
@@ -99,6 +111,30 @@ class Run(FinishedRun):
         for piece in self.by_time(own):
             time_s, *others = (piece[name].to_pylist() for name in ("time_s", "event", *columns))
             yield from zip((round(time * 1e9) for time in time_s), *others, strict=True)
+
+
+def _delays_s(channel: str, says: Mapping[str, Any]) -> list[float]:
+    """All delays that a channel adds to the bearer's, in seconds; none if they are drawn."""
+    if channel in NO_DELAY:
+        return [0.0]
+    if channel == "series":
+        return [float(row.get("delay_ms") or 0) / 1e3 for row in _rows(says)]
+    if channel == "switching":
+        return [_core.seconds(step["delay"]) for step in says["steps"]]
+    return [_core.seconds(delay) for law, delay in says.get("delay", {}).items() if law == "constant"]
+
+
+def _rates(channel: str, says: Mapping[str, Any]) -> list[str]:
+    """All rates of a channel of packets; none if they are drawn."""
+    if channel == "series":
+        return [f"{row['rate_kbps']} kbit/s" for row in _rows(says)]
+    if channel == "switching":
+        return [step["rate"] for step in says["steps"]]
+    return [rate for law, rate in says.get("rate", {}).items() if law == "constant"]
+
+
+def _rows(series: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    return csv.DictReader(series["rows"].splitlines())
 
 
 def _times_ns(table: pa.Table) -> NDArray[np.uint64]:

@@ -221,7 +221,7 @@ impl DownlinkConfig {
         }
         self.adaptation.validate(SLOT).map_err(|error| error.under("adaptation"))?;
         self.harq.validate(ROUND_TRIP).map_err(|error| error.under("harq"))?;
-        validate_rlc(&self.rlc)
+        validate_rlc(&self.rlc, self.harq.max_transmissions, "harq.max_transmissions")
     }
 }
 
@@ -254,14 +254,23 @@ impl UplinkConfig {
             let hint = "write 1 to 16, such as 4";
             return Err(ScenarioError::new("max_transmissions", "is no number of transmissions", hint));
         }
-        validate_rlc(&self.rlc)
+        validate_rlc(&self.rlc, self.max_transmissions, "max_transmissions")
     }
 }
 
-fn validate_rlc(rlc: &rlc::Config) -> Result<(), ScenarioError> {
+/// Refuses a link layer that is not LTE's, and one that does not wait for `transmissions` of HARQ, set by `key`.
+fn validate_rlc(rlc: &rlc::Config, transmissions: u8, key: &str) -> Result<(), ScenarioError> {
     if rlc.ttis().is_none_or(|ttis| ttis.payload != 1) || rlc.pdu_octets().is_some() {
         let message = format!("rlc.{} has no PDUs that fill what is granted", rlc.name());
         return Err(ScenarioError::new("rlc", message, "write rlc.am_lte or rlc.um_lte"));
+    }
+    if transmissions > 1 && rlc.t_reordering().is_some_and(Duration::is_zero) {
+        let message = "is zero, so that every transport block that HARQ repeats counts as lost";
+        let hint = format!(
+            "write more than the time in which HARQ repeats a block, such as \"50 ms\", or {key} = 1"
+        );
+        let error = ScenarioError::new("t_reordering", message, hint);
+        return Err(error.under(rlc.name()).under("rlc"));
     }
     rlc.validate_alone()
 }

@@ -36,6 +36,7 @@ pub use sender::Sender;
 use super::{Component, Encode, End, Ttis, lte};
 use crate::channel;
 use crate::error::ScenarioError;
+use crate::time::Duration;
 use crate::units::Bitrate;
 
 /// AM_Window_Size (§7.2): half of the sequence numbers.
@@ -53,6 +54,10 @@ impl Component for Config {
         let Self { tti, offset, errors, .. } = *self;
         let (sequence_numbers, resends) = (SEQUENCE_NUMBERS, true);
         Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, resends })
+    }
+
+    fn t_reordering(&self) -> Option<Duration> {
+        Some(self.t_reordering)
     }
 
     fn encoder(&self) -> Option<Box<dyn Encode>> {

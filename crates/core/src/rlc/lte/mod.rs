@@ -16,18 +16,9 @@ use crate::error::ScenarioError;
 use crate::time::Duration;
 
 /// Refuses what neither mode can work with.
-pub(super) fn check(
-    tti: Duration,
-    t_reordering: Duration,
-    discard_timer: Option<Duration>,
-) -> Result<(), ScenarioError> {
+pub(super) fn check(tti: Duration, discard_timer: Option<Duration>) -> Result<(), ScenarioError> {
     if tti.is_zero() {
         return Err(ScenarioError::new("tti", "is zero", "write a TTI such as \"1 ms\""));
-    }
-    if t_reordering.is_zero() {
-        let message = "is zero, so that every transport block that HARQ repeats counts as lost";
-        let hint = "write more than the time in which HARQ repeats a block, such as \"50 ms\"";
-        return Err(ScenarioError::new("t_reordering", message, hint));
     }
     entities::check_timer("discard_timer", discard_timer)
 }

@@ -30,6 +30,10 @@ impl Component for Config {
         Box::new(Dctcp { reno, share: MarkedShare::new(self.gain) })
     }
 
+    fn halves_window(&self) -> bool {
+        self.variant == reno::Variant::Rfc5681
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         if self.gain > 0.0 && self.gain <= 1.0 {
             return Ok(());

@@ -102,6 +102,11 @@ pub trait Component {
         false
     }
 
+    /// Whether a loss takes half of what is in use ([`State::half_window`]), and not a threshold of its own.
+    fn halves_window(&self) -> bool {
+        false
+    }
+
     /// Whether growth goes by what a sender has used of the window: [`crate::tcp::window::validation`].
     fn judges_use(&self) -> bool {
         false

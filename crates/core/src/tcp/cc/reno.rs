@@ -35,6 +35,10 @@ impl Component for Config {
         }
     }
 
+    fn halves_window(&self) -> bool {
+        self.variant == Variant::Rfc5681
+    }
+
     fn judges_use(&self) -> bool {
         self.variant == Variant::Linux
     }

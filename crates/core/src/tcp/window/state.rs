@@ -21,6 +21,8 @@ pub struct Window {
     pub arithmetic: WindowArithmetic,
     /// Whether a loss leaves a window below the threshold as it is.
     pub keeps_smaller: bool,
+    /// Whether a loss takes half of what was in use, and not a threshold of the congestion control's own.
+    pub halves: bool,
 }
 
 impl Window {
@@ -188,6 +190,7 @@ impl State {
                 mss,
                 arithmetic: config.window_arithmetic,
                 keeps_smaller: config.cc.keeps_smaller_window(),
+                halves: config.cc.halves_window(),
             },
             mss: config.payload_bytes(),
             rwnd: config.advertised_window(),
@@ -297,11 +300,14 @@ impl State {
     /// have left the network; the first unacknowledged segment is sent again. RFC 5681 (3.2).
     pub fn enter_recovery(&mut self, ssthresh: f64) {
         let half = (self.send_window() / self.mss() / 2).max(1) * self.mss();
+        let before = self.window.cwnd;
         self.window.ssthresh = ssthresh;
         self.window.cwnd = self.window.after_loss(ssthresh);
         if self.window.arithmetic == WindowArithmetic::Ns2 {
-            // Only the threshold has a floor of two: half of three is a window of one.
-            self.window.cwnd = self.window.cwnd.min(half as f64);
+            // Reno: only the threshold has a floor of two; half of three is a window of one. Modules with a threshold of
+            // their own (Westwood, CUBIC) take it where the window is larger: `if (cwnd > ssthresh) cwnd = ssthresh`.
+            let window = &mut self.window;
+            window.cwnd = if window.halves { window.cwnd.min(half as f64) } else { before.min(ssthresh) };
         }
         self.inflation = i64::from(self.dupack_threshold) * self.mss() as i64;
         self.recover = Some(self.max);

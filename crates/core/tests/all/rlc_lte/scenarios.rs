@@ -82,7 +82,7 @@ fn what_cannot_work_is_refused_by_its_key() {
          directions: its STATUS PDUs go the other way"
     );
     assert_eq!(
-        error(&[AM[0], ("radio.dch.uplink.rlc.am_lte.poll_pdu", "600")]),
+        error(&[AM[0], ("radio.dch.uplink.rlc.am_lte", "{ poll_pdu = 600 }")]),
         "radio.dch.uplink.rlc.am_lte.poll_pdu: is 600, and the window has 512 PDUs: it would never poll; write 1 to \
          512, or leave it out"
     );
@@ -91,7 +91,7 @@ fn what_cannot_work_is_refused_by_its_key() {
         "radio.dch.downlink.channel: every block is lost, and so for ever; lower the block error rate"
     );
     assert_eq!(
-        error(&[UM[1], ("radio.dch.downlink.rlc.um_lte.sn_field_length", "7")]),
+        error(&[UM[1], ("radio.dch.downlink.rlc.um_lte", "{ sn_field_length = 7 }")]),
         "radio.dch.downlink.rlc.um_lte.sn_field_length: is no size of a sequence number; write 5 or 10"
     );
 }

@@ -379,9 +379,8 @@ fn unacknowledged_mode_tells_the_same() {
 #[test]
 fn acknowledged_mode_of_lte_tells_the_same() {
     let long = [
-        ("radio.dch.downlink.rlc.am_lte.tti", "10 ms"),
-        ("radio.dch.uplink.rlc.am_lte.tti", "20 ms"),
-        ("radio.dch.downlink.rlc.am_lte.t_status_prohibit", "20 ms"),
+        ("radio.dch.downlink.rlc", "{ am_lte = { tti = \"10 ms\", t_status_prohibit = \"20 ms\" } }"),
+        ("radio.dch.uplink.rlc", "{ am_lte = { tti = \"20 ms\" } }"),
     ];
     let (pdus, packets) = agree(Some(1024), &long);
     assert!(pdus > 10 * 1024 && packets > 1000, "{pdus} PDUs, {packets} packets");
@@ -390,17 +389,16 @@ fn acknowledged_mode_of_lte_tells_the_same() {
 #[test]
 fn unacknowledged_mode_of_lte_tells_the_same() {
     let both = [
-        ("radio.dch.downlink.rlc.um_lte.tti", "10 ms"),
-        ("radio.dch.uplink.rlc.um_lte.tti", "20 ms"),
-        ("radio.dch.downlink.rlc.um_lte.sn_field_length", "5"),
-        ("radio.dch.uplink.rlc.um_lte.sn_field_length", "5"),
+        ("radio.dch.downlink.rlc", "{ um_lte = { tti = \"10 ms\", sn_field_length = 5 } }"),
+        ("radio.dch.uplink.rlc", "{ um_lte = { tti = \"20 ms\", sn_field_length = 5 } }"),
     ];
     agree(Some(32), &[&both[..], &FEW_LOSSES].concat());
 }
 
 #[test]
 fn transparent_mode_tells_the_same() {
-    let tm = [("radio.dch.downlink.rlc.tm.pdu", "480 B"), ("radio.dch.uplink.rlc.tm.pdu", "480 B")];
+    let pdu = "{ tm = { pdu = \"480 B\" } }";
+    let tm = [("radio.dch.downlink.rlc", pdu), ("radio.dch.uplink.rlc", pdu)];
     let fits = [("radio.dch.uplink.rate", "384 kbit/s"), ("tcp.mss", "400 B")];
     let timers = [
         ("radio.dch.downlink.rlc.tm.timer_discard", "2 s"),

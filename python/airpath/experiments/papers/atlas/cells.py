@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from airpath.experiments.papers.atlas.places import Place
-from airpath.experiments.papers.base.cell import Cell, Metric, Outcome
+from airpath.experiments.papers.base.cell import Cell, Metric, Outcome, buffer
 from airpath.experiments.papers.base.measure import Measure, observed
 from airpath.experiments.papers.base.observe import Observation, column, words
 from airpath.runs.trace import Events
@@ -72,7 +72,13 @@ CURES: dict[str, Cure] = {
     "RNC feedback": Cure(
         lambda _: {"rnc_feedback": {}},
         senders=("Reno",),
-        tcp={"cc": "reno", "sack": False, "prr": False, "recovery": "newreno", "rnf": "first_flagged"},
+        tcp={
+            "cc": {"reno": {"variant": "rfc5681"}},
+            "sack": False,
+            "prr": False,
+            "recovery": "newreno",
+            "rnf": "first_flagged",
+        },
     ),
     "split": Cure(lambda _: {"split": {"buffer": "1 MB"}}),
     "snoop": Cure(lambda _: {"snoop": {}}),
@@ -175,7 +181,7 @@ def _cell(
     overrides = (
         ("duration", f"{place.seconds} s"),
         *place.options,
-        (f"radio.{place.kind}.downlink.queue", inline(DISCIPLINES[discipline](place.packets))),
+        *buffer(place.kind, DISCIPLINES[discipline](place.packets)),
         ("middlebox", f"[{', '.join(boxes)}]"),
         ("tcp", inline({**SENDERS[sender], **(cure.tcp if cure else {})})),
         ("flow", inline(flows)),

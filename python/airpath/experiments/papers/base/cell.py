@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.send_window import SendWindow
+from airpath.scenario import inline
 from airpath.stats.replication import Results
 
 Overrides = tuple[tuple[str, str], ...]
 """Changes to a scenario: dotted path and TOML value, applied in order."""
+
+
+def buffer(kind: str, discipline: Mapping[str, Any]) -> Overrides:
+    """Make `discipline`, such as ``{"droptail": {"packets": 30}}``, that of the downlink of `radio.<kind>`.
+
+    Its table is written whole: nothing is left of the limits that the scenario has.
+    """
+    ((name, keys),) = discipline.items()
+    return ((f"radio.{kind}.downlink.queue.{name}", inline(keys)),)
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ def _threshold(place: Place) -> int:
 
 
 def _droptail(place: Place) -> Overrides:
-    return (queue(place, {"droptail": {"packets": place.limit}}),)
+    return queue(place, {"droptail": {"packets": place.limit}})
 
 
 def _pdpc(place: Place) -> Overrides:
     limits = {"packets": place.limit, "max_threshold": _threshold(place), "arriving": "excluded"}
-    return (queue(place, {"pdpc": limits}),)
+    return queue(place, {"pdpc": limits})
 
 
 def _combined(occupancy: str, place: Place) -> Overrides:

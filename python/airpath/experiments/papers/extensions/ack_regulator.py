@@ -19,7 +19,7 @@ _PASSING: Overrides = (("radio.hsdpa.downlink.iub", '{ capacity = 60, interval =
 
 def _buffer(place: Place) -> Overrides:
     """Only what waits takes room: this is the buffer that the box looks at."""
-    return (queue(place, {"droptail": {"packets": place.limit, "in_service": "excluded"}}),)
+    return queue(place, {"droptail": {"packets": place.limit, "in_service": "excluded"}})
 
 
 def _regulated(reading: str, place: Place) -> Overrides:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from airpath.experiments.papers.base.cell import Cell, Outcome, Overrides
+from airpath.experiments.papers.base.cell import Cell, Outcome, Overrides, buffer
 from airpath.experiments.papers.base.grid import Grid
 from airpath.experiments.papers.base.measure import Measure, observed, tables
 from airpath.experiments.papers.base.observe import Observation, column
@@ -121,9 +121,9 @@ def compare(
     return tables(head, columns, {place.name: place for place in places}, (*MEASURES, *more))
 
 
-def queue(place: Place, discipline: Mapping[str, Any]) -> tuple[str, str]:
+def queue(place: Place, discipline: Mapping[str, Any]) -> Overrides:
     """Change the discipline of the buffers."""
-    return (f"radio.{place.kind}.downlink.queue", inline(discipline))
+    return buffer(place.kind, discipline)
 
 
 def tcp_of(scenario: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 
-from airpath.experiments.papers.base.cell import Cell, Metric, Outcome, Overrides
+from airpath.experiments.papers.base.cell import Cell, Metric, Outcome, Overrides, buffer
 from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import AtLeast, AtMost, Less, Tie, rising
 from airpath.experiments.papers.base.grid import Grid, make_grid
@@ -143,9 +143,9 @@ def _unchanged(users: int) -> Overrides:
 
 def _shared_out(radio: str, in_service: str, users: int) -> Overrides:
     """The bundled buffer of one user, shared out to all; `in_service`: whether what is sent counts."""
-    kind, packets = RADIOS[radio].kind, RADIOS[radio].packets // users
-    limit = f'packets = {packets}, in_service = "{in_service}"'
-    return ((f"radio.{kind}.downlink.queue", f"{{ droptail = {{ {limit} }} }}"),)
+    of = RADIOS[radio]
+    limit = {"packets": of.packets // users, "in_service": in_service}
+    return buffer(of.kind, {"droptail": limit})
 
 
 _BUNDLED: dict[str, Column] = {

@@ -26,13 +26,13 @@ NOT_REPRODUCED: dict[str, str] = {
         "is 315; the other five cells fill the link"
     ),
     "lundsten-c12": (
-        "in-sequence delivery comes out better (20 %) than in the thesis (53 %), as there are no "
-        "timeouts, and so does Eifel (21 beside 34 %); Westwood, split TCP and Reno stand in the "
+        "Westwood and Eifel tie, as claimed, and come out better (21 %) than in the thesis (34 %); so does "
+        "in-sequence delivery (20 beside 53 %), as there are no timeouts; split TCP and Reno stand in the "
         "published order"
     ),
     "lundsten-c13": (
         "both retransmit often, as the thesis says, but segments sent again make up four tenths of what "
-        "Eifel leaves above the floor, and an eighth with Westwood"
+        "Eifel leaves above the floor, and a quarter with Westwood"
     ),
     "lundsten-c14": (
         "Westwood, Eifel and split TCP tie at 12 %, as claimed; in sequence 384/1500 is at the floor,"
@@ -40,8 +40,8 @@ NOT_REPRODUCED: dict[str, str] = {
     ),
     "lundsten-c15": "in sequence 128/576 is 0.8 points above the floor; all ranges hold",
     "lundsten-c18": (
-        "as lundsten-c12: in-sequence delivery is fastest, as it has no timeouts, and Eifel is ahead of "
-        "Westwood"
+        "as lundsten-c12: Eifel and Westwood are alike, as claimed, but in-sequence delivery is ahead of "
+        "both, as it has no timeouts"
     ),
     "lundsten-c19": f"no fast retransmits, as claimed, but {_NO_TIMEOUTS}",
     "lundsten-c20": (
@@ -63,7 +63,7 @@ NOT_REPRODUCED: dict[str, str] = {
         "split or not"
     ),
     "lundsten-c30": (
-        "without timeouts the two tie in sequence, and out of sequence Eifel is 9 points better"
+        "the two tie where fast retransmits rule, as claimed; without timeouts they tie in sequence, too"
     ),
     "lundsten-c33": (
         "64 kbit/s reaches 94 and 95 % of the bearer; an initial window of 2 would give the published "

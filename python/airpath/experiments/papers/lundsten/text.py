@@ -119,7 +119,7 @@ TEXT = Experiment(
             (_EIFEL, _WESTWOOD),
             increase,
             pick=_further_from_34,
-            remark="Westwood alone reproduces it",
+            remark="both leave 21 %",
         ),
         row("s534-inseq", "the same in sequence", _IN_SEQUENCE, increase),
         row(

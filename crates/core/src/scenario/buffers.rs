@@ -1,0 +1,85 @@
+//! Limits of buffers against what flows send: one below a packet is refused, and none at all is remarked upon.
+
+use super::Scenario;
+use crate::app::Carrier;
+use crate::error::ScenarioError;
+use crate::packet::Dir;
+use crate::queue;
+
+impl Scenario {
+    /// Refuses a buffer in which a packet of a flow never finds room. A link for packets from outside knows of none.
+    pub(super) fn check_buffers(&self) -> Result<(), ScenarioError> {
+        for dir in Dir::BOTH {
+            let Some(largest) = self.largest_packet(dir) else { continue };
+            let wired = self.wired.half(dir);
+            let own_uplink = self.wired.uplink.is_some() && dir == Dir::Uplink;
+            let at = if own_uplink { "wired.uplink.queue" } else { "wired.queue" };
+            let wired = wired.rate.map(|_| (at.to_owned(), &wired.queue));
+            for (place, queue) in self.bearer_queues(dir).into_iter().chain(wired) {
+                let Some(limit) = queue.byte_limit().filter(|limit| limit.as_u64() < largest) else {
+                    continue;
+                };
+                let key = format!("{place}.{}.bytes", queue.name());
+                let message = format!(
+                    "a buffer of {limit} has no room for a packet of {largest} B, which a flow sends"
+                );
+                let hint = format!("write at least \"{largest} B\", or let the flow send smaller packets");
+                return Err(ScenarioError::new(key, message, hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// What may be meant but is seldom wanted, in the form of errors: buffers without a limit in front of the radio, for
+    /// flows whose window can fill them.
+    pub fn remarks(&self) -> Vec<ScenarioError> {
+        let mut remarks = Vec::new();
+        for dir in Dir::BOTH {
+            let fills =
+                |flow: &&super::Flow| flow.direction == dir && flow.app.carrier() != Carrier::Datagrams;
+            if !self.flow.iter().any(|flow| fills(&flow)) {
+                continue;
+            }
+            for (place, queue) in
+                self.bearer_queues(dir).into_iter().filter(|(_, queue)| queue.is_unlimited())
+            {
+                let key = format!("{place}.{}", queue.name());
+                let hint = "write packets or bytes for a limit";
+                let message = "the buffer has no limit: the senders' windows alone bound its delay";
+                remarks.push(ScenarioError::new(key, message, hint));
+            }
+        }
+        remarks
+    }
+
+    /// The queues of the cell's bearers, each with its place in the scenario.
+    fn bearer_queues(&self, dir: Dir) -> Vec<(String, &queue::Config)> {
+        let queues = self.radio.queues(dir).into_iter().enumerate();
+        let cell = self.radio.name();
+        // Behind the cell's own stand those of its traffic classes.
+        let place = |index| match index {
+            0 => format!("radio.{cell}.{}.queue", dir.name()),
+            _ => format!("radio.{cell}.qos.{}.queue", dir.name()),
+        };
+        queues.map(|(index, queue)| (place(index), queue)).collect()
+    }
+
+    /// IP bytes of the largest packet that a flow sends in this direction, ACKs included; `None` without flows.
+    fn largest_packet(&self, dir: Dir) -> Option<u64> {
+        let of_flow = |flow: &super::Flow| {
+            let tcp = flow.tcp.as_ref().unwrap_or(&self.tcp);
+            let headers = u64::from(tcp.header_bytes());
+            let has_data = flow.direction == dir;
+            match (flow.app.carrier(), flow.app.datagram_bytes()) {
+                (Carrier::Datagrams, sizes) => sizes[usize::from(!has_data)].as_u64(),
+                (Carrier::Tcp, _) if has_data => {
+                    headers
+                        + flow.app.size().map_or(tcp.payload_bytes(), |size| size.min(tcp.payload_bytes()))
+                }
+                (Carrier::TcpBothWays, _) if has_data => headers + tcp.payload_bytes(),
+                _ => headers,
+            }
+        };
+        self.flow.iter().map(of_flow).max()
+    }
+}
