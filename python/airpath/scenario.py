@@ -61,7 +61,9 @@ class Scenario:
             Dotted key, such as ``"radio.dch.downlink.rate"``.
         value : str, int, float, bool, or a dictionary or list of these
             New value. Quantities are text with their unit, such as ``"128 kbit/s"``; a component is its name,
-            such as ``"cubic"``, or a dictionary with its parameters, such as ``{"red": {"ecn": True}}``.
+            such as ``"cubic"``, or a dictionary with its parameters, such as ``{"red": {"ecn": True}}``. One
+            that is in use already keeps its other parameters; `path` may end at its name instead, such as
+            ``"tcp.cc.cubic"``, to write all of them.
 
         Raises
         ------

@@ -2,7 +2,7 @@
 //!
 //! A folder of exchangeable components (congestion controls, channels, ...) holds a file for each and registers it
 //! with one line of [`registry!`]. That line makes the component's name a tag in scenarios (`[tcp.cc.reno]`; the bare
-//! name, `cc = "reno"`, stands for it with its defaults), and lists it in the schema and in `airpath list`.
+//! name, `cc = "reno"`, stands for it without keys: see `scenario/choice`), and lists it in the schema and in `airpath list`.
 //!
 //! A component's module offers a documented `Config` with defaults ([`parameters!`]), and implements the folder's
 //! `Component` for it: a trait with `build` and with what the rest of the core asks of a component's parameters before

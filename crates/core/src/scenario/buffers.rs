@@ -5,6 +5,7 @@ use crate::app::Carrier;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
 use crate::queue;
+use crate::radio;
 
 impl Scenario {
     /// Refuses a buffer in which a packet of a flow never finds room. A link for packets from outside knows of none.
@@ -54,14 +55,18 @@ impl Scenario {
 
     /// The queues of the cell's bearers, each with its place in the scenario.
     fn bearer_queues(&self, dir: Dir) -> Vec<(String, &queue::Config)> {
-        let queues = self.radio.queues(dir).into_iter().enumerate();
-        let cell = self.radio.name();
-        // Behind the cell's own stand those of its traffic classes.
-        let place = |index| match index {
-            0 => format!("radio.{cell}.{}.queue", dir.name()),
-            _ => format!("radio.{cell}.qos.{}.queue", dir.name()),
+        let cell = format!("radio.{}", self.radio.name());
+        // In front of the cell's own stand those of its traffic classes.
+        let classes = match &self.radio {
+            radio::Config::Dch(dch) => {
+                let own =
+                    dch.qos.iter().filter(|(_, class)| dir.pick(&class.downlink, &class.uplink).is_some());
+                own.map(|(class, _)| format!("{cell}.qos.{}", class.name())).collect()
+            }
+            _ => Vec::new(),
         };
-        queues.map(|(index, queue)| (place(index), queue)).collect()
+        let places = classes.into_iter().chain([cell]).map(|place| format!("{place}.{}.queue", dir.name()));
+        places.zip(self.radio.queues(dir)).collect()
     }
 
     /// IP bytes of the largest packet that a flow sends in this direction, ACKs included; `None` without flows.

@@ -301,6 +301,9 @@ fn a_buffer_without_a_limit_in_front_of_the_radio_is_remarked_upon() {
     assert_eq!(of(LTE, &[("radio.lte.downlink.queue", "droptail")]), [""; 0]);
     assert_eq!(of(unlimited, &[("radio.lte.downlink.queue", "codel")]), [""; 0]);
     assert_eq!(of(unlimited, &[("flow.app", "ping")]), [""; 0]);
+    let classes = "[umts]\nqos = [\"streaming\"]\n[radio.dch]\ndownlink.queue.droptail.packets = 9\n\
+                   qos.streaming.downlink.queue = \"drophead\"\n[[flow]]\n";
+    assert_eq!(of(classes, &[]), ["radio.dch.qos.streaming.downlink.queue.drophead"]);
 }
 
 /// A limit below a packet refuses all of them, for ever.
