@@ -178,9 +178,9 @@ fn what_is_lost_at_the_end_is_lost() {
     // All of them.
     let from_zero = "time_s,rate_kbps,delay_ms,loss\n0,1000,10,1\n";
     let rows = ("radio.variable.downlink.channel.series.rows", from_zero);
-    let (results, _) = run(ENDS_IN_LOSS, &[rows]);
-    let report = datagrams(&results, 0);
-    assert_eq!((report.sent, report.received, report.lost), (100, 0, 100));
+    let (all_lost, _) = run(ENDS_IN_LOSS, &[rows]);
+    let nothing = datagrams(&all_lost, 0);
+    assert_eq!((nothing.sent, nothing.received, nothing.lost), (100, 0, 100));
 }
 
 /// A network that sends each packet twice delivers each once: goodput, loss and delay are those without copies.

@@ -261,8 +261,8 @@ fn every_choice_of_the_schema_is_one_for_the_rule() {
     let tables = root["$defs"].as_object().unwrap().values().chain([&root]);
     let mut keys = std::collections::BTreeSet::new();
     for table in tables {
-        let tables = table["oneOf"].as_array().into_iter().flatten().chain([table]);
-        for (key, property) in tables.filter_map(|table| table["properties"].as_object()).flatten() {
+        let alternatives = table["oneOf"].as_array().into_iter().flatten().chain([table]);
+        for (key, property) in alternatives.filter_map(|one| one["properties"].as_object()).flatten() {
             let item = property.get("items").unwrap_or(property);
             if names(&root, item) > 1 {
                 keys.insert(key.as_str());
@@ -321,8 +321,8 @@ fn a_buffer_below_a_packet_is_refused_with_the_key() {
              least \"1500 B\", or let the flow send smaller packets"
         );
         assert_eq!(error("[[flow]]\n", &[(&key, &value)]), says);
-        let (key, value) = limit(name, "1500 B");
-        assert_eq!(error("[[flow]]\n", &[(&key, &value)]), "", "{name}");
+        let (place, enough) = limit(name, "1500 B");
+        assert_eq!(error("[[flow]]\n", &[(&place, &enough)]), "", "{name}");
     }
     let (key, value) = limit("droptail", "1000 B");
     for small in [
