@@ -43,7 +43,7 @@ SENDERS: dict[str, dict[str, Any]] = {
     "linux-reno": {"tcp.profile": "linux-reno"},
     "linux-reno without SACK": {
         "tcp.profile": "linux-reno",
-        "tcp.recovery.newreno.variant": "linux",
+        "tcp.recovery": {"newreno": {"variant": "linux"}},
         "tcp.sack": False,
     },
     "linux without tail probes": {"tcp.profile": "linux", "tcp.recovery.rack.tail_loss_probe": False},
