@@ -42,9 +42,9 @@ fn proportional_fair_gives_unequal_ues_equal_time() {
     let mut all = [0; 15];
     all[10..].copy_from_slice(&i_tbs.map(|i_tbs| i_tbs));
     all[10..].reverse();
-    let sinr = ["30 dB", "20.5 dB", "18.5 dB", "16.5 dB", "14.6 dB"];
+    let sinr = ["30 dB", "19.5 dB", "17.5 dB", "15.5 dB", "13.5 dB"];
     let keys = json!({"downlink": {
-        "blocks": {"bandwidth": "5 MHz", "i_tbs": all}, "group": 2,
+        "blocks": {"bandwidth": "5 MHz", "i_tbs": all}, "group": 2, "sharing": "in_turn",
         "reception": {"mean_sinr": sinr}, "adaptation": {"outer_loop": false}, "harq": {"bler": [0]},
     }});
     let mut cell = Cell::new("lte", 5, &keys);
