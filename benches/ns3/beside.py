@@ -29,7 +29,7 @@ SCHEDULERS = {"pf": ("proportional_fair", "in_turn"), "rr": ("round_robin", "equ
 # I_TBS of the MCS that carry whole cells here: TS 36.213 table 7.1.7.1-1.
 I_TBS = {8: 8, 14: 13, 20: 18, 22: 20, 28: 26}
 # Ratios in dB at which CQI 15, 14, 13, 12, 11 are reported.
-SINR = (30, 21, 19, 17, 15)
+SINR = (30, 19, 17, 15, 13)
 # ns-3's own times, as `ping` measures them: a packet takes 2 ms behind its TTI, and an ACK 11.93 ms.
 DOWN = "2 ms"
 UPLINK = {"sr_period": "1 ms", "processing": "7 ms", "interval": "1 ms", "delay": "3.93 ms"}

@@ -237,7 +237,7 @@ pub mod scheduler {
     struct Scratch;
 
     impl Component for Config {
-        fn build(&self, _users: usize) -> Box<dyn Scheduler> {
+        fn build(&self, _users: usize, _window: u32) -> Box<dyn Scheduler> {
             Box::new(Scratch)
         }
     }

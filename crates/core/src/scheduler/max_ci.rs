@@ -10,7 +10,7 @@ parameters! {
 }
 
 impl Component for Config {
-    fn build(&self, users: usize) -> Box<dyn Scheduler> {
+    fn build(&self, users: usize, _window: u32) -> Box<dyn Scheduler> {
         Box::new(MaxCi { last: users.saturating_sub(1) })
     }
 }
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn the_highest_rate_wins_and_equal_ones_take_turns() {
-        let mut scheduler = Config::default().build(3);
+        let mut scheduler = Config::default().build(3, 100);
         assert_eq!(scheduler.choose(&[1.0, 9.0, 5.0]), Some(1));
         assert_eq!(scheduler.choose(&[1.0, 9.0, 5.0]), Some(1));
         let turns: Vec<_> = (0..3).map(|_| scheduler.choose(&[9.0, 9.0, 5.0])).collect();

@@ -27,8 +27,8 @@ pub trait Scheduler: Send + Sync {
 
 /// What is asked of a scheduler's parameters.
 pub trait Component {
-    /// Makes the scheduler.
-    fn build(&self, users: usize) -> Box<dyn Scheduler>;
+    /// Makes the scheduler. `window`: over how many slots it averages what users had, where its parameters do not say.
+    fn build(&self, users: usize, window: u32) -> Box<dyn Scheduler>;
 
     /// Refuses what no scheduler can do.
     fn validate(&self) -> Result<(), ScenarioError> {

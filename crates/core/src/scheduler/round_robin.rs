@@ -9,7 +9,7 @@ parameters! {
 }
 
 impl Component for Config {
-    fn build(&self, users: usize) -> Box<dyn Scheduler> {
+    fn build(&self, users: usize, _window: u32) -> Box<dyn Scheduler> {
         // The first turn is user 0's.
         Box::new(RoundRobin { last: users.saturating_sub(1) })
     }
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn users_take_turns_and_who_cannot_be_served_is_passed_over() {
-        let mut scheduler = Config::default().build(3);
+        let mut scheduler = Config::default().build(3, 100);
         let turns: Vec<_> = (0..4).map(|_| scheduler.choose(&[1.0, 9.0, 5.0])).collect();
         assert_eq!(turns, [Some(0), Some(1), Some(2), Some(0)]);
         assert_eq!(scheduler.choose(&[1.0, 0.0, 5.0]), Some(2));

@@ -13,6 +13,9 @@ use crate::scheduler::Scheduler;
 /// The timer of the forward link.
 pub(super) const TIMER: u32 = 0;
 
+/// Slots over which the scheduler averages: \[chan2002\] 6.4.
+const WINDOW: u32 = 1000;
+
 /// Slots for which the sending of a packet is computed ahead, before the next such step: a channel without any rate
 /// may last.
 const AHEAD: u64 = 256;
@@ -44,7 +47,7 @@ enum State {
 impl Forward {
     pub fn new(config: &DownlinkConfig, users: Vec<User>) -> Self {
         Self {
-            scheduler: config.scheduler.build(users.len()),
+            scheduler: config.scheduler.build(users.len(), WINDOW),
             choose: config.choose,
             share_slots: config.share_slots,
             state: State::Idle,

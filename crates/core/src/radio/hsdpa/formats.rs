@@ -5,6 +5,12 @@
 //! less power. The Node B sends such a block at full power, so that it is lost as seldom as its own row says, and a CQI
 //! above the last row is worth reporting: it tells how much the channel may still fall.
 //!
+//! A block has one of the 254 sizes of TS 25.321 annex A: the smallest that carries the PDUs in it, up to the size of the
+//! row. Where not even one PDU fits into the row's block, the block is as large as one PDU needs, and HARQ has to combine
+//! several transmissions of it: a row is a recommendation, and the Node B may send more (TS 25.214 §6A.2). A size between
+//! those of two rows takes the codes of the upper one, and is lost as a row between the two would be, on a straight line
+//! by bits (ASSUMED; two rows are 1 dB apart).
+//!
 //! SINR are per chip, at a spreading factor of 16: that of a symbol is 12.04 dB higher. Both fits, of the CQI and of the
 //! BLER, are those of Brouwer et al., "Usage of link-level performance indicators for HSDPA network-level simulations in
 //! E-UMTS", IEEE ISSSTA 2004:
@@ -16,8 +22,8 @@
 //!
 //! With that shift, which puts the one on the axis of the other, they agree at a BLER of 10 % within 0.2 dB.
 //!
-//! Left out: sizes between those of the tables (TS 25.321 annex A has 254), other numbers of codes for a size, and the
-//! gain of incremental redundancy beyond what combining adds to the SINR (Chase).
+//! Left out: other numbers of codes for a size, and the gain of incremental redundancy beyond what combining adds to the
+//! SINR (Chase).
 
 use crate::error::ScenarioError;
 use crate::radio::shared::air::{Air, Format};
@@ -123,6 +129,10 @@ impl Category {
 /// Header of a MAC-hs PDU with PDUs of one size, bits: version, queue, TSN, SID, N and F (TS 25.321 9.2.2).
 pub(in crate::radio) const HEADER_BITS: u32 = 21;
 
+/// Bits of the CRC of a block (TS 25.212 §4.5.1), and coded bits of a code in a TTI with QPSK (TS 25.211 §5.3.3.13).
+const CRC_BITS: u32 = 24;
+const QPSK_BITS: u32 = 960;
+
 /// SINR of a symbol over that of a chip at a spreading factor of 16, dB.
 const SPREADING_DB: f64 = 12.04;
 
@@ -134,13 +144,24 @@ pub(in crate::radio) struct Hsdpa {
     codes: u32,
     /// SINR from which on each row is reported, dB.
     least: [f32; ROWS],
+    /// Sizes of blocks that carry a PDU, bits.
+    sizes: Vec<u32>,
 }
 
 impl Hsdpa {
-    pub fn new(category: Category, codes: u32) -> Self {
+    /// `pdu_bits`: size of the PDUs of RLC. The category has blocks for at least one of them.
+    pub fn new(category: Category, codes: u32, pdu_bits: u32) -> Self {
         let least = std::array::from_fn(|row| (1.02 * ((row + 1) as f64 - 16.62)) as f32);
-        Self { category, codes, least }
+        let carries = |bits: &u32| (HEADER_BITS + pdu_bits..=category.largest_bits).contains(bits);
+        Self { category, codes, least, sizes: sizes().filter(carries).collect() }
     }
+}
+
+/// The sizes of blocks, bits: TS 25.321 annex A.
+fn sizes() -> impl Iterator<Item = u32> {
+    let low = (1..40).map(|k| 125 + 12 * k);
+    let high = (40..=254).map(|k| (296.0 * libm::pow(2085.0 / 2048.0, f64::from(k))) as u32);
+    low.chain(high)
 }
 
 impl Air for Hsdpa {
@@ -157,20 +178,38 @@ impl Air for Hsdpa {
     }
 
     fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format> {
-        let rows = &TABLE[..usize::from(cqi.min(self.category.last_row))];
+        let row = usize::from(cqi.min(self.category.last_row)).checked_sub(1)?;
         // Sizes and codes rise from row to row.
-        let rows = &rows[..rows.partition_point(|row| row.codes <= units)];
-        let carries = rows.partition_point(|row| u64::from(row.bits) < bits);
-        let index = carries.min(rows.len().checked_sub(1)?);
-        Some(Format { cqi: index as u8 + 1, units: rows[index].codes, bits: rows[index].bits })
+        let within = TABLE[..=row].partition_point(|row| row.codes <= units).checked_sub(1)?;
+        let least = *self.sizes.first()?;
+        let most = TABLE[within].bits.max(least);
+        let size =
+            self.sizes[self.sizes.partition_point(|size| u64::from(*size) < bits).min(self.sizes.len() - 1)];
+        let bits = size.min(most);
+        let index = TABLE.partition_point(|row| row.bits < bits).min(ROWS - 1);
+        // One PDU may take more than the row has, on fewer codes than a block of its size has in the table.
+        let codes = TABLE[index].codes.min(units);
+        let fits = bits <= TABLE[within].bits || bits + CRC_BITS <= codes * QPSK_BITS;
+        fits.then_some(Format { cqi: index as u8 + 1, units: codes, bits })
     }
 
-    fn bler(&self, cqi: u8, sinr_db: f32) -> f64 {
-        let row = f64::from(cqi);
+    fn bler(&self, block: Format, sinr_db: f32) -> f64 {
+        let row = between_rows(block);
         let above = f64::from(sinr_db) + SPREADING_DB - 1.03 * row + 5.26;
         let steepness = 2.0 / (libm::sqrt(3.0) - libm::log10(row));
         libm::pow(1.0 + libm::pow(10.0, steepness * above), -1.0 / 0.7)
     }
+}
+
+/// The row of a block, between two where its size lies between theirs.
+fn between_rows(block: Format) -> f64 {
+    let index = usize::from(block.cqi) - 1;
+    let upper = TABLE[index].bits;
+    let below = match index {
+        0 => 0.0,
+        _ => f64::from(upper.saturating_sub(block.bits)) / f64::from(upper - TABLE[index - 1].bits),
+    };
+    f64::from(block.cqi) - below
 }
 
 #[cfg(test)]
@@ -183,20 +222,19 @@ mod tests {
     }
 
     fn air(category: u8) -> Hsdpa {
-        Hsdpa::new(Category::of(category).unwrap(), 15)
+        Hsdpa::new(Category::of(category).unwrap(), 15, 1)
     }
 
-    /// The sizes of TS 25.321 annex A.
-    fn sizes() -> Vec<u32> {
-        let low = (1..40).map(|k| 125 + 12 * k);
-        let high = (40..=254).map(|k| (296.0 * libm::pow(2085.0 / 2048.0, f64::from(k))) as u32);
-        low.chain(high).collect()
+    /// Blocks of row `cqi` of its own size.
+    fn of_row(cqi: u8) -> Format {
+        let Row { bits, codes } = TABLE[usize::from(cqi) - 1];
+        Format { cqi, units: codes, bits }
     }
 
     /// Acceptance test 1.
     #[test]
     fn sizes_are_those_of_the_standard_and_rise() {
-        let sizes = sizes();
+        let sizes: Vec<u32> = sizes().collect();
         assert_eq!((sizes.len(), sizes[0], sizes[39], sizes[253]), (254, 137, 605, 27_952));
         assert!(sizes.is_sorted_by(|one, other| one < other));
         for Row { bits, .. } in TABLE {
@@ -248,15 +286,46 @@ mod tests {
     fn a_block_is_the_smallest_that_carries_the_bits_within_the_codes() {
         let air = air(10);
         let at = |cqi, codes, bits| air.format(cqi, codes, bits).map(|format| (format.cqi, format.bits));
-        assert_eq!(at(22, 15, 357), Some((5, 377)));
+        // 125 + 12 x 20 = 365; 377 and 389 are the next. Of CQI 4 and 5 the blocks have 317 and 377 bits.
+        assert_eq!(at(22, 15, 357), Some((5, 365)));
         assert_eq!(at(22, 15, 377), Some((5, 377)));
-        assert_eq!(at(22, 15, 378), Some((6, 461)));
+        assert_eq!(at(22, 15, 378), Some((6, 389)));
+        assert_eq!(at(5, 15, 378), Some((5, 377)));
         assert_eq!(at(22, 15, 99_999), Some((22, 7168)));
         // Three codes are left: CQI 12 has the largest block.
         assert_eq!(at(22, 3, 99_999), Some((12, 1742)));
         assert_eq!(at(22, 3, 0), Some((1, 137)));
         assert_eq!(at(22, 0, 1), None);
         assert_eq!(at(0, 15, 1), None);
+    }
+
+    /// PDUs of 656 bits: with the header 677, and 296 x (2085 / 2048)^47 = 686.6 is the first size that is as large.
+    #[test]
+    fn where_no_pdu_fits_into_a_row_the_block_is_as_large_as_one_pdu_needs() {
+        let air = Hsdpa::new(Category::of(8).unwrap(), 10, 656);
+        let at = |cqi, codes| air.format(cqi, codes, u64::MAX);
+        for cqi in 1..=7 {
+            assert_eq!(at(cqi, 10), Some(Format { cqi: 8, units: 2, bits: 686 }), "CQI {cqi}");
+        }
+        assert_eq!(at(8, 10), Some(of_row(8)));
+        // 710 bits with the CRC are fewer than the 960 coded bits of a code.
+        assert_eq!(at(3, 1), Some(Format { cqi: 8, units: 1, bits: 686 }));
+        // A PDU of 1500 bits needs two codes.
+        let large = Hsdpa::new(Category::of(8).unwrap(), 10, 1500);
+        assert_eq!(large.format(3, 1, u64::MAX), None);
+        assert_eq!(large.format(3, 10, u64::MAX).map(|block| (block.cqi, block.units)), Some((12, 3)));
+    }
+
+    /// Between CQI 7 with 650 bits and CQI 8 with 792: 686 bits are a quarter of the way, 0.25 x 1.03 dB.
+    #[test]
+    fn a_size_between_two_rows_is_lost_as_a_row_between_them() {
+        let air = air(8);
+        let between = Format { bits: 686, ..of_row(8) };
+        assert!((between_rows(between) - 7.253_5).abs() < 0.001, "{}", between_rows(between));
+        assert_eq!(between_rows(of_row(8)), 8.0);
+        let sinr = |block| sinr_of(&air, block, 0.1);
+        let (below, middle, above) = (sinr(of_row(7)), sinr(between), sinr(of_row(8)));
+        assert!(((middle - below) / (above - below) - 0.25).abs() < 0.02, "{below} {middle} {above}");
     }
 
     /// PDUs of a block by hand, floor((bits - 21) / size) (section 5 of the anchors): kbit/s of payload, one in 2 ms.
@@ -333,11 +402,11 @@ mod tests {
     }
 
     /// The SINR at which a block is lost with that probability.
-    fn sinr_of(air: &Hsdpa, cqi: u8, bler: f64) -> f32 {
+    fn sinr_of(air: &Hsdpa, block: Format, bler: f64) -> f32 {
         let (mut low, mut high) = (-40.0_f32, 40.0);
         for _ in 0..60 {
             let middle = (low + high) / 2.0;
-            if air.bler(cqi, middle) > bler { low = middle } else { high = middle }
+            if air.bler(block, middle) > bler { low = middle } else { high = middle }
         }
         low
     }
@@ -346,12 +415,12 @@ mod tests {
     fn cqi_and_bler_agree() {
         let air = air(10);
         for cqi in 1..=30 {
-            let off = sinr_of(&air, cqi, 0.1) - air.least_sinr(cqi);
+            let off = sinr_of(&air, of_row(cqi), 0.1) - air.least_sinr(cqi);
             assert!(off.abs() < 0.2, "CQI {cqi}: {off} dB");
-            assert!(air.bler(cqi, air.least_sinr(cqi) + 1.0) < 0.01, "CQI {cqi}");
+            assert!(air.bler(of_row(cqi), air.least_sinr(cqi) + 1.0) < 0.01, "CQI {cqi}");
             // Low rows have flatter curves.
             let lost = if cqi < 5 { 0.79 } else { 0.94 };
-            assert!(air.bler(cqi, air.least_sinr(cqi) - 1.0) > lost, "CQI {cqi}");
+            assert!(air.bler(of_row(cqi), air.least_sinr(cqi) - 1.0) > lost, "CQI {cqi}");
         }
     }
 

@@ -20,7 +20,9 @@ use super::outages::{Silences, with_outages};
 use super::rlc_bearer::RlcBearer;
 use super::rlc_pair::RlcPair;
 use super::shared::reordering::{LARGEST_WINDOW, Numbers};
-use super::shared::{self, Adaptation, Framing, HarqConfig, Reordered, Setup, SharedCell, Source, Ue, iub};
+use super::shared::{
+    self, Adaptation, Framing, HarqConfig, Reordered, Setup, SharedCell, Shares, Source, Ue, iub,
+};
 use super::{Component, Plan};
 use crate::channel;
 use crate::element::Element;
@@ -120,6 +122,9 @@ const ROUND_TRIP: u64 = 6;
 /// TTIs from what a report is about to its first use: 5.3 ms and processing.
 const AGE: u64 = 3;
 
+/// TTIs over which the scheduler averages: 100 ms.
+const WINDOW: u32 = 50;
+
 /// The most UEs in a TTI: HS-SCCHs that a UE listens to.
 const MOST_IN_TTI: u8 = 4;
 
@@ -128,16 +133,16 @@ impl Component for Config {
         let downlink = &self.downlink;
         let category = Category::of_valid(downlink.category);
         let pdu_bits = 8 * downlink.rlc.pdu_octets().unwrap_or(1) as u32;
-        let air = || Box::new(Hsdpa::new(category, downlink.codes.into()));
         let framing = Framing::Pdus { header_bits: HEADER_BITS, pdu_bits };
         let setup = Setup {
             name: "radio.hsdpa",
             slot: SLOT,
-            air: air(),
+            air: Box::new(Hsdpa::new(category, downlink.codes.into(), pdu_bits)),
             framing,
-            scheduler: downlink.scheduler.build(self.ues.into()),
+            scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
+            units: downlink.codes.into(),
             group: 1,
-            equal_shares: false,
+            shares: Shares::InTurn,
             ues_per_slot: downlink.ues_per_tti.into(),
             least_interval: category.inter_tti.into(),
             round_trip: ROUND_TRIP,

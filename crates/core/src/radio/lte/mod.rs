@@ -16,6 +16,7 @@
 //!
 //! Sources: TS 36.213 (CQI, block sizes, timing), TS 36.321 (HARQ, SR, BSR), TS 36.322 (RLC).
 
+mod curve;
 pub(in crate::radio) mod formats;
 
 use super::carrier::{Carrier, Losses};
@@ -23,8 +24,9 @@ use super::grants::Grants;
 use super::outages::{Silences, with_outages};
 use super::rlc_bearer::RlcBearer;
 use super::rlc_pair::RlcPair;
+use super::shared::air::Air;
 use super::shared::reordering::Numbers;
-use super::shared::{self, Adaptation, Framing, HarqConfig, Setup, SharedCell, Source, Ue};
+use super::shared::{self, Adaptation, Framing, HarqConfig, Setup, SharedCell, Shares, Source, Ue};
 use super::{Component, Plan};
 use crate::element::Element;
 use crate::error::ScenarioError;
@@ -64,8 +66,10 @@ parameters! {
         pub scheduler: scheduler::Config,
         /// How the resource blocks of a TTI are shared out.
         pub sharing: Sharing,
-        /// Size of a resource block group (RBG): UEs get whole ones of so many PRBs.
-        pub group: u8 = 1,
+        /// Size of a resource block group (RBG), PRBs: UEs get whole ones, and PRBs that are no whole one stay unused. If
+        /// absent by the bandwidth (TS 36.213 table 7.1.6.1-1: 1, 2, 2, 3, 4, 4), and the last one may be smaller.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub group: Option<u8>,
         /// Reports of channel quality, and what is made of them.
         pub adaptation: Adaptation,
         /// Repetition of blocks.
@@ -76,10 +80,12 @@ parameters! {
 
     /// How the resource blocks of a TTI are shared out.
     pub enum Sharing {
-        /// The UE that is chosen first gets all that it can use, then the next.
+        /// All that have something to send get equally many RBGs, and what one does not need goes to the others.
         #[default]
+        MaxMin,
+        /// The UE that is chosen first gets all that it can use, then the next.
         InTurn,
-        /// All that have something to send get equally many.
+        /// All that have something to send get equally many RBGs, needed or not, and what cannot be divided stays unused.
         Equally,
     }
 
@@ -106,6 +112,16 @@ parameters! {
     }
 }
 
+impl From<Sharing> for Shares {
+    fn from(sharing: Sharing) -> Self {
+        match sharing {
+            Sharing::MaxMin => Self::MaxMin,
+            Sharing::InTurn => Self::InTurn,
+            Sharing::Equally => Self::Equal,
+        }
+    }
+}
+
 /// A TTI.
 const SLOT: Duration = Duration::from_millis(1);
 
@@ -116,20 +132,30 @@ const ROUND_TRIP: u64 = 8;
 const AGE: u64 = 6;
 const PERIOD: u64 = 5;
 
+/// TTIs over which the scheduler averages.
+const WINDOW: u32 = 100;
+
 /// Octets of MAC's header in front of RLC's PDUs (TS 36.321 §6.1.2): a subheader with a length, and one without.
 const HEADER_OCTETS: u32 = 3;
 
 impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let downlink = &self.downlink;
+        let air = Lte::new(&downlink.blocks);
+        let prbs = air.units();
+        let (units, group) = match downlink.group {
+            Some(group) => (prbs / u32::from(group) * u32::from(group), group.into()),
+            None => (prbs, formats::group(prbs)),
+        };
         let setup = Setup {
             name: "radio.lte",
             slot: SLOT,
-            air: Box::new(Lte::new(&downlink.blocks)),
+            air: Box::new(air),
             framing: Framing::Octets { header_octets: HEADER_OCTETS },
-            scheduler: downlink.scheduler.build(self.ues.into()),
-            group: downlink.group.into(),
-            equal_shares: downlink.sharing == Sharing::Equally,
+            scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
+            units,
+            group,
+            shares: downlink.sharing.into(),
             ues_per_slot: usize::MAX,
             least_interval: 1,
             round_trip: ROUND_TRIP,
@@ -216,7 +242,7 @@ impl DownlinkConfig {
         self.reception.validate(ues).map_err(|error| error.under("reception"))?;
         self.blocks.validate().map_err(|error| error.under("blocks"))?;
         self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
-        if !(1..=6).contains(&self.group) {
+        if self.group.is_some_and(|group| !(1..=6).contains(&group)) {
             return Err(ScenarioError::new("group", "is no size of a resource block group", "write 1 to 6"));
         }
         self.adaptation.validate(SLOT).map_err(|error| error.under("adaptation"))?;

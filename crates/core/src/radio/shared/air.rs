@@ -32,6 +32,6 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// largest. `None` if no block fits.
     fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format>;
 
-    /// The probability that a block of a row is lost at this SINR.
-    fn bler(&self, cqi: u8, sinr_db: f32) -> f64;
+    /// The probability that a block is lost at this SINR.
+    fn bler(&self, block: Format, sinr_db: f32) -> f64;
 }

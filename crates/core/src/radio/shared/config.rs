@@ -36,6 +36,17 @@ parameters! {
     }
 }
 
+/// How the units of a slot (PRBs) are shared out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::radio) enum Shares {
+    /// The UE that is chosen first gets all that it can use, then the next.
+    InTurn,
+    /// All get equally many groups, whether they need them or not; what is left over stays unused.
+    Equal,
+    /// Equally many groups, and what a UE does not need goes to the others.
+    MaxMin,
+}
+
 fn tenth() -> Probability {
     Probability::new(0.1).unwrap_or_default()
 }

@@ -2,8 +2,9 @@
 
 use super::air::{Air, Format};
 use super::harq::{Block, State};
+use super::reception::Rows;
 use super::ue::Ue;
-use super::{Arrival, Framing, Setup, Work, pop_if};
+use super::{Arrival, Framing, Setup, Shares, Work, pop_if};
 use crate::element::Cx;
 use crate::packet::Dir;
 use crate::radio::rlc_bearer::OF_TTIS;
@@ -20,12 +21,13 @@ pub(super) struct Downlink {
     slot_length: Duration,
     air: Box<dyn Air>,
     framing: Framing,
-    least_row: u8,
-    /// By row, bit/s of a UE that gets all units; 0 if nothing can be sent.
-    peaks: Vec<f64>,
+    rows: Rows,
+    /// By row, the block of a UE that gets all units and has enough to send.
+    largest: Vec<Option<Format>>,
     scheduler: Box<dyn Scheduler>,
+    units: u32,
     group: u32,
-    equal_shares: bool,
+    shares: Shares,
     ues_per_slot: usize,
     least_interval: u64,
     round_trip: u64,
@@ -48,7 +50,17 @@ pub(super) struct Downlink {
     served: Vec<(usize, f64)>,
     /// UEs with a due block, by its age; reused.
     due: Vec<(u64, u16, u8)>,
+    /// UEs that share this slot; reused.
+    sharers: Vec<Sharer>,
     pub busy_slots: u64,
+}
+
+/// A UE that shares a slot with others, by what it needs, then by turns.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Sharer {
+    groups: u32,
+    turn: u64,
+    number: usize,
 }
 
 /// The answer to a block that a UE was sent.
@@ -61,19 +73,18 @@ struct Answer {
 
 impl Downlink {
     pub fn new(setup: Setup, ues: usize) -> Self {
-        let Setup { slot, air, framing, scheduler, group, equal_shares, ues_per_slot, .. } = setup;
-        let peak = |row| air.format(row, air.units(), u64::MAX).map(|format| f64::from(format.bits));
-        let rows = 0..=air.cqi(EXCELLENT_DB);
-        let peaks = rows.map(|row| peak(row).unwrap_or_default() / slot.as_secs_f64()).collect();
+        let Setup { slot, air, framing, scheduler, units, group, shares, ues_per_slot, .. } = setup;
+        let last = air.cqi(EXCELLENT_DB);
         Self {
             slot_length: slot,
-            least_row: framing.least_row(air.as_ref()),
-            peaks,
+            rows: framing.rows(air.as_ref(), last),
+            largest: (0..=last).map(|row| air.format(row, air.units(), u64::MAX)).collect(),
             air,
             framing,
             scheduler,
+            units,
             group,
-            equal_shares,
+            shares,
             ues_per_slot,
             least_interval: setup.least_interval,
             round_trip: setup.round_trip,
@@ -88,6 +99,7 @@ impl Downlink {
             rates: vec![0.0; ues],
             served: Vec::new(),
             due: Vec::new(),
+            sharers: Vec::new(),
             busy_slots: 0,
         }
     }
@@ -150,7 +162,7 @@ impl Downlink {
     ) {
         self.pass_until(self.slots_until(cx.now));
         self.handle_answers(cx, ues, work);
-        let mut left = self.air.units() / self.group * self.group;
+        let mut left = self.units;
         let mut to = 0;
         self.repeat(cx, ues, arrivals, work, &mut left, &mut to);
         self.serve(cx, ues, arrivals, work, &mut left, &mut to);
@@ -176,15 +188,14 @@ impl Downlink {
             if epoch != ue.harq.epoch {
                 continue;
             }
-            let transmissions = ue.harq.process(process).transmissions;
-            let lost = ue.harq.process(process).block.is_some();
+            let this = ue.harq.process(process);
+            let (transmissions, tests_row) = (this.transmissions, this.tests_row);
+            // What the network hears; the block is lost either way.
+            let nack = this.block.is_some() && !ue.reception.misreads(slot, self.nack_as_ack);
             if transmissions == 1 {
-                ue.reception.handle_first(lost);
+                ue.reception.handle_first(self.air.as_ref(), self.rows, !nack, tests_row);
             }
-            if lost
-                && transmissions < self.max_transmissions
-                && !ue.reception.misreads(slot, self.nack_as_ack)
-            {
+            if nack && transmissions < self.max_transmissions {
                 ue.harq.set_due(process);
                 if let Err(place) = self.active.binary_search(&number) {
                     self.active.insert(place, number);
@@ -221,9 +232,9 @@ impl Downlink {
         due.sort_unstable();
         for (_, number, process) in due.drain(..) {
             let ue = &mut ues[usize::from(number)];
-            let units = ue.harq.process(process).format.units.next_multiple_of(self.group);
+            let units = ue.harq.process(process).format.units;
             if *to < self.ues_per_slot && units <= *left {
-                *left -= units;
+                *left -= units.next_multiple_of(self.group).min(*left);
                 *to += 1;
                 ue.harq.set_awaited(process);
                 ue.counts.repeats += 1;
@@ -258,33 +269,88 @@ impl Downlink {
             if !self.may_send(cx.now, ue) || ue.harq.free().is_none() || ue.backlog(cx.now) == 0 {
                 continue;
             }
-            let row = ue.reception.row(self.air.as_ref(), self.slot, self.least_row);
-            let peak = self.peaks[usize::from(row)];
-            self.rates[usize::from(number)] = peak;
-            candidates += u32::from(peak > 0.0);
+            let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
+            if let Some(largest) = self.largest[usize::from(row)] {
+                self.rates[usize::from(number)] = self.bit_rate(largest);
+                candidates += 1;
+            }
         }
-        let share = if self.equal_shares && candidates > 0 {
-            let groups = *left / self.group;
-            (groups / candidates.min((self.ues_per_slot - *to) as u32)).max(1) * self.group
+        let groups = left.div_ceil(self.group);
+        if self.shares == Shares::MaxMin && candidates > 1 {
+            self.choose_sharers(cx, ues, groups.min((self.ues_per_slot - *to) as u32));
+            let mut sharers = std::mem::take(&mut self.sharers);
+            for (place, sharer) in sharers.iter().enumerate() {
+                let share = left.div_ceil(self.group) / (sharers.len() - place) as u32 * self.group;
+                self.send_share(cx, ues, sharer.number, share, arrivals, work, left, to);
+            }
+            sharers.clear();
+            self.sharers = sharers;
         } else {
-            *left
-        };
-        while *left > 0
-            && *to < self.ues_per_slot
-            && let Some(number) = self.scheduler.choose(&self.rates)
-        {
-            let rate = std::mem::take(&mut self.rates[number]);
-            let ue = &mut ues[number];
-            let room = share.min(*left);
-            let Some(taken) = self.send_new(cx, ue, number as u16, room, arrivals, work) else { continue };
-            *left -= taken.units.next_multiple_of(self.group).min(*left);
-            *to += 1;
-            let part = f64::from(taken.bits) / self.slot_length.as_secs_f64();
-            self.served.push((number, part.min(rate)));
+            let share = match self.shares {
+                Shares::Equal if candidates > 0 => {
+                    (groups / candidates.min((self.ues_per_slot - *to) as u32)).max(1) * self.group
+                }
+                _ => *left,
+            };
+            while *left > 0
+                && *to < self.ues_per_slot
+                && let Some(number) = self.scheduler.choose(&self.rates)
+            {
+                self.rates[number] = 0.0;
+                self.send_share(cx, ues, number, share, arrivals, work, left, to);
+            }
         }
         for &number in &self.active {
             self.rates[usize::from(number)] = 0.0;
         }
+    }
+
+    fn bit_rate(&self, block: Format) -> f64 {
+        f64::from(block.bits) / self.slot_length.as_secs_f64()
+    }
+
+    /// The UEs that the scheduler chooses, at most so many, into `sharers`: who needs least comes first, so that what it
+    /// leaves goes to the others, and of those that need equally much who comes last takes turns, as the last gets what
+    /// cannot be divided.
+    fn choose_sharers(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], most: u32) {
+        while self.sharers.len() < most as usize
+            && let Some(number) = self.scheduler.choose(&self.rates)
+        {
+            self.rates[number] = 0.0;
+            let ue = &mut ues[number];
+            let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
+            let wanted = self.framing.bits(ue.wanted(cx));
+            let units = self.air.format(row, self.units, wanted).map_or(0, |format| format.units);
+            self.sharers.push(Sharer { groups: units.div_ceil(self.group), turn: 0, number });
+        }
+        let all = self.sharers.len() as u64;
+        for (place, sharer) in (self.slot..).zip(&mut self.sharers) {
+            sharer.turn = place % all;
+        }
+        self.sharers.sort_unstable();
+    }
+
+    /// Sends a new block to a UE within its share of what is left.
+    #[expect(clippy::too_many_arguments, reason = "state of a slot that its steps share")]
+    fn send_share(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ues: &mut [Ue],
+        number: usize,
+        share: u32,
+        arrivals: &mut VecDeque<Arrival>,
+        work: &mut Work,
+        left: &mut u32,
+        to: &mut usize,
+    ) {
+        let units = share.min(*left);
+        let Some(sent) = self.send_new(cx, &mut ues[number], number as u16, units, arrivals, work) else {
+            return;
+        };
+        *left -= sent.units.next_multiple_of(self.group).min(*left);
+        *to += 1;
+        let rate = self.bit_rate(sent);
+        self.served.push((number, rate));
     }
 
     /// Sends a new block within these units, if RLC has anything for it.
@@ -297,9 +363,9 @@ impl Downlink {
         arrivals: &mut VecDeque<Arrival>,
         work: &mut Work,
     ) -> Option<Format> {
-        let row = ue.reception.row(self.air.as_ref(), self.slot, self.least_row);
-        let wanted = self.framing.bits(ue.wanted(cx));
-        let format = self.air.format(row, units, wanted)?;
+        let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
+        let most = self.air.format(row, units, u64::MAX)?;
+        let format = self.air.format(row, units, self.framing.fit(ue.wanted(cx), most.bits))?;
         let room = self.framing.room(format.bits);
         let process = ue.harq.free()?;
         let mut tti = work.spare.take();
@@ -313,10 +379,19 @@ impl Downlink {
         let block = Block { tti, number: ue.numbers.take() };
         ue.counts.blocks += 1;
         ue.counts.rows[usize::from(format.cqi)] += 1;
-        ue.harq.begin(process, format, block, self.slot);
+        let tests_row = self.tests_row(row, most, format);
+        ue.harq.begin(process, (format, tests_row), block, self.slot);
         self.transmit(cx, ue, number, process, arrivals);
         self.touched.push(number);
         Some(format)
+    }
+
+    /// Whether a block, within units of which the largest is `most`, is as large as its row allows: neither a lack of data
+    /// nor of units has made it more robust.
+    fn tests_row(&self, row: u8, most: Format, format: Format) -> bool {
+        let has_units = self.largest[usize::from(row)].is_some_and(|largest| most.cqi >= largest.cqi);
+        let room = |block: Format| self.framing.room(block.bits);
+        has_units && (format.cqi >= most.cqi || room(format) >= room(most))
     }
 
     /// The block of a process goes on the air in this slot.
@@ -343,7 +418,7 @@ impl Downlink {
         debug_assert_eq!(this.state, State::Awaited);
         let probability = match self.bler.get(usize::from(transmissions) - 1).or(self.bler.last()) {
             Some(given) => *given,
-            None => self.air.bler(format.cqi, (10.0 * libm::log10(heard)) as f32),
+            None => self.air.bler(format, (10.0 * libm::log10(heard)) as f32),
         };
         let lost = ue.reception.loses(slot, probability) | ue.silences.cover(self.slot_length, end);
         ue.counts.first_lost += u64::from(lost && transmissions == 1);

@@ -25,6 +25,8 @@ pub(super) struct Process {
     pub transmissions: u8,
     /// The slot of the first transmission.
     pub since: u64,
+    /// Whether the block is as large as the row in use allowed.
+    pub tests_row: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,7 @@ impl Harq {
             heard: 0.0,
             transmissions: 0,
             since: 0,
+            tests_row: false,
         };
         let processes: Vec<_> = (0..processes).map(|_| process()).collect();
         let free = (1 << processes.len()) - 1;
@@ -90,8 +93,8 @@ impl Harq {
         first
     }
 
-    /// A free process takes a block.
-    pub fn begin(&mut self, number: u8, format: Format, block: Block, slot: u64) {
+    /// A free process takes a block. `tests_row`: it is as large as the row in use allows.
+    pub fn begin(&mut self, number: u8, (format, tests_row): (Format, bool), block: Block, slot: u64) {
         self.free &= !(1 << number);
         *self.process(number) = Process {
             state: State::Awaited,
@@ -100,6 +103,7 @@ impl Harq {
             heard: 0.0,
             transmissions: 0,
             since: slot,
+            tests_row,
         };
     }
 
@@ -143,7 +147,7 @@ mod tests {
         let numbered = |number| Block { tti: Box::default(), number };
         for slot in 0..3 {
             let free = harq.free().unwrap();
-            harq.begin(free, format, numbered(slot), slot);
+            harq.begin(free, (format, true), numbered(slot), slot);
         }
         assert_eq!((harq.free(), harq.first_due()), (None, None));
         harq.set_due(2);

@@ -28,6 +28,7 @@ mod reception;
 pub(in crate::radio) mod reordering;
 mod ue;
 
+pub(super) use config::Shares;
 pub use config::{Adaptation, HarqConfig};
 
 use super::buffer::{cell_layout, cell_report, share};
@@ -46,6 +47,7 @@ use crate::units::Bitrate;
 use air::Air;
 use downlink::Downlink;
 pub(super) use reception::Reception;
+use reception::Rows;
 use serde_json::Value;
 use std::collections::VecDeque;
 pub(super) use ue::{Reordered, Source, Ue};
@@ -58,10 +60,12 @@ pub(super) struct Setup {
     pub air: Box<dyn Air>,
     pub framing: Framing,
     pub scheduler: Box<dyn Scheduler>,
-    /// Units are given in groups of so many.
+    /// Units of a slot that are given to UEs.
+    pub units: u32,
+    /// Units are given in groups of so many; the last one may be smaller.
     pub group: u32,
-    /// Whether all that are chosen in a slot get the same number of groups.
-    pub equal_shares: bool,
+    /// How groups are shared out.
+    pub shares: Shares,
     /// UEs that may be sent to in a slot.
     pub ues_per_slot: usize,
     /// Slots from one transmission to a UE to the next.
@@ -128,16 +132,24 @@ impl Framing {
         }
     }
 
-    /// The lowest row whose blocks, with all units, have room for anything.
-    pub fn least_row(self, air: &dyn Air) -> u8 {
-        let carries = |row: &u8| {
-            let format = air.format(*row, air.units(), u64::MAX);
-            // A PDU of LTE needs a header and data.
-            format.is_some_and(|format| {
-                self.room(format.bits) >= if matches!(self, Self::Pdus { .. }) { 1 } else { 5 }
-            })
-        };
-        (1..=ROWS).find(carries).unwrap_or(ROWS)
+    /// Bits to ask for so that no block is larger than the PDUs in it need: `wanted` in the unit of the entity, and the
+    /// bits of the largest block that there is.
+    pub fn fit(self, wanted: u64, most: u32) -> u64 {
+        match self {
+            Self::Pdus { .. } => self.bits(wanted.min(self.room(most))),
+            Self::Octets { .. } => self.bits(wanted),
+        }
+    }
+
+    /// The rows that are of use, of those up to `last`, by the room of a block with all units.
+    pub fn rows(self, air: &dyn Air, last: u8) -> Rows {
+        // A PDU of LTE needs a header and data.
+        let needed = if matches!(self, Self::Pdus { .. }) { 1 } else { 5 };
+        let room = |row| air.format(row, air.units(), u64::MAX).map_or(0, |format| self.room(format.bits));
+        let least = (1..=last).find(|row| room(*row) >= needed).unwrap_or(last);
+        let lowest = (least..=last).take_while(|row| room(*row) == room(least)).last().unwrap_or(least);
+        let highest = (1..=last).rev().take_while(|row| room(*row) == room(last)).last().unwrap_or(last);
+        Rows { least, lowest, highest }
     }
 }
 

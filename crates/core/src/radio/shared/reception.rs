@@ -40,6 +40,17 @@ struct OuterLoop {
     down: f32,
 }
 
+/// The rows of a cell's table that are of any use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::radio) struct Rows {
+    /// The lowest row whose blocks carry anything: with a lower report nothing is sent.
+    pub least: u8,
+    /// The highest row with the same block as `least`: a lower row changes nothing.
+    pub lowest: u8,
+    /// The lowest row with the largest block: a higher row changes nothing.
+    pub highest: u8,
+}
+
 /// The receiver of a UE, as its cell sees it.
 pub(in crate::radio) struct Reception {
     sinr: Sinr,
@@ -57,9 +68,6 @@ pub(in crate::radio) struct Reception {
     errors: Draws,
     feedback: Draws,
 }
-
-/// The offset of the outer loop stays within this of what is reported, dB.
-const FARTHEST: f32 = 40.0;
 
 impl Reception {
     /// `period` and `age` of reports in slots.
@@ -104,8 +112,7 @@ impl Reception {
         self.report.1
     }
 
-    /// The row by which the UE is sent to in this slot, 0 for none. `least` is the lowest row that is of any use: the outer
-    /// loop does not go below.
+    /// The row by which the UE is sent to in this slot, 0 for none; not below the row `least`.
     pub fn row(&mut self, air: &dyn Air, slot: u64, least: u8) -> u8 {
         let reported = self.reported(air, slot);
         let offset = self.offset;
@@ -126,12 +133,86 @@ impl Reception {
         probability > 0.0 && self.feedback.at(slot) < probability
     }
 
-    /// The outer loop hears how a first transmission went.
-    pub fn handle_first(&mut self, lost: bool) {
-        if let Some(OuterLoop { up, down }) = self.outer_loop {
-            let offset = if lost { self.offset - down } else { self.offset + up };
-            self.offset = offset.clamp(-FARTHEST, FARTHEST);
-            self.row = None;
+    /// The outer loop takes a step after the answer to a first transmission. `tests_row`: its block was as large as the row
+    /// in use allows; the ACK of a smaller block says nothing of that row.
+    ///
+    /// It takes no step up from the highest row, and none down beyond where the lowest begins: where the row cannot follow,
+    /// the offset would grow without end, and count against the UE when the channel changes (integrator windup).
+    pub fn handle_first(&mut self, air: &dyn Air, rows: Rows, acknowledged: bool, tests_row: bool) {
+        let (Some(OuterLoop { up, down }), 1..) = (self.outer_loop, self.report.1) else { return };
+        let reported = air.least_sinr(self.report.1);
+        if !acknowledged {
+            let furthest = air.least_sinr(rows.lowest) - reported;
+            self.offset = (self.offset - down).max(self.offset.min(furthest));
+        } else if tests_row && air.cqi(reported + self.offset) < rows.highest {
+            self.offset += up;
+        } else {
+            return;
         }
+        self.row = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::radio::lte::formats::{self, Lte};
+    use crate::sinr;
+    use serde_json::json;
+
+    const ROWS: Rows = Rows { least: 1, lowest: 2, highest: 15 };
+
+    /// A UE that hears this in each slot, with steps of 0.5 dB down and 0.5 / 9 dB up.
+    fn reception(sinr_db: &str) -> (Reception, Lte) {
+        let config: sinr::Config =
+            serde_json::from_value(json!({"mean_sinr": sinr_db, "fading": {"none": {}}})).unwrap();
+        let sinr = sinr::Sinr::new(&config, 1, 0, 1000.0);
+        let reception = Reception::new(sinr, &Adaptation::default(), (5, 6), 1, 0);
+        (reception, Lte::new(&formats::Config::default()))
+    }
+
+    /// The row in use after so many answers.
+    fn after(
+        reception: &mut Reception,
+        air: &Lte,
+        answers: usize,
+        acknowledged: bool,
+        tests_row: bool,
+    ) -> u8 {
+        reception.row(air, 10, ROWS.least);
+        (0..answers).for_each(|_| reception.handle_first(air, ROWS, acknowledged, tests_row));
+        reception.row(air, 10, ROWS.least)
+    }
+
+    #[test]
+    fn at_the_highest_row_an_ack_moves_nothing() {
+        let (mut reception, air) = reception("30 dB");
+        assert_eq!(after(&mut reception, &air, 10_000, true, true), 15);
+        assert_eq!(reception.offset, 0.0);
+        // The first loss counts at once.
+        assert_eq!(after(&mut reception, &air, 1, false, true), 14);
+        // Two rows are 3.8 dB apart: 69 ACKs go there, and none goes further than a step.
+        let (mut lower, air) = self::reception("17 dB");
+        assert_eq!(after(&mut lower, &air, 10_000, true, true), 15);
+        let apart = air.least_sinr(15) - air.least_sinr(air.cqi(17.0));
+        assert!((0.0..0.056).contains(&(lower.offset - apart)), "{} {apart}", lower.offset);
+    }
+
+    #[test]
+    fn at_the_lowest_row_a_loss_moves_nothing() {
+        let (mut reception, air) = reception("2 dB");
+        assert!(after(&mut reception, &air, 10_000, false, true) <= 2);
+        let apart = air.least_sinr(2) - air.least_sinr(air.cqi(2.0));
+        assert!((reception.offset - apart).abs() < 0.001, "{} {apart}", reception.offset);
+        // The third row begins 1.9 dB higher: 35 steps of 0.056 dB.
+        assert_eq!(after(&mut reception, &air, 36, true, true), 3);
+    }
+
+    #[test]
+    fn a_block_smaller_than_the_row_allows_tests_nothing() {
+        let (mut reception, air) = reception("10 dB");
+        let row = after(&mut reception, &air, 10_000, true, false);
+        assert_eq!((row, reception.offset), (air.cqi(10.0), 0.0));
+        assert_eq!(after(&mut reception, &air, 1, false, false), row - 1);
     }
 }

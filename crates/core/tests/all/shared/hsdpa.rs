@@ -129,3 +129,46 @@ fn nothing_is_lost_when_a_ue_changes_its_node_b() {
     assert!(silent.iter().all(|block| !(200..500).contains(&block.at_ms)));
     assert!(silent.iter().any(|block| block.at_ms < 200) && silent.iter().any(|block| block.at_ms >= 500));
 }
+
+/// PDUs of 656 bits do not fit into blocks of CQI 7 and below. One in a block of 686 bits is heard at CQI 7 like any other;
+/// at CQI 4, 3.3 dB below what it needs, two or three transmissions have to be combined; at CQI 1 four are too few.
+#[test]
+fn a_pdu_larger_than_the_row_has_takes_several_transmissions() {
+    let of_row = |cqi: u8| {
+        let mut keys = row(cqi, &json!([]));
+        keys["downlink"]["category"] = 8.into();
+        keys["downlink"]["rlc"] = json!({"um": {"tti": "2 ms", "pdu": "82 B"}});
+        keys["uplink"] = json!({"rlc": {"um": {"tti": "20 ms", "pdu": "41 B"}}});
+        let mut cell = Cell::new("hsdpa", 1, &keys);
+        let goodput = cell.saturated(5)[0];
+        let report = cell.report();
+        let harq = &report["ues"][0]["downlink"]["harq"];
+        let count = |name: &str| harq[name].as_f64().unwrap();
+        (goodput, 1.0 + count("repeats") / count("blocks"))
+    };
+    // 640 bits in 2 ms are 320 kbit/s.
+    let (goodput, transmissions) = of_row(7);
+    assert!(near(goodput, 320.0 / transmissions, 0.02) && transmissions < 1.3, "{goodput}, {transmissions}");
+    let (goodput, transmissions) = of_row(4);
+    assert!(near(goodput, 320.0 / transmissions, 0.02), "{goodput}, {transmissions}");
+    assert!((2.0..3.0).contains(&transmissions), "{transmissions}");
+    let (_, transmissions) = of_row(1);
+    assert!(transmissions > 3.9, "{transmissions}");
+}
+
+/// A UE that was alone has had the rate R, one that comes back after a pause nothing: their means R exp(-t / 100 ms) and R (1 -
+/// exp(-t / 100 ms)) are equal after 100 ms x ln 2 = 69 ms.
+#[test]
+fn a_ue_that_comes_back_leaves_the_others_waiting_for_less_than_the_window() {
+    let silence = |window: Option<u32>| {
+        let mut keys = row(22, &json!([0]));
+        if let Some(window) = window {
+            keys["downlink"]["scheduler"] = json!({"proportional_fair": {"window": window}});
+        }
+        let mut cell = Cell::new("hsdpa", 2, &keys);
+        cell.returning(4, 3)
+    };
+    assert!((65..=75).contains(&silence(None)), "{} ms", silence(None));
+    // 1000 TTIs of 2 ms.
+    assert!(silence(Some(1000)) > 500, "{} ms", silence(Some(1000)));
+}

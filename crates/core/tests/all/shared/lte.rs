@@ -162,3 +162,83 @@ fn an_idle_cell_makes_no_events() {
         assert_eq!(cell.path.poll_timeout(), None, "{kind}");
     }
 }
+
+/// The same of LTE: UEs share each TTI, so that none waits longer than a round trip of HARQ; in turn with a window of 1000
+/// TTIs it waits 0.69 of it, or what the other has to send.
+#[test]
+fn a_ue_that_comes_back_leaves_the_others_their_share_of_each_tti() {
+    let silence = |keys: &Value| Cell::new("lte", 2, keys).returning(4, 3);
+    assert!(silence(&json!({})) <= 8, "{} ms", silence(&json!({})));
+    let in_turn =
+        json!({"downlink": {"sharing": "in_turn", "scheduler": {"proportional_fair": {"window": 1000}}}});
+    assert!(silence(&in_turn) > 300, "{} ms", silence(&in_turn));
+}
+
+/// 50 PRBs are 16 groups of 3 and one of 2. Three UEs get a third each, and all are used.
+#[test]
+fn equal_ues_share_all_groups() {
+    let keys = json!({"downlink": {"adaptation": {"outer_loop": false}, "harq": {"bler": [0]}}});
+    let alone = Cell::new("lte", 1, &keys).saturated(3)[0];
+    let shares = Cell::new("lte", 3, &keys).saturated(3);
+    assert!(shares.iter().all(|share| near(*share, alone / 3.0, 0.02)), "{shares:?} of {alone}");
+}
+
+/// A packet of 40 B in each TTI needs a group of 3 of 50 PRBs: the other UE gets the rest.
+#[test]
+fn what_a_ue_does_not_need_goes_to_the_others() {
+    let beside = |sharing: &str| {
+        let keys = json!({"downlink": {
+            "sharing": sharing, "adaptation": {"outer_loop": false}, "harq": {"bler": [0]},
+        }});
+        let mut cell = Cell::new("lte", 2, &keys);
+        for ms in 0..2000 {
+            let now = Instant::ZERO + Duration::from_millis(ms);
+            cell.run_until(now);
+            (0..4).for_each(|_| _ = cell.send(now, Dir::Downlink, 0, 1500));
+            cell.send(now, Dir::Downlink, 1, 40);
+        }
+        let report = cell.report();
+        report["ues"][0]["downlink"]["harq"]["bits"].as_f64().unwrap() / 2000.0
+    };
+    // 4618 octets of CQI 15 in 50 PRBs.
+    assert!(near(beside("max_min"), 36_944.0 * 47.0 / 50.0, 0.02), "{}", beside("max_min"));
+    assert!(near(beside("equally"), 36_944.0 * 24.0 / 50.0, 0.02), "{}", beside("equally"));
+}
+
+/// Anti-windup: ACKs of the highest row do not count, so that most blocks arrive when a UE at 30 dB comes to 5 dB.
+#[test]
+fn a_channel_that_gets_worse_finds_no_offset_from_better_times() {
+    for (kind, series, largest) in [
+        ("lte", "time_s,sinr_db\n0,30\n5,30\n5.01,5\n", 0.3),
+        ("hsdpa", "time_s,sinr_db\n0,15\n5,15\n5.01,-3\n", 0.3),
+    ] {
+        let keys = json!({"downlink": {"reception": {"series": {"rows": series}}}});
+        let mut cell = Cell::new(kind, 1, &keys);
+        cell.saturated(6);
+        let report = cell.report();
+        let offset = report["ues"][0]["downlink"]["harq"]["outer_loop_db"].as_f64().unwrap();
+        // 20 ms are the age of the reports.
+        let later = cell.blocks().into_iter().filter(|block| (5030..5280).contains(&block.at_ms));
+        let first: Vec<_> = later.filter(|block| block.transmission == 1).collect();
+        let lost = first.iter().filter(|block| block.lost).count() as f64 / first.len() as f64;
+        assert!(lost < largest && first.len() > 50, "{kind}: {lost} of {}", first.len());
+        assert!(offset.abs() < 3.0, "{kind}: {offset} dB");
+    }
+}
+
+/// The network takes all NACKs for ACKs, so the outer loop climbs to the highest row.
+#[test]
+fn the_outer_loop_hears_what_the_network_hears() {
+    let offset = |misread: &str| {
+        let keys = json!({"downlink": {
+            "reception": {"mean_sinr": "12 dB"}, "harq": {"nack_as_ack": misread}, "rlc": {"um_lte": {}},
+        }, "uplink": {"rlc": {"um_lte": {}}}});
+        let mut cell = Cell::new("lte", 1, &keys);
+        cell.saturated(2);
+        let report = cell.report();
+        report["ues"][0]["downlink"]["harq"]["outer_loop_db"].as_f64().unwrap()
+    };
+    assert!(offset("0 %") < 3.0, "{}", offset("0 %"));
+    // From 12 dB to the threshold of CQI 15 at 20.1 dB.
+    assert!(offset("100 %") > 7.5, "{}", offset("100 %"));
+}

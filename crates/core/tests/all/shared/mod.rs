@@ -124,6 +124,22 @@ impl Cell {
         bytes.into_iter().map(|bytes| bytes as f64 * 8.0 / 1000.0 / (seconds - 1) as f64).collect()
     }
 
+    /// The longest time between two blocks of UE 0, which always has something to send, from the moment on at which UE 1
+    /// has too, ms: after so many seconds, until so many seconds later.
+    pub fn returning(&mut self, after: u64, lasting: u64) -> u64 {
+        for step in 0..100 * (after + lasting) {
+            let now = Instant::ZERO + Duration::from_millis(10 * step);
+            self.run_until(now);
+            for ue in 0..if step < 100 * after { 1 } else { 2 } {
+                (0..40).for_each(|_| _ = self.send(now, Dir::Downlink, ue, 1500));
+            }
+        }
+        let times: Vec<u64> =
+            self.blocks().iter().filter(|block| block.ue == 0).map(|block| block.at_ms).collect();
+        let pairs = times.windows(2).filter(|pair| pair[0] >= 1000 * after);
+        pairs.map(|pair| pair[1] - pair[0]).max().unwrap()
+    }
+
     /// What blocks were sent since the last call.
     pub fn blocks(&mut self) -> Vec<Sent> {
         let sent = |(at, event): (Instant, Event)| match event {
