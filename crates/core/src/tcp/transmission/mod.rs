@@ -125,7 +125,7 @@ impl Transmission {
         segment.sent_again(now);
         let len = segment.len;
         if let Some(undo) = &mut self.undo {
-            undo.on_retransmission(timestamp(now));
+            undo.on_retransmission((seq, seq + u64::from(len)), timestamp(now));
         }
         Some(self.sent(now, seq, len, cause))
     }

@@ -2,7 +2,9 @@
 //!
 //! * **Eifel**, RFC 3522: an ACK advances and echoes a timestamp from before the first retransmission. Not while
 //!   retransmissions of a fast recovery are still under way.
-//! * **DSACK**, RFC 3708: every retransmission was reported as a duplicate, in a recovery or after a timeout.
+//! * **DSACK**, RFC 3708: every retransmission was reported as a duplicate, in a recovery or after a timeout. A report
+//!   counts while the receiver has reported no more segments than were retransmitted ([`State::count_duplicates`]), and
+//!   of an outstanding segment only if that was retransmitted: else the network duplicates packets.
 //! * **F-RTO**, RFC 5682 (3.1), after a timeout alone: data that was never sent again is acknowledged or SACKed, so not
 //!   everything was lost. New data goes out with the first ACK that advances, and the next ACKs decide.
 //!
@@ -77,7 +79,7 @@ impl Undo for Linux {
         self.has_timestamps = true;
     }
 
-    fn on_retransmission(&mut self, ts_val: u32) {
+    fn on_retransmission(&mut self, _range: (u64, u64), ts_val: u32) {
         if let Some(episode) = &mut self.episode {
             episode.retransmit_ts.get_or_insert(ts_val);
             episode.unreported += 1;
@@ -85,7 +87,7 @@ impl Undo for Linux {
     }
 
     fn on_ack(&mut self, state: &State, ack: &AckOutcome) -> Verdict {
-        if self.is_reported(ack) || self.is_eifel(state, ack) {
+        if self.is_reported(state, ack) || self.is_eifel(state, ack) {
             return self.spurious();
         }
         if state.phase != Phase::Loss || self.frto == Frto::Off {
@@ -131,12 +133,17 @@ impl Linux {
     }
 
     /// The last retransmission that was not yet reported as a duplicate now is.
-    fn is_reported(&mut self, ack: &AckOutcome) -> bool {
-        let (Some(episode), Some((left, _))) = (&mut self.episode, ack.sack.duplicate) else { return false };
-        if episode.unreported == 0 || left < episode.una {
+    fn is_reported(&mut self, state: &State, ack: &AckOutcome) -> bool {
+        let (Some(episode), Some(range)) = (&mut self.episode, ack.sack.duplicate) else { return false };
+        if episode.unreported == 0 || ack.spurious == 0 || range.1 <= episode.una {
             return false;
         }
-        episode.unreported -= 1;
+        let segments = if range.1 <= state.una {
+            ack.spurious
+        } else {
+            state.segments_within(range).filter(|segment| segment.transmissions > 1).count() as u64
+        };
+        episode.unreported = episode.unreported.saturating_sub(segments as u32);
         episode.unreported == 0 && episode.retransmit_ts.is_some()
     }
 

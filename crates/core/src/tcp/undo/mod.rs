@@ -24,9 +24,9 @@ pub trait Undo: Send + Sync {
     /// The connection has timestamps; once, before anything is sent.
     fn on_timestamps(&mut self) {}
 
-    /// A segment was sent again, with this timestamp.
-    fn on_retransmission(&mut self, ts_val: u32) {
-        let _ = ts_val;
+    /// The segment of this range was retransmitted, with this timestamp. Not called for a tail loss probe.
+    fn on_retransmission(&mut self, range: (u64, u64), ts_val: u32) {
+        let _ = (range, ts_val);
     }
 
     /// An ACK arrived; `state.una` has not moved yet.
@@ -129,9 +129,9 @@ impl Undoing {
         }
     }
 
-    /// A segment was sent again, with this timestamp.
-    pub(super) fn on_retransmission(&mut self, ts_val: u32) {
-        self.detection.on_retransmission(ts_val);
+    /// The segment of this range was retransmitted, with this timestamp.
+    pub(super) fn on_retransmission(&mut self, range: (u64, u64), ts_val: u32) {
+        self.detection.on_retransmission(range, ts_val);
     }
 
     /// An ACK arrived; `state.una` has not moved yet.

@@ -169,6 +169,8 @@ pub struct State {
     pub limited_transmit_enabled: bool,
     /// Whether a second fast retransmit may follow within one window of data.
     pub multiple_fast_retransmits: bool,
+    /// Segments that the receiver has reported as duplicates.
+    pub duplicates: u64,
     /// What each loss brought. Behind a pointer: it is touched when the window is cut, and the rest with
     /// every ACK.
     pub losses: Box<LossEpisodes>,
