@@ -1,7 +1,7 @@
 //! Undo as Linux does it: timestamps (Eifel), reports of duplicates (DSACK) and F-RTO, whichever decides first.
 //!
-//! * **Eifel**, RFC 3522: an ACK advances and echoes a timestamp from before the first retransmission. Not while
-//!   retransmissions of a fast recovery are still under way.
+//! * **Eifel**, RFC 3522: an ACK advances and echoes a timestamp from before the first retransmission. While other
+//!   retransmissions of a fast recovery are in flight, it undoes nothing, but shows reordering ([`Verdict::Delayed`]).
 //! * **DSACK**, RFC 3708: every retransmission was reported as a duplicate, in a recovery or after a timeout. A report
 //!   counts while the receiver has reported no more segments than were retransmitted ([`State::count_duplicates`]), and
 //!   of an outstanding segment only if that was retransmitted: else the network duplicates packets.
@@ -87,8 +87,13 @@ impl Undo for Linux {
     }
 
     fn on_ack(&mut self, state: &State, ack: &AckOutcome) -> Verdict {
-        if self.is_reported(state, ack) || self.is_eifel(state, ack) {
+        if self.is_reported(state, ack) {
             return self.spurious();
+        }
+        match self.by_timestamp(state, ack) {
+            Verdict::Open => {}
+            Verdict::Spurious => return self.spurious(),
+            verdict => return verdict,
         }
         if state.phase != Phase::Loss || self.frto == Frto::Off {
             return Verdict::Open;
@@ -147,18 +152,19 @@ impl Linux {
         episode.unreported == 0 && episode.retransmit_ts.is_some()
     }
 
-    /// The ACK was sent for an original.
-    fn is_eifel(&self, state: &State, ack: &AckOutcome) -> bool {
+    /// Whether the ACK was sent for an original.
+    fn by_timestamp(&self, state: &State, ack: &AckOutcome) -> Verdict {
         let Some(first) = self.episode.as_ref().and_then(|episode| episode.retransmit_ts) else {
-            return false;
+            return Verdict::Open;
         };
         let is_older = (ack.ts_ecr.wrapping_sub(first) as i32) < 0;
         if !self.has_timestamps || ack.ack <= state.una || !is_older {
-            return false;
+            return Verdict::Open;
         }
         let is_partial = state.phase == Phase::Recovery && state.recover.is_some_and(|end| ack.ack < end);
         let mut left = state.segments.iter().filter(|segment| segment.end() > ack.ack);
-        !is_partial || !left.any(|segment| segment.fate == Fate::SentAgain)
+        let is_repairing = is_partial && left.any(|segment| segment.fate == Fate::SentAgain);
+        if is_repairing { Verdict::Delayed } else { Verdict::Spurious }
     }
 }
 

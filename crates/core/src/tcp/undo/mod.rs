@@ -65,6 +65,9 @@ pub enum Verdict {
     Genuine,
     /// Nothing was lost.
     Spurious,
+    /// An original, and not its retransmission, filled the first gap of a fast recovery. Others are still being
+    /// repaired, so the recovery stands for now.
+    Delayed,
 }
 
 /// What is asked of a detection's parameters.
@@ -141,7 +144,7 @@ impl Undoing {
         }
         let verdict = self.detection.on_ack(state, ack);
         match verdict {
-            Verdict::Open => {}
+            Verdict::Open | Verdict::Delayed => {}
             Verdict::Probe => self.probe = Some(2),
             Verdict::Genuine | Verdict::Spurious => self.probe = None,
         }
