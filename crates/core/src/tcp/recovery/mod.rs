@@ -145,8 +145,7 @@ impl<'a> Ack<'a> {
     /// What it changes, if its SACK blocks brought `sack`; the rest of what it delivers is not yet counted.
     fn outcome(&self, tx: &mut Transmission, sack: SackNews, is_dupack: bool) -> AckOutcome {
         let retransmissions = tx.counters.retransmissions.total;
-        let spurious =
-            sack.duplicate.map_or(0, |range| tx.state.count_duplicates(range, retransmissions));
+        let spurious = sack.duplicate.map_or(0, |range| tx.state.count_duplicates(range, retransmissions));
         AckOutcome {
             now: self.now,
             ack: self.number,
