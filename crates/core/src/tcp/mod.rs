@@ -337,6 +337,12 @@ impl Config {
         self.advertised_window().max(most).min(UNSCALED_WINDOW << self.window_shift())
     }
 
+    /// How segments are paced; `None` if they are not.
+    pub(crate) fn pace(&self) -> Option<cc::Pace> {
+        let by_key = self.pacing || self.max_pacing_rate.is_some();
+        self.cc.pace().or(by_key.then(cc::Pace::default))
+    }
+
     /// What every segment of an endpoint says.
     pub(crate) fn segment_template(&self) -> SegmentTemplate {
         let window = self.advertised_window();

@@ -24,6 +24,7 @@ mod freeze;
 mod golden;
 mod gtp_capture;
 mod gtp_messages;
+mod kernel_figures;
 mod l4s;
 mod layers;
 mod merging;

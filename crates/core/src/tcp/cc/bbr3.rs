@@ -480,7 +480,9 @@ impl CongestionControl for Bbr {
         self.timed_out = true;
     }
 
-    /// BBRHandleSpuriousLossDetection.
+    /// BBRHandleSpuriousLossDetection. ASSUMED: the draft compares states alone, so Startup and probes are returned to
+    /// even if a plateau had ended them meanwhile and not the loss; another plateau ends them after three rounds. Startup
+    /// begins with `full_bw_reached` cleared, without which it would end at once, and a probe with its Refill.
     fn on_undo(&mut self) {
         let Some((state, bounds)) = self.undo.take() else { return };
         self.bounds.undo(&bounds);
@@ -522,7 +524,7 @@ impl PathModel for Bbr {
         self.bounds.begin_ack(ack);
         self.update_bandwidth(ack);
         self.update_marks(ack);
-        self.adapt_short_bounds(ack, window);
+        self.adapt_short_bounds(window);
         self.update_extra_acked(ack, window.cwnd);
         self.check_full_pipe(ack);
         self.check_startup(ack);
@@ -537,6 +539,7 @@ impl PathModel for Bbr {
     }
 
     fn on_lost(&mut self, now: Instant, lost: &LostSegment, window: &Window) {
+        self.bounds.note_loss(lost.delivered);
         self.startup_losses.gaps += 1;
         self.note_probe_loss(now, lost, window);
     }

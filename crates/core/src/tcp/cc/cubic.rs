@@ -10,8 +10,10 @@
 //! when the old window is reached; before the first loss the window grows by at least 5 % in a round trip; all that
 //! an ACK acknowledges counts in slow start; a loss leaves 717/1024 of the window and not of the flight size, in
 //! whole segments; what counts as use of the window is judged at sending ([`crate::tcp::window::validation`]), and the clock
-//! stands still only while nothing is in flight; an undo brings the window back, but not the function. Left out: its
-//! fixed-point arithmetic otherwise.
+//! stands still only while nothing is in flight; an undo brings the window back, but not the function. What a round trip
+//! adds follows from whole segments: the function's distance from the old window is cut to them, so that the window is
+//! back 1.4 s earlier, and leaves it as much earlier than the exact function. Left out: its fixed-point arithmetic
+//! otherwise.
 
 mod hystart;
 
@@ -30,7 +32,7 @@ const LINUX_BETA: u64 = 717;
 const LINUX_SCALE: u64 = 1024;
 /// RFC 9438 (4.3): the growth that gives Reno's mean window with this beta.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// RFC 9406 (4.2): segments that an ACK may add in slow start, L.
+/// RFC 9406 (4.2): segments that an ACK may add in slow start, L, where nothing paces; else there is no limit (4.3).
 const MOST_AT_ONCE: f64 = 8.0;
 /// Samples so soon after congestion avoidance began anew are those of the loss: Linux.
 const AFTER_LOSS: Duration = Duration::from_secs(1);
@@ -85,6 +87,10 @@ impl Component for Config {
     fn judges_use(&self) -> bool {
         self.variant == Variant::Linux
     }
+
+    fn checks_use(&self) -> bool {
+        true
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -136,6 +142,21 @@ impl Epoch {
         let x = t - self.k;
         C * x * x * x + self.origin
     }
+
+    /// Linux's growth by `acked` segments of a window of `cwnd`, with the function at `t` seconds for a target, in whole
+    /// segments: one for each `count` acknowledged. Before the first loss (`is_first`) at least 5 % in a round trip.
+    fn linux_growth(&self, t: f64, cwnd: f64, acked: f64, is_first: bool) -> f64 {
+        let (whole, x) = (libm::floor(cwnd).max(1.0), t - self.k);
+        let distance = libm::copysign(libm::floor(C * libm::fabs(x * x * x)), x);
+        let count_to = |target: f64| {
+            if target > whole { libm::floor(whole / (target - whole)) } else { 100.0 * whole }
+        };
+        let mut count = count_to(libm::floor(self.origin) + distance);
+        if is_first {
+            count = count.min(20.0);
+        }
+        acked / count.min(count_to(libm::floor(self.w_est))).max(2.0)
+    }
 }
 
 #[derive(Default)]
@@ -151,6 +172,7 @@ struct Cubic {
     now: Instant,
     una: u64,
     max: u64,
+    is_paced: bool,
     /// The window was used up before this ACK.
     is_limited: bool,
     /// Since when it has not been.
@@ -221,7 +243,7 @@ impl CongestionControl for Cubic {
 
     fn on_arrival(&mut self, now: Instant, state: &mut State, acked: u64) {
         let before = self.now;
-        (self.now, self.una, self.max) = (now, state.una, state.max);
+        (self.now, self.una, self.max, self.is_paced) = (now, state.una, state.max, state.is_paced);
         self.look_at_round_trip(&mut state.window);
         if !matches!(self.start, SlowStart::PlusPlus(_)) {
             self.rtt = None;
@@ -230,7 +252,7 @@ impl CongestionControl for Cubic {
             self.is_limited = state.uses_window;
             return;
         }
-        self.is_limited = is_used_up(state, acked);
+        self.is_limited = state.was_used_up(acked);
         if !self.is_limited {
             self.idle_since.get_or_insert(before);
         } else if let Some(since) = self.idle_since.take()
@@ -277,7 +299,8 @@ impl CongestionControl for Cubic {
 
 impl Cubic {
     fn ack(&self, window: &Window) -> Ack {
-        Ack { now: self.now, una: self.una, max: self.max, cwnd: window.cwnd / window.mss }
+        let cwnd = window.cwnd / window.mss;
+        Ack { now: self.now, una: self.una, max: self.max, cwnd, is_paced: self.is_paced }
     }
 
     /// Takes in the round-trip time of the present ACK, if it gave one. With it Linux's HyStart may end slow start.
@@ -300,6 +323,7 @@ impl Cubic {
     fn slow_start(&self, window: &mut Window, acked: f64) -> f64 {
         let (most, divisor) = match &self.start {
             _ if self.is_linux => (f64::INFINITY, 1.0),
+            SlowStart::PlusPlus(hystart) if self.is_paced => (f64::INFINITY, hystart.divisor()),
             SlowStart::PlusPlus(hystart) => (MOST_AT_ONCE, hystart.divisor()),
             // RFC 5681 (3.1) equation 2.
             SlowStart::Plain | SlowStart::Linux(_) => (1.0, 1.0),
@@ -321,15 +345,14 @@ impl Cubic {
         let epoch = self.curve.stage(now, cwnd);
         let t = now.since(epoch.began).as_secs_f64();
         // (4.2): the target, at most half as much again in a round trip.
-        let target = epoch.window(t + ahead.unwrap_or_default().as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+        let ahead_of = t + ahead.unwrap_or_default().as_secs_f64();
+        let target = epoch.window(ahead_of).clamp(cwnd, 1.5 * cwnd);
         // (4.3) equation 4.
         let alpha = if !is_linux && epoch.w_est >= prior { 1.0 } else { ALPHA };
         epoch.w_est += alpha * acked / cwnd;
         let cubic = (target - cwnd) / cwnd * acked;
         let grown = if is_linux {
-            let least = if w_max == 0.0 { 0.05 } else { 0.01 / cwnd };
-            let friendly = (epoch.w_est - cwnd) / cwnd * acked;
-            cwnd + cubic.max(least * acked).max(friendly).min(acked / 2.0)
+            cwnd + epoch.linux_growth(ahead_of, cwnd, acked, w_max == 0.0)
         } else if epoch.window(t) < epoch.w_est {
             // No more than is acknowledged, where an undo or a pause has left the window below.
             cwnd.max(epoch.w_est).min(cwnd + acked)
@@ -338,14 +361,6 @@ impl Cubic {
         };
         window.cwnd = grown * window.mss;
     }
-}
-
-/// Whether the window was used up before an ACK of `acked` bytes: one that is not shall not grow (RFC 9438 (5.8)). Of a
-/// window that doubles, half is in use when it has just grown; so much is asked for in slow start.
-fn is_used_up(state: &State, acked: u64) -> bool {
-    let window = &state.window;
-    let enough = if window.in_slow_start() { window.cwnd / 2.0 } else { window.cwnd };
-    (state.flight_size() + acked) as f64 + window.mss > enough
 }
 
 #[cfg(test)]

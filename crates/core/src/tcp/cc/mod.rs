@@ -31,7 +31,8 @@ use model::PathModel;
 /// One that estimates something from the arrival of ACKs says so by [`measures`](Self::measures); the
 /// others are spared the calls.
 pub trait CongestionControl: Send + Sync {
-    /// `acked` bytes were newly acknowledged outside of fast recovery.
+    /// `acked` bytes were newly acknowledged outside of fast recovery, and the window may grow: it was used, or the
+    /// algorithm looks at that itself ([`Component::checks_use`]).
     fn on_ack(&mut self, window: &mut Window, acked: u64);
 
     /// The slow start threshold after a loss was detected.
@@ -56,7 +57,8 @@ pub trait CongestionControl: Send + Sync {
     /// With accurate ECN: what an ACK of `ack` says of marks, before anything else is made of it.
     fn on_marks(&mut self, _now: Instant, _marks: &Marks, _ack: u64, _state: &State) {}
 
-    /// With accurate ECN: the threshold after marks, asked for once in a window of data. `None` if the window stays.
+    /// With accurate ECN: the threshold after marks, asked for once in a window of data. `None` if the window stays for
+    /// this window of data.
     fn ssthresh_after_marks(&mut self, _now: Instant, state: &State) -> Option<f64> {
         Some(self.ssthresh_after_loss(state))
     }
@@ -110,6 +112,12 @@ pub trait Component {
     /// Whether growth goes by what a sender has used of the window: [`crate::tcp::window::validation`].
     fn judges_use(&self) -> bool {
         false
+    }
+
+    /// Whether it looks itself at what was used of the window before it grows. Else it does not hear of ACKs that came
+    /// while the window was not used.
+    fn checks_use(&self) -> bool {
+        self.judges_use() || self.models_path()
     }
 
     /// Whether it models the path: [`model`].

@@ -11,6 +11,11 @@
 //!   the share moves, once in a virtual round. All this begins after a number of rounds: the draft, (2.4.4).
 //! * **Pacing** at the window over the round-trip time, twice that in slow start, in bursts of a quarter of a millisecond.
 //!
+//! A mark within the virtual round of the latest reduction reduces nothing, and uses up its round of data all the same: the
+//! next is answered when that is acknowledged, as in the implementation. DEVIATION: there a reduction lowers a fractional
+//! window at once, and the congestion window follows it by a segment an ACK; here the congestion window is lowered at
+//! once. After the first mark, which halves the window, the implementation takes half a window of ACKs for that.
+//!
 //! Where the other endpoint has classic ECN, segments have ECT(0), and a mark halves the window as a loss.
 //!
 //! Left out: detection of a classic queue that marks ECT(1), which RFC 9331 (4.3) demands and the implementation has off;

@@ -20,7 +20,7 @@ pub(in crate::tcp) struct Sending {
     was_read: bool,
     /// What is said of marks is not answered.
     is_deaf: bool,
-    /// End of what had been sent when the window was reduced last: echoes before that are of marks answered by it.
+    /// End of what had been sent when a mark was answered last: echoes before that are of marks answered by it.
     end: Option<u64>,
     /// Bytes with CE so far, with accurate ECN.
     marked: u64,
@@ -125,7 +125,11 @@ impl Sending {
         let is_new = self.end.is_none_or(|end| ack > end);
         let ssthresh = match is_accurate {
             _ if !is_new => None,
-            true => cc.ssthresh_after_marks(now, state),
+            true => {
+                // A mark that reduces nothing uses up its window of data, too: Linux is in CWR until that is acknowledged.
+                self.end = Some(state.max);
+                cc.ssthresh_after_marks(now, state)
+            }
             false => Some(cc.ssthresh_after_loss(state)),
         };
         let grows = is_accurate && cc.grows_beside_marks();

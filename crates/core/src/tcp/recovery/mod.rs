@@ -143,7 +143,9 @@ impl<'a> Ack<'a> {
     }
 
     /// What it changes, if its SACK blocks brought `sack`; the rest of what it delivers is not yet counted.
-    fn outcome(&self, tx: &Transmission, sack: SackNews, is_dupack: bool) -> AckOutcome {
+    fn outcome(&self, tx: &mut Transmission, sack: SackNews, is_dupack: bool) -> AckOutcome {
+        let retransmissions = tx.counters.retransmissions.total;
+        let spurious = sack.duplicate.map_or(0, |range| tx.state.count_duplicates(range, retransmissions));
         AckOutcome {
             now: self.now,
             ack: self.number,
@@ -151,6 +153,7 @@ impl<'a> Ack<'a> {
             segments: 0,
             delivered: sack.sacked,
             sack,
+            spurious,
             is_dupack,
             can_send_new: tx.can_send_new(self.number),
             ts_ecr: self.packet.ts_ecr,

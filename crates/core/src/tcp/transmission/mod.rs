@@ -11,12 +11,12 @@ pub(super) mod pacer;
 pub(super) mod rtt;
 pub(super) mod timer;
 
-use super::cc::{CongestionControl, Pace};
+use super::cc::CongestionControl;
 use super::ecn;
 use super::rto::Rto;
 use super::undo::{Undoing, Verdict};
 use super::window::state::{Fate, Segment, State};
-use super::{Config, ShrunkWindow, Transmit, WindowProbe, timestamp};
+use super::{Config, ShrunkWindow, Transmit, WindowArithmetic, WindowProbe, timestamp};
 use crate::tcp::window::scoreboard::AckOutcome;
 use crate::time::Instant;
 use crate::trace::SendCause;
@@ -34,6 +34,8 @@ pub struct Transmission {
     pub reads_sack: bool,
     /// The congestion control hears of every ACK and round-trip time.
     cc_measures: bool,
+    /// The window grows only while it is used, and the congestion control does not look at that.
+    checks_use: bool,
     /// Delivery rates, for a congestion control that models the path.
     pub meter: Option<Box<Meter>>,
     pub pacer: Option<Box<Pacer>>,
@@ -59,15 +61,14 @@ impl Transmission {
     /// Nothing has been sent.
     pub fn new(config: &Config) -> Self {
         let cc = config.cc.build();
-        let by_key = config.pacing || config.max_pacing_rate.is_some();
-        let pace = config.cc.pace().or(by_key.then(Pace::default));
         Self {
             state: State::new(config),
             reads_sack: config.sack,
             cc_measures: cc.measures(),
+            checks_use: !config.cc.checks_use() && config.window_arithmetic == WindowArithmetic::Rfc5681,
             cc,
             meter: config.cc.models_path().then(Box::default),
-            pacer: pace.map(|pace| Box::new(Pacer::new(config.max_pacing_rate, pace))),
+            pacer: config.pace().map(|pace| Box::new(Pacer::new(config.max_pacing_rate, pace))),
             rto: Rto::new(&config.rto),
             rtt: RttMeter::new(config),
             timer: SendTimer::default(),
@@ -125,7 +126,7 @@ impl Transmission {
         segment.sent_again(now);
         let len = segment.len;
         if let Some(undo) = &mut self.undo {
-            undo.on_retransmission(timestamp(now));
+            undo.on_retransmission((seq, seq + u64::from(len)), timestamp(now));
         }
         Some(self.sent(now, seq, len, cause))
     }
@@ -182,8 +183,17 @@ impl Transmission {
     #[inline(always)]
     pub fn grow(&mut self, acked: u64) -> bool {
         debug_assert_eq!(self.state.inflation, 0);
-        self.cc.on_ack(&mut self.state.window, acked);
+        if !self.checks_use || self.state.was_used_up(acked) || self.is_held() {
+            self.cc.on_ack(&mut self.state.window, acked);
+        }
         true
+    }
+
+    /// Whether the pacer keeps a segment back, so that it is not the application that leaves the window unused: RFC 9002
+    /// (7.8).
+    #[cold]
+    fn is_held(&self) -> bool {
+        self.pacer.as_ref().is_some_and(|pacer| pacer.holds)
     }
 
     /// An ACK has advanced: the timer stops if nothing is in flight, and else runs anew if it `restarts`.

@@ -1,9 +1,10 @@
 //! Undo by DSACK: every retransmission of a loss recovery was reported as a duplicate, so nothing was lost.
-//! RFC 3708 (3), with the counting of Linux (`undo_marker`, `undo_retrans`).
+//! RFC 3708 (3).
 //!
-//! Comes late, a round trip after the retransmissions, but for timeouts and fast retransmits alike. Windows
-//! are restored at once. Left out: RFC 3708's slow start back to the old window, and its guards against a
-//! network that duplicates packets.
+//! The proof comes a round trip after the retransmissions, for timeouts and fast retransmits alike. Windows are restored
+//! at once. A report of a segment that was not retransmitted, or is reported for a second time, shows that the network
+//! duplicates packets: reports say nothing about this recovery any more. Left out: RFC 3708's slow start back to the old
+//! window.
 
 use super::{Component, Response, Undo, Verdict};
 use crate::registry::parameters;
@@ -25,39 +26,46 @@ struct Dsack {
     episode: Option<Episode>,
 }
 
-/// The latest loss recovery, until it is undone.
+/// The latest loss recovery, until it is undone or reports cannot be trusted.
 struct Episode {
-    /// Where it began (`undo_marker`).
+    /// Where it began.
     una: u64,
-    /// Retransmissions not reported as duplicates (`undo_retrans`), `None` before the first.
-    unreported: Option<u32>,
+    /// Ranges retransmitted and not reported as duplicates. A segment that was retransmitted twice is there twice.
+    unreported: Vec<(u64, u64)>,
 }
 
 impl Undo for Dsack {
     fn on_loss(&mut self, state: &State, _is_timeout: bool, first: bool) {
         if first {
-            self.episode = Some(Episode { una: state.una, unreported: None });
+            self.episode = Some(Episode { una: state.una, unreported: Vec::new() });
         }
     }
 
-    fn on_retransmission(&mut self, _ts_val: u32) {
+    fn on_retransmission(&mut self, range: (u64, u64), _ts_val: u32) {
         if let Some(episode) = &mut self.episode {
-            episode.unreported = Some(episode.unreported.unwrap_or(0) + 1);
+            episode.unreported.push(range);
         }
     }
 
     fn on_ack(&mut self, _state: &State, ack: &AckOutcome) -> Verdict {
-        let (Some(episode), Some((left, _))) = (&mut self.episode, ack.sack.duplicate) else {
+        let (Some(episode), Some((left, right))) = (&mut self.episode, ack.sack.duplicate) else {
             return Verdict::Open;
         };
-        if let Some(unreported) = episode.unreported.as_mut().filter(|_| left >= episode.una) {
-            *unreported = unreported.saturating_sub(1);
-            if *unreported == 0 {
-                self.episode = None;
-                return Verdict::Spurious;
-            }
+        if left < episode.una {
+            // Of an earlier recovery.
+            return Verdict::Open;
         }
-        Verdict::Open
+        let found = episode.unreported.iter().position(|(start, end)| *start < right && left < *end);
+        let Some(index) = found else {
+            self.episode = None;
+            return Verdict::Open;
+        };
+        episode.unreported.swap_remove(index);
+        if !episode.unreported.is_empty() {
+            return Verdict::Open;
+        }
+        self.episode = None;
+        Verdict::Spurious
     }
 
     fn response(&self) -> Response {

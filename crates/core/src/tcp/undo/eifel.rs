@@ -50,7 +50,7 @@ impl Undo for Eifel {
         }
     }
 
-    fn on_retransmission(&mut self, ts_val: u32) {
+    fn on_retransmission(&mut self, _range: (u64, u64), ts_val: u32) {
         if let Some(episode @ Episode::Begins) = &mut self.episode {
             *episode = Episode::Sent { retransmit_ts: ts_val };
         }

@@ -69,7 +69,10 @@ impl Undo for Frto {
             }
             Step::Second { recover } => {
                 let has_news = advances || ack.sack.sacked > 0;
-                let verdict = if ack.ack > recover || ack.sack.highest > recover {
+                // (3.1) step 3a; without SACK, (2.1) step 3b has no such bound: only the first of what was lost was sent
+                // again, so what advances the ACK further are originals.
+                let is_beyond = ack.ack > recover || ack.sack.highest > recover;
+                let verdict = if self.scoreboard && is_beyond {
                     Verdict::Genuine
                 } else if advances || (self.scoreboard && has_news) {
                     Verdict::Spurious

@@ -1,8 +1,10 @@
 //! Undo as Linux does it: timestamps (Eifel), reports of duplicates (DSACK) and F-RTO, whichever decides first.
 //!
-//! * **Eifel**, RFC 3522: an ACK advances and echoes a timestamp from before the first retransmission. Not while
-//!   retransmissions of a fast recovery are still under way.
-//! * **DSACK**, RFC 3708: every retransmission was reported as a duplicate, in a recovery or after a timeout.
+//! * **Eifel**, RFC 3522: an ACK advances and echoes a timestamp from before the first retransmission. While other
+//!   retransmissions of a fast recovery are in flight, it undoes nothing, but shows reordering ([`Verdict::Delayed`]).
+//! * **DSACK**, RFC 3708: every retransmission was reported as a duplicate, in a recovery or after a timeout. A report
+//!   counts while the receiver has reported no more segments than were retransmitted ([`State::count_duplicates`]), and
+//!   of an outstanding segment only if that was retransmitted: else the network duplicates packets.
 //! * **F-RTO**, RFC 5682 (3.1), after a timeout alone: data that was never sent again is acknowledged or SACKed, so not
 //!   everything was lost. New data goes out with the first ACK that advances, and the next ACKs decide.
 //!
@@ -77,7 +79,7 @@ impl Undo for Linux {
         self.has_timestamps = true;
     }
 
-    fn on_retransmission(&mut self, ts_val: u32) {
+    fn on_retransmission(&mut self, _range: (u64, u64), ts_val: u32) {
         if let Some(episode) = &mut self.episode {
             episode.retransmit_ts.get_or_insert(ts_val);
             episode.unreported += 1;
@@ -85,8 +87,13 @@ impl Undo for Linux {
     }
 
     fn on_ack(&mut self, state: &State, ack: &AckOutcome) -> Verdict {
-        if self.is_reported(ack) || self.is_eifel(state, ack) {
+        if self.is_reported(state, ack) {
             return self.spurious();
+        }
+        match self.by_timestamp(state, ack) {
+            Verdict::Open => {}
+            Verdict::Spurious => return self.spurious(),
+            verdict => return verdict,
         }
         if state.phase != Phase::Loss || self.frto == Frto::Off {
             return Verdict::Open;
@@ -131,27 +138,33 @@ impl Linux {
     }
 
     /// The last retransmission that was not yet reported as a duplicate now is.
-    fn is_reported(&mut self, ack: &AckOutcome) -> bool {
-        let (Some(episode), Some((left, _))) = (&mut self.episode, ack.sack.duplicate) else { return false };
-        if episode.unreported == 0 || left < episode.una {
+    fn is_reported(&mut self, state: &State, ack: &AckOutcome) -> bool {
+        let (Some(episode), Some(range)) = (&mut self.episode, ack.sack.duplicate) else { return false };
+        if episode.unreported == 0 || ack.spurious == 0 || range.1 <= episode.una {
             return false;
         }
-        episode.unreported -= 1;
+        let segments = if range.1 <= state.una {
+            ack.spurious
+        } else {
+            state.segments_within(range).filter(|segment| segment.transmissions > 1).count() as u64
+        };
+        episode.unreported = episode.unreported.saturating_sub(segments as u32);
         episode.unreported == 0 && episode.retransmit_ts.is_some()
     }
 
-    /// The ACK was sent for an original.
-    fn is_eifel(&self, state: &State, ack: &AckOutcome) -> bool {
+    /// Whether the ACK was sent for an original.
+    fn by_timestamp(&self, state: &State, ack: &AckOutcome) -> Verdict {
         let Some(first) = self.episode.as_ref().and_then(|episode| episode.retransmit_ts) else {
-            return false;
+            return Verdict::Open;
         };
         let is_older = (ack.ts_ecr.wrapping_sub(first) as i32) < 0;
         if !self.has_timestamps || ack.ack <= state.una || !is_older {
-            return false;
+            return Verdict::Open;
         }
         let is_partial = state.phase == Phase::Recovery && state.recover.is_some_and(|end| ack.ack < end);
         let mut left = state.segments.iter().filter(|segment| segment.end() > ack.ack);
-        !is_partial || !left.any(|segment| segment.fate == Fate::SentAgain)
+        let is_repairing = is_partial && left.any(|segment| segment.fate == Fate::SentAgain);
+        if is_repairing { Verdict::Delayed } else { Verdict::Spurious }
     }
 }
 

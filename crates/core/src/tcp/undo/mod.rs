@@ -24,9 +24,9 @@ pub trait Undo: Send + Sync {
     /// The connection has timestamps; once, before anything is sent.
     fn on_timestamps(&mut self) {}
 
-    /// A segment was sent again, with this timestamp.
-    fn on_retransmission(&mut self, ts_val: u32) {
-        let _ = ts_val;
+    /// The segment of this range was retransmitted, with this timestamp. Not called for a tail loss probe.
+    fn on_retransmission(&mut self, range: (u64, u64), ts_val: u32) {
+        let _ = (range, ts_val);
     }
 
     /// An ACK arrived; `state.una` has not moved yet.
@@ -65,6 +65,9 @@ pub enum Verdict {
     Genuine,
     /// Nothing was lost.
     Spurious,
+    /// An original, and not its retransmission, filled the first gap of a fast recovery. Others are still being
+    /// repaired, so the recovery stands for now.
+    Delayed,
 }
 
 /// What is asked of a detection's parameters.
@@ -129,9 +132,9 @@ impl Undoing {
         }
     }
 
-    /// A segment was sent again, with this timestamp.
-    pub(super) fn on_retransmission(&mut self, ts_val: u32) {
-        self.detection.on_retransmission(ts_val);
+    /// The segment of this range was retransmitted, with this timestamp.
+    pub(super) fn on_retransmission(&mut self, range: (u64, u64), ts_val: u32) {
+        self.detection.on_retransmission(range, ts_val);
     }
 
     /// An ACK arrived; `state.una` has not moved yet.
@@ -141,7 +144,7 @@ impl Undoing {
         }
         let verdict = self.detection.on_ack(state, ack);
         match verdict {
-            Verdict::Open => {}
+            Verdict::Open | Verdict::Delayed => {}
             Verdict::Probe => self.probe = Some(2),
             Verdict::Genuine | Verdict::Spurious => self.probe = None,
         }

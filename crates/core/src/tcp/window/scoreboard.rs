@@ -36,6 +36,8 @@ pub struct AckOutcome {
     pub delivered: u64,
     /// What its SACK blocks brought.
     pub sack: SackNews,
+    /// Segments that arrived twice according to it, if a retransmission may be the reason: [`State::count_duplicates`].
+    pub spurious: u64,
     /// It is a duplicate ACK for the loss recovery in use.
     pub is_dupack: bool,
     /// There is new data that the receiver's window permits once this ACK is taken in.
@@ -88,6 +90,22 @@ impl State {
             }
         }
         news
+    }
+
+    /// Counts the segments of a range that the receiver reports as a duplicate. Returns their number, or 0 if the sender
+    /// has made no more than `retransmissions` in all, fewer than the receiver has reported: then the network duplicates
+    /// packets, and the report says nothing about a retransmission. RFC 3708 (3), counted as Linux does.
+    #[cold]
+    pub fn count_duplicates(&mut self, (left, right): (u64, u64), retransmissions: u64) -> u64 {
+        let segments = right.saturating_sub(left).div_ceil(self.mss());
+        self.duplicates += segments;
+        if self.duplicates > retransmissions { 0 } else { segments }
+    }
+
+    /// Segments of a range that are still outstanding.
+    pub fn segments_within(&self, (left, right): (u64, u64)) -> impl Iterator<Item = &Segment> {
+        let from = self.segments.partition_point(|segment| segment.start < left);
+        self.segments.range(from..).take_while(move |segment| segment.end() <= right)
     }
 
     /// Segments, the last one maybe in part, and bytes that an ACK of `ack` with `blocks` reports for the first time, if

@@ -171,9 +171,15 @@ pub struct State {
     pub limited_transmit_enabled: bool,
     /// Whether a second fast retransmit may follow within one window of data.
     pub multiple_fast_retransmits: bool,
+    /// Segments that the receiver has reported as duplicates.
+    pub duplicates: u64,
     /// What each loss brought. Behind a pointer: it is touched when the window is cut, and the rest with
     /// every ACK.
     pub losses: Box<LossEpisodes>,
+    /// End of what had been sent when the window was last seen used up: [`State::was_used_up`].
+    used_end: u64,
+    /// A pacer spaces the segments.
+    pub is_paced: bool,
     /// The window is used, so that it may grow: [`super::validation`]. True for a sender that does not judge it.
     pub uses_window: bool,
 }
@@ -200,6 +206,7 @@ impl State {
             loss_window: f64::from(config.loss_window) * mss,
             limited_transmit_enabled: config.limited_transmit,
             multiple_fast_retransmits: config.multiple_fast_retransmits,
+            is_paced: config.pace().is_some(),
             uses_window: true,
             ..Self::default()
         }
@@ -245,6 +252,19 @@ impl State {
         let cwnd_end = self.una + self.window.cwnd as u64 + u64::from(self.limited_transmit) * self.mss();
         let is_new = seq >= self.max || self.window.arithmetic == WindowArithmetic::Ns2;
         is_new && seq + len <= cwnd_end.min(self.una + self.peer_window())
+    }
+
+    /// Whether the window was used up before an ACK of `acked` bytes, which has been taken off already, or when the data
+    /// was in flight that it acknowledges: one that is not shall not grow (RFC 7661 (4.3), RFC 9438 (5.8), RFC 9002 (7.8)).
+    /// Of a window that doubles, half is in use when it has just grown; so much is asked for in slow start.
+    #[inline(always)]
+    pub fn was_used_up(&mut self, acked: u64) -> bool {
+        let window = &self.window;
+        let enough = if window.in_slow_start() { window.cwnd / 2.0 } else { window.cwnd };
+        if (self.flight_size() + acked) as f64 + window.mss > enough {
+            self.used_end = self.max;
+        }
+        self.una <= self.used_end
     }
 
     /// The threshold after a loss: RFC 5681 (3.1) equation 4, or ns-2's halving.

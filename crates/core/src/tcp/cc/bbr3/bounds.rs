@@ -1,7 +1,7 @@
 //! The bounds that losses set.
 //!
 //! **Long-term**: what was in flight when a probe lost more than 2 %, and before that what was in flight without such
-//! losses. **Short-term**: after a round with a loss outside of probes, bandwidth and flight as they were in that round,
+//! losses. **Short-term**: a round after the first loss outside of probes, bandwidth and flight as they were in that round,
 //! but at least 0.7 of the bounds before; forgotten when the next probe begins.
 
 use super::{Bbr, ModelState};
@@ -62,6 +62,14 @@ impl Bounds {
         }
     }
 
+    /// BBRNoteLoss: a segment was lost when `delivered` bytes had been delivered. The first loss begins a round, so that the
+    /// bounds follow when a whole round trip of delivery has shown what the path carries.
+    pub fn note_loss(&mut self, delivered: u64) {
+        if !self.lost_in_round {
+            (self.round_end, self.lost_in_round) = (delivered, true);
+        }
+    }
+
     /// BBRAdvanceLatestDeliverySignals.
     pub fn end_ack(&mut self, ack: &PathAck) {
         if self.round_begins
@@ -106,9 +114,8 @@ impl Bounds {
 
 impl Bbr {
     /// BBRUpdateCongestionSignals.
-    pub(super) fn adapt_short_bounds(&mut self, ack: &PathAck, window: &Window) {
+    pub(super) fn adapt_short_bounds(&mut self, window: &Window) {
         let bounds = &mut self.bounds;
-        bounds.lost_in_round |= ack.newly_lost > 0;
         if !bounds.round_begins {
             return;
         }

@@ -54,13 +54,21 @@ impl Path {
     fn round(&mut self, rate: f64, in_flight: f64, lost: f64, rtt: Duration) {
         self.now += rtt;
         let volume = (rate * RTT.as_secs_f64()) as u64;
-        let prior = self.delivered;
+        self.ack(self.delivered, volume, volume, in_flight, lost, rtt);
+    }
+
+    /// An ACK that brings `volume` bytes, of a segment that was sent when `prior` bytes had been delivered, since when
+    /// `sampled` have been.
+    fn ack(&mut self, prior: u64, volume: u64, sampled: u64, in_flight: f64, lost: f64, rtt: Duration) {
         self.delivered += volume;
         self.lost += lost as u64;
+        if lost > 0.0 {
+            self.bbr.bounds.note_loss(self.delivered);
+        }
         let ack = PathAck {
             now: self.now,
             sample: Some(RateSample {
-                delivered: volume,
+                delivered: sampled,
                 interval: RTT,
                 is_app_limited: self.is_app_limited,
             }),
@@ -360,14 +368,34 @@ fn the_bound_rises_by_steps_that_double_each_round() {
 fn losses_outside_of_probes_bound_the_short_term_and_the_next_probe_forgets_them() {
     let mut path = Path::cruising();
     path.round(0.1 * RATE, BDP, 5.0 * MSS, RTT);
-    let bounds = path.bbr.bounds;
-    assert_eq!(bounds.short_bw, RATE.max(0.7 * RATE), "the latest rate was still the full one in that round");
-    path.round(0.1 * RATE, BDP, 5.0 * MSS, RTT);
-    assert!((path.bbr.bounds.short_bw - 0.7 * RATE).abs() < 1.0);
-    path.round(0.1 * RATE, BDP, 5.0 * MSS, RTT);
-    assert!((path.bbr.bounds.short_bw - 0.49 * RATE).abs() < 1.0, "{}", path.bbr.bounds.short_bw);
+    assert_eq!(path.bbr.bounds.short_bw, f64::INFINITY, "the loss begins a round");
+    path.round(0.1 * RATE, BDP, 0.0, RTT);
+    assert_eq!(path.bbr.bounds.short_bw, RATE, "the latest rate was still the full one in that round");
+    for left in [0.7, 0.49] {
+        path.round(0.1 * RATE, BDP, 5.0 * MSS, RTT);
+        path.round(0.1 * RATE, BDP, 0.0, RTT);
+        assert!((path.bbr.bounds.short_bw - left * RATE).abs() < 1.0, "{}", path.bbr.bounds.short_bw);
+    }
     path.until(ModelState::ProbeBwRefill, 0.3 * BDP);
     assert_eq!(path.bbr.bounds.short_bw, f64::INFINITY);
+}
+
+/// BBRNoteLoss: ten ACKs a round, the loss with the fourth of one. Only the fourth of the next, of a segment sent after the
+/// loss, ends the round.
+#[test]
+fn the_short_term_bounds_follow_a_whole_round_after_the_first_loss() {
+    let mut path = Path::cruising();
+    let part = (BDP / 10.0) as u64;
+    let mut cut_after = None;
+    for number in 0..40 {
+        let lost = if number == 3 || number == 5 { MSS } else { 0.0 };
+        path.now += Duration::from_millis(10);
+        path.ack(path.delivered - 9 * part, part, 10 * part, BDP, lost, RTT);
+        if path.bbr.bounds.short_bw.is_finite() {
+            cut_after.get_or_insert(number - 3);
+        }
+    }
+    assert_eq!(cut_after, Some(10));
 }
 
 #[test]

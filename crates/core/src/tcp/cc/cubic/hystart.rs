@@ -5,8 +5,9 @@
 //!
 //! **Linux**: slow start ends in a round whose shortest of more than eight samples is longer than the shortest of the
 //! connection by an eighth of that, 4 to 16 ms (delay increase); or in which ACKs that follow each other within 2 ms
-//! have come for half of the shortest round-trip time and 0.5 ms (ACK train). Not with a window below 16 segments;
-//! rounds pass there too (since Linux 6.14). Each ACK with a round-trip time counts, whether the window is used or not,
+//! have come for as long as the minimum RTT and 1 ms, or for half of that if the sender does not pace: pacing alone
+//! spreads a window over half of a round trip (ACK train). Not with a window below 16 segments; rounds pass there too
+//! (since Linux 6.14). Each ACK with a round-trip time counts, whether the window is used or not,
 //! duplicates included.
 //!
 //! **HyStart++**: a round longer than the one before by an eighth of that, 4 to 16 ms, leads to conservative slow
@@ -44,6 +45,8 @@ pub(super) struct Ack {
     pub max: u64,
     /// Congestion window, segments.
     pub cwnd: f64,
+    /// A pacer spaces the segments.
+    pub is_paced: bool,
 }
 
 /// Rounds as Linux looks at them.
@@ -86,7 +89,9 @@ impl Linux {
         }
         if ack.now.since(round.train) <= TRAIN_GAP {
             round.train = ack.now;
-            self.found = ack.now.since(round.began).as_nanos() > (rtt_min + TRAIN_SLACK).as_nanos() / 2;
+            let whole = (rtt_min + TRAIN_SLACK).as_nanos();
+            let longest = if ack.is_paced { whole } else { whole / 2 };
+            self.found = ack.now.since(round.began).as_nanos() > longest;
         }
         let shortest = round.rtt.map_or(rtt, |shortest| shortest.min(rtt));
         round.rtt = Some(shortest);
@@ -184,7 +189,7 @@ mod tests {
     }
 
     fn ack(now_ms: u64, una: u64, max: u64) -> Ack {
-        Ack { now: Instant::ZERO + ms(now_ms), una, max, cwnd: 20.0 }
+        Ack { now: Instant::ZERO + ms(now_ms), una, max, cwnd: 20.0, is_paced: false }
     }
 
     /// Whether and with which ACK of a round, 10 ms apart, slow start ends.
@@ -213,6 +218,10 @@ mod tests {
         let mut hystart = Linux::default();
         let first = (0..50).find(|n| hystart.on_ack(&ack(2 * n, n + 1, 1000), ms(40), ms(39)));
         assert_eq!(first, Some(11), "20 ms after the round began is not beyond half of 39 ms and 1 ms");
+        let mut paced = Linux::default();
+        let ack_of_paced = |n: u64| Ack { is_paced: true, ..ack(2 * n, n + 1, 1000) };
+        let first = (0..50).find(|n| paced.on_ack(&ack_of_paced(*n), ms(40), ms(39)));
+        assert_eq!(first, Some(21), "with pacing 40 ms are not beyond 39 ms and 1 ms");
         let mut apart = Linux::default();
         assert!(!(0..50).any(|n| apart.on_ack(&ack(3 * n, n + 1, 1000), ms(40), ms(40))));
     }

@@ -162,6 +162,11 @@ fn what_the_application_does_not_use_does_not_grow() {
     let mut driven = Driven::new(&Config::default(), 100.0);
     driven.loss();
     driven.round(0.1);
+    // What is in flight was sent with a window that was used up.
+    while driven.state.una < driven.state.max {
+        driven.state.una += MSS;
+        driven.cc.on_arrival(driven.now, &mut driven.state, MSS);
+    }
     let before = driven.cwnd();
     for _ in 0..100 {
         driven.now += secs(1.0);
@@ -180,14 +185,14 @@ fn what_the_application_does_not_use_does_not_grow() {
 #[test]
 fn with_a_deep_buffer_linux_looks_less_far_ahead() {
     let grown = |variant| {
-        let mut driven = Driven::new(&Config { variant, ..Config::default() }, 100.0);
+        let mut driven = Driven::new(&Config { variant, ..Config::default() }, 1000.0);
         driven.loss();
         driven.ack(0.1);
         for _ in 0..40 {
             driven.now += secs(0.05);
             driven.ack(2.0);
         }
-        driven.cwnd() - 70.0
+        driven.cwnd() - 700.0
     };
     let (rfc, linux) = (grown(Variant::Rfc9438), grown(Variant::Linux));
     assert!(rfc > linux + 3.0, "{rfc} {linux}");
@@ -208,6 +213,32 @@ fn slow_start_counts_segments_of_an_ack_in_linux_and_acks_in_the_rfc() {
         driven.state.window.ssthresh = (cwnd + 0.5) * MSS as f64;
         driven.cc.on_ack(&mut driven.state.window, 4 * MSS);
         assert!(driven.cwnd() >= cwnd + 0.5 && driven.cwnd() < cwnd + 1.0);
+    }
+}
+
+/// RFC 9406 (4.2), (4.3): an ACK adds eight segments at most, or all that it acknowledges if the sender paces.
+#[test]
+fn hystart_plus_plus_has_no_limit_for_an_ack_where_the_sender_paces() {
+    for (is_paced, cwnd) in [(false, 18.0), (true, 30.0)] {
+        let mut driven = Driven::new(&Config { hystart: HyStart::PlusPlus, ..Config::default() }, 10.0);
+        driven.state.is_paced = is_paced;
+        driven.cc.on_arrival(driven.now, &mut driven.state, 0);
+        driven.cc.on_ack(&mut driven.state.window, 20 * MSS);
+        assert_eq!(driven.cwnd(), cwnd);
+    }
+}
+
+/// From 100 segments to 70: K = cbrt(30 / 0.4) = 4.22 s. In whole segments Linux's target is 100 from K - cbrt(1 / 0.4) =
+/// 2.86 s on, less the round trip that it looks ahead, and is reached a few round trips later.
+#[test]
+fn in_whole_segments_linux_is_back_at_the_old_window_earlier() {
+    for (variant, back) in [(Variant::Linux, true), (Variant::Rfc9438, false)] {
+        let mut driven = Driven::new(&Config { variant, ..Config::default() }, 100.0);
+        driven.loss();
+        while driven.now < Instant::ZERO + secs(3.3) {
+            driven.round(0.1);
+        }
+        assert_eq!(driven.cwnd() >= 100.0, back, "{variant:?}: {}", driven.cwnd());
     }
 }
 

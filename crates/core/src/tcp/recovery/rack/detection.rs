@@ -19,7 +19,10 @@ const MOST_QUARTERS: u32 = 255;
 pub struct Detection {
     /// RACK.xmit_ts and RACK.end_seq: of the segment sent last of those that have arrived.
     latest: Option<(Instant, u64)>,
-    /// RACK.rtt: the round-trip time of that segment.
+    /// RACK.rtt: the round-trip time of the segment processed last. DEVIATION: RFC 8985 (6.2) step 2 goes through the
+    /// segments that an ACK reports in the order in which they were sent, so that it is that of the segment sent last;
+    /// here, as in Linux, SACK blocks come first, then what is acknowledged, each in the order of the stream. The two
+    /// differ only where one ACK reports a retransmission and a segment sent after it.
     rtt: Duration,
     /// RACK.min_RTT.
     min_rtt: Option<Duration>,
@@ -29,6 +32,8 @@ pub struct Detection {
     fack_before: u64,
     /// RACK.reordering_seen.
     reordering_seen: bool,
+    /// By how many bytes of later data segments were late, at most.
+    degree: u64,
     /// RACK.reo_wnd_mult, less one.
     more_quarters: u32,
     /// RACK.reo_wnd_persist.
@@ -68,7 +73,9 @@ impl Detection {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
         self.fack = self.fack.max(end);
-        self.reordering_seen |= is_original && end < self.fack_before;
+        if is_original && end < self.fack_before {
+            self.note_reordering(end);
+        }
         // Of a segment sent again this may be an earlier transmission.
         let is_echo_older = || ts_ecr.is_some_and(|echo| is_before(echo, timestamp(segment.sent_at)));
         if !is_original && (is_echo_older() || self.min_rtt.is_some_and(|min| rtt < min)) {
@@ -81,10 +88,30 @@ impl Detection {
         }
     }
 
-    /// An ACK of `una` that reports a duplicate or not, while all before `max` had been sent: (6.2) step 4.
-    pub fn on_ack(&mut self, una: u64, max: u64, reports_duplicate: bool) {
+    /// A segment that ends at `end` was late.
+    pub fn note_reordering(&mut self, end: u64) {
+        if end < self.fack {
+            self.reordering_seen = true;
+            self.degree = self.degree.max(self.fack - end);
+        }
+    }
+
+    /// Whether segments were late by more than this many bytes, so that SACKs of later ones are no sign of a loss.
+    pub fn is_reordered_by(&self, bytes: u64) -> bool {
+        self.degree > bytes
+    }
+
+    /// A timeout after SACKs that were not taken for a loss: segments are late by less than it seemed.
+    pub fn forget_degree(&mut self) {
+        self.degree = 0;
+    }
+
+    /// An ACK of `una` that reports a spurious retransmission or not, while all before `max` had been sent: (6.2) step 4.
+    ///
+    /// DEVIATION: a report widens the window only where reordering has been seen, as in Linux.
+    pub fn on_ack(&mut self, una: u64, max: u64, reports_spurious: bool) {
         self.dsack_round = self.dsack_round.filter(|round| una < *round);
-        if reports_duplicate && self.dsack_round.is_none() {
+        if reports_spurious && self.reordering_seen && self.dsack_round.is_none() {
             self.dsack_round = Some(max);
             self.more_quarters = (self.more_quarters + 1).min(MOST_QUARTERS - 1);
             self.persist = PERSIST;
@@ -292,6 +319,10 @@ mod tests {
         let (mut rack, mut sent) = (Detection::default(), segments(&[0, 10, 20]));
         arrives(&mut rack, 110, &mut sent, 1);
         let window = |of: &Detection| of.reordering_window(ms(100), false);
+        // Without reordering a spurious retransmission has another reason.
+        rack.on_ack(0, 3000, true);
+        assert_eq!(window(&rack), ms(25));
+        rack.note_reordering(1000);
         rack.on_ack(0, 3000, true);
         rack.on_ack(1000, 4000, true);
         assert_eq!(window(&rack), ms(50));

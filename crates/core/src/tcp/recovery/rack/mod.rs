@@ -23,7 +23,7 @@ use crate::tcp::Config as Tcp;
 use crate::tcp::transmission::Transmission;
 use crate::tcp::undo::Verdict;
 use crate::tcp::window::scoreboard::{AckOutcome, SackNews};
-use crate::tcp::window::state::{Fate, Phase, State};
+use crate::tcp::window::state::{Fate, Phase, Segment, State};
 use crate::time::Instant;
 use detection::{Detection, Losses};
 use marks::Marks;
@@ -94,6 +94,7 @@ impl Rack {
         let sack = self.take_sack(tx, ack, &mut sacked_at);
         let mut outcome = ack.outcome(tx, sack, sack.sacked > 0);
         let verdict = tx.judge(&outcome);
+        self.note_reordering(&tx.state, &outcome, verdict);
         // Before anything is acknowledged: the cut goes by what was in flight.
         self.tail_on_ack(tx, &outcome);
         self.acknowledge(tx, ack, &mut outcome, sacked_at);
@@ -102,8 +103,7 @@ impl Rack {
             tx.state.dupacks += 1;
         }
         tx.measure_arrival(outcome.now, outcome.acked);
-        self.detection.on_ack(outcome.ack, tx.state.max, sack.duplicate.is_some());
-        self.new_only = (verdict == Verdict::Probe).then_some(tx.state.max);
+        self.new_only = matches!(verdict, Verdict::Probe | Verdict::Delayed).then_some(tx.state.max);
         if verdict == Verdict::Spurious {
             self.take_back(tx, outcome.acked);
         } else {
@@ -111,7 +111,8 @@ impl Rack {
         }
         // What has arrived was sent first, unless it was sent again.
         let is_in_order = self.is_open(tx) && (was_open || verdict == Verdict::Spurious);
-        let found = if is_in_order { None } else { self.detect(tx, outcome.now) };
+        let found =
+            if is_in_order || verdict == Verdict::Delayed { None } else { self.detect(tx, outcome.now) };
         let losses = found.unwrap_or_default();
         let begins = self.set_phase(tx, &outcome, &losses);
         self.set_window(tx, &outcome, &losses);
@@ -130,7 +131,7 @@ impl Rack {
         let sack = self.take_sack(tx, ack, &mut SentAt::default());
         let outcome = Ack { number: una, ..*ack }.outcome(tx, sack, sack.sacked > 0);
         let verdict = tx.judge(&outcome);
-        self.detection.on_ack(una, tx.state.max, sack.duplicate.is_some());
+        self.note_reordering(&tx.state, &outcome, verdict);
         if verdict == Verdict::Spurious {
             self.take_back(tx, 0);
         }
@@ -138,6 +139,28 @@ impl Rack {
         self.set_phase(tx, &outcome, &found.unwrap_or_default());
         self.timers.on_ack(ack.now, false, found);
         self.set_timer(tx, ack.now, false);
+    }
+
+    /// Reordering that the segments delivered do not show, since each had been retransmitted first: the original of the
+    /// first gap arrives during a fast recovery; or a retransmission is reported as a duplicate although the segment
+    /// had been SACKed. As in Linux, beyond RFC 8985 (6.2) step 3, which counts only segments that were sent once. And a
+    /// report may begin a round that widens the reordering window.
+    fn note_reordering(&mut self, state: &State, ack: &AckOutcome, verdict: Verdict) {
+        // Not the report that shows reordering itself, nor that of a probe.
+        let is_spurious_retransmission = ack.spurious > 0 && !self.tail.is_reported(ack);
+        self.detection.on_ack(ack.ack, state.max, is_spurious_retransmission);
+        let is_partial = state.phase == Phase::Recovery && state.recover.is_some_and(|end| ack.ack < end);
+        let is_filled = matches!(verdict, Verdict::Spurious | Verdict::Delayed);
+        let is_spurious = |segment: &Segment| segment.is_sacked && segment.transmissions > 1;
+        let duplicate = ack.sack.duplicate.filter(|_| ack.spurious > 0);
+        if is_filled && is_partial && ack.advances() {
+            let end = state.segments.front().map_or(state.una, |segment| segment.end());
+            self.detection.note_reordering(end);
+        } else if let Some(segment) =
+            duplicate.and_then(|range| state.segments_within(range).find(|one| is_spurious(one)))
+        {
+            self.detection.note_reordering(segment.end());
+        }
     }
 
     /// Reads SACK blocks into the scoreboard, and when the segments were sent that they report.
@@ -300,14 +323,19 @@ impl Rack {
         self.marks.sacked.max(state.flight_size().saturating_sub(window))
     }
 
-    /// The window after an ACK.
+    /// The window after an ACK. Where segments have been late by more than the threshold of duplicate ACKs, what is SACKed
+    /// lets it grow like what is acknowledged, as in Linux: else it would seldom grow on such a path.
     fn set_window(&mut self, tx: &mut Transmission, outcome: &AckOutcome, losses: &Losses) {
         let (delivered, advances) = (outcome.delivered, outcome.advances());
         if tx.state.phase == Phase::Recovery {
             self.reduce(tx, delivered, advances && !losses.any());
-        } else if advances && delivered > 0 {
-            tx.cc.on_ack(&mut tx.state.window, delivered);
+        } else if delivered > 0 && (advances || self.is_reordering_high(&tx.state)) {
+            tx.grow(delivered);
         }
+    }
+
+    fn is_reordering_high(&self, state: &State) -> bool {
+        self.detection.is_reordered_by(u64::from(state.dupack_threshold) * state.mss())
     }
 
     /// Proportional rate reduction: RFC 9937 (6).
@@ -325,6 +353,11 @@ impl Rack {
     pub(super) fn on_timeout(&mut self, tx: &mut Transmission, now: Instant, is_again: bool) {
         let reordering = self.detection.reordering_window(tx.rto.srtt(), true);
         let state = &mut tx.state;
+        if matches!(state.phase, Phase::Open | Phase::Disorder)
+            && self.marks.sacked_segments >= state.dupack_threshold
+        {
+            self.detection.forget_degree();
+        }
         if state.segments.front().is_some_and(|oldest| oldest.is_sacked) {
             // The receiver has thrown away what it had reported: RFC 2018 (8).
             state.clear_scoreboard();

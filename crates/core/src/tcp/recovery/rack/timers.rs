@@ -72,10 +72,15 @@ struct Probe {
 }
 
 impl Tail {
+    /// Whether the ACK reports the probe as a duplicate.
+    pub fn is_reported(&self, ack: &AckOutcome) -> bool {
+        self.probe.is_some_and(|probe| ack.sack.duplicate.is_some_and(|(_, right)| right == probe.end))
+    }
+
     /// Whether an ACK shows that the probe has repaired a loss: (7.4.2).
     fn repairs(&mut self, ack: &AckOutcome) -> bool {
+        let is_reported = self.is_reported(ack);
         let Some(probe) = self.probe.filter(|probe| ack.ack >= probe.end) else { return false };
-        let is_reported = ack.sack.duplicate.is_some_and(|(_, right)| right == probe.end);
         let is_loss = probe.is_again && !is_reported && ack.ack > probe.end;
         let is_pure_duplicate = !ack.advances() && ack.sack.sacked == 0;
         if is_loss || !probe.is_again || is_reported || is_pure_duplicate {
@@ -138,6 +143,9 @@ impl Rack {
     fn on_reordering_timer(&mut self, tx: &mut Transmission, now: Instant) {
         self.detection.look_anew();
         let losses = self.detect(tx, now).unwrap_or_default();
+        if losses.any() {
+            self.new_only = None;
+        }
         if losses.any() && tx.state.phase != Phase::Recovery {
             self.enter(tx, now, 0);
             self.reduce(tx, 0, false);

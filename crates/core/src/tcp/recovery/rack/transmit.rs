@@ -25,8 +25,8 @@ impl Rack {
         }
         match self.poll_new(tx, now) {
             // F-RTO, RFC 5682 (3.1) step 2b: nothing new could be sent, so go on as after any timeout. If something
-            // was, wait for the next ACK.
-            None if self.new_only == Some(tx.state.max) => {
+            // was, wait for the next ACK. In a fast recovery of which reordering was the reason, wait in any case.
+            None if self.new_only == Some(tx.state.max) && tx.state.phase == Phase::Loss => {
                 self.new_only = None;
                 let lost = self.next_lost(tx)?;
                 self.send_lost(tx, now, &lost)
