@@ -114,6 +114,7 @@ impl Line {
         }
         let (flow, len) = (packet.flow, packet.len);
         half.books.start(flow, len);
+        half.queue.handle_start(cx.now, len, &half.books);
         let end = (cx.now + half.books.rate().time_to_send(len.into())).min(FAR);
         self.in_service = Some(InService { end, flow, len });
         cx.arm(half.dir.index() as u32, end);

@@ -65,7 +65,7 @@ pub(super) fn law((target, interval): (Target, Duration), mtu: Bytes, ecn: bool,
     let time = target.at(place, LEAST_TARGET, mtu);
     match target {
         Target::Auto => Law::fitted(interval, time, mtu.as_u64(), ecn),
-        Target::Time(target) => Law { target, interval, mtu: mtu.as_u64(), ecn },
+        Target::Time(target) => Law { target, interval, mtu: mtu.as_u64(), ecn, excused: Duration::ZERO },
     }
 }
 
@@ -103,6 +103,10 @@ impl Queue for Codel {
 
     fn pop(&mut self, now: Instant, evicted: &mut Evicted) -> Option<Next> {
         self.control.pop(&self.law, now, &mut self.fifo, evicted)
+    }
+
+    fn excuse(&mut self, wait: Duration) {
+        self.law.excused = wait;
     }
 
     fn bytes(&self) -> u64 {

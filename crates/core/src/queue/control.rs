@@ -33,6 +33,8 @@ pub(super) struct Law {
     pub mtu: u64,
     /// Whether packets that can be marked are.
     pub ecn: bool,
+    /// So much of a packet's wait is no queue.
+    pub excused: Duration,
 }
 
 impl Law {
@@ -40,7 +42,7 @@ impl Law {
     /// max(round trip + target - 5 ms, 2 target).
     pub fn fitted(interval: Duration, target: Duration, mtu: u64, ecn: bool) -> Self {
         let round_trip = (interval + target).saturating_sub(LEAST_TARGET);
-        Self { target, interval: round_trip.max(target * 2), mtu, ecn }
+        Self { target, interval: round_trip.max(target * 2), mtu, ecn, excused: Duration::ZERO }
     }
 
     /// Time between two drops.
@@ -117,7 +119,7 @@ impl Control {
             self.first_above = None;
             return (None, false);
         };
-        if now.since(first.entered) < law.target || fifo.bytes() <= law.mtu {
+        if now.since(first.entered).saturating_sub(law.excused) < law.target || fifo.bytes() <= law.mtu {
             self.first_above = None;
             return (Some(first), false);
         }
@@ -144,8 +146,13 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    const LAW: Law =
-        Law { target: Duration::from_millis(5), interval: Duration::from_millis(100), mtu: 1500, ecn: false };
+    const LAW: Law = Law {
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        mtu: 1500,
+        ecn: false,
+        excused: Duration::ZERO,
+    };
 
     /// What leaves a queue at these milliseconds: the packet's number, whether it was marked, and how many were dropped.
     fn leave(law: &Law, mut queue: Fifo, at_ms: &[u64]) -> Vec<(u64, bool, usize)> {
@@ -211,6 +218,19 @@ mod tests {
         let short_once = fifo([0, 98, 0, 0, 0, 0, 0, 0], 0);
         assert_eq!(dropped(short_once, &[10, 100, 105, 204, 205]), [0, 0, 0, 0, 1]);
         assert_eq!(dropped(fifo([0; 8], 0), &[10, 109, 110]), [0, 0, 1]);
+    }
+
+    /// The target is 5 ms: 25 with 20 excused. Waits of 24 ms drop nothing for ever, waits of 25 after an interval.
+    #[test]
+    fn an_excused_wait_is_no_sojourn() {
+        let law = Law { excused: Duration::from_millis(20), ..LAW };
+        let dropped = |wait: u64| {
+            let at: Vec<u64> = (0..30).map(|step| wait + 10 * step).collect();
+            let queue = fifo((0..40).map(|step| 10 * step), 0);
+            leave(&law, queue, &at).iter().map(|(.., dropped)| dropped).sum::<usize>()
+        };
+        assert_eq!(dropped(24), 0);
+        assert!(dropped(25) > 0);
     }
 
     /// Episodes follow each other: the second begins at the rate to which the first had grown.

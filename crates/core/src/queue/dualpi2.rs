@@ -112,6 +112,7 @@ impl Config {
             probability: 0.0,
             old_delay: Duration::ZERO,
             next_update: Instant::ZERO + self.update,
+            excused: Duration::ZERO,
             credit: 0.0,
             config: self.clone(),
         }
@@ -131,6 +132,8 @@ struct DualPi2 {
     /// `q_old`.
     old_delay: Duration,
     next_update: Instant,
+    /// So much of a packet's wait is no queue.
+    excused: Duration,
     /// Bytes that the classic queue may send before the other, times its share of them: see `take`.
     credit: f64,
 }
@@ -146,9 +149,15 @@ impl DualPi2 {
             };
             let at = self.next_update;
             self.next_update += self.config.update.saturating_mul(steps);
-            let waited = |fifo: &Fifo| fifo.head().map_or(Duration::ZERO, |entered| at.since(entered));
+            let waited =
+                |fifo: &Fifo| fifo.head().map_or(Duration::ZERO, |entered| self.sojourn(at, entered));
             self.update(waited(&self.low).max(waited(&self.classic)));
         }
+    }
+
+    /// How long a packet has waited in a queue.
+    fn sojourn(&self, now: Instant, entered: Instant) -> Duration {
+        now.since(entered).saturating_sub(self.excused)
     }
 
     fn update(&mut self, delay: Duration) {
@@ -207,11 +216,15 @@ impl Queue for DualPi2 {
                 continue;
             }
             let marks = match is_low {
-                true => draw < self.config.coupling * p || now.since(waiting.entered) > self.step,
+                true => draw < self.config.coupling * p || self.sojourn(now, waiting.entered) > self.step,
                 false => by_square,
             };
             return Some(Next { waiting, marks });
         }
+    }
+
+    fn excuse(&mut self, wait: Duration) {
+        self.excused = wait;
     }
 
     fn bytes(&self) -> u64 {
@@ -318,6 +331,23 @@ mod tests {
         let marks = [500_000, 1_000_000, 1_000_001]
             .map(|ns| queue.pop(Instant::from_nanos(ns), &mut Vec::new()).unwrap().marks);
         assert_eq!(marks, [false, false, true]);
+    }
+
+    /// By hand, as before with 10 ms more: at the step, and of the waits that the probability follows.
+    #[test]
+    fn an_excused_wait_counts_neither_at_the_step_nor_for_the_probability() {
+        let mut queue = dualpi2(&Config::default());
+        (0..5).for_each(|_| push(&mut queue, Instant::ZERO, Packet::ECT_1, 1500));
+        queue.excuse(Duration::from_millis(10));
+        let marks = [10_500_000, 11_000_000, 11_000_001]
+            .map(|ns| queue.pop(Instant::from_nanos(ns), &mut Vec::new()).unwrap().marks);
+        assert_eq!(marks, [false, false, true]);
+        let mut excused = dualpi2(&Config::default());
+        push(&mut excused, Instant::ZERO, Packet::ECT_0, 1500);
+        excused.excuse(Duration::from_millis(8));
+        excused.catch_up(at(48));
+        // 8, 24 and 40 ms at 16, 32 and 48.
+        assert!((excused.probability - 0.132_32).abs() < 1e-12, "{}", excused.probability);
     }
 
     #[test]

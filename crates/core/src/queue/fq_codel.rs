@@ -204,6 +204,10 @@ impl Queue for FqCodel {
         }
     }
 
+    fn excuse(&mut self, wait: Duration) {
+        self.law.excused = wait;
+    }
+
     fn bytes(&self) -> u64 {
         self.bytes
     }

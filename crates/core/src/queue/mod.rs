@@ -50,10 +50,21 @@ pub trait Aqm: Send + Sync {
     /// [`Verdict::DropWaiting`] is asked again when that has been done.
     fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict;
 
+    /// The first octet of a packet of `len` bytes is sent now; the buffer has these books from now on. Not told where
+    /// packets are sent whole with ends computed ahead.
+    fn handle_start(&mut self, now: Instant, len: u32, buffer: &Bearer) {
+        let _ = (now, len, buffer);
+    }
+
     /// A packet has left the buffer, which has these books from now on. Not told of what the discipline itself
     /// dropped, nor of packets that are sent whole with ends computed ahead: the books say when the last one ends.
     fn handle_departure(&mut self, now: Instant, gone: Departed, buffer: &Bearer) {
         let _ = (now, gone, buffer);
+    }
+
+    /// As [`Queue::excuse`].
+    fn excuse(&mut self, wait: Duration) {
+        let _ = wait;
     }
 
     /// How many packets may wait beside the one in transmission, if their number alone decides.
@@ -78,6 +89,10 @@ pub trait Queue: Send + Sync {
 
     /// The next packet to be sent. Those that are dropped in front of it are put into `evicted`.
     fn pop(&mut self, now: Instant, evicted: &mut Evicted) -> Option<Next>;
+
+    /// From now on `wait` of each packet's sojourn is no queue: the transmitter had no opportunity to send, and would not
+    /// have had one for a packet alone. Not called by transmitters that may always send.
+    fn excuse(&mut self, wait: Duration);
 
     /// Bytes of the packets that wait; 0 if none does.
     fn bytes(&self) -> u64;
@@ -155,6 +170,16 @@ impl Discipline {
         queue.push(waiting, evicted);
     }
 
+    /// See [`Queue::excuse`].
+    #[inline]
+    pub fn excuse(&mut self, wait: Duration) {
+        match self {
+            Self::Droptail(_) => {}
+            Self::Other(aqm) => aqm.excuse(wait),
+            Self::Queue(queue) => queue.excuse(wait),
+        }
+    }
+
     /// Bytes that wait in its queue; 0 if packets wait elsewhere.
     #[inline]
     pub fn held_bytes(&self) -> u64 {
@@ -172,6 +197,13 @@ impl Aqm for Discipline {
             Self::Droptail(droptail) => droptail.admit(now, packet, buffer),
             Self::Other(aqm) => aqm.admit(now, packet, buffer),
             Self::Queue(queue) => queue.admit(now, packet),
+        }
+    }
+
+    #[inline]
+    fn handle_start(&mut self, now: Instant, len: u32, buffer: &Bearer) {
+        if let Self::Other(aqm) = self {
+            aqm.handle_start(now, len, buffer);
         }
     }
 

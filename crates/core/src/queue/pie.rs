@@ -101,6 +101,7 @@ impl Config {
             old_delay: Duration::ZERO,
             burst: self.max_burst,
             next_update: Instant::ZERO + self.update,
+            excused: Duration::ZERO,
         }
     }
 }
@@ -136,6 +137,8 @@ struct Pie {
     /// What is left of the burst allowance.
     burst: Duration,
     next_update: Instant,
+    /// So much of a packet's wait is no queue.
+    excused: Duration,
 }
 
 impl Pie {
@@ -223,8 +226,16 @@ impl Queue for Pie {
     fn pop(&mut self, now: Instant, _evicted: &mut Evicted) -> Option<Next> {
         self.catch_up(now);
         let waiting = self.fifo.pop()?;
-        self.delay = if self.fifo.bytes() == 0 { Duration::ZERO } else { now.since(waiting.entered) };
+        self.delay = if self.fifo.bytes() == 0 {
+            Duration::ZERO
+        } else {
+            now.since(waiting.entered).saturating_sub(self.excused)
+        };
         Some(Next { waiting, marks: false })
+    }
+
+    fn excuse(&mut self, wait: Duration) {
+        self.excused = wait;
     }
 
     fn bytes(&self) -> u64 {
@@ -239,6 +250,21 @@ mod tests {
 
     fn pie(config: &Config) -> Pie {
         config.in_use(&Place { run_seed: 1, name: "queue", rate: Bitrate::from_bps(1), tti: Duration::ZERO })
+    }
+
+    #[test]
+    fn an_excused_wait_is_no_delay() {
+        let mut queue = pie(&Config::default());
+        for number in 0..3 {
+            let packet = Box::new(Packet { len: 1500, ..Packet::default() });
+            queue.push(Waiting { number, entered: Instant::ZERO, packet }, &mut Vec::new());
+        }
+        queue.excuse(Duration::from_millis(12));
+        let delays = [10, 30].map(|ms| {
+            queue.pop(at(ms), &mut Vec::new());
+            queue.delay.as_micros() / 1000
+        });
+        assert_eq!(delays, [0, 18]);
     }
 
     fn at(ms: u64) -> Instant {

@@ -1,19 +1,27 @@
-//! Marks of packets as they come, by the time that they will wait: bytes ahead over the rate at which the bearer has been
+//! Marks packets on arrival by the time for which they will wait: bytes ahead over the rate at which the bearer has been
 //! sending.
 //!
 //! A discipline that looks at packets as they leave tells their senders a queue later than it could. Behind a radio bearer
-//! the rate changes meanwhile; its own books know what waits and what has been delivered. Source: the idea of L4Span
-//! (arXiv 2510.02682), with a step in place of its marking curves.
+//! the rate changes meanwhile; its own books know what waits and what has been sent. Source: L4Span (arXiv 2510.02682, and
+//! `mark_entity_impl.h` of its published code).
 //!
-//! The rate is that of the bytes which left the buffer in the last `window` of the time in which something was in it; before
-//! anything has left, the nominal rate. A packet that can be marked is, if what waits in front of it and has not been
-//! begun would take longer than `threshold`; others enter. With a link layer in acknowledged mode bytes leave when they
-//! are acknowledged: the mean is the same.
+//! The egress rate is that of the packets whose transmission began in the last `window` of the time in which others waited
+//! behind them: `bytes begun / time until the next ones began`. L4Span measures at the same place, by RLC's reports of
+//! what has been *transmitted* (TS 38.425 §5.5.2.2). When the other end acknowledges does not count, nor time in which
+//! the transmitter had nothing to do. Until two transmissions have followed each other the rate is the nominal one.
+//!
+//! A packet that can be marked is, if what waits in front of it and has not been begun would take longer than a
+//! threshold; others enter. There is one for packets with ECT(1), whose senders answer marks in proportion, and one for
+//! those with ECT(0), whose senders halve the window at a mark: a queue of about a round-trip time has to be left to them
+//! (100 ms in L4Span, where the other one is 10 ms).
+//!
+//! DEVIATION: a step at both thresholds. L4Span marks ECT(1) with a probability that rises from 0 to 1 within a standard
+//! deviation of the rate on both sides, and ECT(0) with one that falls as the queue grows.
 //!
 //! Left out: drops of what cannot be marked; `packets` and `bytes` bound the buffer.
 
 use super::droptail::{self, Droptail};
-use super::{Aqm, Component, Departed, Discipline, Place, Target, Verdict};
+use super::{Aqm, Component, Discipline, Place, Target, Verdict};
 use crate::element::Bearer;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -23,6 +31,7 @@ use crate::units::Bytes;
 use std::collections::VecDeque;
 
 const THRESHOLD: Duration = Duration::from_millis(10);
+const CLASSIC_THRESHOLD: Duration = Duration::from_millis(100);
 
 parameters! {
     /// Marks what comes and would wait too long at the rate of late: predicted sojourn, as L4Span.
@@ -31,11 +40,13 @@ parameters! {
         pub packets: Option<u32>,
         /// At most this many bytes likewise; unlimited if absent.
         pub bytes: Option<Bytes>,
-        /// A packet that would wait longer is marked; "auto": at least 10 ms, and 1.5 times an MTU's time and a TTI.
+        /// An ECT(1) packet that would wait longer is marked; "auto": at least 10 ms, and 1.5 times an MTU's time and a TTI.
         pub threshold: Target = Target::Auto,
-        /// Over which time the rate is measured.
+        /// An ECT(0) packet that would wait longer is marked; "auto": at least 100 ms, and 1.5 times an MTU's time and a TTI.
+        pub classic_threshold: Target = Target::Auto,
+        /// Over which time of sending the rate is measured.
         pub window: Duration = Duration::from_millis(200),
-        /// Size of a large packet, for threshold = "auto".
+        /// Size of a large packet, for "auto".
         pub mtu: Bytes = Bytes::from_bytes(1500),
     }
 }
@@ -50,12 +61,10 @@ impl Component for Config {
     fn build(&self, place: &Place<'_>) -> Discipline {
         Discipline::Other(Box::new(PredictedSojourn {
             limit: self.limit().in_use(),
-            threshold: self.threshold.at(place, THRESHOLD, self.mtu).as_secs_f64(),
-            window: self.window,
-            departed: VecDeque::new(),
-            departed_bytes: 0,
-            busy: Duration::ZERO,
-            since: None,
+            threshold: self.threshold.at(place, THRESHOLD, self.mtu),
+            classic_threshold: self.classic_threshold.at(place, CLASSIC_THRESHOLD, self.mtu),
+            excused: Duration::ZERO,
+            egress: Egress::new(self.window),
         }))
     }
 
@@ -71,7 +80,7 @@ impl Component for Config {
         self.limit().validate()
     }
 
-    /// It hears of departures one by one.
+    /// It is told of transmissions one by one.
     fn needs_line(&self) -> bool {
         true
     }
@@ -83,64 +92,88 @@ impl Component for Config {
 
 struct PredictedSojourn {
     limit: Droptail,
-    /// Seconds.
-    threshold: f64,
-    window: Duration,
-    /// What left within the window, and when on the clock of `busy`.
-    departed: VecDeque<(Duration, u32)>,
-    departed_bytes: u64,
-    /// Time in which something was in the buffer, until `since`.
-    busy: Duration,
-    /// When the buffer became busy, or `busy` was last brought up to date; `None` while it is empty.
-    since: Option<Instant>,
-}
-
-impl PredictedSojourn {
-    fn pass(&mut self, now: Instant) {
-        if let Some(since) = &mut self.since {
-            self.busy += now.since(*since);
-            *since = now;
-        }
-        while let Some((at, len)) = self.departed.front().copied() {
-            if at + self.window > self.busy {
-                break;
-            }
-            self.departed.pop_front();
-            self.departed_bytes -= u64::from(len);
-        }
-    }
-
-    /// Bytes a second.
-    fn rate(&self, buffer: &Bearer) -> f64 {
-        let nominal = buffer.rate().as_bps() as f64 / 8.0;
-        if self.busy < self.window && self.departed_bytes == 0 {
-            return nominal;
-        }
-        self.departed_bytes as f64 / self.busy.min(self.window).as_secs_f64()
-    }
+    threshold: Duration,
+    classic_threshold: Duration,
+    /// So much of a packet's wait is no queue.
+    excused: Duration,
+    egress: Egress,
 }
 
 impl Aqm for PredictedSojourn {
     fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict {
-        self.pass(now);
         let verdict = self.limit.admit(now, packet, buffer);
-        if verdict != Verdict::Enter {
+        if verdict != Verdict::Enter || !packet.can_be_marked() {
             return verdict;
         }
-        self.since.get_or_insert(now);
+        let threshold = if packet.ecn == Packet::ECT_1 { self.threshold } else { self.classic_threshold };
+        let nominal = buffer.rate().as_bps() as f64 / 8.0;
+        let rate = self.egress.rate(now).unwrap_or(nominal);
         let ahead = buffer.untransmitted_bytes() as f64;
-        let is_late = ahead > self.threshold * self.rate(buffer);
-        if is_late && packet.can_be_marked() { Verdict::Mark } else { Verdict::Enter }
+        let is_late = ahead > (threshold + self.excused).as_secs_f64() * rate;
+        if is_late { Verdict::Mark } else { Verdict::Enter }
     }
 
-    fn handle_departure(&mut self, now: Instant, gone: Departed, buffer: &Bearer) {
-        self.pass(now);
-        if gone.delivered {
-            self.departed.push_back((self.busy, gone.len));
-            self.departed_bytes += u64::from(gone.len);
+    fn handle_start(&mut self, now: Instant, len: u32, buffer: &Bearer) {
+        self.egress.start(now, len, buffer.untransmitted_sdus() > 0);
+    }
+
+    fn excuse(&mut self, wait: Duration) {
+        self.excused = wait;
+    }
+}
+
+/// The rate at which a transmitter sends while packets wait for it.
+struct Egress {
+    window: Duration,
+    /// Bytes begun, and the time until the next ones began; over at least `window` if there was as much.
+    sent: VecDeque<(Duration, u64)>,
+    time: Duration,
+    bytes: u64,
+    /// What has begun last: when, how many bytes, and whether others waited behind it.
+    last: Option<(Instant, u64, bool)>,
+}
+
+impl Egress {
+    fn new(window: Duration) -> Self {
+        Self { window, sent: VecDeque::new(), time: Duration::ZERO, bytes: 0, last: None }
+    }
+
+    /// Transmission of `len` bytes begins; others may wait behind them.
+    fn start(&mut self, now: Instant, len: u32, others_wait: bool) {
+        let len = u64::from(len);
+        match self.last {
+            // Those of one TTI.
+            Some((at, bytes, _)) if at == now => self.last = Some((now, bytes + len, others_wait)),
+            Some((at, bytes, true)) => {
+                self.note(now.since(at), bytes);
+                self.last = Some((now, len, others_wait));
+            }
+            _ => self.last = Some((now, len, others_wait)),
         }
-        if buffer.sdus() == 0 {
-            self.since = None;
+    }
+
+    fn note(&mut self, time: Duration, bytes: u64) {
+        self.sent.push_back((time, bytes));
+        self.time += time;
+        self.bytes += bytes;
+        while let Some(&(time, bytes)) = self.sent.front()
+            && self.time.saturating_sub(time) >= self.window
+        {
+            self.sent.pop_front();
+            self.time = self.time.saturating_sub(time);
+            self.bytes -= bytes;
+        }
+    }
+
+    /// Bytes per second; `None` before anything was measured. What is being sent counts once it takes longer than that.
+    fn rate(&self, now: Instant) -> Option<f64> {
+        let measured = (!self.time.is_zero()).then(|| self.bytes as f64 / self.time.as_secs_f64());
+        match self.last {
+            Some((at, bytes, true)) if now > at => {
+                let slower = (self.bytes + bytes) as f64 / (self.time + now.since(at)).as_secs_f64();
+                measured.map(|rate| rate.min(slower))
+            }
+            _ => measured,
         }
     }
 }
@@ -148,62 +181,127 @@ impl Aqm for PredictedSojourn {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Departed;
     use crate::units::Bitrate;
 
     /// 1500 bytes in 10 ms.
     const RATE: Bitrate = Bitrate::from_bps(1_200_000);
+    const LEN: u32 = 1500;
 
     fn at(ms: u64) -> Instant {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// A bearer on which a packet of 1500 bytes is sent in `ms`, until `end`; how many come to be ahead of a packet that
-    /// is marked first then.
-    fn marked_behind(sends_ms: &[u64]) -> u32 {
-        let config = Config { threshold: Target::Time(Duration::from_millis(50)), ..Config::default() };
-        let place = Place { run_seed: 1, name: "queue", rate: RATE, tti: Duration::ZERO };
-        let mut discipline = config.build(&place);
-        let mut books = Bearer::new(RATE, false);
-        let packet = Packet { len: 1500, ecn: Packet::ECT_1, ..Packet::default() };
-        let mut now = 0;
-        for ms in sends_ms {
-            assert_eq!(discipline.admit(at(now), &packet, &books), Verdict::Enter);
-            books.enter(&packet);
-            books.start(0, 1500);
-            now += ms;
-            books.leave(0, 1500);
-            let gone = Departed { len: 1500, delivered: true };
-            discipline.handle_departure(at(now), gone, &books);
-            // Idle times do not count.
-            now += 1000;
+    /// A discipline and the books of its bearer.
+    struct Buffer {
+        discipline: Discipline,
+        books: Bearer,
+        now: u64,
+    }
+
+    impl Buffer {
+        /// With a threshold of 50 ms for ECT(1).
+        fn new() -> Self {
+            let config = Config { threshold: Target::Time(Duration::from_millis(50)), ..Config::default() };
+            let place = Place { run_seed: 1, name: "queue", rate: RATE, tti: Duration::ZERO };
+            Self { discipline: config.build(&place), books: Bearer::new(RATE, false), now: 0 }
         }
-        let mut ahead = 0;
-        while discipline.admit(at(now), &packet, &books) == Verdict::Enter {
-            books.enter(&packet);
-            ahead += 1;
+
+        fn admit(&mut self, ecn: u8) -> Verdict {
+            let packet = Packet { len: LEN, ecn, ..Packet::default() };
+            let verdict = self.discipline.admit(at(self.now), &packet, &self.books);
+            self.books.enter(&packet);
+            verdict
         }
-        ahead
+
+        /// Packets begin one after the other, each so long after the one before it, and `behind` wait all the time.
+        fn send(&mut self, after_ms: &[u64], behind: u32) {
+            (0..behind).for_each(|_| drop(self.admit(Packet::NOT_ECT)));
+            for ms in after_ms {
+                self.now += ms;
+                self.admit(Packet::NOT_ECT);
+                self.books.start(0, LEN);
+                self.discipline.handle_start(at(self.now), LEN, &self.books);
+            }
+            for _ in 0..behind {
+                self.books.start(0, LEN);
+            }
+        }
+
+        /// How many packets come to be in front of the first one that is marked.
+        fn ahead_of_mark(&mut self, ecn: u8) -> u32 {
+            (0..1000).take_while(|_| self.admit(ecn) == Verdict::Enter).count() as u32
+        }
+    }
+
+    /// Packets ahead of the first mark behind such transmissions.
+    fn ahead(after_ms: &[u64], behind: u32, ecn: u8) -> u32 {
+        let mut buffer = Buffer::new();
+        buffer.send(after_ms, behind);
+        buffer.ahead_of_mark(ecn)
     }
 
     /// By hand, a threshold of 50 ms: at the nominal rate five packets last as long, at 25 ms a packet two, and after a
-    /// window of 200 ms at 5 ms a packet, ten.
+    /// window of 200 ms at 5 ms a packet, ten. One more is not late.
     #[test]
     fn what_is_ahead_counts_at_the_rate_of_late() {
-        assert_eq!(marked_behind(&[]), 6);
-        assert_eq!(marked_behind(&[25; 20]), 3);
-        let changes: Vec<u64> = [25; 20].into_iter().chain([5; 40]).collect();
-        assert_eq!(marked_behind(&changes), 11);
+        assert_eq!(ahead(&[], 0, Packet::ECT_1), 6);
+        assert_eq!(ahead(&[25; 20], 1, Packet::ECT_1), 3);
+        let changes: Vec<u64> = [25; 20].into_iter().chain([5; 41]).collect();
+        assert_eq!(ahead(&changes, 1, Packet::ECT_1), 11);
+    }
+
+    /// L4Span has 100 ms for classic senders: by hand 10 packets at the nominal rate, 4 at 25 ms a packet.
+    #[test]
+    fn senders_that_halve_their_windows_have_a_threshold_of_their_own() {
+        assert_eq!(ahead(&[], 0, Packet::ECT_0), 11);
+        assert_eq!(ahead(&[25; 20], 1, Packet::ECT_0), 5);
+    }
+
+    /// Several packets begin in one TTI: two in each 20 ms are 10 ms a packet.
+    #[test]
+    fn packets_of_one_tti_count_until_the_next() {
+        let ttis: Vec<u64> = [20, 0].into_iter().cycle().take(40).collect();
+        assert_eq!(ahead(&ttis, 1, Packet::ECT_1), 6);
+    }
+
+    /// Packets one by one, each acknowledged 40 ms after it was sent, as a link layer does: their time on the way says
+    /// nothing about the rate, nor does that until the next one comes.
+    #[test]
+    fn time_in_which_nothing_waits_to_be_sent_is_not_measured() {
+        let mut buffer = Buffer::new();
+        for _ in 0..20 {
+            buffer.send(&[1000], 0);
+            buffer.now += 40;
+            buffer.books.leave(0, LEN);
+            let gone = Departed { len: LEN, delivered: true };
+            buffer.discipline.handle_departure(at(buffer.now), gone, &buffer.books);
+        }
+        assert_eq!(buffer.ahead_of_mark(Packet::ECT_1), 6);
+    }
+
+    /// Five packets are 50 ms; a transmission that has begun 200 ms ago makes them 250 ms and more.
+    #[test]
+    fn a_transmitter_that_stops_is_slower_before_it_goes_on() {
+        let mut buffer = Buffer::new();
+        buffer.send(&[10; 21], 1);
+        buffer.books.enter(&Packet { len: LEN, ..Packet::default() });
+        buffer.discipline.handle_start(at(buffer.now), 0, &buffer.books);
+        buffer.now += 200;
+        assert!(buffer.ahead_of_mark(Packet::ECT_1) < 3);
+    }
+
+    /// By hand: 30 ms more are three packets.
+    #[test]
+    fn an_excused_wait_is_no_queue() {
+        let mut buffer = Buffer::new();
+        buffer.discipline.excuse(Duration::from_millis(30));
+        assert_eq!(buffer.ahead_of_mark(Packet::ECT_1), 9);
     }
 
     #[test]
     fn what_cannot_be_marked_enters() {
-        let place = Place { run_seed: 1, name: "queue", rate: RATE, tti: Duration::ZERO };
-        let mut discipline = Config::default().build(&place);
-        let mut books = Bearer::new(RATE, false);
-        let packet = Packet { len: 1500, ..Packet::default() };
-        for _ in 0..100 {
-            assert_eq!(discipline.admit(Instant::ZERO, &packet, &books), Verdict::Enter);
-            books.enter(&packet);
-        }
+        let mut buffer = Buffer::new();
+        assert!((0..100).all(|_| buffer.admit(Packet::NOT_ECT) == Verdict::Enter));
     }
 }

@@ -253,6 +253,12 @@ impl Buffer {
         cx.bearer(self.index() as usize).untransmitted_bytes() - self.held_bytes()
     }
 
+    /// So much of each wait is no queue from now on: see [`Discipline::excuse`].
+    #[inline]
+    pub fn excuse(&mut self, wait: Duration) {
+        self.queue.excuse(wait);
+    }
+
     /// The next packet that the discipline holds, for a transmitter that has fewer than `octets` which it has not begun.
     pub fn pull(&mut self, cx: &mut Cx<'_>, octets: u64) -> Option<Waiting> {
         if self.held_bytes() == 0 || self.waiting_behind(cx) >= octets {
@@ -284,8 +290,10 @@ impl Buffer {
 
     /// The first octet of a packet that was entered one by one is sent.
     #[inline]
-    pub fn start(&self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32) {
-        cx.bearer(self.index() as usize).start(flow, len);
+    pub fn start(&mut self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32) {
+        let (now, books) = (cx.now, cx.bearer(self.index as usize));
+        books.start(flow, len);
+        self.queue.handle_start(now, len, books);
         self.tell(cx, RadioEventKind::Started, flow, seq, len);
     }
 

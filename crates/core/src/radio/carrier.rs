@@ -95,6 +95,12 @@ impl Carrier {
         };
     }
 
+    /// Delay of a packet that is due to grants, not to a queue.
+    #[inline]
+    pub fn grant_delay(&self, now: Instant) -> Duration {
+        self.grants.as_ref().map_or(Duration::ZERO, |grants| grants.delay(now))
+    }
+
     /// Whether the next TTI that is wanted is the earliest that there can be, as under load.
     #[inline]
     pub fn is_next(&self, now: Instant) -> bool {

@@ -133,6 +133,7 @@ impl FlowBuffers {
         }
         let packet = &next.packet;
         line.books.start(packet.flow, packet.len);
+        line.discipline.handle_start(cx.now, packet.len, &line.books);
         buffer.start(cx, packet.flow, packet.seq, packet.len);
         Some(next)
     }

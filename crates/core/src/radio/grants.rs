@@ -8,6 +8,9 @@
 //! buffer status report (BSR), which the network knows of after the same time; from then on grants follow each other
 //! until a TTI leaves nothing to send. Sources: TS 36.321 §5.4.4, §5.4.5; TS 36.213 §8. ASSUMED: grants follow each other
 //! at equal intervals; the network knows at each of them whether something waits.
+//!
+//! A UE that has to ask delays everything it sends until its buffer is empty again, however slowly its sender sends:
+//! [`Grants::delay`] is this delay, which queue disciplines do not count as a queue.
 
 use crate::time::{Duration, Instant};
 
@@ -22,6 +25,10 @@ pub(super) struct Grants {
     /// No SR before.
     paused_until: Instant,
     state: State,
+    /// Since when the UE has had something to send for which nothing is granted yet.
+    asking_since: Option<Instant>,
+    /// Delay of a packet that grants explain, while they follow each other.
+    delay: Duration,
 }
 
 #[derive(Clone, Copy)]
@@ -35,7 +42,26 @@ enum State {
 impl Grants {
     pub fn new(sr_period: Duration, sr_offset: Duration, processing: Duration, interval: Duration) -> Self {
         let state = State::Idle(Instant::NEVER);
-        Self { sr_period, sr_offset, processing, interval, paused_until: Instant::ZERO, state }
+        Self {
+            sr_period,
+            sr_offset,
+            processing,
+            interval,
+            paused_until: Instant::ZERO,
+            state,
+            asking_since: None,
+            delay: Duration::ZERO,
+        }
+    }
+
+    /// How long a packet may have waited by now with no other one in front of it: since the UE began to ask; and once
+    /// grants follow each other, from there to the first TTI and on to the next one. Packets that come while the UE asks
+    /// are sent one grant after the other, so the delay is theirs until a TTI leaves nothing to send.
+    pub fn delay(&self, now: Instant) -> Duration {
+        match self.state {
+            State::Idle(_) => self.asking_since.map_or(Duration::ZERO, |since| now.since(since)),
+            State::Granted { .. } => self.delay,
+        }
     }
 
     /// When the next TTI is, for an entity that wants one from `wanted` on; `NEVER` if it wants none.
@@ -48,8 +74,16 @@ impl Grants {
             _ => {}
         }
         let sr = match wanted {
-            Instant::NEVER => Instant::NEVER,
-            _ => self.occasion(wanted.max(now).max(self.paused_until)),
+            Instant::NEVER => {
+                self.asking_since = None;
+                Instant::NEVER
+            }
+            _ => {
+                let from = wanted.max(now).max(self.paused_until);
+                // What is wanted later may be overtaken.
+                self.asking_since = Some(self.asking_since.filter(|since| *since <= now).unwrap_or(from));
+                self.occasion(from)
+            }
         };
         self.state = State::Idle(sr);
         if sr == Instant::NEVER { sr } else { sr + self.processing }
@@ -65,15 +99,21 @@ impl Grants {
     pub fn begun(&mut self, now: Instant, more: bool) {
         self.state = match (more, self.state) {
             (false, _) => State::Idle(Instant::NEVER),
-            (true, State::Idle(_)) => State::Granted { next: now + self.interval.max(self.processing) },
+            (true, State::Idle(_)) => {
+                let to_next = self.interval.max(self.processing);
+                self.delay = self.delay(now) + to_next;
+                State::Granted { next: now + to_next }
+            }
             (true, State::Granted { .. }) => State::Granted { next: now + self.interval },
         };
+        self.asking_since = None;
     }
 
     /// The UE is out of reach until then; what was granted is gone.
     pub fn pause(&mut self, until: Instant) {
         self.paused_until = until;
         self.state = State::Idle(Instant::NEVER);
+        self.asking_since = None;
     }
 }
 
@@ -116,5 +156,34 @@ mod tests {
         assert_eq!(grants.plan(ms(24), ms(24)), ms(40));
         grants.pause(ms(100));
         assert_eq!(grants.plan(ms(25), ms(25)), ms(110));
+    }
+
+    /// By hand: 17 ms from the request to the first TTI, and 8 to the next one; 9 and 8 afterwards.
+    #[test]
+    fn a_packet_waits_as_long_for_grants_whether_there_is_a_queue_or_not() {
+        let mut grants = grants();
+        let delays = |grants: &Grants, at: [u64; 2]| at.map(|at| grants.delay(ms(at)).as_micros() / 1000);
+        assert_eq!(delays(&grants, [0, 3]), [0, 0]);
+        grants.plan(ms(3), ms(3));
+        // Asked again: it has waited since 3 ms all the same.
+        grants.plan(ms(15), ms(15));
+        assert_eq!(delays(&grants, [3, 20]), [0, 17]);
+        grants.begun(ms(20), true);
+        assert_eq!(delays(&grants, [20, 28]), [25, 25]);
+        grants.begun(ms(28), true);
+        assert_eq!(delays(&grants, [28, 33]), [25, 25]);
+        grants.begun(ms(33), false);
+        assert_eq!(delays(&grants, [33, 60]), [0, 0]);
+        // A timer would want a TTI at 90 ms, but data comes at 61.
+        grants.plan(ms(60), ms(90));
+        grants.plan(ms(61), ms(61));
+        assert_eq!(delays(&grants, [61, 70]), [0, 9]);
+        grants.begun(ms(70), true);
+        assert_eq!(delays(&grants, [70, 78]), [17, 17]);
+        // Out of reach: that is no wait for a grant.
+        grants.pause(ms(200));
+        grants.plan(ms(80), ms(80));
+        assert_eq!(delays(&grants, [150, 200]), [0, 0]);
+        assert_eq!(delays(&grants, [205, 210]), [5, 10]);
     }
 }

@@ -149,11 +149,21 @@ impl Ue {
     }
 
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>, work: &mut Work) {
+        if dir == Dir::Uplink {
+            self.note_grant_delay(cx.now);
+        }
         self.pair.handle_sdu(cx, dir, packet);
         match dir {
             Dir::Downlink => self.handle_source(cx, work),
             Dir::Uplink => self.plan_uplink(cx.now),
         }
+    }
+
+    /// The discipline of the uplink learns which part of a wait is no queue.
+    #[inline]
+    fn note_grant_delay(&mut self, now: Instant) {
+        let delay = self.uplink.grant_delay(now);
+        self.pair.bearer(Dir::Uplink).buffer.excuse(delay);
     }
 
     /// The RNC sends what it may.
