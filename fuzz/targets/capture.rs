@@ -15,6 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     let packets = report.packets;
     let counted = packets.tcp
         + packets.udp
+        + packets.copies
         + packets.other_protocol
         + packets.not_ip
         + packets.unknown_link
@@ -23,6 +24,6 @@ fuzz_target!(|bytes: &[u8]| {
         + packets.truncated_headers;
     assert_eq!(counted, report.file.records);
     let reported: u64 = report.connections.iter().map(|one| one.packets).sum();
-    assert_eq!(reported + report.others.packets, packets.tcp);
+    assert_eq!(reported + report.others.packets, packets.tcp + report.tunneled.tcp);
     assert_eq!(report.connections.len() as u64 + report.others.connections, report.connections_seen);
 });

@@ -8,12 +8,15 @@ use airpath_core::time::Instant;
 
 use crate::between::Between;
 use crate::crossing::{self, Crossing, Packet};
+use crate::gtp::Tunnel;
 use crate::segment::{Endpoint, Segment};
 use crate::view::{Side, View};
 
 /// Between which ends connections are, the lesser first.
 pub type Ends = (Endpoint, Endpoint);
 
+/// Tunnels remembered of a side: each handover makes another.
+const MOST_TUNNELS: usize = 16;
 /// Seen at both interfaces, packets of one connection have been found again.
 const ENOUGH: u64 = 4096;
 
@@ -24,6 +27,8 @@ pub struct Connection {
     pub number: u64,
     /// In the order in which they saw it first; never empty once a packet was handled.
     pub views: Vec<View>,
+    /// Tunnels that packets of either side came in.
+    pub tunnels: [Vec<Tunnel>; 2],
     between: Between,
     /// Bytes of memory it was last found to take.
     pub accounted: usize,
@@ -32,7 +37,8 @@ pub struct Connection {
 impl Connection {
     /// A connection of which nothing has been seen.
     pub fn new(ends: Ends, number: u64) -> Self {
-        Self { ends, number, views: Vec::new(), between: Between::default(), accounted: 0 }
+        let (tunnels, between) = Default::default();
+        Self { ends, number, views: Vec::new(), tunnels, between, accounted: 0 }
     }
 
     /// What one interface saw, and turned out to be a connection of its own.
@@ -49,27 +55,47 @@ impl Connection {
         self.views.iter().any(|view| view.fits(side, segment))
     }
 
-    /// A segment of one side passes an interface, which may be one of several. Returns what this shows to be another
-    /// connection.
+    /// Whether a segment in a tunnel can belong to the connection, which its interface has seen in tunnels: by the tunnel,
+    /// or by close numbers. Subscribers of different networks may have the same address.
+    pub fn fits_tunnel(&self, view: &View, side: Side, segment: &Segment, tunnel: &Tunnel) -> bool {
+        self.tunnels[side].contains(tunnel) || view.is_close(side, segment)
+    }
+
+    /// Whether both came in a common tunnel, or neither in any.
+    pub fn shares_tunnel(&self, other: &Self) -> bool {
+        let has_none = |one: &Self| one.tunnels.iter().all(Vec::is_empty);
+        has_none(self) && has_none(other)
+            || (0..2).any(|side| self.tunnels[side].iter().any(|own| other.tunnels[side].contains(own)))
+    }
+
+    pub fn note_tunnel(&mut self, side: Side, tunnel: Tunnel) {
+        let known = &mut self.tunnels[side];
+        if known.len() < MOST_TUNNELS && !known.contains(&tunnel) {
+            known.push(tunnel);
+        }
+    }
+
+    /// A segment of one side passes an interface, which may be one of several. Returns whether it is counted, and no copy
+    /// of one before, and what this shows to be another connection.
     pub fn handle(
         &mut self,
         now: Instant,
         (interface, is_one_of_several): (u32, bool),
         side: Side,
         segment: &Segment,
-    ) -> Option<View> {
+    ) -> (bool, Option<View>) {
         let at = self.views.iter().position(|view| view.interface == interface).unwrap_or_else(|| {
             self.add_view(interface, now);
             self.views.len() - 1
         });
         let view = &mut self.views[at];
-        view.handle(now, side, segment);
-        if !is_one_of_several {
-            return None;
+        let is_counted = view.handle(now, side, segment);
+        if !is_counted || !is_one_of_several {
+            return (is_counted, None);
         }
         let packets = view.packets.iter().sum();
         self.between.pass(at, side, view.latest_at, Packet::of(segment), packets);
-        (at > 0 && self.is_stranger(at, ENOUGH)).then(|| self.take(at))
+        (true, (at > 0 && self.is_stranger(at, ENOUGH)).then(|| self.take(at)))
     }
 
     fn add_view(&mut self, interface: u32, now: Instant) {
@@ -132,6 +158,11 @@ impl Connection {
     /// Packets captured, at all views.
     pub fn packets(&self) -> u64 {
         self.views.iter().flat_map(|view| view.packets).sum()
+    }
+
+    /// Packets recorded more than once.
+    pub fn copied(&self) -> u64 {
+        self.views.iter().map(|view| view.copied).sum()
     }
 
     /// Payload known of, both directions.

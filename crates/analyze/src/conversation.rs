@@ -11,10 +11,11 @@ use serde::Serialize;
 
 use crate::between::Between;
 use crate::connection::Ends;
+use crate::copies::{Copies, Look};
 use crate::crossing::{self, Packet};
 use crate::datagram::Datagram;
 use crate::delivery::{self, Delivery};
-use crate::report::{Interface, Others, PathReport, ViewReport, text};
+use crate::report::{Interface, Others, PathReport, ViewReport, seconds_from, text};
 use crate::series::{Curve, Series};
 use crate::sketch::Distribution;
 use crate::spin::{self, Spin};
@@ -35,6 +36,7 @@ struct Flow {
     latest_at: Instant,
     delivery: Delivery,
     progress: Series,
+    copies: Copies,
 }
 
 /// A conversation at one interface.
@@ -58,6 +60,7 @@ struct Conversation {
     views: Vec<View>,
     between: Between,
     datagrams: u64,
+    copied: u64,
     accounted: usize,
 }
 
@@ -86,6 +89,8 @@ pub struct Report {
     pub duration_s: f64,
     /// Datagrams of both ends, at all interfaces.
     pub datagrams: u64,
+    /// Datagrams recorded more than once: copies beyond the first, which count nowhere else.
+    pub copies: u64,
     pub payload_bytes: u64,
     /// The interfaces that saw it, in the order of the path from client to server.
     pub views: Vec<ViewReport>,
@@ -134,7 +139,7 @@ pub struct FlowReport {
 
 impl Conversations {
     /// A datagram of one side passes an interface, which may be one of several. Conversations may take so many bytes
-    /// of memory at a time, and so many of them are reported.
+    /// of memory at a time, and so many of them are reported. Whether it is counted, and no copy of one before.
     pub fn handle(
         &mut self,
         now: Instant,
@@ -143,13 +148,13 @@ impl Conversations {
         datagram: &Datagram,
         (memory_bytes, most): (usize, usize),
         start: Instant,
-    ) {
+    ) -> bool {
         let opened = &mut self.opened;
         let conversation = self.open.entry(ends).or_insert_with(|| {
             *opened += 1;
             Conversation::new(ends, *opened, side)
         });
-        conversation.handle(now, interface, side, datagram);
+        let is_counted = conversation.handle(now, interface, side, datagram);
         if conversation.datagrams % BETWEEN_ACCOUNTS == 1 {
             let bytes = conversation.bytes();
             self.accounted = (self.accounted + bytes).saturating_sub(conversation.accounted);
@@ -158,6 +163,7 @@ impl Conversations {
         if self.accounted > memory_bytes {
             self.make_room(memory_bytes / 2, most, start);
         }
+        is_counted
     }
 
     /// Reports the conversations that are idle for longest.
@@ -204,8 +210,17 @@ impl Conversations {
 
 impl Conversation {
     fn new(ends: Ends, number: u64, client: Side) -> Self {
-        let between = Between::default();
-        Self { ends, number, client, quic: None, views: Vec::new(), between, datagrams: 0, accounted: 0 }
+        Self {
+            ends,
+            number,
+            client,
+            quic: None,
+            views: Vec::new(),
+            between: Between::default(),
+            datagrams: 0,
+            copied: 0,
+            accounted: 0,
+        }
     }
 
     fn handle(
@@ -214,8 +229,7 @@ impl Conversation {
         (interface, is_one_of_several): (u32, bool),
         side: Side,
         datagram: &Datagram,
-    ) {
-        self.datagrams += 1;
+    ) -> bool {
         self.quic = self.quic.or(datagram.quic());
         let at = self.views.iter().position(|view| view.interface == interface).unwrap_or_else(|| {
             self.views.push(View { interface, first_at: now, latest_at: now, ..View::default() });
@@ -226,6 +240,12 @@ impl Conversation {
         });
         let view = &mut self.views[at];
         view.latest_at = view.latest_at.max(now);
+        let look = Look::of_datagram(datagram);
+        if look.is_some_and(|look| view.flows[side].copies.is_copy(view.latest_at, look)) {
+            self.copied += 1;
+            return false;
+        }
+        self.datagrams += 1;
         view.flows[side].handle(view.latest_at, datagram);
         if let Some(bit) = datagram.spin.filter(|_| self.quic.is_some()) {
             view.spin.on_packet(view.latest_at, side, bit, datagram.payload);
@@ -234,6 +254,7 @@ impl Conversation {
             let (at_time, packets) = (view.latest_at, view.datagrams());
             self.between.pass(at, side, at_time, packet, packets);
         }
+        true
     }
 
     fn latest_at(&self) -> Instant {
@@ -242,7 +263,8 @@ impl Conversation {
 
     fn bytes(&self) -> usize {
         let of_view = |view: &View| {
-            let flows = view.flows.iter().map(|flow| flow.delivery.bytes() + flow.progress.bytes());
+            let of_flow = |flow: &Flow| flow.delivery.bytes() + flow.progress.bytes() + flow.copies.bytes();
+            let flows = view.flows.iter().map(of_flow);
             size_of::<View>() + view.spin.bytes() + flows.sum::<usize>()
         };
         size_of::<Self>() + self.views.iter().map(of_view).sum::<usize>() + self.between.bytes()
@@ -262,9 +284,10 @@ impl Conversation {
             client,
             server,
             quic: self.quic,
-            start_s: first_at.since(start).as_secs_f64(),
+            start_s: seconds_from(start, first_at),
             duration_s: self.latest_at().since(first_at).as_secs_f64(),
             datagrams: self.datagrams,
+            copies: self.copied,
             payload_bytes: flows.iter().map(|flow| flow.bytes).sum(),
             spin: along.iter().find_map(|at| self.views[*at].spin.report(first_at)),
             path_rtt_ms: match delays[..] {
@@ -275,8 +298,8 @@ impl Conversation {
                 .iter()
                 .map(|at| &self.views[*at])
                 .map(|view| ViewReport {
-                    interface: Interface { name: None, number: view.interface },
-                    start_s: view.first_at.since(start).as_secs_f64(),
+                    interface: Interface::of(view.interface),
+                    start_s: seconds_from(start, view.first_at),
                     packets: view.datagrams(),
                 })
                 .collect(),
@@ -303,7 +326,7 @@ impl Conversation {
         let delay_s = path.as_ref().and_then(PathReport::delay_ms).map(|delay| delay.mean / 1e3);
         Some(FlowReport {
             sender: if side == self.client { "client" } else { "server" },
-            interface: Interface { name: None, number: view.interface },
+            interface: Interface::of(view.interface),
             datagrams: flow.datagrams,
             bytes: flow.bytes,
             largest_bytes: flow.largest,
@@ -358,6 +381,12 @@ impl FlowReport {
 }
 
 impl Report {
+    /// Counts times from a point so many seconds earlier.
+    pub fn shift(&mut self, seconds: f64) {
+        self.start_s += seconds;
+        self.views.iter_mut().for_each(|view| view.start_s += seconds);
+    }
+
     /// Names the interfaces by their numbers.
     pub fn name_interfaces(&mut self, name: impl Fn(u32) -> Option<String>) {
         let of_views = self.views.iter_mut().map(|view| &mut view.interface);
@@ -370,6 +399,11 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::Mark;
+
+    fn mark(identification: u16) -> Mark {
+        Mark { identification, hops: 64 }
+    }
 
     fn ends() -> Ends {
         let end = |last: u8, port: u16| ([10, 0, 0, last].into(), port);
@@ -393,11 +427,11 @@ mod tests {
                     Instant::ZERO,
                 );
             };
-            let ask = Datagram::new(&[0xC3, 0, 0, 0, 1], 1200, 1);
+            let ask = Datagram::new(&[0xC3, 0, 0, 0, 1], 1200, mark(1));
             pass(0, 1, 0, &ask);
             pass(40, 0, 0, &ask);
             for at in 0..100_u16 {
-                let datagram = Datagram::new(&[0x40, 7], 1000, at + 1);
+                let datagram = Datagram::new(&[0x40, 7], 1000, mark(at + 1));
                 pass(50 + 10 * u64::from(at), 0, 1, &datagram);
                 if at % 10 != 3 {
                     pass(90 + 10 * u64::from(at), 1, 1, &datagram);

@@ -5,6 +5,8 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
+use crate::segment::Mark;
+
 pub const HEADER_BYTES: usize = 8;
 
 /// Beside the identification of IPv4 so much of the payload tells datagrams apart: QUIC's is encrypted.
@@ -26,12 +28,13 @@ pub struct Datagram {
     pub version: Option<u32>,
     /// The spin bit, if this is a short header of QUIC.
     pub spin: Option<bool>,
+    pub mark: Mark,
 }
 
 impl Datagram {
     /// What the captured part of a payload shows, which has so many bytes on the wire, and its packet's
-    /// identification, if that is not 0.
-    pub fn new(captured: &[u8], payload: u32, identification: u16) -> Self {
+    /// mark.
+    pub fn new(captured: &[u8], payload: u32, mark: Mark) -> Self {
         let first = captured.first().copied().unwrap_or(0);
         let version = match captured {
             &[_, a, b, c, d, ..] if first & LONG != 0 => Some(u32::from_be_bytes([a, b, c, d])),
@@ -39,9 +42,10 @@ impl Datagram {
         };
         Self {
             payload,
-            digest: digest(captured, payload, identification),
+            digest: digest(captured, payload, mark.identification),
             version: version.filter(|_| first & FIXED != 0),
             spin: (first & (LONG | FIXED) == FIXED).then_some(first & SPIN != 0),
+            mark,
         }
     }
 
@@ -73,7 +77,7 @@ mod tests {
 
     #[test]
     fn quic_is_known_by_its_long_headers() {
-        let of = |bytes: &[u8]| Datagram::new(bytes, bytes.len() as u32, 0);
+        let of = |bytes: &[u8]| Datagram::new(bytes, bytes.len() as u32, Mark::default());
         let initial = of(&[0xc3, 0, 0, 0, 1, 8]);
         assert_eq!((initial.quic(), initial.spin), (Some("1"), None));
         assert_eq!(of(&[0xd3, 0x6b, 0x33, 0x43, 0xcf, 8]).quic(), Some("2"));
@@ -88,7 +92,9 @@ mod tests {
     #[test]
     fn datagrams_are_told_apart_by_what_was_captured() {
         let long = [7; 100];
-        let digest = |captured: &[u8], payload, id| Datagram::new(captured, payload, id).digest;
+        let digest = |captured: &[u8], payload, identification| {
+            Datagram::new(captured, payload, Mark { identification, hops: 0 }).digest
+        };
         assert_eq!(digest(&long, 1200, 5), digest(&long, 1200, 5));
         for other in [digest(&long, 1201, 5), digest(&[8; 100], 1200, 5), digest(&long, 1200, 6)] {
             assert_ne!(other, digest(&long, 1200, 5));

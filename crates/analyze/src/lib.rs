@@ -1,7 +1,7 @@
 //! What the TCP connections and UDP conversations in a capture did, from the capture alone.
 //!
 //! `file` reads records of pcap and pcapng, `link` finds the IP packet in a frame, `segment` reads its
-//! headers, and `table` keeps the connections. A `connection` has a `view` for each interface that saw it, and
+//! headers, `gtp` opens tunnels, and `table` keeps the connections. A `connection` has a `view` for each interface that saw it, and
 //! between two of them a `crossing` finds each packet again: its delay, or that it was lost. A `flow` is one
 //! direction of data in a view: the data of one end and the ACKs of the other. `verdict` says what limited it, and
 //! `report` has the words for it. A `conversation` is UDP between two ends, of which a `datagram` shows little,
@@ -15,11 +15,13 @@ mod acks;
 mod between;
 mod connection;
 mod conversation;
+mod copies;
 mod crossing;
 mod datagram;
 mod delivery;
 mod file;
 mod flow;
+mod gtp;
 mod link;
 mod report;
 mod segment;
@@ -28,10 +30,11 @@ mod series;
 mod sketch;
 mod spin;
 mod table;
+mod tunnels;
 mod verdict;
 mod view;
 
-pub use file::FileError;
+pub use file::{Beginning, FileError};
 pub use table::Report;
 
 use std::io::Read;

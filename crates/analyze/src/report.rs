@@ -15,6 +15,7 @@ use crate::flow::{Counters, Flow, flight, late};
 use crate::segment::{Endpoint, Offer};
 use crate::series::{Curve, Marks};
 use crate::sketch::Distribution;
+use crate::tunnels::IN_TUNNEL;
 use crate::verdict::{Figures, Verdict, verdict};
 use crate::view::{Side, View, Viewpoint};
 
@@ -49,6 +50,12 @@ pub struct ConnectionReport {
     pub duration_s: f64,
     /// Packets of both ends, at all interfaces.
     pub packets: u64,
+    /// Packets recorded more than once: copies beyond the first, which count nowhere else.
+    pub copies: u64,
+    /// Segments in front of the answer to the SYN that are of no connection, or of an old one.
+    pub strays: u64,
+    /// Tunnels of GTP-U that packets of either end came in.
+    pub tunnels: Vec<TunnelReport>,
     pub payload_bytes: u64,
     /// Whether the handshake was captured: `whole`, `part` or `none`.
     pub opening: &'static str,
@@ -67,6 +74,16 @@ pub struct ConnectionReport {
     pub not_known: Vec<String>,
 }
 
+/// A tunnel of GTP-U that a connection came in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TunnelReport {
+    /// `client` or `server`.
+    pub sender: &'static str,
+    /// The node that packets of this end go to.
+    pub to: String,
+    pub teid: u32,
+}
+
 /// An interface of the capture.
 #[derive(Clone, Debug, Serialize)]
 pub struct Interface {
@@ -76,6 +93,15 @@ pub struct Interface {
     /// From 0.
     #[serde(rename = "interface_number")]
     pub number: u32,
+    /// Packets were inside tunnels of GTP-U there.
+    pub in_tunnel: bool,
+}
+
+impl Interface {
+    /// By its number, which may say that it is inside tunnels.
+    pub(crate) fn of(number: u32) -> Self {
+        Self { name: None, number: number & !IN_TUNNEL, in_tunnel: number & IN_TUNNEL != 0 }
+    }
 }
 
 /// A connection at one interface.
@@ -234,10 +260,21 @@ fn ms(time: Duration) -> f64 {
 }
 
 fn interface(view: &View) -> Interface {
-    Interface { name: None, number: view.interface }
+    Interface::of(view.interface)
+}
+
+/// Seconds from one time to another, which may be earlier.
+pub(crate) fn seconds_from(start: Instant, at: Instant) -> f64 {
+    if at >= start { at.since(start).as_secs_f64() } else { -start.since(at).as_secs_f64() }
 }
 
 impl ConnectionReport {
+    /// Counts times from a point so many seconds earlier.
+    pub(crate) fn shift(&mut self, seconds: f64) {
+        self.start_s += seconds;
+        self.views.iter_mut().for_each(|view| view.start_s += seconds);
+    }
+
     /// Names the interfaces by their numbers.
     pub(crate) fn name_interfaces(&mut self, name: impl Fn(u32) -> Option<String>) {
         let of_views = self.views.iter_mut().map(|view| &mut view.interface);
@@ -265,9 +302,20 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
         number: connection.number,
         client: text(connection.end(client)),
         server: text(connection.end(1 - client)),
-        start_s: first_at.since(start).as_secs_f64(),
+        start_s: seconds_from(start, first_at),
         duration_s: connection.latest_at().since(first_at).as_secs_f64(),
         packets: connection.packets(),
+        copies: connection.copied(),
+        strays: connection.views.iter().map(|view| view.strays).sum(),
+        tunnels: [client, 1 - client]
+            .into_iter()
+            .flat_map(|side| connection.tunnels[side].iter().map(move |tunnel| (side, tunnel)))
+            .map(|(side, tunnel)| TunnelReport {
+                sender: if side == client { "client" } else { "server" },
+                to: tunnel.to.to_string(),
+                teid: tunnel.teid,
+            })
+            .collect(),
         payload_bytes: connection.payload(),
         opening: match ends.offers {
             [Some(_), Some(_)] => "whole",
@@ -289,7 +337,7 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
             .map(|at| &connection.views[*at])
             .map(|view| ViewReport {
                 interface: interface(view),
-                start_s: view.first_at.since(start).as_secs_f64(),
+                start_s: seconds_from(start, view.first_at),
                 packets: view.packets.iter().sum(),
             })
             .collect(),
@@ -419,7 +467,7 @@ fn of_flow(connection: &Connection, seen: &Observed, sender: &'static str) -> Fl
         bytes_known: flow.bytes_known(),
         goodput_bps,
         segment_bytes: flow.full_segment(),
-        counters: flow.counters,
+        counters: flow.counted(),
         rtt,
         acks: flow.acks.report(),
         reordering: flow.late(),

@@ -10,6 +10,8 @@ use etherparse::{
 };
 
 use crate::datagram::{self, Datagram};
+use crate::gtp;
+use crate::link::Packet;
 
 /// What a TCP segment says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +35,16 @@ pub struct Segment {
     pub offer: Offer,
     /// Options could not be read: they were cut off or make no sense.
     pub lacks_options: bool,
+    pub mark: Mark,
+}
+
+/// What of an IP header tells apart packets that say the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Identification of IPv4; 0 with IPv6, which has none.
+    pub identification: u16,
+    /// Time to live, or hop limit.
+    pub hops: u8,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -81,60 +93,110 @@ pub enum Unread {
     Truncated,
 }
 
-/// Reads the segment or datagram in an IP packet, whose frame had `missing` bytes more than were captured.
+/// What was read of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found<'a> {
+    pub from: Endpoint,
+    pub to: Endpoint,
+    pub transport: Transport,
+    /// What a G-PDU carries, if this is one.
+    pub opened: Option<gtp::Opened<'a>>,
+    /// IP claims more octets than the frame had: the frame's count.
+    pub exceeds_frame: bool,
+}
+
+/// Reads the segment or datagram in an IP packet.
 ///
 /// # Errors
 ///
 /// Why there is none.
-pub fn read(packet: &[u8], missing: u32) -> Result<(Endpoint, Endpoint, Transport), Unread> {
-    let (src, dst, claimed, rest, protocol) = match packet.first().map(|first| first >> 4) {
-        Some(4) => ipv4(packet)?,
-        Some(6) => ipv6(packet)?,
-        Some(_) => return Err(Unread::BadLength),
-        None => return Err(Unread::Truncated),
-    };
+pub fn read(packet: Packet<'_>) -> Result<Found<'_>, Unread> {
+    let network = network(packet.captured)?;
+    if network.is_fragment {
+        return Err(Unread::Fragment);
+    }
+    let Network { src, dst, claimed, header_bytes, protocol, .. } = network;
     if protocol != ip_number::TCP && protocol != ip_number::UDP {
         return Err(Unread::OtherProtocol);
     }
-    let header_bytes = packet.len() - rest.len();
     let len = match claimed {
         // Segmentation is left to the card: the length is that of the frame.
-        0 => packet.len() + missing as usize,
-        claimed => claimed,
+        0 => packet.len(),
+        claimed => claimed.min(packet.len()),
     };
-    let behind = len.checked_sub(header_bytes).ok_or(Unread::BadLength)?;
+    let exceeds_frame = claimed > packet.len();
     // Frames are padded to their shortest length.
-    let rest = &rest[..rest.len().min(behind)];
-    let &[a, b, c, d, ..] = rest else { return Err(Unread::Truncated) };
+    let rest = packet.within(len).behind(header_bytes).ok_or(Unread::BadLength)?;
+    let &[a, b, c, d, ..] = rest.captured else { return Err(Unread::Truncated) };
+    let (from_port, to_port) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+    let mut opened = None;
     let transport = if protocol == ip_number::UDP {
-        let payload = behind.checked_sub(datagram::HEADER_BYTES).ok_or(Unread::BadLength)?;
-        let captured = rest.get(datagram::HEADER_BYTES..).ok_or(Unread::Truncated)?;
-        Transport::Udp(Datagram::new(captured, payload as u32, identification(packet)))
+        let payload = udp_payload(rest)?;
+        if to_port == gtp::PORT {
+            opened = gtp::open(payload, src, dst, false);
+        }
+        Transport::Udp(Datagram::new(payload.captured, payload.len() as u32, network.mark))
     } else {
-        let mut segment = tcp(rest).ok_or(Unread::Truncated)?;
-        let offset = 4 * usize::from(rest[12] >> 4);
+        let mut segment = tcp(rest.captured).ok_or(Unread::Truncated)?;
+        let offset = 4 * usize::from(rest.captured[12] >> 4);
         if offset < 20 {
             return Err(Unread::BadLength);
         }
-        segment.payload = behind.checked_sub(offset).ok_or(Unread::BadLength)? as u32;
+        segment.payload = rest.len().checked_sub(offset).ok_or(Unread::BadLength)? as u32;
+        segment.mark = network.mark;
         Transport::Tcp(segment)
     };
-    let ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-    Ok(((src, ports.0), (dst, ports.1), transport))
+    Ok(Found { from: (src, from_port), to: (dst, to_port), transport, opened, exceeds_frame })
 }
 
-/// Of IPv4; 0 with IPv6, which has none.
-fn identification(packet: &[u8]) -> u16 {
-    match packet {
-        &[first, _, _, _, high, low, ..] if first >> 4 == 4 => u16::from_be_bytes([high, low]),
-        _ => 0,
+/// The payload of a datagram, no longer than its header says; without a length (offloaded, jumbograms) all.
+fn udp_payload(rest: Packet<'_>) -> Result<Packet<'_>, Unread> {
+    if rest.len() < datagram::HEADER_BYTES {
+        return Err(Unread::BadLength);
+    }
+    let payload = rest.behind(datagram::HEADER_BYTES).ok_or(Unread::Truncated)?;
+    let len = usize::from(u16::from_be_bytes([rest.captured[4], rest.captured[5]]));
+    Ok(len.checked_sub(datagram::HEADER_BYTES).map_or(payload, |len| payload.within(len)))
+}
+
+/// Opens the G-PDU whose first fragment this is: tunnels lengthen packets beyond what a link carries.
+pub fn opened_fragment(packet: Packet<'_>) -> Option<gtp::Opened<'_>> {
+    let network = network(packet.captured).ok()?;
+    let is_first = network.is_fragment && network.is_first && network.protocol == ip_number::UDP;
+    let rest = packet.behind(network.header_bytes).filter(|_| is_first)?;
+    let &[_, _, high, low, ..] = rest.captured else { return None };
+    let payload = rest.behind(datagram::HEADER_BYTES)?;
+    if u16::from_be_bytes([high, low]) != gtp::PORT {
+        return None;
+    }
+    gtp::open(payload, network.src, network.dst, true)
+}
+
+/// What the headers of IP say.
+struct Network {
+    src: IpAddr,
+    dst: IpAddr,
+    /// Length claimed for the whole packet; 0 if none is.
+    claimed: usize,
+    /// Octets in front of the payload.
+    header_bytes: usize,
+    protocol: IpNumber,
+    mark: Mark,
+    is_fragment: bool,
+    /// It has the payload's first octets.
+    is_first: bool,
+}
+
+fn network(packet: &[u8]) -> Result<Network, Unread> {
+    match packet.first().map(|first| first >> 4) {
+        Some(4) => ipv4(packet),
+        Some(6) => ipv6(packet),
+        Some(_) => Err(Unread::BadLength),
+        None => Err(Unread::Truncated),
     }
 }
 
-/// Source, destination, length claimed for the whole packet, payload behind the headers, and its protocol.
-type Network<'a> = (IpAddr, IpAddr, usize, &'a [u8], IpNumber);
-
-fn ipv4(packet: &[u8]) -> Result<Network<'_>, Unread> {
+fn ipv4(packet: &[u8]) -> Result<Network, Unread> {
     if packet.len() < 20 {
         return Err(Unread::Truncated);
     }
@@ -143,30 +205,53 @@ fn ipv4(packet: &[u8]) -> Result<Network<'_>, Unread> {
         return Err(Unread::Truncated);
     }
     let header = Ipv4HeaderSlice::from_slice(packet).map_err(|_| Unread::BadLength)?;
-    if header.is_fragmenting_payload() {
-        return Err(Unread::Fragment);
-    }
-    let (src, dst) = (header.source_addr().into(), header.destination_addr().into());
-    Ok((src, dst, usize::from(header.total_len()), &packet[header_bytes..], header.protocol()))
+    Ok(Network {
+        src: header.source_addr().into(),
+        dst: header.destination_addr().into(),
+        claimed: usize::from(header.total_len()),
+        header_bytes,
+        protocol: header.protocol(),
+        mark: Mark { identification: header.identification(), hops: header.ttl() },
+        is_fragment: header.is_fragmenting_payload(),
+        is_first: header.fragments_offset().value() == 0,
+    })
 }
 
-fn ipv6(packet: &[u8]) -> Result<Network<'_>, Unread> {
+fn ipv6(packet: &[u8]) -> Result<Network, Unread> {
     let header = Ipv6HeaderSlice::from_slice(packet).map_err(|_| Unread::Truncated)?;
-    let (src, dst) = (header.source_addr().into(), header.destination_addr().into());
     let claimed = match header.payload_length() {
         0 => 0,
         payload => 40 + usize::from(payload),
     };
-    let (mut next, mut rest) = (header.next_header(), &packet[40..]);
+    let mut network = Network {
+        src: header.source_addr().into(),
+        dst: header.destination_addr().into(),
+        claimed,
+        header_bytes: 40,
+        protocol: header.next_header(),
+        mark: Mark { identification: 0, hops: header.hop_limit() },
+        is_fragment: false,
+        is_first: true,
+    };
     loop {
-        match next {
+        let rest = &packet[network.header_bytes..];
+        match network.protocol {
             ip_number::IPV6_HOP_BY_HOP | ip_number::IPV6_ROUTE | ip_number::IPV6_DEST_OPTIONS => {
                 let extension = Ipv6RawExtHeaderSlice::from_slice(rest).map_err(|_| Unread::Truncated)?;
-                next = extension.next_header();
-                rest = &rest[extension.slice().len()..];
+                network.protocol = extension.next_header();
+                network.header_bytes += extension.slice().len();
             }
-            ip_number::IPV6_FRAG => return Err(Unread::Fragment),
-            _ => return Ok((src, dst, claimed, rest, next)),
+            ip_number::IPV6_FRAG if !network.is_fragment => {
+                // RFC 8200 (4.5): next header, reserved, offset of 13 bits, two reserved, whether more follow. With
+                // neither offset nor more it is whole: RFC 6946.
+                let &[next, _, high, low, _, _, _, _, ..] = rest else { return Err(Unread::Truncated) };
+                let offset = u16::from_be_bytes([high, low]);
+                network.protocol = IpNumber(next);
+                network.header_bytes += 8;
+                network.is_fragment = offset & 0xFFF9 != 0;
+                network.is_first = offset >> 3 == 0;
+            }
+            _ => return Ok(network),
         }
     }
 }

@@ -4,6 +4,8 @@
 const BEGIN: u64 = 1 << 33;
 /// Further from the last than the largest window (RFC 7323 (2.3): 2^30) nothing can belong to the connection.
 const FARTHEST: u64 = 1 << 30;
+/// One number in 128 is.
+const CLOSE: u32 = 1 << 24;
 
 /// The sequence space of one direction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +27,11 @@ impl Sequence {
     pub fn is_near(&self, number: u32) -> bool {
         self.anchor
             .is_none_or(|(anchor, _)| (number.wrapping_sub(anchor) as i32).unsigned_abs() as u64 <= FARTHEST)
+    }
+
+    /// Whether a number is so near that hardly another connection has it by chance.
+    pub fn is_close(&self, number: u32) -> bool {
+        self.anchor.is_some_and(|(anchor, _)| (number.wrapping_sub(anchor) as i32).unsigned_abs() <= CLOSE)
     }
 
     /// A new segment: later numbers are unwrapped close to it.

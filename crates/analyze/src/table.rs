@@ -10,9 +10,11 @@ use crate::Options;
 use crate::connection::{Connection, Ends};
 use crate::conversation::{self, Conversations};
 use crate::file::{Record, Summary};
-use crate::link::{Carries, ip_packet};
+use crate::gtp::Tunnel;
+use crate::link::{self, Carries, ip_packet};
 use crate::report::{self, ConnectionReport, Others};
 use crate::segment::{self, Endpoint, Segment, Transport, Unread};
+use crate::tunnels::{self, IN_TUNNEL, Tunnels};
 use crate::view::Side;
 
 /// What a capture holds.
@@ -20,12 +22,22 @@ use crate::view::Side;
 pub struct Report {
     /// The file, and what of it could not be read.
     pub file: Summary,
-    /// Time of the first packet, seconds since 1970.
+    /// Time of the earliest packet, seconds since 1970.
     pub start_unix_s: Option<f64>,
-    /// From the first packet to the last, seconds.
+    /// From the earliest packet to the latest, seconds.
     pub duration_s: f64,
     /// Packets by what could be done with them.
     pub packets: Packets,
+    /// LINKTYPE_ numbers of frames that are not known.
+    pub unknown_link_types: Vec<u32>,
+    /// Packets inside G-PDUs, by what could be done with them.
+    pub tunneled: Packets,
+    /// Tunnels of GTP-U in the capture: directions of bearers.
+    pub tunnels_seen: u64,
+    /// Those with most data, in the order of their first packets.
+    pub tunnels: Vec<tunnels::Report>,
+    /// The rest.
+    pub other_tunnels: Others,
     /// Connections in the capture.
     pub connections_seen: u64,
     /// Those with most data, in the order of their first packets.
@@ -47,6 +59,8 @@ pub struct Packets {
     pub tcp: u64,
     /// UDP datagrams that were read.
     pub udp: u64,
+    /// Segments and datagrams recorded before, and counted nowhere else.
+    pub copies: u64,
     /// IP with something else.
     pub other_protocol: u64,
     /// Frames without IP.
@@ -57,6 +71,8 @@ pub struct Packets {
     pub fragments: u64,
     /// Packets whose lengths contradict each other.
     pub bad_lengths: u64,
+    /// Packets for which IP claims more octets than their frames had: the frame's count.
+    pub lengths_beyond_frame: u64,
     /// Packets captured without their whole headers.
     pub truncated_headers: u64,
     /// Segments read without their options.
@@ -85,7 +101,12 @@ pub struct Table {
     others: Others,
     conversations: Conversations,
     packets: Packets,
+    tunneled: Packets,
+    tunnels: Tunnels,
+    unknown_link_types: Vec<u32>,
     first_at: Option<Instant>,
+    /// Of captures appended to one another the first may not be the earliest.
+    earliest_at: Option<Instant>,
     latest_at: Instant,
 }
 
@@ -97,48 +118,86 @@ impl Table {
     pub fn handle_record(&mut self, record: &Record<'_>) {
         let now = Instant::from_nanos(record.at_nanos.min(LATEST_NANOS));
         self.first_at.get_or_insert(now);
+        self.earliest_at = Some(self.earliest_at.map_or(now, |earliest| earliest.min(now)));
         self.packets.time_went_back += u64::from(now < self.latest_at);
         self.latest_at = self.latest_at.max(now);
-        let packets = &mut self.packets;
-        let packet = match ip_packet(record.link_type, record.data) {
-            Carries::Ip(packet) => packet,
-            Carries::Other => return packets.not_ip += 1,
-            Carries::Truncated => return packets.truncated_headers += 1,
-            Carries::UnknownLink => return packets.unknown_link += 1,
-        };
         let missing = record.original_len.saturating_sub(record.data.len() as u32);
-        let interface = (record.interface, record.is_one_of_several);
-        let between = |from: Endpoint, to: Endpoint| ((from.min(to), from.max(to)), usize::from(from > to));
-        match segment::read(packet, missing) {
-            Ok((from, to, Transport::Tcp(segment))) => {
-                packets.tcp += 1;
-                packets.options_unread += u64::from(segment.lacks_options);
-                let (ends, side) = between(from, to);
-                self.handle_segment(now, interface, ends, side, &segment);
+        let packets = &mut self.packets;
+        match ip_packet(record.link_type, record.data, missing) {
+            Carries::Ip(packet) => {
+                let is_one_of_several = record.is_one_of_several || !self.tunnels.is_empty();
+                self.handle_packet(now, (record.interface, is_one_of_several), packet, None);
             }
-            Ok((from, to, Transport::Udp(datagram))) => {
-                packets.udp += 1;
-                let limits = (self.options.memory_bytes / 4, self.options.most_connections);
-                let start = self.first_at.unwrap_or(now);
-                self.conversations.handle(now, interface, between(from, to), &datagram, limits, start);
+            Carries::Other => packets.not_ip += 1,
+            Carries::Truncated => packets.truncated_headers += 1,
+            Carries::UnknownLink => {
+                packets.unknown_link += 1;
+                if !self.unknown_link_types.contains(&record.link_type) {
+                    self.unknown_link_types.push(record.link_type);
+                }
             }
-            Err(Unread::OtherProtocol) => packets.other_protocol += 1,
-            Err(Unread::Fragment) => packets.fragments += 1,
-            Err(Unread::BadLength) => packets.bad_lengths += 1,
-            Err(Unread::Truncated) => packets.truncated_headers += 1,
         }
     }
 
+    /// A packet passes an interface, perhaps in a tunnel.
+    fn handle_packet(
+        &mut self,
+        now: Instant,
+        interface: (u32, bool),
+        packet: link::Packet<'_>,
+        tunnel: Option<Tunnel>,
+    ) {
+        let between = |from: Endpoint, to: Endpoint| ((from.min(to), from.max(to)), usize::from(from > to));
+        let packets = if tunnel.is_some() { &mut self.tunneled } else { &mut self.packets };
+        let found = segment::read(packet);
+        if let Ok(found) = &found {
+            packets.lengths_beyond_frame += u64::from(found.exceeds_frame);
+            if let Some(tunnel) = &tunnel {
+                self.tunnels.on_inner(tunnel, matches!(found.transport, Transport::Tcp(_)));
+            }
+        }
+        let mut opened = None;
+        match found {
+            Ok(segment::Found { from, to, transport: Transport::Tcp(segment), .. }) => {
+                let (ends, side) = between(from, to);
+                let is_counted = self.handle_segment(now, interface, (ends, side), &segment, tunnel);
+                let packets = if tunnel.is_some() { &mut self.tunneled } else { &mut self.packets };
+                *(if is_counted { &mut packets.tcp } else { &mut packets.copies }) += 1;
+                packets.options_unread += u64::from(segment.lacks_options);
+            }
+            Ok(found @ segment::Found { transport: Transport::Udp(datagram), .. }) => {
+                let limits = (self.options.memory_bytes / 4, self.options.most_connections);
+                let (start, between) = (self.first_at.unwrap_or(now), between(found.from, found.to));
+                let is_counted = self.conversations.handle(now, interface, between, &datagram, limits, start);
+                *(if is_counted { &mut packets.udp } else { &mut packets.copies }) += 1;
+                opened = found.opened.filter(|_| is_counted);
+            }
+            Err(Unread::OtherProtocol) => packets.other_protocol += 1,
+            Err(Unread::Fragment) => {
+                packets.fragments += 1;
+                opened = segment::opened_fragment(packet);
+            }
+            Err(Unread::BadLength) => packets.bad_lengths += 1,
+            Err(Unread::Truncated) => packets.truncated_headers += 1,
+        }
+        // One tunnel within another stays closed.
+        if let Some(opened) = opened.filter(|_| tunnel.is_none()) {
+            self.tunnels.handle(&opened);
+            self.handle_packet(now, (interface.0 | IN_TUNNEL, true), opened.packet, Some(opened.tunnel));
+        }
+    }
+
+    /// A segment of one side between two ends passes an interface; whether it is counted, and no copy of one before.
     fn handle_segment(
         &mut self,
         now: Instant,
         interface: (u32, bool),
-        ends: Ends,
-        side: Side,
+        (ends, side): (Ends, Side),
         segment: &Segment,
-    ) {
+        tunnel: Option<Tunnel>,
+    ) -> bool {
         let connections = self.open.entry(ends).or_insert_with(|| Vec::with_capacity(1));
-        let at = find(connections, interface.0, side, segment);
+        let at = find(connections, interface.0, side, segment, tunnel.as_ref());
         let is_new = at.is_none();
         let at = at.unwrap_or_else(|| {
             self.opened += 1;
@@ -147,7 +206,10 @@ impl Table {
         });
         let connection = &mut connections[at];
         let views = connection.views.len();
-        let stranger = connection.handle(now, interface, side, segment);
+        if let Some(tunnel) = tunnel {
+            connection.note_tunnel(side, tunnel);
+        }
+        let (is_counted, stranger) = connection.handle(now, interface, side, segment);
         let is_first_here = connection.views.len() > views;
         if connection.packets() % PACKETS_BETWEEN_ACCOUNTS == 1 {
             let bytes = connection.bytes();
@@ -166,6 +228,7 @@ impl Table {
         if self.accounted > self.options.memory_bytes {
             self.make_room();
         }
+        is_counted
     }
 
     /// Reports the connections that are closed or idle for longest.
@@ -233,21 +296,31 @@ impl Table {
         }
         self.keep_largest();
         self.done.sort_by_key(|done| done.number);
-        let duration_s = self.first_at.map_or(0.0, |first| self.latest_at.since(first).as_secs_f64());
+        let earliest = self.earliest_at.unwrap_or_default();
+        let duration_s = self.latest_at.since(earliest).as_secs_f64();
         let name = |number: u32| file.interfaces.get(number as usize)?.name.clone();
+        let start = self.first_at.unwrap_or_default();
+        let shift_s = start.since(earliest).as_secs_f64();
         for done in &mut self.done {
             done.name_interfaces(name);
+            done.shift(shift_s);
         }
-        let start = self.first_at.unwrap_or_default();
         let (mut conversations, conversations_seen, other_conversations) =
             self.conversations.into_reports(self.options.most_connections, start);
         for conversation in &mut conversations {
             conversation.name_interfaces(name);
+            conversation.shift(shift_s);
         }
+        let (tunnels, tunnels_seen, other_tunnels) = self.tunnels.into_reports(self.options.most_connections);
         Report {
-            start_unix_s: self.first_at.map(Instant::as_secs_f64),
+            start_unix_s: self.earliest_at.map(Instant::as_secs_f64),
             duration_s,
             packets: self.packets,
+            unknown_link_types: self.unknown_link_types,
+            tunneled: self.tunneled,
+            tunnels_seen,
+            tunnels,
+            other_tunnels,
             connections_seen: self.opened,
             connections: self.done,
             others: self.others,
@@ -260,9 +333,18 @@ impl Table {
 }
 
 /// The connection that a segment belongs to: one seen at its interface before, or one seen elsewhere that it fits.
-fn find(connections: &[Connection], interface: u32, side: Side, segment: &Segment) -> Option<usize> {
+fn find(
+    connections: &[Connection],
+    interface: u32,
+    side: Side,
+    segment: &Segment,
+    tunnel: Option<&Tunnel>,
+) -> Option<usize> {
     let of_interface = |connection: &Connection| {
-        connection.view(interface).is_some_and(|view| !view.is_another(side, segment))
+        connection.view(interface).is_some_and(|view| {
+            !view.is_another(side, segment)
+                && tunnel.is_none_or(|tunnel| connection.fits_tunnel(view, side, segment, tunnel))
+        })
     };
     connections.iter().rposition(of_interface).or_else(|| {
         connections
@@ -276,10 +358,11 @@ fn take_replaced(connections: &mut Vec<Connection>) -> Vec<Connection> {
     let is_replaced = |at: usize| {
         let newer = &connections[at + 1..];
         connections.len() - at > MOST_BETWEEN_ENDS
-            || connections[at]
-                .views
-                .iter()
-                .all(|view| newer.iter().any(|one| one.view(view.interface).is_some()))
+            || connections[at].views.iter().all(|view| {
+                newer
+                    .iter()
+                    .any(|one| one.view(view.interface).is_some() && one.shares_tunnel(&connections[at]))
+            })
     };
     let replaced: Vec<_> = (0..connections.len()).rev().filter(|at| is_replaced(*at)).collect();
     replaced.into_iter().map(|at| connections.remove(at)).collect()
@@ -307,7 +390,7 @@ mod tests {
         for &(ms, interface, side, flags, seq, ack, payload) in passing {
             let segment = Segment { seq, ack, flags, payload, window: 60_000, ..Segment::default() };
             let now = Instant::from_nanos(ms * 1_000_000);
-            table.handle_segment(now, (interface, true), ends(), side, &segment);
+            table.handle_segment(now, (interface, true), (ends(), side), &segment, None);
         }
         let report = table.into_report(Summary::default());
         assert_eq!(report.connections_seen, report.connections.len() as u64);

@@ -3,6 +3,7 @@
 use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
 
+use crate::copies::{Copies, Look};
 use crate::flow::Flow;
 use crate::segment::{ACK, FIN, Offer, RST, SYN, Segment};
 
@@ -12,6 +13,8 @@ const AT_HAND: Duration = Duration::from_millis(1);
 const ASSUMED_ANSWER: Duration = Duration::from_millis(200);
 /// Round trips that make a rule.
 const ENOUGH: u64 = 20;
+/// ASSUMED: more segments in front of the answer to a SYN are no stray ones; the answer was not captured.
+const MOST_STRAYS: u64 = 16;
 /// Nearer to one end than this share of the round trip is at that end.
 const NEAR: f64 = 0.1;
 
@@ -40,7 +43,12 @@ pub struct View {
     pub opener: Option<Side>,
     pub first_at: Instant,
     pub latest_at: Instant,
+    /// Of both ends, without copies.
     pub packets: [u64; 2],
+    /// Packets recorded more than once.
+    pub copied: u64,
+    /// Segments in front of the answer to a SYN that are of no connection, or of an old one.
+    pub strays: u64,
     /// SYNs and their answers sent again.
     pub syns_again: u64,
     pub fin: [bool; 2],
@@ -51,7 +59,14 @@ pub struct View {
     pub lacks_options: u64,
     /// Round trip of the handshake, seen from here to the opener's peer and to the opener.
     pub handshake: (Option<Duration>, Option<Duration>),
+    copies: [Copies; 2],
     isn: [Option<u32>; 2],
+    /// Sequence numbers that the opener's SYN took.
+    syn_len: u32,
+    /// The SYN was answered.
+    is_answered: bool,
+    /// Acknowledgment number of the latest stray segment.
+    stray_ack: Option<u32>,
     syn_at: Option<Instant>,
     answer_at: Option<Instant>,
 }
@@ -85,12 +100,30 @@ impl View {
         }
     }
 
-    pub fn handle(&mut self, now: Instant, side: Side, segment: &Segment) {
+    /// Whether a segment is close by its numbers to what both ends sent.
+    pub fn is_close(&self, side: Side, segment: &Segment) -> bool {
+        if segment.has(SYN) {
+            return self.fits(side, segment);
+        }
+        let flows = [&self.flows[side], &self.flows[1 - side]];
+        flows[0].is_close(segment.seq) || segment.has(ACK) && flows[1].is_close(segment.ack)
+    }
+
+    /// A segment passes; whether it is counted, and no copy of one before.
+    pub fn handle(&mut self, now: Instant, side: Side, segment: &Segment) -> bool {
+        if self.copies[side].is_copy(now.max(self.latest_at), Look::of_segment(segment)) {
+            self.copied += 1;
+            return false;
+        }
         self.went_back += u64::from(now < self.latest_at);
         let now = now.max(self.latest_at);
         self.latest_at = now;
         self.packets[side] += 1;
         self.lacks_options += u64::from(segment.lacks_options);
+        if self.is_stray(side, segment) {
+            self.strays += 1;
+            return true;
+        }
         if segment.has(SYN) {
             self.on_syn(now, side, segment);
         } else if self.opener == Some(side)
@@ -106,6 +139,28 @@ impl View {
         }
         self.flows[1 - side].handle_ack(now, segment);
         self.flows[side].handle_data(now, segment);
+        true
+    }
+
+    /// RFC 9293 (3.10.7.3): in front of the answer to its SYN an end discards what acknowledges anything but that SYN, and
+    /// resets what sent it: an ACK of an old connection (a challenge ACK: RFC 5961 (4)). Both say nothing of this one.
+    fn is_stray(&mut self, side: Side, segment: &Segment) -> bool {
+        let Some(opener) = self.opener.filter(|_| !self.is_answered) else { return false };
+        if side == opener {
+            if segment.has(RST) {
+                return self.stray_ack == Some(segment.seq);
+            }
+            self.is_answered = segment.has(ACK);
+            return false;
+        }
+        let acked = self.isn[opener].map(|isn| segment.ack.wrapping_sub(isn));
+        let is_acceptable = acked.is_none_or(|acked| (1..=self.syn_len).contains(&acked));
+        if segment.has(SYN) || segment.has(ACK) && is_acceptable || self.strays >= MOST_STRAYS {
+            self.is_answered = true;
+            return false;
+        }
+        self.stray_ack = Some(segment.ack);
+        true
     }
 
     fn on_syn(&mut self, now: Instant, side: Side, segment: &Segment) {
@@ -127,6 +182,7 @@ impl View {
             self.answer_at = (self.syns_again == 0).then_some(now);
         } else {
             self.opener.get_or_insert(side);
+            self.syn_len = segment.payload.saturating_add(1);
             self.syn_at = Some(now);
         }
         if let [Some(one), Some(other)] = self.offers {
@@ -192,7 +248,8 @@ impl View {
     }
 
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.flows.iter().map(Flow::bytes).sum::<usize>()
+        let flows = self.flows.iter().map(Flow::bytes).sum::<usize>();
+        size_of::<Self>() + flows + self.copies.iter().map(Copies::bytes).sum::<usize>()
     }
 }
 

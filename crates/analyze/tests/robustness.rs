@@ -66,6 +66,7 @@ fn check(file: &[u8], options: Options) -> Result<(), TestCaseError> {
     let packets = report.packets;
     let counted = packets.tcp
         + packets.udp
+        + packets.copies
         + packets.other_protocol
         + packets.not_ip
         + packets.unknown_link
@@ -75,10 +76,20 @@ fn check(file: &[u8], options: Options) -> Result<(), TestCaseError> {
     prop_assert_eq!(counted, report.file.records);
     prop_assert_eq!(report.file.bytes, file.len() as u64);
     let reported: u64 = report.connections.iter().map(|one| one.packets).sum();
-    prop_assert_eq!(reported + report.others.packets, packets.tcp);
+    prop_assert_eq!(reported + report.others.packets, packets.tcp + report.tunneled.tcp);
     prop_assert_eq!(report.connections.len() as u64 + report.others.connections, report.connections_seen);
     let datagrams: u64 = report.conversations.iter().map(|one| one.datagrams).sum();
-    prop_assert_eq!(datagrams + report.other_conversations.packets, packets.udp);
+    prop_assert_eq!(datagrams + report.other_conversations.packets, packets.udp + report.tunneled.udp);
+    let inner: u64 = report.tunnels.iter().map(|one| one.packets).sum();
+    let tunneled = report.tunneled;
+    let opened = tunneled.tcp
+        + tunneled.udp
+        + tunneled.copies
+        + tunneled.other_protocol
+        + tunneled.fragments
+        + tunneled.bad_lengths
+        + tunneled.truncated_headers;
+    prop_assert_eq!(inner + report.other_tunnels.packets, opened);
     let conversations = report.conversations.len() as u64 + report.other_conversations.connections;
     prop_assert_eq!(conversations, report.conversations_seen);
     for flow in report.connections.iter().flat_map(|one| &one.flows) {

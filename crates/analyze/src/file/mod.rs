@@ -1,14 +1,17 @@
 //! Records of a capture file, one after the other, and what of the file could not be read.
 //!
 //! pcap (draft-ietf-opsawg-pcap, microseconds or nanoseconds) and pcapng (draft-ietf-opsawg-pcapng), each in
-//! either byte order. Where records make no sense, reading goes on at the next place where they do.
+//! either byte order; compressed by gzip or Zstandard too. Where records make no sense, reading goes on at the next place
+//! where they do.
 
+mod compressed;
 mod pcap;
 mod pcapng;
 mod window;
 
 use std::io::{self, Read};
 
+use compressed::Input;
 use serde::Serialize;
 use window::Window;
 
@@ -35,8 +38,57 @@ pub enum FileError {
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
     /// The file does not begin as a capture does.
-    #[error("does not begin like a pcap or pcapng file")]
-    NoCapture,
+    #[error("does not begin like a pcap or pcapng file{0}")]
+    NoCapture(Beginning),
+}
+
+/// How a file begins that is no capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beginning {
+    octets: [u8; 8],
+    len: usize,
+    /// What the file was compressed with.
+    compression: Option<&'static str>,
+}
+
+/// Formats of captures and archives that others read, by their first octets.
+const OTHER_FORMATS: [(&[u8], &str); 13] = [
+    (b"snoop\0\0\0", "a snoop capture"),
+    (b"GMBU", "a Network Monitor 2 capture"),
+    (b"RTSS", "a Network Monitor 1 capture"),
+    (b"TRSNIFF", "a Sniffer capture"),
+    (b"XCP\0", "a NetXRay capture"),
+    (&[0x1C, 0x00, 0x01], "a pcap of Ixia, big-endian"),
+    (&[0xAC, 0x01, 0x00, 0x1C], "a pcap of Ixia's hardware"),
+    (&[0xAB, 0x01, 0x00, 0x1C], "a pcap of Ixia's software"),
+    (&[0x04, 0x22, 0x4D, 0x18], "compressed by LZ4"),
+    (&[0xFD, b'7', b'z', b'X', b'Z'], "compressed by xz"),
+    (b"BZh", "compressed by bzip2"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"7z\xBC\xAF", "a 7z archive"),
+];
+
+impl std::fmt::Display for Beginning {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let octets = &self.octets[..self.len];
+        if octets.is_empty() {
+            return to.write_str(": it is empty");
+        }
+        let known = OTHER_FORMATS.iter().find(|(magic, _)| octets.starts_with(magic));
+        to.write_str(": its first octets")?;
+        if let Some(compression) = self.compression {
+            write!(to, " behind {compression}")?;
+        }
+        to.write_str(" are")?;
+        octets.iter().try_for_each(|octet| write!(to, " {octet:02x}"))?;
+        match known {
+            Some((_, name)) if name.ends_with("capture") || name.contains("pcap") => {
+                write!(to, " ({name}: editcap -F pcapng converts it)")
+            }
+            Some((_, name)) => write!(to, " ({name}: unpack it first)"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// An interface of a capture.
@@ -54,7 +106,11 @@ pub struct Interface {
 pub struct Summary {
     /// `pcap` or `pcapng`.
     pub format: &'static str,
-    /// Bytes of the file read.
+    /// `gzip` or `zstd`, if the file was compressed.
+    pub compression: Option<&'static str>,
+    /// Why the compressed stream ended early: it was damaged, cut off or out of proportion.
+    pub compression_error: Option<String>,
+    /// Bytes of the file read, uncompressed.
     pub bytes: u64,
     /// Packets in it.
     pub records: u64,
@@ -74,8 +130,8 @@ pub struct Summary {
 const MOST_INTERFACES: usize = 4096;
 
 #[derive(Debug)]
-pub struct Source<R> {
-    window: Window<R>,
+pub struct Source<R: Read> {
+    window: Window<Input<R>>,
     format: Format,
     summary: Summary,
 }
@@ -93,19 +149,22 @@ impl<R: Read> Source<R> {
     ///
     /// If the file cannot be read or is no capture.
     pub fn open(reader: R) -> Result<Self, FileError> {
-        let mut window = Window::new(reader);
-        let mut summary = Summary::default();
-        let start = window.fill(24)?;
-        let format = if let Some(layout) = pcap::Layout::read(start) {
+        let input = Input::open(reader)?;
+        let mut summary = Summary { compression: input.compression(), ..Summary::default() };
+        let mut window = Window::new(input);
+        let start = window.fill(pcap::FILE_HEADER_BYTES)?;
+        let format = if let Some(layout) = pcap::Layout::read(start, &mut summary) {
             window.advance(pcap::FILE_HEADER_BYTES);
             summary.format = "pcap";
-            summary.interfaces.push(Interface { link_type: layout.link_type, ..Interface::default() });
             Format::Pcap(layout)
         } else if pcapng::is_section(start) {
             summary.format = "pcapng";
             Format::Pcapng(pcapng::Layout::default())
         } else {
-            return Err(FileError::NoCapture);
+            let (mut octets, len) = ([0; 8], start.len().min(8));
+            octets[..len].copy_from_slice(&start[..len]);
+            let compression = summary.compression;
+            return Err(FileError::NoCapture(Beginning { octets, len, compression }));
         };
         Ok(Self { window, format, summary })
     }
@@ -132,15 +191,16 @@ impl<R: Read> Source<R> {
             at_nanos: found.at_nanos,
             interface: found.interface as u32,
             is_one_of_several,
-            link_type: interface.link_type,
+            link_type: found.link_type,
             original_len: found.original_len,
             data: self.window.at(found.data),
         }))
     }
 
     /// What is known of the file now.
-    pub fn into_summary(self) -> Summary {
-        Summary { bytes: self.window.offset(), ..self.summary }
+    pub fn into_summary(mut self) -> Summary {
+        let compression_error = self.window.reader_mut().take_damage();
+        Summary { bytes: self.window.offset(), compression_error, ..self.summary }
     }
 }
 
@@ -149,6 +209,7 @@ impl<R: Read> Source<R> {
 struct Found {
     at_nanos: u64,
     interface: usize,
+    link_type: u32,
     original_len: u32,
     data: std::ops::Range<usize>,
 }

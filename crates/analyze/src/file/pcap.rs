@@ -1,25 +1,36 @@
-//! Records of pcap: draft-ietf-opsawg-pcap (4 file header, 5 packet record).
+//! Records of pcap: draft-ietf-opsawg-pcap (4 file header, 5 packet record), and of the modified form of libpcap's
+//! patches of 1999, whose records have eight more octets in front of the packet (index, protocol, packet type).
+//!
+//! A file header may follow the last record: captures appended to one another. A fraction of a second may be larger
+//! than a second: it counts as written.
 
 use std::io::{self, Read};
 
-use pcap_file::pcap::PcapHeader;
-use pcap_file::{Endianness, TsResolution};
-
 use super::window::Window;
-use super::{Found, Order, Summary, resync};
+use super::{Found, Interface, MOST_INTERFACES, Order, Summary, resync};
 
 pub(super) const FILE_HEADER_BYTES: usize = 24;
 const RECORD_HEADER_BYTES: usize = 16;
+/// Behind the record header of a modified file.
+const MODIFIED_BYTES: usize = 8;
 /// The largest snapshot length of libpcap, MAXIMUM_SNAPLEN: a record that claims more is none.
 const LARGEST_RECORD: u32 = 262_144;
 /// A record is believed after a damaged one only if its time is so near to the last.
 const NEAR_SECONDS: u32 = 86_400;
 
+const MICROSECONDS: u32 = 0xA1B2_C3D4;
+const NANOSECONDS: u32 = 0xA1B2_3C4D;
+const MODIFIED: u32 = 0xA1B2_CD34;
+
 #[derive(Debug)]
 pub(super) struct Layout {
-    pub link_type: u32,
+    link_type: u32,
+    /// Number of the interface in the summary.
+    interface: usize,
     order: Order,
     nanos_per_tick: u64,
+    /// Octets in front of each packet.
+    header: usize,
     largest: u32,
     /// Seconds of the last record.
     last: Option<u32>,
@@ -34,15 +45,32 @@ struct Head {
 }
 
 impl Layout {
-    /// The layout of a file that begins with these bytes; `None` if it is no pcap.
-    pub fn read(bytes: &[u8]) -> Option<Self> {
-        let (_, header) = PcapHeader::from_slice(bytes).ok()?;
+    /// The layout of a file that begins with these bytes, its interface added to the summary; `None` if it is no pcap.
+    pub fn read(bytes: &[u8], summary: &mut Summary) -> Option<Self> {
+        let header = bytes.first_chunk::<FILE_HEADER_BYTES>()?;
+        let (order, magic) = [false, true]
+            .map(|is_big_endian| Order { is_big_endian })
+            .into_iter()
+            .map(|order| (order, order.u32(header, 0).unwrap_or(0)))
+            .find(|(_, magic)| [MICROSECONDS, NANOSECONDS, MODIFIED].contains(magic))?;
+        let word = |at| order.u32(header, at).unwrap_or(0);
+        // The upper bits say how long the frame check sequence is.
+        let link_type = word(20) & 0xFFFF;
+        let interfaces = &mut summary.interfaces;
+        let known = interfaces.iter().position(|other| other.link_type == link_type);
+        let interface = known.unwrap_or_else(|| {
+            if interfaces.len() < MOST_INTERFACES {
+                interfaces.push(Interface { link_type, ..Interface::default() });
+            }
+            interfaces.len() - 1
+        });
         Some(Self {
-            // The upper bits say how long the frame check sequence is.
-            link_type: u32::from(header.datalink) & 0xFFFF,
-            order: Order { is_big_endian: header.endianness == Endianness::Big },
-            nanos_per_tick: if header.ts_resolution == TsResolution::NanoSecond { 1 } else { 1000 },
-            largest: LARGEST_RECORD.max(header.snaplen.min(16 * LARGEST_RECORD)),
+            link_type,
+            interface,
+            order,
+            nanos_per_tick: if magic == NANOSECONDS { 1 } else { 1000 },
+            header: RECORD_HEADER_BYTES + if magic == MODIFIED { MODIFIED_BYTES } else { 0 },
+            largest: LARGEST_RECORD.max(word(16).min(16 * LARGEST_RECORD)),
             last: None,
         })
     }
@@ -53,7 +81,14 @@ impl Layout {
         summary: &mut Summary,
     ) -> io::Result<Option<Found>> {
         loop {
-            let bytes = window.fill(RECORD_HEADER_BYTES)?;
+            if begins_again(window.fill(self.header)?)
+                && let Some(layout) = Self::read(window.fill(FILE_HEADER_BYTES)?, summary)
+            {
+                *self = layout;
+                window.advance(FILE_HEADER_BYTES);
+                continue;
+            }
+            let bytes = window.fill(self.header)?;
             let Some(head) = self.head(bytes) else {
                 let rest = bytes.len();
                 summary.ends_within_record |= rest > 0;
@@ -61,7 +96,7 @@ impl Layout {
                 window.advance(rest);
                 return Ok(None);
             };
-            let len = RECORD_HEADER_BYTES + head.captured as usize;
+            let len = self.header + head.captured as usize;
             if !self.is_plausible(&head) {
                 self.skip(window, summary)?;
                 continue;
@@ -75,26 +110,26 @@ impl Layout {
             self.last = Some(head.seconds);
             let at_nanos =
                 u64::from(head.seconds) * 1_000_000_000 + u64::from(head.ticks) * self.nanos_per_tick;
-            let data = window.take(len, RECORD_HEADER_BYTES..len);
-            return Ok(Some(Found { at_nanos, interface: 0, original_len: head.original, data }));
+            let data = window.take(len, self.header..len);
+            let (interface, link_type) = (self.interface, self.link_type);
+            return Ok(Some(Found { at_nanos, interface, link_type, original_len: head.original, data }));
         }
     }
 
     fn head(&self, bytes: &[u8]) -> Option<Head> {
         let word = |at| self.order.u32(bytes, at);
+        bytes.get(..self.header)?;
         Some(Head { seconds: word(0)?, ticks: word(4)?, captured: word(8)?, original: word(12)? })
     }
 
     fn is_plausible(&self, head: &Head) -> bool {
-        u64::from(head.ticks) * self.nanos_per_tick < 1_000_000_000
-            && head.captured <= self.largest
-            && head.captured <= head.original
+        head.captured <= self.largest && head.captured <= head.original
     }
 
     /// Leaves bytes behind up to a place where two records follow one another, or the last one ends; whether
     /// there is one.
     fn skip<R: Read>(&self, window: &mut Window<R>, summary: &mut Summary) -> io::Result<bool> {
-        let wanted = 2 * RECORD_HEADER_BYTES + self.largest as usize;
+        let wanted = 2 * self.header + self.largest as usize;
         // Places from which a whole record and the header behind it can be seen.
         resync(window, summary, wanted, |bytes| bytes - wanted + 1, |bytes| self.is_record(bytes))
     }
@@ -103,10 +138,22 @@ impl Layout {
         let near = |head: &Head| {
             head.captured > 0
                 && self.is_plausible(head)
+                && u64::from(head.ticks) * self.nanos_per_tick < 1_000_000_000
                 && self.last.is_none_or(|last| head.seconds.abs_diff(last) <= NEAR_SECONDS)
         };
         let Some(head) = self.head(bytes).filter(near) else { return false };
-        let Some(behind) = bytes.get(RECORD_HEADER_BYTES + head.captured as usize..) else { return false };
+        let Some(behind) = bytes.get(self.header + head.captured as usize..) else { return false };
         behind.is_empty() || self.head(behind).is_some_and(|next| near(&next))
     }
+}
+
+/// Whether another file begins here: a magic and version 2.4, which as a record would be of a year far away.
+fn begins_again(bytes: &[u8]) -> bool {
+    // Nearly every record is told by its first octet.
+    matches!(bytes.first(), Some(0xA1 | 0xD4 | 0x4D | 0x34))
+        && [false, true].map(|is_big_endian| Order { is_big_endian }).into_iter().any(|order| {
+            let magic = order.u32(bytes, 0).unwrap_or(0);
+            let version = (order.u16(bytes, 4), order.u16(bytes, 6));
+            [MICROSECONDS, NANOSECONDS, MODIFIED].contains(&magic) && version == (Some(2), Some(4))
+        })
 }

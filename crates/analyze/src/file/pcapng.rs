@@ -34,6 +34,7 @@ pub(super) struct Layout {
 struct Clock {
     /// Number in the summary.
     number: usize,
+    link_type: u32,
     /// `if_tsresol`: a tick of the time is 10^-n seconds or, with the highest bit, 2^-n seconds.
     resolution: u8,
     offset_seconds: i64,
@@ -129,7 +130,7 @@ impl Layout {
     fn on_interface(&mut self, body: &[u8], summary: &mut Summary) {
         let link_type = self.order.u16(body, 0).unwrap_or(u16::MAX);
         let mut interface = Interface { link_type: u32::from(link_type), ..Interface::default() };
-        let mut clock = Clock { number: 0, resolution: 6, offset_seconds: 0 };
+        let mut clock = Clock { number: 0, link_type: interface.link_type, resolution: 6, offset_seconds: 0 };
         let mut options = body.get(8..).unwrap_or_default();
         while let (Some(code @ 1..), Some(len)) = (self.order.u16(options, 0), self.order.u16(options, 2)) {
             let Some(value) = options.get(4..4 + usize::from(len)) else { break };
@@ -175,7 +176,13 @@ impl Layout {
         let (captured, original_len) = (self.order.u32(body, 12)?, self.order.u32(body, 16)?);
         let data = 20..20_usize.checked_add(captured as usize)?;
         body.get(data.clone())?;
-        Some(Found { at_nanos: clock.nanos(ticks), interface: clock.number, original_len, data })
+        Some(Found {
+            at_nanos: clock.nanos(ticks),
+            interface: clock.number,
+            link_type: clock.link_type,
+            original_len,
+            data,
+        })
     }
 
     /// Leaves bytes behind up to a place where a block of a known type begins and ends; whether there is one.

@@ -182,7 +182,7 @@ fn behind_a_damaged_stretch_reading_goes_on() {
 #[test]
 fn what_is_no_capture_is_refused() {
     for bytes in [&b""[..], b"GET / HTTP/1.1\r\nHost: example\r\n", &[0xA1, 0xB2, 0xC3]] {
-        assert!(matches!(Source::open(bytes), Err(FileError::NoCapture)));
+        assert!(matches!(Source::open(bytes), Err(FileError::NoCapture(_))));
     }
 }
 
@@ -194,4 +194,102 @@ fn blocks_without_time_and_without_interface_are_counted() {
     file.extend(block(false, 77, b"whatever"));
     let (found, summary) = all(&file);
     assert_eq!((found.len(), summary.records_without_time, summary.unreadable_bytes), (0, 2, 0));
+}
+
+#[test]
+fn what_is_no_capture_is_named() {
+    for (bytes, said) in [
+        (&b""[..], ": it is empty"),
+        (b"GET / HTTP", ": its first octets are 47 45 54 20 2f 20 48 54"),
+        (
+            b"snoop\0\0\0\0\0\0\x02",
+            ": its first octets are 73 6e 6f 6f 70 00 00 00 (a snoop capture: editcap -F pcapng converts it)",
+        ),
+        (b"BZh9", ": its first octets are 42 5a 68 39 (compressed by bzip2: unpack it first)"),
+    ] {
+        let error = Source::open(bytes).map(|_| ()).expect_err("no capture").to_string();
+        assert_eq!(error, format!("does not begin like a pcap or pcapng file{said}"));
+    }
+}
+
+#[test]
+fn modified_pcap_has_longer_headers() {
+    let mut file = pcap(false, false, &[]);
+    file[..4].copy_from_slice(&0xA1B2_CD34_u32.to_le_bytes());
+    for second in 0..2_u32 {
+        for word in [1000 + second, 5, 3, 3, 1, 0x0800] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(b"one");
+    }
+    let (found, summary) = all(&file);
+    assert_eq!(found[1], (1_001_000_005_000, b"one".to_vec()));
+    assert_eq!((found.len(), summary.unreadable_bytes), (2, 0));
+}
+
+#[test]
+fn a_fraction_beyond_a_second_is_carried() {
+    let mut file = pcap(false, false, &[b"one", b"two"]);
+    file[24 + 4..24 + 8].copy_from_slice(&1_113_000_u32.to_le_bytes());
+    let (found, summary) = all(&file);
+    assert_eq!(found[0], (1_001_113_000_000, b"one".to_vec()));
+    assert_eq!((found.len(), summary.unreadable_bytes), (2, 0));
+}
+
+#[test]
+fn captures_appended_with_their_headers_are_read_on() {
+    let mut other = pcap(true, true, &[b"two"]);
+    other[20..24].copy_from_slice(&1_u32.to_be_bytes());
+    let file = [pcap(false, false, &[b"one"]), other, pcap(false, false, &[b"three"])].concat();
+    let (found, summary) = all(&file);
+    let bytes: Vec<_> = found.iter().map(|(_, bytes)| &bytes[..]).collect();
+    assert_eq!(bytes, [&b"one"[..], b"two", b"three"]);
+    let links: Vec<_> = summary.interfaces.iter().map(|one| (one.link_type, one.packets)).collect();
+    assert_eq!((links, summary.unreadable_bytes), (vec![(101, 2), (1, 1)], 0));
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    io::Write::write_all(&mut encoder, content).expect("memory is written");
+    encoder.finish().expect("memory is written")
+}
+
+fn zstd(content: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(content, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+#[test]
+fn compressed_captures_are_read_whole_or_cut_off() {
+    let plain = pcap(false, false, &[&[7; 40_000], &[8; 40_000]]);
+    let (first, second) = plain.split_at(30_000);
+    let skippable = [0x50, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3];
+    for (name, file) in [
+        ("gzip", gzip(&plain)),
+        ("gzip", [gzip(first), gzip(second)].concat()),
+        ("zstd", zstd(&plain)),
+        ("zstd", [&skippable[..], &zstd(first), &skippable, &zstd(second)].concat()),
+    ] {
+        let (found, summary) = all(&file);
+        assert_eq!((found.len(), &found[1].1[..]), (2, &[8; 40_000][..]), "{name}");
+        assert_eq!((summary.compression, summary.compression_error), (Some(name), None));
+        assert_eq!(summary.bytes, plain.len() as u64);
+    }
+    for file in [[gzip(first), gzip(second)].concat(), [zstd(first), zstd(second)].concat()] {
+        let (found, summary) = all(&file[..file.len() - 12]);
+        assert!(summary.compression_error.is_some() && found.len() <= 2, "{:?}", summary.compression);
+    }
+    let error = Source::open(&gzip(b"notes")[..]).map(|_| ()).expect_err("no capture").to_string();
+    assert!(error.ends_with("its first octets behind gzip are 6e 6f 74 65 73"), "{error}");
+}
+
+#[test]
+fn an_error_of_the_disk_behind_a_compressed_beginning_is_told() {
+    let file = gzip(&pcap(false, false, &[&[7; 4000]]));
+    let read = |file| -> Result<(), FileError> {
+        let mut source = Source::open(Failing(file, false))?;
+        while source.next_record()?.is_some() {}
+        Ok(())
+    };
+    let cut = &file[..file.len() - 20];
+    assert!(matches!(read(cut), Err(FileError::Io(error)) if error.kind() == io::ErrorKind::NotConnected));
 }

@@ -22,6 +22,10 @@ impl<R: Read> Window<R> {
         Self { reader, buffer: vec![0; CHUNK], start: 0, end: 0, offset: 0, at_end: false }
     }
 
+    pub fn reader_mut(&mut self) -> &mut R {
+        &mut self.reader
+    }
+
     /// Place in the file of the first byte.
     pub fn offset(&self) -> u64 {
         self.offset

@@ -1,8 +1,8 @@
 //! Segments that come late to the place of the capture: overtaken, or sent again because they were lost before it.
 //!
-//! A segment that fills a gap was **overtaken** if its timestamp is not newer than that of the segment behind the gap;
-//! ASSUMED: clocks tick more than once in a round trip. Without timestamps it was if it comes within half of the
-//! shortest round trip, or 3 ms where that is not known, and before three duplicate ACKs for the gap have passed.
+//! A segment that fills a gap was **overtaken** if its timestamp is older than that of the segment behind the gap, or the
+//! same, where the clock ticks more than once in a round trip. Without timestamps that tell, it was if it comes within half
+//! of the shortest round trip, or 3 ms where that is not known, and before three duplicate ACKs for the gap have passed.
 //! Otherwise it was lost before it came here, and is a retransmission. The extent is that of RFC 4737 (4.2): segments
 //! that came between the first behind the gap and this.
 
@@ -22,6 +22,8 @@ pub struct Late {
     max_extent: u64,
     max_lateness: Duration,
     from_acks: u64,
+    /// The sender's clock: the first timestamp of its data and the newest, and when each came.
+    clock: Option<[(u32, Instant); 2]>,
 }
 
 /// Reordering as reported.
@@ -55,12 +57,30 @@ pub struct Filling {
 }
 
 impl Late {
+    /// Data of the sender passes: what its timestamps say of its clock.
+    pub fn on_data(&mut self, now: Instant, timestamps: Option<(u32, u32)>) {
+        let Some((tsval, _)) = timestamps else { return };
+        let [_, newest] = self.clock.get_or_insert([(tsval, now); 2]);
+        if (tsval.wrapping_sub(newest.0) as i32) > 0 {
+            *newest = (tsval, now);
+        }
+    }
+
+    /// Whether the clock has ticked, as far as is known, within a round trip.
+    fn ticks_within(&self, now: Instant, rtt: Option<Duration>) -> bool {
+        let Some([(first, from), (newest, _)]) = self.clock else { return false };
+        let ticks = u64::from(newest.wrapping_sub(first));
+        let Some(tick) = now.since(from).as_nanos().checked_div(ticks) else { return false };
+        rtt.is_none_or(|rtt| tick < rtt.as_nanos())
+    }
+
     /// Whether the segment was overtaken by the one behind its gap; if so, it is counted.
     pub fn handle_filling(&mut self, filling: &Filling, behind: &Piece) -> bool {
         let lateness = filling.at.since(behind.first_at);
         let within = filling.shortest_rtt.map_or(WITHOUT_RTT, |rtt| Duration::from_nanos(rtt.as_nanos() / 2));
         let is_overtaken = match (filling.tsval, behind.tsval) {
-            (Some(own), Some(other)) => own.wrapping_sub(other) as i32 <= 0,
+            (Some(own), Some(other)) if own != other => (own.wrapping_sub(other) as i32) < 0,
+            (Some(_), Some(_)) if self.ticks_within(filling.at, filling.shortest_rtt) => true,
             _ => lateness <= within && filling.dupacks < THRESHOLD,
         };
         if is_overtaken {

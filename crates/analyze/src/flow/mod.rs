@@ -6,6 +6,7 @@ pub mod late;
 pub mod pieces;
 pub mod retransmissions;
 pub mod rtt;
+mod unseen;
 
 use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
@@ -21,6 +22,7 @@ use late::{Filling, Late};
 use pieces::{Piece, Pieces};
 use retransmissions::{NewAck, Retransmissions};
 use rtt::Rtt;
+use unseen::Unseen;
 
 /// Without anything better: RFC 9293 (3.7.1).
 const DEFAULT_MSS: u64 = 536;
@@ -41,14 +43,16 @@ pub struct Counters {
     pub keepalives: u64,
     /// ACKs without data.
     pub pure_acks: u64,
-    /// RFC 5681 (2).
-    pub dupacks: u64,
+    /// RFC 5681 (2); `None` if ACKs came again and it is not known whether anything was in flight.
+    pub dupacks: Option<u64>,
     /// ACKs below what had been acknowledged: ACKs that were overtaken.
     pub old_acks: u64,
     /// DSACK blocks.
     pub dsacks: u64,
     /// Bytes acknowledged that were never seen here.
     pub unseen_bytes: u64,
+    /// Segments recorded behind the ACK for them.
+    pub behind_their_ack: u64,
     /// Data or ACKs that belong nowhere near the others.
     pub out_of_window: u64,
 }
@@ -80,6 +84,15 @@ pub struct Flow {
     causes: Causes,
     retransmissions: Retransmissions,
     late: Late,
+    unseen: Unseen,
+    /// Octet beyond a closed window that the receiver has not taken, as it was last sent.
+    refused: Option<Piece>,
+    /// A packet of the sender was captured.
+    has_sender: bool,
+    /// End of what the receiver reports by SACK blocks.
+    reported_to: u64,
+    /// ACKs like the one before while nothing shows that something is in flight.
+    unclear_dupacks: u64,
     pub rtt: Rtt,
     pub flight: Flight,
     pub acks: Acks,
@@ -107,14 +120,22 @@ impl Flow {
         self.sequence.is_near(number)
     }
 
+    /// Whether a number is close to this flow's: see [`Sequence::is_close`].
+    pub fn is_close(&self, number: u32) -> bool {
+        self.sequence.is_close(number)
+    }
+
     pub fn handle_data(&mut self, now: Instant, segment: &Segment) {
-        if segment.has(SYN | RST) {
+        self.has_sender = true;
+        if segment.has(RST) || segment.has(SYN) && segment.payload == 0 {
             return;
         }
         if segment.payload == 0 && !segment.has(FIN) {
             return self.on_bare_ack(now, segment);
         }
-        let Some(start) = self.sequence.offset(segment.seq) else {
+        // RFC 7413 (3): a SYN may carry data, which begins behind it.
+        let seq = segment.seq.wrapping_add(u32::from(segment.has(SYN)));
+        let Some(start) = self.sequence.offset(seq) else {
             self.counters.out_of_window += 1;
             return;
         };
@@ -124,6 +145,8 @@ impl Flow {
             self.fin.get_or_insert(end);
             // An ACK behind it counted it as an octet of data.
             self.max = self.max.map(|max| if max == end + 1 { end } else { max });
+            self.unseen.take(end, end + 1);
+            self.counters.unseen_bytes = self.unseen.bytes;
         }
         if payload == 0 {
             return self.on_end(now, end, segment);
@@ -133,6 +156,7 @@ impl Flow {
             return;
         }
         self.rtt.on_data(now, segment.timestamps);
+        self.late.on_data(now, segment.timestamps);
         let counters = &mut self.counters;
         counters.segments += 1;
         counters.bytes += payload;
@@ -144,10 +168,15 @@ impl Flow {
         let max = *self.max.get_or_insert(start);
         let is_probe = payload == 1
             && self.una.zip(self.flight.window()).is_some_and(|(una, window)| start >= una + window);
+        let tsval = segment.timestamps.map(|(tsval, _)| tsval);
         if is_probe {
             self.counters.window_probes += 1;
+            if start >= max {
+                // RFC 9293 (3.8.6.1): an octet that the receiver refuses is sent anew once the window opens.
+                self.refused = Some(Piece::new(now, (start, end), self.counters.segments, tsval));
+                return;
+            }
         }
-        let tsval = segment.timestamps.map(|(tsval, _)| tsval);
         if start >= max {
             let is_first = self.una.is_none_or(|una| una >= max);
             self.causes.on_new_data(now, is_first, self.answer);
@@ -196,25 +225,27 @@ impl Flow {
     }
 
     fn push(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {
-        let number = self.counters.segments;
-        let piece = Piece {
-            start,
-            end,
-            first_at: now,
-            last_at: now,
-            transmissions: 1,
-            is_sacked: false,
-            number,
-            tsval,
-        };
-        self.pieces.push(piece);
+        // What is sent right behind it shows that the receiver took it.
+        if let Some(probe) = self.refused.take().filter(|probe| probe.end == start) {
+            self.pieces.push(probe);
+        }
+        self.pieces.push(Piece::new(now, (start, end), self.counters.segments, tsval));
     }
 
     /// Data below the end of what was seen: sent again, or late.
     fn handle_below(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {
         let una = self.una.unwrap_or(start);
+        let new_bytes = self.unseen.take(start, end);
+        if new_bytes > 0 {
+            self.counters.unseen_bytes = self.unseen.bytes;
+            self.counters.behind_their_ack += 1;
+            // What nobody has seen before is no repetition.
+            if new_bytes == end - start {
+                return;
+            }
+        }
         let before = self.pieces.after(start).copied();
-        let was_seen = self.pieces.send_again(now, start, end) || end <= una;
+        let was_seen = self.pieces.send_again(now, start, end, tsval) || end <= una;
         if !was_seen {
             let filling = Filling {
                 at: now,
@@ -229,10 +260,10 @@ impl Flow {
                 return;
             }
             // It was sent before, at an unknown time.
-            self.pieces.send_again(now, start, end);
+            self.pieces.send_again(now, start, end, tsval);
         }
         self.counters.retransmissions += 1;
-        self.counters.retransmitted_bytes += end - start;
+        self.counters.retransmitted_bytes += end - start - new_bytes;
         self.counters.seen_before += u64::from(was_seen);
         let place = Place {
             start,
@@ -276,14 +307,17 @@ impl Flow {
         let una = *self.una.get_or_insert_with(|| self.first.unwrap_or(ack).min(ack));
         let is_same_window = self.latest_window.replace(segment.window) == Some(segment.window);
         let has_news = self.take_sack(now, segment, ack);
+        // Without the sender's packets SACK blocks alone show that something is in flight.
+        let is_in_flight = max > una || self.reported_to > una;
         if ack > una {
             self.on_new_ack(now, segment, una, ack, max);
-        } else if ack == una && is_pure && is_same_window && max > una {
-            self.counters.dupacks += 1;
+        } else if ack == una && is_pure && is_same_window && is_in_flight {
+            *self.counters.dupacks.get_or_insert(0) += 1;
             self.gap_dupacks += 1;
             self.causes.on_dupack(now);
         } else if ack == una {
-            if has_news && max > una {
+            self.unclear_dupacks += u64::from(is_pure && is_same_window && !self.has_sender);
+            if has_news && is_in_flight {
                 self.causes.on_dupack(now);
             } else {
                 self.causes.on_other_ack(now);
@@ -300,26 +334,22 @@ impl Flow {
     }
 
     fn on_new_ack(&mut self, now: Instant, segment: &Segment, una: u64, ack: u64, max: u64) {
+        if let Some(probe) = self.refused.take().filter(|probe| probe.end <= ack) {
+            // The receiver took it after all.
+            self.pieces.push(probe);
+            self.max = Some(max.max(probe.end));
+        }
         if ack > max {
-            self.counters.unseen_bytes += ack - max;
             self.max = Some(ack);
             self.sequence.move_to(ack);
         }
-        let acked = self.pieces.acknowledge((now, self.rtt.shortest), ack);
-        if self.forgotten() == 0 {
-            let from = una.max(self.first.unwrap_or(una));
-            self.counters.unseen_bytes += ack.min(max).saturating_sub(from).saturating_sub(acked.bytes);
-        }
+        let echo = segment.timestamps.map(|(_, echo)| echo);
+        let from = una.max(self.first.unwrap_or(una));
+        let acked = self.pieces.acknowledge((now, self.rtt.shortest), (from, ack), echo, &mut self.unseen);
+        self.counters.unseen_bytes = self.unseen.bytes;
         self.late.on_late_bytes(acked.late_bytes);
-        let sent = acked.first_at.filter(|_| !acked.is_ambiguous);
-        self.rtt.on_new_ack(now, segment.timestamps, sent, (ack, max.max(ack)));
-        let new = NewAck {
-            at: now,
-            una,
-            ack,
-            echo: segment.timestamps.map(|(_, echo)| echo),
-            shortest_rtt: self.rtt.shortest,
-        };
+        self.rtt.on_new_ack(now, segment.timestamps, &acked, (ack, max.max(ack)));
+        let new = NewAck { at: now, una, ack, echo, shortest_rtt: self.rtt.shortest };
         self.una = Some(ack);
         self.gap_dupacks = 0;
         self.causes.on_advance(now, ack);
@@ -357,6 +387,7 @@ impl Flow {
                 }
                 continue;
             }
+            self.reported_to = self.reported_to.max(block.1);
             let (is_new, late_bytes) = self.pieces.sack((now, self.rtt.shortest), block.0, block.1);
             self.late.on_late_bytes(late_bytes);
             has_news |= is_new;
@@ -409,6 +440,13 @@ impl Flow {
         self.retransmissions.spurious()
     }
 
+    /// What was counted.
+    pub fn counted(&self) -> Counters {
+        let is_unclear = !self.has_sender && self.unclear_dupacks > 0;
+        let dupacks = if is_unclear { None } else { Some(self.counters.dupacks.unwrap_or(0)) };
+        Counters { dupacks, ..self.counters }
+    }
+
     pub fn late(&self) -> late::Report {
         self.late.report(self.counters.segments)
     }
@@ -421,6 +459,7 @@ impl Flow {
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + self.pieces.bytes()
+            + self.unseen.memory()
             + self.causes.bytes()
             + self.retransmissions.bytes()
             + self.rtt.bytes()

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use airpath_core::time::{Duration, Instant};
 
 use super::retransmissions::is_too_soon;
+use super::unseen::Unseen;
 
 /// More pieces than this are not kept: without ACKs, or with a window above 90 MB.
 const MOST: usize = 65_536;
@@ -23,7 +24,40 @@ pub struct Piece {
     pub is_sacked: bool,
     /// Which segment with data it was, counted as they passed.
     pub number: u64,
+    /// TSval of its first transmission.
     pub tsval: Option<u32>,
+    /// TSval of the last.
+    pub last_tsval: Option<u32>,
+    /// Two transmissions at different times had the same TSval: an echo of it may be of either.
+    has_same_tsval: bool,
+}
+
+impl Piece {
+    /// What is sent for the first time, as the segment of this number.
+    pub fn new(now: Instant, (start, end): (u64, u64), number: u64, tsval: Option<u32>) -> Self {
+        Self {
+            start,
+            end,
+            first_at: now,
+            last_at: now,
+            transmissions: 1,
+            is_sacked: false,
+            number,
+            tsval,
+            last_tsval: tsval,
+            has_same_tsval: false,
+        }
+    }
+
+    /// When the transmission was sent that an echo belongs to, if there is only one.
+    fn echoed_at(&self, echo: u32) -> Option<Instant> {
+        match Some(echo) {
+            _ if self.has_same_tsval => None,
+            tsval if tsval == self.tsval => Some(self.first_at),
+            tsval if tsval == self.last_tsval => Some(self.last_at),
+            _ => None,
+        }
+    }
 }
 
 /// Pieces in the order of the stream, without overlap; there may be gaps. Where something without data told how far was
@@ -53,7 +87,9 @@ pub struct Acked {
     pub last_at: Option<Instant>,
     /// One of them was sent more than once.
     pub is_ambiguous: bool,
-    pub bytes: u64,
+    /// When the first of them was sent that has the echoed TSval, if it was sent with it once.
+    pub echoed_at: Option<Instant>,
+    has_echoed: bool,
     /// One of them, never sent again, lay below what had been reported before: it came late.
     pub late_bytes: u64,
 }
@@ -79,12 +115,14 @@ impl Pieces {
     }
 
     /// Notes that a stretch was sent again; whether any of it had been seen.
-    pub fn send_again(&mut self, now: Instant, start: u64, end: u64) -> bool {
+    pub fn send_again(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) -> bool {
         let at = self.pieces.partition_point(|piece| piece.end <= start);
         let mut was_seen = start < self.floor;
         for piece in self.pieces.iter_mut().skip(at).take_while(|piece| piece.start < end) {
             piece.transmissions = piece.transmissions.saturating_add(1);
+            piece.has_same_tsval |= tsval.is_some() && tsval == piece.last_tsval && piece.last_at < now;
             piece.last_at = now;
+            piece.last_tsval = tsval;
             was_seen = true;
         }
         was_seen
@@ -126,17 +164,32 @@ impl Pieces {
         edge.is_some_and(|edge| self.latest.is_some_and(|latest| (edge.last_at, edge.end) < latest))
     }
 
-    /// Takes away what lies below `ack`.
-    pub fn acknowledge(&mut self, arrival: Arrival, ack: u64) -> Acked {
+    /// Takes away what lies below `ack`, which acknowledges from `from` on and echoes a TSval. What was not seen of it
+    /// is added to `unseen`.
+    pub fn acknowledge(
+        &mut self,
+        arrival: Arrival,
+        (from, ack): (u64, u64),
+        echo: Option<u32>,
+        unseen: &mut Unseen,
+    ) -> Acked {
         let mut acked = Acked::default();
+        // What was left behind is not known to be missing.
+        let mut known_to = from.max(self.floor);
         while let Some(piece) = self.pieces.front_mut().filter(|piece| piece.start < ack || piece.end == ack)
         {
             if piece.start == piece.end {
                 self.pieces.pop_front();
                 continue;
             }
+            unseen.add(known_to, piece.start);
+            known_to = known_to.max(piece.end);
+            if let Some(echo) = echo.filter(|_| !acked.has_echoed)
+                && [piece.tsval, piece.last_tsval].contains(&Some(echo))
+            {
+                (acked.has_echoed, acked.echoed_at) = (true, piece.echoed_at(echo));
+            }
             acked.first_at.get_or_insert(piece.first_at);
-            acked.bytes += piece.end.min(ack) - piece.start;
             acked.is_ambiguous |= piece.transmissions > 1;
             acked.last_at = (piece.transmissions == 1).then_some(piece.first_at);
             if piece.transmissions == 1 && !piece.is_sacked && piece.end.min(ack) < self.sacked_to {
@@ -152,6 +205,7 @@ impl Pieces {
             self.sacked -= usize::from(piece.is_sacked);
             self.pieces.pop_front();
         }
+        unseen.add(known_to, ack);
         acked
     }
 

@@ -1,12 +1,14 @@
 //! Round trips as seen from the place of the capture, and the time in which ends answer.
 //!
 //! *Forward* is from data to the ACK for it: the round trip between here and the receiver. With timestamps it is taken
-//! from the first segment with a TSval to each ACK that moves the left edge and echoes it (RFC 7323 (4.1)); without,
-//! from the first segment that an ACK acknowledges, unless any of those was sent again (Karn). Both contain the delay
-//! of a delayed ACK, as they do at the sender.
+//! from the first segment that an ACK acknowledges and whose TSval it echoes (RFC 7323 (4.1)). A TSval that did not
+//! advance from one transmission of it to the next tells no round trip: clocks may be coarse, or stand still. Without
+//! timestamps it is taken from the first segment that an ACK acknowledges, unless any of those was sent again (Karn).
+//! Both contain the delay of a delayed ACK, as they do at the sender.
 //!
 //! *Back* is from an ACK to the first data that echoes its TSval: the round trip between here and the sender, and the
-//! sender's time to answer. Where there is always something to send this is a few segments' time at most too long.
+//! sender's time to answer. Where there is always something to send this is a few segments' time at most too long. The
+//! TSval of ACKs further apart than [`SAME_TICK`] tells none.
 
 use std::collections::VecDeque;
 
@@ -14,16 +16,18 @@ use airpath_core::tcp::rto::{Config, Rto, Timer};
 use airpath_core::time::{Duration, Instant};
 
 use super::causes::SMALLEST_TIMEOUT;
+use super::pieces::Acked;
 use crate::series::Series;
 use crate::sketch::Sketch;
 
 /// Timestamps remembered at a time.
 const MOST: usize = 2048;
+/// The tick of most clocks: RFC 7323 (4.2.2) has between 1 ms and 1 s.
+const SAME_TICK: Duration = Duration::from_millis(1);
 
 /// Round trips of one direction of data.
 #[derive(Clone, Debug, Default)]
 pub struct Rtt {
-    sent: Echoes,
     acks: Echoes,
     /// Forward, seconds.
     pub forward: Sketch,
@@ -38,42 +42,46 @@ pub struct Rtt {
     pub by_timestamps: bool,
 }
 
-/// Timestamps that passed, oldest first.
+/// Timestamps that passed and were not echoed, oldest first.
 #[derive(Clone, Debug, Default)]
 struct Echoes {
     passed: VecDeque<(u32, Instant)>,
+    /// The newest, and when it passed first.
+    newest: Option<(u32, Instant)>,
 }
 
 impl Echoes {
     fn push(&mut self, tsval: u32, now: Instant) {
-        let is_newer = self.passed.back().is_none_or(|(latest, _)| (tsval.wrapping_sub(*latest) as i32) > 0);
-        if is_newer {
-            self.passed.push_back((tsval, now));
-            if self.passed.len() > MOST {
-                self.passed.pop_front();
+        match self.newest {
+            Some((newest, _)) if (tsval.wrapping_sub(newest) as i32) < 0 => {}
+            Some((newest, at)) if newest == tsval => {
+                // Its echo may be of any of them.
+                if now.since(at) > SAME_TICK && self.passed.back().is_some_and(|(last, _)| *last == tsval) {
+                    self.passed.pop_back();
+                }
+            }
+            _ => {
+                self.newest = Some((tsval, now));
+                self.passed.push_back((tsval, now));
+                if self.passed.len() > MOST {
+                    self.passed.pop_front();
+                }
             }
         }
     }
 
-    /// When the first segment with this timestamp passed. What is older is forgotten.
-    fn find(&mut self, echo: u32) -> Option<Instant> {
+    /// When the first ACK with this timestamp passed, for the segment that echoes it first. What is older is forgotten.
+    fn take(&mut self, echo: u32) -> Option<Instant> {
         while let Some(&(tsval, at)) = self.passed.front() {
             let age = echo.wrapping_sub(tsval) as i32;
+            if age >= 0 {
+                self.passed.pop_front();
+            }
             if age <= 0 {
                 return (age == 0).then_some(at);
             }
-            self.passed.pop_front();
         }
         None
-    }
-
-    /// The same, for the segment that echoes it first.
-    fn take(&mut self, echo: u32) -> Option<Instant> {
-        let found = self.find(echo);
-        if found.is_some() {
-            self.passed.pop_front();
-        }
-        found
     }
 }
 
@@ -83,30 +91,28 @@ fn linux_timer() -> Box<Rto> {
 
 impl Rtt {
     pub fn on_data(&mut self, now: Instant, timestamps: Option<(u32, u32)>) {
-        if let Some((tsval, echo)) = timestamps {
-            self.sent.push(tsval, now);
-            if let Some(at) = self.acks.take(echo) {
-                self.back.add(now.since(at).as_secs_f64());
-            }
+        if let Some((_, echo)) = timestamps
+            && let Some(at) = self.acks.take(echo)
+        {
+            self.back.add(now.since(at).as_secs_f64());
         }
     }
 
-    /// An ACK passes that moves the left edge; `sent` is when the first segment below was sent, if once. `edges` are the
-    /// new left edge and the end of what was sent.
+    /// An ACK passes that moves the left edge. `edges` are the new left edge and the end of what was sent.
     pub fn on_new_ack(
         &mut self,
         now: Instant,
         timestamps: Option<(u32, u32)>,
-        sent: Option<Instant>,
+        acked: &Acked,
         edges: (u64, u64),
     ) {
         let from = match timestamps {
-            Some((tsval, echo)) => {
+            Some((tsval, _)) => {
                 self.acks.push(tsval, now);
                 self.by_timestamps = true;
-                self.sent.find(echo)
+                acked.echoed_at
             }
-            None => sent,
+            None => acked.first_at.filter(|_| !acked.is_ambiguous),
         };
         if let Some(from) = from {
             let timer = self.timer.get_or_insert_with(linux_timer);
@@ -133,7 +139,7 @@ impl Rtt {
     }
 
     pub fn bytes(&self) -> usize {
-        let echoes = 16 * (self.sent.passed.capacity() + self.acks.passed.capacity());
+        let echoes = size_of::<(u32, Instant)>() * self.acks.passed.capacity();
         let timer = self.timer.as_ref().map_or(0, |_| size_of::<Rto>());
         echoes + timer + self.forward.bytes() + self.back.bytes() + self.over_time.bytes()
     }

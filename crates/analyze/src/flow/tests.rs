@@ -99,7 +99,7 @@ fn the_third_duplicate_ack_brings_a_fast_retransmit() {
     script.data(0, 0, 9).ack(100, 1).acks(&[110, 120, 130], 1).data(130, 1, 1).ack(230, 10);
     assert_eq!(script.causes(), [1, 1, 0, 0, 0, 0, 0, 0]);
     assert_eq!(script.episodes(), [1, 0, 0]);
-    assert_eq!((script.flow.counters.dupacks, script.flow.bytes_acked()), (3, 10_000));
+    assert_eq!((script.flow.counted().dupacks, script.flow.bytes_acked()), (Some(3), 10_000));
 }
 
 #[test]
@@ -406,6 +406,6 @@ fn a_fin_behind_lost_data_leaves_a_gap() {
     script.data(0, 0, 0).ack(100, 1);
     script.flow.handle_data(at(200), &Segment { seq: 3 * MSS, flags: ACK | FIN, ..Segment::default() });
     script.ack(201, 1).data(400, 1, 2);
-    assert_eq!((script.flow.counters.dupacks, script.causes()[0]), (1, 2));
+    assert_eq!((script.flow.counted().dupacks, script.causes()[0]), (Some(1), 2));
     assert_eq!((script.flow.late().late_segments, script.flow.bytes_known()), (0, 3000));
 }

@@ -1,0 +1,217 @@
+//! Packets recorded more than once: by a mirror port that shows what comes in and what goes out, by `tcpdump -i any` on
+//! a bridge or router, by two probes whose files were merged. They are one packet.
+//!
+//! A packet is the copy of another at the same interface if both say the same and have the same identification, and
+//!
+//! * a router lowered one's time to live ([`WITHIN_OF_ROUTER`]), or
+//! * they are less than [`WITHIN`] apart and most packets of the direction come so. A network that duplicates some packets
+//!   lets most pass once: its duplicates are packets.
+//!
+//! Frames may have other headers of the link in front, and copies may come behind later packets. A pure ACK without
+//! identification (IPv6, or 0) may be a duplicate ACK as well: it is a copy where packets that cannot come twice so soon
+//! have copies, and as often as these have. Of datagrams without identification, so is what an application sends over and
+//! over again.
+
+use std::collections::VecDeque;
+
+use airpath_core::time::{Duration, Instant};
+
+use crate::datagram::Datagram;
+use crate::segment::{FIN, Mark, RST, SYN, Segment};
+
+const WITHIN: Duration = Duration::from_millis(1);
+const WITHIN_OF_ROUTER: Duration = Duration::from_millis(100);
+/// Packets remembered of a direction.
+const MOST: usize = 32;
+
+/// Copies in one direction at one interface.
+#[derive(Clone, Debug, Default)]
+pub struct Copies {
+    recent: VecDeque<Passed>,
+    /// So many of `recent`, from the first, are counted as alone or not.
+    settled: usize,
+    /// Packets without a copy, of those that tell.
+    alone: u64,
+    /// Copies of packets that tell.
+    copied: u64,
+    /// Most copies of one packet.
+    most: u8,
+    /// Datagrams say the same over and over again.
+    repeats: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    look: Look,
+    at: Instant,
+    copies: u8,
+}
+
+/// What copies have in common, and what tells them apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    digest: u64,
+    mark: Mark,
+    sense: Sense,
+}
+
+/// What it means that the same comes twice within [`WITHIN`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sense {
+    /// It is a copy, or a network's duplicate.
+    Tells,
+    /// It may be sent twice so soon.
+    Nothing,
+    /// It tells unless the application repeats itself.
+    Perhaps,
+}
+
+impl Look {
+    pub fn of_segment(segment: &Segment) -> Self {
+        let (tsval, echo) = segment.timestamps.unwrap_or_default();
+        let words = [segment.seq, segment.ack, segment.payload, tsval, echo];
+        let flags = u32::from(segment.flags) << 16 | u32::from(segment.window);
+        let edges = segment.sack().iter().flat_map(|(left, right)| [*left, *right]);
+        let digest = words.into_iter().chain([flags]).chain(edges).fold(0, mixed);
+        let is_single =
+            segment.mark.identification != 0 || segment.payload > 0 || segment.has(SYN | FIN | RST);
+        let sense = if is_single { Sense::Tells } else { Sense::Nothing };
+        Self { digest, mark: segment.mark, sense }
+    }
+
+    /// Of a datagram; `None` if too little of it was captured.
+    pub fn of_datagram(datagram: &Datagram) -> Option<Self> {
+        let sense = if datagram.mark.identification != 0 { Sense::Tells } else { Sense::Perhaps };
+        Some(Self { digest: datagram.digest?, mark: datagram.mark, sense })
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.digest == other.digest && self.mark.identification == other.mark.identification
+    }
+}
+
+fn mixed(digest: u64, word: u32) -> u64 {
+    // The odd constant is 2^64 over the golden ratio.
+    (digest.rotate_left(23) ^ u64::from(word)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+impl Copies {
+    /// A packet passes: whether it is a copy of one before.
+    pub fn is_copy(&mut self, now: Instant, look: Look) -> bool {
+        self.settle(now);
+        let (established, most, repeats) = (self.is_established(), self.most, self.repeats);
+        let may_repeat = look.sense == Sense::Nothing || look.sense == Sense::Perhaps && repeats;
+        let found = self.recent.iter_mut().rev().find(|one| {
+            let has_passed_router = one.look.mark.hops != look.mark.hops;
+            let is_soon = has_passed_router || now.since(one.at) <= WITHIN;
+            let is_free = has_passed_router || !may_repeat || established && one.copies < most;
+            is_soon && is_free && one.look.is_like(&look)
+        });
+        let Some(one) = found else {
+            self.push(now, look);
+            return false;
+        };
+        one.copies = one.copies.saturating_add(1);
+        if may_repeat || one.look.mark.hops != look.mark.hops {
+            return true;
+        }
+        if look.sense == Sense::Perhaps && one.copies > 1 {
+            (self.repeats, self.copied, self.most) = (true, 0, 0);
+            return false;
+        }
+        self.most = most.max(one.copies);
+        self.copied += 1;
+        self.is_established()
+    }
+
+    /// Whether most packets that tell come more than once.
+    fn is_established(&self) -> bool {
+        self.copied > self.alone
+    }
+
+    fn push(&mut self, now: Instant, look: Look) {
+        if self.recent.len() == MOST {
+            self.drop_first();
+        }
+        self.recent.push_back(Passed { look, at: now, copies: 0 });
+    }
+
+    fn drop_first(&mut self) {
+        if self.settled == 0
+            && let Some(first) = self.recent.front().copied()
+        {
+            self.count(&first);
+        }
+        self.settled = self.settled.saturating_sub(1);
+        self.recent.pop_front();
+    }
+
+    /// Counts what has no copy that could still come, and forgets what is old.
+    fn settle(&mut self, now: Instant) {
+        while let Some(one) = self.recent.get(self.settled).copied().filter(|one| now.since(one.at) > WITHIN)
+        {
+            self.count(&one);
+            self.settled += 1;
+        }
+        while self.recent.front().is_some_and(|first| now.since(first.at) > WITHIN_OF_ROUTER) {
+            self.drop_first();
+        }
+    }
+
+    fn count(&mut self, one: &Passed) {
+        self.alone += u64::from(one.copies == 0 && one.look.sense == Sense::Tells);
+    }
+
+    pub fn bytes(&self) -> usize {
+        size_of::<Passed>() * self.recent.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::ACK;
+
+    /// Microseconds, sequence number, payload, identification, hops.
+    type Passing = (u64, u32, u32, u16, u8);
+
+    fn verdicts(passing: &[Passing]) -> String {
+        let mut copies = Copies::default();
+        let of = |&(us, seq, payload, identification, hops): &Passing| {
+            let mark = Mark { identification, hops };
+            let segment = Segment { seq, payload, flags: ACK, mark, ..Segment::default() };
+            let is_copy = copies.is_copy(Instant::from_nanos(us * 1000), Look::of_segment(&segment));
+            if is_copy { 'c' } else { '.' }
+        };
+        passing.iter().map(of).collect()
+    }
+
+    #[test]
+    fn what_is_recorded_twice_is_told_from_what_was_sent_twice() {
+        // At once, some time later, behind others.
+        let twice = [(0, 1, 9, 7, 64), (0, 1, 9, 7, 64), (50, 10, 9, 8, 64), (90, 10, 9, 8, 64)];
+        assert_eq!(verdicts(&twice), ".c.c");
+        let behind = [(0, 1, 9, 7, 64), (1, 10, 9, 8, 64), (2, 1, 9, 7, 64), (3, 10, 9, 8, 64)];
+        assert_eq!(verdicts(&behind), "..cc");
+        // Sent again: another identification, or too late.
+        assert_eq!(verdicts(&[(0, 1, 9, 7, 64), (10, 1, 9, 8, 64), (9_000, 1, 9, 8, 64)]), "...");
+        // A router between both places, with its queue.
+        assert_eq!(verdicts(&[(0, 1, 9, 7, 64), (30_000, 1, 9, 7, 63), (30_000, 5, 9, 8, 64)]), ".c.");
+    }
+
+    #[test]
+    fn a_network_duplicates_few() {
+        let mut passing: Vec<Passing> =
+            (0..40).map(|at| (2000 * u64::from(at), u32::from(at), 1, at, 64)).collect();
+        passing.insert(31, (60_010, 30, 1, 30, 64));
+        assert_eq!(verdicts(&passing), ".".repeat(41));
+    }
+
+    #[test]
+    fn duplicate_acks_without_identification_are_copies_where_data_are() {
+        let acks = [(10, 1, 0, 0, 64), (11, 1, 0, 0, 64), (12, 1, 0, 0, 64), (13, 1, 0, 0, 64)];
+        assert_eq!(verdicts(&acks), "....");
+        let data = [(0, 1, 9, 0, 64), (1, 1, 9, 0, 64)];
+        assert_eq!(verdicts(&[&data[..], &acks[..]].concat()), ".c.c.c");
+    }
+}

@@ -1,0 +1,79 @@
+//! What was acknowledged and has not been seen: lost to the capture, or recorded behind its ACK.
+//!
+//! Receive queues of a card, and segments that a driver joins, put data behind the ACK for it. Octets that come so for the
+//! first time are no repetition.
+
+use std::collections::VecDeque;
+
+/// Stretches remembered at a time, the newest.
+const MOST: usize = 256;
+
+/// Stretches of the stream in order, without overlap.
+#[derive(Clone, Debug, Default)]
+pub struct Unseen {
+    stretches: VecDeque<(u64, u64)>,
+    /// Bytes in all, those of forgotten stretches too.
+    pub bytes: u64,
+}
+
+impl Unseen {
+    /// Adds what lies from `start` to `end`, behind everything before; nothing if that is empty.
+    pub fn add(&mut self, start: u64, end: u64) {
+        if start >= end {
+            return;
+        }
+        self.bytes += end - start;
+        match self.stretches.back_mut() {
+            Some(last) if last.1 == start => last.1 = end,
+            _ => self.stretches.push_back((start, end)),
+        }
+        if self.stretches.len() > MOST {
+            self.stretches.pop_front();
+        }
+    }
+
+    /// Takes out what comes now; how many bytes of it had not been seen.
+    pub fn take(&mut self, start: u64, end: u64) -> u64 {
+        if self.stretches.back().is_none_or(|last| last.1 <= start) {
+            return 0;
+        }
+        let mut taken = 0;
+        let mut left = VecDeque::with_capacity(self.stretches.len());
+        for (from, to) in self.stretches.drain(..) {
+            let (begin, finish) = (from.max(start), to.min(end));
+            if begin >= finish {
+                left.push_back((from, to));
+                continue;
+            }
+            taken += finish - begin;
+            left.extend([(from, begin), (finish, to)].into_iter().filter(|(from, to)| from < to));
+        }
+        self.stretches = left;
+        self.bytes -= taken;
+        taken
+    }
+
+    pub fn memory(&self) -> usize {
+        size_of::<(u64, u64)>() * self.stretches.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_late_is_taken_out_once() {
+        let mut unseen = Unseen::default();
+        for (start, end) in [(100, 200), (200, 300), (500, 600), (700, 700)] {
+            unseen.add(start, end);
+        }
+        assert_eq!(unseen.bytes, 300);
+        assert_eq!(unseen.take(150, 250), 100);
+        assert_eq!(unseen.take(150, 250), 0);
+        // Half of it is new.
+        assert_eq!(unseen.take(550, 650), 50);
+        assert_eq!(unseen.take(0, 1000), 150);
+        assert_eq!((unseen.bytes, unseen.take(0, 1000)), (0, 0));
+    }
+}
