@@ -12,7 +12,7 @@ from typing import Any
 
 from airpath import _core
 from airpath.errors import ScenarioError
-from airpath.models.catalogue import MODELS, Prediction
+from airpath.models.catalogue import MODELS, Model, Prediction
 from airpath.models.inputs import Episodes, Link
 
 MOST_CONNECTIONS = 100
@@ -28,6 +28,21 @@ CAUSES = {
 }
 """Causes of retransmissions, and what they are called."""
 NEVER_LOST = "nothing was lost"
+LIMITS = {
+    "application": "application",
+    "receive_window": "receive window",
+    "congestion_window": "congestion window",
+    "slow_start": "slow start",
+    "loss": "loss",
+    "timeouts": "timeouts",
+    "link": "link",
+    "unknown": "unknown",
+}
+"""Keys of `verdict.shares`, a flow's time by what limited its sender, and their names."""
+MOST_ELSEWHERE = 0.25
+"""Models of losses say nothing of a flow that something else limited for a larger share of its time."""
+FEWEST_LOSSES = 10
+"""Least number of fast retransmits and timeouts for a loss rate: its standard error is then a third."""
 
 
 def analyze(capture: str | os.PathLike[str], most: int = MOST_CONNECTIONS) -> dict[str, Any]:
@@ -98,6 +113,27 @@ def link_of(flow: dict[str, Any]) -> Link | None:
     return Link(packets_per_s, propagation_s, packets_per_s * rtt["queueing_ms"]["p95"] / 1000)
 
 
+def why_not(flow: dict[str, Any], model: Model) -> str | None:
+    """Return the assumption of a model that a flow of the analysis breaks; None if it breaks none that shows.
+
+    All models assume a sender that always has data, and a window that losses alone determine: [mathis1997]
+    section 2, [padhye1998] section 2, [misra1999]. They need a rate of losses.
+    """
+    causes, shares = flow["retransmissions"]["by_cause"], flow["verdict"]["shares"]
+    losses = causes["fast_retransmit"] + causes["timeout"]
+    if not flow["loss_episodes"]["events"]:
+        return NEVER_LOST
+    if losses < FEWEST_LOSSES:
+        return f"{losses} loss indications are too few for a loss rate: at least {FEWEST_LOSSES}"
+    if shares is None:
+        return "what limited its sender is not known from here"
+    if (idle := shares["application"]) > MOST_ELSEWHERE:
+        return f"the sender had nothing to send for {100 * idle:.0f} % of the time: no bulk transfer"
+    if (full := shares["receive_window"]) > MOST_ELSEWHERE and not model.knows_limit:
+        return f"the receive window was full for {100 * full:.0f} % of the time, and the model has none"
+    return None
+
+
 def predictions(flow: dict[str, Any]) -> list[dict[str, Any]]:
     """Prediction of each model for a flow of the analysis, or why it does not apply."""
     episodes, link, goodput = episodes_of(flow), link_of(flow), flow["goodput_bps"]
@@ -105,8 +141,8 @@ def predictions(flow: dict[str, Any]) -> list[dict[str, Any]]:
     for model in MODELS:
         if episodes is None:
             one = Prediction(model, None, "its sender's losses and round trips are not known from here")
-        elif not flow["loss_episodes"]["events"]:
-            one = Prediction(model, None, NEVER_LOST)
+        elif reason := why_not(flow, model):
+            one = Prediction(model, None, reason)
         else:
             one = model.apply(episodes, link, "the bottleneck's rate is not known")
         kbit = None if one.throughput is None else one.throughput.kbit_per_s(flow["segment_bytes"])

@@ -67,6 +67,9 @@ pub struct ConnectionReport {
     /// What the client's SYN offered; `None` if it was not captured.
     pub client_offers: Option<Offer>,
     pub server_offers: Option<Offer>,
+    /// Keep-alives that each end sent; an end may send no data besides.
+    pub client_keepalives: u64,
+    pub server_keepalives: u64,
     /// The interfaces that saw it, in the order of the path from client to server.
     pub views: Vec<ViewReport>,
     /// Directions with data, the client's first.
@@ -332,6 +335,8 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
         syn_retransmissions: connection.views.iter().map(|view| view.syns_again).max().unwrap_or(0),
         client_offers: ends.offers[client],
         server_offers: ends.offers[1 - client],
+        client_keepalives: keepalives(connection, client),
+        server_keepalives: keepalives(connection, 1 - client),
         views: order
             .iter()
             .map(|at| &connection.views[*at])
@@ -368,6 +373,10 @@ fn observe(connection: &Connection, side: Side) -> Option<Observed> {
     let near = *seen.iter().find(|&&at| flow(at).counters.segments > 0).or(seen.first())?;
     let far = seen.last().copied().filter(|&far| far != near && flow(far).counters.segments > 0);
     Some(Observed { side, near, far })
+}
+
+fn keepalives(connection: &Connection, side: Side) -> u64 {
+    connection.views.iter().map(|view| view.flows[side].counters.keepalives).max().unwrap_or(0)
 }
 
 fn not_known(connection: &Connection, ends: &View, observed: &[Observed]) -> Vec<String> {
@@ -445,16 +454,19 @@ fn of_flow(connection: &Connection, seen: &Observed, sender: &'static str) -> Fl
     let causes = flow.causes().counts();
     let figures = Figures {
         segments: flow.counters.segments,
-        idle_share: flight.idle_share,
-        window_limited_share: flight.window_limited_share,
+        shares: flow.shares(),
         goodput_bps,
         bottleneck_bps: rate.bottleneck_bps,
         rtt_ms: whole_rtt_ms(&rtt, viewpoint),
         episodes: loss_episodes.events,
         cuts: causes.fast_retransmit + causes.timeout,
         spurious_cuts: spurious.timeouts + spurious.fast_retransmits,
+        timeouts: causes.timeout,
         spurious_timeouts: spurious.timeouts,
         retransmissions: flow.counters.retransmissions,
+        zero_windows: flight.zero_windows,
+        window_probes: flow.counters.window_probes,
+        max_flight_bytes: flight.max_bytes,
     };
     FlowReport {
         sender,

@@ -1,37 +1,24 @@
-//! What limited the throughput of a flow, in words, by rules over its figures.
+//! What limited the throughput of a flow, in words: the largest share of its time.
 //!
-//! The first rule that holds speaks:
+//! [`Shares`] divides the time; the verdict names the largest part. Two things make it another:
 //!
-//! 1. fewer than 20 segments: *too little data*;
-//! 2. nothing in flight for half of the time: *the application*;
-//! 3. the receiver's window held no further segment for half of the time: *receive window*, unless it fills the link:
-//!    rule 4 holds, and half of the round trips are twice as long as the shortest;
-//! 4. goodput of at least 0.85 of the bottleneck's rate, and a queue in front of it (half of the round trips are longer
-//!    than the shortest by a quarter) or losses: *the link*;
-//! 5. at least half of the loss episodes' cuts were spurious, a timeout among them: *spurious timeouts*;
-//! 6. losses: *loss episodes*;
-//! 7. nothing in flight for a fifth of the time: *the application*;
-//! 8. goodput of at least 0.85 of the bottleneck's rate: *the link*;
-//! 9. *the congestion window*: nothing was lost and nothing was full.
+//! * fewer than 20 segments, unless the sender waited for most of the time for the application, a full window or a
+//!   timer: *too little data*;
+//! * losses and timeouts are the largest part, and at least half of the cuts were spurious, a timeout among them:
+//!   *spurious timeouts*.
 
 use serde::Serialize;
 
+use crate::flow::rounds::Shares;
+
 const FEWEST_SEGMENTS: u64 = 20;
 const HALF: f64 = 0.5;
-const FULL: f64 = 0.85;
-const QUEUED: f64 = 1.25;
-/// A window that stands in a queue for as long as the empty path takes fills the link.
-const DEEP: f64 = 2.0;
-const SOME_IDLE: f64 = 0.2;
 
 /// What the rules look at; `None` is not known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
     pub segments: u64,
-    /// Share of time without anything in flight.
-    pub idle_share: Option<f64>,
-    /// Share of time with a full receiver's window.
-    pub window_limited_share: Option<f64>,
+    pub shares: Option<Shares>,
     /// Goodput, bit/s.
     pub goodput_bps: Option<f64>,
     /// Rate of the bottleneck, bit/s.
@@ -43,142 +30,143 @@ pub struct Figures {
     pub cuts: u64,
     /// Those that were spurious.
     pub spurious_cuts: u64,
+    pub timeouts: u64,
     pub spurious_timeouts: u64,
     pub retransmissions: u64,
+    pub zero_windows: u64,
+    pub window_probes: u64,
+    pub max_flight_bytes: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// `receive window`, `loss episodes`, `spurious timeouts`, `the link`, `the application`,
-    /// `the congestion window` or `too little data`.
+    /// `the application`, `receive window`, `the congestion window`, `slow start`, `loss episodes`, `timeouts`,
+    /// `spurious timeouts`, `the link`, `unknown` or `too little data`.
     pub limited_by: &'static str,
     pub because: String,
+    /// Shares of the time by what limited the sender; `None` where data or ACKs were not captured.
+    pub shares: Option<Shares>,
+    /// The application's share, divided; `None` as `shares`.
+    pub application: Option<Application>,
+}
+
+/// What the application's share consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Application {
+    /// Times that the other end sent data, all was acknowledged, and this end answered.
+    pub turns: u64,
+    /// Share of the time from the last data of a turn to the first of the next: round trips, and the ends' time to think.
+    pub between_turns: f64,
+    /// Share of the time without a request of the other end, and at a pace slower than the window allows.
+    pub in_pauses: f64,
 }
 
 pub fn verdict(figures: &Figures) -> Verdict {
     let (limited_by, because) = judge(figures);
-    Verdict { limited_by, because }
+    let application = figures.shares.map(|shares| Application {
+        turns: shares.turns,
+        between_turns: shares.between_turns,
+        in_pauses: shares.application - shares.between_turns,
+    });
+    Verdict { limited_by, because, shares: figures.shares, application }
 }
 
 fn judge(figures: &Figures) -> (&'static str, String) {
-    if figures.segments < FEWEST_SEGMENTS {
-        return ("too little data", format!("{} segments with data", figures.segments));
+    let few = || ("too little data", format!("{} segments with data", figures.segments));
+    let Some(shares) = &figures.shares else {
+        return if figures.segments < FEWEST_SEGMENTS {
+            few()
+        } else {
+            ("unknown", "data or ACKs were not captured".to_owned())
+        };
+    };
+    let mut parts = shares.parts();
+    // Ties fall to the first.
+    parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let (main, share) = parts[0];
+    let is_evident = shares.waits.max(shares.receive_window).max(shares.timeouts) >= HALF;
+    if figures.segments < FEWEST_SEGMENTS && !is_evident {
+        return few();
     }
-    let idle = figures.idle_share.unwrap_or(0.0);
-    if idle >= HALF {
-        return ("the application", idle_text(idle));
+    let is_loss = matches!(main, "loss episodes" | "timeouts");
+    if is_loss && figures.spurious_timeouts > 0 && 2 * figures.spurious_cuts >= figures.cuts {
+        return ("spurious timeouts", spurious_text(figures));
     }
-    let use_of_link = figures.goodput_bps.zip(figures.bottleneck_bps).map(|(goodput, rate)| goodput / rate);
-    let is_full = use_of_link.is_some_and(|share| share >= FULL);
-    let is_queued = figures.rtt_ms.is_some_and(|(shortest, median)| median >= QUEUED * shortest);
-    let window = figures.window_limited_share.unwrap_or(0.0);
-    let is_deep = figures.rtt_ms.is_some_and(|(shortest, median)| median >= DEEP * shortest);
-    if window >= HALF && !(is_full && is_deep) {
-        let because = format!("the receiver's window was full for {:.0} % of the time", 100.0 * window);
-        return ("receive window", because);
-    }
-    if is_full && (is_queued || figures.episodes > 0) {
-        return ("the link", link_text(figures, use_of_link));
-    }
-    if figures.spurious_timeouts > 0 && 2 * figures.spurious_cuts >= figures.cuts {
-        let because = format!(
-            "{} of {} reductions were needless, {} of them timeouts; {}",
-            figures.spurious_cuts,
-            figures.cuts,
-            figures.spurious_timeouts,
-            link_text(figures, use_of_link)
-        );
-        return ("spurious timeouts", because);
-    }
-    if figures.episodes > 0 {
-        let because = format!(
-            "{} loss episodes, {} retransmissions in {} segments; {}",
-            figures.episodes,
-            figures.retransmissions,
-            figures.segments,
-            link_text(figures, use_of_link)
-        );
-        return ("loss episodes", because);
-    }
-    if idle >= SOME_IDLE {
-        return ("the application", idle_text(idle));
-    }
-    if is_full {
-        return ("the link", link_text(figures, use_of_link));
-    }
-    ("the congestion window", format!("no losses; {}", link_text(figures, use_of_link)))
+    (main, format!("{} for {:.0} % of the time{}", what(main), 100.0 * share, details(main, shares, figures)))
 }
 
-fn idle_text(idle: f64) -> String {
-    format!("nothing was in flight for {:.0} % of the time", 100.0 * idle)
+/// The state of the sender that a part counts.
+fn what(part: &str) -> &'static str {
+    match part {
+        "the application" => "nothing to send",
+        "receive window" => "the receiver's window was full",
+        "the congestion window" => "the congestion window was full, without losses or a queue,",
+        "slow start" => "the congestion window doubled in each round trip",
+        "loss episodes" => "losses were being repaired, or had left a small window,",
+        "timeouts" => "the sender waited for its retransmission timer",
+        "the link" => "the bottleneck was in use, with a queue or at its full rate,",
+        _ => "not to be told from this capture",
+    }
 }
 
-fn link_text(figures: &Figures, use_of_link: Option<f64>) -> String {
-    let mut text = match (figures.goodput_bps, figures.bottleneck_bps, use_of_link) {
-        (Some(goodput), Some(rate), Some(share)) => format!(
+fn details(part: &str, shares: &Shares, figures: &Figures) -> String {
+    match part {
+        "the application" => format!(
+            ": {:.0} % in {} of request and response, {:.0} % in pauses",
+            100.0 * shares.between_turns,
+            counted(shares.turns, "turn"),
+            100.0 * (shares.application - shares.between_turns)
+        ),
+        "receive window" => format!(
+            "; {}, {}",
+            counted(figures.zero_windows, "zero window"),
+            counted(figures.window_probes, "probe")
+        ),
+        "slow start" | "unknown" => String::new(),
+        "the congestion window" => {
+            format!("; at most {} bytes in flight; {}", figures.max_flight_bytes, link_text(figures))
+        }
+        "timeouts" => format!("; {}; {}", counted(figures.timeouts, "timeout"), loss_text(figures)),
+        "loss episodes" => format!("; {}; {}", loss_text(figures), link_text(figures)),
+        _ => format!("; {}", link_text(figures)),
+    }
+}
+
+fn loss_text(figures: &Figures) -> String {
+    format!(
+        "{}, {} in {}",
+        counted(figures.episodes, "loss episode"),
+        counted(figures.retransmissions, "retransmission"),
+        counted(figures.segments, "segment")
+    )
+}
+
+fn spurious_text(figures: &Figures) -> String {
+    format!(
+        "{} of {} reductions were spurious, {} of them timeouts; {}",
+        figures.spurious_cuts,
+        figures.cuts,
+        figures.spurious_timeouts,
+        link_text(figures)
+    )
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn link_text(figures: &Figures) -> String {
+    let mut text = match figures.goodput_bps.zip(figures.bottleneck_bps) {
+        Some((goodput, rate)) => format!(
             "{:.0} kbit/s are {:.0} % of the bottleneck's {:.0} kbit/s",
             goodput / 1e3,
-            100.0 * share,
+            100.0 * goodput / rate,
             rate / 1e3
         ),
         _ => "the bottleneck's rate is not known".to_owned(),
     };
     if let Some((shortest, median)) = figures.rtt_ms {
-        text += &format!("; round trips {median:.0} ms, the shortest {shortest:.0} ms");
+        text += &format!("; RTT median {median:.0} ms, minimum {shortest:.0} ms");
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GOOD: Figures = Figures {
-        segments: 1000,
-        idle_share: Some(0.0),
-        window_limited_share: Some(0.0),
-        goodput_bps: Some(900e3),
-        bottleneck_bps: Some(1e6),
-        rtt_ms: Some((100.0, 200.0)),
-        episodes: 0,
-        cuts: 0,
-        spurious_cuts: 0,
-        spurious_timeouts: 0,
-        retransmissions: 0,
-    };
-
-    #[test]
-    fn each_rule_speaks_in_its_turn() {
-        let slow = Figures { goodput_bps: Some(300e3), ..GOOD };
-        let lossy = Figures { episodes: 9, cuts: 10, retransmissions: 12, ..slow };
-        let cases = [
-            (Figures { segments: 19, ..GOOD }, "too little data"),
-            (Figures { idle_share: Some(0.5), ..GOOD }, "the application"),
-            (Figures { window_limited_share: Some(0.5), ..slow }, "receive window"),
-            (
-                Figures { window_limited_share: Some(0.9), rtt_ms: Some((100.0, 110.0)), ..GOOD },
-                "receive window",
-            ),
-            (Figures { window_limited_share: Some(0.9), ..GOOD }, "the link"),
-            (Figures { episodes: 3, rtt_ms: None, ..GOOD }, "the link"),
-            (Figures { spurious_cuts: 5, spurious_timeouts: 1, ..lossy }, "spurious timeouts"),
-            (Figures { spurious_cuts: 4, spurious_timeouts: 4, ..lossy }, "loss episodes"),
-            (Figures { idle_share: Some(0.3), ..slow }, "the application"),
-            (Figures { rtt_ms: Some((100.0, 101.0)), ..GOOD }, "the link"),
-            (slow, "the congestion window"),
-            (Figures { bottleneck_bps: None, ..GOOD }, "the congestion window"),
-        ];
-        for (figures, expected) in cases {
-            assert_eq!(verdict(&figures).limited_by, expected, "{figures:?}");
-        }
-    }
-
-    #[test]
-    fn the_figures_are_named() {
-        let said =
-            verdict(&Figures { episodes: 3, cuts: 3, retransmissions: 4, goodput_bps: Some(5e5), ..GOOD });
-        let expected = "3 loss episodes, 4 retransmissions in 1000 segments; 500 kbit/s are 50 % of the bottleneck's \
-                        1000 kbit/s; round trips 200 ms, the shortest 100 ms";
-        assert_eq!(said.because, expected);
-    }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from airpath.captures import CAUSES, NEVER_LOST
+from airpath.captures import CAUSES, LIMITS, NEVER_LOST
 from airpath.models.catalogue import MODELS
 from airpath.report.conversation import (
     conversations_page,
@@ -13,7 +13,7 @@ from airpath.report.conversation import (
     crossed,
     interface_name,
 )
-from airpath.report.document import BLANK, Folded, Heading, Items, Note, Part, Picture, Span, Table
+from airpath.report.document import BLANK, Bar, Folded, Heading, Items, Note, Part, Picture, Span, Table
 from airpath.report.elements import percent
 from airpath.terminal import clean, counted, number_text
 
@@ -29,6 +29,8 @@ PLACES = {
     "between": "between sender and receiver",
     "unknown": "not known, taken as the sender's side",
 }
+LEAST = 0.0005
+"""Shares below this are not printed: they would be 0.0 %."""
 MOST_ROWS = 20
 """Flows in the terminal's table; the JSON has all."""
 MOST_IN_WORDS = 4
@@ -81,6 +83,9 @@ def _section(row: Row, *, with_picture: bool) -> Iterator[Part]:
 
     one, flow = row
     yield Heading(f"#{one['number']} {label(row)}", name=_anchor(row))
+    if shares := flow["verdict"]["shares"]:
+        says = "Time by what limited the sender"
+        yield Bar(says, [(name, shares[key]) for key, name in LIMITS.items()])
     yield Items(in_words(row))
     if one["not_known"]:
         yield Note("Not known:", "reason")
@@ -192,6 +197,7 @@ def in_words(row: Row) -> list[str]:
     causes = ", ".join(f"{count} by {CAUSES[key]}" for key, count in again["by_cause"].items() if count)
     lines = [
         f"limited by {verdict['limited_by']}: {verdict['because']}",
+        *_time(verdict),
         _seen(one, flow),
         *_path(flow),
         f"retransmissions: {again['total']} of {counted(segments, 'segment')}"
@@ -207,9 +213,14 @@ def in_words(row: Row) -> list[str]:
         f"{counted(late['late_segments'], 'segment')} overtaken",
         f"bytes in flight: mean {number_text(flight['mean_bytes'])}, most {flight['max_bytes']}; "
         f"receive window full {number_text(percent(flight['window_limited_share']), 1)} % of the time, "
-        f"{counted(flight['zero_windows'], 'zero window')}",
+        f"{counted(flight['zero_windows'], 'zero window')}, "
+        f"{counted(flow['counters']['window_probes'], 'probe')}",
         f"ACK compression: {number_text(percent(acks['compression']), 1)} % of {acks['pairs']} pairs",
     ]
+    if one["client_keepalives"] or one["server_keepalives"]:
+        lines.append(
+            f"keep-alives: {one['client_keepalives']} by the client, {one['server_keepalives']} by the server"
+        )
     if queue := flow["rtt"]["queueing_ms"]:
         lines.append(f"delay in buffers: median {queue['median']:.0f} ms, 95 % below {queue['p95']:.0f} ms")
     titles = {model.name: model.title for model in MODELS}
@@ -221,6 +232,15 @@ def in_words(row: Row) -> list[str]:
     if not said and NEVER_LOST not in reasons:
         lines += [f"no model applies: {reason}" for reason in reasons]
     return lines
+
+
+def _time(verdict: dict[str, Any]) -> list[str]:
+    """Describe what the time of a flow went to, the largest share first."""
+    if not (shares := verdict["shares"]):
+        return []
+    parts = sorted(LIMITS, key=lambda key: -shares[key])
+    said = [f"{LIMITS[key]} {100 * shares[key]:.1f} %" for key in parts if shares[key] >= LEAST]
+    return [f"time: {', '.join(said)}"]
 
 
 def _seen(one: dict[str, Any], flow: dict[str, Any]) -> str:

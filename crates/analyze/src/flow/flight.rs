@@ -91,7 +91,8 @@ impl Flight {
         }
         if let Some(window) = self.window {
             self.known_window_s += seconds;
-            if self.now > 0 && self.now + self.full_segment > window {
+            // A closed window limits a sender that has nothing in flight, too.
+            if (self.now > 0 || window == 0) && self.now + self.full_segment > window {
                 self.limited_s += seconds;
             }
             if window < self.full_segment {

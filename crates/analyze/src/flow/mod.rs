@@ -3,8 +3,10 @@
 pub mod causes;
 pub mod flight;
 pub mod late;
+pub mod limits;
 pub mod pieces;
 pub mod retransmissions;
+pub mod rounds;
 pub mod rtt;
 mod unseen;
 
@@ -13,14 +15,16 @@ use serde::Serialize;
 
 use crate::acks::Acks;
 use crate::delivery::Delivery;
-use crate::segment::{ACK, FIN, RST, SYN, Segment};
+use crate::segment::{ACK, FIN, PSH, RST, SYN, Segment};
 use crate::sequence::Sequence;
 use crate::series::Series;
 use causes::{Causes, Place};
 use flight::Flight;
 use late::{Filling, Late};
+use limits::{Heard, Limits, Sent};
 use pieces::{Piece, Pieces};
 use retransmissions::{NewAck, Retransmissions};
+use rounds::Shares;
 use rtt::Rtt;
 use unseen::Unseen;
 
@@ -37,9 +41,11 @@ pub struct Counters {
     pub retransmitted_bytes: u64,
     /// Those that were seen here before.
     pub seen_before: u64,
-    /// Segments of at most one byte beyond a closed window.
+    /// Probes of a closed window: one byte beyond it (RFC 9293 (3.8.6.1)), or as Linux sends them, without data and one
+    /// byte below what is acknowledged.
     pub window_probes: u64,
-    /// Segments that repeat the last byte acknowledged, with at most one byte.
+    /// Keep-alives (RFC 9293 (3.8.4)): from one byte below what is acknowledged, with at most one byte, while the window
+    /// is open.
     pub keepalives: u64,
     /// ACKs without data.
     pub pure_acks: u64,
@@ -95,6 +101,7 @@ pub struct Flow {
     unclear_dupacks: u64,
     pub rtt: Rtt,
     pub flight: Flight,
+    limits: Limits,
     pub acks: Acks,
     pub delivery: Delivery,
     pub progress: Series,
@@ -104,11 +111,14 @@ pub struct Flow {
     /// When something was last acknowledged.
     pub last_new_ack: Option<Instant>,
     first_ack: Option<Instant>,
+    /// The sender's SYN was captured.
+    is_opened: bool,
 }
 
 impl Flow {
     /// The sender's SYN: data begins behind it.
     pub fn on_syn(&mut self, seq: u32) {
+        self.is_opened = true;
         if self.sequence.is_new() {
             let first = self.sequence.offset(seq.wrapping_add(1));
             (self.first, self.una, self.max) = (first, first, first);
@@ -152,10 +162,17 @@ impl Flow {
             return self.on_end(now, end, segment);
         }
         if payload == 1 && self.una == Some(start + 1) {
-            self.counters.keepalives += 1;
-            return;
+            // A capture that begins with a keep-alive takes its byte for data.
+            let was_data = !self.is_opened && self.counters.segments == 1 && self.counters.bytes == 1;
+            if was_data {
+                (self.counters.segments, self.counters.bytes) = (0, 0);
+                self.counters.keepalives += 1;
+            }
+            return self.on_probe(now);
         }
-        self.rtt.on_data(now, segment.timestamps);
+        if let Some(back) = self.rtt.on_data(now, segment.timestamps) {
+            self.limits.on_back(back);
+        }
         self.late.on_data(now, segment.timestamps);
         let counters = &mut self.counters;
         counters.segments += 1;
@@ -171,6 +188,7 @@ impl Flow {
         let tsval = segment.timestamps.map(|(tsval, _)| tsval);
         if is_probe {
             self.counters.window_probes += 1;
+            self.limits.on_probe(now);
             if start >= max {
                 // RFC 9293 (3.8.6.1): an octet that the receiver refuses is sent anew once the window opens.
                 self.refused = Some(Piece::new(now, (start, end), self.counters.segments, tsval));
@@ -200,13 +218,37 @@ impl Flow {
         if end > max {
             self.max = Some(end);
             self.sequence.move_to(end);
+            if !is_probe {
+                let sent = Sent {
+                    end,
+                    bytes: end - start.max(max),
+                    full_segment: self.full_segment(),
+                    echo: segment.timestamps.map(|(_, echo)| echo),
+                    is_pushed: segment.has(PSH),
+                };
+                self.limits.on_new_data(now, &sent);
+            }
         }
         self.update_flight(now);
+    }
+
+    /// A segment from one byte below what is acknowledged: the other end answers it.
+    fn on_probe(&mut self, now: Instant) {
+        if self.flight.window() == Some(0) {
+            self.counters.window_probes += 1;
+            self.limits.on_probe(now);
+        } else {
+            self.counters.keepalives += 1;
+        }
     }
 
     /// The sender's own number in an ACK without data tells how far it has sent.
     fn on_bare_ack(&mut self, now: Instant, segment: &Segment) {
         let (Some(una), Some(end)) = (self.una, self.sequence.offset(segment.seq)) else { return };
+        // Linux: `tcp_xmit_probe_skb`, for windows and keep-alives.
+        if end + 1 == una && self.max == Some(una) {
+            return self.on_probe(now);
+        }
         let is_allowed = self.flight.window().is_some_and(|window| end <= una + window);
         if is_allowed && self.fin.is_none_or(|fin| end <= fin) {
             self.on_end(now, end, segment);
@@ -281,6 +323,9 @@ impl Flow {
         };
         let cause = self.causes.handle_retransmission(now, &place);
         self.retransmissions.push(now, (start, end), tsval, cause, una);
+        if end > una {
+            self.limits.on_retransmission(now, cause);
+        }
     }
 
     pub fn handle_ack(&mut self, now: Instant, segment: &Segment) {
@@ -331,6 +376,13 @@ impl Flow {
             self.flight.set_window(now, shift.map(|shift| u64::from(segment.window) << shift));
         }
         self.update_flight(now);
+        let heard = Heard {
+            ack,
+            window: self.flight.window(),
+            tsval: segment.timestamps.map(|(tsval, _)| tsval),
+            has_data: segment.payload > 0,
+        };
+        self.limits.on_ack(now, heard, self.answer);
     }
 
     fn on_new_ack(&mut self, now: Instant, segment: &Segment, una: u64, ack: u64, max: u64) {
@@ -348,7 +400,10 @@ impl Flow {
         let acked = self.pieces.acknowledge((now, self.rtt.shortest), (from, ack), echo, &mut self.unseen);
         self.counters.unseen_bytes = self.unseen.bytes;
         self.late.on_late_bytes(acked.late_bytes);
-        self.rtt.on_new_ack(now, segment.timestamps, &acked, (ack, max.max(ack)));
+        let sample = self.rtt.on_new_ack(now, segment.timestamps, &acked, (ack, max.max(ack)));
+        if let Some(sample) = sample {
+            self.limits.on_forward(sample, self.rtt.shortest);
+        }
         let new = NewAck { at: now, una, ack, echo, shortest_rtt: self.rtt.shortest };
         self.una = Some(ack);
         self.gap_dupacks = 0;
@@ -436,6 +491,11 @@ impl Flow {
         &self.causes
     }
 
+    /// Shares of the time by what limited the sender; `None` where data or ACKs were not captured.
+    pub fn shares(&self) -> Option<Shares> {
+        self.first_ack.and(self.first_data).and_then(|_| self.limits.shares())
+    }
+
     pub fn spurious(&self) -> retransmissions::Spurious {
         self.retransmissions.spurious()
     }
@@ -464,6 +524,7 @@ impl Flow {
             + self.retransmissions.bytes()
             + self.rtt.bytes()
             + self.flight.bytes()
+            + self.limits.bytes()
             + self.acks.bytes()
             + self.delivery.bytes()
             + self.progress.bytes()

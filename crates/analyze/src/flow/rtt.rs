@@ -90,22 +90,23 @@ fn linux_timer() -> Box<Rto> {
 }
 
 impl Rtt {
-    pub fn on_data(&mut self, now: Instant, timestamps: Option<(u32, u32)>) {
-        if let Some((_, echo)) = timestamps
-            && let Some(at) = self.acks.take(echo)
-        {
-            self.back.add(now.since(at).as_secs_f64());
-        }
+    /// Data passes; returns the time since the ACK that it is the first to echo.
+    pub fn on_data(&mut self, now: Instant, timestamps: Option<(u32, u32)>) -> Option<Duration> {
+        let (_, echo) = timestamps?;
+        let back = now.since(self.acks.take(echo)?);
+        self.back.add(back.as_secs_f64());
+        Some(back)
     }
 
-    /// An ACK passes that moves the left edge. `edges` are the new left edge and the end of what was sent.
+    /// An ACK passes that moves the left edge over `acked`. `edges` are the new left edge and the end of what was sent.
+    /// Returns the sample, if there is one.
     pub fn on_new_ack(
         &mut self,
         now: Instant,
         timestamps: Option<(u32, u32)>,
         acked: &Acked,
         edges: (u64, u64),
-    ) {
+    ) -> Option<Duration> {
         let from = match timestamps {
             Some((tsval, _)) => {
                 self.acks.push(tsval, now);
@@ -114,12 +115,12 @@ impl Rtt {
             }
             None => acked.first_at.filter(|_| !acked.is_ambiguous),
         };
-        if let Some(from) = from {
-            let timer = self.timer.get_or_insert_with(linux_timer);
-            timer.set_sent(edges.0, edges.1);
-            timer.on_echoed_sample(now.since(from));
-            self.add(now, now.since(from));
-        }
+        let sample = now.since(from?);
+        let timer = self.timer.get_or_insert_with(linux_timer);
+        timer.set_sent(edges.0, edges.1);
+        timer.on_echoed_sample(sample);
+        self.add(now, sample);
+        Some(sample)
     }
 
     fn add(&mut self, now: Instant, rtt: Duration) {

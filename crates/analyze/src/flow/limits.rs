@@ -1,0 +1,548 @@
+//! What a sender waits for, from one packet to the next: every moment of a flow has one cause.
+//!
+//! The clock runs from the first data of either end to the last ACK for data of this flow, the last probe of a closed
+//! window or the last retransmission. The time between two new segments, a *gap*, belongs to
+//!
+//! * *application, turn*: all data was acknowledged and the other end sent data meanwhile: request and response;
+//! * *application, pause*: an ACK or a window update made room, and the sender did not use it within [`patience`], or
+//!   it sent without one. Linux calls such a sender application-limited (`tcp_rate_check_app_limited`): nothing is
+//!   queued although the window is open. How long the data in flight takes to drain beyond an empty path's round trip
+//!   is the link's;
+//! * *receive window*: less than a segment of the window was left, or it was closed. Linux counts the same as
+//!   `tcpi_rwnd_limited` (RFC 4898: `tcpEStatsPerfSndLimTimeRwin`);
+//! * *timeout*: from the last progress to the retransmission by timer, and from there to the next progress;
+//! * *loss*: from the first retransmission until everything sent before it is acknowledged;
+//! * *busy* otherwise: the congestion window or the path, told apart for each round trip by [`Rounds`].
+//!
+//! Far from the sender, an ACK counts once it can have made the sender send: it waits for the shortest recent time
+//! from an ACK to the data that echoes it, or until an echo shows that the sender has it. There a silence longer than
+//! a timeout may be the application's or an outage in which all was lost before it came here, and without timestamps
+//! any may be the path's. A segment pushed (PSH) is the last that the sender had; without PSH it had more, and the
+//! time is a timeout's. If the flow never pushes, the cause is unknown.
+//!
+//! Sources: Zhang, Breslau, Paxson, Shenker, "On the characteristics and origins of Internet flow rates", SIGCOMM 2002
+//! (T-RAT); Siekkinen, Urvoy-Keller, Biersack, Collange, "A root cause analysis toolkit for TCP", Computer Networks
+//! 2008; RFC 4898 and Linux `tcp_chrono_*` for the sender's own counters.
+
+use std::collections::VecDeque;
+
+use airpath_core::time::{Duration, Instant};
+
+use super::causes::{Cause, SMALLEST_TIMEOUT};
+use super::rounds::{Round, Rounds, Shares, Totals};
+
+/// A sender with data uses room within this, at least.
+const SHORTEST_PATIENCE: Duration = Duration::from_millis(1);
+/// ACKs on their way to a distant sender; more are taken to arrive at once.
+const MOST_HEARD: usize = 4096;
+/// Times from an ACK to its echo of which the shortest counts.
+const RECENT: usize = 8;
+/// Round trips over which a window grows, or stays.
+const TREND: usize = 8;
+/// A sender that waits for an ACK sends at once when it comes: what a host takes to answer.
+const PROMPTLY_S: f64 = 1e-4;
+
+/// An ACK that has passed the place of the capture.
+#[derive(Clone, Copy, Debug)]
+pub struct Heard {
+    pub ack: u64,
+    /// Announced window, bytes; `None` if not known.
+    pub window: Option<u64>,
+    pub tsval: Option<u32>,
+    /// It carries data of the other end.
+    pub has_data: bool,
+}
+
+/// New data of the sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub end: u64,
+    pub bytes: u64,
+    /// Payload of a full segment.
+    pub full_segment: u64,
+    /// TSecr.
+    pub echo: Option<u32>,
+    pub is_pushed: bool,
+}
+
+/// Time since the latest new data, by what the windows allowed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gap {
+    idle_s: f64,
+    busy_s: f64,
+    full_s: f64,
+    closed_s: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Open,
+    Recovery {
+        end: u64,
+    },
+    Loss {
+        end: u64,
+        has_progress: bool,
+    },
+}
+
+/// Why the sender sent nothing for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    Turn,
+    Pause,
+    /// A pause, or an outage before the place of the capture.
+    Silence,
+    /// The window has shrunk and what is in flight exceeds it.
+    Settling,
+    Busy,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// ACKs that are still on their way to the sender.
+    heard: VecDeque<(Instant, Heard)>,
+    echoes: [Duration; RECENT],
+    echoes_seen: usize,
+    answer: Duration,
+    at: Option<Instant>,
+    origin: Instant,
+    una: Option<u64>,
+    max: u64,
+    edge: Option<u64>,
+    window: u64,
+    full_segment: u64,
+    shortest: Option<Duration>,
+    has_sent: bool,
+    has_pushed: bool,
+    is_pushed: bool,
+    is_first_flight: bool,
+    /// Of the gap: before the latest progress and since.
+    before: Gap,
+    since: Gap,
+    /// The gap up to the latest sign that the flow goes on.
+    kept: Gap,
+    last_sent: Instant,
+    room_at: Option<Instant>,
+    last_room_at: Instant,
+    last_ack_at: Option<Instant>,
+    drain_s: f64,
+    is_blocked: bool,
+    is_turn: bool,
+    has_probed: bool,
+    phase: Phase,
+    recovery_since_s: f64,
+    settled: u64,
+    round: Round,
+    round_end: u64,
+    round_from: (u64, u64),
+    trend: [u64; TREND],
+    trend_seen: usize,
+    totals: Totals,
+    rounds: Rounds,
+    turns: u64,
+}
+
+impl Gap {
+    fn total(self) -> f64 {
+        self.idle_s + self.busy_s + self.full_s + self.closed_s
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            idle_s: self.idle_s + other.idle_s,
+            busy_s: self.busy_s + other.busy_s,
+            full_s: self.full_s + other.full_s,
+            closed_s: self.closed_s + other.closed_s,
+        }
+    }
+}
+
+impl Limits {
+    /// An ACK passes; `answer` is the least time until what it makes the sender send comes here.
+    pub fn on_ack(&mut self, now: Instant, heard: Heard, answer: Duration) {
+        self.answer = answer;
+        self.pass(now, None);
+        if heard.has_data {
+            self.start(now);
+        }
+        if answer.is_zero() {
+            return self.apply(now, &heard);
+        }
+        let delay = answer.max(Duration::from_nanos((self.recent_answer() * 1e9) as u64));
+        // What was said first arrives first.
+        let at = self.heard.back().map_or(now + delay, |(before, _)| (*before).max(now + delay));
+        self.heard.push_back((at, heard));
+        if self.heard.len() > MOST_HEARD
+            && let Some((_, first)) = self.heard.pop_front()
+        {
+            self.apply(now, &first);
+        }
+    }
+
+    /// The time from an ACK to the data that echoes it: far from the sender, how long its answer takes.
+    pub fn on_back(&mut self, back: Duration) {
+        self.echoes[self.echoes_seen % RECENT] = back;
+        self.echoes_seen += 1;
+        let seconds = back.as_secs_f64() as f32;
+        self.round.back_s = self.round.back_s.min(seconds);
+    }
+
+    /// A round trip from here to the receiver; `shortest` so far.
+    pub fn on_forward(&mut self, forward: Duration, shortest: Option<Duration>) {
+        self.round.forward_s = self.round.forward_s.min(forward.as_secs_f64() as f32);
+        self.shortest = shortest;
+    }
+
+    /// Data that was not sent before.
+    pub fn on_new_data(&mut self, now: Instant, sent: &Sent) {
+        self.full_segment = sent.full_segment;
+        self.pass(now, sent.echo);
+        self.start(now);
+        if !self.has_sent {
+            self.una.get_or_insert(sent.end - sent.bytes);
+            self.begin_round();
+        }
+        if self.phase == Phase::Open {
+            let reason = self.reason(now);
+            if self.flight() == 0 && self.has_sent && reason != Reason::Busy {
+                self.end_round(now);
+                self.trend_seen = 0;
+            }
+            self.close_gap(now, reason, sent.bytes);
+            self.is_first_flight =
+                matches!(reason, Reason::Turn | Reason::Pause | Reason::Silence) || self.is_first_flight;
+        }
+        self.has_sent = true;
+        self.max = self.max.max(sent.end);
+        self.round.flight = self.round.flight.max(self.flight());
+        self.is_pushed = sent.is_pushed;
+        self.has_pushed |= sent.is_pushed;
+        self.open_gap(now);
+    }
+
+    /// A retransmission and its cause.
+    pub fn on_retransmission(&mut self, now: Instant, cause: Cause) {
+        self.pass(now, None);
+        self.start(now);
+        match (cause, self.phase) {
+            (Cause::Other, _) => {}
+            (Cause::TailProbe, Phase::Open) => {
+                self.round.recovery_s += self.since.total();
+                self.since = Gap::default();
+            }
+            (Cause::Timeout, _) => {
+                self.totals.timeout_s += self.since.total() + self.recovery_since_s;
+                self.round.recovery_s -= self.recovery_since_s;
+                (self.since, self.recovery_since_s) = (Gap::default(), 0.0);
+                let reason = self.reason(now);
+                self.close_gap(now, if reason == Reason::Busy { reason } else { Reason::Pause }, 0);
+                self.cut(now);
+                self.phase = Phase::Loss { end: self.max, has_progress: false };
+            }
+            (_, Phase::Open) => {
+                let had_room = self.room_at.is_some_and(|at| now.since(at) > self.patience());
+                self.close_gap(now, if had_room { Reason::Pause } else { Reason::Settling }, 0);
+                self.cut(now);
+                self.phase = Phase::Recovery { end: self.max };
+            }
+            (Cause::Fast, Phase::Recovery { .. }) => self.cut(now),
+            _ => {}
+        }
+        self.kept = self.gap();
+    }
+
+    /// The sender probes a closed window: it has more to send.
+    pub fn on_probe(&mut self, now: Instant) {
+        self.pass(now, None);
+        self.has_probed = true;
+        self.kept = self.gap();
+    }
+
+    fn start(&mut self, now: Instant) {
+        if self.at.is_none() {
+            (self.at, self.origin, self.last_sent) = (Some(now), now, now);
+        }
+    }
+
+    /// Time passes, and ACKs reach the sender; what it echoes has reached it.
+    fn pass(&mut self, now: Instant, echo: Option<u32>) {
+        while let Some(&(at, heard)) = self.heard.front() {
+            let is_echoed =
+                echo.zip(heard.tsval).is_some_and(|(echo, tsval)| echo.wrapping_sub(tsval) as i32 >= 0);
+            if at > now && !is_echoed {
+                break;
+            }
+            self.heard.pop_front();
+            let at = at.min(now);
+            self.advance(at);
+            self.apply(at, &heard);
+        }
+        self.advance(now);
+    }
+
+    fn flight(&self) -> u64 {
+        self.una.map_or(0, |una| self.max.saturating_sub(una))
+    }
+
+    /// Whether the receiver's window holds no further segment.
+    fn is_full(&self) -> bool {
+        self.has_sent && self.edge.is_some_and(|edge| self.max + self.full_segment > edge)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.has_sent && self.edge.zip(self.una).is_some_and(|(edge, una)| edge <= una)
+    }
+
+    fn advance(&mut self, now: Instant) {
+        let Some(at) = self.at else { return };
+        if now <= at {
+            return;
+        }
+        let seconds = now.since(at).as_secs_f64();
+        self.at = Some(now);
+        match self.phase {
+            Phase::Recovery { .. } | Phase::Loss { has_progress: true, .. } => {
+                self.round.recovery_s += seconds;
+                self.recovery_since_s += seconds;
+            }
+            Phase::Loss { has_progress: false, .. } => self.totals.timeout_s += seconds,
+            Phase::Open if self.is_closed() => self.since.closed_s += seconds,
+            Phase::Open if self.is_full() => self.since.full_s += seconds,
+            Phase::Open if self.flight() == 0 => self.since.idle_s += seconds,
+            Phase::Open => self.since.busy_s += seconds,
+        }
+    }
+
+    /// An ACK reaches the sender.
+    fn apply(&mut self, now: Instant, heard: &Heard) {
+        let was_full = self.is_full();
+        let una = self.una.unwrap_or(heard.ack);
+        self.max = self.max.max(heard.ack);
+        let has_advanced = heard.ack > una;
+        self.una = Some(una.max(heard.ack));
+        let mut has_moved = false;
+        if heard.ack >= una {
+            let edge = heard.window.map(|window| heard.ack + window);
+            has_moved = edge > self.edge;
+            self.edge = edge;
+            self.window = heard.window.unwrap_or(0);
+        }
+        if has_advanced {
+            self.on_progress(now);
+        }
+        if heard.has_data && self.flight() == 0 {
+            self.is_turn = true;
+        }
+        if self.has_sent && (has_advanced || has_moved) {
+            self.on_room(now, was_full);
+        }
+        if self.has_sent && (has_advanced || self.is_closed()) {
+            self.kept = self.gap();
+        }
+    }
+
+    fn on_progress(&mut self, now: Instant) {
+        let una = self.una.unwrap_or(0);
+        (self.before, self.since) = (self.gap(), Gap::default());
+        self.recovery_since_s = 0.0;
+        self.is_first_flight = false;
+        if let Some(last) = self.last_ack_at.replace(now)
+            && now.since(last) <= self.patience()
+        {
+            self.drain_s += now.since(last).as_secs_f64();
+        }
+        match &mut self.phase {
+            Phase::Recovery { end } | Phase::Loss { end, .. } if una >= *end => {
+                self.settled = self.max;
+                self.phase = Phase::Open;
+            }
+            Phase::Loss { has_progress, .. } => *has_progress = true,
+            _ => {}
+        }
+        if una >= self.round_end && self.has_sent {
+            self.end_round(now);
+        }
+    }
+
+    /// The left edge or the window has moved: is there room for a segment?
+    fn on_room(&mut self, now: Instant, was_full: bool) {
+        if self.is_full() {
+            self.is_blocked = true;
+            return;
+        }
+        let left = self.edge.map_or(u64::MAX, |edge| edge - self.max);
+        self.is_blocked |= was_full;
+        // Linux waits for a third of the window: `tcp_tso_should_defer`.
+        if self.is_blocked && left < self.window / 3 && self.flight() > 0 {
+            return;
+        }
+        self.room_at.get_or_insert(now);
+        self.last_room_at = now;
+    }
+
+    /// Room that is not used for so long shows that there is nothing to send: a quarter of the round trip, for senders
+    /// that pace. Far from the sender round trips vary by more.
+    fn patience(&self) -> Duration {
+        let nanos = self.shortest.map_or(0, |shortest| (shortest + self.answer).as_nanos());
+        let part = if self.answer.is_zero() { nanos / 4 } else { nanos / 2 };
+        SHORTEST_PATIENCE.max(Duration::from_nanos(part))
+    }
+
+    fn reason(&self, now: Instant) -> Reason {
+        if !self.has_sent || self.is_turn {
+            return Reason::Turn;
+        }
+        let patience = self.patience();
+        let had_room = match self.room_at {
+            Some(at) => now.since(at) > patience,
+            None => !self.is_full() && now.since(self.last_sent) > patience,
+        };
+        if !had_room {
+            return Reason::Busy;
+        }
+        if self.una.is_some_and(|una| una < self.settled) {
+            return Reason::Settling;
+        }
+        if self.answer.is_zero() {
+            return Reason::Pause;
+        }
+        // What stands in a queue before this place comes when the link lets it.
+        if self.recent_answer() > 1.25 * self.answer.as_secs_f64() {
+            return Reason::Busy;
+        }
+        let is_long = now.since(self.last_sent) > self.answer + SMALLEST_TIMEOUT;
+        let is_known = self.echoes_seen > 0 && !is_long;
+        if self.is_pushed || is_known { Reason::Pause } else { Reason::Silence }
+    }
+
+    /// The shortest of the latest times from an ACK to the data that echoes it, seconds.
+    fn recent_answer(&self) -> f64 {
+        let recent = &self.echoes[..self.echoes_seen.min(RECENT)];
+        recent.iter().min().map_or(0.0, |shortest| shortest.as_secs_f64())
+    }
+
+    fn gap(&self) -> Gap {
+        self.before.plus(self.since)
+    }
+
+    fn open_gap(&mut self, now: Instant) {
+        self.last_sent = now;
+        (self.before, self.since, self.kept) = (Gap::default(), Gap::default(), Gap::default());
+        (self.room_at, self.last_ack_at, self.drain_s) = (None, None, 0.0);
+        (self.is_blocked, self.is_turn, self.has_probed) = (false, false, false);
+    }
+
+    /// The gap ends with so many bytes of new data.
+    fn close_gap(&mut self, now: Instant, reason: Reason, bytes: u64) {
+        let gap = self.gap();
+        self.assign(gap, reason);
+        self.totals.wait_s = self.totals.turn_s + self.totals.pause_s;
+        if reason == Reason::Turn && self.is_turn {
+            self.turns += 1;
+        }
+        if reason == Reason::Busy {
+            // An ACK let it go, or it follows what an ACK let go.
+            let wait_s = match self.room_at {
+                Some(_) => now.since(self.last_room_at).as_secs_f64(),
+                None => gap.total(),
+            };
+            let is_prompt = wait_s <= PROMPTLY_S;
+            *(if is_prompt { &mut self.round.prompt } else { &mut self.round.unprompted }) += bytes;
+        }
+        (self.before, self.since) = (Gap::default(), Gap::default());
+    }
+
+    fn assign(&mut self, gap: Gap, reason: Reason) {
+        let round = &mut self.round;
+        let totals = &mut self.totals;
+        let closed = if self.has_probed { gap.closed_s } else { 0.0 };
+        match reason {
+            Reason::Busy if self.is_first_flight && !self.answer.is_zero() => {
+                // One flight, spread by the path before it came here.
+                totals.drain_s += gap.total();
+            }
+            Reason::Busy => {
+                round.window_s += gap.full_s + gap.closed_s;
+                round.busy_s += gap.busy_s + gap.idle_s;
+            }
+            Reason::Settling => round.recovery_s += gap.total(),
+            Reason::Turn | Reason::Pause | Reason::Silence => {
+                let windowed = if reason == Reason::Turn { closed } else { gap.closed_s + gap.full_s };
+                let shortest = self.shortest.map_or(0.0, Duration::as_secs_f64);
+                let waits = gap.busy_s + gap.full_s;
+                let drain = if self.answer.is_zero() { self.drain_s.min(waits - shortest) } else { 0.0 };
+                let drain = drain.clamp(0.0, (gap.total() - windowed).max(0.0));
+                round.window_s += windowed;
+                totals.drain_s += drain;
+                let rest = (gap.total() - windowed - drain).max(0.0);
+                *match (reason, self.has_pushed) {
+                    (Reason::Turn, _) => &mut totals.turn_s,
+                    (Reason::Silence, true) => &mut totals.timeout_s,
+                    (Reason::Silence, false) => &mut totals.unknown_s,
+                    _ => &mut totals.pause_s,
+                } += rest;
+            }
+        }
+    }
+
+    fn cut(&mut self, now: Instant) {
+        self.trend_seen = 0;
+        self.end_round(now);
+        self.rounds.cut(now.since(self.origin).as_secs_f64());
+    }
+
+    fn begin_round(&mut self) {
+        self.round = Round::default();
+        self.round.flight = self.flight();
+        self.round_end = self.max.max(self.una.unwrap_or(0) + 1);
+        self.round_from = (self.una.unwrap_or(0), self.max);
+    }
+
+    fn end_round(&mut self, now: Instant) {
+        let una = self.una.unwrap_or(0);
+        let acked = una.saturating_sub(self.round_from.0);
+        let sent = self.max.saturating_sub(self.round_from.1);
+        let segment = self.full_segment.max(1);
+        let least = self.trend[..self.trend_seen.min(TREND)].iter().min().copied();
+        let flight = self.round.flight;
+        self.trend[self.trend_seen % TREND] = flight;
+        self.trend_seen += 1;
+        let round = &mut self.round;
+        round.acked = acked;
+        round.to_s = now.since(self.origin).as_secs_f64();
+        // Doubling in a round trip: twice as much is sent as is acknowledged.
+        let grown = sent.saturating_sub(acked);
+        let is_new = self.rounds.cuts() == 0 && self.trend_seen <= TREND / 2;
+        round.is_slow_start = is_new || 10 * sent >= 14 * acked && 2 * grown >= 3 * segment;
+        round.grows = self.trend_seen <= TREND / 2 || least.is_some_and(|least| flight >= least + 2 * segment);
+        self.rounds.push(self.round);
+        self.begin_round();
+    }
+
+    /// The shares of the time so far; `None` without any. `is_far`: what is far from the sender is not always known.
+    pub fn shares(&self) -> Option<Shares> {
+        let mut whole = self.clone();
+        let end = whole.heard.back().map(|(at, _)| *at);
+        if let Some(end) = end {
+            whole.pass(end, None);
+        }
+        let is_over = whole.flight() == 0;
+        let reason = if is_over && !whole.has_probed { Reason::Pause } else { Reason::Busy };
+        let kept = whole.kept;
+        if whole.phase == Phase::Open {
+            whole.assign(kept, reason);
+        }
+        let now = whole.at?;
+        whole.end_round(now);
+        whole.rounds.shares(&whole.totals, whole.turns, !whole.answer.is_zero())
+    }
+
+    pub fn bytes(&self) -> usize {
+        size_of::<(Instant, Heard)>() * self.heard.capacity() + self.rounds.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests;

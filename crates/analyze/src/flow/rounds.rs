@@ -1,0 +1,321 @@
+//! Round trips of a flow, and what limited the sender while it was busy: the path, slow start, losses or the window.
+//!
+//! A round trip ends when what was in flight at its start is acknowledged. While the sender is busy it is limited by
+//!
+//! * *the link* if a queue stands: the shortest RTT of the round trip is [`QUEUED`] times the shortest of all. It is
+//!   limited by the link as well at [`FULL`] of the rate at which queues stand, so that neither the time in which a
+//!   queue is being filled nor a recovery that leaves no gap counts for anything else;
+//! * *slow start* if more than 1.4 times as much is sent as is acknowledged, or before the first cut until there were
+//!   four round trips without a pause;
+//! * *losses* between two cuts, and after the last for the mean time between cuts. T-RAT calls this
+//!   congestion-limited: the window is what losses leave;
+//! * *the application* if most of the data does not follow ACKs and the window does not grow over eight round trips:
+//!   the sender keeps a pace of its own. Far from the sender a window that does not grow is *unknown*: a plateau and a
+//!   pace look alike there;
+//! * *the congestion window* otherwise.
+//!
+//! A full receive window is the link's as well if a queue stands that is as long as the empty path.
+
+use serde::Serialize;
+
+/// More are merged in pairs.
+const MOST_ROUNDS: usize = 512;
+const QUEUED: f64 = 1.25;
+/// A window that stands in a queue for as long as the empty path takes fills the link.
+const DEEP: f64 = 2.0;
+const FULL: f64 = 0.85;
+/// Queues below this are jitter of machines, seconds.
+const JITTER_S: f64 = 0.5e-3;
+
+/// A round trip.
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    pub busy_s: f64,
+    pub window_s: f64,
+    pub recovery_s: f64,
+    /// When it ended, from the start of the flow.
+    pub to_s: f64,
+    /// Bytes acknowledged.
+    pub acked: u64,
+    /// Most bytes in flight.
+    pub flight: u64,
+    /// Bytes sent as an ACK came, and otherwise.
+    pub prompt: u64,
+    pub unprompted: u64,
+    /// Shortest times to the receiver and back, and to the sender and back.
+    pub forward_s: f32,
+    pub back_s: f32,
+    pub is_slow_start: bool,
+    /// More is in flight than some round trips before.
+    pub grows: bool,
+    /// Cuts before it.
+    cuts: u32,
+}
+
+impl Default for Round {
+    fn default() -> Self {
+        Self {
+            busy_s: 0.0,
+            window_s: 0.0,
+            recovery_s: 0.0,
+            to_s: 0.0,
+            acked: 0,
+            flight: 0,
+            prompt: 0,
+            unprompted: 0,
+            forward_s: f32::INFINITY,
+            back_s: f32::INFINITY,
+            is_slow_start: false,
+            grows: false,
+            cuts: 0,
+        }
+    }
+}
+
+/// Seconds whose cause needs no comparison.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    pub turn_s: f64,
+    pub pause_s: f64,
+    /// Of both, what came before the last data.
+    pub wait_s: f64,
+    pub timeout_s: f64,
+    /// Data in flight drains at the rate of the link.
+    pub drain_s: f64,
+    pub unknown_s: f64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Rounds {
+    rounds: Vec<Round>,
+    cuts: u32,
+    first_cut_s: f64,
+    last_cut_s: f64,
+}
+
+/// Shares of a flow's time by what limited its sender; they sum to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Shares {
+    /// The sender had nothing to send: `between_turns` and `in_pauses`.
+    pub application: f64,
+    /// The receiver's window was full or closed.
+    pub receive_window: f64,
+    /// The congestion window was full, without slow start, losses or a queue.
+    pub congestion_window: f64,
+    pub slow_start: f64,
+    /// Recoveries, and windows that losses keep small.
+    pub loss: f64,
+    /// Waiting for retransmission timers, outages included.
+    pub timeouts: f64,
+    /// A queue stood at the bottleneck, or its rate was used.
+    pub link: f64,
+    /// Not to be told from here.
+    pub unknown: f64,
+    /// Of `application`: request and response, from the last data of a response to the next.
+    #[serde(skip)]
+    pub between_turns: f64,
+    /// Times that the other end sent data and this one answered.
+    #[serde(skip)]
+    pub turns: u64,
+    /// Of `application`: what ended with new data, as the sender had more to send later.
+    #[serde(skip)]
+    pub waits: f64,
+}
+
+impl Rounds {
+    pub fn push(&mut self, round: Round) {
+        let seconds = round.busy_s + round.window_s + round.recovery_s;
+        if seconds <= 0.0 && round.acked == 0 {
+            return;
+        }
+        self.rounds.push(Round { cuts: self.cuts, ..round });
+        if self.rounds.len() > MOST_ROUNDS {
+            self.merge();
+        }
+    }
+
+    /// The sender reduced its window.
+    pub fn cut(&mut self, at_s: f64) {
+        if self.cuts == 0 {
+            self.first_cut_s = at_s;
+        }
+        self.cuts += 1;
+        self.last_cut_s = at_s;
+    }
+
+    pub fn cuts(&self) -> u32 {
+        self.cuts
+    }
+
+    fn merge(&mut self) {
+        let merged = self.rounds.chunks(2).map(|pair| match *pair {
+            [one, other] => one.merged(&other),
+            _ => pair[0],
+        });
+        self.rounds = merged.collect();
+    }
+
+    /// The rate at which queues stand: half of the time with a queue has more.
+    fn rate_with_queue(&self, base_s: f64, is_far: bool) -> Option<f64> {
+        let mut rates: Vec<_> = self
+            .rounds
+            .iter()
+            .filter(|round| is_queued(round.rtt_s(is_far), base_s, QUEUED) && !round.is_recovery())
+            .filter_map(|round| Some((round.rate()?, round.active_s())))
+            .collect();
+        let with_queue = median(&mut rates)?;
+        // A path that carries more without a queue has none there.
+        let mut all: Vec<_> =
+            self.rounds.iter().filter_map(|round| Some((round.rate()?, round.active_s()))).collect();
+        Some(median(&mut all)?.max(with_queue))
+    }
+
+    /// Divides the time; `None` if there is none.
+    pub fn shares(&self, totals: &Totals, turns: u64, is_far: bool) -> Option<Shares> {
+        let rtts = self.rounds.iter().filter_map(|round| round.rtt_s(is_far));
+        let base_s = rtts.fold(f64::INFINITY, f64::min);
+        let rate = self.rate_with_queue(base_s, is_far);
+        let between_cuts_s = match self.cuts {
+            0 | 1 => 0.0,
+            cuts => (self.last_cut_s - self.first_cut_s) / f64::from(cuts - 1),
+        };
+        let mut found = Shares {
+            application: totals.turn_s + totals.pause_s,
+            timeouts: totals.timeout_s,
+            link: totals.drain_s,
+            unknown: totals.unknown_s,
+            between_turns: totals.turn_s,
+            waits: totals.wait_s,
+            turns,
+            ..Shares::default()
+        };
+        let mut rtt_s = None;
+        for round in &self.rounds {
+            if !round.is_recovery() {
+                rtt_s = round.rtt_s(is_far).or(rtt_s);
+            }
+            let has_rate = rate.zip(round.rate()).is_some_and(|(rate, own)| own >= FULL * rate);
+            let is_link = is_queued(rtt_s, base_s, QUEUED) || has_rate;
+            let is_bound = round.cuts > 0
+                && (round.cuts < self.cuts || round.to_s <= self.last_cut_s + between_cuts_s);
+            let keeps_pace = !round.grows && (is_far || round.unprompted > round.prompt);
+            let busy = if is_link {
+                &mut found.link
+            } else if round.is_slow_start {
+                &mut found.slow_start
+            } else if is_bound {
+                &mut found.loss
+            } else if keeps_pace && is_far {
+                &mut found.unknown
+            } else if keeps_pace {
+                &mut found.application
+            } else {
+                &mut found.congestion_window
+            };
+            *busy += round.busy_s;
+            *(if is_link && is_queued(rtt_s, base_s, DEEP) {
+                &mut found.link
+            } else {
+                &mut found.receive_window
+            }) += round.window_s;
+            *(if is_link { &mut found.link } else { &mut found.loss }) += round.recovery_s;
+        }
+        found.divided()
+    }
+
+    pub fn bytes(&self) -> usize {
+        size_of::<Round>() * self.rounds.capacity()
+    }
+}
+
+impl Round {
+    fn active_s(&self) -> f64 {
+        self.busy_s + self.window_s + self.recovery_s
+    }
+
+    /// Round trips of a recovery contain the wait for what was lost.
+    fn is_recovery(&self) -> bool {
+        self.recovery_s > 0.0
+    }
+
+    /// Bytes acknowledged in a second of it.
+    fn rate(&self) -> Option<f64> {
+        let seconds = self.active_s();
+        (seconds > 0.0 && self.acked > 0).then(|| self.acked as f64 / seconds)
+    }
+
+    /// The shortest round trip in it. At the sender, what it takes to answer is none of it.
+    fn rtt_s(&self, is_far: bool) -> Option<f64> {
+        let back_s = if is_far { self.back_s } else { 0.0 };
+        let rtt_s = f64::from(self.forward_s + back_s);
+        rtt_s.is_finite().then_some(rtt_s)
+    }
+
+    fn merged(&self, other: &Self) -> Self {
+        let longer = if self.active_s() >= other.active_s() { self } else { other };
+        Self {
+            busy_s: self.busy_s + other.busy_s,
+            window_s: self.window_s + other.window_s,
+            recovery_s: self.recovery_s + other.recovery_s,
+            to_s: other.to_s,
+            acked: self.acked + other.acked,
+            flight: self.flight.max(other.flight),
+            prompt: self.prompt + other.prompt,
+            unprompted: self.unprompted + other.unprompted,
+            ..*longer
+        }
+    }
+}
+
+impl Shares {
+    fn divided(mut self) -> Option<Self> {
+        let seconds: f64 = self.parts().iter().map(|(_, part)| part).sum();
+        if seconds <= 0.0 {
+            return None;
+        }
+        for part in [
+            &mut self.application,
+            &mut self.receive_window,
+            &mut self.congestion_window,
+            &mut self.slow_start,
+            &mut self.loss,
+            &mut self.timeouts,
+            &mut self.link,
+            &mut self.unknown,
+            &mut self.between_turns,
+            &mut self.waits,
+        ] {
+            *part /= seconds;
+        }
+        Some(self)
+    }
+
+    /// The parts and what they are called as a verdict.
+    pub fn parts(&self) -> [(&'static str, f64); 8] {
+        [
+            ("the application", self.application),
+            ("receive window", self.receive_window),
+            ("the congestion window", self.congestion_window),
+            ("slow start", self.slow_start),
+            ("loss episodes", self.loss),
+            ("timeouts", self.timeouts),
+            ("the link", self.link),
+            ("unknown", self.unknown),
+        ]
+    }
+}
+
+/// The value that half of the weight does not exceed.
+fn median(values: &mut [(f64, f64)]) -> Option<f64> {
+    values.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let half = values.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    values.iter().find_map(|(value, weight)| {
+        below += weight;
+        (below >= half).then_some(*value)
+    })
+}
+
+fn is_queued(rtt_s: Option<f64>, base_s: f64, times: f64) -> bool {
+    rtt_s.is_some_and(|rtt_s| rtt_s >= times * base_s && rtt_s >= base_s + JITTER_S)
+}
