@@ -10,6 +10,7 @@ from stochastic_models import (
     mostly_the_same,
     normal,
     repetitions,
+    sawtooth,
     sequential,
     settling,
     shifted,
@@ -39,6 +40,14 @@ def test_batch_means(name):
     at_once = 10 if n == 100_000 else 100  # More would not fit into the caches.
     series = repetitions(draw, n, REPETITIONS, 1, at_once)
     assert 0.93 < coverage((batch_means(x), mu) for x, mu in series) < 0.97
+
+
+@pytest.mark.parametrize(
+    ("draw", "n"), [(autoregressive(0.5), 180), (sawtooth(1000, 1.0), 600), (sawtooth(40, 0.3), 600)]
+)
+def test_a_short_or_slow_series_is_covered_or_flagged(draw, n):
+    known = [(batch_means(x), mu) for x, mu in repetitions(draw, n, REPETITIONS, 8)]
+    assert np.mean([bool(one.remark) or one.ci_low <= mu <= one.ci_high for one, mu in known]) > 0.93
 
 
 def test_batch_means_at_another_level():
