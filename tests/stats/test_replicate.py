@@ -268,7 +268,7 @@ def test_another_level_of_confidence_needs_other_numbers_of_runs():
     low, high = (replicate_noise(Rule.guarded(0.03, confidence)) for confidence in (0.8, 0.99))
     assert low.n < high.n
     assert (low.confidence, high.confidence) == (0.8, 0.99)
-    assert high.half_width == pytest.approx(estimate(high.values).half_width_at(0.99))
+    assert high.half_width == pytest.approx(estimate(high.values, 0.99).half_width)
     # The 90 % quantile of Student's t with four degrees of freedom is 1.533.
     assert estimate([1, 2, 3, 4, 5], 0.8).half_width == pytest.approx(1.533 * math.sqrt(0.5), rel=1e-3)
     # A further run falls less far off with 80 % than with 95 %.

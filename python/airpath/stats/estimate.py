@@ -66,8 +66,11 @@ class Estimate:
         return (self.ci_high - self.ci_low) / 2
 
     def half_width_at(self, confidence: float) -> float:
-        """Half the width of the interval at another confidence level, 0 to 1; NaN after one run."""
-        return estimate(self.values, confidence).half_width
+        """Half the width of Student's interval, which papers print, at this confidence level, 0 to 1.
+
+        NaN after one run.
+        """
+        return t_quantile(self.n, confidence) * self.sd / math.sqrt(self.n)
 
     @property
     def remark(self) -> str:

@@ -89,10 +89,9 @@ impl Delays {
         if nanos <= self.max
             && let Some(count) = self.above.get_mut(bucket(nanos.wrapping_sub(self.origin)))
         {
-            // In this order it is one instruction and a jump.
             *count = count.wrapping_add(1);
             if *count == 0 {
-                *count = u32::MAX;
+                saturate(count);
             }
         } else {
             self.add_elsewhere(nanos);
@@ -162,6 +161,13 @@ impl Delays {
             (lower + rest * (upper - lower)).clamp(self.min as f64, self.max as f64)
         })
     }
+}
+
+/// Keeps a bucket full that has counted 2^32 delays. Out of line: so the count above is one instruction and a jump.
+#[cold]
+#[inline(never)]
+fn saturate(count: &mut u32) {
+    *count = u32::MAX;
 }
 
 /// The bucket of a distance from the first delay to which `OFFSET` was added.
