@@ -74,6 +74,11 @@ def mostly_the_same(rng, count, n):
     return np.where(rng.random((count, n)) < 0.1, 3.0, 1.0), 1.2
 
 
+def tailed(rng, count, n):
+    """A transfer time: hardly any spread, but one run in twenty takes 10 % longer."""
+    return 100 + rng.standard_normal((count, n)) + 10 * (rng.random((count, n)) < 0.05), 100.5
+
+
 def sequential(rule, draw, seed, count=2000):
     """Stop by a rule, over and over; each repetition has so many values in store as the rule allows."""
     for values, expected in repetitions(draw, rule.max_runs, count, seed):

@@ -307,7 +307,7 @@ def test_numbers_have_three_digits_or_so(value, text):
 @pytest.mark.parametrize(
     ("values", "unit", "quantity", "text"),
     [
-        # Standard error 0.2; 2.776 of it below (Student), 6.743 above (Willink, by hand in test_replicate.py).
+        # Standard error 0.2: 2.776 of it below (Student), 6.743 above (Willink, as in test_replicate.py).
         ([0, 0, 0, 0, 1], "1", "", "0.20 (0.00 … 1.55)"),
         ([0, 0, 0, 0, 1], "kbit/s", "", "0.20 ± 0.95"),
         ([98, 98, 98, 98, 99], "percent", "share_of_pings", "98.2 ± 0.95"),

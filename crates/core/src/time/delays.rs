@@ -119,15 +119,6 @@ impl Delays {
         self.origin.wrapping_add(OFFSET)
     }
 
-    /// The middle of each bucket, nanoseconds, in ascending order, and the number of delays in it.
-    fn buckets(&self) -> impl Iterator<Item = (f64, u64)> {
-        let first = self.first() as f64;
-        let below = self.below.iter().enumerate().rev();
-        let below = below.map(move |(at, count)| (first - middle(at), u64::from(*count)));
-        let above = self.above.iter().enumerate();
-        below.chain(above.map(move |(at, count)| (first + middle(at), u64::from(*count))))
-    }
-
     /// What is known of them.
     pub fn report(&self) -> DelayReport {
         let samples = self.above.iter().chain(&self.below).copied().map(u64::from).sum();
@@ -142,14 +133,16 @@ impl Delays {
 
     /// The delays below which each of `SHARES` lies, nanoseconds; there are `samples`.
     fn percentiles(&self, samples: u64) -> [f64; SHARES.len()] {
-        let (mut buckets, mut delay, mut seen) = (self.buckets(), 0.0, 0);
+        let below = self.below.iter().enumerate().rev().map(|bucket| (bucket, -1.0));
+        let mut buckets = below.chain(self.above.iter().enumerate().map(|bucket| (bucket, 1.0)));
+        let (mut at, mut seen) = ((0, 1.0), 0);
         // Places only grow from call to call.
         let mut at_place = |place: u64| {
             while seen <= place {
-                let Some((middle, count)) = buckets.next() else { break };
-                (delay, seen) = (middle, seen + count);
+                let Some(((bucket, count), side)) = buckets.next() else { break };
+                (at, seen) = ((bucket, side), seen + u64::from(*count));
             }
-            delay
+            self.first() as f64 + at.1 * middle(at.0)
         };
         SHARES.map(|share| {
             let place = share * (samples - 1) as f64;
