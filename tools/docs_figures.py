@@ -95,7 +95,8 @@ def grid_key(entry: dict[str, Any]) -> str:
 
 def _measured(entry: dict[str, Any]) -> dict[str, Any]:
     half = None if entry["ci_low"] is None else (entry["ci_high"] - entry["ci_low"]) / 2
-    return {**{name: entry[name] for name in ("verdict", "measured", "runs")}, "half_width": half}
+    kept = {name: entry[name] for name in ("verdict", "measured", "runs")}
+    return {**kept, "half_width": half, "sd": entry["sd"]}
 
 
 def as_text(kept: dict[str, Any]) -> str:
@@ -183,6 +184,10 @@ MADE = {"run": _of_runs, "capture": _of_captures}
 
 def sd(known: dict[str, Any]) -> float:
     """Standard deviation of a single run."""
+    if "sd" in known:
+        spread: float = known["sd"]
+        return spread
+    # Figures kept by an earlier version, whose intervals were Student's.
     return known["half_width"] * math.sqrt(known["runs"]) / t_quantile(known["runs"])
 
 
@@ -192,7 +197,7 @@ def _pair(entry: dict[str, Any], known: dict[str, Any], shown: Callable[[float],
 
 
 def _range(entry: dict[str, Any], known: dict[str, Any], shown: Callable[[float], str]) -> str:
-    half = known["half_width"] * math.sqrt(known["runs"] + 1)
+    half = t_quantile(known["runs"]) * sd(known) * math.sqrt(1 + 1 / known["runs"])
     return f"{shown(known['measured'] - half)} to {shown(known['measured'] + half)}"
 
 

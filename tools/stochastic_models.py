@@ -26,6 +26,17 @@ def autoregressive(phi):
     return draw
 
 
+def sawtooth(period, noise):
+    """A window as TCP has it: rises by 1 within `period`, from a random phase on, and falls; with noise."""
+
+    def draw(rng, repetitions, n):
+        # A period that is no whole number, as batches of one whole period would have no variance.
+        phases = (np.arange(n) / (period + 0.37) + rng.random((repetitions, 1))) % 1
+        return phases + noise * rng.standard_normal((repetitions, n)), 0.5
+
+    return draw
+
+
 def waiting_in_mm1(load):
     """Waiting times of consecutive customers at a queue M/M/1 with service rate 1, from the steady state on.
 
@@ -61,6 +72,11 @@ def repetitions(draw, n, count, seed, at_once=100):
 def mostly_the_same(rng, count, n):
     """A rare event: one run in ten takes three times as long."""
     return np.where(rng.random((count, n)) < 0.1, 3.0, 1.0), 1.2
+
+
+def tailed(rng, count, n):
+    """A transfer time: hardly any spread, but one run in twenty takes 10 % longer."""
+    return 100 + rng.standard_normal((count, n)) + 10 * (rng.random((count, n)) < 0.05), 100.5
 
 
 def sequential(rule, draw, seed, count=2000):

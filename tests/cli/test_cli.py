@@ -22,12 +22,14 @@ def test_summary_table_says_what_became_of_the_flow(airpath_command):
     flow = airpath.run("umts-384", probes=()).flows[0]
     assert outcome.code == 0
     assert outcome.err == ""
-    performance, sender = (
+    performance, delays, sender = (
         line.split() for line in outcome.out.splitlines() if line.startswith("0.0 downlink ")
     )
     rtt = [f"{flow['rtt_ms'][which]:.0f}" for which in ("mean", "min", "max")]
     assert performance[2] == f"{flow['goodput_bps'] / 1000:.1f}"
     assert performance[4:] == [f"{flow['transfer_s']:.3f}", *rtt]
+    kinds = ("rtt_ms", "one_way_delay_ms", "queueing_delay_ms")
+    assert delays[2:] == [f"{flow[kind][which]:.1f}" for kind in kinds for which in ("p50", "p95", "p99")]
     causes = ("total", "fast_retransmit", "partial_ack", "sack", "timeout", "go_back_n", "tail_loss_probe")
     # Only the causes that there were.
     repeated = [str(count) for cause in causes if (count := flow["retransmissions"].get(cause))]

@@ -18,10 +18,11 @@ VALUE = {
     "measured": 50.0,
     "ci_low": 49.0,
     "ci_high": 51.0,
+    "sd": 5.04,
     "runs": 100,
     "seed_1": 48.0,
 }
-PARTS = ("measured", "ci_low", "ci_high", "runs", "verdict")
+PARTS = ("measured", "ci_low", "ci_high", "sd", "runs", "verdict")
 READ = {"stated": {name: VALUE[name] for name in PARTS}}
 READ["other"] = {**READ["stated"], "measured": 36.0, "verdict": "reproduced"}
 ENTRY = {"place": "Study 1", "row": {"case": "a"}, "column": "b", "measured": 50.0, "seed_1": 48.0}

@@ -278,7 +278,7 @@ def test_of_a_sweep_by_precision_runs_are_missing_until_its_rule_is_content(tmp_
     def values(_number, _, seed):
         return 1e5 * (1 + spread * (seed % 3)), 1.0 + seed % 2 / 1e3, 9.0 + seed % 2 / 1e3
 
-    text = GRID.replace("runs = 3", "precision = 0.05\nmax_runs = 40")
+    text = GRID.replace("runs = 3", "precision = 0.05\nmin_runs = 20\nmax_runs = 40")
     out = swept(tmp_path, text, values, lambda _, seed: seed <= 30)
     figure = airpath.plot_sweep(out, "rate", "goodput_bps", by="cc")
     assert figure.data["runs"]["missing"] == missing

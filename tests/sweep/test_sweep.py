@@ -39,6 +39,7 @@ from airpath.runner.driver import Progress
 from airpath.runner.processes import Processes
 from airpath.runner.work import Task, versions
 from airpath.runs.metrics import NotMeasuredError, named
+from airpath.stats.estimate import t_quantile
 
 SHORT = """
 scenario = "umts-384"
@@ -635,7 +636,7 @@ def test_progress_tells_rate_widest_interval_and_time_left(tmp_path):
     )
     assert told[-1].startswith("600/600 runs, 4/4 points at ") and told[-1].endswith("0:00:00 left")
     widest = max(
-        estimate.half_width / estimate.mean
+        t_quantile(estimate.n) * estimate.sd / math.sqrt(estimate.n) / estimate.mean
         for point in read_results(tmp_path / "out").points
         for estimate in point.estimates.values()
         if estimate.mean

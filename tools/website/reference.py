@@ -248,6 +248,8 @@ def _fields(file: Path, struct: str, path: str) -> Iterator[tuple[str, str]]:
     if body is None:
         raise PageError(f"{file.relative_to(ROOT)}: no struct {struct}")
     for field in FIELD.finditer(body[1]):
+        if "serde(skip)]" in field[0]:
+            continue
         flat = "serde(flatten)" in field[0]
         name = f"{path}{field[2]}"
         inner = re.sub(r"^(?:Option|Vec)<(.*)>$", r"\1", (field[3] or "").strip())

@@ -13,7 +13,7 @@ mod report;
 mod web;
 
 pub use beside::{Beside, RealEnd};
-pub use report::{FlowReport, flow_reports, settle_datagrams};
+pub use report::{FlowReport, JainIndex, flow_reports, settle_datagrams};
 
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};
@@ -23,7 +23,7 @@ use crate::rng;
 use crate::tcp::handshake::Role;
 use crate::tcp::sender::PathView;
 use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
-use crate::time::Instant;
+use crate::time::{Delays, Duration, Instant};
 use crate::trace::{Event, Kind, ModelState, ProbeMask, Reason};
 use crate::wire::{encode_header, endpoints_of};
 use std::sync::Arc;
@@ -82,6 +82,8 @@ struct ReceivingEnd {
     size: u64,
     /// When the last of them had arrived.
     complete: Option<Instant>,
+    /// One-way delays of the segments with data: RFC 7679 (3.4).
+    delays: Delays,
 }
 
 /// One end of the path.
@@ -176,6 +178,7 @@ impl SendingEnd {
         while let Some(transmit) = sender.poll_transmit(now) {
             let mut packet = Port::packet(cx, spec);
             sender.write(now, &transmit, &mut packet);
+            packet.sent_at = now;
             packet.precedes_end = sender.has_more();
             probe_sent(cx, &packet, &transmit);
             port.send(cx, packet);
@@ -189,6 +192,8 @@ impl ReceivingEnd {
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let Some(seq) = self.receiver.handle_segment(cx.now, packet) else { return };
+        // Data arrives after it was sent: nothing to saturate.
+        self.delays.add(Duration::from_nanos(cx.now.as_nanos().wrapping_sub(packet.sent_at.as_nanos())));
         let rcv_nxt = self.receiver.rcv_nxt();
         if rcv_nxt >= self.size && self.complete.is_none() {
             self.complete = Some(cx.now);
@@ -333,7 +338,7 @@ impl Endpoint {
             Traffic::Stream(_) => {
                 let receiver = Box::new(Receiver::new(&spec.tcp, role));
                 let size = spec.app.size().unwrap_or(u64::MAX);
-                End::Receives(ReceivingEnd { receiver, size, complete: None })
+                End::Receives(ReceivingEnd { receiver, size, complete: None, delays: Delays::default() })
             }
             Traffic::Datagrams(ends) => {
                 let app = if spec.dir == host { ends.sender } else { ends.receiver };

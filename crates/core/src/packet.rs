@@ -7,8 +7,9 @@
 //! and wrapping; endpoints unwrap them.
 //!
 //! Packets always travel behind a `Box` from the pool of the path: handing on a pointer costs less
-//! than copying 56 bytes that were just written.
+//! than copying 64 bytes that were just written.
 
+use crate::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -288,6 +289,9 @@ pub struct Packet {
     /// Options beside timestamps. Boxed: a packet is touched by every box on its way, and the fewer
     /// cache lines it has the better.
     pub options: Option<Box<Options>>,
+    /// When a host sent the data in it, or a box that splits the connection; of no meaning in other packets. A copy has its
+    /// original's.
+    pub sent_at: Instant,
     /// Sequence number of the first payload byte (or of SYN/FIN).
     pub seq: u32,
     /// Acknowledgment number; valid with [`Flags::ACK`].
@@ -333,7 +337,7 @@ impl Packet {
     pub const CE: u8 = 3;
 
     /// Makes a used packet ready for its next user: no body, no options, no marks. The numbers (`seq`,
-    /// `ack`, `ts_*`, `len`, `payload`, `ue`, `flow`, `window`, `identification`) keep their old values, since every
+    /// `ack`, `sent_at`, `ts_*`, `len`, `payload`, `ue`, `flow`, `window`, `identification`) keep their old values, since every
     /// header has them; the code that takes a packet from the pool sets them.
     #[inline]
     pub fn clear(&mut self) {
@@ -430,7 +434,7 @@ mod tests {
 
     #[test]
     fn a_packet_fits_the_memory_budget() {
-        assert!(size_of::<Packet>() <= 56, "{} bytes", size_of::<Packet>());
+        assert!(size_of::<Packet>() <= 64, "{} bytes", size_of::<Packet>());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The simulator: hosts at both ends of the path, and virtual time as fast as it goes.
 
 use crate::element::{Capture, Element};
-use crate::host::{FlowReport, Host, flow_reports, settle_datagrams};
+use crate::host::{FlowReport, Host, JainIndex, flow_reports, settle_datagrams};
 use crate::packet::Dir;
 use crate::path::Path;
 use crate::rng;
@@ -119,14 +119,15 @@ impl Simulation {
 
     /// Results so far: no clock, no host, the same on every machine.
     pub fn results(&mut self) -> Results {
-        let reports = self.path.reports();
+        let (reports, flows) = (self.path.reports(), self.flows());
         Results {
             format: RESULTS_FORMAT,
             rng: rng::VERSION,
             seed: self.seed,
             simulated_s: self.path.now().as_secs_f64(),
             complete: self.is_over(),
-            flows: self.flows(),
+            jain_index: JainIndex::of(flows.iter().map(|flow| (flow.direction, flow.goodput_bps))),
+            flows,
             elements: reports.into_iter().filter(|report| !report.is_null()).collect(),
         }
     }
@@ -145,6 +146,8 @@ pub struct Results {
     pub simulated_s: f64,
     /// Whether the run came to its end.
     pub complete: bool,
+    /// How evenly the flows of each direction share it.
+    pub jain_index: JainIndex,
     /// Every flow, by UE.
     pub flows: Vec<FlowReport>,
     /// What the elements counted, from the server's side to the UEs'.
@@ -209,6 +212,7 @@ mod tests {
             seed: 1,
             simulated_s: 2.5,
             complete: true,
+            jain_index: JainIndex::default(),
             flows: Vec::new(),
             elements: vec![serde_json::json!({ "a": [7, null, { "b": 0.1 }], "on": true, "word": "x" })],
         };

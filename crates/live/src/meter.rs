@@ -4,11 +4,10 @@
 //! that is on the wire, or the first segment if no SYN was seen. Round-trip times follow RFC 6298 and
 //! Karn's rule: an ACK that covers a segment sent twice gives no sample.
 
-use airpath_core::app::datagrams::Sum;
 use airpath_core::packet::{Flags, Packet};
 use airpath_core::tcp::handshake::unwrap_sequence;
 use airpath_core::tcp::receiver::reassembly::{Arrival, Reassembly};
-use airpath_core::time::{Duration, Instant};
+use airpath_core::time::{Delays, Duration, Instant};
 use serde::Serialize;
 use std::collections::VecDeque;
 
@@ -41,7 +40,7 @@ pub struct Outgoing {
     /// Duplicate ACKs, RFC 5681 (2).
     pub dupacks: u64,
     /// Round-trip times.
-    pub rtt: Sum,
+    pub rtt: Delays,
     /// The last of them.
     pub last_rtt: Option<Duration>,
 }
@@ -196,7 +195,6 @@ impl Incoming {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use airpath_core::app::datagrams::Spans;
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(ms)
@@ -238,8 +236,9 @@ mod tests {
         assert_eq!(outgoing.handle_ack(at(130), &ack(1301)), None, "Karn");
         assert_eq!(outgoing.handle_ack(at(140), &ack(1401)), Some(Duration::from_millis(100)));
         assert_eq!((outgoing.segments, outgoing.retransmissions), (5, 1));
-        let expected = Spans { mean: Some(100.0), min: Some(100.0), max: Some(100.0), samples: 2 };
-        assert_eq!(outgoing.rtt.report(), expected);
+        let rtt = outgoing.rtt.report();
+        assert_eq!((rtt.mean, rtt.min, rtt.max, rtt.samples), (Some(100.0), Some(100.0), Some(100.0), 2));
+        assert_eq!((rtt.p50, rtt.p99), (Some(100.0), Some(100.0)));
     }
 
     #[test]

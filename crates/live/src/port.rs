@@ -8,7 +8,7 @@ use airpath_core::element::{Cx, Element, Layout};
 use airpath_core::host::RealEnd;
 use airpath_core::middlebox::tap::OpaqueCounts;
 use airpath_core::packet::{Dir, Kind, Packet};
-use airpath_core::time::{Duration, Instant};
+use airpath_core::time::{Delays, Duration, Instant};
 use airpath_core::trace::{Event, Kind as Probe, SendCause};
 use airpath_core::wire::rewrite;
 
@@ -63,6 +63,8 @@ pub struct Flow {
     pub outgoing: Outgoing,
     /// TCP data received.
     pub incoming: Incoming,
+    /// From the other end of the path to this one: of TCP's segments with data, of every packet of other protocols.
+    pub delays: Delays,
 }
 
 impl Flow {
@@ -122,6 +124,9 @@ impl Port {
         flow.last = now;
         let counts = if dir == self.dir { &mut flow.sent } else { &mut flow.received };
         *counts = (counts.0 + 1, counts.1 + u64::from(packet.len));
+        if dir != self.dir && (packet.payload > 0 || !packet.is_tcp()) {
+            flow.delays.add(now.since(packet.sent_at));
+        }
         if !packet.is_tcp() {
             return;
         }
@@ -153,6 +158,9 @@ impl Port {
 impl Port {
     /// Takes note of a packet that passes.
     pub(crate) fn pass(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: &mut Packet) {
+        if dir == self.dir {
+            packet.sent_at = cx.now;
+        }
         // Before it is captured: what a box changed is what this end gets.
         if let Some(mut body) = packet.body.take() {
             if body.touched {

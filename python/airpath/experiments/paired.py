@@ -101,6 +101,10 @@ class _Pairs(Replication[_Pair]):
     def _scale(self, now: Estimate) -> float:
         return statistics.fmean(self._metric(pair[1]) for pair in self.outcomes)
 
+    def _with_unseen(self, known: Estimate) -> Estimate:
+        """Leave a difference that is always the same as it is: it is no count."""
+        return known
+
     def values(self, variant: int) -> list[float]:
         """The metric of one variant in every run."""
         return [self._metric(pair[variant]) for pair in self.outcomes]

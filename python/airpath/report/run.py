@@ -34,6 +34,7 @@ def run_report(results: dict[str, Any], title: str) -> Iterator[Part]:
         ("transfer\ns", "transfer_s", 3),
         *((f"RTT ms\n{which}", f"rtt_ms.{which}") for which in ("mean", "min", "max")),
     )
+    yield from delay_parts(results, flows)
     yield _sender_table([flow for flow in flows if "datagrams" not in flow])
     yield Table.of(
         [flow for flow in flows if "datagrams" in flow],
@@ -60,6 +61,31 @@ def run_report(results: dict[str, Any], title: str) -> Iterator[Part]:
         yield Note(bearer_line(results, ue, direction))
     if more := len(results["flows"]) - len(flows):
         yield Note(f"and {counted(more, 'more flow')}: see results.json, or --json")
+
+
+DELAYS = {"rtt_ms": "RTT", "one_way_delay_ms": "one-way", "queueing_delay_ms": "queueing"}
+"""Delays of a flow, and what their columns are called."""
+
+
+def delay_parts(results: dict[str, Any], flows: list[dict[str, Any]]) -> Iterator[Part]:
+    """Percentiles of the flows' delays, and how evenly flows share; nothing of results that have neither."""
+    if any(flow.get("queueing_delay_ms") for flow in flows):
+        yield Table.of(
+            flows,
+            ("UE.flow", flow_name),
+            *(
+                (
+                    f"{said} ms\n{which}",
+                    lambda flow, of=of, which=which: number_text(flow.get(of, {}).get(which), 1),
+                )
+                for of, said in DELAYS.items()
+                for which in ("p50", "p95", "p99")
+            ),
+        )
+    for direction, index in results.get("jain_index", {}).items():
+        sharing = sum(flow["direction"] == direction for flow in results["flows"])
+        if sharing > 1 and index is not None:
+            yield Note(f"Jain's index of the {sharing} {direction} flows' goodputs: {index:.4f}")
 
 
 def _sender_table(flows: list[dict[str, Any]]) -> Table:

@@ -6,7 +6,8 @@ workers.
 
 Stopping at the first narrow interval sometimes stops by chance, and a 95 % interval then covers less often
 (Chow and Robbins 1965 prove coverage only as the precision goes to zero; Law and Kelton, Simulation Modeling
-and Analysis, 9.4). :meth:`Rule.guarded` prevents this, by measurements in docs/statistics.md.
+and Analysis, 9.4). Few runs also miss what is rare. :meth:`Rule.guarded` prevents both, by measurements in
+docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -16,16 +17,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from airpath.stats.estimate import CONFIDENCE, Estimate, check_confidence, estimate
+from airpath.stats.estimate import CONFIDENCE, Estimate, check_confidence, estimate, unseen_share
 
 DETERMINISTIC_AFTER = 2
 """A scenario is deterministic if this many first runs are equal in everything but the seed."""
 
-GUARDED_MIN_RUNS, GUARDED_LOOKS, GUARDED_BATCH = 20, 2, 10
+GUARDED_MIN_RUNS, GUARDED_LOOKS, GUARDED_BATCH = 120, 2, 10
 """Fewest runs, consecutive checks, and runs between checks: measured in docs/statistics.md."""
+
+GUARDED_EQUAL_RUNS = 20
+"""Runs that must be equal in everything but the seed for a scenario to count as deterministic."""
 
 MAX_RUNS = 1000
 """Default limit of the number of runs."""
+
+_MORE = 1.05
+"""Excess of a metric whose interval is narrow but not to be trusted yet."""
 
 Results = dict[str, Any]
 """Results of a run: the content of `results.json`."""
@@ -52,10 +59,11 @@ class Rule:
         Consecutive checks that must meet the precision.
     equal_runs : int
         Number of runs, equal in everything but the seed, that make a scenario deterministic.
-    doubts_constants : bool
-        Whether a metric that is equal in all runs, though the runs differ, counts as known only after
-        ln(1 - `confidence`) / ln(1 - `precision`) runs: with that confidence, at most the share `precision`
-        of all runs then has another value.
+    doubts_rare_values : bool
+        Whether a metric counts as known only when rare values have had their chance. Where few runs make
+        most of the spread, it is not known (`Estimate.remark`). Where all runs are equal, though not in
+        everything, it is known after ln(1 - `confidence`) / ln(1 - `precision`) runs: with that confidence,
+        at most the share `precision` of all runs then has another value.
     """
 
     precision: float = 0.02
@@ -66,7 +74,7 @@ class Rule:
     confidence: float = CONFIDENCE
     looks: int = 1
     equal_runs: int = DETERMINISTIC_AFTER
-    doubts_constants: bool = False
+    doubts_rare_values: bool = False
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -93,11 +101,12 @@ class Rule:
         max_runs: int = MAX_RUNS,
         first_seed: int = 1,
     ) -> Rule:
-        """Guard against stopping by chance: at least 20 runs, and precise at two consecutive checks.
+        """Guard against stopping by chance: at least 120 runs, and precise at two consecutive checks.
 
-        `min_runs` is 20 if absent, or `max_runs` if that is less.
+        `min_runs` is 120 if absent, or `max_runs` if that is less.
         """
         least = min(GUARDED_MIN_RUNS, max_runs) if min_runs is None else min_runs
+        equal_runs = min(GUARDED_EQUAL_RUNS, max_runs) if min_runs is None else min_runs
         return cls(
             precision,
             least,
@@ -106,14 +115,14 @@ class Rule:
             batch=GUARDED_BATCH,
             confidence=confidence,
             looks=GUARDED_LOOKS,
-            equal_runs=max(least, DETERMINISTIC_AFTER),
-            doubts_constants=True,
+            equal_runs=max(equal_runs, DETERMINISTIC_AFTER),
+            doubts_rare_values=True,
         )
 
     @property
     def runs_for_constants(self) -> int:
         """Number of equal values after which a metric counts as constant."""
-        if not self.doubts_constants or self.precision >= 1:
+        if not self.doubts_rare_values or self.precision >= 1:
             return 1
         return math.ceil(math.log(1 - self.confidence) / math.log1p(-self.precision))
 
@@ -167,6 +176,8 @@ class Replication(Generic[T]):
     def estimate(self, metric: Callable[[T], float] | None = None) -> Estimate:
         """Estimate the mean of `metric`; of the first metric if absent."""
         known = replace(self._estimate(metric or self._metrics[0]), is_exact=self.is_deterministic)
+        if self._rule.doubts_rare_values and not self.is_deterministic:
+            known = self._with_unseen(known)
         if math.isinf(self._rule.precision):
             return known
         return replace(known, is_precise=self._excess_of(known) <= 1)
@@ -188,14 +199,31 @@ class Replication(Generic[T]):
     def _estimate(self, metric: Callable[[T], float]) -> Estimate:
         return estimate([metric(outcome) for outcome in self.outcomes], self._rule.confidence)
 
+    def _with_unseen(self, known: Estimate) -> Estimate:
+        """Widen the interval of a count that was equal in all runs by the share of others that may exist.
+
+        A count differs by one at least, which makes the limit of a proportion one of the mean.
+        """
+        if known.n == 1 or known.sd != 0 or not known.mean.is_integer():
+            return known
+        unseen = unseen_share(known.n, known.confidence)
+        low = known.mean - unseen
+        return replace(known, ci_low=max(low, 0.0) if known.mean >= 0 else low, ci_high=known.mean + unseen)
+
     def _excess(self, metric: Callable[[T], float]) -> float:
         """Half-width of a metric's interval, relative to the sufficient one."""
         return self._excess_of(self._estimate(metric))
 
     def _excess_of(self, now: Estimate) -> float:
-        if now.half_width == 0 and not self.is_deterministic:
+        if now.sd == 0 and not self.is_deterministic:
             # The excess falls with the root of the number of runs, like a width.
             return math.sqrt((self._rule.runs_for_constants - 1) / (now.n - 1))
+        if self._rule.doubts_rare_values and now.remark:
+            # More runs are needed, and the mean may still move.
+            return max(self._excess_of_width(now), _MORE)
+        return self._excess_of_width(now)
+
+    def _excess_of_width(self, now: Estimate) -> float:
         enough = self._rule.precision * abs(self._scale(now))
         return now.half_width / enough if enough > 0 else 0.0 if now.half_width == 0 else math.inf
 

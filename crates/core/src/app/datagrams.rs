@@ -5,7 +5,7 @@
 //! (6.4.1): J += (|D| - J) / 16, where D is the difference of two successive delays. Left out: bytes of the payload,
 //! checksums, ports.
 
-use crate::time::{Duration, Instant};
+use crate::time::{DelayReport, Delays, Duration, Instant};
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -71,9 +71,12 @@ pub struct Report {
     pub delay_ms: Spans,
     /// Delay variation of RFC 3550 (6.4.1), milliseconds; `None` before the second arrival.
     pub jitter_ms: Option<f64>,
+    /// The delays with their percentiles; in the flow's `one_way_delay_ms`.
+    #[serde(skip)]
+    pub one_way_delay_ms: DelayReport,
     /// Round-trip times; in the flow's `rtt_ms`.
     #[serde(skip)]
-    pub rtt_ms: Spans,
+    pub rtt_ms: DelayReport,
     /// Bytes of the IP packets received, without duplicates; in the flow's `bytes_received`, without headers.
     #[serde(skip)]
     pub bytes: u64,
@@ -88,40 +91,6 @@ pub struct Spans {
     pub min: Option<f64>,
     /// The longest.
     pub max: Option<f64>,
-    /// How many; of a flow's delays as many as packets received.
-    #[serde(skip)]
-    pub samples: u64,
-}
-
-/// Spans of time, summed up.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sum {
-    count: u64,
-    total: Duration,
-    min: Option<Duration>,
-    max: Duration,
-}
-
-impl Sum {
-    /// Takes a span in.
-    pub fn add(&mut self, span: Duration) {
-        self.count += 1;
-        self.total += span;
-        self.min = Some(self.min.map_or(span, |min| min.min(span)));
-        self.max = self.max.max(span);
-    }
-
-    /// What is known of them.
-    pub fn report(&self) -> Spans {
-        let ms = |span: Duration| span.as_secs_f64() * 1e3;
-        let any = self.count > 0;
-        Spans {
-            mean: any.then(|| ms(self.total) / self.count as f64),
-            min: self.min.map(ms),
-            max: any.then(|| ms(self.max)),
-            samples: self.count,
-        }
-    }
 }
 
 /// A sending end whose packets, all of one length, leave at instants known ahead: packet n at `offset(n)` from the start.
@@ -239,7 +208,7 @@ struct Arrivals {
     seen: Seen,
     out_of_order: u64,
     duplicates: u64,
-    delays: Sum,
+    delays: Delays,
     last_delay: Option<Duration>,
     /// Nanoseconds; `None` before the second arrival.
     jitter_ns: Option<f64>,
@@ -271,7 +240,9 @@ impl Arrivals {
         report.bytes = self.bytes;
         report.out_of_order = self.out_of_order;
         report.duplicates = self.duplicates;
-        report.delay_ms = self.delays.report();
+        let delays = self.delays.report();
+        report.delay_ms = Spans { mean: delays.mean, min: delays.min, max: delays.max };
+        report.one_way_delay_ms = delays;
         report.jitter_ms = self.jitter_ns.map(|nanos| nanos / 1e6);
     }
 }
@@ -291,7 +262,7 @@ mod tests {
         let mut report = Report::default();
         arrivals.report(&mut report);
         assert_eq!((report.received, report.duplicates, report.out_of_order, report.bytes), (4, 1, 1, 400));
-        assert_eq!(report.delay_ms, Spans { mean: Some(18.0), min: Some(10.0), max: Some(26.0), samples: 4 });
+        assert_eq!(report.delay_ms, Spans { mean: Some(18.0), min: Some(10.0), max: Some(26.0) });
         // 16/16 = 1; 1 - 1/16 = 15/16; 15/16 + (16 - 15/16) / 16 = 481/256.
         assert_eq!(report.jitter_ms, Some(481.0 / 256.0));
     }

@@ -4,11 +4,11 @@
 //! whether the one before was answered or not. Such a flow never ends a run; with `requests` it falls
 //! silent.
 
-use super::datagrams::{Arrival, Datagram, Datagrams, Ends, Report, Seen, Sink, Sum, Timed};
+use super::datagrams::{Arrival, Datagram, Datagrams, Ends, Report, Seen, Sink, Timed};
 use super::{Carrier, Component, Traffic};
 use crate::error::ScenarioError;
 use crate::rng::Stream;
-use crate::time::{Duration, Instant};
+use crate::time::{Delays, Duration, Instant};
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ impl Component for Config {
         let interval = self.interval;
         let leaves = move |number: u32| interval.saturating_mul(number.into());
         let requests = Timed::new(self.request.as_u64() as u32, self.requests, leaves);
-        let requester = Requester { requests, answered: Seen::default(), answers: 0, rtts: Sum::default() };
+        let requester = Requester { requests, answered: Seen::default(), answers: 0, rtts: Delays::default() };
         let responder = Sink::new(Some(self.answer.as_u64() as u32));
         Traffic::Datagrams(Ends { sender: Box::new(requester), receiver: Box::new(responder) })
     }
@@ -68,7 +68,7 @@ struct Requester<T> {
     requests: T,
     answered: Seen,
     answers: u64,
-    rtts: Sum,
+    rtts: Delays,
 }
 
 impl<T: Datagrams> Datagrams for Requester<T> {

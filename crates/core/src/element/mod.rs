@@ -174,7 +174,7 @@ pub(crate) struct Engine {
     flows_wanted: bool,
     /// The packet that was freed last, unless it is in use again: hosts answer one packet with another.
     spare: Option<Box<Packet>>,
-    /// Boxes, because a box is what travels: handing on a pointer instead of 56 bytes is the point.
+    /// Boxes, because a box is what travels: handing on a pointer instead of 64 bytes is the point.
     #[allow(clippy::vec_box)]
     pool: Vec<Box<Packet>>,
     pub recorder: Recorder,

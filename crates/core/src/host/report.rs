@@ -5,9 +5,10 @@ use super::{End, FlowSpec, Host};
 use crate::app::datagrams::Report as DatagramReport;
 use crate::app::web::Report as WebReport;
 use crate::packet::Dir;
-use crate::tcp::sender::{Counters, RttReport};
+use crate::radio::fairness::jain_index;
+use crate::tcp::sender::Counters;
 use crate::tcp::{self, Receiver, Sender};
-use crate::time::Instant;
+use crate::time::{DelayReport, Delays, Instant};
 use serde::Serialize;
 
 /// Bytes of a UDP or an ICMP echo header: RFC 768, RFC 792.
@@ -44,6 +45,12 @@ pub struct FlowReport {
     /// answers.
     #[serde(flatten)]
     pub sender: Counters,
+    /// From the transmission by the sender's host to the arrival at the receiver's, of each packet with data that arrived:
+    /// RFC 7679 (3.4). Where a middlebox splits the connection, from its transmission by the box.
+    pub one_way_delay_ms: DelayReport,
+    /// How far one-way delays are above their minimum: RFC 5481 (4.2). What the path adds to its shortest delay: waiting
+    /// in buffers and for a grant, retransmissions below TCP.
+    pub queueing_delay_ms: DelayReport,
     /// What the receiver counted.
     pub receiver: tcp::receiver::Counters,
     /// Of a flow that has agreed on ECN.
@@ -104,26 +111,30 @@ impl FlowReport {
         let headers = u64::from(spec.tcp.ip.header_bytes() + DATAGRAM_HEADER_BYTES) * report.received;
         let bytes_received = report.bytes.saturating_sub(headers);
         let seconds = now.since(spec.start.min(now)).as_secs_f64();
-        let rtt = report.rtt_ms;
-        let rtt_ms = RttReport { mean: rtt.mean, min: rtt.min, max: rtt.max, samples: rtt.samples };
+        let (rtt_ms, one_way_delay_ms) = (report.rtt_ms, report.one_way_delay_ms);
         Self {
             goodput_bps: if seconds > 0.0 { bytes_received as f64 * 8.0 / seconds } else { 0.0 },
             bytes_received,
             sender: Counters { rtt_ms, ..Counters::default() },
+            one_way_delay_ms,
+            queueing_delay_ms: one_way_delay_ms.variation(),
             datagrams: Some(report),
             ..Self::new(spec)
         }
     }
 
-    fn with_receiver(self, receiver: &Receiver) -> Self {
+    fn with_receiver(self, receiver: &Receiver, delays: &Delays) -> Self {
         let marks = receiver.marks().unwrap_or_default();
         let accurate = |sent: tcp::ecn::Report| {
             let counts = sent.accurate.zip(receiver.ecn_counts());
             counts.map(|(both, counted)| tcp::ecn::BothCounts { receiver: counted, ..both })
         };
+        let one_way_delay_ms = delays.report();
         Self {
             bytes_received: receiver.rcv_nxt(),
             receiver: receiver.counters().clone(),
+            one_way_delay_ms,
+            queueing_delay_ms: one_way_delay_ms.variation(),
             ecn: self.ecn.map(|report| tcp::ecn::Report { marks, accurate: accurate(report), ..report }),
             ..self
         }
@@ -140,6 +151,25 @@ pub fn settle_datagrams(flows: &mut [FlowReport], dropped: impl Fn(u16, u16, Dir
     }
 }
 
+/// How evenly the flows of each direction share it: Jain's index of their goodputs; `None` without any goodput. A
+/// connection of a page is a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct JainIndex {
+    /// Of flows whose data goes to the UEs.
+    pub downlink: Option<f64>,
+    /// Of flows whose data goes to the server.
+    pub uplink: Option<f64>,
+}
+
+impl JainIndex {
+    /// The index of flows with these directions and goodputs.
+    pub fn of(flows: impl Iterator<Item = (Dir, f64)> + Clone) -> Self {
+        let [downlink, uplink] = Dir::BOTH
+            .map(|dir| jain_index(flows.clone().filter(|(of, _)| *of == dir).map(|(_, goodput)| goodput)));
+        Self { downlink, uplink }
+    }
+}
+
 /// What both hosts say of every flow, in the order of the flows.
 pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> {
     let ends = server.endpoints.iter().zip(&ues.endpoints).enumerate();
@@ -149,7 +179,7 @@ pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> 
             (End::Sends(from), End::Receives(to)) | (End::Receives(to), End::Sends(from)) => {
                 let report = FlowReport::of_sender(spec, spec.start, &from.sender, from.finished, now);
                 let received_s = to.complete.map(|at| at.since(spec.start).as_secs_f64());
-                Some(FlowReport { received_s, ..report.with_receiver(&to.receiver) })
+                Some(FlowReport { received_s, ..report.with_receiver(&to.receiver, &to.delays) })
             }
             (End::Datagrams(one), End::Datagrams(other)) => {
                 Some(FlowReport::of_datagrams(spec, [one, other], now))
@@ -161,7 +191,7 @@ pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> 
                     received_s: to.received(from.server.bytes()).map(|at| at.since(start).as_secs_f64()),
                     bytes_to_send: Some(from.server.bytes()),
                     web: (spec.connection == 0).then(|| web_report(ues, index)),
-                    ..report.with_receiver(to.duplex.receiver())
+                    ..report.with_receiver(to.duplex.receiver(), &to.delays)
                 })
             }
             _ => None,

@@ -10,7 +10,7 @@ use crate::rng::Stream;
 use crate::tcp::Duplex;
 use crate::tcp::duplex::Outgoing;
 use crate::tcp::handshake::Role;
-use crate::time::Instant;
+use crate::time::{Delays, Instant};
 
 /// The browser's end of a connection.
 pub(super) struct ClientEnd {
@@ -20,6 +20,8 @@ pub(super) struct ClientEnd {
     pub opened_at: Option<Instant>,
     /// When the latest byte in sequence arrived.
     received_at: Instant,
+    /// One-way delays of the segments with data.
+    pub delays: Delays,
 }
 
 impl ClientEnd {
@@ -27,7 +29,7 @@ impl ClientEnd {
     pub fn new(spec: &FlowSpec, page: usize, stream: impl FnOnce() -> Stream) -> Self {
         let mut duplex = Duplex::new(&spec.tcp, Role::Active);
         duplex.sender_mut().seed(stream);
-        Self { duplex, page, opened_at: None, received_at: Instant::ZERO }
+        Self { duplex, page, opened_at: None, received_at: Instant::ZERO, delays: Delays::default() }
     }
 
     pub fn open(&mut self, now: Instant, pages: &mut [Browser]) {
@@ -48,6 +50,7 @@ impl ClientEnd {
         let now = cx.now;
         let expected = self.duplex.receiver().rcv_nxt();
         let Some(seq) = self.duplex.handle_segment(now, packet) else { return };
+        self.delays.add(now.since(packet.sent_at));
         let rcv_nxt = self.duplex.receiver().rcv_nxt();
         if rcv_nxt > expected {
             self.received_at = now;
@@ -135,6 +138,7 @@ fn send(duplex: &mut Duplex, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, 
     while let Some(outgoing) = duplex.poll_transmit(cx.now) {
         let mut packet = Port::packet(cx, spec);
         duplex.write(cx.now, &outgoing, &mut packet);
+        packet.sent_at = cx.now;
         if let Outgoing::Sender(transmit) = outgoing
             && tells
         {

@@ -1,11 +1,11 @@
-//! How evenly a cell serves those who want something.
+//! How evenly what there is was shared: a cell's service, or the goodput of flows.
 
 /// Jain's index of fairness: 1 if all have the same, 1/n if one has everything; `None` if all have nothing.
 /// Source: Jain, Chiu and Hawe, DEC-TR-301, 1984.
-pub(super) fn jain_index(shares: &[u64]) -> Option<f64> {
-    let sum: f64 = shares.iter().map(|share| *share as f64).sum();
-    let squares: f64 = shares.iter().map(|share| *share as f64 * *share as f64).sum();
-    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+pub fn jain_index(shares: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let sum: f64 = shares.clone().sum();
+    let squares: f64 = shares.clone().map(|share| share * share).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.count() as f64 * squares))
 }
 
 #[cfg(test)]
@@ -14,9 +14,10 @@ mod tests {
 
     #[test]
     fn jains_index_of_equal_and_of_single_shares() {
-        assert_eq!(jain_index(&[5, 5, 5, 5]), Some(1.0));
-        assert_eq!(jain_index(&[0, 9, 0]), Some(1.0 / 3.0));
-        assert_eq!(jain_index(&[1, 2]), Some(0.9));
-        assert_eq!(jain_index(&[0, 0]), None);
+        let index = |shares: &[f64]| jain_index(shares.iter().copied());
+        assert_eq!(index(&[5.0, 5.0, 5.0, 5.0]), Some(1.0));
+        assert_eq!(index(&[0.0, 9.0, 0.0]), Some(1.0 / 3.0));
+        assert_eq!(index(&[1.0, 2.0]), Some(0.9));
+        assert_eq!(index(&[0.0, 0.0]), None);
     }
 }

@@ -17,7 +17,7 @@
 mod buffer;
 mod carrier;
 mod delay_line;
-mod fairness;
+pub(crate) mod fairness;
 mod flow_buffers;
 mod grants;
 mod outages;

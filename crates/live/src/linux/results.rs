@@ -9,11 +9,10 @@ use super::sampler::LastSeen;
 use crate::driver::{Driver, LIVE_UE, MOST_INSIDE};
 use crate::meter::Counters;
 use crate::port::{Counts, Flow, Port};
-use airpath_core::app::datagrams::Spans;
 use airpath_core::flows::FlowKey;
-use airpath_core::host::{flow_reports, settle_datagrams};
+use airpath_core::host::{JainIndex, flow_reports, settle_datagrams};
 use airpath_core::packet::Dir;
-use airpath_core::time::Instant;
+use airpath_core::time::{DelayReport, Instant};
 use airpath_core::trace::Fates;
 use serde_json::{Value, json};
 
@@ -28,6 +27,14 @@ pub fn flows(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
         flows.extend(simulated.iter().map(|report| json!(report)));
     }
     flows
+}
+
+/// How evenly the flows of each direction share it, by their goodputs.
+pub fn jain_index(flows: &[Value]) -> JainIndex {
+    JainIndex::of(flows.iter().filter_map(|flow| {
+        let dir = Dir::BOTH.into_iter().find(|dir| flow["direction"] == dir.name())?;
+        Some((dir, flow["goodput_bps"].as_f64()?))
+    }))
 }
 
 /// Packets that the link dropped and marked.
@@ -89,7 +96,6 @@ fn tcp(number: u16, key: &FlowKey, ends: [&Flow; 2], seen: &LastSeen) -> Value {
     let start = start(ends);
     let finished = out.size().is_some_and(|size| out.una >= size && size > 0);
     let seconds = out.last_acked.since(start).as_secs_f64();
-    let Spans { mean, min, max, samples } = out.rtt.report();
     let mut flow = unmeasured(number, key, dir, start);
     flow["congestion_control"] = json!(info.map(|info| &info.congestion_control));
     flow["transfer_s"] = json!(finished.then_some(seconds));
@@ -101,9 +107,17 @@ fn tcp(number: u16, key: &FlowKey, ends: [&Flow; 2], seen: &LastSeen) -> Value {
     flow["retransmissions"]["total"] = out.retransmissions.into();
     flow["timeouts"] = json!(info.map(TcpInfo::timeouts));
     flow["dupacks"] = out.dupacks.into();
-    flow["rtt_ms"] = json!({ "mean": mean, "min": min, "max": max, "samples": samples });
+    flow["rtt_ms"] = json!(out.rtt.report());
+    add_delays(&mut flow, receiver);
     flow["receiver"] = json!(receiver.incoming.counters);
     flow
+}
+
+/// Delays from one TUN device to the other, of the packets that came out at this end.
+fn add_delays(flow: &mut Value, receiver: &Flow) {
+    let delays = receiver.delays.report();
+    flow["one_way_delay_ms"] = json!(delays);
+    flow["queueing_delay_ms"] = json!(delays.variation());
 }
 
 /// UDP, ICMP and the rest: packets and bytes of IP.
@@ -115,6 +129,7 @@ fn other(number: u16, key: &FlowKey, ends: [&Flow; 2]) -> Value {
     flow["goodput_bps"] = rate(bytes, receiver.last.since(start).as_secs_f64()).into();
     flow["bytes_received"] = bytes.into();
     flow["segments_sent"] = sender.sent.0.into();
+    add_delays(&mut flow, receiver);
     flow["receiver"]["segments"] = packets.into();
     flow
 }
@@ -153,7 +168,9 @@ fn unmeasured(number: u16, key: &FlowKey, dir: Dir, start: Instant) -> Value {
         "spurious_fast_retransmits": null,
         "loss_episodes": null,
         "dupacks": 0,
-        "rtt_ms": { "mean": null, "min": null, "max": null, "samples": 0 },
+        "rtt_ms": DelayReport::default(),
+        "one_way_delay_ms": DelayReport::default(),
+        "queueing_delay_ms": DelayReport::default(),
         "receiver": Counters::default(),
     })
 }

@@ -466,6 +466,7 @@ impl<'a> Session<'a> {
             "simulated_s": now.as_secs_f64(),
             // The end of a duration or a trace is what the user asked for.
             "complete": self.ended_by != "signal",
+            "jain_index": results::jain_index(&flows),
             "flows": flows,
             "elements": elements,
             "live": {

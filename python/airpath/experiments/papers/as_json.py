@@ -99,5 +99,6 @@ def _estimate(measured: Estimate | None) -> dict[str, Any]:
         "measured": None if measured is None else measured.mean,
         "ci_low": low,
         "ci_high": high,
+        "sd": None if low is None or measured is None else measured.sd,
         "runs": 0 if measured is None else measured.n,
     }

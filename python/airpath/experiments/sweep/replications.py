@@ -83,7 +83,7 @@ class Totals:
             self._take_in()
 
     def worst(self) -> float:
-        """The widest relative half-width among those of two runs or more; NaN if there is none."""
+        """The widest relative half-width of two runs or more, by Student's t alone; NaN if there is none."""
         self._take_in()
         known = (self._n > 1) & (self._mean != 0)
         if not known.any():

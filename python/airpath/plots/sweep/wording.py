@@ -38,7 +38,12 @@ _WORDS = {
     "start": "start time",
     "transfer": "transfer time",
 }
-_STATISTICS = {"mean": "mean", "min": "minimum", "max": "maximum", "median": "median", "total": ""}
+_STATISTICS = {
+    **{"mean": "mean", "min": "minimum", "max": "maximum", "median": "median", "total": ""},
+    **{"p50": "median", "p90": "90th percentile", "p95": "95th percentile", "p99": "99th percentile"},
+}
+_PHRASES = {"one_way_delay": "one-way delay", "jain_index": "Jain's index"}
+"""Keys of results whose words are not theirs alone."""
 _COUNTED = {"initial_window": "segments", "packets": "packets", "dupack_threshold": "duplicate ACKs"}
 """Keys of scenarios that are counts, and what they count."""
 _NAMED = {"packets": "queue length", "recovery": "loss recovery", "undo": "undo"}
@@ -174,4 +179,4 @@ def _bare(part: str) -> str:
 
 
 def _in_words(name: str) -> str:
-    return " ".join(_WORDS.get(word, word) for word in name.split("_"))
+    return _PHRASES.get(name) or " ".join(_WORDS.get(word, word) for word in name.split("_"))

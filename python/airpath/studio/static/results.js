@@ -39,6 +39,12 @@ export function showResults(run) {
     ["transfer, s", (flow) => told(flow.transfer_s, 3)],
     ["RTT mean, ms", (flow) => told(flow.rtt_ms?.mean)],
     ["RTT least to most, ms", (flow) => (flow.rtt_ms?.min == null ? "–" : `${told(flow.rtt_ms.min)} – ${told(flow.rtt_ms.max)}`)],
+    ["RTT median, ms", (flow) => told(flow.rtt_ms?.p50)],
+    ["RTT p95, ms", (flow) => told(flow.rtt_ms?.p95)],
+    ["one-way delay median, ms", (flow) => told(flow.one_way_delay_ms?.p50)],
+    ["one-way delay p95, ms", (flow) => told(flow.one_way_delay_ms?.p95)],
+    ["queueing delay median, ms", (flow) => told(flow.queueing_delay_ms?.p50)],
+    ["queueing delay p95, ms", (flow) => told(flow.queueing_delay_ms?.p95)],
     ["segments sent", (flow) => told(flow.segments_sent)],
     ["sent again", (flow) => told(flow.retransmissions?.total)],
     ...causes.map((cause) => /** @type {[string, (flow: any) => string]} */ (

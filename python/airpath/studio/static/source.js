@@ -6,7 +6,12 @@
  * @typedef {{ue: number, flow: number, direction: string, app: string | null, start_s: number, transfer_s: number | null,
  *   goodput_bps: number | null, bytes_acked: number | null, bytes_received: number | null, segments_sent: number,
  *   retransmissions: Record<string, number | null>, timeouts: number | null,
- *   rtt_ms: {mean: number | null, min: number | null, max: number | null, samples: number} | null}} Flow
+ *   rtt_ms: Delays | null, one_way_delay_ms?: Delays, queueing_delay_ms?: Delays}} Flow
+ */
+/**
+ * Delays of a flow; percentiles since airpath 0.2.
+ * @typedef {{mean: number | null, min: number | null, max: number | null, samples: number, p50?: number | null,
+ *   p90?: number | null, p95?: number | null, p99?: number | null}} Delays
  */
 /**
  * What is known of a run beside its events; `airpath/studio/facts.py` writes it.

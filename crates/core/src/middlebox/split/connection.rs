@@ -164,6 +164,7 @@ impl Connection {
         while let Some(transmit) = self.sender.poll_transmit(now) {
             let mut packet = self.packet(cx);
             self.sender.write(now, &transmit, &mut packet);
+            packet.sent_at = now;
             wire.emit(cx, self.dir, packet);
         }
         while let Some(cause) = self.receiver.poll_transmit(now) {

@@ -340,7 +340,7 @@ impl Proxy {
                     cx.free(packet);
                     break;
                 }
-                (packet.ue, packet.flow) = (split.key.0, split.flow);
+                (packet.ue, packet.flow, packet.sent_at) = (split.key.0, split.flow, cx.now);
                 let endpoints = split.endpoints(towards);
                 self.send(cx, towards, endpoints, packet, &octets);
             }

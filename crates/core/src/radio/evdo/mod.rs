@@ -218,7 +218,7 @@ impl Element for Evdo {
         let bytes: Vec<u64> = wanting.map(|user| user.bytes_delivered(cx)).collect();
         let busy: u64 = self.forward.users.iter().map(|user| user.slots_served).sum();
         report["slots_busy_share"] = share(busy as f64, slots::first_from(cx.now) as f64).into();
-        report["jain_index"] = jain_index(&bytes).into();
+        report["jain_index"] = jain_index(bytes.iter().map(|bytes| *bytes as f64)).into();
         report
     }
 }

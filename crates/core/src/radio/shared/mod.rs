@@ -287,7 +287,7 @@ impl Element for SharedCell {
             share(self.downlink.busy_slots as f64, self.downlink.slots_until(cx.now) as f64).into();
         let wanting = self.ues.iter().filter(|ue| ue.bearers()[0].buffer.bytes_in() > 0);
         let bytes: Vec<u64> = wanting.map(|ue| ue.bearers()[0].bytes_delivered()).collect();
-        report["jain_index"] = jain_index(&bytes).into();
+        report["jain_index"] = jain_index(bytes.iter().map(|bytes| *bytes as f64)).into();
         report
     }
 }

@@ -187,8 +187,8 @@ impl Classic {
     /// After a spurious timeout, the first round-trip time of new data makes the timer more careful: RFC 4015 (3.2)
     /// step 8.
     fn adapt_timer(&mut self, tx: &mut Transmission, outcome: &AckOutcome, is_sampled: bool) {
-        let Some(undo) = tx.undo.as_mut().filter(|_| is_sampled) else { return };
-        if undo.adapt(&mut tx.rto, outcome.ack, tx.rtts.last) && tx.timer.at.is_some() {
+        let (Some(undo), Some(rtt)) = (&mut tx.undo, tx.rtt.latest.filter(|_| is_sampled)) else { return };
+        if undo.adapt(&mut tx.rto, outcome.ack, rtt) && tx.timer.at.is_some() {
             tx.timer.at = Some(outcome.now + tx.rto.value());
         }
     }

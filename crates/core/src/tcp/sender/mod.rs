@@ -16,7 +16,7 @@ use super::handshake::{Handshake, Progress, Role, unwrap_sequence};
 use super::recovery::{Ack, Loss, rnf};
 use super::rto::{self, Rto};
 use super::transmission::Transmission;
-pub use super::transmission::counters::{Counters, Retransmissions, RttReport};
+pub use super::transmission::counters::{Counters, Retransmissions};
 use super::window::state::{Phase, State};
 use super::window::validation::WindowUse;
 use super::{Config, IdleRestart, SegmentTemplate, Transmit, ecn};

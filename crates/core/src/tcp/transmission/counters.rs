@@ -1,7 +1,7 @@
 //! What a sender counts.
 
 use crate::tcp::window::loss_episodes::Report as LossEpisodes;
-use crate::time::Duration;
+use crate::time::DelayReport;
 use crate::trace::SendCause;
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub struct Counters {
     /// Duplicate ACKs received: RFC 5681 (2).
     pub dupacks: u64,
     /// Round-trip times sampled.
-    pub rtt_ms: RttReport,
+    pub rtt_ms: DelayReport,
 }
 
 /// Segments sent again, by cause.
@@ -48,19 +48,6 @@ pub struct Retransmissions {
     /// As a probe at the end of what was sent, RFC 8985 (7); with `recovery.rack`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail_loss_probe: Option<u64>,
-}
-
-/// Round-trip times in milliseconds; `None` without a sample.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct RttReport {
-    /// Mean of all samples.
-    pub mean: Option<f64>,
-    /// The shortest.
-    pub min: Option<f64>,
-    /// The longest.
-    pub max: Option<f64>,
-    /// How many.
-    pub samples: u64,
 }
 
 impl Counters {
@@ -90,46 +77,5 @@ impl Counters {
             | SendCause::Retransmission => return,
         }
         again.total += 1;
-    }
-}
-
-/// Round-trip times, summed up.
-pub struct RttSum {
-    samples: u64,
-    min: Duration,
-    sum: Duration,
-    max: Duration,
-    /// The latest.
-    pub last: Duration,
-}
-
-impl Default for RttSum {
-    fn default() -> Self {
-        let zero = Duration::ZERO;
-        Self { samples: 0, min: Duration::MAX, sum: zero, max: zero, last: zero }
-    }
-}
-
-impl RttSum {
-    /// Counts one.
-    #[inline]
-    pub(super) fn add(&mut self, rtt: Duration) {
-        self.samples += 1;
-        self.sum += rtt;
-        self.min = self.min.min(rtt);
-        self.max = self.max.max(rtt);
-        self.last = rtt;
-    }
-
-    /// What they are together.
-    pub fn report(&self) -> RttReport {
-        let (samples, any) = (self.samples, self.samples > 0);
-        let ms = |rtt: Duration| rtt.as_secs_f64() * 1e3;
-        RttReport {
-            mean: any.then(|| ms(self.sum) / samples as f64),
-            min: any.then(|| ms(self.min)),
-            max: any.then(|| ms(self.max)),
-            samples,
-        }
     }
 }

@@ -18,9 +18,9 @@ use super::undo::{Undoing, Verdict};
 use super::window::state::{Fate, Segment, State};
 use super::{Config, ShrunkWindow, Transmit, WindowArithmetic, WindowProbe, timestamp};
 use crate::tcp::window::scoreboard::AckOutcome;
-use crate::time::Instant;
+use crate::time::{Delays, Instant};
 use crate::trace::SendCause;
-use counters::{Counters, RttSum};
+use counters::Counters;
 use delivery::Meter;
 use pacer::Pacer;
 use rtt::RttMeter;
@@ -46,7 +46,7 @@ pub struct Transmission {
     pub undo: Option<Box<Undoing>>,
     pub(super) ecn: Option<Box<ecn::Sending>>,
     pub counters: Counters,
-    pub rtts: RttSum,
+    pub rtts: Delays,
     /// Bytes that the application has supplied.
     pub supplied: u64,
     /// The timer has expired and nothing was sent since.
@@ -75,7 +75,7 @@ impl Transmission {
             undo: Undoing::of(config).map(Box::new),
             ecn: ecn::Sending::new(config.ecn, config.cc.ect()).map(Box::new),
             counters: Counters::default(),
-            rtts: RttSum::default(),
+            rtts: Delays::default(),
             supplied: 0,
             timed_out: false,
             timeout_una: None,

@@ -298,8 +298,7 @@ def _decided(known: Estimate, target: float, fits: Callable[[float], bool]) -> b
     """Whether a mean fits; None if it does not, but a value in its interval does."""
     if fits(known.mean):
         return True
-    low, high = known.mean - known.half_width, known.mean + known.half_width
-    return None if fits(min(max(target, low), high)) else False
+    return None if fits(min(max(target, known.ci_low), known.ci_high)) else False
 
 
 def between(operand: Operand, low: float, high: float) -> tuple[Condition, ...]:

@@ -34,7 +34,6 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from airpath.stats.estimate import Estimate
-from airpath.stats.replication import GUARDED_MIN_RUNS
 
 Verdict = Literal[
     "reproduced",
@@ -74,6 +73,9 @@ VALUES = ("simulated", "model", "claim_approx")
 
 MEASURABLE = ("simulated", "model")
 """Kinds of value that a simulation can always be set against."""
+
+SCATTER_RUNS = 20
+"""Runs after which their standard deviation is known well enough to predict a further one."""
 
 _ROUNDING = 1e-9
 """Slack for decimal fractions that binary numbers cannot hold, so that 105 is within 5 % of 100."""
@@ -132,7 +134,7 @@ def verdict(
         raise ValueError(f"unknown kind of value: {kind}")
     # Distances from the published value; `scatter` is half the width of the prediction interval.
     low, high = (0.0, 0.0) if estimate.is_exact else estimate.prediction_interval(averaged_runs)
-    scatter, knows_scatter = (high - low) / 2, estimate.is_exact or estimate.n >= GUARDED_MIN_RUNS
+    scatter, knows_scatter = (high - low) / 2, estimate.is_exact or estimate.n >= SCATTER_RUNS
     reproduced = _tolerance(target, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS)
     close = _tolerance(target, unit, CLOSE_RELATIVE, min(CLOSE_POINTS, abs(target)))
 
