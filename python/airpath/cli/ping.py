@@ -89,4 +89,6 @@ def _told(found: dict[str, Any]) -> str:
     if not found["received"]:
         return told
     rtt = found["rtt_ms"]
-    return f"{told}; round trip: min {_ms(rtt['min'])} ms, mean {_ms(rtt['mean'])} ms, max {_ms(rtt['max'])} ms"
+    return (
+        f"{told}; round trip: min {_ms(rtt['min'])} ms, mean {_ms(rtt['mean'])} ms, max {_ms(rtt['max'])} ms"
+    )

@@ -1,8 +1,9 @@
 """Round trips by ICMP echo, for `airpath ping`: no program but airpath is needed to measure a link.
 
-The kernel of the other end answers each request (RFC 792 echo, RFC 4443 section 4 for IPv6). A datagram socket for
-ICMP needs no power where `net.ipv4.ping_group_range` has the group, as in the links of `airpath live`; the kernel sets
-identifier and checksum. Where that is refused, as `/proc/sys` is read-only in some containers, a raw socket is tried.
+The kernel of the other end answers each request (RFC 792; RFC 4443 section 4 for IPv6). A datagram socket for
+ICMP needs no power where `net.ipv4.ping_group_range` has the group, as in the links of `airpath live`; the
+kernel sets identifier and checksum. Where that is refused, as in containers whose `/proc/sys` is read-only, a
+raw socket is tried.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from airpath.errors import LiveError
 
@@ -69,7 +70,8 @@ class Pinger:
         except (OSError, UnicodeError) as error:
             what = f"'{host}' has no address: {getattr(error, 'strerror', None) or error}"
             raise LiveError("HOST", what, "write an address, or a name that this machine knows") from error
-        self._family, _, _, _, self._to = found[0]
+        self._family = found[0][0]
+        self._to: Any = found[0][4]
         self.address = str(self._to[0])
         is_v4 = self._family == socket.AF_INET
         self._request, self._answer = (8, 0) if is_v4 else (128, 129)
@@ -152,7 +154,7 @@ class Pinger:
 def _checksum(packet: bytes) -> int:
     """RFC 1071: the complement of the ones' complement sum of all words, a last odd octet padded with 0."""
     padded = packet + b"\0" * (len(packet) % 2)
-    total = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
+    total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
     while total > 0xFFFF:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF

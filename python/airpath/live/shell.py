@@ -1,4 +1,4 @@
-"""The shell that runs if no COMMAND is given, with a marked prompt; and where programs of a link find `airpath`."""
+"""The shell that runs if no COMMAND is given, with a marked prompt, and a PATH that leads to `airpath`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def marked_shell(name: str, environ: Mapping[str, str]) -> tuple[list[str], dict
 
 
 def finds_airpath(path: str) -> dict[str, str]:
-    """Return a PATH that ends with the folder of this installation's `airpath`; nothing if `path` finds one."""
+    """Return a PATH that also leads to this installation's `airpath`; nothing if `path` finds one."""
     if shutil.which("airpath", path=path):
         return {}
     return {"PATH": os.pathsep.join(filter(None, [path, sysconfig.get_path("scripts")]))}
