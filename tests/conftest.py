@@ -146,7 +146,9 @@ def note_skipped(reports: list[Any]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name the tests that took long and are not marked: a remark, as the machine may have been busy."""
-    note_skipped(terminalreporter.stats.get("skipped", []))
+    # Each process of several has a summary of its own, which nobody sees.
+    if not hasattr(terminalreporter.config, "workerinput"):
+        note_skipped(terminalreporter.stats.get("skipped", []))
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
     for report in reports:
         if report.duration > SLOW_S and "slow" not in report.keywords:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import instructions
 import pytest
@@ -15,7 +16,8 @@ def program():
 
 
 @pytest.mark.slow
-@needs("cargo", "valgrind")
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo here: https://rustup.rs")
+@needs("valgrind")
 @pytest.mark.parametrize("workload", instructions.WORKLOADS)
 def test_a_packet_costs_the_instructions_of_the_last_release(program, workload):
     before = instructions.before(instructions.profile())[workload]

@@ -22,7 +22,6 @@ from pathlib import Path
 PACKAGES = {
     "cc": "gcc libc6-dev",  # tests of full disks and failing fsync; Rust's linker
     "bash": "bash",  # live tests of a shell; make
-    "cargo": "cargo",
     "chromium": "chromium",  # pages and the studio in a browser, and their pictures
     "curl": "curl",  # live tests of HTTP
     "dumpcap": "wireshark-common",  # captures of the kernel's TCP
