@@ -36,6 +36,8 @@ SCRIPTS_FLAGS ?=
 CAPTURES_FLAGS ?=
 # Nothing, to leave out the source distribution, which takes minutes to compile.
 CHECK_WHEELS_FLAGS ?= --sdist
+# --whole, for all of `make test`.
+CHECK_BARE_FLAGS ?=
 # `RELEASE=pgo`, of build, wheels and release: compiled twice, the second time by what benches/train.py used most.
 RELEASE ?=
 PGO := $(if $(filter pgo,$(RELEASE)),--pgo)
@@ -239,6 +241,10 @@ wheels: build ## build the wheel and the source distribution into build/dist
 .PHONY: check-wheels
 check-wheels: ## install what `make wheels` built into empty environments, and try it without a compiler
 	$(PYTHON) tools/check_wheels.py $(CHECK_WHEELS_FLAGS)
+
+.PHONY: check-bare
+check-bare: build ## try the README's commands and some tests as on a machine with Rust, Python, make and no more
+	$(BIN)/python tools/bare.py $(CHECK_BARE_FLAGS)
 
 TARGETS := x86_64-pc-windows-gnu aarch64-apple-darwin
 .PHONY: check-targets

@@ -24,7 +24,8 @@ def test_one_line_says_what_was_left_out_and_what_to_install():
     assert left_out.closing(notes) == (
         "left out: 3 tests (no tshark), 2 tests (no iperf3, no ping), "
         "1 test (there is no simulator as WebAssembly: run 'make wasm'), "
-        "pictures of the studio (no chromium). To have them, on Debian: apt-get install chromium iperf3 iputils-ping tshark"
+        "pictures of the studio (no chromium). "
+        "To have them, on Debian: apt-get install chromium iperf3 iputils-ping tshark"
     )
 
 
