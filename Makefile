@@ -77,7 +77,7 @@ llvm-tools:
 
 .PHONY: demo
 demo: build ## regenerate Table 3 of Lundsten's thesis beside its published values
-	$(BIN)/airpath reproduce lundsten --table 3 --out build/demo
+	$(BIN)/airpath reproduce lundsten --table 3 --out build/demo --force
 
 # Many processes start: each would compile every module again.
 test test-all: export PYTHONDONTWRITEBYTECODE :=

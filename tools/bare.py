@@ -45,8 +45,8 @@ WANTED = ("chromium", "git", "iperf3", "iputils-ping", "ns2", "tshark")
 """Packages that the last line of `make test` names then."""
 POWERLESS = (
     *("unshare", "--user", "--map-root-user", "--mount", "sh", "-c"),
-    "mount -t tmpfs none /dev/net && for kind in user net; do echo 0 > /proc/sys/user/max_${kind}_namespaces; done; "
-    'PATH=$0; exec "$@"',
+    "mount -t tmpfs none /dev/net && cd /proc/sys/user && echo 0 > max_user_namespaces && "
+    'echo 0 > max_net_namespaces && cd "$OLDPWD" && PATH=$0 && exec "$@"',
 )
 """Before a PATH and a command: it has neither TUN device nor namespaces."""
 DOCUMENTS = """
@@ -181,9 +181,7 @@ def documents(machine: Machine) -> None:
     if not said.split():
         raise BareError("no document has a command with a need")
     wanted = f"{TOP}/tests/live/test_pytest_plugin.py::test_the_tests_of_the_documentation_pass"
-    machine.run(
-        ["python", "-m", "pytest", "-q", wanted], TOP, machine.environment | {"PATH": machine.airpath["PATH"]}
-    )
+    machine.run([str(BIN / "python"), "-m", "pytest", "-q", wanted], TOP, machine.environment)
 
 
 def tests(machine: Machine, whole: bool) -> None:
