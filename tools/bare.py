@@ -116,7 +116,9 @@ class Machine:
     def run(self, command: list[str], folder: Path, environment: dict[str, str], status: int = 0) -> str:
         """Run a command that has to end with this status; gives what it printed."""
         begin = time.monotonic()
-        print(f"$ {' '.join(command) if len(command) < 6 else ' '.join(command[:6]) + ' ...'}", flush=True)
+        words = command[2:] if command[:2] == ["bash", "-c"] else command
+        first, *more = " ".join(words).strip().splitlines()
+        print(f"$ {first[:100]}{' ...' if more or len(first) > 100 else ''}", flush=True)
         done = subprocess.run(
             command,
             cwd=folder,
