@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -96,3 +98,36 @@ def test_every_skipped_test_is_noted_once(side_by_side, tmp_path, monkeypatch):
         "test\tnot installed: tshark",
         "tests of test_file.py\tnot to be read",
     ]
+
+
+ALSO_OTHERS = {"bash", "cc", "node", "npm"}
+"""Programs whose names mean other things in tests as well."""
+
+
+def programs_in(file: Path) -> set[str]:
+    """Programs that a file of tests runs: first words of commands, and words of shell before an option."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    known = left_out.PACKAGES.keys() - ALSO_OTHERS
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
+            first = node.elts[0]
+            if isinstance(first, ast.Constant) and first.value in known and len(node.elts) > 1:
+                second = node.elts[1]
+                if not (isinstance(second, ast.Constant) and second.value in left_out.PACKAGES):
+                    found.add(first.value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found |= set(re.findall(rf"(?<!airpath )\b({'|'.join(known)}) -+\w", node.value))
+    return found
+
+
+@pytest.mark.parametrize(
+    "file",
+    # Where the driver is a stand-in, commands are words.
+    [file for file in sorted((TOP / "tests").rglob("test_*.py")) if file.parent.name != "cli"],
+    ids=lambda file: str(file.relative_to(TOP / "tests")),
+)
+def test_tests_say_which_programs_they_run(file):
+    asked = re.findall(r"(?:needs|require|TOOLS =)\s*\(([^)]*)\)", file.read_text(encoding="utf-8"))
+    said = set(re.findall(r'"([^"]+)"', " ".join(asked)))
+    assert programs_in(file) <= said
