@@ -38,10 +38,10 @@ WANTING = (
     *("captures", "peers", "runs/test_web.py", "studio/test_page.py", "studio/test_screens.py"),
     *("live/test_airpath_ping.py", "live/test_analyze_kernel.py", "live/test_files.py", "live/test_http.py"),
     *("live/test_mechanisms.py", "live/test_our_tcp.py", "live/test_ping.py", "live/test_power.py"),
-    *("live/test_terminal.py", "sweep/test_sweep_dask.py", "test_left_out.py", "test_website.py"),
+    *("live/test_terminal.py", "test_left_out.py", "test_website.py"),
 )
 """Tests that run programs, in `tests/`."""
-WANTED = ("chromium", "git", "iperf3", "iputils-ping", "ns2", "tshark")
+WANTED = ("curl", "git", "iperf3", "iputils-ping", "ns2", "tshark")
 """Packages that the last line of `make test` names then."""
 POWERLESS = (
     *("unshare", "--user", "--map-root-user", "--mount", "sh", "-c"),
