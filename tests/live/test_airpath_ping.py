@@ -44,7 +44,7 @@ def test_a_round_trip_takes_the_delay_of_both_ways_whatever_path_there_is(live):
 
 
 def test_the_other_version_of_ip_and_lines_for_people(live):
-    outcome = live(*LINK, command=["sh", "-c", f"{PING} --size 1000 $AIRPATH_SERVER6"])
+    outcome = live(*LINK, command=["sh", "-c", f"{PING} --payload 1000 $AIRPATH_SERVER6"])
     assert outcome.code == 0, outcome.err
     *answers, summary = outcome.out.splitlines()
     begins = [f"1008 bytes from fd61:6972:7061::1: icmp_seq={number} time=" for number in (1, 2, 3)]

@@ -14,7 +14,7 @@ from airpath.cli.status import INTERRUPTED
 from airpath.errors import ScenarioError
 from airpath.live.ping import MOST_BYTES, MOST_COUNT, Answer, Pinger, other_end
 
-COUNT, INTERVAL, SIZE, TIMEOUT = 5, "1s", 56, "10s"
+COUNT, INTERVAL, PAYLOAD, TIMEOUT = 5, "1s", 56, "10s"
 NO_ANSWER = 1
 
 
@@ -26,9 +26,9 @@ def command(
     interval: Annotated[
         str, option("TIME", f"From one request to the next, such as 200ms; {INTERVAL} if absent.")
     ] = INTERVAL,
-    size: Annotated[
-        int, option("BYTES", f"Octets behind the header of ICMP in each request; {SIZE} if absent.")
-    ] = SIZE,
+    payload: Annotated[
+        int, option("BYTES", f"Octets behind the header of ICMP in each request; {PAYLOAD} if absent.")
+    ] = PAYLOAD,
     timeout: Annotated[
         str, option("TIME", f"How long to wait for answers after the last request; {TIMEOUT} if absent.")
     ] = TIMEOUT,
@@ -39,7 +39,7 @@ def command(
     Sends ICMP echo requests, which the kernel at the other end answers.
     The exit status is 0 if there was an answer, and 1 if there was none.
     """
-    for key, value, least, most in (("--count", count, 1, MOST_COUNT), ("--size", size, 0, MOST_BYTES)):
+    for key, value, least, most in (("--count", count, 1, MOST_COUNT), ("--payload", payload, 0, MOST_BYTES)):
         if not least <= value <= most:
             raise ScenarioError(key, f"{value} is out of range", f"write {least} to {most}")
     interval_s, timeout_s = positive_seconds("--interval", interval), positive_seconds("--timeout", timeout)
@@ -47,7 +47,7 @@ def command(
     is_interrupted = False
     with Pinger(host or other_end(os.environ)) as pinger:
         try:
-            for answer in pinger.answers(count, interval_s, size, timeout_s):
+            for answer in pinger.answers(count, interval_s, payload, timeout_s):
                 answers.append(answer)
                 if not json_:
                     words = f"{answer.bytes} bytes from {pinger.address}"
