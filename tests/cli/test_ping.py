@@ -17,7 +17,7 @@ from airpath.live import ping
         (("no.such.host.invalid",), "HOST", "'no.such.host.invalid' has no address", "write an address"),
         (("--count", "0"), "--count", "0 is out of range", "write 1 to 65535"),
         (("--count", "65536"), "--count", "65536 is out of range", "write 1 to 65535"),
-        (("--payload", "65508"), "--size", "65508 is out of range", "write 0 to 65507"),
+        (("--payload", "65508"), "--payload", "65508 is out of range", "write 0 to 65507"),
         (("--interval", "0 s"), "--interval", "'0 s' is no time", "more than zero"),
         (("--timeout", "3"), "--timeout", "missing unit", "60 ms"),
     ],
