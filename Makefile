@@ -36,6 +36,8 @@ SCRIPTS_FLAGS ?=
 CAPTURES_FLAGS ?=
 # Nothing, to leave out the source distribution, which takes minutes to compile.
 CHECK_WHEELS_FLAGS ?= --sdist
+# --whole, for all of `make test`.
+CHECK_BARE_FLAGS ?=
 # `RELEASE=pgo`, of build, wheels and release: compiled twice, the second time by what benches/train.py used most.
 RELEASE ?=
 PGO := $(if $(filter pgo,$(RELEASE)),--pgo)
@@ -75,22 +77,28 @@ llvm-tools:
 
 .PHONY: demo
 demo: build ## regenerate Table 3 of Lundsten's thesis beside its published values
-	$(BIN)/airpath reproduce lundsten --table 3 --out build/demo
+	$(BIN)/airpath reproduce lundsten --table 3 --out build/demo --force
 
 # Many processes start: each would compile every module again.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-all: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
+
+# What these leave out for want of a program is noted in a file; their last line tells it, and what to install.
+test test-all bench images site: export AIRPATH_LEFT_OUT = $(CURDIR)/build/left-out-$@.txt
+BEGIN = mkdir -p build && rm -f "$$AIRPATH_LEFT_OUT"
+TELL_LEFT_OUT = $(PYTHON) tools/left_out.py "$$AIRPATH_LEFT_OUT"
 
 # Takes what others leave of the processors.
 IDLE := $(if $(shell command -v chrt),chrt --idle 0,nice -n 19)
 # Rust's and Python's tests at once, Rust's on the terminal first: options of pytest, Rust's packages, options of its tests.
 # Compiling comes before: beside it Python's tests take half as long again.
 define BOTH
-@mkdir -p build
+@$(BEGIN)
 $(CARGO) test $(2) --no-run
 @$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(1) $(PYTEST_FLAGS) > build/pytest.log 2>&1 & pytest=$$!; \
 rust=0; $(IDLE) $(CARGO) test $(2) $(3) || rust=$$?; \
-tail --lines=+1 --follow --pid=$$pytest build/pytest.log; wait $$pytest; exit $$rust
+tail --lines=+1 --follow --pid=$$pytest build/pytest.log; python=0; wait $$pytest || python=$$?; \
+$(TELL_LEFT_OUT); exit $$((rust ? rust : python))
 endef
 
 .PHONY: test
@@ -129,12 +137,14 @@ tools/js/node_modules/.package-lock.json: tools/js/package.json tools/js/package
 
 .PHONY: bench
 bench: build ## measure speed beside ns-2, what is around a run, sweeps, the live link, and pages (ten minutes)
+	@$(BEGIN)
 	PYO3_PYTHON=$(CURDIR)/$(BIN)/python $(CARGO) build --release -p airpath-bench -p airpath-py
 	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
 	$(BIN)/python benches/command.py
 	$(BIN)/python benches/sweep.py
 	$(PYTHON) benches/live.py
 	$(BIN)/python benches/studio.py
+	@$(TELL_LEFT_OUT)
 
 .PHONY: instructions
 instructions: build ## count the instructions of a packet and write them for `make test-all` to compare with
@@ -184,18 +194,23 @@ traces: build ## make the sample traces in python/airpath/traces again
 
 .PHONY: images
 images: build ## draw the pictures of the documents again; pages and the studio want chromium
+	@$(BEGIN)
 	$(BIN)/python docs/images/make.py
 	$(BIN)/python tools/modules.py
+	@$(TELL_LEFT_OUT)
 
 WASM := target/wasm32-unknown-unknown/wasm/airpath_wasm.wasm
 WASM_LIBRARY := rustc --print target-libdir --target wasm32-unknown-unknown
 
 .PHONY: site
 site: build ## build the site into build/site/html: documents, tutorials executed, lists from the code, models that run
+	@$(BEGIN)
 	@if test -d "$$($(WASM_LIBRARY))"; then $(MAKE) --no-print-directory wasm; \
-	else rm -f $(WASM); echo "Rust's target wasm32-unknown-unknown is not installed: pages show recorded runs."; fi
+	else rm -f $(WASM); printf '%s\t%s\n' 'models that run in pages, which show recorded runs' \
+		'rustup target add wasm32-unknown-unknown' >> "$$AIRPATH_LEFT_OUT"; fi
 	PYTHONPATH=tools $(BIN)/python -m website
 	@echo 'Start at build/site/html/index.html'
+	@$(TELL_LEFT_OUT)
 
 .PHONY: wasm
 wasm: $(WASM) ## compile the simulator to WebAssembly, for pages; wants Rust's target wasm32-unknown-unknown
@@ -226,6 +241,10 @@ wheels: build ## build the wheel and the source distribution into build/dist
 .PHONY: check-wheels
 check-wheels: ## install what `make wheels` built into empty environments, and try it without a compiler
 	$(PYTHON) tools/check_wheels.py $(CHECK_WHEELS_FLAGS)
+
+.PHONY: check-bare
+check-bare: build ## try the README's commands and some tests as on a machine with Rust, Python, make and no more
+	$(BIN)/python tools/bare.py $(CHECK_BARE_FLAGS)
 
 TARGETS := x86_64-pc-windows-gnu aarch64-apple-darwin
 .PHONY: check-targets

@@ -38,6 +38,8 @@ import instructions
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.append(str(ROOT / "tools"))
+import left_out  # noqa: E402
 
 # Simulated seconds of each workload. Those of ns-2 have packets of 576 bytes and pure ACKs of 40, one ACK per
 # segment, bearers of 384 kbit/s and 60 ms with a queue of 50 packets, and 75 ms of wire.
@@ -226,6 +228,7 @@ def main() -> None:
     airpath = airpath_bench(options.airpath)
     program = shutil.which(options.ns2)
     if program is None:
+        left_out.note("speed beside ns-2", left_out.why("ns") or f"no program {options.ns2}")
         print(f"ns-2 is left out: no program '{options.ns2}'. On Debian: apt-get install ns2\n")
 
     print(f"{'':18}{'CPU us per packet':>26}{'simulated':>12}{'packets':>13}{'peak':>8}")
@@ -259,6 +262,8 @@ def main() -> None:
         instructions.print_beside_record(
             {workload: instructions.per_packet(options.airpath, workload) for workload in counted}
         )
+    else:
+        left_out.note("instructions of a packet", left_out.why("valgrind"))
 
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")

@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -32,6 +31,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tools"))
+import left_out  # noqa: E402
+
 AIRPATH = ROOT / ".venv" / "bin" / "airpath"
 RATES_MBPS = (10, 100, 1000)
 # The buffer holds at least 10 ms.
@@ -160,13 +162,12 @@ def mechanisms(rounds: int, seconds: int) -> dict[str, dict[str, float]]:
     return found
 
 
-def obstacle() -> str | None:
-    """Say what keeps us from measuring."""
-    for tool in ("iperf3", "ping"):
-        if shutil.which(tool) is None:
-            return f"{tool} is not installed"
+def obstacle() -> str:
+    """Say what keeps us from measuring; empty if nothing does."""
+    if why := left_out.why("iperf3", "ping"):
+        return why
     doctor = subprocess.run([str(AIRPATH), "doctor"], capture_output=True, text=True, timeout=60, check=False)
-    return None if doctor.returncode == 0 else "'airpath doctor' says that live does not work here"
+    return "" if doctor.returncode == 0 else "airpath doctor says that live does not work here"
 
 
 def links(seconds: int) -> dict[str, object]:
@@ -194,6 +195,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench-live.json", metavar="FILE")
     options = parser.parse_args()
     if missing := obstacle():
+        left_out.note("speed of the live link", missing)
         print(f"live: not measured: {missing}")
         return
     figures: dict[str, object] = {}

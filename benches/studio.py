@@ -7,6 +7,7 @@ own, beside whatever else the machine does. Usage: python benches/studio.py
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,11 @@ from airpath import _core
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
 from airpath.studio.page import page
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tools"))
+import left_out
+
+CHROMIUM = shutil.which("chromium")
 
 MOVING = """
 duration = "20 s"
@@ -141,16 +147,20 @@ SCENARIOS = ("umts-384", "lundsten-dch")
 
 def main() -> None:
     """Measure all runs."""
+    if why := left_out.why("chromium"):
+        left_out.note("speed of pages and of the studio", why)
+        print(f"pages and studio: not measured: {why}")
+        return
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         for name, (scenario, at) in RUNS.items():
             file = Path(folder) / f"{scenario.name}.html"
             write(file, scenario)
-            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             print(f"{name} ({scenario.name}): {file.stat().st_size / 1e6:.2f} MB")
             measure(browser, file, at)
             browser.close()
         for scenario in SCENARIOS:
-            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             serve(browser, scenario)
             browser.close()
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import left_out
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -133,8 +134,21 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def note_skipped(reports: list[Any]) -> None:
+    """Note what was skipped, for the last line of `make test`: tests, and files that were not read."""
+    # Each process that reads a file reports it.
+    once = {(report.nodeid, type(report)): report for report in reports}.values()
+    for report in once:
+        what = "test" if isinstance(report, pytest.TestReport) else f"tests of {report.nodeid}"
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        left_out.note(what, reason.removeprefix("Skipped: "))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name the tests that took long and are not marked: a remark, as the machine may have been busy."""
+    # Each process of several has a summary of its own, which nobody sees.
+    if not hasattr(terminalreporter.config, "workerinput"):
+        note_skipped(terminalreporter.stats.get("skipped", []))
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
     for report in reports:
         if report.duration > SLOW_S and "slow" not in report.keywords:

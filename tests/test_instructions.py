@@ -7,8 +7,7 @@ import shutil
 
 import instructions
 import pytest
-
-MISSING = [tool for tool in ("cargo", "valgrind") if shutil.which(tool) is None]
+from programs import needs
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +16,8 @@ def program():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {' '.join(MISSING)}")
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo here: https://rustup.rs")
+@needs("valgrind")
 @pytest.mark.parametrize("workload", instructions.WORKLOADS)
 def test_a_packet_costs_the_instructions_of_the_last_release(program, workload):
     before = instructions.before(instructions.profile())[workload]

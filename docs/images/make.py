@@ -26,6 +26,9 @@ import airpath
 from airpath.drawing.picture import Picture
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent.parent / "tools"))
+import left_out  # noqa: E402
+
 PACKAGE = Path(airpath.__file__).resolve().parent
 KEY = "airpath-digest"
 """Where a PNG holds its digest."""
@@ -106,7 +109,9 @@ def draw_page(file: Path) -> None:
     """Have a browser draw the reproduction page, and add its digest."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
-        sys.exit(f"{file.name} is left as it is: no {' or '.join(BROWSERS)} here to draw it with")
+        print(f"{file.name} is left as it is: no {' or '.join(BROWSERS)} here to draw it with")
+        left_out.note("picture of a page", left_out.why("chromium"))
+        return
     with tempfile.TemporaryDirectory() as folder:
         page(Path(folder))
         shot = Path(folder) / "page.png"
@@ -131,6 +136,9 @@ def main() -> None:
     ):
         (HERE / name).write_bytes(picture.as_bytes("png", **{KEY: picture_digest(picture, sources)}))
     draw_page(HERE / "reproduction.png")
+    if why := left_out.why("chromium"):
+        left_out.note("pictures of the studio", why)
+        return
     screens.take(HERE / "studio")
     screens.move(HERE / "studio/moving.png")
 

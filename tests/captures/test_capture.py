@@ -8,11 +8,12 @@ predecessors within a few milliseconds it calls "out of order".
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from conftest import sampled
+from programs import tshark
+from programs import tshark_count as count
 from tshark import captured, fields, needs_tshark
 
 import airpath
@@ -131,13 +132,3 @@ def test_checksums_and_headers_are_sound(capture):
     _, file = capture("umts-384", {"tcp.timestamps": True})
     assert count(file, "_ws.malformed or ip.checksum.status == 0") == 0
     assert count(file, "not tcp") == 0
-
-
-def tshark(file: Path, display_filter: str, *arguments: object) -> str:
-    command = ["tshark", "-n", "-r", file, "-Y", display_filter, *arguments]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def count(file: Path, display_filter: str) -> int:
-    return len(tshark(file, display_filter, "-T", "fields", "-e", "frame.number").split())

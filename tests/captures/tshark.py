@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
+from programs import needs, require
 
 import airpath
 
-needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+needs_tshark = needs("tshark")
 
 
 def captured(folder: Path, name: str, changes: dict[str, Any], **options: Any) -> tuple[airpath.Result, Path]:
@@ -27,6 +26,7 @@ def captured(folder: Path, name: str, changes: dict[str, Any], **options: Any) -
 
 def fields(file: Path, display_filter: str, names: tuple[str, ...], *options: str) -> list[list[str]]:
     """Fields of the frames that pass; of those that are there several times all."""
+    require("tshark")
     command = ["tshark", "-n", *options, "-r", str(file), "-Y", display_filter]
     command += ["-T", "fields", "-E", "separator=;"]
     for name in names:

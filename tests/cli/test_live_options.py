@@ -31,9 +31,12 @@ FAKE = Path(__file__).with_name("fake_driver.py")
 def configured(monkeypatch, tmp_path, airpath_command):
     """Run a command line and return the configuration that the driver got."""
 
-    def call(*arguments):
+    def call(*arguments, path=None):
         log = tmp_path / "frames"
         monkeypatch.setattr(driver, "driver_command", lambda: [sys.executable, str(FAKE), "run", str(log)])
+        if path is None:
+            path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        monkeypatch.setenv("PATH", path)
         outcome = airpath_command("live", *arguments)
         assert outcome.code == 0, outcome.err
         kind, configuration = json.loads(log.read_text().splitlines()[0])
@@ -138,6 +141,11 @@ def test_without_a_command_there_is_the_users_shell(dashes, configured, monkeypa
     sent = configured("umts-384", *dashes)
     assert sent["command"] == ["/bin/dash"]
     assert sent["environment"] == {"PS1": "(airpath umts-384) > "}
+
+
+def test_command_finds_airpath_even_where_path_leads_to_none(configured, tmp_path):
+    sent = configured("umts-384", "--", "airpath", "ping", path=f"/nowhere:{tmp_path}")
+    assert sent["environment"] == {"PATH": f"/nowhere:{tmp_path}:{Path(sys.executable).parent}"}
 
 
 def test_a_shell_without_a_name_is_sh():

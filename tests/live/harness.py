@@ -17,14 +17,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from programs import PATIENCE_S, require
 
 AIRPATH = str(Path(sys.executable).with_name("airpath"))
 # The same command, much faster: it draws no pictures.
 UNDRAWN = (sys.executable, "-P", str(Path(__file__).with_name("undrawn.py")))
 # A link that keeps nobody waiting.
 FAST = ("--downlink-trace", "100 Mbit/s", "--uplink-trace", "100 Mbit/s")
-# No test waits longer than this for anything, in seconds.
-PATIENCE_S = 60
 # Nothing of a run is there any more so long after its end, in seconds.
 GONE_WITHIN_S = 5
 # In the environment of everything that a test starts, and so of everything that this starts.
@@ -40,12 +39,6 @@ WITHOUT_POWER = (
 OPAQUE = ("other_protocol", "encrypted", "fragment", "malformed")
 
 
-def needs(*tools: str) -> pytest.MarkDecorator:
-    """Skip a test where one of these programs is missing."""
-    missing = [tool for tool in tools if shutil.which(tool) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed: {' '.join(missing)}")
-
-
 def as_root() -> list[str]:
     """What makes a command root's; skips the test where there is no way."""
     if os.geteuid() == 0:
@@ -59,8 +52,7 @@ def without_power(home: Path) -> list[str]:
     """What takes all power from a command, and gives the folder to whom it will be run as."""
     if os.geteuid() != 0:
         return []
-    if shutil.which("setpriv") is None:
-        pytest.skip("not installed: setpriv")
+    require("setpriv")
     if not TUN.stat().st_mode & stat.S_IWOTH:
         pytest.skip(f"only root may use {TUN}: chmod 0666 {TUN}")
     os.chown(home, NOBODY, NOBODY)
@@ -186,20 +178,6 @@ def still_held(before: dict[str, set[Holder]]) -> dict[str, set[Holder]]:
     now = network_namespaces()
     found = {name: {holder(pid) for pid in now.get(name, [])} & holders for name, holders in before.items()}
     return {name: holders for name, holders in found.items() if holders}
-
-
-def tshark(file: Path, display_filter: str, *arguments: object) -> str:
-    """What tshark prints of the packets that pass a filter."""
-    command = ["tshark", "-n", "-r", file, "-Y", display_filter, *arguments]
-    done = subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, check=True, timeout=PATIENCE_S
-    )
-    return done.stdout
-
-
-def tshark_count(file: Path, display_filter: str) -> int:
-    """How many packets pass a filter."""
-    return len(tshark(file, display_filter, "-T", "fields", "-e", "frame.number").split())
 
 
 def check_books(results: dict[str, Any]) -> dict[str, int]:

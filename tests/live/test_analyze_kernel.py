@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from conftest import sampled
+from programs import needs, require
 
 from airpath.captures import analyze
 from live.carried import LINK, carry
-from live.harness import needs
 from live.packets import FIN, SYN
 
 __all__ = ["carry"]
 
-TOOLS = ("unshare", "ip", "tc", "iperf3", "dumpcap", "tshark")
+TOOLS = ("unshare", "mount", "ip", "tc", "iperf3", "dumpcap", "tshark")
 # The capture is taken behind the bottleneck: what the queue dropped shows as gaps that are filled later.
 SCRIPT = """
 set -e
@@ -40,8 +39,7 @@ kill -INT $capture; wait $capture || true
 
 
 def test_the_analysis_counts_as_tshark_does(tmp_path):
-    if missing := [tool for tool in TOOLS if shutil.which(tool) is None]:
-        pytest.skip(f"not installed: {', '.join(missing)}")
+    require(*TOOLS)
     file = tmp_path / "kernel.pcapng"
     file.touch()
     command = [
@@ -111,6 +109,7 @@ def test_captures_of_all_kinds_are_counted_as_by_tshark(seed, tmp_path):
 
 
 def tshark(file, port, display_filter):
+    require("tshark")
     of_port = f"tcp.port == {port} and {display_filter}"
     command = ["tshark", "-n", "-r", str(file), "-Y", of_port, "-T", "fields", "-e", "frame.number"]
     return len(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from programs import needs, tshark
 
 from airpath.captures import analyze
 from airpath.errors import LiveError
@@ -17,7 +18,7 @@ from airpath.experiments.versus_kernel.runs import Processes, run_live_once
 from airpath.experiments.versus_kernel.tcp import KernelTcp
 from airpath.files.atomic import temporary
 from airpath.scenario import Scenario
-from live.harness import AIRPATH, MARKER, PATIENCE_S, finish, needs, tshark, wait_until
+from live.harness import AIRPATH, MARKER, PATIENCE_S, finish, wait_until
 
 # Seconds of a run: long enough for a loss of the first slow start and its repair.
 LINK = """

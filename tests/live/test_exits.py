@@ -9,8 +9,9 @@ import subprocess
 
 import pytest
 from conftest import sampled
+from programs import needs
 
-from live.harness import AIRPATH, FAST, MARKER, PATIENCE_S, finish, needs
+from live.harness import AIRPATH, FAST, MARKER, PATIENCE_S, finish
 
 READY = "trap 'echo {name}; exit 7' {name}; echo ready; while :; do sleep 0.02; done"
 

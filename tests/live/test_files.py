@@ -9,9 +9,10 @@ import json
 
 import pytest
 from conftest import WRITTEN
+from programs import needs, tshark, tshark_count
 
 from live.conftest import starter
-from live.harness import Outcome, check_books, finish, needs, tshark, tshark_count
+from live.harness import Outcome, check_books, finish
 
 # Neither trace nor wired link delays anything; what delays is the buffer: 30 packets at 10 Mbit/s are 36 ms.
 LINK = ("--downlink-trace", "10 Mbit/s", "--uplink-trace", "10 Mbit/s")

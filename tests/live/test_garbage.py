@@ -8,7 +8,9 @@ import random
 import sys
 from pathlib import Path
 
-from live.harness import FAST, OPAQUE, check_books, needs
+from programs import needs
+
+from live.harness import FAST, OPAQUE, check_books
 
 SCRIPT = Path(__file__).with_name("garbage.py")
 PACKETS, PER_SECOND = 4000, 4000

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from conftest import sampled
+from programs import needs
 
-from live.harness import AIRPATH, FAST, as_root, check_books, needs, without_power
+from live.harness import AIRPATH, FAST, as_root, check_books, without_power
 
 pytestmark = needs("iperf3")
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()

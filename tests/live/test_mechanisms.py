@@ -12,6 +12,7 @@ import sys
 from itertools import pairwise
 
 import pytest
+from programs import needs
 
 import airpath
 from live.carried import (
@@ -23,7 +24,6 @@ from live.carried import (
     check_nothing_else,
     sent_again,
 )
-from live.harness import needs
 from live.packets import (
     ACK,
     AE,

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from programs import needs
 
 from live.conftest import nothing_remains, starter
 from live.harness import (
@@ -28,7 +29,6 @@ from live.harness import (
     finish,
     held_by,
     marked,
-    needs,
     still_held,
     without_power,
 )

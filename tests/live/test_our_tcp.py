@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from conftest import sampled
+from programs import needs, tshark, tshark_count
 
-from live.harness import Outcome, needs, tshark, tshark_count
+from live.harness import Outcome
 from live.peer import CLOSED, DISCARD, ECHO, fnv1a, pattern
 
 PEER = Path(__file__).with_name("peer.py")

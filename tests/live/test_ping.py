@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from programs import needs
 
-from live.harness import FAST, check_books, needs
+from live.harness import FAST, check_books
 
 pytestmark = needs("ping")
 # One way, in milliseconds; and what the machine may add to a round trip.

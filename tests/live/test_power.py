@@ -5,8 +5,9 @@ import pwd
 import subprocess
 
 import pytest
+from programs import needs
 
-from live.harness import FAST, NOBODY, PATIENCE_S, as_root, needs, without_power
+from live.harness import FAST, NOBODY, PATIENCE_S, as_root, without_power
 
 SAYS = "grep -E '^(CapPrm|CapBnd|NoNewPrivs)' /proc/self/status; id -u; id -G"
 # Over files, processes and networks; the bits are those of <linux/capability.h>.
@@ -37,7 +38,7 @@ def test_root_keeps_files_and_networks_and_no_program_gets_more(live, root):
     assert permitted >> 12 & 1
 
 
-@needs("nsenter", "unshare")
+@needs("mount", "nsenter", "unshare")
 def test_root_cannot_go_back_to_the_network_outside(live, root, tmp_path):
     outside = tmp_path / "outside"
     outside.touch()

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from programs import needs
 
 from airpath.runs.finished import FinishedRun
-from live.harness import GONE_WITHIN_S, MARKER, finish, marked, needs, wait_until
+from live.harness import GONE_WITHIN_S, MARKER, finish, marked, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTEST = (sys.executable, "-P", "-m", "pytest", "-p", "airpath.pytest_plugin", "-p", "no:cacheprovider")
@@ -203,7 +204,7 @@ NO_TUN = "mount -t tmpfs none /dev/net"
 NO_NAMESPACES = "echo 0 > /proc/sys/user/max_user_namespaces; echo 0 > /proc/sys/user/max_net_namespaces"
 
 
-@needs("unshare")
+@needs("mount", "unshare")
 @pytest.mark.parametrize("required", ["0", "1"])
 @pytest.mark.parametrize(
     ("without", "words"),

@@ -6,8 +6,9 @@ import json
 from itertools import pairwise
 
 import pytest
+from programs import needs
 
-from live.harness import check_books, needs
+from live.harness import check_books
 from live.packets import read
 
 pytestmark = needs("iperf3")

@@ -6,9 +6,9 @@ import json
 import tomllib
 
 import pytest
+from programs import needs
 
 import airpath
-from live.harness import needs
 
 pytestmark = needs("iperf3")
 SERVER = "exec iperf3 -s -1 > /dev/null"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from programs import needs
 
 from live.carried import Carry, Transfer, carry
-from live.harness import needs
 from live.packets import FIN, RST, SYN, Captured, passage
 
 __all__ = ["carry"]

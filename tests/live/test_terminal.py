@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable
 
 import pytest
+from programs import needs
 
-from live.harness import AIRPATH, FAST, MARKER, PATIENCE_S, needs
+from live.harness import AIRPATH, FAST, MARKER, PATIENCE_S
 
 CTRL_C, CTRL_Z, CTRL_D = "\x03", "\x1a", "\x04"
 PROMPT = "(airpath trace) "
@@ -122,7 +123,7 @@ def busy_shell(terminal, cat):
 def test_without_command_there_is_a_shell_with_a_marked_prompt(terminal):
     shell = terminal(AIRPATH, "live", *FAST)
     assert "this shell is the UE, 10.77.0.2; the server is 10.77.0.1" in shell.expect(PROMPT)
-    shell.type("ping -c 1 $AIRPATH_SERVER\n")
+    shell.type("airpath ping --count 1\n")
     shell.expect("1 received")
     shell.expect(PROMPT)
     shell.type("exit 5\n")

@@ -6,8 +6,9 @@ import signal
 import sys
 
 import pytest
+from programs import needs
 
-from live.harness import check_books, needs
+from live.harness import check_books
 
 # Sends datagrams of 72 bytes, 100 of IP, to a port where nobody listens.
 SEND = """

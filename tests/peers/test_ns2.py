@@ -7,7 +7,6 @@ prints the figures; README.md tells which differences are known.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,8 +14,9 @@ import pytest
 from compare import compare, sends_of_airpath, sends_of_ns2
 from configurations import CONFIGURATIONS
 from conftest import sampled
+from programs import needs
 
-pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 (Debian's ns2) is not installed")
+pytestmark = needs("ns")
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ from pathlib import Path
 import crash
 import pytest
 from conftest import sampled
+from programs import needs
 
 from airpath.errors import OutputError
 from airpath.experiments.papers.journal import Journal
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD"),
-    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
+    needs("cc"),
 ]
 
 TOGETHER = """

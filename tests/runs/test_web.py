@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections import Counter
 
 import pytest
 from conftest import sampled
+from programs import needs, tshark
+from programs import tshark_count as count
 
 import airpath
 from airpath.report.catalogue import catalogue
@@ -36,7 +36,7 @@ FORMS = [
     [("flow.0.app.web.think", "1 s"), ("tcp.ip", "ipv6"), ("tcp.sack", True)],
 ]
 
-needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+needs_tshark = needs("tshark")
 
 
 def scenario(*changes):
@@ -170,16 +170,6 @@ def by_interface(file):
     for name in ("ue", "server"):
         tshark(file, f'frame.interface_name == "{name}"', "-w", file.with_suffix(f".{name}"))
     return file.with_suffix(".ue"), file.with_suffix(".server")
-
-
-def tshark(file, display_filter, *arguments):
-    command = ["tshark", "-n", "-r", file, "-Y", display_filter, *arguments]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def count(file, display_filter):
-    return len(tshark(file, display_filter, "-T", "fields", "-e", "frame.number").split())
 
 
 def payloads(file):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import pytest
 from conftest import no_pictures
 from playground import write
+from programs import require
 
 import airpath
 from airpath.runs.finished import FinishedRun
@@ -22,8 +23,6 @@ from airpath.runs.folder import run_to_folder
 from airpath.studio.page import page
 from airpath.studio.serve import Studio
 from airpath.studio.sources import Sources
-
-CHROMIUM = shutil.which("chromium")
 
 
 @pytest.fixture(scope="session")
@@ -102,11 +101,10 @@ def serving() -> Iterator[Callable[..., Server]]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Debian's Chromium, or the test is skipped. Until it is closed, this thread has an event loop."""
-    if not CHROMIUM:
-        pytest.skip("there is no chromium")
+    require("chromium")
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         yield browser
         browser.close()
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 from live.conftest import live_works, marker, start  # noqa: F401
-from live.harness import PATIENCE_S, needs
+from live.harness import PATIENCE_S
+from programs import needs
 
 SERVER = "exec iperf3 --server --one-off"
 # The link stays until standard input is closed.

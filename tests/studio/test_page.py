@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 from conftest import check_error
+from programs import needs
 
 import airpath
 from airpath.runs.finished import FinishedRun
@@ -212,6 +213,7 @@ def test_folders_without_a_whole_run_are_refused(run_folder, airpath_command, tm
     assert not (run / "page.html").exists()
 
 
+@needs("git")
 def test_every_file_of_the_front_is_shipped():
     """A wheel has the files of the package that git does not ignore."""
     there = sorted(str(file) for file in STATIC.rglob("*") if file.is_file())

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-
-from studio.conftest import CHROMIUM
+from programs import needs
 
 TOP = Path(__file__).resolve().parents[2]
 PICTURES = TOP / "docs" / "images" / "studio"
@@ -21,7 +20,7 @@ NAMES = {f"{screen.name}.png" for screen in screens.SCREENS}
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not CHROMIUM, reason="there is no chromium")
+@needs("chromium")
 def test_every_screen_is_drawn_and_no_page_complains():
     folder = TOP / "build" / "screens"
     assert screens.take(folder) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -13,6 +12,7 @@ from importlib.util import find_spec
 
 import pytest
 from conftest import check_error
+from programs import needs
 from test_sweep import SHORT, SMALL, plan_of, rows_of, written
 
 from airpath import _core
@@ -275,7 +275,7 @@ def made_by_openssl(folder):
     return {file.name: file for file in folder.iterdir()}
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+@needs("openssl")
 def test_a_cluster_with_tls_takes_those_whom_its_authority_knows(tmp_path, local, airpath_command):
     folder = tmp_path / "cluster"
     folder.mkdir()

@@ -38,6 +38,7 @@ from textwrap import indent
 from typing import Any, NamedTuple
 
 import forks
+import left_out
 
 from airpath.cli import main as cli
 from airpath.experiments.sweep.results import read_results
@@ -72,15 +73,19 @@ NEEDS = {
     "live": (
         _live_works,
         "Recorded: live runs were not possible where this page was made.",
+        "airpath live does not work here: airpath doctor says why",
     )
 }
-"""What a command may need: whether it is there, and what the page says where it is not."""
+"""What a command may need: whether it is there, and what the page and `make site` say where it is not."""
 
 
 @cache
 def has(need: str) -> bool:
-    """Whether what a command needs is there."""
-    return NEEDS[need][0]()
+    """Whether what a command needs is there; what is not is noted for the last line of `make site`."""
+    found, why = NEEDS[need][0](), NEEDS[need][2]
+    if not found:
+        left_out.note(f"new output of commands that need {need}", why)
+    return found
 
 
 @cache

@@ -39,7 +39,7 @@ from airpath.cli.live_options import (
 from airpath.errors import ScenarioError
 from airpath.live import driver
 from airpath.live.link import Direction, Link
-from airpath.live.shell import marked_shell
+from airpath.live.shell import finds_airpath, marked_shell
 from airpath.runs.memory import check_seed
 
 STATUS_INTERVAL_S, TCP_INFO_INTERVAL_S = 0.2, 0.02
@@ -204,6 +204,7 @@ def command(
     environment = person.environment if person else {}
     if clean_env:
         environment = kept(os.environ) | environment
+    environment = environment | finds_airpath(os.environ.get("PATH", os.defpath))
     if shell:
         command, marks = marked_shell(chosen.name, {**os.environ, **environment})
         environment |= marks

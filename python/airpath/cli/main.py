@@ -35,6 +35,8 @@ COMMANDS = {
     "page": "Write a finished run as one HTML file with plots, events and results, for any browser.",
     "studio": "Open runs in a browser: change a scenario, run it again, compare.",
     "live": "Run a program behind a simulated bearer.",
+    "ping": "Measure round trips to the other end of a link, from behind it: airpath live umts-384 -- "
+    "airpath ping.",
     "doctor": "Say whether `airpath live` works here, by trying: namespaces, TUN, real-time scheduling.",
     "scorecard": "Set a congestion control beside CUBIC in the conditions of RFC 9743 and RFC 8869.",
     "compare": "Run a scenario simulated and live, with the kernel's TCP, and say how far both agree.",

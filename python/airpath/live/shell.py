@@ -1,10 +1,12 @@
-"""The shell that runs if no COMMAND is given, with a marked prompt."""
+"""The shell that runs if no COMMAND is given, with a marked prompt, and a PATH that leads to `airpath`."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
+import shutil
+import sysconfig
 from collections.abc import Mapping
 
 
@@ -20,3 +22,10 @@ def marked_shell(name: str, environ: Mapping[str, str]) -> tuple[list[str], dict
         return [shell], {"PROMPT_COMMAND": f"{before}; {mend}" if before else mend}
     plain = "# " if os.geteuid() == 0 else "$ "
     return [shell], {"PS1": mark + environ.get("PS1", plain)}
+
+
+def finds_airpath(path: str) -> dict[str, str]:
+    """Return a PATH that also leads to this installation's `airpath`; nothing if `path` finds one."""
+    if shutil.which("airpath", path=path):
+        return {}
+    return {"PATH": os.pathsep.join(filter(None, [path, sysconfig.get_path("scripts")]))}
