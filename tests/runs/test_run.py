@@ -21,6 +21,7 @@ from conftest import WRITTEN, check_error, events_in, sampled
 
 import airpath
 from airpath import _core
+from airpath.files.folder import Folder
 from airpath.runs import memory, trace
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
@@ -237,14 +238,16 @@ def test_rows_that_come_one_by_one_take_no_memory_until_they_are_written(tmp_pat
     columns, rows = _core.probes()["rtt_sample"], 10_000
     numbers = [name for name in ("time_ns", *columns) if name not in WORD_COLUMNS]
     words = {name: (np.zeros(1, np.uint8), ["downlink"]) for name in columns if name not in numbers}
-    with contextlib.closing(trace.TraceWriter(tmp_path / "trace", {"rtt_sample": columns}, {})) as writer:
+    with Folder.open(tmp_path) as folder:
+        made = trace.TraceWriter(folder, {"rtt_sample": columns}, {})
+    with contextlib.closing(made) as writer:
         tracemalloc.start()
         for row in range(rows):
             writer.write({"rtt_sample": {name: np.array([row], np.uint64) for name in numbers} | words})
         held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert held < 8 * rows
-    table = pq.read_table(tmp_path / "trace" / "rtt_sample.parquet")
+    table = pq.read_table(tmp_path / "rtt_sample.parquet")
     assert table["time_ns"].to_pylist() == list(range(rows))
 
 

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airpath.files.folder import Folder
+
 # Numbers, or words as codes into a list.
 RawColumn: TypeAlias = NDArray[np.uint64] | tuple[NDArray[Any], list[str]]
 RawColumns: TypeAlias = dict[str, RawColumn]
@@ -133,7 +135,7 @@ def _raw(name: str, column: NDArray[Any]) -> RawColumn:
 
 
 class TraceWriter:
-    """Writes a trace piece by piece into a new folder; its files are valid tables whenever it is closed.
+    """Writes a trace piece by piece into an empty folder; its files are valid tables whenever it is closed.
 
     `kinds` has the columns of every recorded kind, without the time: each kind has a file, be it empty.
     `metadata` of the schemas must not depend on clock or machine.
@@ -144,8 +146,9 @@ class TraceWriter:
         From here and from every method, if a file cannot be written.
     """
 
-    def __init__(self, folder: Path, kinds: Mapping[str, Sequence[str]], metadata: Mapping[str, str]) -> None:
-        folder.mkdir()
+    def __init__(
+        self, folder: Folder, kinds: Mapping[str, Sequence[str]], metadata: Mapping[str, str]
+    ) -> None:
         with contextlib.ExitStack() as opened:
             self._files = {
                 kind: opened.enter_context(contextlib.closing(_KindWriter(folder, kind, columns, metadata)))
@@ -167,7 +170,9 @@ class TraceWriter:
 class _KindWriter:
     """Writes the file of one kind."""
 
-    def __init__(self, folder: Path, kind: str, columns: Sequence[str], metadata: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Folder, kind: str, columns: Sequence[str], metadata: Mapping[str, str]
+    ) -> None:
         import pyarrow.parquet as pq
 
         self._schema = schema_of(columns).with_metadata(metadata)
@@ -180,7 +185,7 @@ class _KindWriter:
         self._rows = 0
         codes = [name for name in columns if name in WORD_COLUMNS or name in FEW_NUMBERS]
         numbers = [name for name in self._schema.names if name not in codes]
-        self._file = (folder / file_name(kind)).open("wb")
+        self._file = folder.create(file_name(kind))
         self._writer = pq.ParquetWriter(
             self._file,
             self._schema,
