@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import IO
 from airpath.files.folder import Folder
 
 # Links to open files: a file that took the place of one would not reach the program that reads it.
-DESCRIPTORS = ("/dev/", "/proc/")
+_DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/(self|thread-self|\d+)/fd/\d+")
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -26,6 +27,12 @@ def write_whole(path: Path, content: bytes | str) -> None:
     Links and errors are as of `replacing`.
     """
     with replacing(path) as file:
+        write_all(file, content.encode() if isinstance(content, str) else content)
+
+
+def write_in(folder: Folder, name: str, content: bytes | str) -> None:
+    """Write a file of an open folder as `write_whole` does; a link of that name is replaced."""
+    with _replacing(folder, name, None) as file:
         write_all(file, content.encode() if isinstance(content, str) else content)
 
 
@@ -94,7 +101,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 def is_descriptor(path: Path) -> bool:
     """Whether a path is an open file of this process rather than a place in a folder."""
-    return str(path.absolute()).startswith(DESCRIPTORS)
+    return _DESCRIPTOR.fullmatch(str(path.absolute())) is not None
 
 
 def sync(path: Path) -> None:

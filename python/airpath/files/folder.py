@@ -97,6 +97,12 @@ class Folder:
         with self._naming(name):
             return open(os.open(name, flags, mode, dir_fd=self._descriptor), "wb")
 
+    def open_for_adding(self, name: str) -> IO[str]:
+        """Open a text file for reading and adding, and create it if there is none; a link is refused."""
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with self._naming(name):
+            return open(os.open(name, flags, 0o666, dir_fd=self._descriptor), "a+")
+
     def open_special(self, name: str) -> IO[bytes]:
         """Open a device or a pipe for writing; a pipe that no program reads is refused at once."""
         follows = str(self.path).startswith("/proc/")
