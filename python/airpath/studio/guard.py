@@ -7,7 +7,7 @@ request, for a file or for the WebSocket, is checked here before anything else h
 * `Origin` is ours or, for files alone, absent: other pages may ask, and get nothing.
 * The printed address has a token that works once. It becomes a cookie that scripts cannot read and that no
   other site's request carries; its name has the port, as cookies know none.
-* A browser sends the cookie to every port of 127.0.0.1, where another user may listen. So the WebSocket, which
+* A browser sends the cookie to every port of 127.0.0.1, where other users may listen. So the WebSocket, which
   runs things, requires a second key: only the page that was let in has it, and keeps it by its origin, port
   included.
 """
