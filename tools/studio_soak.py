@@ -49,6 +49,7 @@ class Studio:
         self.origin = address.partition("/?")[0]
         with urllib.request.urlopen(address, timeout=ANSWER_S) as page:
             self._cookie = page.headers["Set-Cookie"].split(";")[0]
+            self._key = page.read().decode().partition('name="airpath-key" content="')[2].partition('"')[0]
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -63,7 +64,7 @@ class Studio:
     def client(self) -> Iterator[Client]:
         """A client that is let in."""
         with connect(
-            self.origin.replace("http", "ws", 1) + "/socket",
+            self.origin.replace("http", "ws", 1) + f"/socket?key={self._key}",
             origin=self.origin,
             additional_headers={"Cookie": self._cookie},
             compression=None,

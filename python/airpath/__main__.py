@@ -1,5 +1,6 @@
 """Start of the program: `airpath`, or `python -m airpath`."""
 
+import os
 import sys
 from typing import NoReturn
 
@@ -8,12 +9,27 @@ from airpath.cli.status import INTERRUPTED
 
 def main() -> NoReturn:
     """Run the command line; Ctrl-C ends it without a word, also while modules are still being imported."""
+    _open_closed_streams()
     try:
         from airpath.cli.main import main
 
         main()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def _open_closed_streams() -> None:
+    """Open the null device in place of standard streams that the caller closed, as daemons and cron may do.
+
+    Otherwise the first files that are opened would get their numbers and receive what is printed.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # It gets the lowest free number, which is this one.
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
 
 
 if __name__ == "__main__":

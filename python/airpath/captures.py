@@ -12,6 +12,7 @@ from typing import Any
 
 from airpath import _core
 from airpath.errors import ScenarioError
+from airpath.files.text import open_to_read
 from airpath.models.catalogue import MODELS, Model, Prediction
 from airpath.models.inputs import Episodes, Link
 
@@ -68,9 +69,8 @@ def analyze(capture: str | os.PathLike[str], most: int = MOST_CONNECTIONS) -> di
         If it cannot be read.
     """
     path = Path(capture)
-    # Opened here: Python's errors name the file.
-    with path.open("rb"):
-        pass
+    # Opened here too: Python's errors name the file, and a pipe in a folder is refused.
+    open_to_read(path).close()
     try:
         report: dict[str, Any] = json.loads(_core.analyze(path, most))
     except ValueError as error:

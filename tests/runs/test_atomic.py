@@ -31,7 +31,7 @@ def test_a_failure_leaves_what_was_there(tmp_path):
     file = tmp_path / "results.json"
     file.write_text("old")
     with pytest.raises(ZeroDivisionError), replacing(file) as unfinished:
-        unfinished.write_text("half of the n")
+        unfinished.write(b"half of the n")
         assert file.read_text() == "old"
         _ = 1 / 0
     assert file.read_text() == "old"
@@ -67,7 +67,8 @@ def test_kill_leaves_the_old_file_and_the_next_write_clears_up(tmp_path):
         "import os, pathlib, signal, sys\n"
         "from airpath.files.atomic import replacing\n"
         "with replacing(pathlib.Path(sys.argv[1])) as unfinished:\n"
-        "    unfinished.write_text('half of the n')\n"
+        "    unfinished.write(b'half of the n')\n"
+        "    unfinished.flush()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     done = subprocess.run([sys.executable, "-c", program, str(file)], check=False)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 import shutil
 from random import Random
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import airpath
+from airpath import _core
 from airpath.cli import main as cli
+from airpath.errors import ScenarioError
 from airpath.files.text import misfit
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
+from airpath.runs.trace import WORD_COLUMNS, schema_of
 
 COMMANDS = {
     "results.json": (["predict"], ["export", "--format", "ns2"], ["export", "--format", "mm-link"]),
@@ -161,6 +167,43 @@ def test_a_table_that_is_no_trace_is_refused(change, words, folder, airpath_comm
     outcome = airpath_command("export", folder, "--format", "ns2")
     check_refused(outcome, file)
     assert words in outcome.err
+
+
+def bomb(file, rows, word):
+    """Write a small trace of many rows and one long word."""
+    columns = _core.probes()["segment_sent"]
+    schema = schema_of(columns)
+    numbers = np.zeros(rows, np.uint64)
+    words = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [word])
+    with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=True) as writer:
+        table = pa.table([words if name in WORD_COLUMNS else numbers for name in schema.names], schema=schema)
+        for _ in range(3):
+            writer.write_table(table)
+
+
+@pytest.mark.parametrize(
+    ("rows", "word", "because"),
+    [(32, "w" * 50_000_000, "holds 50 MB in 32 rows"), (40_000_000, "new", "more than 200 million numbers")],
+)
+def test_a_small_trace_that_unfolds_to_much_memory_is_refused(rows, word, because, folder):
+    file = folder / "trace" / "segment_sent.parquet"
+    bomb(file, rows // 3 + 1 if rows > 1_000 else rows, word)
+    assert file.stat().st_size < 1_000_000
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ScenarioError, match=because):
+        for _ in FinishedRun.open(folder).events({"segment_sent": _core.probes()["segment_sent"]}):
+            pass
+    grown_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown_kb < 300_000
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "results.json", "trace/segment_sent.parquet"])
+def test_a_pipe_in_place_of_a_file_is_refused_at_once(name, folder, airpath_command):
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    outcome = airpath_command("page", folder, "--force")
+    assert outcome.code == cli.BAD_INPUT
+    assert outcome.err.startswith("error: ")
 
 
 def test_a_whole_folder_is_read(whole):

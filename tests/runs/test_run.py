@@ -21,6 +21,7 @@ from conftest import WRITTEN, check_error, events_in, sampled
 
 import airpath
 from airpath import _core
+from airpath.files.folder import Folder
 from airpath.runs import memory, trace
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
@@ -237,14 +238,16 @@ def test_rows_that_come_one_by_one_take_no_memory_until_they_are_written(tmp_pat
     columns, rows = _core.probes()["rtt_sample"], 10_000
     numbers = [name for name in ("time_ns", *columns) if name not in WORD_COLUMNS]
     words = {name: (np.zeros(1, np.uint8), ["downlink"]) for name in columns if name not in numbers}
-    with contextlib.closing(trace.TraceWriter(tmp_path / "trace", {"rtt_sample": columns}, {})) as writer:
+    with Folder.open(tmp_path) as folder:
+        made = trace.TraceWriter(folder, {"rtt_sample": columns}, {})
+    with contextlib.closing(made) as writer:
         tracemalloc.start()
         for row in range(rows):
             writer.write({"rtt_sample": {name: np.array([row], np.uint64) for name in numbers} | words})
         held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert held < 8 * rows
-    table = pq.read_table(tmp_path / "trace" / "rtt_sample.parquet")
+    table = pq.read_table(tmp_path / "rtt_sample.parquet")
     assert table["time_ns"].to_pylist() == list(range(rows))
 
 
@@ -329,3 +332,11 @@ def complete_blocks(pcapng: bytes) -> int:
         blocks += 1
     assert position == len(pcapng)
     return blocks
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_run_with_closed_standard_streams_is_made_and_writes_into_its_files_alone(closed, tmp_path):
+    words = "exec {} -m airpath run umts-384 --set flow.0.app.file.size='5 kB' --out {} {}"
+    done = subprocess.run(["sh", "-c", words.format(sys.executable, tmp_path / "out", closed)], check=False)
+    assert done.returncode == 0
+    assert FinishedRun.open(tmp_path / "out").summary["complete"]

@@ -16,8 +16,16 @@ COMMANDS = ("run", "config", "sweep", "predict", "compare")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_file_without_end_is_read_up_to_a_limit(command, airpath_command):
-    check_error(airpath_command(command, "/dev/zero"), "/dev/zero", "larger than 64 MB", "")
+def test_a_huge_file_is_read_up_to_a_limit(command, tmp_path, airpath_command):
+    huge = tmp_path / "huge.toml"
+    huge.touch()
+    os.truncate(huge, 10**12)  # Takes no room.
+    check_error(airpath_command(command, huge), str(huge), "larger than 64 MB", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_device_is_refused_at_once(command, airpath_command):
+    check_error(airpath_command(command, "/dev/zero"), "/dev/zero", "is a device and not a file", "")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -27,8 +35,15 @@ def test_a_pipe_in_a_folder_is_refused_at_once(command, tmp_path, airpath_comman
     check_error(airpath_command(command, pipe), str(pipe), "is a pipe", "")
 
 
+def test_a_capture_that_is_a_pipe_in_a_folder_is_refused_at_once(tmp_path, airpath_command):
+    pipe = tmp_path / "capture.pcap"
+    os.mkfifo(pipe)
+    outcome = airpath_command("analyze", pipe)
+    check_error(outcome, str(pipe), "is a pipe and not a file", "")
+
+
 def test_a_folder_is_no_scenario(tmp_path, airpath_command):
-    check_error(airpath_command("config", tmp_path), str(tmp_path), "Is a directory", "")
+    check_error(airpath_command("config", tmp_path), str(tmp_path), "is a folder and not a file", "")
 
 
 @pytest.mark.parametrize("source", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
@@ -81,3 +96,37 @@ def test_a_pipe_is_no_trace(tmp_path, airpath_command):
     (tmp_path / "scenario.toml").write_text('radio.variable.downlink.channel.trace_file.file = "pipe"')
     key = "radio.variable.downlink.channel.trace_file.file"
     check_error(airpath_command("config", tmp_path / "scenario.toml"), key, "is a pipe", "path of a trace")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x." * 20_000 + "x = 1",
+        "[" + "x." * 20_000 + "x]",
+        "a = {" + '"x" . ' * 20_000 + "x = 1}",
+        "a = 1\n" + ".".join("'x'" for _ in range(20_000)) + " = 2",
+    ],
+)
+def test_keys_of_very_many_parts_are_refused_at_once(text):
+    with pytest.raises(ValueError, match="more than 32 parts"):
+        parse_toml(text)
+
+
+def test_long_texts_without_deep_keys_are_parsed():
+    assert parse_toml('a = "' + "x" * 3_000_000 + '"')["a"].startswith("xxx")
+    assert (
+        len(
+            parse_toml("[a.b.c.d]\n" + "".join(f'"k.{i}".v = 1.5\n' for i in range(2_000)))["a"]["b"]["c"][
+                "d"
+            ]
+        )
+        == 2_000
+    )
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_refused_at_once(make, tmp_path):
+    path = tmp_path / "there"
+    make(path)
+    with pytest.raises(OSError, match=r"is a (pipe|folder|device) and not a file|Is a directory"):
+        read_text(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -49,9 +50,16 @@ def exchange(server, octets: bytes) -> Answer:
 
 
 def cookie_of(server) -> str:
+    """Open the first page: the cookie; the key of the page opens a `Client` that has this cookie."""
     answer = ask(server, server.address.removeprefix(server.origin))
     assert answer.status == 200
-    return answer.headers["set-cookie"].split(";")[0]
+    cookie = answer.headers["set-cookie"].split(";")[0]
+    PAGE_KEYS[cookie] = re.search(rb'<meta name="airpath-key" content="([^"]*)">', answer.body)[1].decode()
+    return cookie
+
+
+# Keys of first pages by the cookie that came with each.
+PAGE_KEYS: dict[str, str] = {}
 
 
 class Client:
@@ -59,7 +67,7 @@ class Client:
 
     def __init__(self, server, cookie: str, **more: Any) -> None:
         self._opened = connect(
-            f"ws://127.0.0.1:{server.port}/socket",
+            f"ws://127.0.0.1:{server.port}/socket?key={PAGE_KEYS[cookie]}",
             origin=server.origin,
             additional_headers={"Cookie": cookie},
             compression=None,

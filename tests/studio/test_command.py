@@ -102,18 +102,21 @@ def test_ctrl_c_ends_it_cleanly_in_the_midst_of_runs(process, number):
         assert process.end(number) == (0, "Ctrl-C ends it\n")
 
 
-def test_it_opens_the_browser_unless_refused(tmp_path):
-    # The standard library's module starts what BROWSER says.
+def test_it_opens_the_browser_unless_refused_by_a_page_that_only_this_user_can_read(tmp_path):
+    # The standard library's module starts what BROWSER says. All users see what a browser is started with.
     told = tmp_path / "told"
     (tmp_path / "browser").write_text(f'#!/bin/sh\necho "$1" > {told}.part\nmv {told}.part {told}\n')
     (tmp_path / "browser").chmod(0o755)
-    own = Process(env={**os.environ, "BROWSER": f"{tmp_path / 'browser'} %s"})
+    own = Process(env={**os.environ, "BROWSER": f"{tmp_path / 'browser'} %s", "TMPDIR": str(tmp_path)})
     for _ in range(100):
         if told.exists():
             break
         time.sleep(0.05)
+    door = Path(told.read_text().strip().removeprefix("file://"))
+    assert door.parent.stat().st_mode & 0o077 == 0
+    assert f"url={own.address}" in door.read_text()
     assert own.end()[0] == 0
-    assert told.read_text().strip() == own.address
+    assert not door.exists()
 
 
 def test_a_thousand_connections(process):

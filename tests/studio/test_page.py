@@ -92,7 +92,9 @@ def test_a_page_has_no_address_of_another_place(page_of):
         assert not re.search(r"https?:|innerHTML|fetch\(|eval\(|XMLHttpRequest", code), name
         # The server's source asks the server that the front came from, and no other.
         asked = re.findall(r"new WebSocket\(.*?\);", code)
-        assert asked == ["new WebSocket(`ws://${location.host}/socket`);"] * (name == "source"), name
+        assert asked == ["new WebSocket(`ws://${location.host}/socket?key=${pageKey()}`);"] * (
+            name == "source"
+        ), name
 
 
 def test_no_name_is_markup(run_folder, tmp_path):

@@ -28,7 +28,7 @@ from airpath.studio.guard import Guard
 from airpath.studio.messages import MessageError, read_message
 from airpath.studio.sources import GROUPS, Sources
 
-from .client import LONG, Client, ask, cookie_of, exchange, goes_on
+from .client import LONG, PAGE_KEYS, Client, ask, cookie_of, exchange, goes_on
 
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
@@ -261,12 +261,30 @@ def test_a_wrong_request_is_refused(server, target, status, headers):
     ],
 )
 def test_the_websocket_is_opened_for_our_page_alone(server, headers, status):
-    right = {"Host": f"127.0.0.1:{server.port}", "Cookie": cookie_of(server), "Origin": server.origin}
+    cookie = cookie_of(server)
+    right = {"Host": f"127.0.0.1:{server.port}", "Cookie": cookie, "Origin": server.origin}
+    target = f"/socket?key={PAGE_KEYS[cookie]}"
     with socket.create_connection(("127.0.0.1", server.port), 10) as own:
         fields = {**UPGRADE, **right, **headers}
         lines = [f"{name}: {value}" for name, value in fields.items() if value is not None]
-        own.sendall("\r\n".join(["GET /socket HTTP/1.1", *lines, "", ""]).encode())
+        own.sendall("\r\n".join([f"GET {target} HTTP/1.1", *lines, "", ""]).encode())
         assert int(own.recv(1000).split()[1]) == status
+
+
+@pytest.mark.parametrize("query", ["", "?", "?key=", "?key=wrong", "?key=KEY&", "?KEY"])
+def test_the_cookie_alone_which_other_ports_get_too_opens_no_websocket(server, query):
+    cookie = cookie_of(server)
+    filled = query.replace("KEY", PAGE_KEYS[cookie])
+    with pytest.raises(InvalidStatus, match="403"):
+        connect(
+            f"ws://127.0.0.1:{server.port}/socket{filled}",
+            origin=server.origin,
+            additional_headers={"Cookie": cookie},
+        )
+    page = ask(server, Cookie=cookie)
+    assert page.status == 200
+    assert PAGE_KEYS[cookie].encode() not in page.body
+    assert goes_on(server, cookie)
 
 
 def test_a_token_does_not_open_the_websocket(server):
@@ -365,15 +383,17 @@ def test_a_request_that_does_not_arrive_is_given_up(serving, monkeypatch):
 def test_a_client_that_answers_no_ping_is_gone(serving, monkeypatch):
     monkeypatch.setattr(serve, "PING_S", 0.2)
     server = serving()
+    cookie = cookie_of(server)
     fields = {
         **UPGRADE,
         "Host": f"127.0.0.1:{server.port}",
-        "Cookie": cookie_of(server),
+        "Cookie": cookie,
         "Origin": server.origin,
     }
     with socket.create_connection(("127.0.0.1", server.port), 10) as deaf:
         lines = [f"{name}: {value}" for name, value in fields.items()]
-        deaf.sendall("\r\n".join(["GET /socket HTTP/1.1", *lines, "", ""]).encode())
+        target = f"/socket?key={PAGE_KEYS[cookie]}"
+        deaf.sendall("\r\n".join([f"GET {target} HTTP/1.1", *lines, "", ""]).encode())
         assert deaf.recv(1000).startswith(b"HTTP/1.1 101 ")
         while deaf.recv(1000):
             pass

@@ -394,7 +394,7 @@ def test_a_second_driver_is_told_who_has_the_folder(tmp_path, airpath_command):
     out = tmp_path / "out"
     with store_module.Store(out, plan_of(tmp_path)):
         outcome = airpath_command("sweep", written(tmp_path), "--out", out)
-        check_error(outcome, "out", f"process {os.getpid()} is sweeping", "wait")
+        check_error(outcome, "out", f"process {os.getpid()} on ", "wait")
     with store_module.Store(out, plan_of(tmp_path)):
         pass
 
@@ -719,3 +719,44 @@ def test_planning_is_shown_on_a_terminal(tmp_path):
     late.cancel()
     os.close(master)
     assert process.returncode == 130
+
+
+@pytest.mark.parametrize("name", ["lock", "runs"])
+def test_a_link_in_place_of_a_sweeps_own_file_is_refused_and_nothing_is_written(
+    name, tmp_path, airpath_command
+):
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    (out / name).rename(elsewhere) if name == "runs" else elsewhere.write_text("precious")
+    (out / name).symlink_to(elsewhere)
+    before = sorted(elsewhere.iterdir()) if name == "runs" else elsewhere.read_text()
+    outcome = airpath_command("sweep", written(tmp_path, SMALL), "--out", out)
+    check_error(outcome, "out", str(out), "folder")
+    assert before == (sorted(elsewhere.iterdir()) if name == "runs" else elsewhere.read_text())
+
+
+def test_figures_are_not_drawn_through_a_link(tmp_path, airpath_command):
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    elsewhere.mkdir()
+    (out / "figures").symlink_to(elsewhere)
+    words = (
+        "--x",
+        "tcp.initial_window",
+        "--y",
+        "transfer_s",
+        "--by",
+        "radio.dch.downlink.channel.bernoulli.bler",
+    )
+    outcome = airpath_command("plot", out, *words)
+    check_error(outcome, "--out", "is a link", "--out")
+    assert not any(elsewhere.iterdir())
+
+
+def test_a_pipe_among_the_runs_is_named_and_left_alone(tmp_path):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    os.mkfifo(out / "runs" / "part-000009.parquet")
+    warnings = []
+    assert run_sweep(plan_of(tmp_path, SMALL), out, 1, warn=warnings.append).fresh == 0
+    assert "is a pipe and not a file" in warnings[0]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from importlib.util import find_spec
 
@@ -164,6 +166,35 @@ def test_a_scheduler_that_is_not_there_is_not_waited_for_long(tmp_path, airpath_
     address = f"tcp://127.0.0.1:{port}"
     outcome = airpath_command("sweep", written(tmp_path), "--out", tmp_path / "out", "--dask", address)
     check_error(outcome, "--dask", f"no scheduler answers at '{address}' within 1 s", "dask scheduler")
+
+
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(64), b"\xff" * 64])
+def test_what_is_no_scheduler_ends_the_command_in_time_with_one_line(
+    said, tmp_path, airpath_command, monkeypatch
+):
+    monkeypatch.setattr(cluster_module, "CONNECT_S", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connections = []
+
+        def answer():
+            with contextlib.suppress(OSError):
+                while True:
+                    connections.append(server.accept()[0])
+                    connections[-1].sendall(said)
+
+        threading.Thread(target=answer, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        outcome = airpath_command("sweep", written(tmp_path), "--out", tmp_path / "out", "--dask", address)
+        check_error(outcome, "--dask", f"no scheduler answers at '{address}' within 1 s", "dask scheduler")
+        server.shutdown(socket.SHUT_RDWR)
+    for connection in connections:
+        connection.close()
+
+
+@pytest.mark.parametrize("address", ["foo:bar", "tcp://", "ucx://x:1", "inproc://1"])
+def test_an_odd_address_of_a_scheduler_is_one_line(address, tmp_path, airpath_command):
+    outcome = airpath_command("sweep", written(tmp_path), "--out", tmp_path / "out", "--dask", address)
+    check_error(outcome, "--dask", f"no scheduler answers at '{address}'", "dask scheduler")
 
 
 @pytest.mark.slow

@@ -63,35 +63,34 @@ def carry_out(
     """
 
     def record() -> Recorder:
-        assert out is not None
-        return Recorder(out, scenario, configuration["seed"], kinds)
+        assert folder is not None
+        return Recorder(folder, scenario, configuration["seed"], kinds)
 
     def finish(results: dict[str, Any] | None) -> None:
         from airpath.studio.page import page_of_folder
 
         watcher.finish(configuration, results, page=page_of_folder if has_page else None)
 
-    if out:
-        prepare(out, force)
-    studio = _studio(scenario, configuration["seed"]) if has_studio else None
-    follower = studio.attached if studio else None
-    with contextlib.closing(OutputTerminal()) if view else contextlib.nullcontext() as output:
-        watcher = Watcher(
-            scenario.name, record=record if out else None, output=output, greet=shell, follower=follower
-        )
-        stdout_too = os.isatty(STDOUT)
-        session = Session(configuration, watcher, driver=program, output=output, stdout_too=stdout_too)
-        results = None
-        try:
-            with contextlib.closing(watcher):
-                results = session.run()
-        except LiveError:
-            finish(None)
-            raise
-        finally:
-            if studio:
-                studio.end(results)
-    finish(results)
+    with prepare(out, force) if out else contextlib.nullcontext() as folder:
+        studio = _studio(scenario, configuration["seed"]) if has_studio else None
+        follower = studio.attached if studio else None
+        with contextlib.closing(OutputTerminal()) if view else contextlib.nullcontext() as output:
+            watcher = Watcher(
+                scenario.name, record=record if out else None, output=output, greet=shell, follower=follower
+            )
+            stdout_too = os.isatty(STDOUT)
+            session = Session(configuration, watcher, driver=program, output=output, stdout_too=stdout_too)
+            results = None
+            try:
+                with contextlib.closing(watcher):
+                    results = session.run()
+            except LiveError:
+                finish(None)
+                raise
+            finally:
+                if studio:
+                    studio.end(results)
+        finish(results)
     console = console_for(stderr=True)
     show(live_report(results, scenario.name, configuration["command"], console.width), console)
     if out:

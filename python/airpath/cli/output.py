@@ -64,7 +64,7 @@ def opened(option: str, file: Path, force: bool = False) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     check_free(option, file, force)
-    with output_errors(option), replacing(file) as unfinished, unfinished.open("wb") as content:
+    with output_errors(option), replacing(file) as content:
         yield content
 
 

@@ -79,6 +79,8 @@ def command(
         warn(warning)
     file = out or default_file(folder, figure)
     if out is None:
+        if file.parent.is_symlink():
+            raise SweepError("--out", f"'{file.parent}' is a link", "name a file with --out")
         folder_for("--out", file, force=force)
     write_picture(figure, file, force, json_)
 

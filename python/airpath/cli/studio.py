@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import html
 import signal
+import tempfile
 import threading
 import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -43,7 +47,8 @@ def command(
         typer.echo(clean(address))
         typer.echo("Ctrl-C ends it", err=True)
         if not no_browser:
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            door = doors.enter_context(_door(address))
+            threading.Thread(target=webbrowser.open, args=(door,), daemon=True).start()
 
     async def serve() -> None:
         stop = asyncio.Event()
@@ -53,7 +58,21 @@ def command(
         await Studio(sources).serve(port, start, stop)
 
     try:
-        asyncio.run(serve())
+        with contextlib.ExitStack() as doors:
+            asyncio.run(serve())
     except OSError as error:
         what = f"{HOST}:{port} cannot be used: {error.strerror or error}"
         raise ScenarioError("--port", what, "choose another port, or none") from error
+
+
+@contextlib.contextmanager
+def _door(address: str) -> Iterator[str]:
+    """Make a page that only this user can read and that leads to `address`; its own address tells no secret.
+
+    What a browser is started with, every user of the machine can see.
+    """
+    with tempfile.TemporaryDirectory(prefix="airpath-studio-", ignore_cleanup_errors=True) as folder:
+        page = Path(folder) / "open.html"
+        to = html.escape(address)
+        page.write_text(f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={to}">', "utf-8")
+        yield page.as_uri()

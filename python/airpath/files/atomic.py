@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+from airpath.files.folder import Folder
+
 # Links to open files: a file that took the place of one would not reach the program that reads it.
-DESCRIPTORS = ("/dev/", "/proc/")
+_DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/(self|thread-self|\d+)/fd/\d+")
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -23,7 +26,13 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
     Links and errors are as of `replacing`.
     """
-    with replacing(path) as unfinished, unfinished.open("wb") as file:
+    with replacing(path) as file:
+        write_all(file, content.encode() if isinstance(content, str) else content)
+
+
+def write_in(folder: Folder, name: str, content: bytes | str) -> None:
+    """Write a file of an open folder as `write_whole` does; a link of that name is replaced."""
+    with _replacing(folder, name, None) as file:
         write_all(file, content.encode() if isinstance(content, str) else content)
 
 
@@ -37,10 +46,9 @@ def write_together(files: Mapping[Path, bytes | str]) -> None:
     with contextlib.ExitStack() as written:
         for path in (last, *others):  # What is entered first gets its name last.
             content = files[path]
-            with (unfinished := written.enter_context(replacing(path))).open("wb") as file:
-                write_all(file, content.encode() if isinstance(content, str) else content)
-            if unfinished != path:  # No pipe: what can fail, fails before anything is gone.
-                sync(unfinished)
+            file = written.enter_context(replacing(path))
+            write_all(file, content.encode() if isinstance(content, str) else content)
+            sync_file(file)  # What can fail, fails before anything is gone.
         if others:
             withdraw(last)
 
@@ -66,11 +74,12 @@ def write_all(file: IO[bytes], content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path for new content, which replaces `path` at the end.
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file for new content, which replaces `path` at the end.
 
-    It is in the folder of `path`, or `path` itself if that is a device or a pipe; a symbolic link to a file
-    keeps pointing there. If the body fails, the temporary file is removed and `path` is as it was.
+    It is in the folder of `path`, or `path` itself if that is a device or a pipe. A symbolic link to a file
+    keeps pointing there; root does not follow links of other users (`Folder.open`). If the body fails, the
+    temporary file is removed and `path` is as it was.
 
     Raises
     ------
@@ -78,26 +87,21 @@ def replacing(path: Path) -> Iterator[Path]:
         If the file cannot be written; `filename` is `path`. Folders, sockets, disks, pipes without a reader
         and links to a missing file are refused.
     """
-    if (pipe := _opened_special(path)) is not None:
-        with pipe, _naming(path, path):
-            yield path
-        return
-    target = path.resolve()
-    unfinished = temporary(target)
-    with _naming(path, unfinished):
-        unfinished.unlink(missing_ok=True)
-        try:
-            yield unfinished
-            _give_name(unfinished, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                unfinished.unlink()
-            raise
+    with _naming(path, path.parent):
+        folder, name = Folder.holding(path)
+    with folder, _naming(path, folder.path, folder.path / name, temporary(folder.path / name)):
+        mode = _mode_of_old(folder, name, path)
+        if mode is None or (stat.S_ISREG(mode) and not is_descriptor(folder.path / name)):
+            with _replacing(folder, name, mode) as file:
+                yield file
+        else:
+            with folder.open_special(name) as file:
+                yield file
 
 
 def is_descriptor(path: Path) -> bool:
     """Whether a path is an open file of this process rather than a place in a folder."""
-    return str(path.absolute()).startswith(DESCRIPTORS)
+    return _DESCRIPTOR.fullmatch(str(path.absolute())) is not None
 
 
 def sync(path: Path) -> None:
@@ -114,10 +118,10 @@ def temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.tmp")
 
 
-def _opened_special(path: Path) -> IO[bytes] | None:
-    """Open what is no file and can be written all the same; None for a file, or nothing yet."""
+def _mode_of_old(folder: Folder, name: str, path: Path) -> int | None:
+    """Type and permissions of what is to be replaced or written; None for nothing yet."""
     try:
-        mode = path.stat().st_mode
+        mode = folder.stat(name).st_mode
     except FileNotFoundError:
         if path.is_symlink():
             what = "is a symbolic link to a file that does not exist"
@@ -125,37 +129,45 @@ def _opened_special(path: Path) -> IO[bytes] | None:
         return None
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if stat.S_ISREG(mode):
-        if not os.access(path, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        if not is_descriptor(path):
-            return None
-    elif not (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)):
+    if stat.S_ISREG(mode) and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    if not (stat.S_ISREG(mode) or stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)):
         raise OSError(errno.EINVAL, "is not a file, a pipe or a terminal", str(path))
-    # Without waiting: a pipe that nothing reads would block for ever.
-    try:
-        return open(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")
-    except OSError as error:
-        if error.errno != errno.ENXIO:
-            raise
-        raise OSError(errno.ENXIO, "is a pipe that no program reads", str(path)) from None
+    return mode
 
 
 @contextlib.contextmanager
-def _naming(path: Path, unfinished: Path) -> Iterator[None]:
-    """Name `path` in errors about its temporary file, and in those that name no file."""
+def _replacing(folder: Folder, name: str, mode: int | None) -> Iterator[IO[bytes]]:
+    """Create a temporary file in `folder`, which is `name` with the permissions `mode` at the end."""
+    unfinished = temporary(Path(name)).name
+    folder.remove(unfinished)
+    with folder.create(unfinished) as file:
+        try:
+            yield file
+            if mode is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            sync_file(file)
+            folder.rename(unfinished, name)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                folder.remove(unfinished)
+            raise
+    folder.sync()
+
+
+def sync_file(file: IO[bytes]) -> None:
+    """Bring what was written into an open file to the disk; a pipe or a device has none."""
+    file.flush()
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def _naming(path: Path, *places: Path) -> Iterator[None]:
+    """Name `path` in errors about `places`, where it is written, and in those that name no file."""
     try:
         yield
     except OSError as error:
-        if error.errno is None or error.filename not in (None, str(unfinished)):
+        if error.errno is None or error.filename not in (None, *map(str, places)):
             raise
         raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _give_name(unfinished: Path, target: Path) -> None:
-    """Bring a complete file to the disk, then put it in the place of another."""
-    with contextlib.suppress(FileNotFoundError):
-        unfinished.chmod(stat.S_IMODE(target.stat().st_mode))
-    sync(unfinished)
-    unfinished.rename(target)
-    sync(target.parent)

@@ -9,17 +9,23 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import stat
 import sys
 import tomllib
 from pathlib import Path
 from types import UnionType
-from typing import Any
+from typing import IO, Any
 
 from airpath.files.atomic import is_descriptor
 
 MOST_BYTES = 64_000_000
 """No scenario or sweep is larger: the core reads traces up to this size."""
+
+MOST_PARTS = 32
+"""No key of a scenario or a sweep has more parts between dots."""
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DEEP_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MOST_PARTS},}}")
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
@@ -36,15 +42,32 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
     UnicodeDecodeError
         If it is not UTF-8.
     """
-    # Opened without waiting, and looked at once it is open: the name may change in between.
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode) and not is_descriptor(path):
-            raise OSError(errno.EINVAL, "is a pipe and not a file", str(path))
-        os.set_blocking(file.fileno(), True)
-        content = file.read(most + 1)
+    with open_to_read(path) as file:
+        content = file.read(most + 1) or b""  # Nothing yet: a file of the kernel that would block.
     if len(content) > most:
         raise OSError(errno.EFBIG, f"is larger than {most / 1e6:g} MB", str(path))
     return content.decode()
+
+
+def open_to_read(path: Path) -> IO[bytes]:
+    """Open a file, or an open descriptor such as `/dev/stdin`.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened, or is a pipe with a name in a folder, a socket or a device: reading might
+        never end.
+    """
+    # Opened without waiting, and examined once it is open: the name may change in between.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(descriptor).st_mode
+    if is_descriptor(path):
+        os.set_blocking(descriptor, True)
+    elif not stat.S_ISREG(mode):
+        os.close(descriptor)
+        kind = "a pipe" if stat.S_ISFIFO(mode) else "a folder" if stat.S_ISDIR(mode) else "a device"
+        raise OSError(errno.EINVAL, f"is {kind} and not a file", str(path))
+    return open(descriptor, "rb")
 
 
 def parse_json(text: str) -> Any:
@@ -73,6 +96,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     ValueError
         If it is not TOML, or is nested too deeply.
     """
+    if _DEEP_KEY.search(text):  # Python's parser takes minutes and gigabytes for 40 kB of one key.
+        raise ValueError(f"it has a key of more than {MOST_PARTS} parts")
     try:
         return tomllib.loads(text)
     except RecursionError:

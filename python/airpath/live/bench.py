@@ -18,7 +18,7 @@ from pathlib import Path
 from airpath import _core
 from airpath.live import apart
 from airpath.live.watcher import Watcher
-from airpath.runs.recorder import Recorder
+from airpath.runs.recorder import Recorder, prepare
 from airpath.scenario import Scenario
 
 # Bytes of the path of a unix socket, unix(7).
@@ -32,16 +32,15 @@ def main() -> None:
     name = configuration.pop("name")
     scenario = Scenario(name, configuration["scenario"])
     kinds = {kind: columns for kind, columns in _core.probes().items() if kind in configuration["probes"]}
-    folder = Path(sys.argv[1])
-    watcher = Watcher(name, record=lambda: Recorder(folder, scenario, configuration["seed"], kinds))
-    with folder_of_doors() as doors:
+    with prepare(Path(sys.argv[1]), force=True) as folder, folder_of_doors() as doors:
+        watcher = Watcher(name, record=lambda: Recorder(folder, scenario, configuration["seed"], kinds))
         as_ue, as_server = (
             [sys.executable, "-I", "-S", str(USHER), f"{doors}/{end}", end] for end in ("ue", "server")
         )
         configuration |= {"command": as_ue, "server": f"exec {shlex.join(as_server)}"}
         with contextlib.closing(watcher):
             results = apart.run(configuration, watcher)
-    watcher.finish(configuration, results, drawn=False)
+        watcher.finish(configuration, results, drawn=False)
 
 
 def folder_of_doors() -> tempfile.TemporaryDirectory[str]:

@@ -262,6 +262,8 @@ def _connected(address: str, security: Security | None) -> Any:
             tls_client_key=str(security.key),
         )
     try:
+        # First as itself: a `Client` that fails over what is no scheduler goes on trying, and ends badly.
+        asyncio.run(asyncio.wait_for(_handshake(address, files), CONNECT_S))
         return Client(  # type: ignore[no-untyped-call]
             address,
             timeout=CONNECT_S,
@@ -271,10 +273,19 @@ def _connected(address: str, security: Security | None) -> Any:
             # Of what tasks give, octets are taken in, and no pickles are opened.
             deserializers=["msgpack", "error"],
         )
-    except (OSError, ValueError, RuntimeError, TypeError) as error:
+    except Exception as error:  # What is no scheduler may say anything, and Dask fails over it in any way.
         what = f"no scheduler answers at '{address}' within {CONNECT_S:.0f} s ({_first_line(error)})"
         remedy = "start one: dask scheduler; and name it as it says, such as tcp://HOST:8786"
         raise SweepError("--dask", what, remedy) from error
+
+
+async def _handshake(address: str, files: Any) -> None:
+    """Connect as Dask does, and close; raises whatever Dask does where there is no scheduler."""
+    from distributed.core import connect
+
+    options = files.get_connection_args("client") if files else {}
+    comm = await connect(address, timeout=CONNECT_S, deserialize=False, **options)  # type: ignore[no-untyped-call]
+    await comm.close()
 
 
 def _first_line(error: BaseException) -> str:

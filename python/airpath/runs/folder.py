@@ -73,9 +73,8 @@ def run_to_folder(
     names = coarse_probes() if probes is None else probes
     simulation = simulate(scenario, seed, names, True, capture_rlc, capture_iu)
     kinds = {kind: columns for kind, columns in _core.probes().items() if kind in names}
-    with CtrlC() as ctrl_c:
-        prepare(out, force)
-        recorder = Recorder(out, scenario, seed, kinds)
+    with CtrlC() as ctrl_c, prepare(out, force) as folder:
+        recorder = Recorder(folder, scenario, seed, kinds)
         with contextlib.closing(recorder), reporting(progress, f"{scenario.name}, seed {seed}") as report:
             for events, capture, done in steps(simulation, lambda: ctrl_c.pressed):
                 recorder.write(events, capture)

@@ -2,17 +2,18 @@
 
 Trace and capture are written during the run, so that memory stays bounded. All files stay in a subfolder
 until the run has ended, by itself or by Ctrl-C. The manifest is moved up last: a folder without one holds no
-run. Clock and machine are in `manifest.json` alone.
+run. One process at a time writes into the folder and holds it open (`airpath.files.folder`): nothing is
+written elsewhere, whatever other programs do to the folder. Clock and machine are in `manifest.json` only.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import platform
-import shutil
 import signal
 import subprocess
 import threading
@@ -26,7 +27,8 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from airpath import _core
 from airpath.errors import OutputError
-from airpath.files.atomic import make_folder, sync
+from airpath.files.atomic import make_folder, sync_file
+from airpath.files.folder import Folder
 from airpath.runs.trace import TraceWriter, file_name, read_events
 from airpath.scenario import Scenario
 
@@ -46,20 +48,33 @@ TRACE = "trace"
 TRACES = tuple(f"{TRACE}/{file_name(kind)}" for kind in _core.probes())
 FILES = (RESOLVED, RESULTS, *TRACES, CAPTURE, PLOT, PAGE, MANIFEST)
 
-# Subfolder of the files until the run has ended.
-UNFINISHED = ".unfinished"
+# Subfolder of the files until the run has ended, and the lock of the process that writes them.
+UNFINISHED, LOCK = ".unfinished", ".lock"
 
 
-def prepare(out: Path, force: bool) -> None:
-    """Make a run's folder; refuse to overwrite an earlier run unasked.
+def prepare(out: Path, force: bool) -> Folder:
+    """Make a run's folder, open and lock it; refuse to overwrite an earlier run unasked.
 
     Raises
     ------
     OutputError
-        If the folder cannot be made, or holds a run and `force` is not given.
+        If the folder cannot be made, another process writes into it, or it holds a run and `force` is not
+        given.
     """
     with _output_errors(out):
         make_folder(out)
+        folder = Folder.open(out)
+    try:
+        with _output_errors(out):
+            folder.lock(LOCK)
+        _check_free(out, force)
+    except BaseException:
+        folder.close()
+        raise
+    return folder
+
+
+def _check_free(out: Path, force: bool) -> None:
     trace = out / TRACE
     if os.path.lexists(trace) and (trace.is_symlink() or not trace.is_dir()):
         raise OutputError("out", f"'{trace}' is no folder", "choose another folder, or remove it")
@@ -84,7 +99,7 @@ def names_in(out: Path) -> list[str]:
 
 
 class Recorder:
-    """Writes the files of one run into a folder that `prepare` made, in place of those of an earlier one.
+    """Writes the files of one run into a folder that `prepare` opened, in place of those of an earlier one.
 
     Call `write` during the run, `close` when it has ended, then `finish`. Until then an earlier run
     stays in place. `kinds` has the columns of every kind of event that is recorded, without the time.
@@ -95,26 +110,27 @@ class Recorder:
         From here and from every method, if a file cannot be written; nothing of the run is left.
     """
 
-    def __init__(self, out: Path, scenario: Scenario, seed: int, kinds: dict[str, list[str]]) -> None:
-        self._out, self._unfinished = out, out / UNFINISHED
+    def __init__(self, out: Folder, scenario: Scenario, seed: int, kinds: dict[str, list[str]]) -> None:
+        self._out = out
         self._scenario, self._seed = scenario, seed
         self._started, self._clock = datetime.now(UTC), time.monotonic()
         # Opened with the first bytes: a run may have no capture.
         self._capture: IO[bytes] | None = None
-        with self._writing(), contextlib.ExitStack() as files:
-            self._discard()
-            self._unfinished.mkdir()
+        with _output_errors(out.path):
+            out.remove_tree(UNFINISHED)
+            self._unfinished = out.make(UNFINISHED)
+        with self._writing():
             metadata = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "seed": str(seed)}
-            trace = TraceWriter(self._unfinished / TRACE, kinds, metadata)
-            self._trace = files.enter_context(contextlib.closing(trace))
-            self._files = files.pop_all()
+            with self._unfinished.make(TRACE) as folder, contextlib.ExitStack() as files:
+                self._trace = files.enter_context(contextlib.closing(TraceWriter(folder, kinds, metadata)))
+                self._files = files.pop_all()
 
     def write(self, events: Events, capture: bytes) -> None:
         """Add the next events and the next part of the pcapng file."""
         with self._writing():
             self._trace.write(events)
             if capture and self._capture is None:
-                self._capture = self._files.enter_context((self._unfinished / CAPTURE).open("wb"))
+                self._capture = self._files.enter_context(self._unfinished.create(CAPTURE))
             if self._capture:
                 self._capture.write(capture)
 
@@ -139,19 +155,20 @@ class Recorder:
         Nor are there any after Ctrl-C, and no picture unless `drawn`. `page` makes the page of the run from a
         folder with all other files; `provenance` are further entries of the manifest.
         """
-        out = self._unfinished
+        place = self._unfinished.place
         with self._writing():
-            (out / RESOLVED).write_text(self._scenario.text, encoding="utf-8")
+            self._write(RESOLVED, self._scenario.text)
             if results is not None:
-                (out / RESULTS).write_text(results + "\n", encoding="utf-8")
+                self._write(RESULTS, results + "\n")
             if drawn and results is not None:
                 from airpath.runs.lines import READ
                 from airpath.runs.picture import picture_of
 
                 with ctrl_c.raising():
                     scenario = tomllib.loads(self._scenario.text)
-                    trace = read_events(out / TRACE, READ)
-                    picture_of(trace, json.loads(results), scenario, title).save(out / PLOT)
+                    trace = read_events(place / TRACE, READ)
+                    picture = picture_of(trace, json.loads(results), scenario, title)
+                    self._write(PLOT, picture.as_bytes())
             manifest: dict[str, Any] = {
                 "airpath": _core.version(),
                 "git": _git_commit(),
@@ -170,47 +187,55 @@ class Recorder:
             self._write_manifest(manifest)
             if page and results is not None:
                 with ctrl_c.raising():
-                    made = page(out)
-                    (out / PAGE).write_bytes(made)
+                    self._write(PAGE, page(place))
                 self._write_manifest(manifest | {"interrupted": manifest["interrupted"] or ctrl_c.pressed})
             self._put_in_place()
 
+    def _write(self, name: str, content: str | bytes) -> None:
+        """Write a file of the unfinished run, in place of an earlier version of it."""
+        self._unfinished.remove(name)
+        with self._unfinished.create(name) as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+
     def _write_manifest(self, manifest: dict[str, Any]) -> None:
         """Write the manifest with the sizes of all other files."""
-        out = self._unfinished
-        sizes = {str(file.relative_to(out)): file.stat().st_size for file in files_in(out)}
+        place = self._unfinished.place
+        sizes = {str(file.relative_to(place)): file.stat().st_size for file in files_in(place)}
         sizes.pop(MANIFEST, None)
-        text = json.dumps(manifest | {"files": sizes}, indent=2) + "\n"
-        (out / MANIFEST).write_text(text, encoding="utf-8")
+        self._write(MANIFEST, json.dumps(manifest | {"files": sizes}, indent=2) + "\n")
 
     def _put_in_place(self) -> None:
         """Remove an earlier run's files, then move the new ones up, the manifest last."""
-        files = files_in(self._unfinished)
-        for file in files:
-            sync(file)
-        for name in reversed(FILES):
-            (self._out / name).unlink(missing_ok=True)
-        sync(self._out)
-        trace = self._out / TRACE
-        trace.mkdir(exist_ok=True)
-        for file in files:
-            if file.name == MANIFEST:
-                sync(trace)
-                sync(self._out)
-            file.rename(self._out / file.relative_to(self._unfinished))
+        place = self._unfinished.place
+        names = [str(file.relative_to(place)) for file in files_in(place)]
+        for name in names:
+            with (place / name).open("rb") as file:
+                sync_file(file)
+        with self._out.enter(TRACE, make=True) as trace, self._unfinished.enter(TRACE) as new_trace:
+            for name in reversed(FILES):
+                (trace if name in TRACES else self._out).remove(Path(name).name)
+            self._out.sync()
+            for name in names:
+                if name == MANIFEST:
+                    trace.sync()
+                    self._out.sync()
+                if name in TRACES:
+                    new_trace.rename(Path(name).name, into=trace)
+                else:
+                    self._unfinished.rename(name, into=self._out)
         self._discard()
-        sync(self._out)
+        if not self._out.is_in_place:
+            raise OSError(errno.ESTALE, "it was moved during the run, and holds the files where it is now")
 
     def _discard(self) -> None:
         """Remove unfinished files."""
-        if self._unfinished.is_dir() and not self._unfinished.is_symlink():
-            shutil.rmtree(self._unfinished)
-        else:
-            self._unfinished.unlink(missing_ok=True)
+        self._unfinished.close()
+        self._out.remove_tree(UNFINISHED)
+        self._out.sync()
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        with _output_errors(self._out):
+        with _output_errors(self._out.path):
             try:
                 yield
             except OSError:
@@ -265,6 +290,9 @@ class CtrlC:
 def _output_errors(out: Path) -> Iterator[None]:
     try:
         yield
+    except BlockingIOError as error:
+        what = f"'{out}' is in use: {error.strerror}"
+        raise OutputError("out", what, "wait until that run has ended, or choose another folder") from error
     except OSError as error:
         what = f"cannot write to '{out}': {error.strerror or error}"
         raise OutputError("out", what, "choose a folder on a disk with room that you may write to") from error

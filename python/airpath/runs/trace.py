@@ -15,8 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from airpath.files.text import open_to_read
+
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from airpath.files.folder import Folder
 
 # Numbers, or words as codes into a list.
 RawColumn: TypeAlias = NDArray[np.uint64] | tuple[NDArray[Any], list[str]]
@@ -61,6 +66,11 @@ UNLIMITED_SSTHRESH = 2**31 - 1
 
 # Rows of a kind that are written, and read, together.
 ROW_GROUP_ROWS = 32_768
+
+# Bounds on what readers of foreign files take into memory: what a column may need for each of its rows, and
+# for all its words; and the numbers that `read_events` gives, 8 bytes each.
+MOST_BYTES_PER_ROW, MOST_BYTES_OF_WORDS = 16, 1_000_000
+MOST_NUMBERS = 200_000_000
 
 
 def file_name(kind: str) -> str:
@@ -133,7 +143,7 @@ def _raw(name: str, column: NDArray[Any]) -> RawColumn:
 
 
 class TraceWriter:
-    """Writes a trace piece by piece into a new folder; its files are valid tables whenever it is closed.
+    """Writes a trace piece by piece into an empty folder; its files are valid tables whenever it is closed.
 
     `kinds` has the columns of every recorded kind, without the time: each kind has a file, be it empty.
     `metadata` of the schemas must not depend on clock or machine.
@@ -144,8 +154,9 @@ class TraceWriter:
         From here and from every method, if a file cannot be written.
     """
 
-    def __init__(self, folder: Path, kinds: Mapping[str, Sequence[str]], metadata: Mapping[str, str]) -> None:
-        folder.mkdir()
+    def __init__(
+        self, folder: Folder, kinds: Mapping[str, Sequence[str]], metadata: Mapping[str, str]
+    ) -> None:
         with contextlib.ExitStack() as opened:
             self._files = {
                 kind: opened.enter_context(contextlib.closing(_KindWriter(folder, kind, columns, metadata)))
@@ -167,7 +178,9 @@ class TraceWriter:
 class _KindWriter:
     """Writes the file of one kind."""
 
-    def __init__(self, folder: Path, kind: str, columns: Sequence[str], metadata: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Folder, kind: str, columns: Sequence[str], metadata: Mapping[str, str]
+    ) -> None:
         import pyarrow.parquet as pq
 
         self._schema = schema_of(columns).with_metadata(metadata)
@@ -180,7 +193,7 @@ class _KindWriter:
         self._rows = 0
         codes = [name for name in columns if name in WORD_COLUMNS or name in FEW_NUMBERS]
         numbers = [name for name in self._schema.names if name not in codes]
-        self._file = (folder / file_name(kind)).open("wb")
+        self._file = folder.create(file_name(kind))
         self._writer = pq.ParquetWriter(
             self._file,
             self._schema,
@@ -252,25 +265,50 @@ def read_pieces(file: Path, columns: Sequence[str] | None = None) -> Iterator[pa
     Raises
     ------
     OSError, pyarrow.ArrowException
-        If it cannot be read or is damaged.
+        If it cannot be read, is damaged, or says that a column takes far more memory than its rows need.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     # Opened here: pyarrow refuses names that are not UTF-8.
-    with file.open("rb") as octets, pq.ParquetFile(octets, page_checksum_verification=True) as table:
+    with open_to_read(file) as octets, pq.ParquetFile(octets, page_checksum_verification=True) as table:
+        _check_sizes(table.metadata)
         for batch in table.iter_batches(ROW_GROUP_ROWS, columns=columns and list(columns)):
             yield pa.Table.from_batches([batch])
+
+
+def _check_sizes(table: pq.FileMetaData) -> None:
+    """Refuse a table that a few bytes blow up: numbers take 8 bytes per row, words are few and short."""
+    import pyarrow as pa
+
+    for group in map(table.row_group, range(table.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            if column.total_uncompressed_size > MOST_BYTES_PER_ROW * group.num_rows + MOST_BYTES_OF_WORDS:
+                name, size = column.path_in_schema, column.total_uncompressed_size
+                rows = group.num_rows
+                raise pa.ArrowInvalid(f"its column {name} holds {size / 1e6:.0f} MB in {rows} rows")
 
 
 def read_events(folder: Path, wanted: Mapping[str, Sequence[str]]) -> Iterator[Events]:
     """Read columns of some kinds, as far as they were recorded, kind by kind and piece by piece.
 
-    Raises as `read_pieces`.
+    Those who read them keep them all in memory, so their number is limited.
+
+    Raises
+    ------
+    OSError, pyarrow.ArrowException
+        As `read_pieces`, or if there are more than `MOST_NUMBERS`.
     """
+    import pyarrow as pa
+
+    left = MOST_NUMBERS
     for kind, columns in wanted.items():
         if (file := folder / file_name(kind)).exists():
             for piece in read_pieces(file, ("time_ns", *columns)):
+                left -= piece.num_rows * piece.num_columns
+                if left < 0:
+                    what = f"it holds more than {MOST_NUMBERS / 1e6:.0f} million numbers to show"
+                    raise pa.ArrowInvalid(f"{what}; record fewer kinds of events or a shorter run")
                 yield {kind: _raw_columns(piece)}
 
 

@@ -7,6 +7,9 @@ request, for a file or for the WebSocket, is checked here before anything else h
 * `Origin` is ours or, for files alone, absent: other pages may ask, and get nothing.
 * The printed address has a token that works once. It becomes a cookie that scripts cannot read and that no
   other site's request carries; its name has the port, as cookies know none.
+* A browser sends the cookie to every port of 127.0.0.1, where other users may listen. So the WebSocket, which
+  runs things, requires a second key: only the page that was let in has it, and keeps it by its origin, port
+  included.
 """
 
 from __future__ import annotations
@@ -52,6 +55,7 @@ class Guard:
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES), repr=False)
     key: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES), repr=False)
+    page_key: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES), repr=False)
 
     @property
     def host(self) -> str:
@@ -102,7 +106,11 @@ class Guard:
         origins = list(headers.get_all("Origin"))
         if origins != [self.origin] and (origins or is_socket):
             return Refusal(403, "Another page asks: it gets nothing.")
-        if self._has_key(headers) or (self.has_token(target) and not is_used and not is_socket):
+        if is_socket:
+            is_let_in = self._has_key(headers) and _is_same(target.partition("?")[2], f"key={self.page_key}")
+        else:
+            is_let_in = self._has_key(headers) or (self.has_token(target) and not is_used)
+        if is_let_in:
             return None
         return Refusal(403, ONCE)
 

@@ -81,7 +81,8 @@ class Studio:
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answer a request for a file; None has the WebSocket opened."""
-        path, is_socket = request.path.partition("?")[0], request.path == SOCKET
+        path = request.path.partition("?")[0]
+        is_socket = path == SOCKET
         refused = self._guard.refusal(
             request.method, request.path, request.headers, is_socket=is_socket, is_used=self._is_used
         )
@@ -90,8 +91,11 @@ class Studio:
         if is_socket:
             return None
         if path == "/":
-            answer = self._start_page()
-            if self._guard.has_token(request.path):
+            is_first = self._guard.has_token(request.path) and not self._is_used
+            answer = self._start_page(
+                [f'<meta name="airpath-key" content="{self._guard.page_key}">'] * is_first
+            )
+            if is_first:
                 self._is_used = True
                 answer.headers["Set-Cookie"] = self._guard.cookie
             return answer
@@ -100,12 +104,12 @@ class Studio:
             return _response(200, "text/javascript", files[path].read_text(encoding="utf-8"))
         return _response(404, "text/plain", "There is no such file.\n")
 
-    def _start_page(self) -> Response:
+    def _start_page(self, blocks: list[str]) -> Response:
         addresses = {name: f"/{name}.js" for name in module_files() if name not in SMALL_FRONTS}
         connect = (
             f"connect-src 'self' ws://{self._guard.host}"  # Not every browser takes 'self' for WebSockets.
         )
-        html, policy = document("airpath studio", addresses, "'self'", connect)
+        html, policy = document("airpath studio", addresses, "'self'", connect, blocks=blocks)
         answer = _response(200, "text/html", html)
         answer.headers["Content-Security-Policy"] = f"{policy}; frame-ancestors 'none'"
         return answer

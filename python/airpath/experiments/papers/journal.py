@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from airpath.errors import OutputError
-from airpath.files.atomic import make_folder, sync
+from airpath.files.atomic import make_folder
+from airpath.files.folder import Folder
 from airpath.runner.work import Rows, versions
 
 NAME = "unfinished.jsonl"
@@ -84,8 +85,9 @@ class Journal:
         assert self._path is not None
         try:
             make_folder(self._path.parent)
-            self._file = self._path.open("a+")
-            sync(self._path.parent)
+            with Folder.open(self._path.parent) as folder:
+                self._file = folder.open_for_adding(self._path.name)
+                folder.sync()
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._file.seek(0)
             lines = self._file.read().split("\n")

@@ -7,10 +7,8 @@ that holds the lock; readers need none.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,8 +23,9 @@ from airpath.errors import SweepError
 from airpath.experiments.sweep.plan import Plan, PlannedPoint, run_keys
 from airpath.experiments.sweep.points import LARGEST, drawn_keys
 from airpath.experiments.sweep.replications import columns_of
-from airpath.files.atomic import make_folder, write_whole
-from airpath.files.text import misfit, parse_json, parse_toml, read_text
+from airpath.files.atomic import make_folder, write_in
+from airpath.files.folder import Folder
+from airpath.files.text import misfit, open_to_read, parse_json, parse_toml, read_text
 from airpath.runner.work import Rows, versions
 from airpath.stats.replication import Rule
 
@@ -65,20 +64,19 @@ class Store:
         self._out, self._plan = out, plan
         self.warnings: list[str] = []
         self.rows: list[Rows] = []
-        with output_errors(out):
-            make_folder(out / RUNS)
-        self._lock = _take_lock(out)
-        try:
+        with contextlib.ExitStack() as opened:
+            self._folder = opened.enter_context(_locked(out))
+            with output_errors(out):
+                self._runs = opened.enter_context(self._folder.enter(RUNS, make=True))
+                self._folder.sync()
             self._open()
-        except BaseException:
-            os.close(self._lock)
-            raise
+            self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        os.close(self._lock)
+        self._opened.close()
 
     def append(self, rows: Sequence[Rows]) -> None:
         """Add runs as a file of their own; when this returns, they are on the disk.
@@ -88,19 +86,18 @@ class Store:
         SweepError
             If they cannot be written: then none of them is there, and all earlier ones are.
         """
-        path = self._out / RUNS / f"part-{self._next_part:06d}.parquet"
         content = io.BytesIO()
         pq.write_table(self._table(rows), content, compression="zstd", write_page_checksum=True)
         with output_errors(self._out):
-            write_whole(path, content.getvalue())
+            write_in(self._runs, f"part-{self._next_part:06d}.parquet", content.getvalue())
         self._next_part += 1
 
     def _open(self) -> None:
         with output_errors(self._out):
-            for folder in (self._out, self._out / RUNS):
-                for file in folder.iterdir():
-                    if _UNFINISHED.fullmatch(file.name):
-                        file.unlink()
+            for folder in (self._folder, self._runs):
+                for name in folder.names():
+                    if _UNFINISHED.fullmatch(name):
+                        folder.remove(name)
         before = read_manifest(self._out, must_exist=False)
         self.points = list(self._plan.points) if before is None else _continued(before, self._plan, self._out)
         # Columns keep their order, in whatever order the file names them now.
@@ -109,10 +106,10 @@ class Store:
         if before != manifest:
             text = json.dumps(manifest, indent=1) + "\n"
             with output_errors(self._out):
-                write_whole(self._out / MANIFEST, text.encode())
+                write_in(self._folder, MANIFEST, text)
         self._schema = _schema(manifest)
         self.rows, self.warnings = read_rows(self._out, manifest)
-        numbers = [int(found[1]) for name in _names(self._out / RUNS) if (found := _PART.fullmatch(name))]
+        numbers = [int(found[1]) for name in self._runs.names() if (found := _PART.fullmatch(name))]
         self._next_part = max(numbers, default=0) + 1
 
     def _table(self, rows: Sequence[Rows]) -> pa.Table:
@@ -226,7 +223,8 @@ def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], list[str
             warnings.append(f"{path}: not a file of this sweep; left alone")
             continue
         try:
-            table = pq.ParquetFile(path, page_checksum_verification=True).read()
+            with open_to_read(path) as file:
+                table = pq.ParquetFile(file, page_checksum_verification=True).read()
         except (pa.ArrowException, OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:120]
             warnings.append(f"{path}: damaged, its runs are not counted; left alone ({reason})")
@@ -318,24 +316,22 @@ def _names(folder: Path) -> list[str]:
         return sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
 
 
-def _take_lock(out: Path) -> int:
-    """Lock the folder for as long as this process lives; the kernel takes the lock back when it ends."""
+def _locked(out: Path) -> Folder:
+    """Make the folder of a sweep, open it, and lock it for as long as this process writes into it."""
     with output_errors(out):
-        lock = os.open(out / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        make_folder(out)
+        folder = Folder.open(out)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.ftruncate(lock, 0)
-        os.write(lock, f"{os.getpid()}\n".encode())
+        folder.lock(LOCK)
     except BlockingIOError as error:
-        owner = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
-        os.close(lock)
-        what = f"process {owner} is sweeping into '{out}'"
-        raise SweepError("out", what, "wait until it is done, or choose another folder") from error
+        folder.close()
+        remedy = "wait until it is done, or choose another folder"
+        raise SweepError("out", f"'{out}' is in use: {error.strerror}", remedy) from error
     except OSError as error:
-        os.close(lock)
+        folder.close()
         what = f"'{out}' cannot be locked: {error.strerror}"
         raise SweepError("out", what, "choose a folder on a disk with room that knows locks") from error
-    return lock
+    return folder
 
 
 @contextlib.contextmanager

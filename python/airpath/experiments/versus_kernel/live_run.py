@@ -40,7 +40,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     configuration = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
-    with replacing(folder / CAPTURE) as unfinished, unfinished.open("wb") as file:
+    with replacing(folder / CAPTURE) as file:
         results = apart.run(configuration, CaptureFile(file))
     write_whole(folder / RESULTS, json.dumps(results, indent=2) + "\n")
 

@@ -123,12 +123,27 @@ async function unpacked(block) {
 const NUMBER = 4;
 
 /**
+ * The key of this page, which opens the line: the first page has it in itself, and keeps it where only pages of this
+ * address, port included, can read it, for a reload.
+ * @returns {string}
+ */
+function pageKey() {
+  const meta = /** @type {HTMLMetaElement | null} */ (document.querySelector('meta[name="airpath-key"]'));
+  try {
+    if (meta) localStorage.setItem("airpath-key", meta.content);
+    return localStorage.getItem("airpath-key") ?? "";
+  } catch {
+    return meta?.content ?? ""; // The browser keeps nothing.
+  }
+}
+
+/**
  * The line to the server of `airpath studio`: JSON both ways, each message with the number of what was asked for;
  * chunks have it behind them.
  * @returns {Line}
  */
 function server() {
-  const socket = new WebSocket(`ws://${location.host}/socket`);
+  const socket = new WebSocket(`ws://${location.host}/socket?key=${pageKey()}`);
   socket.binaryType = "arraybuffer";
   history.replaceState(null, "", `/${location.hash}`); // The token in the address has been used.
   const connected = new Promise((resolve) => socket.addEventListener("open", resolve));
