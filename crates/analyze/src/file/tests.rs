@@ -237,6 +237,20 @@ fn a_fraction_beyond_a_second_is_carried() {
 }
 
 #[test]
+fn a_length_on_the_wire_below_the_captured_one_is_no_damage() {
+    let mut file = pcap(false, false, &[&[1; 40], &[2; 40], &[3; 40]]);
+    for record in 0..3 {
+        file[24 + 56 * record + 12] = 26;
+    }
+    let (found, summary) = all(&file);
+    assert_eq!((found.len(), found[2].1[0], summary.unreadable_bytes), (3, 3, 0));
+    // A header whose lengths were overwritten is.
+    file[24 + 56 + 8] = 60;
+    let (found, summary) = all(&file);
+    assert_eq!((found.len(), summary.unreadable_bytes > 0), (1, true));
+}
+
+#[test]
 fn captures_appended_with_their_headers_are_read_on() {
     let mut other = pcap(true, true, &[b"two"]);
     other[20..24].copy_from_slice(&1_u32.to_be_bytes());
