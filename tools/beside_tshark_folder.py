@@ -42,7 +42,21 @@ FIELDS = (
     "frame.protocols",
 )
 SYN, FIN, RST, ACK = 2, 1, 4, 16
-TUNNELS = ("gre", "vxlan", "geneve", "teredo", "l2tp", "esp", "capwap", "mpls_pw", "ipip", "6in4", "udpencap")
+TUNNELS = (
+    "gre",
+    "vxlan",
+    "geneve",
+    "teredo",
+    "l2tp",
+    "esp",
+    "capwap",
+    "mpls_pw",
+    "ipip",
+    "6in4",
+    "udpencap",
+    "cfp",
+    "pbb",
+)
 ITEMS = ("packets", "again", "dupacks", "zero_windows", "probes", "handshake")
 
 
