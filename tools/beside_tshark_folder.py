@@ -88,8 +88,8 @@ Found = dict[tuple[Ends, int], Connection]
 """By the two ends, and the how manieth connection between them it is."""
 
 
-def by_tshark(file: Path) -> tuple[int, Found]:
-    """What tshark says: records, and connections."""
+def by_tshark(file: Path) -> tuple[int, Found, str]:
+    """What tshark says: records, connections, and why it stopped reading, if it did."""
     options = [word for name in FIELDS for word in ("-e", name)]
     whole = [
         "-o",
@@ -126,8 +126,8 @@ def by_tshark(file: Path) -> tuple[int, Found]:
     sent: dict[tuple[str, str], int] = {}
     for line in done.stdout.splitlines():
         stream, *rest = line.split(";")
-        records += 1
         protocols = rest[-1].split(":")
+        records += 1
         # What an error of ICMP quotes is no segment.
         if not stream or {"icmp", "icmpv6"} & set(protocols):
             continue
@@ -165,7 +165,8 @@ def by_tshark(file: Path) -> tuple[int, Found]:
         is_nested = protocols.count("ip") + protocols.count("ipv6") > 1 and "gtp" not in protocols
         if is_nested or set(TUNNELS) & set(protocols):
             one.notes.add("in a tunnel that airpath does not open")
-    return records, found
+    stopped = "" if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+    return records, found, stopped
 
 
 def by_airpath(file: Path) -> tuple[dict[str, Any], Found]:
@@ -249,7 +250,7 @@ def compare_folder(folder: Path) -> int:
             print(f"{name}: {error}")
             continue
         try:
-            records, theirs = by_tshark(file)
+            records, theirs, stopped = by_tshark(file)
         except subprocess.TimeoutExpired:
             print(f"{name}: tshark took more than {PATIENCE_S} s")
             continue
@@ -259,7 +260,8 @@ def compare_folder(folder: Path) -> int:
         own_records = report["file"]["records"] + report["file"]["records_without_time"]
         equal["records"] += own_records == records
         if own_records != records:
-            print(f"{name}: records {own_records}, tshark {records}")
+            explained["records"] += bool(stopped)
+            print(f"{name}: records {own_records}, tshark {records} [{stopped or 'open'}]")
         for key in sorted(ours.keys() | theirs.keys()):
             (one, other), compared["connections"] = (
                 (ours.get(key), theirs.get(key)),
@@ -280,13 +282,13 @@ def compare_folder(folder: Path) -> int:
             told = dict[str, list[str]]()
             for item, text in differences(one, other):
                 told.setdefault(item, []).append(text)
-            notes = {item: reasons_for(item, one, other) for item in told}
+            why = {item: reasons_for(item, one, other) for item in told}
             for item in ITEMS:
                 compared[item] += 1
                 equal[item] += item not in told
-                explained[item] += bool(notes.get(item))
+                explained[item] += bool(why.get(item))
             for item, texts in told.items():
-                _told(name, key, item, "; ".join(texts), notes[item], reasons)
+                _told(name, key, item, "; ".join(texts), why[item], reasons)
     print(f"\n{files} captures, {refused} refused")
     print("| item | compared | equal | with a reason | open |\n|---|---|---|---|---|")
     open_ones = 0

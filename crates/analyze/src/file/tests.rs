@@ -246,8 +246,8 @@ fn a_length_on_the_wire_below_the_captured_one_is_no_damage() {
     assert_eq!((found.len(), found[2].1[0], summary.unreadable_bytes), (3, 3, 0));
     // A header whose lengths were overwritten is.
     file[24 + 56 + 8] = 60;
-    let (found, summary) = all(&file);
-    assert_eq!((found.len(), summary.unreadable_bytes > 0), (1, true));
+    let (before, damaged) = all(&file);
+    assert_eq!((before.len(), damaged.unreadable_bytes > 0), (1, true));
 }
 
 #[test]
@@ -299,8 +299,8 @@ fn compressed_captures_are_read_whole_or_cut_off() {
 #[test]
 fn an_error_of_the_disk_behind_a_compressed_beginning_is_told() {
     let file = gzip(&pcap(false, false, &[&[7; 4000]]));
-    let read = |file| -> Result<(), FileError> {
-        let mut source = Source::open(Failing(file, false))?;
+    let read = |part| -> Result<(), FileError> {
+        let mut source = Source::open(Failing(part, false))?;
         while source.next_record()?.is_some() {}
         Ok(())
     };
