@@ -1,6 +1,7 @@
 """Captures of the kernel's TCP of all kinds, analysed by airpath and by tshark: `make soak`.
 
     python tools/beside_tshark.py [--captures 100] [--seed 1] [--keep DIR]
+    python tools/beside_tshark.py --folder DIR    # captures that are there already, of whatever kind
 
 Each is of a live run drawn at random: rates, delays, buffers, loss, duplicates and reordering on the way;
 IPv4 or IPv6; SACK, timestamps, ECN and window scaling on or off; reno, cubic or bbr; one connection or
@@ -10,6 +11,9 @@ packets or cut ones, in the frames of Ethernet with or without VLANs, Linux cook
 Compared are what both define alike: connections; packets, segments with data and bytes of each; segments
 that repeat, or fill a gap; duplicate ACKs; and without timestamps the shortest round trip. Any difference is
 a failure.
+
+Of a folder's captures more is compared, and differences are listed with the reason for them, or without one:
+`beside_tshark_folder.py`.
 """
 
 from __future__ import annotations
@@ -26,6 +30,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from beside_tshark_folder import compare_folder
 
 from airpath.captures import analyze
 
@@ -332,7 +338,10 @@ def main() -> None:
     parser.add_argument("--captures", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder for captures with differences")
+    parser.add_argument("--folder", type=Path, help="compare the captures in it, and draw none")
     options = parser.parse_args()
+    if options.folder:
+        sys.exit(compare_folder(options.folder))
     kinds: dict[str, int] = Counter()
     differing = 0
     for seed in range(options.seed, options.seed + options.captures):

@@ -52,7 +52,7 @@ def analyze(capture: str | os.PathLike[str], most: int = MOST_CONNECTIONS) -> di
     Parameters
     ----------
     capture : path
-        A pcap or pcapng file.
+        A pcap or pcapng file, or one compressed by gzip or Zstandard.
     most : int
         Connections and conversations to describe in full, of each; the others are summed up.
 
@@ -86,7 +86,7 @@ def episodes_of(flow: dict[str, Any]) -> Episodes | None:
         return None
     packets = flow["bytes_acked"] / flow["segment_bytes"]
     # Segments per ACK: receivers acknowledge each or every second.
-    per_ack = packets / max(1, flow["counters"]["pure_acks"] - flow["counters"]["dupacks"])
+    per_ack = packets / max(1, flow["counters"]["pure_acks"] - (flow["counters"]["dupacks"] or 0))
     window = flow["flight"]["max_window_bytes"]
     return Episodes(
         packets=packets,

@@ -28,6 +28,10 @@ const MOST: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Copies {
     recent: VecDeque<Passed>,
+    /// A bit for each digest of the latest half of them or more: most packets are like none.
+    digests: [u128; 2],
+    /// Digests in the first of these.
+    noted: usize,
     /// So many of `recent`, from the first, are counted as alone or not.
     settled: usize,
     /// Packets without a copy, of those that tell.
@@ -85,6 +89,10 @@ impl Look {
         Some(Self { digest: datagram.digest?, mark: datagram.mark, sense })
     }
 
+    fn bit(&self) -> u128 {
+        1 << (self.digest >> (u64::BITS - u128::BITS.ilog2()))
+    }
+
     fn is_like(&self, other: &Self) -> bool {
         self.digest == other.digest && self.mark.identification == other.mark.identification
     }
@@ -101,11 +109,13 @@ impl Copies {
         self.settle(now);
         let (established, most, repeats) = (self.is_established(), self.most, self.repeats);
         let may_repeat = look.sense == Sense::Nothing || look.sense == Sense::Perhaps && repeats;
-        let found = self.recent.iter_mut().rev().find(|one| {
+        let is_new = (self.digests[0] | self.digests[1]) & look.bit() == 0;
+        let recent = self.recent.iter_mut().rev().take(if is_new { 0 } else { MOST });
+        let found = recent.filter(|one| one.look.is_like(&look)).find(|one| {
             let has_passed_router = one.look.mark.hops != look.mark.hops;
             let is_soon = has_passed_router || now.since(one.at) <= WITHIN;
             let is_free = has_passed_router || !may_repeat || established && one.copies < most;
-            is_soon && is_free && one.look.is_like(&look)
+            is_soon && is_free
         });
         let Some(one) = found else {
             self.push(now, look);
@@ -133,6 +143,12 @@ impl Copies {
         if self.recent.len() == MOST {
             self.drop_first();
         }
+        if self.noted == MOST / 2 {
+            self.digests = [0, self.digests[0]];
+            self.noted = 0;
+        }
+        self.digests[0] |= look.bit();
+        self.noted += 1;
         self.recent.push_back(Passed { look, at: now, copies: 0 });
     }
 

@@ -3,6 +3,7 @@
 const LINKTYPE_NULL: u32 = 0;
 const LINKTYPE_ETHERNET: u32 = 1;
 const LINKTYPE_PPP: u32 = 9;
+const LINKTYPE_FDDI: u32 = 10;
 /// What BSDs write for raw IP in place of its number.
 const DLT_RAW: [u32; 2] = [12, 14];
 const LINKTYPE_PPP_HDLC: u32 = 50;
@@ -38,6 +39,8 @@ const SMALLEST_ETHERTYPE: u16 = 0x0600;
 const LINUX_802_2: u16 = 4;
 /// PPP's protocols: RFC 1332 and RFC 5072.
 const PPP_IP: [u16; 2] = [0x21, 0x57];
+/// RFC 3032 (4.3).
+const PPP_MPLS: [u16; 2] = [0x0281, 0x0283];
 
 /// What a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +107,8 @@ fn found(link_type: u32, frame: Packet<'_>) -> Option<Carries<'_>> {
         LINKTYPE_PPP_ETHER => pppoe(frame),
         LINKTYPE_C_HDLC => by_protocol(frame.u16(2)?, frame.behind(4)?),
         LINKTYPE_ATM_RFC1483 => llc(frame),
+        // RFC 1390: frame control and two addresses.
+        LINKTYPE_FDDI => llc(frame.behind(13)?),
         // RFC 2427 (3): two octets of address, control, NLPID.
         LINKTYPE_FRELAY => match frame.captured.get(2..4)? {
             [3, 0xCC | 0x8E] => raw(frame.behind(4)?),
@@ -180,7 +185,11 @@ fn ppp(frame: Packet<'_>) -> Option<Carries<'_>> {
     let first = *frame.captured.first()?;
     let (protocol, octets) = if first & 1 == 1 { (first.into(), 1) } else { (frame.u16(0)?, 2) };
     let payload = frame.behind(octets)?;
-    Some(if PPP_IP.contains(&protocol) { Carries::Ip(payload) } else { Carries::Other })
+    match protocol {
+        ip if PPP_IP.contains(&ip) => Some(Carries::Ip(payload)),
+        mpls if PPP_MPLS.contains(&mpls) => labelled(payload),
+        _ => Some(Carries::Other),
+    }
 }
 
 /// RFC 3032 (2.1): labels of four octets up to the one with the bottom bit.
@@ -268,6 +277,8 @@ mod tests {
             (1, ethernet(&[0, 12, 0xAA, 0xAA, 3, 0, 0, 0, 8, 0])),
             (9, vec![0xFF, 3, 0, 0x21]),
             (9, vec![0x21]),
+            (9, vec![0xFF, 3, 2, 0x81, 0, 1, 0x11, 9]),
+            (10, [&[0x50; 13][..], &[0xAA, 0xAA, 3, 0, 0, 0, 8, 0]].concat()),
             (50, vec![0x0F, 0, 8, 0]),
             (51, vec![0x11, 0, 0, 1, 0, 6, 0, 0x21]),
             (100, vec![0xAA, 0xAA, 3, 0, 0, 0, 8, 0]),

@@ -161,8 +161,8 @@ fn by_clock(tick_us: u64) -> Value {
     let mut all = handshake(0);
     // Seen at the server.
     all[1].us = 100;
-    for (at, one) in all.iter_mut().enumerate() {
-        *one = one.clone().stamped(stamp(one.us), if at == 0 { 0 } else { 700 });
+    for (at, sent) in all.iter_mut().enumerate() {
+        *sent = sent.clone().stamped(stamp(sent.us), if at == 0 { 0 } else { 700 });
     }
     for at in 0..40 {
         let (us, seq) = (100_000 + 73_000 * at as u64, 1000 * at);
@@ -201,8 +201,8 @@ fn a_coarse_or_standing_clock_tells_the_round_trip_of_its_segments() {
 fn a_standing_clock_does_not_make_a_lost_segment_an_overtaken_one() {
     // Seen at the receiver: the third of ten never came, and was sent again 200 ms later.
     let mut all = handshake(0);
-    for (at, one) in all.iter_mut().enumerate() {
-        *one = one.clone().stamped(7, if at == 0 { 0 } else { 7 });
+    for (at, sent) in all.iter_mut().enumerate() {
+        *sent = sent.clone().stamped(7, if at == 0 { 0 } else { 7 });
     }
     for at in (0..10).filter(|at| *at != 2) {
         all.push(sent(200_000 + 1000 * at as u64, SERVER, 1000 * at, 0, 1000).stamped(7, 7));
@@ -272,8 +272,7 @@ fn data_recorded_behind_their_ack_are_no_repetition() {
     // The same octets once more are.
     let mut again = all.clone();
     again.push(sent(900_000, SERVER, 10_000, 100, 1000));
-    let found = one(&again);
-    assert_eq!(flow(&found, "server")["retransmissions"]["total"], 1);
+    assert_eq!(flow(&one(&again), "server")["retransmissions"]["total"], 1);
 }
 
 /// What must not depend on how often frames were recorded.
@@ -311,14 +310,14 @@ fn frames_recorded_twice_are_one_packet() {
             [&[8, 0][..], &[0x81, 0, 0, 5, 8, 0]].map(|types| (one.us, framed(types, one.ipv4())))
         })
         .collect();
-    let found = read(&pcap(1, &tagged));
-    assert_eq!((found.packets.copies, essence(&found)), (once.packets.tcp, essence(&once)));
+    let of_vlan = read(&pcap(1, &tagged));
+    assert_eq!((of_vlan.packets.copies, essence(&of_vlan)), (once.packets.tcp, essence(&once)));
     // In front of and behind a router, with 5 ms in its queue.
     let mut routed = records(&sent);
     routed.extend(sent.iter().map(|one| (one.us + 5000, Sent { ttl: 63, ..one.clone() }.ipv4())));
     routed.sort_by_key(|record| record.0);
-    let found = read(&pcap(101, &routed));
-    assert_eq!((found.packets.copies, essence(&found)), (once.packets.tcp, essence(&once)));
+    let of_router = read(&pcap(101, &routed));
+    assert_eq!((of_router.packets.copies, essence(&of_router)), (once.packets.tcp, essence(&once)));
 }
 
 #[test]
@@ -376,9 +375,9 @@ fn a_refused_octet_that_comes_again_is_new() {
     let edge = 30_000;
     taken.push(sent(us + 100_000, SERVER, edge, 100, 1));
     taken.push(sent(us + 100_100, CLIENT, 100, edge + 1, 0));
-    let found = one(&taken);
-    let server = flow(&found, "server");
-    assert_eq!((&server["bytes_acked"], &server["counters"]["unseen_bytes"]), (&30_001.into(), &0.into()));
+    let accepted = one(&taken);
+    let taker = flow(&accepted, "server");
+    assert_eq!((&taker["bytes_acked"], &taker["counters"]["unseen_bytes"]), (&30_001.into(), &0.into()));
 }
 
 #[test]

@@ -149,6 +149,7 @@ def _content(report: dict[str, Any]) -> str:
         f"{counted(report['file']['records'], 'packet')} in {report['duration_s']:.3f} s, "
         f"{counted(report['connections_seen'], 'TCP connection')}"
         + (f", {counted(udp, 'UDP conversation')}" if udp else "")
+        + (f", {counted(report['tunnels_seen'], 'GTP-U tunnel')}" if report["tunnels_seen"] else "")
     )
 
 
@@ -163,6 +164,8 @@ def complaints(report: dict[str, Any]) -> list[str]:
     """List the parts of the capture that could not be read or used."""
     file, packets = report["file"], report["packets"]
     said = []
+    if file["compression_error"]:
+        said.append(f"the {file['compression']} stream ends early: {file['compression_error']}")
     if file["unreadable_bytes"]:
         said.append(f"{file['unreadable_bytes']} bytes unreadable, the first at {file['unreadable_from']}")
     if file["ends_within_record"]:
@@ -170,15 +173,21 @@ def complaints(report: dict[str, Any]) -> list[str]:
     words = {
         "not_ip": "frames without IP",
         "other_protocol": "packets with neither TCP nor UDP",
-        "unknown_link": "frames of an unknown kind of link",
         "fragments": "fragments",
         "bad_lengths": "packets with contradicting lengths",
+        "lengths_beyond_frame": "packets with a length beyond their frame: the frame's is taken",
         "truncated_headers": "packets cut off within their headers",
         "options_unread": "segments with unreadable options",
         "time_went_back": "packets with times before those in front of them",
+        "copies": "packets recorded more than once, counted once",
         "connections_cut": "connections cut in two, as there were too many at a time",
     }
     said += [f"{packets[key]} {text}" for key, text in words.items() if packets[key]]
+    inside = (key for key in words if report["tunneled"][key])
+    said += [f"in GTP-U tunnels: {report['tunneled'][key]} {words[key]}" for key in inside]
+    if packets["unknown_link"]:
+        types = ", ".join(map(str, report["unknown_link_types"]))
+        said.append(f"{packets['unknown_link']} frames of an unknown kind of link (LINKTYPE {types})")
     if file["records_without_time"]:
         said.append(f"{file['records_without_time']} packets without time or interface")
     if others := report["others"]["connections"]:
@@ -209,8 +218,7 @@ def in_words(row: Row) -> list[str]:
             if episodes["events"]
             else ""
         ),
-        f"{counted(flow['counters']['dupacks'], 'duplicate ACK')}; "
-        f"{counted(late['late_segments'], 'segment')} overtaken",
+        f"{_dupacks(flow['counters'])}; {counted(late['late_segments'], 'segment')} overtaken",
         f"bytes in flight: mean {number_text(flight['mean_bytes'])}, most {flight['max_bytes']}; "
         f"receive window full {number_text(percent(flight['window_limited_share']), 1)} % of the time, "
         f"{counted(flight['zero_windows'], 'zero window')}, "
@@ -243,7 +251,19 @@ def _time(verdict: dict[str, Any]) -> list[str]:
     return [f"time: {', '.join(said)}"]
 
 
+def _dupacks(counters: dict[str, Any]) -> str:
+    if counters["dupacks"] is None:
+        return "duplicate ACKs: not known without the data"
+    return counted(counters["dupacks"], "duplicate ACK")
+
+
 def _seen(one: dict[str, Any], flow: dict[str, Any]) -> str:
+    teids = [f"{tunnel['teid']:#010x}" for tunnel in one["tunnels"] if tunnel["sender"] == flow["sender"]]
+    inside = f"; GTP-U tunnel {', '.join(teids)}" if teids else ""
+    return _place(one, flow) + inside
+
+
+def _place(one: dict[str, Any], flow: dict[str, Any]) -> str:
     place = PLACES[flow["viewpoint"]]
     if far := flow["at_receiver"]:
         return (
@@ -251,7 +271,7 @@ def _seen(one: dict[str, Any], flow: dict[str, Any]) -> str:
         )
     return (
         f"seen on {interface_name(flow)}: {place}"
-        if len(one["views"]) > 1 or flow["interface"]
+        if len(one["views"]) > 1 or flow["interface"] or flow["in_tunnel"]
         else f"seen: {place}"
     )
 

@@ -126,4 +126,5 @@ def crossed(passed: dict[str, Any], noun: str) -> str:
 
 def interface_name(of: dict[str, Any]) -> str:
     """Name the interface of a capture at which something was seen."""
-    return clean(of["interface"] or f"interface {of['interface_number']}")
+    name = clean(of["interface"] or f"interface {of['interface_number']}")
+    return f"{name}, in GTP-U" if of["in_tunnel"] else name

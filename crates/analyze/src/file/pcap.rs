@@ -101,10 +101,16 @@ impl Layout {
                 self.skip(window, summary)?;
                 continue;
             }
-            let there = window.fill(len)?.len();
-            if there < len {
+            let bytes = window.fill(len)?;
+            if bytes.len() < len {
                 // The end of the file, or a length that was damaged.
                 summary.ends_within_record |= !self.skip(window, summary)?;
+                continue;
+            }
+            // Some programs write a length on the wire that leaves out a header of theirs. It is believed to be no damage
+            // if another record follows.
+            if head.captured > head.original && !self.is_followed(window.fill(len + self.header)?, len) {
+                self.skip(window, summary)?;
                 continue;
             }
             self.last = Some(head.seconds);
@@ -112,7 +118,8 @@ impl Layout {
                 u64::from(head.seconds) * 1_000_000_000 + u64::from(head.ticks) * self.nanos_per_tick;
             let data = window.take(len, self.header..len);
             let (interface, link_type) = (self.interface, self.link_type);
-            return Ok(Some(Found { at_nanos, interface, link_type, original_len: head.original, data }));
+            let original_len = head.original.max(head.captured);
+            return Ok(Some(Found { at_nanos, interface, link_type, original_len, data }));
         }
     }
 
@@ -123,7 +130,14 @@ impl Layout {
     }
 
     fn is_plausible(&self, head: &Head) -> bool {
-        head.captured <= self.largest && head.captured <= head.original
+        head.captured <= self.largest
+    }
+
+    /// Whether a record of about the same time, or nothing, follows these octets.
+    fn is_followed(&self, bytes: &[u8], len: usize) -> bool {
+        let Some(next) = self.head(&bytes[len..]) else { return bytes.len() == len };
+        let Some(head) = self.head(bytes) else { return false };
+        self.is_plausible(&next) && next.seconds.abs_diff(head.seconds) <= NEAR_SECONDS
     }
 
     /// Leaves bytes behind up to a place where two records follow one another, or the last one ends; whether
@@ -136,7 +150,7 @@ impl Layout {
 
     fn is_record(&self, bytes: &[u8]) -> bool {
         let near = |head: &Head| {
-            head.captured > 0
+            (1..=head.original).contains(&head.captured)
                 && self.is_plausible(head)
                 && u64::from(head.ticks) * self.nanos_per_tick < 1_000_000_000
                 && self.last.is_none_or(|last| head.seconds.abs_diff(last) <= NEAR_SECONDS)

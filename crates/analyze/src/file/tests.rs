@@ -237,6 +237,20 @@ fn a_fraction_beyond_a_second_is_carried() {
 }
 
 #[test]
+fn a_length_on_the_wire_below_the_captured_one_is_no_damage() {
+    let mut file = pcap(false, false, &[&[1; 40], &[2; 40], &[3; 40]]);
+    for record in 0..3 {
+        file[24 + 56 * record + 12] = 26;
+    }
+    let (found, summary) = all(&file);
+    assert_eq!((found.len(), found[2].1[0], summary.unreadable_bytes), (3, 3, 0));
+    // A header whose lengths were overwritten is.
+    file[24 + 56 + 8] = 60;
+    let (before, damaged) = all(&file);
+    assert_eq!((before.len(), damaged.unreadable_bytes > 0), (1, true));
+}
+
+#[test]
 fn captures_appended_with_their_headers_are_read_on() {
     let mut other = pcap(true, true, &[b"two"]);
     other[20..24].copy_from_slice(&1_u32.to_be_bytes());
@@ -285,8 +299,8 @@ fn compressed_captures_are_read_whole_or_cut_off() {
 #[test]
 fn an_error_of_the_disk_behind_a_compressed_beginning_is_told() {
     let file = gzip(&pcap(false, false, &[&[7; 4000]]));
-    let read = |file| -> Result<(), FileError> {
-        let mut source = Source::open(Failing(file, false))?;
+    let read = |part| -> Result<(), FileError> {
+        let mut source = Source::open(Failing(part, false))?;
         while source.next_record()?.is_some() {}
         Ok(())
     };

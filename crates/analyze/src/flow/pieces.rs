@@ -89,7 +89,8 @@ pub struct Acked {
     pub is_ambiguous: bool,
     /// When the first of them was sent that has the echoed TSval, if it was sent with it once.
     pub echoed_at: Option<Instant>,
-    has_echoed: bool,
+    /// One of them was sent with the echoed TSval.
+    pub has_echoed: bool,
     /// One of them, never sent again, lay below what had been reported before: it came late.
     pub late_bytes: u64,
 }

@@ -2,8 +2,8 @@
 //!
 //! *Forward* is from data to the ACK for it: the round trip between here and the receiver. With timestamps it is taken
 //! from the first segment that an ACK acknowledges and whose TSval it echoes (RFC 7323 (4.1)). A TSval that did not
-//! advance from one transmission of it to the next tells no round trip: clocks may be coarse, or stand still. Without
-//! timestamps it is taken from the first segment that an ACK acknowledges, unless any of those was sent again (Karn).
+//! advance from one transmission of it to the next tells no round trip: clocks may be coarse, or stand still. An echo of
+//! none of them is of another segment, and is taken if that was alone with its TSval. Without timestamps it is taken from the first segment that an ACK acknowledges, unless any of those was sent again (Karn).
 //! Both contain the delay of a delayed ACK, as they do at the sender.
 //!
 //! *Back* is from an ACK to the first data that echoes its TSval: the round trip between here and the sender, and the
@@ -28,6 +28,7 @@ const SAME_TICK: Duration = Duration::from_millis(1);
 /// Round trips of one direction of data.
 #[derive(Clone, Debug, Default)]
 pub struct Rtt {
+    sent: Echoes,
     acks: Echoes,
     /// Forward, seconds.
     pub forward: Sketch,
@@ -70,18 +71,25 @@ impl Echoes {
         }
     }
 
-    /// When the first ACK with this timestamp passed, for the segment that echoes it first. What is older is forgotten.
-    fn take(&mut self, echo: u32) -> Option<Instant> {
+    /// When the first segment with this timestamp passed. What is older is forgotten.
+    fn find(&mut self, echo: u32) -> Option<Instant> {
         while let Some(&(tsval, at)) = self.passed.front() {
             let age = echo.wrapping_sub(tsval) as i32;
-            if age >= 0 {
-                self.passed.pop_front();
-            }
             if age <= 0 {
                 return (age == 0).then_some(at);
             }
+            self.passed.pop_front();
         }
         None
+    }
+
+    /// The same, for the segment that echoes it first.
+    fn take(&mut self, echo: u32) -> Option<Instant> {
+        let found = self.find(echo);
+        if found.is_some() {
+            self.passed.pop_front();
+        }
+        found
     }
 }
 
@@ -92,7 +100,8 @@ fn linux_timer() -> Box<Rto> {
 impl Rtt {
     /// Data passes; returns the time since the ACK that it is the first to echo.
     pub fn on_data(&mut self, now: Instant, timestamps: Option<(u32, u32)>) -> Option<Duration> {
-        let (_, echo) = timestamps?;
+        let (tsval, echo) = timestamps?;
+        self.sent.push(tsval, now);
         let back = now.since(self.acks.take(echo)?);
         self.back.add(back.as_secs_f64());
         Some(back)
@@ -108,10 +117,11 @@ impl Rtt {
         edges: (u64, u64),
     ) -> Option<Duration> {
         let from = match timestamps {
-            Some((tsval, _)) => {
+            Some((tsval, echo)) => {
                 self.acks.push(tsval, now);
                 self.by_timestamps = true;
-                acked.echoed_at
+                let other = self.sent.find(echo);
+                if acked.has_echoed { acked.echoed_at } else { other }
             }
             None => acked.first_at.filter(|_| !acked.is_ambiguous),
         };
@@ -140,7 +150,8 @@ impl Rtt {
     }
 
     pub fn bytes(&self) -> usize {
-        let echoes = size_of::<(u32, Instant)>() * self.acks.passed.capacity();
+        let passed = self.sent.passed.capacity() + self.acks.passed.capacity();
+        let echoes = size_of::<(u32, Instant)>() * passed;
         let timer = self.timer.as_ref().map_or(0, |_| size_of::<Rto>());
         echoes + timer + self.forward.bytes() + self.back.bytes() + self.over_time.bytes()
     }

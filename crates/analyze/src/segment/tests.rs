@@ -137,8 +137,8 @@ fn a_length_beyond_the_frame_is_the_frames() {
     assert_eq!((segment.payload, found.exceeds_frame), (0, true));
     // What was cut off by the snap length is no phantom.
     let cut = read_all(&phantom, 83).expect("a segment");
-    let Transport::Tcp(segment) = cut.transport else { panic!("no segment") };
-    assert_eq!((segment.payload, cut.exceeds_frame), (83, false));
+    let Transport::Tcp(whole) = cut.transport else { panic!("no segment") };
+    assert_eq!((whole.payload, cut.exceeds_frame), (83, false));
 }
 
 #[test]
