@@ -97,4 +97,8 @@ def take(connection: socket.socket, octets: int) -> None:
 
 
 if __name__ == "__main__":
-    serve() if sys.argv[1] == "serve" else get(sys.argv[2])
+    if sys.argv[1] == "serve":
+        serve()
+    get(sys.argv[2])
+    # The server prints what its kernel counted.
+    time.sleep(0.5)
