@@ -50,7 +50,7 @@ SITUATIONS = {
         {
             "tcp.profile": "linux-reno",
             QUEUE: 2000,
-            ROWS: "time_s,rate_kbps,loss\n0,100000,0\n0.2,100000,1\n0.205,100000,0\n",
+            ROWS: "time_s,rate_kbps,loss\n0,100000,0.1\n0.3,100000,0\n",
         },
         "congestion_window",
     ),

@@ -36,8 +36,7 @@ def answer(connection: socket.socket) -> None:
     how = connection.recv(1)[0]
     if how == PACED:
         connection.setsockopt(socket.SOL_SOCKET, MAX_PACING_RATE, 250_000)
-    if how == BBR:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"bbr")
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"bbr" if how == BBR else b"cubic")
     with contextlib.suppress(ConnectionResetError, BrokenPipeError):
         if how == SLOW_SERVER:
             for _ in range(3):

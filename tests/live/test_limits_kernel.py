@@ -34,10 +34,11 @@ STEADY = "0,20000,0\\n"
 SITUATIONS = {
     "page": (100, STEADY, "application"),
     "bulk": (100, STEADY, "link"),
+    "bbr": (100, STEADY, "link"),
     "slow_reader": (100, STEADY, "receive_window"),
     "slow_server": (100, STEADY, "application"),
     "small_window": (100, STEADY, "receive_window"),
-    "after_loss": (1000, "0,60000,0\\n1.2,60000,0.3\\n1.22,60000,0\\n", "congestion_window"),
+    "after_loss": (1000, "0,60000,0.03\\n1.5,60000,0\\n", "congestion_window"),
     "paced": (100, STEADY, "application"),
     "stream": (100, STEADY, "application"),
     "outage": (100, "0,20000,0\\n2.5,20000,1\\n8,20000,0\\n", "timeouts"),
@@ -69,7 +70,7 @@ def limited(start, tmp_path):
 def test_the_largest_share_is_what_limits_the_kernel(how, limited, tmp_path):
     packets, rows, expected = SITUATIONS[how]
     whole, kernel = limited(how, packets, rows)
-    address = "10.0.0.1"
+    address = "10.77.0.1"
     server = of_interface(whole, SERVER)
     places = {
         "sender": server,

@@ -223,8 +223,7 @@ impl Limits {
                 self.trend_seen = 0;
             }
             self.close_gap(now, reason, sent.bytes);
-            self.is_first_flight =
-                self.is_first_flight || !matches!(reason, Reason::Busy | Reason::Settling);
+            self.is_first_flight = self.is_first_flight || !matches!(reason, Reason::Busy | Reason::Settling);
         }
         self.has_sent = true;
         self.max = self.max.max(sent.end);
@@ -522,10 +521,10 @@ impl Limits {
         let acked = una.saturating_sub(self.round_from.0);
         let sent = self.max.saturating_sub(self.round_from.1);
         let segment = self.full_segment.max(1);
-        let least = self.trend[..self.trend_seen.min(TREND)].iter().min().copied();
         let flight = self.round.flight;
         self.trend[self.trend_seen % TREND] = flight;
         self.trend_seen += 1;
+        let grows = self.grows();
         let round = &mut self.round;
         round.acked = acked;
         round.to_s = now.since(self.origin).as_secs_f64();
@@ -533,9 +532,27 @@ impl Limits {
         let grown = sent.saturating_sub(acked);
         let is_new = self.rounds.cuts() == 0 && self.trend_seen <= TREND / 2;
         round.is_slow_start = is_new || 10 * sent >= 14 * acked && 2 * grown >= 3 * segment;
-        round.grows = self.trend_seen <= TREND / 2 || least.is_some_and(|least| flight >= least + 2 * segment);
+        round.grows = grows;
         self.rounds.push(self.round);
         self.begin_round();
+    }
+
+    /// Whether the latest round trips had more in flight than those before: all more than these on average, and by a
+    /// segment. Until there are some it is taken to grow.
+    fn grows(&self) -> bool {
+        let count = self.trend_seen.min(TREND);
+        if count <= TREND / 2 {
+            return true;
+        }
+        let nth = |place: usize| self.trend[(self.trend_seen - count + place) % TREND] as f64;
+        let mean = |places: std::ops::Range<usize>| {
+            let length = places.len() as f64;
+            places.map(nth).sum::<f64>() / length
+        };
+        let half = count / 2;
+        let before = mean(0..half);
+        let is_above = (half..count).all(|place| nth(place) >= before);
+        is_above && mean(half..count) >= before + self.full_segment as f64
     }
 
     /// The shares of the time so far; `None` without any.

@@ -236,8 +236,8 @@ impl Rounds {
                 |rate: Option<f64>| rate.zip(round.rate()).is_some_and(|(rate, own)| own >= FULL * rate);
             let has_rate = reaches(rate) || !round.grows && reaches(probed);
             let is_link = is_queued(rtt_s, base_s, QUEUED) || has_rate;
-            let is_bound = round.cuts > 0
-                && (round.cuts < self.cuts || round.to_s <= self.last_cut_s + between_cuts_s);
+            let is_bound =
+                round.cuts > 0 && (round.cuts < self.cuts || round.to_s <= self.last_cut_s + between_cuts_s);
             let keeps_pace = !round.grows && (is_far || round.unprompted > round.prompt);
             let busy = if is_link {
                 &mut found.link
