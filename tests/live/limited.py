@@ -36,8 +36,7 @@ def answer(connection: socket.socket) -> None:
     how = connection.recv(1)[0]
     if how == PACED:
         connection.setsockopt(socket.SOL_SOCKET, MAX_PACING_RATE, 250_000)
-    if how == BBR:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"bbr")
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"bbr" if how == BBR else b"cubic")
     with contextlib.suppress(ConnectionResetError, BrokenPipeError):
         if how == SLOW_SERVER:
             for _ in range(3):
@@ -97,4 +96,8 @@ def take(connection: socket.socket, octets: int) -> None:
 
 
 if __name__ == "__main__":
-    serve() if sys.argv[1] == "serve" else get(sys.argv[2])
+    if sys.argv[1] == "serve":
+        serve()
+    get(sys.argv[2])
+    # The server prints what its kernel counted.
+    time.sleep(0.5)

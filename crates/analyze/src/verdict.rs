@@ -170,3 +170,85 @@ fn link_text(figures: &Figures) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINK: Shares = Shares {
+        application: 0.1,
+        receive_window: 0.0,
+        congestion_window: 0.2,
+        slow_start: 0.0,
+        loss: 0.2,
+        timeouts: 0.0,
+        link: 0.5,
+        unknown: 0.0,
+        between_turns: 0.08,
+        turns: 3,
+        waits: 0.1,
+    };
+    const GOOD: Figures = Figures {
+        segments: 1000,
+        shares: Some(LINK),
+        goodput_bps: Some(500e3),
+        bottleneck_bps: Some(1e6),
+        rtt_ms: Some((100.0, 200.0)),
+        episodes: 3,
+        cuts: 3,
+        spurious_cuts: 0,
+        timeouts: 1,
+        spurious_timeouts: 0,
+        retransmissions: 4,
+        zero_windows: 1,
+        window_probes: 3,
+        max_flight_bytes: 50_000,
+    };
+
+    #[test]
+    fn largest_share_is_the_verdict() {
+        let with = |shares: Shares| Figures { shares: Some(shares), ..GOOD };
+        let application = Shares { application: 0.6, link: 0.0, ..LINK };
+        let waits = Shares { application: 0.9, waits: 0.8, ..Shares::default() };
+        let lossy = with(Shares { loss: 0.6, link: 0.1, ..LINK });
+        let cases = [
+            (GOOD, "the link"),
+            (with(application), "the application"),
+            (with(Shares { receive_window: 0.6, ..LINK }), "receive window"),
+            (with(Shares { congestion_window: 0.6, ..LINK }), "the congestion window"),
+            (with(Shares { slow_start: 0.6, ..LINK }), "slow start"),
+            (with(Shares { timeouts: 0.6, ..LINK }), "timeouts"),
+            (with(Shares { unknown: 0.6, ..LINK }), "unknown"),
+            (lossy, "loss episodes"),
+            (Figures { spurious_cuts: 2, spurious_timeouts: 1, ..lossy }, "spurious timeouts"),
+            (Figures { spurious_cuts: 1, spurious_timeouts: 1, ..lossy }, "loss episodes"),
+            (Figures { spurious_cuts: 3, spurious_timeouts: 1, ..GOOD }, "the link"),
+            (Figures { segments: 19, ..GOOD }, "too little data"),
+            // A few segments suffice to see that the sender waited for its application.
+            (Figures { segments: 19, ..with(waits) }, "the application"),
+            (Figures { segments: 19, ..with(application) }, "too little data"),
+            (Figures { shares: None, ..GOOD }, "unknown"),
+        ];
+        for (figures, expected) in cases {
+            assert_eq!(verdict(&figures).limited_by, expected, "{figures:?}");
+        }
+    }
+
+    #[test]
+    fn reason_names_the_figures() {
+        let because = |shares| verdict(&Figures { shares: Some(shares), ..GOOD }).because;
+        assert_eq!(
+            because(LINK),
+            "the bottleneck was in use, with a queue or at its full rate, for 50 % of the time; 500 kbit/s are 50 % of \
+             the bottleneck's 1000 kbit/s; RTT median 200 ms, minimum 100 ms"
+        );
+        assert_eq!(
+            because(Shares { application: 0.6, between_turns: 0.5, turns: 61, ..Shares::default() }),
+            "nothing to send for 60 % of the time: 50 % in 61 turns of request and response, 10 % in pauses"
+        );
+        assert_eq!(
+            because(Shares { receive_window: 0.9, ..Shares::default() }),
+            "the receiver's window was full for 90 % of the time; 1 zero window, 3 probes"
+        );
+    }
+}

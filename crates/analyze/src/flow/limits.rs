@@ -29,7 +29,7 @@ use std::collections::VecDeque;
 use airpath_core::time::{Duration, Instant};
 
 use super::causes::{Cause, SMALLEST_TIMEOUT};
-use super::rounds::{Round, Rounds, Shares, Totals};
+use super::rounds::{QUEUED, Round, Rounds, Shares, Totals};
 
 /// A sender with data uses room within this, at least.
 const SHORTEST_PATIENCE: Duration = Duration::from_millis(1);
@@ -94,6 +94,8 @@ enum Reason {
     Pause,
     /// A pause, or an outage before the place of the capture.
     Silence,
+    /// A queue stood before the place of the capture, and nothing came.
+    Outage,
     /// The window has shrunk and what is in flight exceeds it.
     Settling,
     Busy,
@@ -105,6 +107,7 @@ pub struct Limits {
     heard: VecDeque<(Instant, Heard)>,
     echoes: [Duration; RECENT],
     echoes_seen: usize,
+    has_echoes: bool,
     answer: Duration,
     at: Option<Instant>,
     origin: Instant,
@@ -130,6 +133,7 @@ pub struct Limits {
     drain_s: f64,
     is_blocked: bool,
     is_turn: bool,
+    is_prompt: bool,
     has_probed: bool,
     phase: Phase,
     recovery_since_s: f64,
@@ -182,16 +186,24 @@ impl Limits {
     }
 
     /// The time from an ACK to the data that echoes it: far from the sender, how long its answer takes.
-    pub fn on_back(&mut self, back: Duration) {
-        self.echoes[self.echoes_seen % RECENT] = back;
-        self.echoes_seen += 1;
-        let seconds = back.as_secs_f64() as f32;
-        self.round.back_s = self.round.back_s.min(seconds);
+    pub fn on_back(&mut self, now: Instant, back: Duration) {
+        self.has_echoes = true;
+        self.rounds.add_base(f32::INFINITY, back.as_secs_f64() as f32);
+        // With nothing before it for a while, it contains the time in which the sender had nothing to send.
+        if 2 * now.since(self.last_sent).as_nanos() < back.as_nanos() {
+            self.echoes[self.echoes_seen % RECENT] = back;
+            self.echoes_seen += 1;
+            self.round.back_s = self.round.back_s.min(back.as_secs_f64() as f32);
+        }
     }
 
     /// A round trip from here to the receiver; `shortest` so far.
     pub fn on_forward(&mut self, forward: Duration, shortest: Option<Duration>) {
-        self.round.forward_s = self.round.forward_s.min(forward.as_secs_f64() as f32);
+        let seconds = forward.as_secs_f64() as f32;
+        self.rounds.add_base(seconds, f32::INFINITY);
+        self.round.forward_s = self.round.forward_s.min(seconds);
+        self.round.forward_sum_s += seconds;
+        self.round.samples += 1;
         self.shortest = shortest;
     }
 
@@ -211,8 +223,7 @@ impl Limits {
                 self.trend_seen = 0;
             }
             self.close_gap(now, reason, sent.bytes);
-            self.is_first_flight =
-                matches!(reason, Reason::Turn | Reason::Pause | Reason::Silence) || self.is_first_flight;
+            self.is_first_flight = self.is_first_flight || !matches!(reason, Reason::Busy | Reason::Settling);
         }
         self.has_sent = true;
         self.max = self.max.max(sent.end);
@@ -409,11 +420,14 @@ impl Limits {
             return Reason::Pause;
         }
         // What stands in a queue before this place comes when the link lets it.
-        if self.recent_answer() > 1.25 * self.answer.as_secs_f64() {
-            return Reason::Busy;
+        let silent_s = now.since(self.last_sent).as_secs_f64();
+        let recent_s = self.recent_answer();
+        if recent_s > QUEUED * self.answer.as_secs_f64() {
+            let is_outage = silent_s > recent_s + SMALLEST_TIMEOUT.as_secs_f64();
+            return if is_outage { Reason::Outage } else { Reason::Busy };
         }
         let is_long = now.since(self.last_sent) > self.answer + SMALLEST_TIMEOUT;
-        let is_known = self.echoes_seen > 0 && !is_long;
+        let is_known = self.has_echoes && !is_long;
         if self.is_pushed || is_known { Reason::Pause } else { Reason::Silence }
     }
 
@@ -448,8 +462,9 @@ impl Limits {
                 Some(_) => now.since(self.last_room_at).as_secs_f64(),
                 None => gap.total(),
             };
-            let is_prompt = wait_s <= PROMPTLY_S;
-            *(if is_prompt { &mut self.round.prompt } else { &mut self.round.unprompted }) += bytes;
+            let is_new = self.room_at.is_some() || wait_s > PROMPTLY_S;
+            self.is_prompt = wait_s <= PROMPTLY_S && (is_new || self.is_prompt);
+            *(if self.is_prompt { &mut self.round.prompt } else { &mut self.round.unprompted }) += bytes;
         }
         (self.before, self.since) = (Gap::default(), Gap::default());
     }
@@ -468,6 +483,7 @@ impl Limits {
                 round.busy_s += gap.busy_s + gap.idle_s;
             }
             Reason::Settling => round.recovery_s += gap.total(),
+            Reason::Outage => totals.timeout_s += gap.total(),
             Reason::Turn | Reason::Pause | Reason::Silence => {
                 let windowed = if reason == Reason::Turn { closed } else { gap.closed_s + gap.full_s };
                 let shortest = self.shortest.map_or(0.0, Duration::as_secs_f64);
@@ -505,10 +521,10 @@ impl Limits {
         let acked = una.saturating_sub(self.round_from.0);
         let sent = self.max.saturating_sub(self.round_from.1);
         let segment = self.full_segment.max(1);
-        let least = self.trend[..self.trend_seen.min(TREND)].iter().min().copied();
         let flight = self.round.flight;
         self.trend[self.trend_seen % TREND] = flight;
         self.trend_seen += 1;
+        let grows = self.grows();
         let round = &mut self.round;
         round.acked = acked;
         round.to_s = now.since(self.origin).as_secs_f64();
@@ -516,12 +532,30 @@ impl Limits {
         let grown = sent.saturating_sub(acked);
         let is_new = self.rounds.cuts() == 0 && self.trend_seen <= TREND / 2;
         round.is_slow_start = is_new || 10 * sent >= 14 * acked && 2 * grown >= 3 * segment;
-        round.grows = self.trend_seen <= TREND / 2 || least.is_some_and(|least| flight >= least + 2 * segment);
+        round.grows = grows;
         self.rounds.push(self.round);
         self.begin_round();
     }
 
-    /// The shares of the time so far; `None` without any. `is_far`: what is far from the sender is not always known.
+    /// Whether the latest round trips had more in flight than those before: all more than these on average, and by a
+    /// segment. Until there are some it is taken to grow.
+    fn grows(&self) -> bool {
+        let count = self.trend_seen.min(TREND);
+        if count <= TREND / 2 {
+            return true;
+        }
+        let nth = |place: usize| self.trend[(self.trend_seen - count + place) % TREND] as f64;
+        let mean = |places: std::ops::Range<usize>| {
+            let length = places.len() as f64;
+            places.map(nth).sum::<f64>() / length
+        };
+        let half = count / 2;
+        let before = mean(0..half);
+        let is_above = (half..count).all(|place| nth(place) >= before);
+        is_above && mean(half..count) >= before + self.full_segment as f64
+    }
+
+    /// The shares of the time so far; `None` without any.
     pub fn shares(&self) -> Option<Shares> {
         let mut whole = self.clone();
         let end = whole.heard.back().map(|(at, _)| *at);
@@ -536,7 +570,8 @@ impl Limits {
         }
         let now = whole.at?;
         whole.end_round(now);
-        whole.rounds.shares(&whole.totals, whole.turns, !whole.answer.is_zero())
+        let answer = (!whole.answer.is_zero()).then_some(whole.answer.as_secs_f64());
+        whole.rounds.shares(&whole.totals, whole.turns, answer)
     }
 
     pub fn bytes(&self) -> usize {

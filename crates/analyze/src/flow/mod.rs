@@ -171,7 +171,7 @@ impl Flow {
             return self.on_probe(now);
         }
         if let Some(back) = self.rtt.on_data(now, segment.timestamps) {
-            self.limits.on_back(back);
+            self.limits.on_back(now, back);
         }
         self.late.on_data(now, segment.timestamps);
         let counters = &mut self.counters;

@@ -20,7 +20,14 @@ use serde::Serialize;
 
 /// More are merged in pairs.
 const MOST_ROUNDS: usize = 512;
-const QUEUED: f64 = 1.25;
+pub(super) const QUEUED: f64 = 1.25;
+/// Round trips with a queue show the link's rate from this share of the time on.
+const LEAST_WITH_QUEUE: f64 = 0.05;
+/// Round trips with so few samples may all contain a delayed ACK.
+const FEWEST_SAMPLES: u32 = 4;
+/// BBR probes with 1.25 times its rate.
+const PROBED: f64 = 1.15;
+const LONGER: f64 = 1.08;
 /// A window that stands in a queue for as long as the empty path takes fills the link.
 const DEEP: f64 = 2.0;
 const FULL: f64 = 0.85;
@@ -45,6 +52,9 @@ pub struct Round {
     /// Shortest times to the receiver and back, and to the sender and back.
     pub forward_s: f32,
     pub back_s: f32,
+    /// Of the times to the receiver.
+    pub forward_sum_s: f32,
+    pub samples: u32,
     pub is_slow_start: bool,
     /// More is in flight than some round trips before.
     pub grows: bool,
@@ -65,6 +75,8 @@ impl Default for Round {
             unprompted: 0,
             forward_s: f32::INFINITY,
             back_s: f32::INFINITY,
+            forward_sum_s: 0.0,
+            samples: 0,
             is_slow_start: false,
             grows: false,
             cuts: 0,
@@ -88,6 +100,8 @@ pub struct Totals {
 #[derive(Clone, Debug, Default)]
 pub struct Rounds {
     rounds: Vec<Round>,
+    /// Shortest times of all.
+    base: Round,
     cuts: u32,
     first_cut_s: f64,
     last_cut_s: f64,
@@ -155,26 +169,50 @@ impl Rounds {
         self.rounds = merged.collect();
     }
 
-    /// The rate at which queues stand: half of the time with a queue has more.
-    fn rate_with_queue(&self, base_s: f64, is_far: bool) -> Option<f64> {
-        let mut rates: Vec<_> = self
+    /// Times to the receiver and back, and to the sender and back: the shortest are the empty path's.
+    pub fn add_base(&mut self, forward_s: f32, back_s: f32) {
+        self.base.forward_s = self.base.forward_s.min(forward_s);
+        self.base.back_s = self.base.back_s.min(back_s);
+    }
+
+    /// The rate at which queues stand: half of the time with a queue has more. A path that carries more without a
+    /// queue has none there.
+    fn rate_with_queue(&self, is_queue: impl Fn(&Round) -> bool, least: f64) -> Option<f64> {
+        let rates = |round: &&Round| Some((round.rate()?, round.active_s()));
+        let mut all: Vec<_> = self.rounds.iter().filter_map(|round| rates(&round)).collect();
+        let mut queued: Vec<_> = self
             .rounds
             .iter()
-            .filter(|round| is_queued(round.rtt_s(is_far), base_s, QUEUED) && !round.is_recovery())
-            .filter_map(|round| Some((round.rate()?, round.active_s())))
+            .filter(|round| !round.is_recovery() && is_queue(round))
+            .filter_map(|round| rates(&round))
             .collect();
-        let with_queue = median(&mut rates)?;
-        // A path that carries more without a queue has none there.
-        let mut all: Vec<_> =
-            self.rounds.iter().filter_map(|round| Some((round.rate()?, round.active_s()))).collect();
+        let seconds = |rates: &[(f64, f64)]| rates.iter().map(|(_, seconds)| seconds).sum::<f64>();
+        let is_enough = queued.len() > 1 && seconds(&queued) >= least * seconds(&all);
+        let with_queue = median(&mut queued).filter(|_| is_enough)?;
         Some(median(&mut all)?.max(with_queue))
     }
 
-    /// Divides the time; `None` if there is none.
-    pub fn shares(&self, totals: &Totals, turns: u64, is_far: bool) -> Option<Shares> {
-        let rtts = self.rounds.iter().filter_map(|round| round.rtt_s(is_far));
-        let base_s = rtts.fold(f64::INFINITY, f64::min);
-        let rate = self.rate_with_queue(base_s, is_far);
+    /// A sender that probes for more, as BBR does: where more than usual was in flight, round trips took longer.
+    fn rate_when_probed(&self) -> Option<f64> {
+        let known = || self.rounds.iter().filter(|round| !round.is_recovery());
+        let mut flights: Vec<_> = known().map(|round| (round.flight as f64, round.active_s())).collect();
+        let means = known().filter_map(|round| Some((round.mean_s()?, round.active_s())));
+        let mut means: Vec<_> = means.collect();
+        let (flight, mean_s) = median(&mut flights).zip(median(&mut means))?;
+        let is_probe = |round: &Round| {
+            round.flight as f64 >= PROBED * flight && round.mean_s().is_some_and(|own| own >= LONGER * mean_s)
+        };
+        self.rate_with_queue(is_probe, 0.0)
+    }
+
+    /// Divides the time; `None` if there is none. Far from the sender its answer takes `answer_s` on an empty path.
+    pub fn shares(&self, totals: &Totals, turns: u64, answer_s: Option<f64>) -> Option<Shares> {
+        let is_far = answer_s.is_some();
+        let back_s = answer_s.map_or(0.0, |answer_s| answer_s.min(f64::from(self.base.back_s)));
+        let base_s = f64::from(self.base.forward_s) + back_s;
+        let rate =
+            self.rate_with_queue(|round| is_queued(round.rtt_s(is_far), base_s, QUEUED), LEAST_WITH_QUEUE);
+        let probed = if is_far { None } else { self.rate_when_probed() };
         let between_cuts_s = match self.cuts {
             0 | 1 => 0.0,
             cuts => (self.last_cut_s - self.first_cut_s) / f64::from(cuts - 1),
@@ -194,10 +232,12 @@ impl Rounds {
             if !round.is_recovery() {
                 rtt_s = round.rtt_s(is_far).or(rtt_s);
             }
-            let has_rate = rate.zip(round.rate()).is_some_and(|(rate, own)| own >= FULL * rate);
+            let reaches =
+                |rate: Option<f64>| rate.zip(round.rate()).is_some_and(|(rate, own)| own >= FULL * rate);
+            let has_rate = reaches(rate) || !round.grows && reaches(probed);
             let is_link = is_queued(rtt_s, base_s, QUEUED) || has_rate;
-            let is_bound = round.cuts > 0
-                && (round.cuts < self.cuts || round.to_s <= self.last_cut_s + between_cuts_s);
+            let is_bound =
+                round.cuts > 0 && (round.cuts < self.cuts || round.to_s <= self.last_cut_s + between_cuts_s);
             let keeps_pace = !round.grows && (is_far || round.unprompted > round.prompt);
             let busy = if is_link {
                 &mut found.link
@@ -248,7 +288,11 @@ impl Round {
     fn rtt_s(&self, is_far: bool) -> Option<f64> {
         let back_s = if is_far { self.back_s } else { 0.0 };
         let rtt_s = f64::from(self.forward_s + back_s);
-        rtt_s.is_finite().then_some(rtt_s)
+        (rtt_s.is_finite() && self.samples >= FEWEST_SAMPLES).then_some(rtt_s)
+    }
+
+    fn mean_s(&self) -> Option<f64> {
+        (self.samples >= FEWEST_SAMPLES).then(|| f64::from(self.forward_sum_s) / f64::from(self.samples))
     }
 
     fn merged(&self, other: &Self) -> Self {
@@ -262,6 +306,8 @@ impl Round {
             flight: self.flight.max(other.flight),
             prompt: self.prompt + other.prompt,
             unprompted: self.unprompted + other.unprompted,
+            forward_sum_s: self.forward_sum_s + other.forward_sum_s,
+            samples: self.samples + other.samples,
             ..*longer
         }
     }

@@ -338,6 +338,54 @@ fn a_keepalive_is_no_retransmission() {
 }
 
 #[test]
+fn probe_without_data_of_a_closed_window_is_counted() {
+    let bare = |seq| Segment { seq, flags: ACK, ..Segment::default() };
+    let mut script = Script::new();
+    script.ack(0, 0).data(0, 0, 19).ack(100, 20);
+    script.window = 0;
+    script.ack(101, 20);
+    // Linux: `tcp_xmit_probe_skb`.
+    for ms in [300, 700, 1500] {
+        script.flow.handle_data(at(ms), &bare(20 * MSS - 1));
+        script.ack(ms + 100, 20);
+    }
+    script.window = 60_000;
+    script.ack(3100, 20).data(3100, 20, 39).ack(3200, 40);
+    let counters = &script.flow.counters;
+    assert_eq!((counters.window_probes, counters.keepalives, counters.retransmissions), (3, 0, 0));
+    let report = script.flow.flight.report(at(0));
+    // From 101 to 3100 ms of 3200.
+    assert!((report.window_limited_share.expect("a window") - 2.999 / 3.2).abs() < 1e-6, "{report:?}");
+    let shares = script.flow.shares().expect("data and ACKs");
+    assert!(shares.receive_window > 0.93, "{shares:?}");
+}
+
+#[test]
+fn keepalive_without_data_is_counted() {
+    let mut script = Script::new();
+    script.ack(0, 0).data(0, 0, 0).ack(100, 1);
+    for ms in [10_000, 20_000] {
+        let probe = Segment { seq: MSS - 1, flags: ACK, ..Segment::default() };
+        script.flow.handle_data(at(ms), &probe);
+        script.ack(ms + 100, 1);
+    }
+    let counters = &script.flow.counters;
+    assert_eq!((counters.window_probes, counters.keepalives, counters.segments), (0, 2, 1));
+}
+
+#[test]
+fn keepalive_byte_at_the_start_of_a_capture_is_no_data() {
+    let mut flow = Flow::default();
+    for minute in 0..4 {
+        let probe = Segment { seq: 5000, payload: 1, flags: ACK, ..Segment::default() };
+        flow.handle_data(at(minute * 60_000), &probe);
+        let answer = Segment { ack: 5001, flags: ACK, window: 1000, ..Segment::default() };
+        flow.handle_ack(at(minute * 60_000 + 50), &answer);
+    }
+    assert_eq!((flow.counters.keepalives, flow.counters.segments, flow.counters.bytes), (4, 0, 0));
+}
+
+#[test]
 fn in_the_middle_of_a_connection_and_with_one_side_only_what_can_be_is_counted() {
     let mut data_only = Flow::default();
     let send = |flow: &mut Flow, ms, seq| {

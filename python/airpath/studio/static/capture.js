@@ -124,6 +124,12 @@ function tell(report) {
   if (flows.length) show(0);
 }
 
+/** Parts of the time by what limited the sender, the largest first. @param {Record<string, number> | null} shares */
+function timeOf(shares) {
+  const parts = Object.entries(shares ?? {}).filter(([, share]) => share >= 0.005).sort((a, b) => b[1] - a[1]);
+  return parts.map(([name, share]) => `${name.replace("_", " ")} ${figure(100 * share)} %`).join(", ") || "–";
+}
+
 /** Describe a flow, and draw it. @param {Found} own */
 function describe(own) {
   const { one, flow } = own;
@@ -134,7 +140,7 @@ function describe(own) {
   byId("verdict").textContent = `Limited by ${flow.verdict.limited_by}: ${flow.verdict.because}.`;
   /** @type {[string, string][]} */
   const facts = [
-    ["seen", PLACES[/** @type {keyof typeof PLACES} */ (flow.viewpoint)]],
+    ["seen", PLACES[/** @type {keyof typeof PLACES} */ (flow.viewpoint)]], ["time limited by", timeOf(flow.verdict.shares)],
     ["sent again", `${again.total}${causes.length ? `: ${causes.join(", ")}` : ""}`], ["loss episodes", `${episodes.events}, ${episodes.timeout} with a timeout`],
     ["duplicate ACKs", shown(flow.counters.dupacks)], ["overtaken", shown(flow.reordering.late_segments)],
     ["in flight, mean", `${shown(flight.mean_bytes, 1, 1e-3)} kB`], ["window full", `${shown(flight.window_limited_share, 1, 100)} % of the time`],

@@ -189,7 +189,11 @@ fn a_window_in_a_standing_queue_is_the_links() {
         // The link takes 4 ms for a segment, and 40 are on their way: 160 ms, of which the empty path takes 60.
         for number in 0..2000_u32 {
             let came = 2 * ONE_WAY_US + u64::from(number) * 4000;
-            let acked = if number < 40 { ONE_WAY_US } else { 2 * ONE_WAY_US + u64::from(number - 40) * 4000 + ONE_WAY_US };
+            let acked = if number < 40 {
+                ONE_WAY_US
+            } else {
+                2 * ONE_WAY_US + u64::from(number - 40) * 4000 + ONE_WAY_US
+            };
             path.data(acked, number, number + 1, 0, acked - ONE_WAY_US);
             if let Some(last) = path.segments.last_mut() {
                 last.1 = came;

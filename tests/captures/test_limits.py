@@ -1,0 +1,121 @@
+"""What limits a run is known from how it was made; the analysis says so, wherever the capture was taken.
+
+No simulated application is a slow reader or a stream: these are in `tests/live/test_limits_kernel.py` and
+in `crates/analyze/src/flow/limits/tests.rs`.
+"""
+
+from __future__ import annotations
+
+import pytest
+from interfaces import between, of_interface
+
+import airpath
+from airpath.captures import LIMITS, analyze, predictions
+
+SERVER, UE = 0, 1
+WIRED_S = 0.020
+# 60 ms there and back, of which 40 ms are wired.
+PATH = """
+duration = "10 s"
+[wired]
+rate = "1 Gbit/s"
+delay = "20 ms"
+[radio.variable.downlink]
+delay = "10 ms"
+queue.droptail.packets = 100
+channel.series.rows = "time_s,rate_kbps,loss\\n0,20000,0\\n"
+[radio.variable.uplink]
+delay = "10 ms"
+channel.series.rows = "time_s,rate_kbps,loss\\n0,20000,0\\n"
+[tcp]
+profile = "linux"
+[[flow]]
+app.bulk = {}
+"""
+ROWS = "radio.variable.downlink.channel.series.rows"
+QUEUE = "radio.variable.downlink.queue.droptail.packets"
+PAGE = {"flow.0.app": '{ web = { objects = 60, object = "40 kB" } }'}
+SITUATIONS = {
+    "page": (PAGE, "application"),
+    "slow server": (
+        {"flow.0.app": '{ web = { objects = 4, object = "100 kB", think = "2 s" } }'},
+        "application",
+    ),
+    "bulk": ({}, "link"),
+    "small receive window": (
+        {"tcp.receive_buffer": "32 kB", "tcp.receive_buffer_max": "32 kB"},
+        "receive_window",
+    ),
+    "small window after a loss": (
+        {
+            "tcp.profile": "linux-reno",
+            QUEUE: 2000,
+            ROWS: "time_s,rate_kbps,loss\n0,100000,0.1\n0.3,100000,0\n",
+        },
+        "congestion_window",
+    ),
+    "paced by BBR": ({"tcp.profile": "linux-bbr"}, "link"),
+    "paced below the link": ({"tcp.pacing": True, "tcp.max_pacing_rate": "5 Mbit/s"}, "application"),
+    "outage": ({ROWS: "time_s,rate_kbps,loss\n0,20000,0\n2,20000,1\n8,20000,0\n"}, "timeouts"),
+    "losses at random": ({"wired.loss": "1 %"}, "loss"),
+    "no buffer, as a policer": ({QUEUE: 6, ROWS: "time_s,rate_kbps,loss\n0,50000,0\n"}, "loss"),
+}
+
+
+def capture_of(changes):
+    scenario = airpath.Scenario("limits", PATH)
+    for path, value in changes.items():
+        scenario = scenario.with_(path, value)
+    return airpath.run(scenario, seed=1, probes=(), capture=True).capture
+
+
+def from_server(file, content):
+    file.write_bytes(content)
+    (connection,) = analyze(file)["connections"]
+    (flow,) = (flow for flow in connection["flows"] if flow["sender"] == "server")
+    return flow
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_the_largest_share_is_what_limits_the_sender(name, tmp_path):
+    changes, expected = SITUATIONS[name]
+    whole = capture_of(changes)
+    server = of_interface(whole, SERVER)
+    places = {
+        "sender": server,
+        "receiver": of_interface(whole, UE),
+        # Losses of the wired link come in between.
+        "between": None if "wired.loss" in changes else between(server, "10.0.0.1", WIRED_S),
+    }
+    for place, content in places.items():
+        if content is None:
+            continue
+        flow = from_server(tmp_path / f"{place}.pcapng", content)
+        shares = flow["verdict"]["shares"]
+        assert flow["viewpoint"] == place
+        assert sum(shares.values()) == pytest.approx(1)
+        assert list(shares) == list(LIMITS)
+        largest = max(shares, key=shares.get)
+        said = f"{place}: {flow['verdict']['limited_by']}, {shares}"
+        assert largest == expected or (place != "sender" and largest == "unknown"), said
+
+
+def test_a_page_is_limited_request_by_request(tmp_path):
+    scenario = airpath.load("lte-10mhz").with_("flow.0.app", PAGE["flow.0.app"])
+    whole = airpath.run(scenario, seed=1, probes=(), capture=True).capture
+    for content in (whole, of_interface(whole, SERVER), of_interface(whole, UE)):
+        verdict = from_server(tmp_path / "page.pcapng", content)["verdict"]
+        assert verdict["limited_by"] == "the application"
+        assert verdict["application"]["turns"] == 61
+        assert verdict["application"]["between_turns"] > 0.65
+        assert "61 turns of request and response" in verdict["because"]
+
+
+def test_models_say_nothing_of_what_they_do_not_describe(tmp_path):
+    flow = from_server(tmp_path / "page.pcapng", capture_of(PAGE | {"wired.loss": "1 %"}))
+    said = predictions(flow)
+    assert flow["loss_episodes"]["events"] > 0
+    assert all(one["kbit_per_s"] is None for one in said)
+    assert all("too few" in one["reason"] or "nothing to send" in one["reason"] for one in said)
+    lossy = from_server(tmp_path / "lossy.pcapng", capture_of({"wired.loss": "1 %"}))
+    assert any(one["kbit_per_s"] is not None for one in predictions(lossy))
