@@ -29,7 +29,7 @@ def remarks_on(scenario: Scenario) -> list[str]:
 
 
 def run_report(results: dict[str, Any], title: str, remarks: Iterable[str] = ()) -> Iterator[Part]:
-    """Report on the run that `title` names: the content of its `results.json`, with remarks on the scenario."""
+    """Report on the run that `title` names: the content of its `results.json`, and remarks on its text."""
     flows = results["flows"][:MOST_ROWS]
     ended = "ended" if results["complete"] else "stopped"
     yield Note(f"{title}: {ended} after {results['simulated_s']:.3f} s of simulated time")
