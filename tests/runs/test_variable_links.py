@@ -105,7 +105,7 @@ def test_another_distribution_takes_the_place_of_the_present_one(airpath_command
 
 def test_the_pings_of_chan_3g1x_have_the_paper_s_latencies():
     """Section 3: at least 179 ms, 215 ms in the mean, some above a second."""
-    scenario = airpath.load("chan-3g1x").with_("flow.app.ping.requests", 20_000)
+    scenario = airpath.load("chan-3g1x").with_("flow.app", {"ping": {"requests": 20_000}})
     scenario = scenario.with_("duration", "20010 s")
     rtt = airpath.run(scenario, probes=()).summary["flows"][0]["rtt_ms"]
     assert rtt["samples"] == 20_000

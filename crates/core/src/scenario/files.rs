@@ -57,7 +57,8 @@ const INLINED: [Inlined; 3] = [
     },
 ];
 
-/// Makes way in a component's table for `key`: a file and the text that it would give exclude each other.
+/// Makes way in a component's table for `key` of one that is put on it: a file and the text that it would give exclude
+/// each other.
 pub(super) fn make_way(component: &str, table: &mut Table, key: &str) {
     let Some(inlined) = INLINED.iter().find(|inlined| inlined.table == component) else { return };
     let other = if key == FILE { inlined.text } else { FILE };

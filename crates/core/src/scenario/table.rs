@@ -1,7 +1,6 @@
 //! TOML tables on their way to a scenario: parsing, overrides, inheritance, errors with their key.
 
 use super::choice::{self, Assumed, holds_component, is_at_choice, merged, split_index};
-use super::files;
 use super::reader::{Reader, Step};
 use crate::error::ScenarioError;
 use crate::tcp::profile;
@@ -83,9 +82,6 @@ pub(super) fn set(
         // A component's own table is written whole, as any other; it is the only one there.
         *here = Table::from_iter([((*last).to_owned(), value)]);
     } else {
-        if let Some(parent) = place.last() {
-            files::make_way(parent, here, last);
-        }
         place.push(counted(here, last));
         choice::set(entry(here, last, path, false)?, &place, value);
     }

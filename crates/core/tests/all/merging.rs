@@ -221,22 +221,18 @@ fn the_keys_of_another_distribution_replace_the_one_in_use() {
     assert_eq!(at(&text, &both[..1], delay), format!("{sd}: is missing; write it: there is no default"));
 }
 
+/// A table that names a file replaces the text that another has; both in one table are refused.
 #[test]
 fn a_file_and_the_text_that_it_would_give_replace_each_other() {
     let text =
         "[radio.variable]\ndownlink.channel.trace_file = { trace = \"1\\n\", once = true }\n[[flow]]\n";
     let channel = "radio.variable.downlink.channel";
-    for (key, value) in [
-        (format!("{channel}.trace_file.file"), "new.trace"),
-        (channel.to_owned(), "{ trace_file = { file = \"new.trace\" } }"),
-    ] {
-        let of = |name: &str| at(text, &[(&key, value)], &format!("{channel}.trace_file.{name}"));
-        assert_eq!(
-            (of("once").as_str(), of("trace").trim_matches(['"', '\n', '\\', 'n'])),
-            ("true", "5"),
-            "{key}"
-        );
-    }
+    let named = [(channel, "{ trace_file = { file = \"new.trace\" } }")];
+    let of = |name: &str| at(text, &named, &format!("{channel}.trace_file.{name}"));
+    assert_eq!((of("once").as_str(), of("trace").trim_matches(['"', '\n', '\\', 'n'])), ("true", "5"));
+    let key = format!("{channel}.trace_file.file");
+    let both = try_parse(text, &[(&key, "new.trace")]).unwrap_err();
+    assert_eq!(both, format!("{channel}.trace_file: has both a file and a trace; keep one of them"));
 }
 
 /// Every table of the schema that holds one of several is merged by the rule; only tables of one key that stand beside

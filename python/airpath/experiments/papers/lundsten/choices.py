@@ -57,7 +57,7 @@ CHOICES = (
     Choice(
         "3.1.5",
         "time constant of Westwood's filter",
-        "0.2, 0.5, 1 s: 40, 30, 29 % at 384/576",
+        "0.2, 0.5, 1 s: 25, 21, 21 % at 384/576",
         "0.5 s",
         "the default of our Westwood for every paper",
     ),

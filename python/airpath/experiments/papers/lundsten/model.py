@@ -75,7 +75,7 @@ def make_download(
 
 def eifel(response: str, *, variant: str = "Eifel") -> dict[str, Any]:
     """Make Eifel with a response; the file has as many packets of the same size as without timestamps."""
-    options = (("tcp.timestamps", "true"), ("tcp.undo", f"{{ eifel.response = '{response}' }}"))
+    options = (("tcp.timestamps", "true"), ("tcp.undo.eifel", f"{{ response = '{response}' }}"))
     return {"variant": variant, "timestamps": True, "options": options}
 
 
