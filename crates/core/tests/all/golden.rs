@@ -77,14 +77,14 @@ fn trajectories_are_the_same_everywhere() {
     chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
     hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
     hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
-    hsdpa-3.6: ends at 60000000000 ns, 179167 events f10c023200e738c2, capture b9aa8db0c214d7a6
-    hsdpa-7.2: ends at 60000000000 ns, 234657 events 0a77a73dd96255aa, capture a3a60e37f775e69e
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 394426 events d0b45bf6716c0926, capture 215bae85fdf5676c
+    hsdpa-3.6: ends at 60000000000 ns, 189348 events 4acc0b00a4b262ad, capture 9f5e7a26c77950a6
+    hsdpa-7.2: ends at 60000000000 ns, 251324 events aa2bedab68896cc5, capture bf83a334553d2f3a
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 387722 events 3e139ff42a7cad1d, capture a5b9a09845ae0ceb
     jayanathan-46: ends at 460725371775 ns, 21552 events 7fc9fa08126b4874, capture b689c608116438fc
-    lte-10mhz: ends at 20000000000 ns, 416506 events 072357749c35f884, capture a61d4dcd119a1cec
-    lte-10mhz-10ue: ends at 20000000000 ns, 488765 events 5acad064ff9b301a, capture 449c294421dcfed1
-    lte-5mhz: ends at 30000000000 ns, 360789 events bddaae75e9814213, capture 9ae054267d7c2b55
-    lte-drive: ends at 40000000000 ns, 343115 events cd5631397da40507, capture 771b4455f4f6c97b
+    lte-10mhz: ends at 20000000000 ns, 476231 events 5093c0edf178f9f1, capture 783bef1200ac1112
+    lte-10mhz-10ue: ends at 20000000000 ns, 693288 events 69ce0e0e88cf5afe, capture cf1ffa7030cc4526
+    lte-5mhz: ends at 30000000000 ns, 408313 events fab6922b3508c3bd, capture 307115751f7f2b87
+    lte-drive: ends at 40000000000 ns, 384808 events a7c7837ac0487cf5, capture 98ec67d96d76a2a9
     lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a
     lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture db1954db499dda6c
     umts-128: ends at 73850004160 ns, 22379 events fa3de140aa078e93, capture 7b4b271395fe29a3

@@ -204,8 +204,9 @@ mod tests {
         assert!(after(&mut reception, &air, 10_000, false, true) <= 2);
         let apart = air.least_sinr(2) - air.least_sinr(air.cqi(2.0));
         assert!((reception.offset - apart).abs() < 0.001, "{} {apart}", reception.offset);
-        // The third row begins 1.9 dB higher: 35 steps of 0.056 dB.
-        assert_eq!(after(&mut reception, &air, 36, true, true), 3);
+        // The third row begins 2.02 dB higher: 37 steps of 0.0556 dB.
+        assert!(after(&mut reception, &air, 35, true, true) <= 2);
+        assert_eq!(after(&mut reception, &air, 2, true, true), 3);
     }
 
     #[test]
