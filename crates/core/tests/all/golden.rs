@@ -77,14 +77,14 @@ fn trajectories_are_the_same_everywhere() {
     chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
     hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
     hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
-    hsdpa-3.6: ends at 60000000000 ns, 189348 events 4acc0b00a4b262ad, capture 9f5e7a26c77950a6
-    hsdpa-7.2: ends at 60000000000 ns, 251324 events aa2bedab68896cc5, capture bf83a334553d2f3a
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 387722 events 3e139ff42a7cad1d, capture a5b9a09845ae0ceb
+    hsdpa-3.6: ends at 60000000000 ns, 187192 events 33dcb00d7723c11b, capture b612b7d9000f6f9e
+    hsdpa-7.2: ends at 60000000000 ns, 250765 events d770895812cbde81, capture a250ffb6c9745057
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 385776 events 1e559ac2f2e0b89c, capture 2ea1fb446b5c2aa9
     jayanathan-46: ends at 460725371775 ns, 21552 events 7fc9fa08126b4874, capture b689c608116438fc
-    lte-10mhz: ends at 20000000000 ns, 476231 events 5093c0edf178f9f1, capture 783bef1200ac1112
-    lte-10mhz-10ue: ends at 20000000000 ns, 693288 events 69ce0e0e88cf5afe, capture cf1ffa7030cc4526
-    lte-5mhz: ends at 30000000000 ns, 408313 events fab6922b3508c3bd, capture 307115751f7f2b87
-    lte-drive: ends at 40000000000 ns, 384808 events a7c7837ac0487cf5, capture 98ec67d96d76a2a9
+    lte-10mhz: ends at 20000000000 ns, 475167 events beb282caf656e8f1, capture c4320fde3554ee0b
+    lte-10mhz-10ue: ends at 20000000000 ns, 693535 events db4081d97d42808b, capture 19ead2d686edd716
+    lte-5mhz: ends at 30000000000 ns, 409582 events 87f8634237df1feb, capture 023586f3ac6deae0
+    lte-drive: ends at 40000000000 ns, 387679 events 1f667f5079e5b224, capture b08e161064bc5a7e
     lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a
     lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture db1954db499dda6c
     umts-128: ends at 73850004160 ns, 22379 events fa3de140aa078e93, capture 7b4b271395fe29a3
