@@ -206,7 +206,7 @@ mod tests {
         // The first loss counts at once.
         assert_eq!(after(&mut reception, &air, 1, false, true), 14);
         // From CQI 13 it goes two rows up, and no further than a step.
-        let (mut lower, air) = self::reception("17 dB");
+        let (mut lower, _) = self::reception("17 dB");
         assert_eq!(after(&mut lower, &air, 10_000, true, true), 15);
         let apart = air.least_sinr(15) - air.least_sinr(air.cqi(17.0));
         assert!((0.0..0.056).contains(&(lower.offset - apart)), "{} {apart}", lower.offset);
