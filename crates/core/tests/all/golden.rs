@@ -77,14 +77,14 @@ fn trajectories_are_the_same_everywhere() {
     chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
     hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
     hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
-    hsdpa-3.6: ends at 60000000000 ns, 179167 events f10c023200e738c2, capture b9aa8db0c214d7a6
-    hsdpa-7.2: ends at 60000000000 ns, 234657 events 0a77a73dd96255aa, capture a3a60e37f775e69e
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 394426 events d0b45bf6716c0926, capture 215bae85fdf5676c
+    hsdpa-3.6: ends at 60000000000 ns, 187192 events 33dcb00d7723c11b, capture b612b7d9000f6f9e
+    hsdpa-7.2: ends at 60000000000 ns, 250765 events d770895812cbde81, capture a250ffb6c9745057
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 385776 events 1e559ac2f2e0b89c, capture 2ea1fb446b5c2aa9
     jayanathan-46: ends at 460725371775 ns, 21552 events 7fc9fa08126b4874, capture b689c608116438fc
-    lte-10mhz: ends at 20000000000 ns, 416506 events 072357749c35f884, capture a61d4dcd119a1cec
-    lte-10mhz-10ue: ends at 20000000000 ns, 488765 events 5acad064ff9b301a, capture 449c294421dcfed1
-    lte-5mhz: ends at 30000000000 ns, 360789 events bddaae75e9814213, capture 9ae054267d7c2b55
-    lte-drive: ends at 40000000000 ns, 343115 events cd5631397da40507, capture 771b4455f4f6c97b
+    lte-10mhz: ends at 20000000000 ns, 475167 events beb282caf656e8f1, capture c4320fde3554ee0b
+    lte-10mhz-10ue: ends at 20000000000 ns, 693535 events db4081d97d42808b, capture 19ead2d686edd716
+    lte-5mhz: ends at 30000000000 ns, 409582 events 87f8634237df1feb, capture 023586f3ac6deae0
+    lte-drive: ends at 40000000000 ns, 387679 events 1f667f5079e5b224, capture b08e161064bc5a7e
     lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a
     lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture db1954db499dda6c
     umts-128: ends at 73850004160 ns, 22379 events fa3de140aa078e93, capture 7b4b271395fe29a3

@@ -178,19 +178,19 @@ impl Air for Hsdpa {
     }
 
     fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format> {
-        let row = usize::from(cqi.min(self.category.last_row)).checked_sub(1)?;
+        let last = usize::from(cqi.min(self.category.last_row)).checked_sub(1)?;
         // Sizes and codes rise from row to row.
-        let within = TABLE[..=row].partition_point(|row| row.codes <= units).checked_sub(1)?;
+        let within = TABLE[..=last].partition_point(|row| row.codes <= units).checked_sub(1)?;
         let least = *self.sizes.first()?;
         let most = TABLE[within].bits.max(least);
         let size =
             self.sizes[self.sizes.partition_point(|size| u64::from(*size) < bits).min(self.sizes.len() - 1)];
-        let bits = size.min(most);
-        let index = TABLE.partition_point(|row| row.bits < bits).min(ROWS - 1);
+        let size = size.min(most);
+        let index = TABLE.partition_point(|row| row.bits < size).min(ROWS - 1);
         // One PDU may take more than the row has, on fewer codes than a block of its size has in the table.
         let codes = TABLE[index].codes.min(units);
-        let fits = bits <= TABLE[within].bits || bits + CRC_BITS <= codes * QPSK_BITS;
-        fits.then_some(Format { cqi: index as u8 + 1, units: codes, bits })
+        let fits = size <= TABLE[within].bits || size + CRC_BITS <= codes * QPSK_BITS;
+        fits.then_some(Format { cqi: index as u8 + 1, units: codes, bits: size })
     }
 
     fn bler(&self, block: Format, sinr_db: f32) -> f64 {

@@ -193,8 +193,7 @@ mod tests {
     #[test]
     fn limits_and_spreads_are_those_of_bicm() {
         for modulation in ALL {
-            for index in 0..RATES {
-                let (limit, spread) = CURVES[modulation as usize][index];
+            for (index, (limit, spread)) in CURVES[modulation as usize].into_iter().enumerate() {
                 let rate = FIRST_RATE + RATE_STEP * index as f64;
                 let (capacity, dispersion) = bicm(modulation, limit);
                 let slope = (bicm(modulation, limit + 0.05).0 - bicm(modulation, limit - 0.05).0) / 0.1;
@@ -247,10 +246,13 @@ mod tests {
         assert!((off.iter().sum::<f64>() / 15.0).abs() < 0.15, "{off:?}");
     }
 
+    /// Mutual information of a coded bit at which half of the blocks are lost, and the standard deviation around it.
+    type Information = (f64, f64);
+
     /// ns-3's error model (`lte-mi-error-model.cc`, as of ns-3.37): by modulation and code rate, for code blocks of 6144
     /// bits, the mutual information of a coded bit at which half of them are lost, and the standard deviation around it;
     /// and for 1024 bits. The SINR of that information is BICM's, which ns-3's own tables follow.
-    const NS3: [(Modulation, f64, [(f64, f64); 2]); 11] = [
+    const NS3: [(Modulation, f64, [Information; 2]); 11] = [
         (Modulation::Qpsk, 0.11, [(0.1612, 0.0032), (0.1638, 0.0078)]),
         (Modulation::Qpsk, 0.19, [(0.2605, 0.0054), (0.2636, 0.0121)]),
         (Modulation::Qpsk, 0.30, [(0.3726, 0.0064), (0.3768, 0.0163)]),

@@ -341,9 +341,9 @@ mod tests {
     fn the_cqi_is_the_row_whose_threshold_the_sinr_meets() {
         let lte = lte("10 MHz");
         // 6900 resource elements. CQI 1: the limit of a rate of 1/3, -2.27 dB, less 6.41 dB of repetition; 1.2 dB of loss;
-        // 1.28 x 8.6 dB / sqrt(1577 symbols). CQI 4: -2.27 - 0.45 + 1.2 + 0.14. CQI 15: 18.53 + 1.2 dB, and for a tenth of
-        // the blocks of seven code blocks 2.17 x 5.2 dB / sqrt(986).
-        let sinrs = [-7.25, -7.15, -1.43, -1.32, 20.04, 20.14, 50.0];
+        // 1.28 x 8.6 dB / sqrt(1577 symbols). CQI 4: -2.27 - 0.45 + 1.2 + 0.14. CQI 15: with seven code
+        // blocks' CRCs a rate of 0.930, 18.66 + 1.2 dB, and for a tenth of the blocks 2.17 x 5.2 dB / sqrt(986).
+        let sinrs = [-7.25, -7.15, -1.43, -1.32, 20.17, 20.27, 50.0];
         assert_eq!(sinrs.map(|sinr| lte.cqi(sinr)), [0, 1, 3, 4, 14, 15, 15]);
         // G = 7.4 dB: 10 log10(2^0.1523 - 1) + 7.42 = -2.1 and 10 log10(2^5.5547 - 1) + 7.42 = 24.1.
         let gap = Lte::new(&Config { thresholds: Thresholds::Gap, ..Config::default() });

@@ -189,11 +189,11 @@ impl Downlink {
                 continue;
             }
             let this = ue.harq.process(process);
-            let (transmissions, tests_row) = (this.transmissions, this.tests_row);
+            let (transmissions, steps) = (this.transmissions, this.steps);
             // What the network hears; the block is lost either way.
             let nack = this.block.is_some() && !ue.reception.misreads(slot, self.nack_as_ack);
             if transmissions == 1 {
-                ue.reception.handle_first(self.air.as_ref(), self.rows, !nack, tests_row);
+                ue.reception.handle_first(!nack, steps);
             }
             if nack && transmissions < self.max_transmissions {
                 ue.harq.set_due(process);
@@ -380,7 +380,8 @@ impl Downlink {
         ue.counts.blocks += 1;
         ue.counts.rows[usize::from(format.cqi)] += 1;
         let tests_row = self.tests_row(row, most, format);
-        ue.harq.begin(process, (format, tests_row), block, self.slot);
+        let steps = ue.reception.steps(self.air.as_ref(), self.rows, row, tests_row);
+        ue.harq.begin(process, (format, steps), block, self.slot);
         self.transmit(cx, ue, number, process, arrivals);
         self.touched.push(number);
         Some(format)

@@ -5,6 +5,7 @@
 //! transmissions of a block (Chase combining; D. Chase, IEEE Trans. Commun. 33(5), 1985).
 
 use super::air::Format;
+use super::reception::Steps;
 use crate::rlc::Tti;
 
 /// What is sent as one.
@@ -25,8 +26,8 @@ pub(super) struct Process {
     pub transmissions: u8,
     /// The slot of the first transmission.
     pub since: u64,
-    /// Whether the block is as large as the row in use allowed.
-    pub tests_row: bool,
+    /// What its answer may do to the outer loop.
+    pub steps: Steps,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl Harq {
             heard: 0.0,
             transmissions: 0,
             since: 0,
-            tests_row: false,
+            steps: Steps::default(),
         };
         let processes: Vec<_> = (0..processes).map(|_| process()).collect();
         let free = (1 << processes.len()) - 1;
@@ -93,8 +94,8 @@ impl Harq {
         first
     }
 
-    /// A free process takes a block. `tests_row`: it is as large as the row in use allows.
-    pub fn begin(&mut self, number: u8, (format, tests_row): (Format, bool), block: Block, slot: u64) {
+    /// A free process takes a block.
+    pub fn begin(&mut self, number: u8, (format, steps): (Format, Steps), block: Block, slot: u64) {
         self.free &= !(1 << number);
         *self.process(number) = Process {
             state: State::Awaited,
@@ -103,7 +104,7 @@ impl Harq {
             heard: 0.0,
             transmissions: 0,
             since: slot,
-            tests_row,
+            steps,
         };
     }
 
@@ -147,7 +148,7 @@ mod tests {
         let numbered = |number| Block { tti: Box::default(), number };
         for slot in 0..3 {
             let free = harq.free().unwrap();
-            harq.begin(free, (format, true), numbered(slot), slot);
+            harq.begin(free, (format, Steps::default()), numbered(slot), slot);
         }
         assert_eq!((harq.free(), harq.first_due()), (None, None));
         harq.set_due(2);

@@ -51,6 +51,15 @@ pub(in crate::radio) struct Rows {
     pub highest: u8,
 }
 
+/// What the answer to a block may do to the outer loop.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::radio) struct Steps {
+    /// Whether an ACK counts.
+    up: bool,
+    /// The offset that led to the lowest row when the block was sent, dB: a NACK moves no further.
+    lowest: f32,
+}
+
 /// The receiver of a UE, as its cell sees it.
 pub(in crate::radio) struct Reception {
     sinr: Sinr,
@@ -133,21 +142,23 @@ impl Reception {
         probability > 0.0 && self.feedback.at(slot) < probability
     }
 
-    /// The outer loop takes a step after the answer to a first transmission. `tests_row`: its block was as large as the row
-    /// in use allows; the ACK of a smaller block says nothing of that row.
+    /// Which steps of the outer loop the answer to a block may cause that is sent now by the row in use. `tests_row`: the
+    /// block is as large as the row allows; the ACK of a smaller one says nothing of that row.
+    pub fn steps(&self, air: &dyn Air, rows: Rows, row: u8, tests_row: bool) -> Steps {
+        let lowest = air.least_sinr(rows.lowest) - air.least_sinr(self.report.1.max(1));
+        Steps { up: tests_row && row < rows.highest, lowest }
+    }
+
+    /// The outer loop takes a step after the answer to a first transmission.
     ///
     /// It takes no step up from the highest row, and none down beyond where the lowest begins: where the row cannot follow,
     /// the offset would grow without end, and count against the UE when the channel changes (integrator windup).
-    pub fn handle_first(&mut self, air: &dyn Air, rows: Rows, acknowledged: bool, tests_row: bool) {
-        let (Some(OuterLoop { up, down }), 1..) = (self.outer_loop, self.report.1) else { return };
-        let reported = air.least_sinr(self.report.1);
+    pub fn handle_first(&mut self, acknowledged: bool, steps: Steps) {
+        let Some(OuterLoop { up, down }) = self.outer_loop else { return };
         if !acknowledged {
-            let furthest = air.least_sinr(rows.lowest) - reported;
-            self.offset = (self.offset - down).max(self.offset.min(furthest));
-        } else if tests_row && air.cqi(reported + self.offset) < rows.highest {
+            self.offset = (self.offset - down).max(self.offset.min(steps.lowest));
+        } else if steps.up {
             self.offset += up;
-        } else {
-            return;
         }
         self.row = None;
     }
@@ -171,7 +182,7 @@ mod tests {
         (reception, Lte::new(&formats::Config::default()))
     }
 
-    /// The row in use after so many answers.
+    /// The row in use after so many blocks and their answers.
     fn after(
         reception: &mut Reception,
         air: &Lte,
@@ -179,8 +190,11 @@ mod tests {
         acknowledged: bool,
         tests_row: bool,
     ) -> u8 {
-        reception.row(air, 10, ROWS.least);
-        (0..answers).for_each(|_| reception.handle_first(air, ROWS, acknowledged, tests_row));
+        for _ in 0..answers {
+            let row = reception.row(air, 10, ROWS.least);
+            let steps = reception.steps(air, ROWS, row, tests_row);
+            reception.handle_first(acknowledged, steps);
+        }
         reception.row(air, 10, ROWS.least)
     }
 
@@ -191,8 +205,8 @@ mod tests {
         assert_eq!(reception.offset, 0.0);
         // The first loss counts at once.
         assert_eq!(after(&mut reception, &air, 1, false, true), 14);
-        // Two rows are 3.8 dB apart: 69 ACKs go there, and none goes further than a step.
-        let (mut lower, air) = self::reception("17 dB");
+        // From CQI 13 it goes two rows up, and no further than a step.
+        let (mut lower, _) = self::reception("17 dB");
         assert_eq!(after(&mut lower, &air, 10_000, true, true), 15);
         let apart = air.least_sinr(15) - air.least_sinr(air.cqi(17.0));
         assert!((0.0..0.056).contains(&(lower.offset - apart)), "{} {apart}", lower.offset);
@@ -204,8 +218,20 @@ mod tests {
         assert!(after(&mut reception, &air, 10_000, false, true) <= 2);
         let apart = air.least_sinr(2) - air.least_sinr(air.cqi(2.0));
         assert!((reception.offset - apart).abs() < 0.001, "{} {apart}", reception.offset);
-        // The third row begins 1.9 dB higher: 35 steps of 0.056 dB.
-        assert_eq!(after(&mut reception, &air, 36, true, true), 3);
+        // The third row begins 2.02 dB higher: 37 steps of 0.0556 dB.
+        assert!(after(&mut reception, &air, 35, true, true) <= 2);
+        assert_eq!(after(&mut reception, &air, 2, true, true), 3);
+    }
+
+    /// What counts is the row of the block, not that of the report by which its answer finds the UE.
+    #[test]
+    fn a_loss_counts_though_the_channel_has_become_worse() {
+        let (mut reception, air) = reception("10 dB");
+        let row = reception.row(&air, 10, ROWS.least);
+        let steps = reception.steps(&air, ROWS, row, true);
+        reception.report = (20, 1);
+        reception.handle_first(false, steps);
+        assert_eq!(reception.offset, -0.5);
     }
 
     #[test]

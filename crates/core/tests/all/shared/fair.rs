@@ -19,9 +19,11 @@ fn decoded(ues: u16, keys: &Value, seconds: u64) -> f64 {
 
 /// Category 10 with 15 codes at 5 dB, Rayleigh, reports of the same slot, no errors: rows alone decide.
 fn rows_of_7d(doppler: &str, scheduler: &str) -> Value {
+    // Theory has a mean over all time: 40 periods of 20 Hz.
+    let window = if scheduler == "proportional_fair" { json!({"window": 1000}) } else { json!({}) };
     json!({"downlink": {
         "category": 10, "codes": 15, "rlc": um("2 ms"),
-        "scheduler": { scheduler: {} },
+        "scheduler": { scheduler: window },
         "reception": {"mean_sinr": "5 dB", "fading": {"jakes": {"doppler": doppler}}},
         "adaptation": {"outer_loop": false, "age": "0 ms"},
         "harq": {"bler": [0]},
@@ -98,7 +100,9 @@ fn the_gain_for_many_users_wants_a_long_window() {
     assert!(short < 0.97 * long, "{short} with a short window beside {long}");
 }
 
-/// Acceptance test 10: reports 6 ms old.
+/// Acceptance test 10: reports 6 ms old. Without the loop the expected losses are those of Brouwer's curve over two
+/// exponential gains whose amplitudes are correlated by J0(2 pi f 6 ms), for blocks as large as their PDUs need; with the
+/// blocks of the rows they would be 0.28, 0.43 and 0.46.
 #[test]
 #[ignore = "slow"]
 fn an_outer_loop_holds_the_target_where_reports_are_old() {
@@ -126,7 +130,7 @@ fn an_outer_loop_holds_the_target_where_reports_are_old() {
         let arrived = blocks.iter().filter(|block| !block.lost).count() as f64;
         lost / (lost + arrived)
     };
-    for (doppler, without) in [("5.6 Hz", 0.28), ("20 Hz", 0.43), ("56 Hz", 0.46)] {
+    for (doppler, without) in [("5.6 Hz", 0.217), ("20 Hz", 0.40), ("56 Hz", 0.45)] {
         let open = first_bler(&keys(doppler, "proportional_fair", false));
         assert!(
             (open - without).abs() < 0.03,

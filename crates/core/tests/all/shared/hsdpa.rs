@@ -147,13 +147,10 @@ fn a_pdu_larger_than_the_row_has_takes_several_transmissions() {
         (goodput, 1.0 + count("repeats") / count("blocks"))
     };
     // 640 bits in 2 ms are 320 kbit/s.
-    let (goodput, transmissions) = of_row(7);
-    assert!(near(goodput, 320.0 / transmissions, 0.02) && transmissions < 1.3, "{goodput}, {transmissions}");
-    let (goodput, transmissions) = of_row(4);
-    assert!(near(goodput, 320.0 / transmissions, 0.02), "{goodput}, {transmissions}");
-    assert!((2.0..3.0).contains(&transmissions), "{transmissions}");
-    let (_, transmissions) = of_row(1);
-    assert!(transmissions > 3.9, "{transmissions}");
+    let [(at_7, once), (at_4, twice), (_, four_times)] = [7, 4, 1].map(of_row);
+    assert!(near(at_7, 320.0 / once, 0.02) && once < 1.3, "{at_7}, {once}");
+    assert!(near(at_4, 320.0 / twice, 0.02) && (2.0..3.0).contains(&twice), "{at_4}, {twice}");
+    assert!(four_times > 3.9, "{four_times}");
 }
 
 /// A UE that was alone has had the rate R, one that comes back after a pause nothing: their means R exp(-t / 100 ms) and R (1 -
