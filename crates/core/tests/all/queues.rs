@@ -229,9 +229,13 @@ fn pie_lets_a_burst_pass() {
 /// A run of a minute, and the time in milliseconds from entering the buffer of the downlink to arrival of each packet of
 /// a flow, after the first ten seconds.
 fn run(text: &str, flow: u16) -> (Results, Vec<f64>) {
+    run_with(text, flow, 1)
+}
+
+fn run_with(text: &str, flow: u16, seed: u64) -> (Results, Vec<f64>) {
     let probes = ProbeMask::NONE.with(Kind::BearerDelivered);
     let scenario = Scenario::parse(text, &[]).unwrap();
-    let mut simulation = Simulation::new(&scenario, 1, Observe { probes, capture: Capture::Nothing });
+    let mut simulation = Simulation::new(&scenario, seed, Observe { probes, capture: Capture::Nothing });
     simulation.run();
     let delays = simulation.take_trace().into_iter().filter_map(|(at, event)| match event {
         Event::BearerDelivered { flow: of, direction: Dir::Downlink, delay_ns, .. } => {
@@ -299,16 +303,20 @@ fn two_flows_get_the_same() {
     assert!(jain >= 0.99, "{jain}");
 }
 
-/// RFC 8033 at 10 Mbit/s and 100 ms, for one flow, which drops empty the queue for a time, and for four.
+/// RFC 8033 at 10 Mbit/s and 100 ms, with a reference of 15 ms, over five seeds: for four flows, and for one, for which each
+/// drop empties the queue for a time, so that the wait is between half of the reference and the whole.
 #[test]
 fn pie_holds_the_wait_of_long_flows_at_its_reference() {
-    for flows in [1, 4] {
+    for (flows, waits) in [(1, 7.5..15.0), (4, 10.0..20.0)] {
         let text = cell("10 Mbit/s", "50 ms", "none", "{ pie = {} }", &BULK.repeat(flows));
-        let (results, delays) = run(&text, 0);
-        // Without the 1.2 ms of its own transmission.
-        let mean = delays.iter().sum::<f64>() / delays.len() as f64 - 1.2;
-        assert!((10.0..20.0).contains(&mean), "{flows}: {mean} ms");
-        let used = (0..flows).map(|flow| goodput(&results, flow)).sum::<f64>() * 8.0 / 60.0 / 10e6;
+        let (mut mean, mut used) = (0.0, 0.0);
+        for seed in 1..=5 {
+            let (results, delays) = run_with(&text, 0, seed);
+            // Without the 1.2 ms of its own transmission.
+            mean += (delays.iter().sum::<f64>() / delays.len() as f64 - 1.2) / 5.0;
+            used += (0..flows).map(|flow| goodput(&results, flow)).sum::<f64>() * 8.0 / 60.0 / 10e6 / 5.0;
+        }
+        assert!(waits.contains(&mean), "{flows}: {mean} ms");
         assert!(used > 0.9, "{flows}: {used}");
     }
 }

@@ -184,8 +184,14 @@ impl Receiver {
     /// A segment arrived. Returns the offset of its data, if it had any.
     #[inline(always)]
     pub fn handle_segment(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
-        if packet.has_timestamps && (packet.flags.has(Flags::SYN) || self.echoes(packet)) {
-            self.ts_recent = packet.ts_val;
+        if packet.has_timestamps {
+            if packet.flags.has(Flags::SYN) || self.echoes(packet) {
+                self.ts_recent = packet.ts_val;
+            } else if self.is_stale(packet) {
+                self.counters.segments += 1;
+                self.ack_now = true;
+                return None;
+            }
         }
         if !self.is_plain || packet.flags.has(Flags::SYN) {
             return self.handle_closely(now, packet);
@@ -281,6 +287,15 @@ impl Receiver {
     fn echoes(&self, packet: &Packet) -> bool {
         let last = self.handshake.wire_ack(self.last_ack_sent);
         packet.seq.wrapping_sub(last) as i32 <= 0 && packet.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
+    }
+
+    /// RFC 7323 (5.3) R1: the segment was sent before the one that advanced the window last, and is answered and not taken in.
+    /// On a path that keeps the order it is an old duplicate; one that holds packets loses those that a retransmission
+    /// has overtaken. What has arrived before is answered like any duplicate.
+    fn is_stale(&self, packet: &Packet) -> bool {
+        let next = self.handshake.wire_ack(self.rcv_nxt());
+        let is_older = (packet.ts_val.wrapping_sub(self.ts_recent) as i32) < 0;
+        is_older && packet.payload > 0 && packet.seq.wrapping_sub(next) as i32 > 0
     }
 
     /// Data up to this offset is accepted.

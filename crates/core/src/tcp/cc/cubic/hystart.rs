@@ -220,8 +220,8 @@ mod tests {
         assert_eq!(first, Some(11), "20 ms after the round began is not beyond half of 39 ms and 1 ms");
         let mut paced = Linux::default();
         let ack_of_paced = |n: u64| Ack { is_paced: true, ..ack(2 * n, n + 1, 1000) };
-        let first = (0..50).find(|n| paced.on_ack(&ack_of_paced(*n), ms(40), ms(39)));
-        assert_eq!(first, Some(21), "with pacing 40 ms are not beyond 39 ms and 1 ms");
+        let of_paced = (0..50).find(|n| paced.on_ack(&ack_of_paced(*n), ms(40), ms(39)));
+        assert_eq!(of_paced, Some(21), "with pacing 40 ms are not beyond 39 ms and 1 ms");
         let mut apart = Linux::default();
         assert!(!(0..50).any(|n| apart.on_ack(&ack(3 * n, n + 1, 1000), ms(40), ms(40))));
     }

@@ -163,7 +163,7 @@ fn what_the_application_does_not_use_does_not_grow() {
     driven.loss();
     driven.round(0.1);
     // What is in flight was sent with a window that was used up.
-    while driven.state.una < driven.state.max {
+    while driven.state.una + MSS <= driven.state.max {
         driven.state.una += MSS;
         driven.cc.on_arrival(driven.now, &mut driven.state, MSS);
     }
