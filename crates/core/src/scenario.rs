@@ -201,6 +201,11 @@ impl Scenario {
         Ok(self)
     }
 
+    /// What may be meant but is seldom wanted, in the form of errors.
+    pub fn remarks(&self) -> Vec<ScenarioError> {
+        self.radio.remarks().into_iter().map(|remark| remark.under("radio")).collect()
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
         if self.duration.is_zero() {

@@ -76,6 +76,13 @@ fn constant_trace(rate: &str) -> PyResult<String> {
     trace.map(|trace| trace.to_text()).map_err(|error| scenario_error(error.under("rate")))
 }
 
+/// What may be meant in a scenario but is seldom wanted: (key, remark, what would change it) for each.
+#[pyfunction]
+fn remarks(text: &str) -> PyResult<Vec<(String, String, String)>> {
+    let remarks = parse(text, &[])?.remarks();
+    Ok(remarks.into_iter().map(|one| (one.path, one.message, one.hint)).collect())
+}
+
 /// What of a scenario a capture can hold beside the packets of hosts: PDUs of RLC, and datagrams on the Iu.
 #[pyfunction]
 fn captures(text: &str) -> PyResult<(bool, bool)> {
@@ -361,6 +368,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(path, module)?)?;
     module.add_function(wrap_pyfunction!(constant_trace, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;
+    module.add_function(wrap_pyfunction!(remarks, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(measure, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;

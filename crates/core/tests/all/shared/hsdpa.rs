@@ -2,6 +2,7 @@
 
 use super::{Cell, near};
 use airpath_core::packet::Dir;
+use airpath_core::scenario::{BUNDLED, Scenario, bundled};
 use airpath_core::time::{Duration, Instant};
 use serde_json::{Value, json};
 
@@ -128,4 +129,19 @@ fn nothing_is_lost_when_a_ue_changes_its_node_b() {
     let silent = cell.blocks();
     assert!(silent.iter().all(|block| !(200..500).contains(&block.at_ms)));
     assert!(silent.iter().any(|block| block.at_ms < 200) && silent.iter().any(|block| block.at_ms >= 500));
+}
+
+/// docs/models/shared-cells.md: a STATUS PDU that comes sooner than a retransmission has that retransmitted once more.
+#[test]
+fn timers_of_bundled_scenarios_outlast_a_retransmission_through_the_node_b() {
+    for (name, text) in BUNDLED {
+        let remarks = Scenario::parse(text, &[]).unwrap().remarks();
+        let short: Vec<_> = remarks.iter().filter(|remark| remark.path.contains("timer_")).collect();
+        assert!(short.is_empty(), "{name}: {short:?}");
+    }
+    let prohibit = ("radio.hsdpa.downlink.rlc.am.timer_status_prohibit".to_owned(), "100 ms".to_owned());
+    let text = bundled("hsdpa-7.2").unwrap();
+    let remarks = Scenario::parse(text, &[prohibit]).unwrap().remarks();
+    let keys: Vec<_> = remarks.iter().map(|remark| remark.path.as_str()).collect();
+    assert!(keys.contains(&"radio.hsdpa.downlink.rlc.am.timer_status_prohibit"), "{keys:?}");
 }
