@@ -77,9 +77,9 @@ fn trajectories_are_the_same_everywhere() {
     chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
     hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
     hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
-    hsdpa-3.6: ends at 60000000000 ns, 179167 events f10c023200e738c2, capture b9aa8db0c214d7a6
-    hsdpa-7.2: ends at 60000000000 ns, 234657 events 0a77a73dd96255aa, capture a3a60e37f775e69e
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 394426 events d0b45bf6716c0926, capture 215bae85fdf5676c
+    hsdpa-3.6: ends at 60000000000 ns, 163747 events ab32ea1a1809e47e, capture d17615bfbc66d8b1
+    hsdpa-7.2: ends at 60000000000 ns, 228472 events f85f1d91d061b8d3, capture 1c2a1aaf92146d95
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 391676 events 9a77937329852a42, capture 6bff16f3577602bd
     jayanathan-46: ends at 460725371775 ns, 21552 events 7fc9fa08126b4874, capture b689c608116438fc
     lte-10mhz: ends at 20000000000 ns, 416506 events 072357749c35f884, capture a61d4dcd119a1cec
     lte-10mhz-10ue: ends at 20000000000 ns, 488765 events 5acad064ff9b301a, capture 449c294421dcfed1

@@ -65,7 +65,6 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::radio;
 
     fn remarks(keys: &str) -> Vec<String> {
