@@ -74,14 +74,14 @@ mod tests {
 
     /// By hand: a UE at a constant 4 dB reports CQI 20 and gets blocks of 5887 bits, 17 PDUs of 336 bits in 2 ms: 2.856
     /// Mbit/s. 500 of them last 58.8 ms, the Iub 30 and HARQ 12: 100.8 ms.
-    const ROW_20: &str = "downlink.reception = { mean_sinr = \"4 dB\", fading = \"none\" }\n";
+    const ROW_20: &str = "downlink.reception = { mean_sinr = \"4 dB\", fading.none = {} }\n";
 
     #[test]
     fn timers_shorter_than_a_retransmission_are_remarked_upon() {
         let with = |poll: &str, prohibit: &str| {
             let am = format!("{{ timer_poll = \"{poll}\", timer_status_prohibit = \"{prohibit}\" }}");
             remarks(&format!(
-                "{ROW_20}downlink.rlc.am = {am}\nuplink.rlc.am = {{ timer_status_prohibit = \"1 s\" }}\n"
+                "{ROW_20}downlink.rlc.am = {am}\nuplink.rlc.am = {{ timer_poll = \"1 s\", timer_status_prohibit = \"1 s\" }}\n"
             ))
         };
         assert_eq!(with("101 ms", "101 ms"), [""; 0]);
