@@ -210,6 +210,12 @@ impl Scenario {
         Ok(self)
     }
 
+    /// What may be meant but is seldom wanted, in the form of errors.
+    pub fn remarks(&self) -> Vec<ScenarioError> {
+        let of_radio = self.radio.remarks().into_iter().map(|remark| remark.under("radio"));
+        self.buffer_remarks().into_iter().chain(of_radio).collect()
+    }
+
     fn validate(&self) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
         if self.duration.is_zero() {

@@ -40,7 +40,8 @@ impl Component for Config {
         let interval = self.interval;
         let leaves = move |number: u32| interval.saturating_mul(number.into());
         let requests = Timed::new(self.request.as_u64() as u32, self.requests, leaves);
-        let requester = Requester { requests, answered: Seen::default(), answers: 0, rtts: Delays::default() };
+        let requester =
+            Requester { requests, answered: Seen::default(), answers: 0, rtts: Delays::default() };
         let responder = Sink::new(Some(self.answer.as_u64() as u32));
         Traffic::Datagrams(Ends { sender: Box::new(requester), receiver: Box::new(responder) })
     }

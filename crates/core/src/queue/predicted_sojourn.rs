@@ -216,7 +216,9 @@ mod tests {
 
         /// Packets begin one after the other, each so long after the one before it, and `behind` wait all the time.
         fn send(&mut self, after_ms: &[u64], behind: u32) {
-            (0..behind).for_each(|_| drop(self.admit(Packet::NOT_ECT)));
+            for _ in 0..behind {
+                self.admit(Packet::NOT_ECT);
+            }
             for ms in after_ms {
                 self.now += ms;
                 self.admit(Packet::NOT_ECT);

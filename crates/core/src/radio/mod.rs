@@ -69,6 +69,11 @@ pub trait Component {
         None
     }
 
+    /// What may be meant but is seldom wanted, in the form of errors.
+    fn remarks(&self) -> Vec<ScenarioError> {
+        Vec::new()
+    }
+
     /// Whether its UEs may change the cell.
     fn has_handovers(&self) -> bool {
         false
@@ -148,6 +153,11 @@ impl Config {
             _ => Ok(()),
         };
         has_ues.and_then(|()| (**self).validate()).map_err(|error| error.under(self.name()))
+    }
+
+    /// As the component's own, with the key below `radio`.
+    pub fn remarks(&self) -> Vec<ScenarioError> {
+        (**self).remarks().into_iter().map(|remark| remark.under(self.name())).collect()
     }
 
     /// As the component's own, with the key below `radio`.

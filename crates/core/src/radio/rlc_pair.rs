@@ -75,13 +75,6 @@ impl RlcPair {
         self.ends[dir.index()].backlog(now)
     }
 
-    /// The same with what waits for the entity in the queue discipline.
-    #[inline]
-    pub fn wanted(&self, cx: &mut Cx<'_>, dir: Dir) -> u64 {
-        let own = self.backlog(cx.now, dir);
-        self.bearers[dir.index()].with_held(cx, own)
-    }
-
     /// When the first timer of an entity ends that needs no TTI.
     #[inline]
     pub fn expiry(&self) -> Instant {

@@ -31,9 +31,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// What may be meant but is seldom wanted, in the form of errors: buffers without a limit in front of the radio, for
-    /// flows whose window can fill them.
-    pub fn remarks(&self) -> Vec<ScenarioError> {
+    /// Remarks on buffers without a limit in front of the radio, for flows whose window can fill them.
+    pub(super) fn buffer_remarks(&self) -> Vec<ScenarioError> {
         let mut remarks = Vec::new();
         for dir in Dir::BOTH {
             let fills =

@@ -13,6 +13,7 @@
 //! Sources: TS 25.308, TS 25.211 §7.7 (timing), TS 25.214 §6A.2 (CQI), TS 25.321 §11.6 (MAC-hs), TS 25.435 (Iub).
 
 pub(in crate::radio) mod formats;
+mod timers;
 
 use super::carrier::Carrier;
 use super::dch;
@@ -130,24 +131,7 @@ const MOST_IN_TTI: u8 = 4;
 
 impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
-        let downlink = &self.downlink;
-        let category = Category::of_valid(downlink.category);
-        let pdu_bits = 8 * downlink.rlc.pdu_octets().unwrap_or(1) as u32;
-        let framing = Framing::Pdus { header_bits: HEADER_BITS, pdu_bits };
-        let setup = Setup {
-            name: "radio.hsdpa",
-            slot: SLOT,
-            air: Box::new(Hsdpa::new(category, downlink.codes.into(), pdu_bits)),
-            framing,
-            scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
-            units: downlink.codes.into(),
-            group: 1,
-            shares: Shares::InTurn,
-            ues_per_slot: downlink.ues_per_tti.into(),
-            least_interval: category.inter_tti.into(),
-            round_trip: ROUND_TRIP,
-            harq: downlink.harq.clone(),
-        };
+        let setup = self.setup();
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup)).collect();
         with_outages(Box::new(SharedCell::new(setup, ues)), plan.handovers)
     }
@@ -173,9 +157,38 @@ impl Component for Config {
         self.uplink.bearer().validate().map_err(|error| error.under("uplink"))?;
         rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
     }
+
+    fn remarks(&self) -> Vec<ScenarioError> {
+        self.short_timers()
+    }
 }
 
 impl Config {
+    /// What the cell is, beside its UEs.
+    fn setup(&self) -> Setup {
+        let downlink = &self.downlink;
+        let category = Category::of_valid(downlink.category);
+        let pdu_bits = self.pdu_bits() as u32;
+        Setup {
+            name: "radio.hsdpa",
+            slot: SLOT,
+            air: Box::new(Hsdpa::new(category, downlink.codes.into(), pdu_bits)),
+            framing: Framing::Pdus { header_bits: HEADER_BITS, pdu_bits },
+            scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
+            units: downlink.codes.into(),
+            group: 1,
+            shares: Shares::InTurn,
+            ues_per_slot: downlink.ues_per_tti.into(),
+            least_interval: category.inter_tti.into(),
+            round_trip: ROUND_TRIP,
+            harq: downlink.harq.clone(),
+        }
+    }
+
+    fn pdu_bits(&self) -> u64 {
+        8 * self.downlink.rlc.pdu_octets().unwrap_or(1)
+    }
+
     /// `None` if its link layers do not go together, which is refused before.
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);

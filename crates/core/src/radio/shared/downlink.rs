@@ -46,6 +46,9 @@ pub(super) struct Downlink {
     answers: VecDeque<Answer>,
     /// By UE, bit/s at which it could be sent to in this slot; zero outside of a slot.
     rates: Vec<f64>,
+    /// By UE, what waits for blocks in this slot, from when it was asked until something is taken of it; `None` outside
+    /// of a slot.
+    backlogs: Vec<Option<u64>>,
     /// UEs sent new data in this slot, with their rates.
     served: Vec<(usize, f64)>,
     /// UEs with a due block, by its age; reused.
@@ -97,6 +100,7 @@ impl Downlink {
             touched: Vec::new(),
             answers: VecDeque::new(),
             rates: vec![0.0; ues],
+            backlogs: vec![None; ues],
             served: Vec::new(),
             due: Vec::new(),
             sharers: Vec::new(),
@@ -170,9 +174,10 @@ impl Downlink {
         self.scheduler.handle_slots(1, &self.served);
         self.served.clear();
         self.slot += 1;
-        let (now, touched) = (cx.now, &mut self.touched);
+        let (now, touched, backlogs) = (cx.now, &mut self.touched, &mut self.backlogs);
         self.active.retain(|&ue| {
-            let works = ues[usize::from(ue)].has_work(now);
+            let number = usize::from(ue);
+            let works = ues[number].has_work_with(now, backlogs[number].take());
             if !works {
                 touched.push(ue);
             }
@@ -266,7 +271,12 @@ impl Downlink {
         for &number in &self.active {
             let ue = &mut ues[usize::from(number)];
             // Who is sent a block again has `next_slot` behind this slot.
-            if !self.may_send(cx.now, ue) || ue.harq.free().is_none() || ue.backlog(cx.now) == 0 {
+            if !self.may_send(cx.now, ue) || ue.harq.free().is_none() {
+                continue;
+            }
+            let backlog = ue.backlog(cx.now);
+            self.backlogs[usize::from(number)] = Some(backlog);
+            if backlog == 0 {
                 continue;
             }
             let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
@@ -319,7 +329,8 @@ impl Downlink {
             self.rates[number] = 0.0;
             let ue = &mut ues[number];
             let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
-            let wanted = self.framing.bits(ue.wanted(cx));
+            let backlog = self.backlogs[number].unwrap_or_else(|| ue.backlog(cx.now));
+            let wanted = self.framing.bits(ue.wanted(cx, backlog));
             let units = self.air.format(row, self.units, wanted).map_or(0, |format| format.units);
             self.sharers.push(Sharer { groups: units.div_ceil(self.group), turn: 0, number });
         }
@@ -365,7 +376,9 @@ impl Downlink {
     ) -> Option<Format> {
         let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
         let most = self.air.format(row, units, u64::MAX)?;
-        let format = self.air.format(row, units, self.framing.fit(ue.wanted(cx), most.bits))?;
+        let backlog = self.backlogs[usize::from(number)].take().unwrap_or_else(|| ue.backlog(cx.now));
+        let wanted = ue.wanted(cx, backlog);
+        let format = self.air.format(row, units, self.framing.fit(wanted, most.bits))?;
         let room = self.framing.room(format.bits);
         let process = ue.harq.free()?;
         let mut tti = work.spare.take();

@@ -124,17 +124,23 @@ impl Ue {
         }
     }
 
-    /// Room that everything would take that waits in front of the entity too.
-    pub(super) fn wanted(&self, cx: &mut Cx<'_>) -> u64 {
+    /// Room that everything would take that waits in front of the entity too, where `backlog` waits for blocks.
+    pub(super) fn wanted(&self, cx: &mut Cx<'_>, backlog: u64) -> u64 {
         match &self.source {
-            Source::Rlc => self.pair.wanted(cx, Dir::Downlink),
-            Source::NodeB(iub) => iub.queue.pdus,
+            Source::Rlc => self.pair.bearers()[Dir::Downlink.index()].with_held(cx, backlog),
+            Source::NodeB(_) => backlog,
         }
     }
 
     /// Whether there is anything to send in the next slot.
     pub fn has_work(&self, now: Instant) -> bool {
-        now >= self.paused_until && (self.harq.has_due() || self.backlog(now) > 0)
+        self.has_work_with(now, None)
+    }
+
+    /// Like `has_work`, where `backlog` may be known.
+    pub(super) fn has_work_with(&self, now: Instant, backlog: Option<u64>) -> bool {
+        let waits = || backlog.unwrap_or_else(|| self.backlog(now)) > 0;
+        now >= self.paused_until && (self.harq.has_due() || waits())
     }
 
     /// Fills a block.
@@ -283,6 +289,7 @@ impl Ue {
     }
 
     fn handle_uplink_tti(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
+        self.note_grant_delay(cx.now);
         let (dir, uplink) = (Dir::Uplink, &mut self.uplink);
         let mut tti = uplink.spare.take();
         self.pair.build_tti(cx, dir, uplink.room, &mut tti, &mut work.report);

@@ -53,7 +53,8 @@ impl Counts {
     fn count_run(&mut self, run: &Run, first_new: u64) {
         self.data_pdus += run.sns.len();
         self.polls += u64::from(run.poll) * run.sns.len();
-        self.retransmitted_pdus += u64::from(run.sns.first < first_new) * run.sns.len();
+        // A run of polled PDUs may go on from the last one that is retransmitted to the first new one.
+        self.retransmitted_pdus += run.sns.end.min(first_new).saturating_sub(run.sns.first);
     }
 }
 

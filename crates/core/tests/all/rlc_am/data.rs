@@ -1,9 +1,10 @@
 //! Data, polls and status reports.
 
 use super::link::{Link, NETWORK, PDUS, UE, ms, range, timeline, written};
-use airpath_core::rlc::am::{Config, Delivery, Erroneous, Receiver, Sender};
+use airpath_core::rlc::am::{Config, Delivery, Entity, Erroneous, Receiver, Sender};
 use airpath_core::rlc::control::{Control, Form, Status};
-use airpath_core::rlc::{Ranges, Report, Run, SnRange, Transmission};
+use airpath_core::rlc::entities::{Receive, Transmit};
+use airpath_core::rlc::{Ranges, Report, Run, SnRange, Transmission, Tti};
 use airpath_core::time::Duration;
 
 /// 1000 octets and an indicator are 25.025 payloads of 40 octets.
@@ -362,4 +363,24 @@ fn a_periodic_report_needs_no_poll() {
     let reports: Vec<u64> =
         (0..20).map(|n| n * 10).filter(|&t| !reports(&mut receiver, t, 1).is_empty()).collect();
     assert_eq!(reports, [40, 80, 120, 160]);
+}
+
+/// §9.2.2.11: a report may name the last PDU that was sent. Its retransmission polls, and so does the new PDU behind it,
+/// which empties the buffer: one run of polled PDUs, of which one is retransmitted.
+#[test]
+fn a_new_pdu_in_a_run_with_a_retransmission_does_not_count_as_retransmitted() {
+    let mut entity = Entity::at_network(&Config::default(), &Config::default());
+    let mut report = Report::default();
+    let mut send = |entity: &mut Entity, now| {
+        entity.handle_sdu(ms(now), 30);
+        let mut tti = Tti::default();
+        entity.build_tti(ms(now), PDUS, &mut tti, &mut report);
+        tti.data.runs
+    };
+    assert_eq!(send(&mut entity, 0), [Run { sns: range(0, 1), poll: true }]);
+    let answer = Tti { control: vec![Control::Status(status(&[range(0, 1)], 1))], ..Tti::default() };
+    entity.handle_tti(ms(50), &answer, &mut Report::default());
+    assert_eq!(send(&mut entity, 60), [Run { sns: range(0, 2), poll: true }]);
+    let counts = entity.counts();
+    assert_eq!((counts.data_pdus, counts.polls, counts.retransmitted_pdus), (3, 3, 1));
 }

@@ -2,6 +2,7 @@
 
 use super::{Cell, near};
 use airpath_core::packet::Dir;
+use airpath_core::scenario::{BUNDLED, Scenario, bundled};
 use airpath_core::time::{Duration, Instant};
 use serde_json::{Value, json};
 
@@ -168,4 +169,19 @@ fn a_ue_that_comes_back_leaves_the_others_waiting_for_less_than_the_window() {
     assert!((65..=75).contains(&silence(None)), "{} ms", silence(None));
     // 1000 TTIs of 2 ms.
     assert!(silence(Some(1000)) > 500, "{} ms", silence(Some(1000)));
+}
+
+/// docs/models/shared-cells.md: a STATUS PDU that comes sooner than a retransmission has that retransmitted once more.
+#[test]
+fn timers_of_bundled_scenarios_outlast_a_retransmission_through_the_node_b() {
+    for (name, text) in BUNDLED {
+        let remarks = Scenario::parse(text, &[]).unwrap().remarks();
+        let short: Vec<_> = remarks.iter().filter(|remark| remark.path.contains("timer_")).collect();
+        assert!(short.is_empty(), "{name}: {short:?}");
+    }
+    let prohibit = ("radio.hsdpa.downlink.rlc.am.timer_status_prohibit".to_owned(), "100 ms".to_owned());
+    let text = bundled("hsdpa-7.2").unwrap();
+    let remarks = Scenario::parse(text, &[prohibit]).unwrap().remarks();
+    let keys: Vec<_> = remarks.iter().map(|remark| remark.path.as_str()).collect();
+    assert!(keys.contains(&"radio.hsdpa.downlink.rlc.am.timer_status_prohibit"), "{keys:?}");
 }
