@@ -76,9 +76,7 @@ def test_real_flows_have_the_delays_of_the_path(lossy):
     events = lossy.events("bearer_delivered")
     through = [
         waited / 1e6
-        for waited, way, number in zip(
-            events["delay_ns"], events["direction"], events["flow"], strict=True
-        )
+        for waited, way, number in zip(events["delay_ns"], events["direction"], events["flow"], strict=True)
         if (way, number) == (flow["direction"], flow["flow"])
     ]
     assert delay["max"] >= max(through) and delay["min"] >= min(through)
