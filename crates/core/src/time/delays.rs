@@ -22,6 +22,10 @@ const OFFSET_BITS: u64 = 18;
 /// Leading bits of `OFFSET` as a floating-point number, whose exponent has a bias of 1023.
 const FIRST_BUCKET: u64 = (1023 + OFFSET_BITS) << MANTISSA_BITS;
 
+/// Buckets by which the counts grow, four octaves: with many flows they are a large part of the memory, and doubled ones
+/// would be twice as large.
+const GROWTH: usize = 4 << MANTISSA_BITS;
+
 /// Percentiles of a report, as shares.
 const SHARES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
 
@@ -110,7 +114,9 @@ impl Delays {
         let counts = if nanos < first { &mut self.below } else { &mut self.above };
         let at = bucket(nanos.abs_diff(first) + OFFSET);
         if at >= counts.len() {
-            counts.resize(at + 1, 0);
+            let room = (at + 1).next_multiple_of(GROWTH);
+            counts.reserve_exact(room - counts.len());
+            counts.resize(room, 0);
         }
         counts[at] = counts[at].saturating_add(1);
     }
