@@ -205,8 +205,10 @@ def main() -> None:
             covered = list(chain.from_iterable(one for one, _ in results))
             share = float(np.mean(covered))
             error = math.sqrt(share * (1 - share) / len(covered))
-            mean = float(np.mean(list(chain.from_iterable(other for _, other in results))))
-            print(f"{name:40} {share:.3f} ± {error:.3f}  {what} {mean:.3g}", flush=True)
+            others = list(chain.from_iterable(other for _, other in results))
+            mean = float(np.mean(others))
+            either = np.mean(np.logical_or(covered, others)) if what == "flagged" else share
+            print(f"{name:40} {share:.3f} ± {error:.3f}  {what} {mean:.3g}  either {either:.3f}", flush=True)
 
 
 if __name__ == "__main__":

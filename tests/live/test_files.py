@@ -67,6 +67,24 @@ def test_a_live_run_leaves_the_files_of_a_simulated_one(lossy):
     assert lossy.live["lost_records"] == 0
 
 
+def test_real_flows_have_the_delays_of_the_path(lossy):
+    flow = max(lossy.flows("tcp"), key=lambda flow: flow["bytes_received"])
+    delay, queueing = flow["one_way_delay_ms"], flow["queueing_delay_ms"]
+    # Segments with data alone: as many as the receiver got.
+    assert delay["samples"] >= flow["receiver"]["segments"] > 100
+    assert delay["min"] <= delay["p50"] <= delay["p90"] <= delay["p95"] <= delay["p99"] <= delay["max"]
+    # What passes the bearer takes no longer on the whole path, whose other links add nothing but their delay.
+    events = lossy.events("bearer_delivered")
+    through = [
+        waited / 1e6
+        for waited, way, number in zip(events["delay_ns"], events["direction"], events["flow"], strict=True)
+        if (way, number) == (flow["direction"], flow["flow"])
+    ]
+    assert delay["max"] >= max(through) and delay["min"] >= min(through)
+    assert queueing["p95"] == pytest.approx(delay["p95"] - delay["min"])
+    assert lossy.results["jain_index"]["downlink"] <= 1
+
+
 def test_every_packet_was_delivered_dropped_or_is_still_held(lossy):
     held = check_books(lossy.results)
     assert held["downlink"] == 0
