@@ -161,9 +161,9 @@ impl Table {
             Ok(segment::Found { from, to, transport: Transport::Tcp(segment), .. }) => {
                 let (ends, side) = between(from, to);
                 let is_counted = self.handle_segment(now, interface, (ends, side), &segment, tunnel);
-                let packets = if tunnel.is_some() { &mut self.tunneled } else { &mut self.packets };
-                *(if is_counted { &mut packets.tcp } else { &mut packets.copies }) += 1;
-                packets.options_unread += u64::from(segment.lacks_options);
+                let counts = if tunnel.is_some() { &mut self.tunneled } else { &mut self.packets };
+                *(if is_counted { &mut counts.tcp } else { &mut counts.copies }) += 1;
+                counts.options_unread += u64::from(segment.lacks_options);
             }
             Ok(found @ segment::Found { transport: Transport::Udp(datagram), .. }) => {
                 let limits = (self.options.memory_bytes / 4, self.options.most_connections);

@@ -133,8 +133,8 @@ fn flow<'a>(connection: &'a Value, sender: &str) -> &'a Value {
 }
 
 fn handshake(us: u64) -> Vec<Sent> {
-    let syn = |us, side, flags| {
-        let mut syn = sent(us, side, -1, 0, 0).with(flags);
+    let syn = |at, side, flags| {
+        let mut syn = sent(at, side, -1, 0, 0).with(flags);
         syn.options = OFFER.to_vec();
         syn
     };

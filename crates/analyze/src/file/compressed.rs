@@ -63,7 +63,7 @@ impl<R: Read> Input<R> {
         }
         let kind = begin.first_chunk::<4>().copied();
         let begun = Cursor::new(begin).chain(reader);
-        let watched = |reader| BufReader::new(Watched { reader, read: 0, failure: None });
+        let watched = |whole| BufReader::new(Watched { reader: whole, read: 0, failure: None });
         let stream = match kind {
             Some([0x1F, 0x8B, 8, _]) => Stream::Gzip(Box::new(MultiGzDecoder::new(watched(begun)))),
             Some([0x28, 0xB5, 0x2F, 0xFD] | [0x50..=0x5F, 0x2A, 0x4D, 0x18]) => {

@@ -101,8 +101,8 @@ impl Layout {
                 self.skip(window, summary)?;
                 continue;
             }
-            let bytes = window.fill(len)?;
-            if bytes.len() < len {
+            let there = window.fill(len)?.len();
+            if there < len {
                 // The end of the file, or a length that was damaged.
                 summary.ends_within_record |= !self.skip(window, summary)?;
                 continue;
