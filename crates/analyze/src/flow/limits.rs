@@ -236,6 +236,10 @@ impl Limits {
     /// A retransmission and its cause.
     pub fn on_retransmission(&mut self, now: Instant, cause: Cause) {
         self.pass(now, None);
+        // The octet of a probe that the closed window refused.
+        if self.has_probed && self.phase == Phase::Open {
+            return;
+        }
         self.start(now);
         match (cause, self.phase) {
             (Cause::Other, _) => {}
