@@ -31,6 +31,8 @@ channel.series.rows = "time_s,rate_kbps,loss\\n0,20000,0\\n"
 app.bulk = {{}}
 """
 STEADY = "0,20000,0\\n"
+# As when a policer's tokens run out: half is lost during 60 ms of each 600 ms.
+POLICED = "".join(f"{0.6 * n:.2f},20000,0\\n{0.6 * n + 0.54:.2f},20000,0.5\\n" for n in range(20))
 # By the client's way to ask and read (`limited.py`): packets of the queue, rows of the link, what limits it.
 SITUATIONS = {
     "page": (100, STEADY, "application"),
@@ -44,7 +46,7 @@ SITUATIONS = {
     "stream": (100, STEADY, "application"),
     "outage": (100, "0,20000,0\\n2.5,20000,1\\n8,20000,0\\n", "timeouts"),
     "losses": (100, "0,20000,0.02\\n", "loss"),
-    "policer": (4, "0,10000,0\\n", "loss"),
+    "policer": (100, POLICED, "loss"),
 }
 
 
