@@ -56,9 +56,12 @@ SITUATIONS = {
     ),
     "paced by BBR": ({"tcp.profile": "linux-bbr"}, "link"),
     "paced below the link": ({"tcp.pacing": True, "tcp.max_pacing_rate": "5 Mbit/s"}, "application"),
-    "outage": ({ROWS: "time_s,rate_kbps,loss\n0,20000,0\n2,20000,1\n8,20000,0\n"}, "timeouts"),
+    "outage": (
+        {ROWS: "time_s,rate_kbps,loss\n0,20000,0\n1,20000,1\n5,20000,0\n", "duration": "7.5 s"},
+        "timeouts",
+    ),
     "losses at random": ({"wired.loss": "1 %"}, "loss"),
-    "no buffer, as a policer": ({QUEUE: 6, ROWS: "time_s,rate_kbps,loss\n0,50000,0\n"}, "loss"),
+    "no buffer, as a policer": ({QUEUE: 6}, "loss"),
 }
 
 
@@ -112,10 +115,15 @@ def test_a_page_is_limited_request_by_request(tmp_path):
 
 
 def test_models_say_nothing_of_what_they_do_not_describe(tmp_path):
-    flow = from_server(tmp_path / "page.pcapng", capture_of(PAGE | {"wired.loss": "1 %"}))
+    page = '{ web = { objects = 60, object = "40 kB", think = "300 ms" } }'
+    changes = {"flow.0.app": page, "wired.loss": "2 %", "duration": "60 s"}
+    flow = from_server(tmp_path / "page.pcapng", capture_of(changes))
     said = predictions(flow)
-    assert flow["loss_episodes"]["events"] > 0
-    assert all(one["kbit_per_s"] is None for one in said)
-    assert all("too few" in one["reason"] or "nothing to send" in one["reason"] for one in said)
+    assert flow["loss_episodes"]["events"] > 10
+    assert {one["kbit_per_s"] for one in said} == {None}
+    assert all("the sender had nothing to send for" in one["reason"] for one in said)
+    few = from_server(tmp_path / "few.pcapng", capture_of({"wired.loss": "0.05 %", "duration": "3 s"}))
+    assert 0 < few["loss_episodes"]["events"] < 10
+    assert all("too few for a loss rate" in one["reason"] for one in predictions(few))
     lossy = from_server(tmp_path / "lossy.pcapng", capture_of({"wired.loss": "1 %"}))
     assert any(one["kbit_per_s"] is not None for one in predictions(lossy))

@@ -72,7 +72,7 @@ pub fn verdict(figures: &Figures) -> Verdict {
 }
 
 fn judge(figures: &Figures) -> (&'static str, String) {
-    let few = || ("too little data", format!("{} segments with data", figures.segments));
+    let few = || ("too little data", format!("{} with data", counted(figures.segments, "segment")));
     let Some(shares) = &figures.shares else {
         return if figures.segments < FEWEST_SEGMENTS {
             few()

@@ -4,7 +4,7 @@
 //! window or the last retransmission. The time between two new segments, a *gap*, belongs to
 //!
 //! * *application, turn*: all data was acknowledged and the other end sent data meanwhile: request and response;
-//! * *application, pause*: an ACK or a window update made room, and the sender did not use it within [`patience`], or
+//! * *application, pause*: an ACK or a window update made room, and the sender did not use it within [`Limits::patience`], or
 //!   it sent without one. Linux calls such a sender application-limited (`tcp_rate_check_app_limited`): nothing is
 //!   queued although the window is open. How long the data in flight takes to drain beyond an empty path's round trip
 //!   is the link's;
@@ -236,6 +236,10 @@ impl Limits {
     /// A retransmission and its cause.
     pub fn on_retransmission(&mut self, now: Instant, cause: Cause) {
         self.pass(now, None);
+        // The octet of a probe that the closed window refused.
+        if self.has_probed && self.phase == Phase::Open {
+            return;
+        }
         self.start(now);
         match (cause, self.phase) {
             (Cause::Other, _) => {}

@@ -186,7 +186,7 @@ impl Rounds {
             .filter(|round| !round.is_recovery() && is_queue(round))
             .filter_map(|round| rates(&round))
             .collect();
-        let seconds = |rates: &[(f64, f64)]| rates.iter().map(|(_, seconds)| seconds).sum::<f64>();
+        let seconds = |known: &[(f64, f64)]| known.iter().map(|(_, seconds)| seconds).sum::<f64>();
         let is_enough = queued.len() > 1 && seconds(&queued) >= least * seconds(&all);
         let with_queue = median(&mut queued).filter(|_| is_enough)?;
         Some(median(&mut all)?.max(with_queue))
@@ -233,7 +233,7 @@ impl Rounds {
                 rtt_s = round.rtt_s(is_far).or(rtt_s);
             }
             let reaches =
-                |rate: Option<f64>| rate.zip(round.rate()).is_some_and(|(rate, own)| own >= FULL * rate);
+                |least: Option<f64>| least.zip(round.rate()).is_some_and(|(least, own)| own >= FULL * least);
             let has_rate = reaches(rate) || !round.grows && reaches(probed);
             let is_link = is_queued(rtt_s, base_s, QUEUED) || has_rate;
             let is_bound =

@@ -361,6 +361,26 @@ fn probe_without_data_of_a_closed_window_is_counted() {
 }
 
 #[test]
+fn octet_of_a_probe_that_comes_again_is_no_timeout() {
+    for answer in [Duration::ZERO, Duration::from_millis(100)] {
+        let mut script = Script::with_timestamps();
+        script.flow.answer = answer;
+        script.ack(0, 0).data(0, 0, 19).ack(100, 20);
+        script.window = 0;
+        script.ack(101, 20);
+        for ms in [300, 700, 1500] {
+            script.send(ms, 20 * MSS, 1, ms as u32);
+            script.ack(ms + 100, 20);
+        }
+        script.window = 60_000;
+        script.ack(3100, 20).data(3200, 20, 39).ack(3300, 40);
+        let shares = script.flow.shares().expect("data and ACKs");
+        assert_eq!(script.flow.counters.window_probes, 3);
+        assert!(shares.receive_window > 0.85 && shares.timeouts == 0.0, "{answer:?} {shares:?}");
+    }
+}
+
+#[test]
 fn keepalive_without_data_is_counted() {
     let mut script = Script::new();
     script.ack(0, 0).data(0, 0, 0).ack(100, 1);
