@@ -73,14 +73,14 @@ fn trajectories_are_the_same_everywhere() {
     alcaraz-384-combined-1: ends at 60000000000 ns, 35753 events 75aeb36dc1ada38c, capture fc292cd9eed77aea
     alcaraz-384-combined-2: ends at 60000000000 ns, 38077 events cfc9a122678a43c5, capture 978e02177d431c29
     alcaraz-384-pdpc: ends at 60000000000 ns, 31200 events 26bf23b4c57fa1ee, capture fbd0afd0e40d9859
-    chan-3g1x: ends at 115518769011 ns, 14571 events f0193588ea0919e2, capture f39cf1037fec2580
+    chan-3g1x: ends at 115518769011 ns, 14571 events 49d09a825faced2b, capture f39cf1037fec2580
     chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
     hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
     hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
     hsdpa-3.6: ends at 60000000000 ns, 182008 events 87dad6e88d4a6bf2, capture 3453362886199596
     hsdpa-7.2: ends at 60000000000 ns, 233209 events 5f339b39195658c5, capture 9a6cd08366a6524c
     hsdpa-7.2-4ue: ends at 60000000000 ns, 395824 events b5606dc27ca6c3d1, capture 4900adb4935922bf
-    jayanathan-46: ends at 460725371775 ns, 21552 events e59b392e1f5a9209, capture b689c608116438fc
+    jayanathan-46: ends at 460725371775 ns, 21552 events 3581b606cf94de3c, capture b689c608116438fc
     lte-10mhz: ends at 20000000000 ns, 416507 events 92cf27165f062b82, capture 4d71a5d2ec712888
     lte-10mhz-10ue: ends at 20000000000 ns, 488748 events b65185e491e3e419, capture 808b7bbe4ec79e4a
     lte-5mhz: ends at 30000000000 ns, 362236 events 705a4346b68c29d5, capture 6055c571ac14cb57
@@ -94,8 +94,8 @@ fn trajectories_are_the_same_everywhere() {
     umts-64: ends at 74550012480 ns, 16419 events 877641cb88724fae, capture caf0def1184a9ab1
     umts-64-simple: ends at 72535637920 ns, 8613 events 4a97045ed1dcf965, capture 66d1334c61cc3337
     umts-handover: ends at 60000000000 ns, 39561 events 7d010f7075f4ebe1, capture fe9f58057bcb7c9c
-    umts-network: ends at 47460387200 ns, 36145 events d8de773f72a58af1, capture c3da0ad86b676dd7
-    umts-snoop: ends at 66390003200 ns, 13239 events c30b79b16af666cb, capture e9f6d45a168a7b35
+    umts-network: ends at 47460387200 ns, 36145 events 7f9d74ef7d0e4428, capture c3da0ad86b676dd7
+    umts-snoop: ends at 66390003200 ns, 13239 events 08156fdfc87913d3, capture e9f6d45a168a7b35
     variable-3g: ends at 42995004160 ns, 9128 events c3fe73efc22e539d, capture c94dcfb13c8a7e7e
     zhang-dch: ends at 641129000000 ns, 225872 events 86bfb17d54415132, capture a4830f241928a4ee
     ");
