@@ -73,30 +73,30 @@ fn trajectories_are_the_same_everywhere() {
     alcaraz-384-combined-1: ends at 60000000000 ns, 35753 events 75aeb36dc1ada38c, capture fc292cd9eed77aea
     alcaraz-384-combined-2: ends at 60000000000 ns, 38077 events cfc9a122678a43c5, capture 978e02177d431c29
     alcaraz-384-pdpc: ends at 60000000000 ns, 31200 events 26bf23b4c57fa1ee, capture fbd0afd0e40d9859
-    chan-3g1x: ends at 115518769011 ns, 14571 events 9a5270ad85ee114b, capture f39cf1037fec2580
+    chan-3g1x: ends at 115518769011 ns, 14571 events 49d09a825faced2b, capture f39cf1037fec2580
     chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
     hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
     hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
-    hsdpa-3.6: ends at 60000000000 ns, 163747 events ab32ea1a1809e47e, capture d17615bfbc66d8b1
-    hsdpa-7.2: ends at 60000000000 ns, 228472 events f85f1d91d061b8d3, capture 1c2a1aaf92146d95
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 391676 events 9a77937329852a42, capture 6bff16f3577602bd
-    jayanathan-46: ends at 460725371775 ns, 21552 events 7fc9fa08126b4874, capture b689c608116438fc
-    lte-10mhz: ends at 20000000000 ns, 416506 events 072357749c35f884, capture a61d4dcd119a1cec
-    lte-10mhz-10ue: ends at 20000000000 ns, 488765 events 5acad064ff9b301a, capture 449c294421dcfed1
-    lte-5mhz: ends at 30000000000 ns, 360789 events bddaae75e9814213, capture 9ae054267d7c2b55
-    lte-drive: ends at 40000000000 ns, 343115 events cd5631397da40507, capture 771b4455f4f6c97b
+    hsdpa-3.6: ends at 60000000000 ns, 182008 events 87dad6e88d4a6bf2, capture 3453362886199596
+    hsdpa-7.2: ends at 60000000000 ns, 233209 events 5f339b39195658c5, capture 9a6cd08366a6524c
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 395824 events b5606dc27ca6c3d1, capture 4900adb4935922bf
+    jayanathan-46: ends at 460725371775 ns, 21552 events 3581b606cf94de3c, capture b689c608116438fc
+    lte-10mhz: ends at 20000000000 ns, 416507 events 92cf27165f062b82, capture 4d71a5d2ec712888
+    lte-10mhz-10ue: ends at 20000000000 ns, 488748 events b65185e491e3e419, capture 808b7bbe4ec79e4a
+    lte-5mhz: ends at 30000000000 ns, 362236 events 705a4346b68c29d5, capture 6055c571ac14cb57
+    lte-drive: ends at 40000000000 ns, 347859 events 815efe0282ccfdaf, capture 59fc064abe3b9277
     lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a
     lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture db1954db499dda6c
-    umts-128: ends at 73850004160 ns, 22379 events fa3de140aa078e93, capture 7b4b271395fe29a3
-    umts-128-simple: ends at 72535637920 ns, 13311 events f9af10c3858c8761, capture fe11289531c812a5
-    umts-384: ends at 49650014400 ns, 32464 events c5f7faf4679f6c7c, capture 711d83f19395e89d
-    umts-384-simple: ends at 48695737920 ns, 18874 events 1236d79c982127a7, capture 04cc6ec27e2bcf80
-    umts-64: ends at 82130004160 ns, 16479 events 6ccb7cbb648ba91d, capture 3bbf4a309bfd8e77
-    umts-64-simple: ends at 72752181440 ns, 8610 events 70202f0348238a80, capture a380ed1d7be9bbbe
-    umts-handover: ends at 60000000000 ns, 39561 events cdbc7f90745002d5, capture fe9f58057bcb7c9c
-    umts-network: ends at 47460387200 ns, 36145 events 3a90ff8e9234ad5a, capture c3da0ad86b676dd7
-    umts-snoop: ends at 66390003200 ns, 13239 events 7b96fef1aff706d0, capture e9f6d45a168a7b35
-    variable-3g: ends at 42935004160 ns, 9117 events f305b5c6c2f50976, capture 6d6b4a129616e8f5
+    umts-128: ends at 78110004160 ns, 22666 events 1dc1e859a26cc35b, capture 2d10cb73e3441d69
+    umts-128-simple: ends at 72535637920 ns, 13243 events 53b6efdef03262b3, capture 17fec9505497b8e1
+    umts-384: ends at 49650004160 ns, 32233 events c999f48e73242e64, capture e4c7589605c1f38b
+    umts-384-simple: ends at 48833672160 ns, 18711 events 38baf05bee280b9d, capture 51b4271cdc022162
+    umts-64: ends at 74550012480 ns, 16419 events 877641cb88724fae, capture caf0def1184a9ab1
+    umts-64-simple: ends at 72535637920 ns, 8613 events 4a97045ed1dcf965, capture 66d1334c61cc3337
+    umts-handover: ends at 60000000000 ns, 39561 events 7d010f7075f4ebe1, capture fe9f58057bcb7c9c
+    umts-network: ends at 47460387200 ns, 36145 events 7f9d74ef7d0e4428, capture c3da0ad86b676dd7
+    umts-snoop: ends at 66390003200 ns, 13239 events 08156fdfc87913d3, capture e9f6d45a168a7b35
+    variable-3g: ends at 42995004160 ns, 9128 events c3fe73efc22e539d, capture c94dcfb13c8a7e7e
     zhang-dch: ends at 641129000000 ns, 225872 events 86bfb17d54415132, capture a4830f241928a4ee
     ");
 }

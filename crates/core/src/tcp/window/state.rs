@@ -259,12 +259,18 @@ impl State {
     /// Of a window that doubles, half is in use when it has just grown; so much is asked for in slow start.
     #[inline(always)]
     pub fn was_used_up(&mut self, acked: u64) -> bool {
+        self.una <= self.used_end || self.is_used_up(acked)
+    }
+
+    #[inline]
+    fn is_used_up(&mut self, acked: u64) -> bool {
         let window = &self.window;
         let enough = if window.in_slow_start() { window.cwnd / 2.0 } else { window.cwnd };
-        if (self.flight_size() + acked) as f64 + window.mss > enough {
+        let is_full = (self.flight_size() + acked) as i64 as f64 + window.mss > enough;
+        if is_full {
             self.used_end = self.max;
         }
-        self.una <= self.used_end
+        is_full
     }
 
     /// The threshold after a loss: RFC 5681 (3.1) equation 4, or ns-2's halving.
