@@ -399,7 +399,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::Mark;
+    use crate::datagram::Mark;
 
     fn mark(identification: u16) -> Mark {
         Mark { identification, hops: 64 }

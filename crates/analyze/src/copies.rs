@@ -17,7 +17,8 @@ use std::collections::VecDeque;
 use airpath_core::time::{Duration, Instant};
 
 use crate::datagram::Datagram;
-use crate::segment::{FIN, Mark, RST, SYN, Segment};
+use crate::datagram::Mark;
+use crate::segment::{FIN, RST, SYN, Segment};
 
 const WITHIN: Duration = Duration::from_millis(1);
 const WITHIN_OF_ROUTER: Duration = Duration::from_millis(100);

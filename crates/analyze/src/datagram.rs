@@ -5,9 +5,16 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-use crate::segment::Mark;
-
 pub const HEADER_BYTES: usize = 8;
+
+/// What of an IP header tells apart packets that say the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Identification of IPv4; 0 with IPv6, which has none.
+    pub identification: u16,
+    /// Time to live, or hop limit.
+    pub hops: u8,
+}
 
 /// Beside the identification of IPv4 so much of the payload tells datagrams apart: QUIC's is encrypted.
 const TOLD_APART_BY: usize = 64;

@@ -9,6 +9,8 @@ use std::net::IpAddr;
 use crate::link::Packet;
 
 pub const PORT: u16 = 2152;
+/// Bit in the index of an interface: packets that it saw inside tunnels.
+pub const IN_TUNNEL: u32 = 1 << 31;
 /// Version 1, protocol type GTP.
 const FLAGS: u8 = 0x30;
 /// Extension header, sequence number and N-PDU number: with any of them four more octets.

@@ -12,10 +12,10 @@ use crate::delivery;
 use crate::flow::causes::{ByCause, Counts};
 use crate::flow::retransmissions::Spurious;
 use crate::flow::{Counters, Flow, flight, late};
+use crate::gtp::IN_TUNNEL;
 use crate::segment::{Endpoint, Offer};
 use crate::series::{Curve, Marks};
 use crate::sketch::Distribution;
-use crate::tunnels::IN_TUNNEL;
 use crate::verdict::{Figures, Verdict, verdict};
 use crate::view::{Side, View, Viewpoint};
 

@@ -9,7 +9,7 @@ use etherparse::{
     IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, Ipv6RawExtHeaderSlice, TcpHeaderSlice, ip_number,
 };
 
-use crate::datagram::{self, Datagram};
+use crate::datagram::{self, Datagram, Mark};
 use crate::gtp;
 use crate::link::Packet;
 
@@ -36,15 +36,6 @@ pub struct Segment {
     /// Options could not be read: they were cut off or make no sense.
     pub lacks_options: bool,
     pub mark: Mark,
-}
-
-/// What of an IP header tells apart packets that say the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
-    /// Identification of IPv4; 0 with IPv6, which has none.
-    pub identification: u16,
-    /// Time to live, or hop limit.
-    pub hops: u8,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]

@@ -10,11 +10,12 @@ use crate::Options;
 use crate::connection::{Connection, Ends};
 use crate::conversation::{self, Conversations};
 use crate::file::{Record, Summary};
+use crate::gtp::IN_TUNNEL;
 use crate::gtp::Tunnel;
 use crate::link::{self, Carries, ip_packet};
 use crate::report::{self, ConnectionReport, Others};
 use crate::segment::{self, Endpoint, Segment, Transport, Unread};
-use crate::tunnels::{self, IN_TUNNEL, Tunnels};
+use crate::tunnels::{self, Tunnels};
 use crate::view::Side;
 
 /// What a capture holds.

@@ -11,8 +11,6 @@ use crate::report::Others;
 
 /// Tunnels told apart; what comes in others is summed up.
 const MOST: usize = 65_536;
-/// In the number of an interface: what it saw inside tunnels.
-pub const IN_TUNNEL: u32 = 1 << 31;
 
 /// One direction of a bearer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -17,13 +17,14 @@ pub use report::{FlowReport, JainIndex, flow_reports, settle_datagrams};
 
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};
+use crate::delays::Delays;
 use crate::element::{Cx, Early, Element, Layout};
 use crate::packet::{self, Dir, Opaque, Packet};
 use crate::rng;
 use crate::tcp::handshake::Role;
 use crate::tcp::sender::PathView;
 use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
-use crate::time::{Delays, Duration, Instant};
+use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, ModelState, ProbeMask, Reason};
 use crate::wire::{encode_header, endpoints_of};
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 //!
 //! The modules, lower to higher; each uses only those above it (`tests/all/layers.rs`):
 //!
-//! * [`error`], [`time`], `csv`, [`units`], [`each`], [`rng`], [`distribution`], [`packet`], [`wire`], [`flows`],
+//! * [`error`], [`time`], [`delays`], `csv`, [`units`], [`each`], [`rng`], [`distribution`], [`packet`], [`wire`], [`flows`],
 //!   [`gtp`], [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
 //! * [`queue`], [`fading`], [`channel`], [`sinr`], [`rlc`], [`scheduler`]: the parts of a cell;
@@ -20,6 +20,7 @@
 
 pub mod error;
 pub mod time;
+pub mod delays;
 mod csv;
 pub mod units;
 pub mod each;

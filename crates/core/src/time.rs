@@ -5,10 +5,6 @@
 //! Instants of a periodic grid are computed from the number of the period, never by adding a
 //! rounded period again and again: a 1xEV-DO slot lasts 5/3 ms, which no integer nanosecond holds.
 
-mod delays;
-
-pub use delays::{DelayReport, Delays};
-
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 

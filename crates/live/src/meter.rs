@@ -4,10 +4,11 @@
 //! that is on the wire, or the first segment if no SYN was seen. Round-trip times follow RFC 6298 and
 //! Karn's rule: an ACK that covers a segment sent twice gives no sample.
 
+use airpath_core::delays::Delays;
 use airpath_core::packet::{Flags, Packet};
 use airpath_core::tcp::handshake::unwrap_sequence;
 use airpath_core::tcp::receiver::reassembly::{Arrival, Reassembly};
-use airpath_core::time::{Delays, Duration, Instant};
+use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
 use std::collections::VecDeque;
 

@@ -4,11 +4,12 @@
 //! elements on the path are those of the simulator.
 
 use crate::meter::{Incoming, Outgoing};
+use airpath_core::delays::Delays;
 use airpath_core::element::{Cx, Element, Layout};
 use airpath_core::host::RealEnd;
 use airpath_core::middlebox::tap::OpaqueCounts;
 use airpath_core::packet::{Dir, Kind, Packet};
-use airpath_core::time::{Delays, Duration, Instant};
+use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind as Probe, SendCause};
 use airpath_core::wire::rewrite;
 

@@ -5,7 +5,8 @@
 //! (6.4.1): J += (|D| - J) / 16, where D is the difference of two successive delays. Left out: bytes of the payload,
 //! checksums, ports.
 
-use crate::time::{DelayReport, Delays, Duration, Instant};
+use crate::delays::{DelayReport, Delays};
+use crate::time::{Duration, Instant};
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
 

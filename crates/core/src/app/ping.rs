@@ -6,9 +6,10 @@
 
 use super::datagrams::{Arrival, Datagram, Datagrams, Ends, Report, Seen, Sink, Timed};
 use super::{Carrier, Component, Traffic};
+use crate::delays::Delays;
 use crate::error::ScenarioError;
 use crate::rng::Stream;
-use crate::time::{Delays, Duration, Instant};
+use crate::time::{Duration, Instant};
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

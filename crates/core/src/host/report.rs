@@ -4,11 +4,12 @@ use super::datagrams::DatagramEnd;
 use super::{End, FlowSpec, Host};
 use crate::app::datagrams::Report as DatagramReport;
 use crate::app::web::Report as WebReport;
+use crate::delays::{DelayReport, Delays};
 use crate::packet::Dir;
 use crate::radio::fairness::jain_index;
 use crate::tcp::sender::Counters;
 use crate::tcp::{self, Receiver, Sender};
-use crate::time::{DelayReport, Delays, Instant};
+use crate::time::Instant;
 use serde::Serialize;
 
 /// Bytes of a UDP or an ICMP echo header: RFC 768, RFC 792.

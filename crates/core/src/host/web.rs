@@ -4,13 +4,14 @@
 
 use super::{FlowSpec, Port, arm, probe_received, probe_sent, probe_tcp};
 use crate::app::web::{Browser, Page, Server};
+use crate::delays::Delays;
 use crate::element::Cx;
 use crate::packet::Packet;
 use crate::rng::Stream;
 use crate::tcp::Duplex;
 use crate::tcp::duplex::Outgoing;
 use crate::tcp::handshake::Role;
-use crate::time::{Delays, Instant};
+use crate::time::Instant;
 
 /// The browser's end of a connection.
 pub(super) struct ClientEnd {

@@ -32,7 +32,12 @@ fn rows(doc: &str) -> Vec<Row> {
     let doc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models").join(doc);
     let text = fs::read_to_string(doc).unwrap();
     let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
-    let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| clause"));
+    // Rows below the head of a clause table; a document may have other tables.
+    let mut in_table = false;
+    let rows = text.lines().filter(|line| {
+        in_table = !line.is_empty() && (in_table || line.starts_with("| clause"));
+        in_table && line.starts_with("| ") && !line.starts_with("| clause")
+    });
     rows.map(|line| {
         let cells: Vec<String> = cells(line);
         assert_eq!(cells.len(), 4, "{line}");

@@ -77,14 +77,14 @@ fn trajectories_are_the_same_everywhere() {
     chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
     hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
     hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
-    hsdpa-3.6: ends at 60000000000 ns, 182008 events 87dad6e88d4a6bf2, capture 3453362886199596
-    hsdpa-7.2: ends at 60000000000 ns, 233209 events 5f339b39195658c5, capture 9a6cd08366a6524c
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 395824 events b5606dc27ca6c3d1, capture 4900adb4935922bf
+    hsdpa-3.6: ends at 60000000000 ns, 174934 events 89692c88b9fe8f42, capture 4c451cfe8f60c8da
+    hsdpa-7.2: ends at 60000000000 ns, 246808 events c311e6cccdad0dfa, capture 7e11156dd75df152
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 383059 events b44ebecb42f718fd, capture 6997e20212a7b0ba
     jayanathan-46: ends at 460725371775 ns, 21552 events 3581b606cf94de3c, capture b689c608116438fc
-    lte-10mhz: ends at 20000000000 ns, 416507 events 92cf27165f062b82, capture 4d71a5d2ec712888
-    lte-10mhz-10ue: ends at 20000000000 ns, 488748 events b65185e491e3e419, capture 808b7bbe4ec79e4a
-    lte-5mhz: ends at 30000000000 ns, 362236 events 705a4346b68c29d5, capture 6055c571ac14cb57
-    lte-drive: ends at 40000000000 ns, 347859 events 815efe0282ccfdaf, capture 59fc064abe3b9277
+    lte-10mhz: ends at 20000000000 ns, 475175 events 8db9ebaccf86b9b4, capture 45e73d2e3c68d37a
+    lte-10mhz-10ue: ends at 20000000000 ns, 692002 events b8bbe9cbbcfc2964, capture 0e3a837099969215
+    lte-5mhz: ends at 30000000000 ns, 409085 events 461d072b072376bd, capture a8c2d57ce41f32d9
+    lte-drive: ends at 40000000000 ns, 388225 events 3a9e17c20d00a740, capture 7b55f9c7d48d0336
     lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a
     lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture db1954db499dda6c
     umts-128: ends at 78110004160 ns, 22666 events 1dc1e859a26cc35b, capture 2d10cb73e3441d69

@@ -168,8 +168,8 @@ fn waiting_for_grants_of_an_uplink_is_no_queue() {
     }
 }
 
-/// The rate of a bearer is that at which it sends: with RLC in acknowledged mode and without the same download is as fast
-/// (it was 0.5 against 3 Mbit/s), and near that which drop-tail carries.
+/// The rate of a bearer is that at which it sends: with RLC in acknowledged mode (it was 0.5 Mbit/s) and without, a download
+/// is nearly as fast as with drop-tail. Unacknowledged mode leaves the losses of HARQ to TCP.
 #[test]
 fn a_predicted_sojourn_does_not_depend_on_when_rlc_acknowledges() {
     let goodput = |rlc: &str, queue: &str| {
@@ -178,8 +178,9 @@ fn a_predicted_sojourn_does_not_depend_on_when_rlc_acknowledges() {
         let set: Vec<_> = set.map(|(key, value)| (format!("radio.lte.{key}"), value.to_owned())).into();
         over_lte("downlink", "{ profile = \"linux\", ecn = true }", 10, &set)
     };
-    let full = goodput("am_lte", "{ droptail = {} }");
-    let marked = ["am_lte", "um_lte"].map(|rlc| goodput(rlc, "{ predicted_sojourn = {} }"));
-    assert!(marked.iter().all(|rate| *rate > 0.9 * full), "{marked:?} of {full}");
-    assert!((0.95..1.05).contains(&(marked[0] / marked[1])), "{marked:?}");
+    for rlc in ["am_lte", "um_lte"] {
+        let [full, marked] =
+            ["{ droptail = {} }", "{ predicted_sojourn = {} }"].map(|queue| goodput(rlc, queue));
+        assert!(marked > 0.9 * full, "{rlc}: {marked} of {full}");
+    }
 }

@@ -9,10 +9,11 @@ use super::sampler::LastSeen;
 use crate::driver::{Driver, LIVE_UE, MOST_INSIDE};
 use crate::meter::Counters;
 use crate::port::{Counts, Flow, Port};
+use airpath_core::delays::DelayReport;
 use airpath_core::flows::FlowKey;
 use airpath_core::host::{JainIndex, flow_reports, settle_datagrams};
 use airpath_core::packet::Dir;
-use airpath_core::time::{DelayReport, Instant};
+use airpath_core::time::Instant;
 use airpath_core::trace::Fates;
 use serde_json::{Value, json};
 

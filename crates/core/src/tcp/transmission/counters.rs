@@ -1,7 +1,7 @@
 //! What a sender counts.
 
+use crate::delays::DelayReport;
 use crate::tcp::window::loss_episodes::Report as LossEpisodes;
-use crate::time::DelayReport;
 use crate::trace::SendCause;
 use serde::Serialize;
 

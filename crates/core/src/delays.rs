@@ -7,7 +7,7 @@
 //! Percentiles interpolate linearly between the two neighbouring samples, type 7 of Hyndman and Fan (1996), which is also
 //! numpy's default. Left out: the order of the delays.
 
-use super::Duration;
+use crate::time::Duration;
 use serde::Serialize;
 
 /// Bits of the mantissa that tell buckets apart: 64 in an octave.
