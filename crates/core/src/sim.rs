@@ -1,7 +1,7 @@
 //! The simulator: hosts at both ends of the path, and virtual time as fast as it goes.
 
 use crate::element::{Capture, Element};
-use crate::host::{FlowReport, Host, JainIndex, flow_reports, settle_datagrams};
+use crate::host::{FlowReport, Host, JainIndex, flow_reports};
 use crate::packet::Dir;
 use crate::path::Path;
 use crate::rng;
@@ -112,9 +112,7 @@ impl Simulation {
     pub fn flows(&self) -> Vec<FlowReport> {
         let ends = (self.path.element::<Host>(0), self.path.element::<Host>(self.elements - 1));
         let (Some(server), Some(ues)) = ends else { return Vec::new() };
-        let mut flows = flow_reports(server, ues, self.path.now());
-        settle_datagrams(&mut flows, |ue, flow, dir| self.path.datagrams_dropped(ue, flow, dir));
-        flows
+        flow_reports(server, ues, self.path.now(), |ue, flow, dir| self.path.datagrams_dropped(ue, flow, dir))
     }
 
     /// Results so far: no clock, no host, the same on every machine.

@@ -142,16 +142,6 @@ impl FlowReport {
     }
 }
 
-/// Takes packets in transit off what flows of datagrams lost; `dropped` counts the packets of a flow that were dropped on
-/// their way in a direction.
-pub fn settle_datagrams(flows: &mut [FlowReport], dropped: impl Fn(u16, u16, Dir) -> u64) {
-    for flow in flows {
-        if let Some(datagrams) = &mut flow.datagrams {
-            datagrams.settle(dropped(flow.ue, flow.flow, flow.direction));
-        }
-    }
-}
-
 /// How evenly the flows of each direction share it: Jain's index of their goodputs; `None` without any goodput. A
 /// connection of a page is a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -171,8 +161,14 @@ impl JainIndex {
     }
 }
 
-/// What both hosts say of every flow, in the order of the flows.
-pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> {
+/// Reports of all flows from both hosts, in the order of the flows. `dropped` counts the datagrams of a UE's flow that were
+/// dropped on their way in a direction: others that did not arrive are in transit, and not lost.
+pub fn flow_reports(
+    server: &Host,
+    ues: &Host,
+    now: Instant,
+    dropped: impl Fn(u16, u16, Dir) -> u64,
+) -> Vec<FlowReport> {
     let ends = server.endpoints.iter().zip(&ues.endpoints).enumerate();
     ends.filter_map(|(index, (at_server, at_ue))| {
         let spec = &at_server.spec;
@@ -183,7 +179,11 @@ pub fn flow_reports(server: &Host, ues: &Host, now: Instant) -> Vec<FlowReport> 
                 Some(FlowReport { received_s, ..report.with_receiver(&to.receiver, &to.delays) })
             }
             (End::Datagrams(one), End::Datagrams(other)) => {
-                Some(FlowReport::of_datagrams(spec, [one, other], now))
+                let mut report = FlowReport::of_datagrams(spec, [one, other], now);
+                if let Some(datagrams) = &mut report.datagrams {
+                    datagrams.settle(dropped(report.ue, report.flow, report.direction));
+                }
+                Some(report)
             }
             (End::Serves(from), End::Browses(to)) => {
                 let start = to.opened_at.unwrap_or(spec.start);

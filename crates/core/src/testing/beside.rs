@@ -92,7 +92,8 @@ impl Beside {
     pub fn is_complete(&self) -> bool {
         let ends = (self.path.element::<Host>(0), self.path.element::<Host>(self.ues_host));
         let (Some(server), Some(ues)) = ends else { return false };
-        let flows = flow_reports(server, ues, self.path.now());
+        let dropped = |ue, flow, dir| self.path.datagrams_dropped(ue, flow, dir);
+        let flows = flow_reports(server, ues, self.path.now(), dropped);
         self.path.stopped() && flows.iter().all(|flow| flow.transfer_s.is_some())
     }
 }

@@ -11,7 +11,7 @@ use crate::meter::Counters;
 use crate::port::{Counts, Flow, Port};
 use airpath_core::delays::DelayReport;
 use airpath_core::flows::FlowKey;
-use airpath_core::host::{JainIndex, flow_reports, settle_datagrams};
+use airpath_core::host::{JainIndex, flow_reports};
 use airpath_core::packet::Dir;
 use airpath_core::time::Instant;
 use airpath_core::trace::Fates;
@@ -23,8 +23,8 @@ pub fn flows(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
     let path = &driver.path;
     let mut flows = real(driver, last, seen);
     if let (Some(server), Some(ues)) = (ours::simulated(path, 0), ours::simulated(path, last)) {
-        let mut simulated = flow_reports(server, ues, path.now());
-        settle_datagrams(&mut simulated, |ue, flow, dir| path.datagrams_dropped(ue, flow, dir));
+        let dropped = |ue, flow, dir| path.datagrams_dropped(ue, flow, dir);
+        let simulated = flow_reports(server, ues, path.now(), dropped);
         flows.extend(simulated.iter().map(|report| json!(report)));
     }
     flows
