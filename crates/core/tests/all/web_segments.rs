@@ -56,7 +56,8 @@ fn load(web: &str, tcp: &str, lost: &[usize]) -> (Vec<Seen>, Vec<FlowReport>) {
     let mut path = Path::new(vec![server, Box::new(line), ues], ProbeMask::NONE);
     path.handle_timeout(Instant::ZERO + Duration::from_secs(60));
     let ends = [0, 2].map(|index| path.element::<Host>(index).unwrap());
-    let reports = flow_reports(ends[0], ends[1], path.now());
+    let dropped = |ue, flow, dir| path.datagrams_dropped(ue, flow, dir);
+    let reports = flow_reports(ends[0], ends[1], path.now(), dropped);
     let all_seen = seen.lock().unwrap().clone();
     (all_seen, reports)
 }
