@@ -286,7 +286,7 @@ fn every_choice_of_the_schema_is_one_for_the_rule() {
 }
 
 #[test]
-fn a_buffer_without_a_limit_in_front_of_the_radio_is_remarked_upon() {
+fn a_buffer_without_a_limit_or_of_few_packets_in_front_of_the_radio_is_remarked_upon() {
     let of = |text: &str, overrides: &[(&str, &str)]| {
         let remarks = try_parse(text, overrides).unwrap().remarks();
         remarks.into_iter().map(|remark| remark.path).collect::<Vec<_>>()
@@ -297,6 +297,10 @@ fn a_buffer_without_a_limit_in_front_of_the_radio_is_remarked_upon() {
     assert_eq!(of(LTE, &[("radio.lte.downlink.queue", "droptail")]), [""; 0]);
     assert_eq!(of(unlimited, &[("radio.lte.downlink.queue", "codel")]), [""; 0]);
     assert_eq!(of(unlimited, &[("flow.app", "ping")]), [""; 0]);
+    let few = "radio.lte.downlink.queue.droptail";
+    for (packets, remarks) in [("1", &[few][..]), ("4", &[few]), ("5", &[]), ("300", &[])] {
+        assert_eq!(of(LTE, &[(&format!("{few}.packets"), packets)]), remarks, "{packets}");
+    }
     let classes = "[umts]\nqos = [\"streaming\"]\n[radio.dch]\ndownlink.queue.droptail.packets = 9\n\
                    qos.streaming.downlink.queue = \"drophead\"\n[[flow]]\n";
     assert_eq!(of(classes, &[]), ["radio.dch.qos.streaming.downlink.queue.drophead"]);
