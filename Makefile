@@ -190,7 +190,7 @@ docs-figures: build ## write what `make papers` found into the documentation
 traces: build ## make the sample traces in python/airpath/traces again
 	@for scenario in python/airpath/traces/*.toml; do \
 		$(BIN)/airpath run "$$scenario" --out build/traces --force > /dev/null; \
-		$(BIN)/airpath export build/traces --format mm-trace --out "$${scenario%.toml}.trace"; done
+		$(BIN)/airpath export build/traces --format mm-trace --out "$${scenario%.toml}.trace" --force; done
 
 .PHONY: images
 images: build ## draw the pictures of the documents again; pages and the studio want chromium

@@ -92,7 +92,7 @@ def test_what_is_in_tunnels_recorded_twice_or_compressed_is_said(tmp_path, airpa
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"snoop\0\0\0\0\0\0\2", "editcap -F pcapng converts it"),
+        (b"snoop\0\0\0\0\0\0\2", "pcapng converts it"),
         (bytes.fromhex("04224d18") + bytes(20), "compressed by LZ4"),
         (b"", "it is empty"),
     ],

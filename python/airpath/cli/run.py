@@ -18,7 +18,6 @@ from airpath.cli.arguments import (
     choose_probes,
     load_changed,
     refuse_without_out,
-    remark_on,
     wanted_interfaces,
 )
 from airpath.cli.output import tell
@@ -46,7 +45,6 @@ def command(
     captures = {"capture_rlc": capture_rlc, "capture_iu": capture_iu}
     refuse_without_out(out, force=force, probes=probes, no_page=not page, **captures)
     wanted = choose_probes(probes)
-    remark_on(chosen)
     interrupted = False
     if out is None:
         from airpath.runs.memory import run as run_in_memory

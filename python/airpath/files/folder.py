@@ -204,8 +204,11 @@ class Lock:
             try:
                 if self._taken():
                     break
-            except BaseException:
+            except BlockingIOError:
                 os.close(self._file)
+                raise
+            except BaseException:
+                self.release()
                 raise
             # Its holder removed the file between the two calls.
             os.close(self._file)
