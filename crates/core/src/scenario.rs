@@ -174,23 +174,36 @@ impl Scenario {
             table::set(&mut table, path, value, &mut assumed)?;
         }
         files::inline(&mut table, &mut read)?;
-        choice::check(&table, &assumed, |mut table| {
-            table::inherit(&mut table);
-            let scenario: Self = table::deserialize(table)?;
-            Table::try_from(scenario).map_err(|error| ScenarioError::new("", error.to_string(), ""))
-        })?;
-        table::inherit(&mut table);
-        let scenario: Self = table::deserialize(table)?;
+        choice::check(&table, &assumed, |table| Self::from_table(table)?.to_table())?;
+        let scenario = Self::from_table(table)?;
         scenario.validate()?;
         Ok(scenario)
     }
 
-    /// The scenario with every default written out.
+    fn from_table(mut table: Table) -> Result<Self, ScenarioError> {
+        table::inherit(&mut table);
+        table::deserialize(table)
+    }
+
+    fn to_table(&self) -> Result<Table, ScenarioError> {
+        Table::try_from(self).map_err(|error| ScenarioError::new("", error.to_string(), ""))
+    }
+
+    /// The scenario with every default written out. Reading the text gives the same scenario: keys that would inherit a
+    /// value are written as absent.
     ///
     /// # Errors
     /// If a value cannot be written as TOML, which no valid scenario holds.
     pub fn to_toml(&self) -> Result<String, ScenarioError> {
-        toml::to_string(self).map_err(|error| ScenarioError::new("", error.to_string(), ""))
+        let mut table = self.to_table()?;
+        let read = Self::from_table(table.clone())?.to_table()?;
+        let text = if read == table {
+            toml::to_string(self)
+        } else {
+            table::mark_absent(&mut table, &read);
+            toml::to_string(&table)
+        };
+        text.map_err(|error| ScenarioError::new("", error.to_string(), ""))
     }
 
     /// JSON Schema of a scenario.

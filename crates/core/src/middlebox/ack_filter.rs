@@ -7,11 +7,12 @@
 //! waits here, whatever it is, in the order in which it came, and the bearer never starves.
 //!
 //! A pure ACK that acknowledges more than others of its flow that wait here removes them. With `keep_duplicates`,
-//! nothing is removed that says more than the newer ACK: duplicate ACKs without SACK blocks and ACKs with ECE stay, since
-//! the sender counts them, and so does an ACK with a SACK block that the newer one neither acknowledges nor has within a
-//! block of its own. A sender with SACK counts what is reported and not the ACKs (RFC 6675 (4)), so an ACK with blocks is
-//! no duplicate to keep where the newer one reports all of it. Without `keep_duplicates`, what a later ACK covers is
-//! removed whatever it says.
+//! nothing is removed that says more than the newer ACK. Duplicate ACKs without SACK blocks stay, since the sender counts
+//! them. So does an ACK with a SACK block that the newer one neither acknowledges nor has within a block of its own: a
+//! sender with SACK counts what is reported and not the ACKs (RFC 6675 (4)). So does an ACK whose ECN bits differ from the
+//! newer one's. Equal bits say nothing more: ECE is repeated until CWR (RFC 3168 (6.1.3)), and of each value of accurate
+//! ECN's counter one ACK is left (RFC 9768 (3.3.3)). Without `keep_duplicates`, what a later ACK covers is removed
+//! whatever it says.
 //!
 //! At most `limit` packets wait for each UE; then the oldest goes on to the bearer's buffer, which may drop it.
 
@@ -33,7 +34,8 @@ use std::collections::BTreeMap;
 pub struct Config {
     /// Before which bearer the box stands: at the UE for the ACKs of downloads, in the network for those of uploads.
     pub at: Place,
-    /// Whether ACKs stay that say more than a newer one: duplicate ACKs, ECE, SACK blocks that it does not contain.
+    /// Whether ACKs stay that say more than a newer one: duplicate ACKs, other ECN bits, SACK blocks that it does not
+    /// contain.
     pub keep_duplicates: bool,
     /// Packets that wait in the bearer's own buffer.
     pub in_buffer: u32,
@@ -60,8 +62,10 @@ impl Config {
             return true;
         }
         let blocks = older.options().sack.as_slice();
-        let is_counted = newer.ack == older.ack && blocks.is_empty() || older.flags.has(Flags::ECE);
-        !is_counted && !has_dsack(older) && blocks.iter().all(|block| reports(newer, *block))
+        let is_counted = newer.ack == older.ack && blocks.is_empty();
+        let other_marks = (older.flags.0 ^ newer.flags.0) & Flags::ACE.0 != 0;
+        let is_needed = is_counted || other_marks || has_dsack(older);
+        !is_needed && blocks.iter().all(|block| reports(newer, *block))
     }
 }
 
@@ -229,6 +233,24 @@ mod tests {
             assert_eq!(keeps.removes(&ack(newer), &older), kept, "{newer} {older:?}");
             assert_eq!(keeps_none.removes(&ack(newer), &older), not_kept, "{newer} {older:?}");
         }
+    }
+
+    /// Accurate ECN counts from 5, ECE set: of ACKs without news the last is enough.
+    #[test]
+    fn one_ack_is_kept_of_each_value_of_the_ecn_bits() {
+        let with = |number: u32, bits: Flags| Packet { flags: Flags::ACK | bits, ..ack(number) };
+        let (five, six) = (Flags::AE | Flags::ECE, Flags::AE | Flags::CWR);
+        for (newer, older, removed) in [
+            (five, five, true),
+            (Flags::ECE, Flags::ECE, true),
+            (six, five, false),
+            (five, six, false),
+            (Flags::default(), Flags::ECE, false),
+        ] {
+            let removes = Config::default().removes(&with(2000, newer), &with(1000, older));
+            assert_eq!(removes, removed, "{newer:?} {older:?}");
+        }
+        assert!(!Config::default().removes(&with(1000, five), &with(1000, five)), "a duplicate");
     }
 
     fn with_blocks(number: u32, blocks: &[(u32, u32)]) -> Packet {

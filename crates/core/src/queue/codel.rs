@@ -42,8 +42,8 @@ impl Component for Config {
         Discipline::Queue(Box::new(Codel { limit, law, fifo: Fifo::default(), control: Control::default() }))
     }
 
-    fn byte_limit(&self) -> Option<Bytes> {
-        self.bytes
+    fn limits(&self) -> (Option<u32>, Option<Bytes>) {
+        (self.packets, self.bytes)
     }
 
     fn validate(&self) -> Result<(), ScenarioError> {

@@ -28,8 +28,8 @@ impl Component for Config {
         Discipline::Other(Box::new(Drophead(Limit::new(self.packets, self.bytes))))
     }
 
-    fn byte_limit(&self) -> Option<Bytes> {
-        self.bytes
+    fn limits(&self) -> (Option<u32>, Option<Bytes>) {
+        (self.packets, self.bytes)
     }
 
     fn is_unlimited(&self) -> bool {

@@ -56,9 +56,9 @@ impl Component for Config {
         self.in_use().limit_sdus()
     }
 
-    fn byte_limit(&self) -> Option<Bytes> {
+    fn limits(&self) -> (Option<u32>, Option<Bytes>) {
         // Without the packet in service, one that finds the transmitter idle does not wait.
-        self.bytes.filter(|_| self.in_service == InService::Counted)
+        (self.packets, self.bytes.filter(|_| self.in_service == InService::Counted))
     }
 
     fn is_unlimited(&self) -> bool {

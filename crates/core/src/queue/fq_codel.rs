@@ -68,8 +68,8 @@ impl Component for Config {
         }))
     }
 
-    fn byte_limit(&self) -> Option<Bytes> {
-        self.bytes
+    fn limits(&self) -> (Option<u32>, Option<Bytes>) {
+        (Some(self.packets), self.bytes)
     }
 
     fn validate(&self) -> Result<(), ScenarioError> {

@@ -275,9 +275,10 @@ pub trait Component {
         None
     }
 
-    /// Bytes into which each packet must fit, even if none waits.
-    fn byte_limit(&self) -> Option<Bytes> {
-        None
+    /// The largest number of packets, and the bytes into which each packet must fit even if none waits; `None` without
+    /// such a limit.
+    fn limits(&self) -> (Option<u32>, Option<Bytes>) {
+        (None, None)
     }
 
     /// Whether nothing but the packets themselves limits how much waits: neither a limit nor a control of delay.

@@ -119,8 +119,8 @@ impl Component for Config {
         Discipline::Other(Box::new(self.in_use()))
     }
 
-    fn byte_limit(&self) -> Option<Bytes> {
-        self.bytes
+    fn limits(&self) -> (Option<u32>, Option<Bytes>) {
+        (self.packets, self.bytes)
     }
 
     fn validate(&self) -> Result<(), ScenarioError> {

@@ -60,8 +60,8 @@ impl Component for Config {
         Discipline::Queue(Box::new(self.in_use(place)))
     }
 
-    fn byte_limit(&self) -> Option<Bytes> {
-        self.bytes
+    fn limits(&self) -> (Option<u32>, Option<Bytes>) {
+        (self.packets, self.bytes)
     }
 
     fn validate(&self) -> Result<(), ScenarioError> {

@@ -112,8 +112,8 @@ impl Component for Config {
         }))
     }
 
-    fn byte_limit(&self) -> Option<Bytes> {
-        self.limit().byte_limit()
+    fn limits(&self) -> (Option<u32>, Option<Bytes>) {
+        self.limit().limits()
     }
 
     fn validate(&self) -> Result<(), ScenarioError> {

@@ -1,4 +1,5 @@
-//! Limits of buffers against what flows send: one below a packet is refused, and none at all is remarked upon.
+//! Limits of buffers against what flows send: one below a packet is refused. One of few packets and none at all are
+//! remarked upon.
 
 use super::Scenario;
 use crate::app::Carrier;
@@ -7,20 +8,16 @@ use crate::packet::Dir;
 use crate::queue;
 use crate::radio;
 
-/// Where as many packets may wait, downloads without any variation of the delay are within 15 % of Linux's.
-const FEWEST_WAITING: u32 = 5;
+/// Buffers with room for fewer packets need hosts and links whose times vary: see docs/models/linux-tcp.md.
+const FEW_PACKETS: u64 = 5;
 
 impl Scenario {
     /// Refuses a buffer in which a packet of a flow never finds room. A link for packets from outside knows of none.
     pub(super) fn check_buffers(&self) -> Result<(), ScenarioError> {
         for dir in Dir::BOTH {
             let Some(largest) = self.largest_packet(dir) else { continue };
-            let wired = self.wired.half(dir);
-            let own_uplink = self.wired.uplink.is_some() && dir == Dir::Uplink;
-            let at = if own_uplink { "wired.uplink.queue" } else { "wired.queue" };
-            let wired = wired.rate.map(|_| (at.to_owned(), &wired.queue));
-            for (place, queue) in self.bearer_queues(dir).into_iter().chain(wired) {
-                let Some(limit) = queue.byte_limit().filter(|limit| limit.as_u64() < largest) else {
+            for (place, queue) in self.bearer_queues(dir).into_iter().chain(self.wired_queue(dir)) {
+                let Some(limit) = queue.limits().1.filter(|limit| limit.as_u64() < largest) else {
                     continue;
                 };
                 let key = format!("{place}.{}.bytes", queue.name());
@@ -34,33 +31,48 @@ impl Scenario {
         Ok(())
     }
 
-    /// Remarks on buffers in front of the radio, for flows whose window can fill them: those without a limit, and those of so
-    /// few packets that results depend on times of microseconds (docs/models/linux-tcp.md, "Buffers of a few packets").
+    /// Remarks on buffers of few packets, and on buffers without a limit in front of the radio, for flows whose window
+    /// can fill them.
     pub(super) fn buffer_remarks(&self) -> Vec<ScenarioError> {
         let mut remarks = Vec::new();
         for dir in Dir::BOTH {
             let fills =
                 |flow: &&super::Flow| flow.direction == dir && flow.app.carrier() != Carrier::Datagrams;
-            if !self.flow.iter().any(|flow| fills(&flow)) {
+            let Some(largest) =
+                self.largest_packet(dir).filter(|_| self.flow.iter().any(|flow| fills(&flow)))
+            else {
                 continue;
-            }
-            for (place, queue) in self.bearer_queues(dir) {
+            };
+            let bearers = self.bearer_queues(dir);
+            for (place, queue) in bearers.iter().filter(|(_, queue)| queue.is_unlimited()) {
                 let key = format!("{place}.{}", queue.name());
-                if queue.is_unlimited() {
-                    let hint = "write packets or bytes for a limit";
-                    let message = "the buffer has no limit: only the senders' windows bound its delay";
-                    remarks.push(ScenarioError::new(key, message, hint));
-                } else if let Some(most) = queue.limit_sdus().filter(|most| *most < FEWEST_WAITING) {
-                    let message = format!(
-                        "room for {most} packets beside the one in transmission: ACKs that arrive just when packets leave find room that senders on \
-                         real hosts seldom find, so goodput may be several times theirs"
-                    );
-                    let hint = "let the delay vary, or write 5 packets or more";
-                    remarks.push(ScenarioError::new(key, message, hint));
-                }
+                let hint = "write packets or bytes for a limit";
+                let message = "the buffer has no limit: the senders' windows alone bound its delay";
+                remarks.push(ScenarioError::new(key, message, hint));
+            }
+            for (place, queue) in bearers.into_iter().chain(self.wired_queue(dir)) {
+                let (packets, bytes) = queue.limits();
+                let room =
+                    packets.map(u64::from).into_iter().chain(bytes.map(|bytes| bytes.as_u64() / largest));
+                let Some(room) = room.min().filter(|room| *room < FEW_PACKETS) else { continue };
+                let key = format!("{place}.{}", queue.name());
+                let message = format!(
+                    "a buffer of {room} packets: where times never vary, more of them find room than behind real hosts"
+                );
+                let hint = format!("write room for {FEW_PACKETS} packets, or let the delay vary");
+                remarks.push(ScenarioError::new(key, message, hint));
             }
         }
         remarks
+    }
+
+    /// The queue of the wired link, with its place in the scenario; a link of infinite rate has none.
+    fn wired_queue(&self, dir: Dir) -> Option<(String, &queue::Config)> {
+        let (place, rate, queue) = match (dir, &self.wired.uplink) {
+            (Dir::Uplink, Some(own)) => ("wired.uplink.queue", own.rate, &own.queue),
+            _ => ("wired.queue", self.wired.rate, &self.wired.queue),
+        };
+        rate.map(|_| (place.to_owned(), queue))
     }
 
     /// The queues of the cell's bearers, each with its place in the scenario.

@@ -11,6 +11,9 @@ use serde::forward_to_deserialize_any;
 use std::fmt;
 use toml::Value;
 
+/// The value of a key that is to be absent, where a default, a profile or an inherited table would give it one.
+pub(super) const ABSENT: &str = "absent";
+
 /// A step from a value to one in it.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
@@ -106,7 +109,10 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_some(self)
+        match self.0 {
+            Value::String(word) if word == ABSENT => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
     }
 
     forward_to_deserialize_any! {

@@ -1,7 +1,7 @@
 //! TOML tables on their way to a scenario: parsing, overrides, inheritance, errors with their key.
 
 use super::choice::{self, Assumed, holds_component, is_at_choice, merged, split_index};
-use super::reader::{Reader, Step};
+use super::reader::{ABSENT, Reader, Step};
 use crate::error::ScenarioError;
 use crate::tcp::profile;
 use serde::de::DeserializeOwned;
@@ -156,10 +156,13 @@ fn index_in_brackets(path: &str) -> String {
 /// relocation what differs from `[umts.iu]`.
 pub(super) fn inherit(table: &mut Table) {
     if let Some(Value::Table(wired)) = table.get_mut("wired")
-        && let Some(Value::Table(uplink)) = wired.remove("uplink")
+        && let Some(uplink) = wired.remove("uplink")
     {
-        let uplink = merged(wired, &uplink);
-        wired.insert("uplink".to_owned(), Value::Table(uplink));
+        let uplink = match uplink {
+            Value::Table(own) => Value::Table(merged(wired, &own)),
+            other => other,
+        };
+        wired.insert("uplink".to_owned(), uplink);
     }
     inherit_bearers(table);
     inherit_legs(table);
@@ -214,6 +217,26 @@ fn inherit_legs(table: &mut Table) {
         let leg = relocation.entry("iu").or_insert_with(|| Value::Table(Table::new()));
         if let Value::Table(leg) = leg {
             *leg = merged(&own, leg);
+        }
+    }
+}
+
+/// Writes "absent" for each key that `written` does not have and that reading it gives a value, as `read` shows.
+pub(super) fn mark_absent(written: &mut Table, read: &Table) {
+    for (key, value) in read {
+        match (written.get_mut(key), value) {
+            (None, _) => {
+                written.insert(key.clone(), Value::from(ABSENT));
+            }
+            (Some(Value::Table(written)), Value::Table(read)) => mark_absent(written, read),
+            (Some(Value::Array(written)), Value::Array(read)) => {
+                for pair in written.iter_mut().zip(read) {
+                    if let (Value::Table(written), Value::Table(read)) = pair {
+                        mark_absent(written, read);
+                    }
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -306,6 +306,31 @@ fn a_buffer_without_a_limit_or_of_few_packets_in_front_of_the_radio_is_remarked_
     assert_eq!(of(classes, &[]), ["radio.dch.qos.streaming.downlink.queue.drophead"]);
 }
 
+#[test]
+fn a_buffer_of_few_packets_is_remarked_upon() {
+    let of = |overrides: &[(&str, &str)]| {
+        let remarks = try_parse(LTE, overrides).unwrap().remarks();
+        remarks.into_iter().map(|remark| remark.to_string()).collect::<Vec<_>>()
+    };
+    let queue = "radio.lte.downlink.queue";
+    let says = "a buffer of 4 packets: where times never vary, more of them find room than behind real hosts; write room \
+                for 5 packets, or let the delay vary";
+    for (name, key, few, enough) in [
+        ("droptail", "packets", "4", "5"),
+        ("drophead", "packets", "4", "5"),
+        ("codel", "packets", "4", "5"),
+        ("red", "bytes", "7499 B", "7500 B"),
+        ("dualpi2", "bytes", "7499 B", "7500 B"),
+    ] {
+        let limited = |limit: &str| of(&[(queue, name), (&format!("{queue}.{name}.{key}"), limit)]);
+        assert_eq!(limited(few), [format!("{queue}.{name}: {says}")]);
+        assert_eq!(limited(enough), [""; 0], "{name}");
+    }
+    let wired = ("wired", "{ rate = \"1 Mbit/s\", queue.droptail.packets = 4 }");
+    assert_eq!(of(&[wired]), [format!("wired.queue.droptail: {says}")]);
+    assert_eq!(of(&[wired, ("flow.app", "cbr")]), [""; 0]);
+}
+
 /// A limit below a packet refuses all of them, for ever.
 #[test]
 fn a_buffer_below_a_packet_is_refused_with_the_key() {
@@ -341,4 +366,41 @@ fn a_buffer_below_a_packet_is_refused_with_the_key() {
     assert!(ping.starts_with("radio.dch.uplink.queue.droptail.bytes: a buffer of 400 B"), "{ping}");
     let wired = "[wired]\nrate = \"1 Mbit/s\"\nqueue.droptail.bytes = \"1 kB\"\n[[flow]]\n";
     assert!(error(wired, &[]).starts_with("wired.queue.droptail.bytes: "), "{}", error(wired, &[]));
+}
+
+#[test]
+fn a_resolved_scenario_reads_back_as_the_same_where_a_key_would_be_inherited() {
+    // What a profile, `[wired]` or the cell gives and the table below it takes away.
+    let profile = "[tcp]\nprofile = \"linux\"\n[[flow]]\ntcp.profile = \"rfc\"\n";
+    let wired = "[wired]\nrate = \"1 Mbit/s\"\nqueue.droptail = { packets = 30 }\n[wired.uplink]\nrate = \"absent\"\n\
+                 queue.droptail.packets = \"absent\"\n[[flow]]\n";
+    let cell = "[umts]\n[radio.dch.downlink.queue.droptail]\npackets = 9\n\
+                [radio.dch.qos.interactive.downlink.queue.droptail]\npackets = \"absent\"\n[[flow]]\n";
+    for (text, key) in [
+        (profile, "flow.0.tcp.receive_buffer_max"),
+        (wired, "wired.uplink.rate"),
+        (wired, "wired.uplink.queue.droptail.packets"),
+        (cell, "radio.dch.qos.interactive.downlink.queue.droptail.packets"),
+    ] {
+        assert_eq!(at(text, &[], key), "\"absent\"");
+        let resolved = try_parse(text, &[]).unwrap().to_toml().unwrap();
+        assert_eq!(try_parse(&resolved, &[]).unwrap().to_toml().unwrap(), resolved, "{key}");
+    }
+}
+
+#[test]
+fn a_key_without_a_value_by_default_can_be_made_absent() {
+    let queue = "radio.lte.downlink.queue.droptail";
+    let unlimited = at(LTE, &[(&format!("{queue}.packets"), "absent")], queue);
+    assert_eq!(unlimited, "{ in_service = \"excluded\" }");
+    // The profile's own limit, and a timer that has a default.
+    assert_eq!(at(LINUX, &[("tcp.receive_buffer_max", "absent")], "tcp.receive_buffer_max"), "\"absent\"");
+    let am = "[radio.dch]\ndownlink.rlc = \"am\"\nuplink.rlc = \"am\"\n[[flow]]\n";
+    let timer = "radio.dch.downlink.rlc.am.timer_poll";
+    assert_eq!(at(am, &[(timer, "absent")], timer), "\"absent\"");
+    // Other keys have no such value.
+    let error = at(LINUX, &[("tcp.mss", "absent")], "tcp");
+    assert!(error.starts_with("tcp.mss: not a number of bytes: \"absent\""), "{error}");
+    let error = at("[wired]\nuplink = \"none\"\n[[flow]]\n", &[], "wired");
+    assert!(error.starts_with("wired.uplink: "), "{error}");
 }
