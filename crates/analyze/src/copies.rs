@@ -20,7 +20,10 @@ use crate::datagram::Datagram;
 use crate::datagram::Mark;
 use crate::segment::{FIN, RST, SYN, Segment};
 
-const WITHIN: Duration = Duration::from_millis(1);
+/// A mirror port queues, and the clocks of two probes differ.
+const WITHIN: Duration = Duration::from_millis(10);
+/// Datagrams are compared by their first bytes alone, and applications repeat themselves.
+const WITHIN_OF_DATAGRAMS: Duration = Duration::from_millis(1);
 const WITHIN_OF_ROUTER: Duration = Duration::from_millis(100);
 /// Packets remembered of a direction.
 const MOST: usize = 32;
@@ -52,15 +55,24 @@ struct Passed {
     copies: u8,
 }
 
+impl Passed {
+    /// It has no copy, which tells something.
+    fn is_alone(&self) -> bool {
+        self.copies == 0 && self.look.sense == Sense::Tells
+    }
+}
+
 /// What copies have in common, and what tells them apart.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     digest: u64,
     mark: Mark,
     sense: Sense,
+    /// Copies come so soon, unless a router lies between them.
+    within: Duration,
 }
 
-/// What it means that the same comes twice within [`WITHIN`].
+/// What it means that the same comes twice so soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sense {
     /// It is a copy, or a network's duplicate.
@@ -81,13 +93,14 @@ impl Look {
         let is_single =
             segment.mark.identification != 0 || segment.payload > 0 || segment.has(SYN | FIN | RST);
         let sense = if is_single { Sense::Tells } else { Sense::Nothing };
-        Self { digest, mark: segment.mark, sense }
+        Self { digest, mark: segment.mark, sense, within: WITHIN }
     }
 
     /// Of a datagram; `None` if too little of it was captured.
     pub fn of_datagram(datagram: &Datagram) -> Option<Self> {
         let sense = if datagram.mark.identification != 0 { Sense::Tells } else { Sense::Perhaps };
-        Some(Self { digest: datagram.digest?, mark: datagram.mark, sense })
+        let within = WITHIN_OF_DATAGRAMS;
+        Some(Self { digest: datagram.digest?, mark: datagram.mark, sense, within })
     }
 
     fn bit(&self) -> u128 {
@@ -108,17 +121,17 @@ impl Copies {
     /// A packet passes: whether it is a copy of one before.
     pub fn is_copy(&mut self, now: Instant, look: Look) -> bool {
         self.settle(now);
-        let (established, most, repeats) = (self.is_established(), self.most, self.repeats);
+        let (established, most, repeats) = (self.is_established(self.settled), self.most, self.repeats);
         let may_repeat = look.sense == Sense::Nothing || look.sense == Sense::Perhaps && repeats;
         let is_new = (self.digests[0] | self.digests[1]) & look.bit() == 0;
-        let recent = self.recent.iter_mut().rev().take(if is_new { 0 } else { MOST });
-        let found = recent.filter(|one| one.look.is_like(&look)).find(|one| {
+        let recent = self.recent.iter_mut().enumerate().rev().take(if is_new { 0 } else { MOST });
+        let found = recent.filter(|(_, one)| one.look.is_like(&look)).find(|(_, one)| {
             let has_passed_router = one.look.mark.hops != look.mark.hops;
-            let is_soon = has_passed_router || now.since(one.at) <= WITHIN;
+            let is_soon = has_passed_router || now.since(one.at) <= look.within;
             let is_free = has_passed_router || !may_repeat || established && one.copies < most;
             is_soon && is_free
         });
-        let Some(one) = found else {
+        let Some((place, one)) = found else {
             self.push(now, look);
             return false;
         };
@@ -132,12 +145,13 @@ impl Copies {
         }
         self.most = most.max(one.copies);
         self.copied += 1;
-        self.is_established()
+        self.is_established(place)
     }
 
-    /// Whether most packets that tell come more than once.
-    fn is_established(&self) -> bool {
-        self.copied > self.alone
+    /// Whether most packets that tell come more than once. Copies of the packets in front of `place` have come by now.
+    fn is_established(&self, place: usize) -> bool {
+        let waiting = self.recent.iter().take(place).skip(self.settled);
+        self.copied > self.alone + waiting.filter(|one| one.is_alone()).count() as u64
     }
 
     fn push(&mut self, now: Instant, look: Look) {
@@ -165,8 +179,8 @@ impl Copies {
 
     /// Counts what has no copy that could still come, and forgets what is old.
     fn settle(&mut self, now: Instant) {
-        while let Some(one) = self.recent.get(self.settled).copied().filter(|one| now.since(one.at) > WITHIN)
-        {
+        let is_over = |one: &Passed| now.since(one.at) > one.look.within;
+        while let Some(one) = self.recent.get(self.settled).copied().filter(is_over) {
             self.count(&one);
             self.settled += 1;
         }
@@ -176,7 +190,7 @@ impl Copies {
     }
 
     fn count(&mut self, one: &Passed) {
-        self.alone += u64::from(one.copies == 0 && one.look.sense == Sense::Tells);
+        self.alone += u64::from(one.is_alone());
     }
 
     pub fn bytes(&self) -> usize {
@@ -211,7 +225,12 @@ mod tests {
         let behind = [(0, 1, 9, 7, 64), (1, 10, 9, 8, 64), (2, 1, 9, 7, 64), (3, 10, 9, 8, 64)];
         assert_eq!(verdicts(&behind), "..cc");
         // Sent again: another identification, or too late.
-        assert_eq!(verdicts(&[(0, 1, 9, 7, 64), (10, 1, 9, 8, 64), (9_000, 1, 9, 8, 64)]), "...");
+        assert_eq!(verdicts(&[(0, 1, 9, 7, 64), (10, 1, 9, 8, 64), (19_000, 1, 9, 8, 64)]), "...");
+        // A mirror port with a queue: copies 6 ms late, behind the next packets.
+        let late = (0..20_u16).flat_map(|at| [(2000 * u64::from(at), at), (2000 * u64::from(at) + 6000, at)]);
+        let mut late: Vec<Passing> = late.map(|(us, at)| (us, 9 * u32::from(at), 9, at + 1, 64)).collect();
+        late.sort_by_key(|passing| passing.0);
+        assert_eq!(verdicts(&late).matches('c').count(), 20);
         // A router between both places, with its queue.
         assert_eq!(verdicts(&[(0, 1, 9, 7, 64), (30_000, 1, 9, 7, 63), (30_000, 5, 9, 8, 64)]), ".c.");
     }

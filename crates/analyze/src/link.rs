@@ -31,8 +31,8 @@ const ETHERTYPE_IPV6: u16 = 0x86DD;
 const ETHERTYPE_PPPOE: u16 = 0x8864;
 /// RFC 5332 (3): downstream- and upstream-assigned labels.
 const ETHERTYPES_MPLS: [u16; 2] = [0x8847, 0x8848];
-/// IEEE 802.1Q, 802.1ad and what came before it.
-const ETHERTYPES_VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
+/// IEEE 802.1Q, 802.1ad and the values in use before 802.1ad.
+const ETHERTYPES_VLAN: [u16; 5] = [0x8100, 0x88A8, 0x9100, 0x9200, 0x9300];
 /// IEEE 802.3 (3.2.6): below this an EtherType is a length, and LLC follows.
 const SMALLEST_ETHERTYPE: u16 = 0x0600;
 /// Linux's cooked frames have this in place of an EtherType in front of LLC.
@@ -143,18 +143,16 @@ fn raw(packet: Packet<'_>) -> Option<Carries<'_>> {
     })
 }
 
-/// A frame whose EtherType stands at `at`, tags of VLANs behind it.
-fn by_ether_type(frame: Packet<'_>, mut at: usize) -> Option<Carries<'_>> {
-    loop {
-        let kind = frame.u16(at)?;
-        if !ETHERTYPES_VLAN.contains(&kind) {
-            return by_protocol(kind, frame.behind(at + 2)?);
-        }
-        at += 4;
-    }
+/// Reads a frame whose EtherType is at `at`.
+fn by_ether_type(frame: Packet<'_>, at: usize) -> Option<Carries<'_>> {
+    by_protocol(frame.u16(at)?, frame.behind(at + 2)?)
 }
 
-fn by_protocol(kind: u16, payload: Packet<'_>) -> Option<Carries<'_>> {
+/// Reads the payload that follows an EtherType. A VLAN tag has two bytes in front of the next EtherType.
+fn by_protocol(mut kind: u16, mut payload: Packet<'_>) -> Option<Carries<'_>> {
+    while ETHERTYPES_VLAN.contains(&kind) {
+        (kind, payload) = (payload.u16(2)?, payload.behind(4)?);
+    }
     match kind {
         ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => Some(Carries::Ip(payload)),
         ETHERTYPE_PPPOE => pppoe(payload),
@@ -206,7 +204,8 @@ fn labelled(mut frame: Packet<'_>) -> Option<Carries<'_>> {
 /// RFC 1042: LLC with SNAP and no organisation, then an EtherType.
 fn llc(frame: Packet<'_>) -> Option<Carries<'_>> {
     match frame.captured.get(..6)? {
-        [0xAA, 0xAA, 3, 0, 0, 0] => by_ether_type(frame, 6),
+        // A second LLC header would have no end.
+        [0xAA, 0xAA, 3, 0, 0, 0] if frame.u16(6)? >= SMALLEST_ETHERTYPE => by_ether_type(frame, 6),
         _ => Some(Carries::Other),
     }
 }
@@ -269,7 +268,10 @@ mod tests {
             (0, vec![2, 0, 0, 0]),
             (108, vec![0, 0, 0, 2]),
             (113, sll.to_vec()),
+            (113, [&sll[..14], &[0x81, 0, 0, 7, 8, 0]].concat()),
             (276, sll2.to_vec()),
+            (276, [&[0x81, 0][..], &sll2[2..], &[0, 7, 8, 0]].concat()),
+            (276, [&[0x88, 0xA8][..], &sll2[2..], &[0, 7, 0x81, 0, 0, 9, 8, 0]].concat()),
             (1, ethernet(&[8, 0])),
             (1, ethernet(&[0x81, 0, 0, 7, 8, 0])),
             (1, ethernet(&[0x88, 0xA8, 0, 7, 0x81, 0, 0, 9, 8, 0])),
@@ -283,6 +285,7 @@ mod tests {
             (51, vec![0x11, 0, 0, 1, 0, 6, 0, 0x21]),
             (100, vec![0xAA, 0xAA, 3, 0, 0, 0, 8, 0]),
             (104, vec![0x0F, 0, 8, 0]),
+            (104, vec![0x0F, 0, 0x81, 0, 0, 7, 8, 0]),
             (105, [&[0x88, 1][..], &[0; 24], &[0xAA, 0xAA, 3, 0, 0, 0, 8, 0]].concat()),
             (127, [&[0, 0, 8, 0, 0, 0, 0, 0, 8, 1][..], &[0; 22], &[0xAA, 0xAA, 3, 0, 0, 0, 8, 0]].concat()),
             (107, vec![0x18, 0x41, 3, 0xCC]),

@@ -197,7 +197,7 @@ fn ipv4(packet: &[u8]) -> Result<Network, Unread> {
         return Err(Unread::Truncated);
     }
     let header = Ipv4HeaderSlice::from_slice(packet).map_err(|_| Unread::BadLength)?;
-    Ok(Network {
+    let network = Network {
         src: header.source_addr().into(),
         dst: header.destination_addr().into(),
         claimed: usize::from(header.total_len()),
@@ -206,7 +206,8 @@ fn ipv4(packet: &[u8]) -> Result<Network, Unread> {
         mark: Mark { identification: header.identification(), hops: header.ttl() },
         is_fragment: header.is_fragmenting_payload(),
         is_first: header.fragments_offset().value() == 0,
-    })
+    };
+    if network.is_first { behind_extensions(network, packet) } else { Ok(network) }
 }
 
 fn ipv6(packet: &[u8]) -> Result<Network, Unread> {
@@ -215,7 +216,7 @@ fn ipv6(packet: &[u8]) -> Result<Network, Unread> {
         0 => 0,
         payload => 40 + usize::from(payload),
     };
-    let mut network = Network {
+    let network = Network {
         src: header.source_addr().into(),
         dst: header.destination_addr().into(),
         claimed,
@@ -225,9 +226,22 @@ fn ipv6(packet: &[u8]) -> Result<Network, Unread> {
         is_fragment: false,
         is_first: true,
     };
+    behind_extensions(network, packet)
+}
+
+/// Passes over extension headers. IPv4 has only the authentication header.
+fn behind_extensions(mut network: Network, packet: &[u8]) -> Result<Network, Unread> {
     loop {
         let rest = &packet[network.header_bytes..];
         match network.protocol {
+            ip_number::AUTH => {
+                // RFC 4302 (2.2): its length in units of four bytes, minus two.
+                let &[next, units, ..] = rest else { return Err(Unread::Truncated) };
+                let octets = 4 * (usize::from(units) + 2);
+                rest.get(octets..).ok_or(Unread::Truncated)?;
+                network.protocol = IpNumber(next);
+                network.header_bytes += octets;
+            }
             ip_number::IPV6_HOP_BY_HOP | ip_number::IPV6_ROUTE | ip_number::IPV6_DEST_OPTIONS => {
                 let extension = Ipv6RawExtHeaderSlice::from_slice(rest).map_err(|_| Unread::Truncated)?;
                 network.protocol = extension.next_header();

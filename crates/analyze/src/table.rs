@@ -16,7 +16,7 @@ use crate::link::{self, Carries, ip_packet};
 use crate::report::{self, ConnectionReport, Others};
 use crate::segment::{self, Endpoint, Segment, Transport, Unread};
 use crate::tunnels::{self, Tunnels};
-use crate::view::Side;
+use crate::view::{Side, View};
 
 /// What a capture holds.
 #[derive(Clone, Debug, Serialize)]
@@ -199,19 +199,16 @@ impl Table {
     ) -> bool {
         let connections = self.open.entry(ends).or_insert_with(|| Vec::with_capacity(1));
         let at = find(connections, interface.0, side, segment, tunnel.as_ref());
-        let is_new = at.is_none();
         let at = at.unwrap_or_else(|| {
             self.opened += 1;
             connections.push(Connection::new(ends, self.opened));
             connections.len() - 1
         });
         let connection = &mut connections[at];
-        let views = connection.views.len();
         if let Some(tunnel) = tunnel {
             connection.note_tunnel(side, tunnel);
         }
         let (is_counted, stranger) = connection.handle(now, interface, side, segment);
-        let is_first_here = connection.views.len() > views;
         if connection.packets() % PACKETS_BETWEEN_ACCOUNTS == 1 {
             let bytes = connection.bytes();
             self.accounted = (self.accounted + bytes).saturating_sub(connection.accounted);
@@ -221,7 +218,7 @@ impl Table {
             self.opened += 1;
             connections.push(Connection::of_view(view, ends, self.opened));
         }
-        if (is_new || is_first_here) && connections.len() > 1 {
+        if connections.len() > 1 {
             for before in take_replaced(connections) {
                 self.finish(before);
             }
@@ -333,7 +330,8 @@ impl Table {
     }
 }
 
-/// The connection that a segment belongs to: one seen at its interface before, or one seen elsewhere that it fits.
+/// The connection that a segment belongs to: one seen at its interface before, or one seen elsewhere that it fits. A SYN
+/// that is not answered does not end the connection before it (RFC 5961 (4)).
 fn find(
     connections: &[Connection],
     interface: u32,
@@ -341,28 +339,34 @@ fn find(
     segment: &Segment,
     tunnel: Option<&Tunnel>,
 ) -> Option<usize> {
-    let of_interface = |connection: &Connection| {
+    let is_certain = |connection: &Connection| {
+        connection.view(interface).is_some_and(|view| view.has_numbers_of(side, segment))
+            && tunnel.is_none_or(|tunnel| connection.tunnels[side].contains(tunnel))
+    };
+    let is_possible = |connection: &Connection| {
         connection.view(interface).is_some_and(|view| {
             !view.is_another(side, segment)
                 && tunnel.is_none_or(|tunnel| connection.fits_tunnel(view, side, segment, tunnel))
         })
     };
-    connections.iter().rposition(of_interface).or_else(|| {
-        connections
-            .iter()
-            .rposition(|connection| connection.view(interface).is_none() && connection.fits(side, segment))
-    })
+    let fits =
+        |connection: &Connection| connection.view(interface).is_none() && connection.fits(side, segment);
+    let certain = if connections.len() > 1 { connections.iter().rposition(is_certain) } else { None };
+    certain
+        .or_else(|| connections.iter().rposition(is_possible))
+        .or_else(|| connections.iter().rposition(fits))
 }
 
-/// Takes out the connections of which no interface will show more: at each a newer one has begun.
+/// Takes out the connections of which no interface will show more: at each a newer one has been accepted.
 fn take_replaced(connections: &mut Vec<Connection>) -> Vec<Connection> {
     let is_replaced = |at: usize| {
         let newer = &connections[at + 1..];
         connections.len() - at > MOST_BETWEEN_ENDS
             || connections[at].views.iter().all(|view| {
-                newer
-                    .iter()
-                    .any(|one| one.view(view.interface).is_some() && one.shares_tunnel(&connections[at]))
+                newer.iter().any(|one| {
+                    one.view(view.interface).is_some_and(View::is_begun)
+                        && one.shares_tunnel(&connections[at])
+                })
             })
     };
     let replaced: Vec<_> = (0..connections.len()).rev().filter(|at| is_replaced(*at)).collect();

@@ -65,6 +65,8 @@ pub struct View {
     syn_len: u32,
     /// The SYN was answered.
     is_answered: bool,
+    /// The latest SYN of each end had an ACK.
+    has_answered: [bool; 2],
     /// Acknowledgment number of the latest stray segment.
     stray_ack: Option<u32>,
     syn_at: Option<Instant>,
@@ -98,6 +100,20 @@ impl View {
             self.flows[side].is_near(segment.seq)
                 && (!segment.has(ACK) || self.flows[1 - side].is_near(segment.ack))
         }
+    }
+
+    /// Whether the numbers of a segment are those of this connection: the SYN's, or close to what both ends sent.
+    pub fn has_numbers_of(&self, side: Side, segment: &Segment) -> bool {
+        if segment.has(SYN) {
+            return self.fits(side, segment);
+        }
+        self.flows[side].is_close(segment.seq)
+            && (!segment.has(ACK) || self.flows[1 - side].is_close(segment.ack))
+    }
+
+    /// Whether there is more of the connection than a SYN without an answer.
+    pub fn is_begun(&self) -> bool {
+        self.opener.is_none() || self.is_answered
     }
 
     /// Whether a segment is close by its numbers to what both ends sent.
@@ -164,8 +180,11 @@ impl View {
     }
 
     fn on_syn(&mut self, now: Instant, side: Side, segment: &Segment) {
+        let had_answered = std::mem::replace(&mut self.has_answered[side], segment.has(ACK));
         if self.isn[side].replace(segment.seq).is_some() {
-            self.syns_again += 1;
+            // RFC 9293 (3.5): with a simultaneous open, both ends answer behind their SYN.
+            let is_simultaneous = segment.has(ACK) && !had_answered;
+            self.syns_again += u64::from(!is_simultaneous);
             // It is unknown which of them was answered.
             (self.syn_at, self.answer_at) = (None, None);
             return;

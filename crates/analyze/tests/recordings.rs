@@ -290,7 +290,7 @@ fn frames_recorded_twice_are_one_packet() {
     let sent = numbered(&download(60));
     let once = read(&pcap(101, &records(&sent)));
     // At once, and interleaved: as they came in, and as they went out.
-    for later in [0, 2, 10, 300] {
+    for later in [0, 2, 10, 300, 3000, 9000] {
         let mut twice = records(&sent);
         twice.extend(sent.iter().map(|one| (one.us + later, one.ipv4())));
         twice.sort_by_key(|record| record.0);
@@ -563,4 +563,92 @@ fn a_fin_that_is_recorded_behind_its_ack_is_no_missing_byte() {
     all.push(sent(300_002, SERVER, 20_000, 100, 0).with(FIN | ACK));
     let found = one(&all);
     assert_eq!(flow(&found, "server")["counters"]["unseen_bytes"], 0);
+}
+
+#[test]
+fn syn_that_is_not_accepted_does_not_end_the_connection_before_it() {
+    // RFC 5961 (4.2): the server answers a SYN in an open connection with an ACK of that connection, and goes on.
+    let mut all = download(40);
+    let mut syn = all[0].clone();
+    (syn.us, syn.seq, syn.id) = (130_500, 700_000_000, 0);
+    all.extend([syn, sent(130_700, SERVER, 15_000, 100, 0)]);
+    all.sort_by_key(|one| one.us);
+    let found = read(&pcap(101, &records(&numbered(&all))));
+    let expected = read(&pcap(101, &records(&numbered(&download(40)))));
+    assert_eq!(found.connections_seen, 2);
+    let [own, other] = [&found, &expected].map(|report| &report.connections[0].flows[1]);
+    assert_eq!((own.counters.segments, own.bytes_acked), (40, 40_000));
+    assert_eq!((own.counters.segments, own.bytes_acked), (other.counters.segments, other.bytes_acked));
+    assert_eq!((own.retransmissions.total, found.connections[0].strays), (0, 0));
+}
+
+#[test]
+fn ends_that_open_at_the_same_time_repeat_nothing() {
+    // RFC 9293 (3.5), figure 7.
+    let mut all = download(20);
+    let (syn, answer) = (all[0].clone(), all[1].clone());
+    let early = Sent { us: 10, flags: SYN, ..answer };
+    let late = Sent { us: 50_000, flags: SYN | ACK, ..syn };
+    all.extend([early, late]);
+    all.sort_by_key(|one| one.us);
+    assert_eq!(one(&all)["syn_retransmissions"], 0);
+    all.insert(1, Sent { us: 5, ..all[0].clone() });
+    assert_eq!(one(&all)["syn_retransmissions"], 1);
+}
+
+#[test]
+fn data_of_a_syn_that_the_answer_refuses_wait_for_no_timer() {
+    for accepted in [0, 40] {
+        let mut all = handshake(0);
+        all[0].payload = 100;
+        (all[1].ack, all[2].seq, all[2].ack, all[2].payload) =
+            (accepted, accepted, 0, 100 - accepted as usize);
+        all.push(sent(100_200, SERVER, 0, 100, 0));
+        let found = one(&all);
+        let causes = &flow(&found, "client")["retransmissions"]["by_cause"];
+        assert_eq!((&causes["timeout"], &causes["other"]), (&0.into(), &1.into()), "{accepted}");
+        assert_eq!(flow(&found, "client")["bytes_acked"], 100);
+    }
+}
+
+#[test]
+fn retransmissions_into_a_closed_window_are_the_receivers() {
+    // Linux retransmits the first segment by its timer while the window is closed (`tcp_retransmit_timer`).
+    let mut all = download(40);
+    let last = all.iter().map(|one| one.us).max().expect("segments");
+    let end = all.iter().rposition(|one| one.side == CLIENT).expect("an ACK");
+    all[end].window = 0;
+    let mut us = last;
+    for wait in [300_000, 600_000, 1_200_000, 2_400_000] {
+        us += wait;
+        all.push(sent(us, SERVER, 40_000, 100, 1000));
+        all.push(sent(us + 50_000, CLIENT, 100, 40_000, 0).window(0));
+    }
+    all.push(sent(us + 100_000, CLIENT, 100, 40_000, 0));
+    all.push(sent(us + 100_100, SERVER, 40_000, 100, 1000));
+    all.push(sent(us + 150_100, CLIENT, 100, 41_000, 0));
+    let shares = flow(&one(&all), "server")["verdict"]["shares"].clone();
+    assert!(shares["receive_window"].as_f64() > Some(0.9), "{shares}");
+}
+
+#[test]
+fn subscribers_with_the_same_address_and_close_numbers_are_told_by_their_tunnels() {
+    let sent = numbered(&download(40));
+    let mut all = Vec::new();
+    for (subscriber, later) in [(1, 0), (2, 700)] {
+        for one in &sent {
+            let mut other = one.clone();
+            other.seq += 2000 * i64::from(subscriber - 1);
+            other.ack += 2000 * i64::from(subscriber - 1);
+            let teid = subscriber + 16 * (one.side as u32 + 1);
+            all.push((one.us + later, tunneled(teid, one.side, &other.ipv4())));
+        }
+    }
+    all.sort_by_key(|record: &(u64, Vec<u8>)| record.0);
+    let report = read(&pcap(101, &all));
+    for connection in &report.connections {
+        let flow = &connection.flows[1];
+        assert_eq!((flow.counters.segments, flow.retransmissions.total, flow.bytes_acked), (40, 0, 40_000));
+    }
+    assert_eq!(report.connections.len(), 2);
 }

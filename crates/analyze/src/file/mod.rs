@@ -40,6 +40,9 @@ pub enum FileError {
     /// The file does not begin as a capture does.
     #[error("does not begin like a pcap or pcapng file{0}")]
     NoCapture(Beginning),
+    /// The compressed stream has no readable beginning: the format, and the decoder's words.
+    #[error("cannot be uncompressed: {0}: {1}")]
+    Damaged(&'static str, String),
 }
 
 /// How a file begins that is no capture.
@@ -52,7 +55,7 @@ pub struct Beginning {
 }
 
 /// Formats of captures and archives that others read, by their first octets.
-const OTHER_FORMATS: [(&[u8], &str); 13] = [
+const OTHER_FORMATS: [(&[u8], &str); 15] = [
     (b"snoop\0\0\0", "a snoop capture"),
     (b"GMBU", "a Network Monitor 2 capture"),
     (b"RTSS", "a Network Monitor 1 capture"),
@@ -63,6 +66,8 @@ const OTHER_FORMATS: [(&[u8], &str); 13] = [
     (&[0xAB, 0x01, 0x00, 0x1C], "a pcap of Ixia's software"),
     (&[0x04, 0x22, 0x4D, 0x18], "compressed by LZ4"),
     (&[0xFD, b'7', b'z', b'X', b'Z'], "compressed by xz"),
+    (&[0x1F, 0x8B, 8], "compressed by gzip"),
+    (&[0x28, 0xB5, 0x2F, 0xFD], "compressed by Zstandard"),
     (b"BZh", "compressed by bzip2"),
     (b"PK\x03\x04", "a ZIP archive"),
     (b"7z\xBC\xAF", "a 7z archive"),
@@ -164,6 +169,9 @@ impl<R: Read> Source<R> {
             let (mut octets, len) = ([0; 8], start.len().min(8));
             octets[..len].copy_from_slice(&start[..len]);
             let compression = summary.compression;
+            if let Some(damage) = window.reader_mut().take_damage() {
+                return Err(FileError::Damaged(compression.unwrap_or_default(), damage));
+            }
             return Err(FileError::NoCapture(Beginning { octets, len, compression }));
         };
         Ok(Self { window, format, summary })

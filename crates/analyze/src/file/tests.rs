@@ -294,6 +294,10 @@ fn compressed_captures_are_read_whole_or_cut_off() {
     }
     let error = Source::open(&gzip(b"notes")[..]).map(|_| ()).expect_err("no capture").to_string();
     assert!(error.ends_with("its first octets behind gzip are 6e 6f 74 65 73"), "{error}");
+    let twice = Source::open(&gzip(&gzip(&plain))[..]).map(|_| ()).expect_err("no capture").to_string();
+    assert!(twice.ends_with("(compressed by gzip: unpack it first)"), "{twice}");
+    let cut = Source::open(&zstd(&plain)[..20]).map(|_| ()).expect_err("no capture").to_string();
+    assert!(cut.starts_with("cannot be uncompressed: zstd: "), "{cut}");
 }
 
 #[test]

@@ -155,6 +155,8 @@ pub struct Place {
     pub answer: Duration,
     /// Its first transmission was seen here, and not lost before it came.
     pub was_seen: bool,
+    /// RFC 7413 (4.2.2): data of the SYN that its answer did not acknowledge is retransmitted at once.
+    pub is_refused: bool,
     /// When it was last sent before this.
     pub last_at: Option<Instant>,
     /// That was not the first time.
@@ -292,6 +294,9 @@ impl Causes {
     }
 
     fn cause(&self, now: Instant, place: &Place) -> Cause {
+        if place.is_refused && !place.was_sent_again {
+            return Cause::Other;
+        }
         let with_ack = self.goes_with_ack(now, place.answer);
         if place.start > place.una {
             return match self.phase {

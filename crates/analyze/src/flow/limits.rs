@@ -74,6 +74,28 @@ struct Gap {
     closed_s: f64,
 }
 
+/// Time between the ACKs of a flight that is followed by nothing: the bottleneck sets it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Drain {
+    total_s: f64,
+    longest_s: f64,
+    next_s: f64,
+}
+
+impl Drain {
+    fn add(&mut self, gap_s: f64) {
+        self.total_s += gap_s;
+        self.next_s = self.next_s.max(gap_s.min(self.longest_s));
+        self.longest_s = self.longest_s.max(gap_s);
+    }
+
+    /// A single long gap is a delayed ACK's.
+    fn seconds(&self, patience_s: f64) -> f64 {
+        let excess_s = if self.longest_s > patience_s { self.longest_s - self.next_s } else { 0.0 };
+        self.total_s - excess_s
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     #[default]
@@ -130,7 +152,7 @@ pub struct Limits {
     room_at: Option<Instant>,
     last_room_at: Instant,
     last_ack_at: Option<Instant>,
-    drain_s: f64,
+    drain: Drain,
     is_blocked: bool,
     is_turn: bool,
     is_prompt: bool,
@@ -248,7 +270,8 @@ impl Limits {
                 self.since = Gap::default();
             }
             (Cause::Timeout, _) => {
-                self.totals.timeout_s += self.since.total() + self.recovery_since_s;
+                self.totals.timeout_s += self.since.total() - self.since.closed_s + self.recovery_since_s;
+                self.round.window_s += self.since.closed_s;
                 self.round.recovery_s -= self.recovery_since_s;
                 (self.since, self.recovery_since_s) = (Gap::default(), 0.0);
                 let reason = self.reason(now);
@@ -318,6 +341,8 @@ impl Limits {
         let seconds = now.since(at).as_secs_f64();
         self.at = Some(now);
         match self.phase {
+            // What the timer retransmits then is a probe (RFC 9293 (3.8.6.1)).
+            Phase::Loss { .. } if self.is_closed() => self.round.window_s += seconds,
             Phase::Recovery { .. } | Phase::Loss { has_progress: true, .. } => {
                 self.round.recovery_s += seconds;
                 self.recovery_since_s += seconds;
@@ -363,10 +388,8 @@ impl Limits {
         (self.before, self.since) = (self.gap(), Gap::default());
         self.recovery_since_s = 0.0;
         self.is_first_flight = false;
-        if let Some(last) = self.last_ack_at.replace(now)
-            && now.since(last) <= self.patience()
-        {
-            self.drain_s += now.since(last).as_secs_f64();
+        if let Some(last) = self.last_ack_at.replace(now) {
+            self.drain.add(now.since(last).as_secs_f64());
         }
         match &mut self.phase {
             Phase::Recovery { end } | Phase::Loss { end, .. } if una >= *end => {
@@ -448,7 +471,7 @@ impl Limits {
     fn open_gap(&mut self, now: Instant) {
         self.last_sent = now;
         (self.before, self.since, self.kept) = (Gap::default(), Gap::default(), Gap::default());
-        (self.room_at, self.last_ack_at, self.drain_s) = (None, None, 0.0);
+        (self.room_at, self.last_ack_at, self.drain) = (None, None, Drain::default());
         (self.is_blocked, self.is_turn, self.has_probed) = (false, false, false);
     }
 
@@ -474,6 +497,7 @@ impl Limits {
     }
 
     fn assign(&mut self, gap: Gap, reason: Reason) {
+        let patience_s = self.patience().as_secs_f64();
         let round = &mut self.round;
         let totals = &mut self.totals;
         let closed = if self.has_probed { gap.closed_s } else { 0.0 };
@@ -492,7 +516,8 @@ impl Limits {
                 let windowed = if reason == Reason::Turn { closed } else { gap.closed_s + gap.full_s };
                 let shortest = self.shortest.map_or(0.0, Duration::as_secs_f64);
                 let waits = gap.busy_s + gap.full_s;
-                let drain = if self.answer.is_zero() { self.drain_s.min(waits - shortest) } else { 0.0 };
+                let base_s = shortest + self.answer.as_secs_f64();
+                let drain = self.drain.seconds(patience_s).min(waits - base_s);
                 let drain = drain.clamp(0.0, (gap.total() - windowed).max(0.0));
                 round.window_s += windowed;
                 totals.drain_s += drain;

@@ -113,6 +113,8 @@ pub struct Flow {
     first_ack: Option<Instant>,
     /// The sender's SYN was captured.
     is_opened: bool,
+    /// End of the SYN's data that its answer did not acknowledge.
+    refused_to: Option<u64>,
 }
 
 impl Flow {
@@ -316,6 +318,7 @@ impl Flow {
             has_sacked: self.pieces.has_sacked(),
             answer: self.answer,
             was_seen,
+            is_refused: self.refused_to.is_some_and(|to| end <= to),
             last_at: before.map(|piece| piece.last_at),
             was_sent_again: before.is_some_and(|piece| piece.transmissions > 1),
             timeout: self.rtt.timeout(),
@@ -351,6 +354,9 @@ impl Flow {
         let max = *self.max.get_or_insert(ack);
         let una = *self.una.get_or_insert_with(|| self.first.unwrap_or(ack).min(ack));
         let is_same_window = self.latest_window.replace(segment.window) == Some(segment.window);
+        if segment.has(SYN) && max > ack {
+            self.refused_to = Some(max);
+        }
         let has_news = self.take_sack(now, segment, ack);
         // Without the sender's packets SACK blocks alone show that something is in flight.
         let is_in_flight = max > una || self.reported_to > una;

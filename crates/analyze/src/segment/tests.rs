@@ -155,3 +155,18 @@ fn a_datagram_is_read_and_cut_off_within_its_header_it_is_not() {
     bytes[2] = 0;
     assert_eq!(read_all(&bytes, 0), Err(Unread::BadLength));
 }
+
+#[test]
+fn authentication_header_is_passed_over() {
+    // RFC 4302 (2): next header, length of 4 + 2 words, reserved, SPI, number, integrity check value of 12 bytes.
+    let header: Vec<u8> = [&[6, 4][..], &[0; 22]].concat();
+    let mut v4 = packet(&[], ACK, 0);
+    (v4[3], v4[9]) = (64, 51);
+    v4.splice(20..20, header.iter().copied());
+    assert_eq!((one(&v4).seq, one(&v4).ack), (7, 9));
+    let v6 = [&[0x60, 0, 0, 0, 0, 44, 51, 64][..], &[1; 32], &header, &packet(&[], ACK, 0)[20..]].concat();
+    assert_eq!((one(&v6).seq, one(&v6).payload), (7, 0));
+    for len in 20..v4.len() - 4 {
+        assert_eq!(read_all(&v4[..len], v4.len() - len), Err(Unread::Truncated), "{len}");
+    }
+}
