@@ -26,6 +26,7 @@ from airpath.cli.arguments import (
     flag,
     option,
     refuse_without_out,
+    remark_on,
     wanted_interfaces,
 )
 from airpath.cli.live_options import (
@@ -175,6 +176,7 @@ def command(
     shell = not command
     has_view = choose_view(view, shell)
     pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
+    remark_on(chosen)
     configuration = {
         "mode": "run",
         "scenario": chosen.text,

@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
     from airpath.progress import progress_bar
-    from airpath.report.run import remarks_on, run_report
+    from airpath.report.run import run_report
     from airpath.terminal import console_for, say
 
     chosen = load_changed(scenario, set_)
@@ -71,7 +71,7 @@ def command(
                 progress=progress,
             )
         summary, interrupted = folder.summary, folder.interrupted
-    tell(json_, summary, run_report(summary, f"{chosen.name}, seed {seed}", remarks_on(chosen)))
+    tell(json_, summary, run_report(summary, f"{chosen.name}, seed {seed}"))
     if out is not None and not json_:
         from airpath.runs.recorder import names_in
 

@@ -309,8 +309,8 @@ fn a_buffer_of_few_packets_is_remarked_upon() {
         remarks.into_iter().map(|remark| remark.to_string()).collect::<Vec<_>>()
     };
     let queue = "radio.lte.downlink.queue";
-    let says = "a buffer of 4 packets: where times never vary, more of them find room than behind real hosts; write room \
-                for 5 packets, or let the delay vary";
+    let says = "room for 4 packets: ACKs that arrive just when packets leave find room that senders on real hosts seldom \
+                find, so goodput may be several times theirs; let the delay vary, or write room for 5 packets or more";
     for (name, key, few, enough) in [
         ("droptail", "packets", "4", "5"),
         ("drophead", "packets", "4", "5"),
