@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 
 import pytest
@@ -53,17 +54,17 @@ def test_a_key_of_another_radio_is_an_error_that_names_both(airpath_command):
     assert list(tomllib.loads(named.out)["radio"]["lte"]["downlink"]["queue"]) == ["codel"]
 
 
-def test_run_warns_once_of_a_buffer_without_a_limit(airpath_command):
+def test_run_remarks_on_a_buffer_without_a_limit(airpath_command):
     short = ("--set", "duration=1 s")
     limited = airpath_command("run", "umts-384", *short)
-    assert (limited.code, limited.err) == (0, "")
-    for options in ((), ("--json",)):
-        changed = ("--set", "radio.dch.downlink.queue.droptail={}", *options)
-        unlimited = airpath_command("run", "umts-384", *short, *changed)
-        assert unlimited.code == 0
-        warning = "warning: radio.dch.downlink.queue.droptail: the buffer has no limit"
-        assert unlimited.err.startswith(warning) and len(unlimited.err.splitlines()) == 1
-        assert "no limit" not in unlimited.out
+    unlimited = airpath_command("run", "umts-384", *short, "--set", "radio.dch.downlink.queue.droptail={}")
+    assert [(limited.code, limited.err), (unlimited.code, unlimited.err)] == [(0, ""), (0, "")]
+    remark = "radio.dch.downlink.queue.droptail: the buffer has no limit"
+    assert remark in unlimited.out and "has no limit" not in limited.out
+    changed = ("--set", "radio.dch.downlink.queue.droptail={}", "--json")
+    as_json = airpath_command("run", "umts-384", *short, *changed)
+    assert as_json.err.startswith(f"warning: {remark}") and len(as_json.err.splitlines()) == 1
+    assert json.loads(as_json.out)["complete"]
 
 
 def test_dictionaries_and_lists_become_toml():

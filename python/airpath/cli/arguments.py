@@ -184,14 +184,6 @@ def load_changed(scenario: str, changes: Sequence[str] | None) -> Scenario:
         raise ScenarioError(path or scenario, message, hint) from error
 
 
-def remark_on(scenario: Scenario) -> None:
-    """Warn of what may be meant in a scenario but is seldom wanted, such as a buffer without a limit."""
-    from airpath import _core
-
-    for key, message, hint in _core.remarks(scenario.text):
-        warn(f"{key}: {message}; {hint}")
-
-
 def check_dask(
     workers: int | None, dask: str | None, dask_wait: float | None, dask_security: str | None
 ) -> Security | None:

@@ -26,7 +26,6 @@ from airpath.cli.arguments import (
     flag,
     option,
     refuse_without_out,
-    remark_on,
     wanted_interfaces,
 )
 from airpath.cli.live_options import (
@@ -42,6 +41,7 @@ from airpath.live import driver
 from airpath.live.link import Direction, Link
 from airpath.live.shell import finds_airpath, marked_shell
 from airpath.runs.memory import check_seed
+from airpath.terminal import warn
 
 STATUS_INTERVAL_S, TCP_INFO_INTERVAL_S = 0.2, 0.02
 # Captured bytes of each packet: all headers, and enough to distinguish payloads.
@@ -176,7 +176,6 @@ def command(
     shell = not command
     has_view = choose_view(view, shell)
     pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
-    remark_on(chosen)
     configuration = {
         "mode": "run",
         "scenario": chosen.text,
@@ -198,6 +197,10 @@ def command(
         "lateness_bound_us": 1e6 * positive_seconds("--max-lateness", max_lateness),
     }
     program = driver.driver_command()
+    from airpath.report.run import remarks_on
+
+    for remark in remarks_on(chosen):
+        warn(remark)
     # Imported here: they use modules that exist on Unix only.
     from airpath.cli.live_run import carry_out
     from airpath.live.person import choose_person, kept

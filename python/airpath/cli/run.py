@@ -18,7 +18,6 @@ from airpath.cli.arguments import (
     choose_probes,
     load_changed,
     refuse_without_out,
-    remark_on,
     wanted_interfaces,
 )
 from airpath.cli.output import tell
@@ -39,14 +38,13 @@ def command(
 ) -> None:
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
     from airpath.progress import progress_bar
-    from airpath.report.run import run_report
-    from airpath.terminal import console_for, say
+    from airpath.report.run import remarks_on, run_report
+    from airpath.terminal import console_for, say, warn
 
     chosen = load_changed(scenario, set_)
     captures = {"capture_rlc": capture_rlc, "capture_iu": capture_iu}
     refuse_without_out(out, force=force, probes=probes, no_page=not page, **captures)
     wanted = choose_probes(probes)
-    remark_on(chosen)
     interrupted = False
     if out is None:
         from airpath.runs.memory import run as run_in_memory
@@ -71,7 +69,10 @@ def command(
                 progress=progress,
             )
         summary, interrupted = folder.summary, folder.interrupted
-    tell(json_, summary, run_report(summary, f"{chosen.name}, seed {seed}"))
+    remarks = remarks_on(chosen)
+    for remark in remarks if json_ else ():
+        warn(remark)
+    tell(json_, summary, run_report(summary, f"{chosen.name}, seed {seed}", remarks))
     if out is not None and not json_:
         from airpath.runs.recorder import names_in
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from airpath import _core
 from airpath.report.document import Note, Part, Table
 from airpath.report.elements import MOST_ROWS, element_parts, flow_name, percent
 from airpath.runs.metrics import bearer, block_error_share, utilisation
+from airpath.scenario import Scenario
 from airpath.terminal import counted, number_text
 
 # Causes of retransmissions, and what their columns are called.
@@ -21,11 +23,17 @@ CAUSES = {
 }
 
 
-def run_report(results: dict[str, Any], title: str) -> Iterator[Part]:
-    """Report on the run that `title` names: the content of its `results.json`."""
+def remarks_on(scenario: Scenario) -> list[str]:
+    """Remark on what may be meant in a scenario but is seldom wanted, such as a buffer without a limit."""
+    return [f"{key}: {message}; {hint}" for key, message, hint in _core.remarks(scenario.text)]
+
+
+def run_report(results: dict[str, Any], title: str, remarks: Iterable[str] = ()) -> Iterator[Part]:
+    """Report on the run that `title` names: the content of its `results.json`, and remarks on its text."""
     flows = results["flows"][:MOST_ROWS]
     ended = "ended" if results["complete"] else "stopped"
     yield Note(f"{title}: {ended} after {results['simulated_s']:.3f} s of simulated time")
+    yield from (Note(remark, "remark") for remark in remarks)
     yield Table.of(
         flows,
         ("UE.flow", flow_name),
