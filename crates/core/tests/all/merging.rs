@@ -397,6 +397,6 @@ fn a_key_without_a_value_by_default_can_be_made_absent() {
     // Other keys have no such value.
     let error = at(LINUX, &[("tcp.mss", "absent")], "tcp");
     assert!(error.starts_with("tcp.mss: not a number of bytes: \"absent\""), "{error}");
-    let error = at("[wired]\nuplink = \"none\"\n[[flow]]\n", &[], "wired");
-    assert!(error.starts_with("wired.uplink: "), "{error}");
+    let refused = at("[wired]\nuplink = \"none\"\n[[flow]]\n", &[], "wired");
+    assert!(refused.starts_with("wired.uplink: "), "{refused}");
 }
