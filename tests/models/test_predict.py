@@ -9,6 +9,7 @@ import pytest
 from conftest import check_error
 
 import airpath
+from airpath import _core
 from airpath.models import MODELS, Link
 from airpath.models.measured import buffer_packets, measured_link, predict_run, segment_bytes, window_limit
 
@@ -145,6 +146,8 @@ def test_the_buffer_and_the_window_are_read_as_the_core_reads_them():
     assert segment_bytes({**tcp, "timestamps": True}) == 948
     assert window_limit({**tcp, "window_scaling": False}) == 65_535 // 960
     assert window_limit({**tcp, "max_window": 25}) == 25
+    absent = {"receive_buffer_max": "absent", "max_window": "absent"}
+    assert window_limit({**tcp, **absent}) == _core.octets(tcp["receive_buffer"]) // 960
 
 
 def test_flows_have_the_parameters_of_their_own_entry():

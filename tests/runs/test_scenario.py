@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 
 import pytest
@@ -60,6 +61,10 @@ def test_run_remarks_on_a_buffer_without_a_limit(airpath_command):
     assert [(limited.code, limited.err), (unlimited.code, unlimited.err)] == [(0, ""), (0, "")]
     remark = "radio.dch.downlink.queue.droptail: the buffer has no limit"
     assert remark in unlimited.out and "has no limit" not in limited.out
+    changed = ("--set", "radio.dch.downlink.queue.droptail={}", "--json")
+    as_json = airpath_command("run", "umts-384", *short, *changed)
+    assert as_json.err.startswith(f"warning: {remark}") and len(as_json.err.splitlines()) == 1
+    assert json.loads(as_json.out)["complete"]
 
 
 def test_dictionaries_and_lists_become_toml():

@@ -156,11 +156,11 @@ impl Delays {
         };
         SHARES.map(|share| {
             let place = share * (samples - 1) as f64;
-            let below = place as u64;
-            let lower = at_place(below);
-            let rest = place - below as f64;
+            let whole = place as u64;
+            let lower = at_place(whole);
+            let rest = place - whole as f64;
             // The next place would be beyond the last where nothing is left to interpolate.
-            let upper = if rest > 0.0 { at_place(below + 1) } else { lower };
+            let upper = if rest > 0.0 { at_place(whole + 1) } else { lower };
             (lower + rest * (upper - lower)).clamp(self.min as f64, self.max as f64)
         })
     }

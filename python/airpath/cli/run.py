@@ -39,7 +39,7 @@ def command(
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
     from airpath.progress import progress_bar
     from airpath.report.run import remarks_on, run_report
-    from airpath.terminal import console_for, say
+    from airpath.terminal import console_for, say, warn
 
     chosen = load_changed(scenario, set_)
     captures = {"capture_rlc": capture_rlc, "capture_iu": capture_iu}
@@ -69,7 +69,10 @@ def command(
                 progress=progress,
             )
         summary, interrupted = folder.summary, folder.interrupted
-    tell(json_, summary, run_report(summary, f"{chosen.name}, seed {seed}", remarks_on(chosen)))
+    remarks = remarks_on(chosen)
+    for remark in remarks if json_ else ():
+        warn(remark)
+    tell(json_, summary, run_report(summary, f"{chosen.name}, seed {seed}", remarks))
     if out is not None and not json_:
         from airpath.runs.recorder import names_in
 

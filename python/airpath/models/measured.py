@@ -138,11 +138,12 @@ def segment_bytes(tcp: dict[str, Any]) -> int:
 
 def window_limit(tcp: dict[str, Any]) -> int:
     """Largest window that receiver and sender allow, in whole segments, at least one."""
-    advertised = _core.octets(tcp.get("receive_buffer_max", tcp["receive_buffer"]))
+    limits = {key: value for key, value in tcp.items() if value != "absent"}
+    advertised = _core.octets(limits.get("receive_buffer_max", tcp["receive_buffer"]))
     if not tcp["window_scaling"]:
         advertised = min(advertised, UNSCALED_WINDOW_BYTES)
     segments = max(1, advertised // segment_bytes(tcp))
-    return int(min(segments, tcp.get("max_window", segments)))
+    return int(min(segments, limits.get("max_window", segments)))
 
 
 def buffer_packets(queue: dict[str, Any]) -> int | None:

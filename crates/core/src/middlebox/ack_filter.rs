@@ -14,7 +14,8 @@
 //! ECN's counter one ACK is left (RFC 9768 (3.3.3)). Without `keep_duplicates`, what a later ACK covers is removed
 //! whatever it says.
 //!
-//! At most `limit` packets wait for each UE; then the oldest goes on to the bearer's buffer, which may drop it.
+//! At most `limit` packets wait for each UE, and no more than the bearer's buffer has room for; then the oldest goes on to
+//! that buffer, which may drop it.
 
 use super::acks::{Line, Place, Segment, check_limits, is_after};
 use super::{Around, Component, Plan};
@@ -39,7 +40,7 @@ pub struct Config {
     pub keep_duplicates: bool,
     /// Packets that wait in the bearer's own buffer.
     pub in_buffer: u32,
-    /// Packets that wait in the box for each UE.
+    /// Packets that wait in the box for each UE; at most as many as the limit in packets of the bearer's buffer.
     pub limit: u32,
 }
 
@@ -130,7 +131,9 @@ impl AckFilter {
         // The first to find the bearer idle does not wait.
         let room = self.config.in_buffer.saturating_add(u32::from(view.sdus == 0));
         let mut fits = room.saturating_sub(view.untransmitted_sdus).saturating_sub(queue.on_the_way.1);
-        while fits > 0 || queue.line.len() > self.config.limit as usize {
+        // The box is the front of the bearer's buffer, and no larger.
+        let most = self.config.limit.min(view.limit_sdus.map_or(u32::MAX, |limit| limit.max(1)));
+        while fits > 0 || queue.line.len() > most as usize {
             let Some(packet) = queue.line.pop() else { break };
             fits = fits.saturating_sub(1);
             queue.on_the_way.1 += 1;

@@ -156,12 +156,12 @@ impl Egress {
         self.sent.push_back((time, bytes));
         self.time += time;
         self.bytes += bytes;
-        while let Some(&(time, bytes)) = self.sent.front()
-            && self.time.saturating_sub(time) >= self.window
+        while let Some(&(oldest, sent)) = self.sent.front()
+            && self.time.saturating_sub(oldest) >= self.window
         {
             self.sent.pop_front();
-            self.time = self.time.saturating_sub(time);
-            self.bytes -= bytes;
+            self.time = self.time.saturating_sub(oldest);
+            self.bytes -= sent;
         }
     }
 

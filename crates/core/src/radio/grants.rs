@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_packet_waits_as_long_for_grants_whether_there_is_a_queue_or_not() {
         let mut grants = grants();
-        let delays = |grants: &Grants, at: [u64; 2]| at.map(|at| grants.delay(ms(at)).as_micros() / 1000);
+        let delays = |of: &Grants, at: [u64; 2]| at.map(|time| of.delay(ms(time)).as_micros() / 1000);
         assert_eq!(delays(&grants, [0, 3]), [0, 0]);
         grants.plan(ms(3), ms(3));
         // Asked again: it has waited since 3 ms all the same.

@@ -224,20 +224,22 @@ fn inherit_legs(table: &mut Table) {
 /// Writes "absent" for each key that `written` does not have and that reading it gives a value, as `read` shows.
 pub(super) fn mark_absent(written: &mut Table, read: &Table) {
     for (key, value) in read {
-        match (written.get_mut(key), value) {
-            (None, _) => {
+        match written.get_mut(key) {
+            Some(own) => mark_absent_in(own, value),
+            None => {
                 written.insert(key.clone(), Value::from(ABSENT));
             }
-            (Some(Value::Table(written)), Value::Table(read)) => mark_absent(written, read),
-            (Some(Value::Array(written)), Value::Array(read)) => {
-                for pair in written.iter_mut().zip(read) {
-                    if let (Value::Table(written), Value::Table(read)) = pair {
-                        mark_absent(written, read);
-                    }
-                }
-            }
-            _ => {}
         }
+    }
+}
+
+fn mark_absent_in(written: &mut Value, read: &Value) {
+    match (written, read) {
+        (Value::Table(own), Value::Table(other)) => mark_absent(own, other),
+        (Value::Array(own), Value::Array(others)) => {
+            own.iter_mut().zip(others).for_each(|(one, other)| mark_absent_in(one, other));
+        }
+        _ => {}
     }
 }
 

@@ -163,6 +163,29 @@ profile = "linux"
 [[flow]]
 "#;
 
+/// Data that shares the way of the ACKs waits in the box too: a box larger than the bearer's buffer would be a buffer
+/// of its own, here of a minute.
+#[test]
+fn the_filter_holds_no_more_than_the_buffer_behind_it_takes() {
+    let text = r#"
+        duration = "10 min"
+        middlebox = ["ack_filter"]
+        [radio.dch]
+        downlink = { rate = "10 Mbit/s", queue.droptail.packets = 60 }
+        uplink = { rate = "200 kbit/s", queue.droptail.packets = 60 }
+        [tcp]
+        profile = "linux"
+        [[flow]]
+        app.file.size = "1 MB"
+        [[flow]]
+        app.file.size = "1 MB"
+        direction = "uplink"
+    "#;
+    let mut run = run(text, &[], 1);
+    // 60 packets with the one in transmission.
+    assert_eq!(run.report()["queues"][0]["peak_held_packets"], 59);
+}
+
 /// 10 Mbit/s down and 100 kbit/s up: a recovery brings an ACK with blocks for each packet, ten times as many as the uplink
 /// carries. Those that a newer one contains make way, and the sender sees its losses repaired in time.
 #[test]

@@ -313,8 +313,8 @@ fn a_buffer_of_few_packets_is_remarked_upon() {
         remarks.into_iter().map(|remark| remark.to_string()).collect::<Vec<_>>()
     };
     let queue = "radio.lte.downlink.queue";
-    let says = "a buffer of 4 packets: where times never vary, more of them find room than behind real hosts; write room \
-                for 5 packets, or let the delay vary";
+    let says = "room for 4 packets: ACKs that arrive just when packets leave find room that senders on real hosts seldom \
+                find, so goodput may be several times theirs; let the delay vary, or write room for 5 packets or more";
     for (name, key, few, enough) in [
         ("droptail", "packets", "4", "5"),
         ("drophead", "packets", "4", "5"),
@@ -401,6 +401,6 @@ fn a_key_without_a_value_by_default_can_be_made_absent() {
     // Other keys have no such value.
     let error = at(LINUX, &[("tcp.mss", "absent")], "tcp");
     assert!(error.starts_with("tcp.mss: not a number of bytes: \"absent\""), "{error}");
-    let error = at("[wired]\nuplink = \"none\"\n[[flow]]\n", &[], "wired");
-    assert!(error.starts_with("wired.uplink: "), "{error}");
+    let refused = at("[wired]\nuplink = \"none\"\n[[flow]]\n", &[], "wired");
+    assert!(refused.starts_with("wired.uplink: "), "{refused}");
 }

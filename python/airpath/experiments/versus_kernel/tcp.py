@@ -169,7 +169,7 @@ def unlike(says: dict[str, Any], congestion_control: str) -> list[Unlike]:
         found.append(Unlike(words, ((f"tcp.cc.{cc}.variant", "linux"),)))
     if says["rnf"] != "off":
         found.append(Unlike("rnf: the kernel does not know the flag", (("tcp.rnf", "off"),)))
-    if says.get("initial_ssthresh"):
+    if says.get("initial_ssthresh", "absent") != "absent":
         found.append(Unlike("initial_ssthresh: the kernel has none", (("tcp.initial_ssthresh", "1 GB"),)))
     return found
 

@@ -50,7 +50,7 @@ export class Schema {
   /** @type {(given: any, value: any, key: string, name: string) => Field} */
   field(given, value, key, name) {
     let node = this.open(given);
-    const own = value === null ? undefined : value;
+    const own = value === null || value === "absent" ? undefined : value;
     /** @type {Field} */
     const field = {
       key, name, shape: "raw", about: plain(node.description ?? ""), value: own, fallback: node.default, optional: false, isWhole: false,

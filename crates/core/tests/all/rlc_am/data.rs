@@ -371,10 +371,10 @@ fn a_periodic_report_needs_no_poll() {
 fn a_new_pdu_in_a_run_with_a_retransmission_does_not_count_as_retransmitted() {
     let mut entity = Entity::at_network(&Config::default(), &Config::default());
     let mut report = Report::default();
-    let mut send = |entity: &mut Entity, now| {
-        entity.handle_sdu(ms(now), 30);
+    let mut send = |sender: &mut Entity, now| {
+        sender.handle_sdu(ms(now), 30);
         let mut tti = Tti::default();
-        entity.build_tti(ms(now), PDUS, &mut tti, &mut report);
+        sender.build_tti(ms(now), PDUS, &mut tti, &mut report);
         tti.data.runs
     };
     assert_eq!(send(&mut entity, 0), [Run { sns: range(0, 1), poll: true }]);
