@@ -601,7 +601,8 @@ fn data_of_a_syn_that_the_answer_refuses_wait_for_no_timer() {
     for accepted in [0, 40] {
         let mut all = handshake(0);
         all[0].payload = 100;
-        (all[1].ack, all[2].seq, all[2].ack, all[2].payload) = (accepted, accepted, 0, 100 - accepted as usize);
+        (all[1].ack, all[2].seq, all[2].ack, all[2].payload) =
+            (accepted, accepted, 0, 100 - accepted as usize);
         all.push(sent(100_200, SERVER, 0, 100, 0));
         let found = one(&all);
         let causes = &flow(&found, "client")["retransmissions"]["by_cause"];

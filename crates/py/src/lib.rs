@@ -351,10 +351,9 @@ fn analyze(py: Python<'_>, path: PathBuf, most: usize) -> PyResult<String> {
     match report {
         Ok(report) => serde_json::to_string(&report).map_err(value_error),
         Err(airpath_analyze::FileError::Io(error)) => Err(error.into()),
-        Err(
-            error @ (airpath_analyze::FileError::NoCapture(_)
-            | airpath_analyze::FileError::Damaged(..)),
-        ) => Err(value_error(error)),
+        Err(error @ (airpath_analyze::FileError::NoCapture(_) | airpath_analyze::FileError::Damaged(..))) => {
+            Err(value_error(error))
+        }
     }
 }
 
