@@ -108,8 +108,10 @@ impl Layout {
                 continue;
             }
             // Some programs write a length on the wire that leaves out a header of theirs. It is believed to be no damage
-            // if another record follows.
-            if head.captured > head.original && !self.is_followed(window.fill(len + self.header)?, len) {
+            // if another record follows. A record that was cut off takes the first octets of an appended file for its own:
+            // what follows has a time and a fraction of a second that make no sense.
+            let is_odd = head.captured > head.original || self.is_of_nowhere(&head);
+            if is_odd && !self.is_followed(window.fill(len + self.header)?, len) {
                 self.skip(window, summary)?;
                 continue;
             }
@@ -131,6 +133,11 @@ impl Layout {
 
     fn is_plausible(&self, head: &Head) -> bool {
         head.captured <= self.largest
+    }
+
+    fn is_of_nowhere(&self, head: &Head) -> bool {
+        let is_far = self.last.is_some_and(|last| head.seconds.abs_diff(last) > NEAR_SECONDS);
+        is_far && u64::from(head.ticks) * self.nanos_per_tick >= 1_000_000_000
     }
 
     /// Whether a record of about the same time, or nothing, follows these octets.

@@ -311,3 +311,27 @@ fn an_error_of_the_disk_behind_a_compressed_beginning_is_told() {
     let cut = &file[..file.len() - 20];
     assert!(matches!(read(cut), Err(FileError::Io(error)) if error.kind() == io::ErrorKind::NotConnected));
 }
+
+#[test]
+fn a_capture_behind_one_that_was_cut_off_is_read_on() {
+    let one = pcap(false, false, &[&[0xFF; 40], &[0xFE; 90]]);
+    let two = pcap(false, false, &[&[0xFD; 40], &[0xFC; 60], &[0xFB; 70]]);
+    let (found, summary) = all(&[&one[..one.len() - 50], &two].concat());
+    // The record that was cut off, and the header and the record that it swallowed, are lost.
+    let lens: Vec<_> = found.iter().map(|(at, bytes)| (at / 1_000_000_000, bytes.len())).collect();
+    assert_eq!(lens, [(1000, 40), (1001, 90), (1001, 60), (1002, 70)]);
+    assert!(summary.unreadable_bytes > 0);
+}
+
+#[test]
+fn interfaces_without_a_name_are_the_same_in_each_section() {
+    let interface = |link_type: u8| block(false, 1, &[link_type, 0, 0, 0, 0, 0, 0, 0]);
+    let section = pcapng(false, 6, &[])[..28].to_vec();
+    let packet = |number: u8| {
+        block(false, 6, &[&[number, 0, 0, 0][..], &[0; 8], &[1, 0, 0, 0, 1, 0, 0, 0, 9]].concat())
+    };
+    let file = [section, interface(101), interface(101), interface(1), packet(0), packet(1), packet(2)];
+    let (found, summary) = all(&[file.concat(), file.concat()].concat());
+    let links: Vec<_> = summary.interfaces.iter().map(|one| (one.link_type, one.packets)).collect();
+    assert_eq!((found.len(), links), (6, vec![(101, 2), (101, 2), (1, 2)]));
+}
