@@ -97,7 +97,7 @@ impl Layout {
                 return Ok(None);
             };
             let len = self.header + head.captured as usize;
-            if !self.is_plausible(&head) {
+            if !self.is_plausible(&head) || self.is_of_nowhere(&head) {
                 self.skip(window, summary)?;
                 continue;
             }
@@ -108,10 +108,8 @@ impl Layout {
                 continue;
             }
             // Some programs write a length on the wire that leaves out a header of theirs. It is believed to be no damage
-            // if another record follows. A record that was cut off takes the first octets of an appended file for its own:
-            // what follows has a time and a fraction of a second that make no sense.
-            let is_odd = head.captured > head.original || self.is_of_nowhere(&head);
-            if is_odd && !self.is_followed(window.fill(len + self.header)?, len) {
+            // if another record follows.
+            if head.captured > head.original && !self.is_followed(window.fill(len + self.header)?, len) {
                 self.skip(window, summary)?;
                 continue;
             }
@@ -135,9 +133,17 @@ impl Layout {
         head.captured <= self.largest
     }
 
+    /// Whether the time is far from the last one and the other fields make no sense either. A record that was cut off
+    /// takes the header of an appended file for its own, and what follows is no header.
     fn is_of_nowhere(&self, head: &Head) -> bool {
         let is_far = self.last.is_some_and(|last| head.seconds.abs_diff(last) > NEAR_SECONDS);
-        is_far && u64::from(head.ticks) * self.nanos_per_tick >= 1_000_000_000
+        is_far && !self.is_sound(head)
+    }
+
+    fn is_sound(&self, head: &Head) -> bool {
+        (1..=head.original).contains(&head.captured)
+            && self.is_plausible(head)
+            && u64::from(head.ticks) * self.nanos_per_tick < 1_000_000_000
     }
 
     /// Whether a record of about the same time, or nothing, follows these octets.
@@ -157,10 +163,7 @@ impl Layout {
 
     fn is_record(&self, bytes: &[u8]) -> bool {
         let near = |head: &Head| {
-            (1..=head.original).contains(&head.captured)
-                && self.is_plausible(head)
-                && u64::from(head.ticks) * self.nanos_per_tick < 1_000_000_000
-                && self.last.is_none_or(|last| head.seconds.abs_diff(last) <= NEAR_SECONDS)
+            self.is_sound(head) && self.last.is_none_or(|last| head.seconds.abs_diff(last) <= NEAR_SECONDS)
         };
         let Some(head) = self.head(bytes).filter(near) else { return false };
         let Some(behind) = bytes.get(self.header + head.captured as usize..) else { return false };
