@@ -41,6 +41,17 @@ SITUATIONS = {
         {"flow.0.app": '{ web = { objects = 4, object = "100 kB", think = "2 s" } }'},
         "application",
     ),
+    "page over a slow link": (
+        {**PAGE, ROWS: "time_s,rate_kbps,loss\n0,1000,0\n", "duration": "25 s"},
+        "link",
+    ),
+    "small objects over a slow link": (
+        {
+            "flow.0.app": '{ web = { objects = 60, object = "2 kB" } }',
+            ROWS: "time_s,rate_kbps,loss\n0,1000,0\n",
+        },
+        "application",
+    ),
     "bulk": ({}, "link"),
     "small receive window": (
         {"tcp.receive_buffer": "32 kB", "tcp.receive_buffer_max": "32 kB"},

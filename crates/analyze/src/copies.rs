@@ -72,7 +72,7 @@ pub struct Look {
     within: Duration,
 }
 
-/// What it means that the same comes twice so soon.
+/// How to interpret two equal packets within [`Look::within`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sense {
     /// It is a copy, or a network's duplicate.

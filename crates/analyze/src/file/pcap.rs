@@ -97,7 +97,7 @@ impl Layout {
                 return Ok(None);
             };
             let len = self.header + head.captured as usize;
-            if !self.is_plausible(&head) {
+            if !self.is_plausible(&head) || self.is_of_nowhere(&head) {
                 self.skip(window, summary)?;
                 continue;
             }
@@ -133,6 +133,19 @@ impl Layout {
         head.captured <= self.largest
     }
 
+    /// Whether the time is far from the last one and the other fields make no sense either. A record that was cut off
+    /// takes the header of an appended file for its own, and what follows is no header.
+    fn is_of_nowhere(&self, head: &Head) -> bool {
+        let is_far = self.last.is_some_and(|last| head.seconds.abs_diff(last) > NEAR_SECONDS);
+        is_far && !self.is_sound(head)
+    }
+
+    fn is_sound(&self, head: &Head) -> bool {
+        (1..=head.original).contains(&head.captured)
+            && self.is_plausible(head)
+            && u64::from(head.ticks) * self.nanos_per_tick < 1_000_000_000
+    }
+
     /// Whether a record of about the same time, or nothing, follows these octets.
     fn is_followed(&self, bytes: &[u8], len: usize) -> bool {
         let Some(next) = self.head(&bytes[len..]) else { return bytes.len() == len };
@@ -150,10 +163,7 @@ impl Layout {
 
     fn is_record(&self, bytes: &[u8]) -> bool {
         let near = |head: &Head| {
-            (1..=head.original).contains(&head.captured)
-                && self.is_plausible(head)
-                && u64::from(head.ticks) * self.nanos_per_tick < 1_000_000_000
-                && self.last.is_none_or(|last| head.seconds.abs_diff(last) <= NEAR_SECONDS)
+            self.is_sound(head) && self.last.is_none_or(|last| head.seconds.abs_diff(last) <= NEAR_SECONDS)
         };
         let Some(head) = self.head(bytes).filter(near) else { return false };
         let Some(behind) = bytes.get(self.header + head.captured as usize..) else { return false };

@@ -149,9 +149,11 @@ impl Layout {
             }
             options = options.get(4 + usize::from(len).next_multiple_of(4)..).unwrap_or_default();
         }
-        // A file of several sections describes the same interfaces again.
-        let known = summary.interfaces.iter().position(|other| {
-            other.name.is_some() && other.name == interface.name && other.link_type == interface.link_type
+        // A file of several sections describes the same interfaces again, those without a name in the same order.
+        let is_taken = |number: usize| self.interfaces.iter().any(|one| one.number == number);
+        let known = summary.interfaces.iter().enumerate().position(|(number, other)| {
+            let is_same = other.name == interface.name && other.link_type == interface.link_type;
+            is_same && (other.name.is_some() || !is_taken(number))
         });
         clock.number = known.unwrap_or_else(|| {
             if summary.interfaces.len() < MOST_INTERFACES {

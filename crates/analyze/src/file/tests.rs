@@ -311,3 +311,38 @@ fn an_error_of_the_disk_behind_a_compressed_beginning_is_told() {
     let cut = &file[..file.len() - 20];
     assert!(matches!(read(cut), Err(FileError::Io(error)) if error.kind() == io::ErrorKind::NotConnected));
 }
+
+#[test]
+fn a_capture_behind_one_that_was_cut_off_is_read_on() {
+    // In 2023.
+    let file = |lens: &[usize]| {
+        let payload: Vec<_> = lens.iter().map(|len| vec![0; *len]).collect();
+        let mut file = pcap(false, false, &payload.iter().map(|bytes| &bytes[..]).collect::<Vec<_>>());
+        let mut at = 24;
+        for (second, len) in (1_700_000_000_u32..).zip(lens) {
+            file[at..at + 4].copy_from_slice(&second.to_le_bytes());
+            at += 16 + len;
+        }
+        file
+    };
+    let (one, two) = (file(&[40, 90]), file(&[40, 60, 70]));
+    let (found, summary) = all(&[&one[..one.len() - 50], &two].concat());
+    // The record that was cut off, and the header and the record that it swallowed, are lost.
+    let lens: Vec<_> =
+        found.iter().map(|(at, bytes)| (at / 1_000_000_000 - 1_700_000_000, bytes.len())).collect();
+    assert_eq!(lens, [(0, 40), (1, 90), (1, 60), (2, 70)]);
+    assert!(summary.unreadable_bytes > 0);
+}
+
+#[test]
+fn interfaces_without_a_name_are_the_same_in_each_section() {
+    let interface = |link_type: u8| block(false, 1, &[link_type, 0, 0, 0, 0, 0, 0, 0]);
+    let section = pcapng(false, 6, &[])[..28].to_vec();
+    let packet = |number: u8| {
+        block(false, 6, &[&[number, 0, 0, 0][..], &[0; 8], &[1, 0, 0, 0, 1, 0, 0, 0, 9]].concat())
+    };
+    let file = [section, interface(101), interface(101), interface(1), packet(0), packet(1), packet(2)];
+    let (found, summary) = all(&[file.concat(), file.concat()].concat());
+    let links: Vec<_> = summary.interfaces.iter().map(|one| (one.link_type, one.packets)).collect();
+    assert_eq!((found.len(), links), (6, vec![(101, 2), (101, 2), (1, 2)]));
+}

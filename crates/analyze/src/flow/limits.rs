@@ -211,11 +211,13 @@ impl Limits {
     pub fn on_back(&mut self, now: Instant, back: Duration) {
         self.has_echoes = true;
         self.rounds.add_base(f32::INFINITY, back.as_secs_f64() as f32);
-        // With nothing before it for a while, it contains the time in which the sender had nothing to send.
-        if 2 * now.since(self.last_sent).as_nanos() < back.as_nanos() {
+        // The sender may have had nothing to send since the data before, and the round trip is shorter by that.
+        let silent = now.since(self.last_sent);
+        if 2 * silent.as_nanos() < back.as_nanos() {
             self.echoes[self.echoes_seen % RECENT] = back;
             self.echoes_seen += 1;
-            self.round.back_s = self.round.back_s.min(back.as_secs_f64() as f32);
+            let least_s = back.as_secs_f64() - silent.as_secs_f64();
+            self.round.back_s = self.round.back_s.min(least_s as f32);
         }
     }
 
@@ -450,8 +452,12 @@ impl Limits {
         let silent_s = now.since(self.last_sent).as_secs_f64();
         let recent_s = self.recent_answer();
         if recent_s > QUEUED * self.answer.as_secs_f64() {
-            let is_outage = silent_s > recent_s + SMALLEST_TIMEOUT.as_secs_f64();
-            return if is_outage { Reason::Outage } else { Reason::Busy };
+            let is_long = silent_s > recent_s + SMALLEST_TIMEOUT.as_secs_f64();
+            return match (is_long, self.is_pushed) {
+                (false, _) => Reason::Busy,
+                (true, true) => Reason::Pause,
+                (true, false) => Reason::Outage,
+            };
         }
         let is_long = now.since(self.last_sent) > self.answer + SMALLEST_TIMEOUT;
         let is_known = self.has_echoes && !is_long;

@@ -1,14 +1,15 @@
 //! Round trips as seen from the place of the capture, and the time in which ends answer.
 //!
-//! *Forward* is from data to the ACK for it: the round trip between here and the receiver. With timestamps it is taken
-//! from the first segment that an ACK acknowledges and whose TSval it echoes (RFC 7323 (4.1)). A TSval that did not
-//! advance from one transmission of it to the next tells no round trip: clocks may be coarse, or stand still. An echo of
-//! none of them is of another segment, and is taken if that was alone with its TSval. Without timestamps it is taken from the first segment that an ACK acknowledges, unless any of those was sent again (Karn).
-//! Both contain the delay of a delayed ACK, as they do at the sender.
+//! *Forward* is the time from data to the ACK for it: the RTT between here and the receiver. With timestamps it starts at
+//! the first segment that an ACK acknowledges and whose TSval it echoes (RFC 7323 (4.1)). Two transmissions of a segment
+//! with the same TSval give no sample: clocks may be coarse, or stand still. If the ACK echoes another segment, that one
+//! gives the sample, unless others had the same TSval. Without timestamps forward starts at the first segment that an ACK
+//! acknowledges, unless any of these was retransmitted (Karn). Both contain the delay of a delayed ACK, as they do at the
+//! sender.
 //!
-//! *Back* is from an ACK to the first data that echoes its TSval: the round trip between here and the sender, and the
-//! sender's time to answer. Where there is always something to send this is a few segments' time at most too long. The
-//! TSval of ACKs further apart than [`SAME_TICK`] tells none.
+//! *Back* is the time from an ACK to the first data that echoes its TSval: the RTT between here and the sender, and the
+//! sender's time to answer. Where there is always something to send this is too long by the time of a few segments at
+//! most. ACKs with the same TSval that are more than [`SAME_TICK`] apart give no sample.
 
 use std::collections::VecDeque;
 

@@ -46,6 +46,22 @@ impl Path {
         self
     }
 
+    /// Segments through a link that takes 4 ms for each; 40 are in flight: 160 ms, of which the empty path takes 60.
+    fn fill_queue(&mut self, from_us: u64, segments: std::ops::Range<u32>) {
+        for number in segments.clone() {
+            let place = u64::from(number - segments.start);
+            let came = from_us + 2 * ONE_WAY_US + place * 4000;
+            let left = from_us
+                + ONE_WAY_US
+                + place.checked_sub(40).map_or(0, |before| 2 * ONE_WAY_US + before * 4000);
+            self.data(left, number, number + 1, 0, left - ONE_WAY_US);
+            if let Some(last) = self.segments.last_mut() {
+                last.1 = came;
+            }
+            self.ack(came, number + 1, 60_000, left, 0);
+        }
+    }
+
     /// Shares as found at a place between sender (0) and receiver (1).
     fn shares(&self, place: f64) -> Shares {
         let mut seen: Vec<_> = self
@@ -80,18 +96,23 @@ impl Path {
 
 /// Bursts of ten segments; the next leaves `gap_us` after the ACK for all of the last came, with a window of `window`.
 fn bursts(count: u32, gap_us: u64, window: u16, request: u32) -> Path {
+    spaced_bursts(count, gap_us, window, request, 500)
+}
+
+/// [`bursts`] over a link that takes `spacing_us` for a segment.
+fn spaced_bursts(count: u32, gap_us: u64, window: u16, request: u32, spacing_us: u64) -> Path {
     let mut path = Path::default();
     let (mut at, mut echo) = (0, 0);
     path.ack(0, 0, window, 0, request);
     at += ONE_WAY_US + gap_us;
     for burst in 0..count {
         let from = burst * 10;
-        path.data(at, from, from + 10, 500, echo);
+        path.data(at, from, from + 10, spacing_us, echo);
         for pair in 1..5 {
-            let came = at + ONE_WAY_US + (2 * u64::from(pair) - 1) * 500;
+            let came = at + ONE_WAY_US + (2 * u64::from(pair) - 1) * spacing_us;
             path.ack(came, from + 2 * pair, window, at, 0);
         }
-        let last = at + ONE_WAY_US + 9 * 500;
+        let last = at + ONE_WAY_US + 9 * spacing_us;
         path.ack(last, from + 10, window, at, request);
         echo = last;
         at = last + ONE_WAY_US + gap_us;
@@ -182,25 +203,54 @@ fn a_window_that_grows_by_a_segment_in_each_round_trip_is_the_congestion_window(
 }
 
 #[test]
+fn responses_over_a_slow_link_are_the_links() {
+    // At the receiver a response of one window looks like slow start.
+    for place in [0.0, 0.5] {
+        // 270 ms for a response, and 60 ms between two.
+        let shares = spaced_bursts(40, 0, 60_000, 300, 30_000).shares(place);
+        assert!(shares.link > 0.6 && shares.application > 0.1, "{place}: {shares:?}");
+    }
+}
+
+#[test]
+fn a_stream_of_chunks_is_no_queue() {
+    for place in PLACES {
+        let mut path = Path::default();
+        path.ack(0, 0, 60_000, 0, 0);
+        // Two segments every 20 ms; what they echo waited for them for 19.5 ms.
+        for chunk in 0..500_u32 {
+            let left = ONE_WAY_US + 20_000 * u64::from(chunk);
+            let echo = (left + 500).saturating_sub(80_000 - ONE_WAY_US);
+            path.data(left, 2 * chunk, 2 * chunk + 2, 500, echo);
+            path.ack(left + ONE_WAY_US + 500, 2 * chunk + 2, 60_000, left, 0);
+        }
+        let shares = path.shares(place);
+        assert!(shares.link < 0.1, "{place}: {shares:?}");
+        assert!(shares.application + shares.unknown > 0.8, "{place}: {shares:?}");
+    }
+}
+
+#[test]
 fn a_window_in_a_standing_queue_is_the_links() {
     for place in PLACES {
         let mut path = Path::default();
         path.ack(0, 0, 60_000, 0, 0);
-        // The link takes 4 ms for a segment, and 40 are on their way: 160 ms, of which the empty path takes 60.
-        for number in 0..2000_u32 {
-            let came = 2 * ONE_WAY_US + u64::from(number) * 4000;
-            let acked = if number < 40 {
-                ONE_WAY_US
-            } else {
-                2 * ONE_WAY_US + u64::from(number - 40) * 4000 + ONE_WAY_US
-            };
-            path.data(acked, number, number + 1, 0, acked - ONE_WAY_US);
-            if let Some(last) = path.segments.last_mut() {
-                last.1 = came;
-            }
-            path.ack(came, number + 1, 60_000, acked, 0);
-        }
+        path.fill_queue(0, 0..2000);
         let shares = path.shares(place);
         assert!(shares.link > 0.85, "{place}: {shares:?}");
+    }
+}
+
+#[test]
+fn a_pause_behind_a_queue_is_no_timeout() {
+    for place in PLACES {
+        let mut path = Path::default();
+        path.ack(0, 0, 60_000, 0, 0);
+        // Chunks of a film: 2 s each, and 3 s until the next.
+        for chunk in 0..5_u32 {
+            path.fill_queue(5_000_000 * u64::from(chunk), 500 * chunk..500 * (chunk + 1));
+        }
+        let shares = path.shares(place);
+        assert!(shares.application > 0.5 && shares.timeouts < 0.01, "{place}: {shares:?}");
     }
 }
