@@ -226,7 +226,7 @@ fn with_hosts_on_the_path(longest: fn(&Scenario) -> Duration) {
         assert_same(&name, &events, &driver.path.take_trace());
         assert!(capture == driver.path.take_capture(), "{name}: captures differ");
         let ends = [0, last].map(|index| driver.path.element::<Host>(index).unwrap());
-        let dropped = |ue, flow, dir| driver.path.datagrams_dropped(ue, flow, dir);
+        let dropped = |user, flow, dir| driver.path.datagrams_dropped(user, flow, dir);
         let reports = airpath_core::host::flow_reports(ends[0], ends[1], driver.path.now(), dropped);
         assert_eq!(flows, serde_json::to_string(&reports).unwrap(), "{name}");
     }
