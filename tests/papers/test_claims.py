@@ -41,8 +41,11 @@ CLAIMS = {
 ALL = [claim for paper in PAPERS.values() for claim in paper.claims]
 CALIBRATED = {name for paper in PAPERS.values() for name in paper.calibrated}
 LISTED = {name: reason for paper in PAPERS.values() for name, reason in paper.not_reproduced.items()}
-OPEN = {"alcaraz-c6", "alcaraz-c14"}
-"""Ties that nothing refutes, and that the runs do not show beyond doubt."""
+OPEN = {
+    *("alcaraz-c6", "alcaraz-c14", "atlas-c2", "atlas-c6"),
+    *(f"extensions-c{number}" for number in (26, 39, 41, 44, 46)),
+}
+"""What nothing refutes, and the runs do not show beyond doubt: ties, and limits within the intervals."""
 
 
 @pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.id)
