@@ -344,6 +344,8 @@ impl Flow {
             self.counters.pure_acks += 1;
             self.acks.on_ack(now);
         }
+        // A D-SACK of a FIN that came twice reports its octet, which `ack` below leaves out.
+        let edge = ack;
         if let Some(fin) = self.fin
             && ack == fin + 1
         {
@@ -357,7 +359,7 @@ impl Flow {
         if segment.has(SYN) && max > ack {
             self.refused_to = Some(max);
         }
-        let has_news = self.take_sack(now, segment, ack);
+        let has_news = self.take_sack(now, segment, edge);
         // Without the sender's packets SACK blocks alone show that something is in flight.
         let is_in_flight = max > una || self.reported_to > una;
         if ack > una {

@@ -477,3 +477,20 @@ fn a_fin_behind_lost_data_leaves_a_gap() {
     assert_eq!((script.flow.counted().dupacks, script.causes()[0]), (Some(1), 2));
     assert_eq!((script.flow.late().late_segments, script.flow.bytes_known()), (0, 3000));
 }
+
+/// RFC 2883 (4): the D-SACK of a FIN that came twice is about nothing in flight, so the ACK that brings it is no duplicate ACK.
+#[test]
+fn the_report_of_a_fin_that_came_twice_is_no_duplicate_ack() {
+    let mut script = Script::new();
+    script.data(0, 0, 2);
+    let fin = Segment { seq: 3 * MSS, flags: ACK | FIN, ..Segment::default() };
+    for ms in [0, 30] {
+        script.flow.handle_data(at(ms), &fin);
+    }
+    let mut ack =
+        Segment { ack: 3 * MSS + 1, flags: ACK, window: script.window, sack_blocks: 0, ..Segment::default() };
+    script.flow.handle_ack(at(60), &ack);
+    (ack.sack[0], ack.sack_blocks) = ((3 * MSS, 3 * MSS + 1), 1);
+    script.flow.handle_ack(at(90), &ack);
+    assert_eq!(script.flow.counted().dupacks, Some(0));
+}
