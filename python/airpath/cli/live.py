@@ -41,7 +41,6 @@ from airpath.live import driver
 from airpath.live.link import Direction, Link
 from airpath.live.shell import finds_airpath, marked_shell
 from airpath.runs.memory import check_seed
-from airpath.terminal import warn
 
 STATUS_INTERVAL_S, TCP_INFO_INTERVAL_S = 0.2, 0.02
 # Captured bytes of each packet: all headers, and enough to distinguish payloads.
@@ -197,10 +196,6 @@ def command(
         "lateness_bound_us": 1e6 * positive_seconds("--max-lateness", max_lateness),
     }
     program = driver.driver_command()
-    from airpath.report.run import remarks_on
-
-    for remark in remarks_on(chosen):
-        warn(remark)
     # Imported here: they use modules that exist on Unix only.
     from airpath.cli.live_run import carry_out
     from airpath.live.person import choose_person, kept

@@ -11,7 +11,9 @@ from airpath.errors import LiveError, ScenarioError
 from airpath.live.session import Session
 from airpath.live.terminal import OutputTerminal
 from airpath.live.watcher import Watcher
+from airpath.report.document import Note
 from airpath.report.live import live_report
+from airpath.report.run import remarks_on
 from airpath.report.terminal import show
 from airpath.runs.recorder import Recorder, names_in, prepare
 from airpath.scenario import Scenario
@@ -92,7 +94,9 @@ def carry_out(
                     studio.end(results)
         finish(results)
     console = console_for(stderr=True)
-    show(live_report(results, scenario.name, configuration["command"], console.width), console)
+    remarks = [Note(remark, "remark") for remark in remarks_on(scenario)]
+    report = live_report(results, scenario.name, configuration["command"], console.width)
+    show([*remarks, *report], console)
     if out:
         names = ", ".join(names_in(out))
         say(console, f"files in {out}: {names}")
