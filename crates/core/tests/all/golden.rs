@@ -82,7 +82,7 @@ fn trajectories_are_the_same_everywhere() {
     hsdpa-7.2-4ue: ends at 60000000000 ns, 383059 events b44ebecb42f718fd, capture 6997e20212a7b0ba
     jayanathan-46: ends at 460725371775 ns, 21552 events 3581b606cf94de3c, capture b689c608116438fc
     lte-10mhz: ends at 20000000000 ns, 475175 events 8db9ebaccf86b9b4, capture 45e73d2e3c68d37a
-    lte-10mhz-10ue: ends at 20000000000 ns, 692002 events b8bbe9cbbcfc2964, capture 0e3a837099969215
+    lte-10mhz-10ue: ends at 20000000000 ns, 668375 events 5cb7dccd1bdc12ff, capture 7a0f48cdb85b6cc9
     lte-5mhz: ends at 30000000000 ns, 409085 events 461d072b072376bd, capture a8c2d57ce41f32d9
     lte-drive: ends at 40000000000 ns, 388225 events 3a9e17c20d00a740, capture 7b55f9c7d48d0336
     lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a

@@ -103,6 +103,14 @@ pub(super) fn group(prbs: u32) -> u32 {
     }
 }
 
+/// Downlink grants in a TTI of a carrier. Three control symbols of two antennas have 8 resource element groups per PRB; without
+/// those of PCFICH (4) and PHICH (3 per 8 PRBs), 9 make a control channel element (CCE): TS 36.211 (6.2.4), (6.7.4), (6.8.1),
+/// (6.9.3). ASSUMED: a grant takes four CCEs in the mean, and half of them are grants of the uplink.
+pub(super) fn grants(prbs: u32) -> u32 {
+    let cces = (8 * prbs - 4 - 3 * prbs.div_ceil(8)) / 9;
+    (cces / 8).max(1)
+}
+
 /// Size of a transport block, bits.
 fn size(i_tbs: u8, prbs: u32) -> u32 {
     BITS_PER_PRB[usize::from(i_tbs)] * prbs / 80 * 8
@@ -264,6 +272,12 @@ mod tests {
     fn lte(bandwidth: &str) -> Lte {
         config(bandwidth).validate().unwrap();
         Lte::new(&config(bandwidth))
+    }
+
+    #[test]
+    fn the_control_channel_has_grants_by_the_bandwidth() {
+        // 41 and 84 CCEs with 50 and 100 PRBs, an eighth of them downlink grants of four CCEs.
+        assert_eq!([6, 15, 25, 50, 75, 100].map(grants), [1, 1, 2, 5, 7, 10]);
     }
 
     #[test]

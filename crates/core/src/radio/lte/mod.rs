@@ -70,6 +70,10 @@ parameters! {
         /// absent by the bandwidth (TS 36.213 table 7.1.6.1-1: 1, 2, 2, 3, 4, 4), and the last one may be smaller.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub group: Option<u8>,
+        /// Number of UEs that get blocks in a TTI at most. If absent, with `max_min` as many as the control channel has
+        /// grants for, by the bandwidth (1, 1, 2, 5, 7, 10), and otherwise any number.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ues_per_tti: Option<u8>,
         /// Reports of channel quality, and what is made of them.
         pub adaptation: Adaptation,
         /// Repetition of blocks.
@@ -147,6 +151,11 @@ impl Component for Config {
             Some(group) => (prbs / u32::from(group) * u32::from(group), group.into()),
             None => (prbs, formats::group(prbs)),
         };
+        let most = match (downlink.ues_per_tti, downlink.sharing) {
+            (Some(most), _) => most.into(),
+            (None, Sharing::MaxMin) => formats::grants(prbs) as usize,
+            (None, _) => usize::MAX,
+        };
         let setup = Setup {
             name: "radio.lte",
             slot: SLOT,
@@ -156,7 +165,7 @@ impl Component for Config {
             units,
             group,
             shares: downlink.sharing.into(),
-            ues_per_slot: usize::MAX,
+            ues_per_slot: most,
             least_interval: 1,
             round_trip: ROUND_TRIP,
             harq: downlink.harq.clone(),
@@ -244,6 +253,9 @@ impl DownlinkConfig {
         self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
         if self.group.is_some_and(|group| !(1..=6).contains(&group)) {
             return Err(ScenarioError::new("group", "is no size of a resource block group", "write 1 to 6"));
+        }
+        if self.ues_per_tti == Some(0) {
+            return Err(ScenarioError::new("ues_per_tti", "no UE would get a block", "write 1 to 255"));
         }
         self.adaptation.validate(SLOT).map_err(|error| error.under("adaptation"))?;
         self.harq.validate(ROUND_TRIP).map_err(|error| error.under("harq"))?;
