@@ -281,7 +281,7 @@ def _connected(address: str, security: Security | None) -> Any:
 
 async def _handshake(address: str, files: Any) -> None:
     """Connect as Dask does, and close; raises whatever Dask does where there is no scheduler."""
-    from distributed.core import connect
+    from distributed.comm.core import connect
 
     options = files.get_connection_args("client") if files else {}
     comm = await connect(address, timeout=CONNECT_S, deserialize=False, **options)  # type: ignore[no-untyped-call]
