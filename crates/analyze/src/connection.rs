@@ -83,13 +83,14 @@ impl Connection {
         (interface, is_one_of_several): (u32, bool),
         side: Side,
         segment: &Segment,
+        has_copies: bool,
     ) -> (bool, Option<View>) {
         let at = self.views.iter().position(|view| view.interface == interface).unwrap_or_else(|| {
             self.add_view(interface, now);
             self.views.len() - 1
         });
         let view = &mut self.views[at];
-        let is_counted = view.handle(now, side, segment);
+        let is_counted = view.handle(now, side, segment, has_copies);
         if !is_counted || !is_one_of_several {
             return (is_counted, None);
         }

@@ -241,7 +241,7 @@ impl Conversation {
         let view = &mut self.views[at];
         view.latest_at = view.latest_at.max(now);
         let look = Look::of_datagram(datagram);
-        if look.is_some_and(|look| view.flows[side].copies.is_copy(view.latest_at, look)) {
+        if look.is_some_and(|look| view.flows[side].copies.is_copy(view.latest_at, look, true)) {
             self.copied += 1;
             return false;
         }

@@ -118,8 +118,9 @@ fn mixed(digest: u64, word: u32) -> u64 {
 }
 
 impl Copies {
-    /// A packet passes: whether it is a copy of one before.
-    pub fn is_copy(&mut self, now: Instant, look: Look) -> bool {
+    /// A packet passes: whether it is a copy of one before. The first that comes twice in this direction is one where copies
+    /// are usual in the capture (`are_usual`): a network may have duplicated it as well.
+    pub fn is_copy(&mut self, now: Instant, look: Look, are_usual: bool) -> bool {
         self.settle(now);
         let (established, most, repeats) = (self.is_established(self.settled), self.most, self.repeats);
         let may_repeat = look.sense == Sense::Nothing || look.sense == Sense::Perhaps && repeats;
@@ -145,7 +146,7 @@ impl Copies {
         }
         self.most = most.max(one.copies);
         self.copied += 1;
-        self.is_established(place)
+        self.is_established(place) && (are_usual || self.copied > 1)
     }
 
     /// Whether most packets that tell come more than once. Copies of the packets in front of `place` have come by now.
@@ -211,7 +212,7 @@ mod tests {
         let of = |&(us, seq, payload, identification, hops): &Passing| {
             let mark = Mark { identification, hops };
             let segment = Segment { seq, payload, flags: ACK, mark, ..Segment::default() };
-            let is_copy = copies.is_copy(Instant::from_nanos(us * 1000), Look::of_segment(&segment));
+            let is_copy = copies.is_copy(Instant::from_nanos(us * 1000), Look::of_segment(&segment), true);
             if is_copy { 'c' } else { '.' }
         };
         passing.iter().map(of).collect()

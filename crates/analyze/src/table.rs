@@ -84,6 +84,13 @@ pub struct Packets {
     pub connections_cut: u64,
 }
 
+impl Packets {
+    /// Whether copies are usual: one in four segments, or too few came to tell.
+    fn has_copies(&self) -> bool {
+        self.tcp <= 8 + 3 * self.copies
+    }
+}
+
 /// How often it is asked what a connection takes, in its packets.
 const PACKETS_BETWEEN_ACCOUNTS: u64 = 64;
 /// Connections of the same ends at a time: of one that ended, another interface may show the last packets later.
@@ -197,6 +204,7 @@ impl Table {
         segment: &Segment,
         tunnel: Option<Tunnel>,
     ) -> bool {
+        let has_copies = if tunnel.is_some() { &self.tunneled } else { &self.packets }.has_copies();
         let connections = self.open.entry(ends).or_insert_with(|| Vec::with_capacity(1));
         let at = find(connections, interface.0, side, segment, tunnel.as_ref());
         let at = at.unwrap_or_else(|| {
@@ -208,7 +216,7 @@ impl Table {
         if let Some(tunnel) = tunnel {
             connection.note_tunnel(side, tunnel);
         }
-        let (is_counted, stranger) = connection.handle(now, interface, side, segment);
+        let (is_counted, stranger) = connection.handle(now, interface, side, segment, has_copies);
         if connection.packets() % PACKETS_BETWEEN_ACCOUNTS == 1 {
             let bytes = connection.bytes();
             self.accounted = (self.accounted + bytes).saturating_sub(connection.accounted);

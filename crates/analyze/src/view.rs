@@ -125,9 +125,10 @@ impl View {
         flows[0].is_close(segment.seq) || segment.has(ACK) && flows[1].is_close(segment.ack)
     }
 
-    /// A segment passes; whether it is counted, and no copy of one before.
-    pub fn handle(&mut self, now: Instant, side: Side, segment: &Segment) -> bool {
-        if self.copies[side].is_copy(now.max(self.latest_at), Look::of_segment(segment)) {
+    /// A segment passes; whether it is counted, and no copy of one before. `has_copies` says that copies are usual in the
+    /// capture.
+    pub fn handle(&mut self, now: Instant, side: Side, segment: &Segment, has_copies: bool) -> bool {
+        if self.copies[side].is_copy(now.max(self.latest_at), Look::of_segment(segment), has_copies) {
             self.copied += 1;
             return false;
         }
