@@ -111,10 +111,10 @@ def test_keys_are_not_nested_without_end(airpath_command, tmp_path):
         _core.resolve(text)
     assert error.value.args[1:] == ("not TOML: nested too deeply", "write at most 80 levels")
     head = 'scenario = "umts-384"\nruns = 1\nmetrics = ["simulated_s"]\n'
-    deep = deep[-10_001:]  # Python's reader of TOML takes seconds for more.
+    deep = deep[-10_001:]
     for axes in (f"[axes]\n{deep} = [1]\n", f'[axes]\n"{deep}" = [1]\n', f"[set]\nx = {'[' * 5_000}\n"):
         sweep = tmp_path / "sweep.toml"
         sweep.write_text(head + axes)
         outcome = airpath_command("sweep", sweep, "--out", tmp_path / "out")
         assert outcome.code == 2 and outcome.err.startswith("error: "), outcome.err
-        assert "deeply" in outcome.err or "5001 parts" in outcome.err
+        assert any(why in outcome.err for why in ("deeply", "more than 32 parts", "5001 parts")), outcome.err

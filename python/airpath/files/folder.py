@@ -180,7 +180,7 @@ class Folder:
         except OSError as error:
             if error.errno is None or os.path.isabs(str(error.filename or "")):
                 raise
-            raise OSError(error.errno, error.strerror, str(self.path / name)) from error
+            raise OSError(error.errno, error.strerror, str(self.path / name)) from None
 
 
 class Lock:
