@@ -121,7 +121,7 @@ def test_packets_and_pdus_are_those_of_the_trace(opened, fine_folder, scenario, 
     assert (facts["whole"] > 0) == (trace(folder, "rlc_sdu").num_rows > 0)
     assert facts["missing"] == []
     if scenario == "umts-384":  # It ends when the transfer is complete.
-        assert facts["fates"] == [0, 2135, 82, 0]
+        assert facts["fates"] == [0, 2122, 65, 0]
 
 
 def test_it_plays_pauses_and_steps(everywhere):
@@ -189,10 +189,10 @@ def test_one_packet_is_followed_through_its_life(everywhere):
     view = umts.view
     view.locator("[data-tab=packets]").click()
     view.locator("#fate").select_option("queue_full")
-    view.locator("#object-count").filter(has_text="82").wait_for()
+    view.locator("#object-count").filter(has_text="65").wait_for()
     view.locator("#fate").select_option("")
     view.locator("#cause").select_option("again")
-    view.locator("#object-count").filter(has_text="82").wait_for()
+    view.locator("#object-count").filter(has_text="65").wait_for()
     view.locator(".packet").first.click()
     stops = view.locator("#stops button")
     stops.first.wait_for()
