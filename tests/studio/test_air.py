@@ -276,12 +276,12 @@ def test_events_are_saved_as_parquet(umts, fine_folder, tmp_path):
     view.keyboard.press("/")
     view.locator("#count").filter(has_text="events").wait_for()
     view.locator("#kind").select_option("losses")
-    view.locator("#count").filter(has_text="164 events").wait_for()
+    view.locator("#count").filter(has_text="130 events").wait_for()
     with view.expect_download() as found:
         view.locator("#save-events").click()
     found.value.save_as(tmp_path / "events.parquet")
     table = pq.read_table(tmp_path / "events.parquet")
-    assert table.num_rows == 164
+    assert table.num_rows == 130
     drops = [row for row in table.to_pylist() if row["event"] == "dropped"]
     expected = trace(fine_folder(), "dropped").to_pylist()
     assert [{key: row[key] for key in expected[0]} for row in drops] == expected
