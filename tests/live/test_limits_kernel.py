@@ -89,7 +89,7 @@ def test_the_largest_share_is_what_limits_the_kernel(how, limited, tmp_path):
         largest = max(shares, key=shares.get)
         said = f"{place}: {flow['verdict']['limited_by']}: {flow['verdict']['because']}, {shares}, {kernel}"
         assert sum(shares.values()) == pytest.approx(1)
-        # Where nothing arrives, an outage looks as a pause of the sender does, but for the flags of the segment before.
+        # Where nothing arrives, an outage looks like a pause of the sender.
         looks_like = {"unknown", "application"} if how == "outage" else {"unknown"}
         assert largest == expected or (place != "sender" and largest in looks_like), said
     # Linux counts only while the window is what stops a segment, and not while it defers small ones.
