@@ -32,8 +32,10 @@
 //! nothing that a driver can see: `element/early` says when.
 
 use crate::agenda::Due;
-use crate::element::{Base, BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, RadioEventKind};
-use crate::element::{INSIDE, keeps_order, lanes_ahead, watches_bearers};
+use crate::element::{
+    Base, BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, Port, RadioEventKind,
+};
+use crate::element::{Target, keeps_order, lanes_ahead, watches_bearers};
 use crate::link;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
@@ -92,7 +94,7 @@ impl Path {
         let keeps_order = keeps_order(&layouts);
         let lookahead = Lookahead::new(&layouts);
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
-        let elements = elements.into_iter().zip(Base::of_all(&layouts, &owners));
+        let elements = elements.into_iter().zip(Base::of_all(&layouts));
         let elements = elements.map(|(element, base)| Place { element, base }).collect();
         let mut path = Self {
             elements,
@@ -150,10 +152,10 @@ impl Path {
         }
         self.now = at;
         let target = match dir {
-            Dir::Downlink => 0,
-            Dir::Uplink => self.owners.last().copied().unwrap_or_default().into(),
+            Dir::Downlink => Target::new(0, Port::UP),
+            Dir::Uplink => Target::new(self.owners.last().copied().unwrap_or_default(), Port::DOWN),
         };
-        self.deliver(at, target, dir, packet);
+        self.deliver(at, target, packet);
         self.settle_now();
     }
 
@@ -178,11 +180,11 @@ impl Path {
         let Some((at, due)) = self.engine.agenda.take_due(now) else { return false };
         self.now = at;
         match due {
-            Due::Packet { lane, leads_ahead, target, dir, packet } => {
+            Due::Packet { lane, leads_ahead, target, packet } => {
                 if self.engine.tells {
-                    self.deliver_told(at, target, dir, packet);
+                    self.deliver_told(at, target, packet);
                 } else {
-                    self.deliver(at, target, dir, packet);
+                    self.deliver(at, target, packet);
                 }
                 self.settle_now();
                 if leads_ahead {
@@ -294,33 +296,28 @@ impl Path {
     /// Others on a lane may have waited for the packet before them alone.
     #[inline(never)]
     fn deliver_ahead(&mut self, lane: usize) {
-        while let Some((at, target, dir, packet)) = self.engine.take_ahead(lane) {
-            self.deliver(at, target, dir, packet);
+        while let Some((at, target, packet)) = self.engine.take_ahead(lane) {
+            self.deliver(at, target, packet);
             self.settle_now();
         }
     }
 
     #[inline]
-    fn deliver(&mut self, at: Instant, target: u32, dir: Dir, packet: Box<Packet>) {
-        match self.elements.get_mut(target as usize) {
+    fn deliver(&mut self, at: Instant, target: Target, packet: Box<Packet>) {
+        match self.elements.get_mut(usize::from(target.node())) {
             Some(place) => {
                 let (element, mut cx) = place.at(at, &mut self.engine);
-                element.handle_packet(&mut cx, dir, packet);
+                element.handle_packet(&mut cx, target.port(), packet);
             }
-            None => match self.elements.get_mut((target ^ u32::from(INSIDE)) as usize) {
-                Some(place) => {
-                    let (element, mut cx) = place.at(at, &mut self.engine);
-                    element.handle_inside(&mut cx, dir, packet);
-                }
-                None => self.outputs.push_back((at, dir, packet)),
-            },
+            None => self.outputs.push_back((at, target.port().dir(), packet)),
         }
     }
 
     /// The same where somebody may hear of it: a probe that is off costs most packets not even a question.
     #[cold]
     #[inline(never)]
-    fn deliver_told(&mut self, at: Instant, target: u32, direction: Dir, packet: Box<Packet>) {
+    fn deliver_told(&mut self, at: Instant, target: Target, packet: Box<Packet>) {
+        let direction = target.port().dir();
         if let Some(element) = self.number(target, direction)
             && self.engine.recorder.mask.has(Kind::Packet)
         {
@@ -329,13 +326,13 @@ impl Path {
             let event = Event::Packet { ue, flow, direction, element, seq, ack, len_bytes, flags };
             self.engine.recorder.push(at, event);
         }
-        self.deliver(at, target, direction, packet);
+        self.deliver(at, target, packet);
     }
 
     /// The number of the element to which a packet comes that goes to `target`, or of one for which that stands.
-    fn number(&self, target: u32, dir: Dir) -> Option<u16> {
-        let inside = target & u32::from(INSIDE) != 0;
-        let owner = target as u16 & !INSIDE;
+    fn number(&self, target: Target, dir: Dir) -> Option<u16> {
+        let inside = target.port() > Port::DOWN;
+        let owner = target.node();
         let stands_for_two = self.owners.get(usize::from(owner) + 1) == Some(&owner);
         let is_second = stands_for_two && inside == (dir == Dir::Downlink);
         self.owners.get(usize::from(owner)).map(|_| owner + u16::from(is_second))
@@ -352,16 +349,16 @@ impl Path {
 
     /// Hands over the next packet. Returns whether there was one.
     #[inline(always)]
-    fn hand_over(&mut self, deliver: impl Fn(&mut Self, Instant, u32, Dir, Box<Packet>)) -> bool {
+    fn hand_over(&mut self, deliver: impl Fn(&mut Self, Instant, Target, Box<Packet>)) -> bool {
         // Two calls, so that most packets are handed on in registers.
-        if let Some(Handover { at, target, dir, packet }) = self.engine.first.take() {
-            deliver(self, at, target, dir, packet);
+        if let Some(Handover { at, target, packet }) = self.engine.first.take() {
+            deliver(self, at, target, packet);
             return true;
         }
         let Some((lane, handover)) = self.engine.handovers.pop_front() else { return false };
-        let Handover { at, target, dir, packet } = handover;
+        let Handover { at, target, packet } = handover;
         if let Some(packet) = self.engine.settle_queued(lane, at, packet) {
-            deliver(self, at, target, dir, packet);
+            deliver(self, at, target, packet);
         }
         true
     }

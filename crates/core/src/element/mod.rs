@@ -6,7 +6,7 @@
 //! clock nor a queue of events: packets in flight and timers belong to the path.
 //!
 //! ```
-//! use airpath_core::element::{Cx, Element, Layout};
+//! use airpath_core::element::{Cx, Element, Layout, Port};
 //! use airpath_core::packet::{Dir, Packet};
 //! use airpath_core::time::Duration;
 //!
@@ -18,10 +18,10 @@
 //!         Layout { lanes: vec![Dir::Downlink], ..Layout::default() }
 //!     }
 //!
-//!     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-//!         match dir {
+//!     fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
+//!         match at.dir() {
 //!             Dir::Downlink => cx.emit_at(cx.now + Duration::from_millis(5), 0, packet),
-//!             Dir::Uplink => cx.emit(dir, packet),
+//!             Dir::Uplink => cx.emit(at.through(), packet),
 //!         }
 //!     }
 //! }
@@ -35,6 +35,7 @@ mod capture;
 mod early;
 mod layout;
 mod lookahead;
+mod port;
 
 pub use crate::trace::Outage;
 pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
@@ -46,6 +47,8 @@ use layout::wants_radio;
 pub(crate) use layout::watches_bearers;
 pub use layout::{Early, Layout};
 pub(crate) use lookahead::Lookahead;
+pub use port::Port;
+pub(crate) use port::Target;
 
 use crate::agenda::Agenda;
 use crate::packet::{self, Dir, Opaque, Packet};
@@ -67,13 +70,8 @@ pub trait Element: Any + Send + Sync {
         let _ = cx;
     }
 
-    /// A packet arrived at the port opposite to where `dir` leads.
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>);
-
-    /// Of an element that stands for two: a packet has come from the one to the other, by a lane.
-    fn handle_inside(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        let _ = (cx, dir, packet);
-    }
+    /// A packet arrived at the port `at`.
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>);
 
     /// The timer armed under `key` expired; `cx.now` is the instant it was armed for.
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
@@ -107,33 +105,38 @@ pub trait Element: Any + Send + Sync {
     }
 }
 
-/// The number of an element, where its timers and lanes begin, and who has what it emits at once, by direction.
+/// Ports of each element: towards the server, towards the UE, and two inside of an element that stands for two.
+const PORTS: usize = 4;
+
+/// The number of an element, and where its ports, timers, lanes and bearers begin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base {
     element: u16,
-    next: [u16; 2],
+    port: u32,
     timer: u32,
     lane: u32,
+    bearer: u32,
 }
 
 impl Base {
-    /// Those of all elements, of which these stand for them.
-    pub fn of_all(layouts: &[Layout], owners: &[u16]) -> Vec<Self> {
+    /// Computes the base of every element.
+    pub fn of_all(layouts: &[Layout]) -> Vec<Self> {
         let bases = layouts.iter().scan(Self::default(), |next, layout| {
             let base = *next;
             *next = next.behind(layout);
-            Some(Self { next: Dir::BOTH.map(|dir| target(owners, base.element, dir)), ..base })
+            Some(base)
         });
         bases.collect()
     }
 
-    /// That of the element behind one of this layout, which emits nothing at once.
+    /// Base of the element behind one of this layout.
     fn behind(self, layout: &Layout) -> Self {
         Self {
             element: self.element + 1,
-            next: [OUT; 2],
+            port: self.port + PORTS as u32,
             timer: self.timer + layout.timers,
             lane: self.lane + layout.lanes.len() as u32,
+            bearer: self.bearer + layout.bearers,
         }
     }
 }
@@ -141,8 +144,7 @@ impl Base {
 /// A packet on its way from one element to the next, at the present instant or, from a lane, ahead of its time.
 pub(crate) struct Handover {
     pub at: Instant,
-    pub target: u32,
-    pub dir: Dir,
+    pub target: Target,
     pub packet: Box<Packet>,
 }
 
@@ -170,6 +172,10 @@ pub(crate) struct Engine {
     /// Somebody subscribed to either, or is told of each packet.
     pub tells: bool,
     bearers: Vec<Bearer>,
+    /// Bearers of each UE, by direction.
+    attached: Vec<[BearerId; 2]>,
+    /// Target of each port, element by element.
+    ports: Vec<Target>,
     /// Somebody reads books by flow.
     flows_wanted: bool,
     /// The packet that was freed last, unless it is in use again: hosts answer one packet with another.
@@ -202,10 +208,16 @@ impl Engine {
     pub fn new(layouts: &[Layout], owners: &[u16], recorder: Recorder) -> Self {
         let (mut timers, mut lanes) = (Vec::new(), Vec::new());
         let mut bearers = Vec::new();
+        let (mut attached, mut ports) = (Vec::new(), Vec::new());
         for (element, layout) in (0_u16..).zip(layouts) {
             timers.extend((0..layout.timers).map(|key| (owners[element as usize], key)));
-            lanes.extend(layout.lanes.iter().map(|&dir| (target(owners, element, dir).into(), dir)));
+            lanes.extend(layout.lanes.iter().map(|&dir| target(owners, element, dir)));
+            let first = bearers.len() as u32;
+            attached
+                .extend((0..layout.bearers / 2).map(|ue| [0, 1].map(|dir| BearerId(first + 2 * ue + dir))));
             bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::closed);
+            ports.extend([Dir::Uplink, Dir::Downlink].map(|dir| target(owners, element, dir)));
+            ports.extend([Target::out(Port::UP), Target::out(Port::DOWN)]);
         }
         let flows_wanted = layouts.iter().any(|layout| layout.flow_views);
         let radio_wanted = wants_radio(layouts);
@@ -223,6 +235,8 @@ impl Engine {
             outages_wanted,
             tells: drops_wanted || outages_wanted || recorder.mask.has(Kind::Packet),
             bearers,
+            attached,
+            ports,
             flows_wanted,
             spare: None,
             pool: Vec::new(),
@@ -264,7 +278,7 @@ impl Engine {
 
     /// Takes the first packet of a lane if it may be handed over ahead of its time.
     #[inline]
-    pub fn take_ahead(&mut self, lane: usize) -> Option<(Instant, u32, Dir, Box<Packet>)> {
+    pub fn take_ahead(&mut self, lane: usize) -> Option<(Instant, Target, Box<Packet>)> {
         self.agenda.take_ahead(lane, self.horizon, self.transfers_left.is_some())
     }
 
@@ -311,18 +325,18 @@ fn neighbour(element: u16, dir: Dir) -> u32 {
     }
 }
 
-/// Added to the number of an element: a packet stays inside it, on its way from one that it stands for to the other.
-pub(crate) const INSIDE: u16 = 1 << 15;
+/// Number of a bearer on the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BearerId(u32);
 
-/// A packet leaves the path.
-const OUT: u16 = u16::MAX;
-
-/// Where packets go that leave `element` in direction `dir`, if these elements stand for all.
-fn target(owners: &[u16], element: u16, dir: Dir) -> u16 {
+/// Target of packets that leave `element` in direction `dir`, where `owners[i]` stands for element `i`. An element that
+/// stands for two has the ports 2 and 3 inside.
+fn target(owners: &[u16], element: u16, dir: Dir) -> Target {
+    let arrival = Port::from(dir).through();
     match owners.get(neighbour(element, dir) as usize) {
-        Some(owner) if *owner == owners[element as usize] => owner | INSIDE,
-        Some(owner) => *owner,
-        None => OUT,
+        Some(owner) if *owner == owners[element as usize] => Target::new(*owner, Port(2 + arrival.0)),
+        Some(owner) => Target::new(*owner, arrival),
+        None => Target::out(arrival),
     }
 }
 
@@ -339,11 +353,11 @@ impl<'a> Cx<'a> {
         Self { now, base, engine }
     }
 
-    /// The packet leaves now, towards `dir`.
+    /// Emits a packet now, by a port or, from a box with two ports, in a direction.
     #[inline]
-    pub fn emit(&mut self, dir: Dir, packet: Box<Packet>) {
-        let (at, target) = (self.now, self.base.next[dir.index()].into());
-        let handover = Handover { at, target, dir, packet };
+    pub fn emit(&mut self, by: impl Into<Port>, packet: Box<Packet>) {
+        let target = self.engine.ports[self.base.port as usize + usize::from(by.into().0)];
+        let handover = Handover { at: self.now, target, packet };
         if self.engine.hands_nothing_over() {
             self.engine.hand_over(handover);
         } else {
@@ -357,8 +371,8 @@ impl<'a> Cx<'a> {
     /// If `at` is before the packet put on this lane last: an element that reorders needs more lanes.
     #[inline(always)]
     pub fn emit_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) {
-        if let Some((target, dir, packet)) = self.ahead_on(lane, at, packet) {
-            self.engine.hand_over(Handover { at, target, dir, packet });
+        if let Some((target, packet)) = self.ahead_on(lane, at, packet) {
+            self.engine.hand_over(Handover { at, target, packet });
         }
     }
 
@@ -366,20 +380,20 @@ impl<'a> Cx<'a> {
     /// `at`.
     #[inline(always)]
     pub(crate) fn go_on_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) -> Option<Box<Packet>> {
-        self.ahead_on(lane, at, packet).map(|(_, _, packet)| packet)
+        self.ahead_on(lane, at, packet).map(|(_, packet)| packet)
     }
 
     /// Puts a packet on a lane, unless it may be handed over ahead of its time: where it goes then.
     #[inline(always)]
-    fn ahead_on(&mut self, lane: u32, at: Instant, packet: Box<Packet>) -> Option<(u32, Dir, Box<Packet>)> {
+    fn ahead_on(&mut self, lane: u32, at: Instant, packet: Box<Packet>) -> Option<(Target, Box<Packet>)> {
         let (engine, lane) = (&mut *self.engine, self.base.lane + lane);
-        if let Some((target, dir)) = engine.agenda.leads_ahead(lane as usize) {
+        if let Some(target) = engine.agenda.leads_ahead(lane as usize) {
             if engine.hands_nothing_over() {
                 if engine.goes_ahead(lane, at, &packet) {
-                    return Some((target, dir, packet));
+                    return Some((target, packet));
                 }
             } else if engine.horizon > Instant::ZERO {
-                engine.queue(lane, Handover { at, target, dir, packet });
+                engine.queue(lane, Handover { at, target, packet });
                 return None;
             }
             // Without a horizon nothing goes ahead, and nothing of this lane is in the queue.
@@ -521,7 +535,7 @@ impl<'a> Cx<'a> {
     /// What a UE's bearer holds, settled to now. An unknown UE has an empty bearer.
     pub fn radio(&mut self, ue: u16, dir: Dir) -> BearerView {
         let now = self.now;
-        self.engine.bearers.get_mut(bearer_index(ue, dir)).map(|bearer| bearer.view(now)).unwrap_or_default()
+        self.bearer_of(ue, dir).map(|bearer| bearer.view(now)).unwrap_or_default()
     }
 
     /// What one flow holds in a UE's bearer, settled to now.
@@ -531,19 +545,25 @@ impl<'a> Cx<'a> {
     pub fn radio_flow(&mut self, ue: u16, dir: Dir, flow: u16) -> FlowView {
         assert!(self.engine.flows_wanted, "set Layout::flow_views");
         let now = self.now;
-        let bearer = self.engine.bearers.get_mut(bearer_index(ue, dir));
-        bearer.map(|bearer| bearer.flow_view(now, flow)).unwrap_or_default()
+        self.bearer_of(ue, dir).map(|bearer| bearer.flow_view(now, flow)).unwrap_or_default()
+    }
+
+    /// The bearer that a UE has in a direction.
+    fn bearer_of(&mut self, ue: u16, dir: Dir) -> Option<&mut Bearer> {
+        let BearerId(number) = self.engine.attached.get(usize::from(ue))?[dir.index()];
+        self.engine.bearers.get_mut(number as usize)
     }
 
     /// The cell opens the books of a bearer.
     pub(crate) fn open_bearer(&mut self, index: usize, terms: Terms) {
-        self.engine.bearers[index] = Bearer::open(&terms, self.engine.flows_wanted);
+        self.engine.bearers[self.base.bearer as usize + index] =
+            Bearer::open(&terms, self.engine.flows_wanted);
     }
 
     /// The books of a bearer: for the cell that keeps it.
     #[inline]
     pub(crate) fn bearer(&mut self, index: usize) -> &mut Bearer {
-        &mut self.engine.bearers[index]
+        &mut self.engine.bearers[self.base.bearer as usize + index]
     }
 
     /// Tells the subscribers, before the next packet is handed over.

@@ -6,7 +6,7 @@
 //! traces and reports are those of the two, so nothing can be told from outside.
 
 use super::{Half, Link};
-use crate::element::{Base, Cx, Element, Layout};
+use crate::element::{Base, Cx, Element, Layout, Port};
 use crate::packet::{Dir, Packet};
 use crate::radio::dch::Dch;
 use serde_json::Value;
@@ -73,29 +73,28 @@ impl Element for LinkToCell {
         self.cell.handle_start(&mut cx.of(&self.cell_base));
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        match dir {
-            Dir::Downlink => {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
+        match at {
+            Port::UP => {
                 let half = &mut self.halves[Dir::Downlink.index()];
                 let Some((at, packet)) = half.pass(cx, cx.now, packet) else { return };
                 let Some(packet) = cx.go_on_at(at, Dir::Downlink as u32, packet) else { return };
                 cx.now = at;
                 self.descend(cx, packet);
             }
-            Dir::Uplink => {
+            Port::DOWN => {
                 let mut of_cell = cx.of(&self.cell_base);
-                let Some((at, lane, packet)) = self.cell.pass(&mut of_cell, dir, packet) else { return };
+                let Some((at, lane, packet)) = self.cell.pass(&mut of_cell, Dir::Uplink, packet) else {
+                    return;
+                };
                 let Some(packet) = of_cell.go_on_at(at, lane, packet) else { return };
                 cx.now = at;
                 self.ascend(cx, packet);
             }
-        }
-    }
-
-    fn handle_inside(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        match dir {
-            Dir::Downlink => self.descend(cx, packet),
-            Dir::Uplink => self.ascend(cx, packet),
+            inside => match inside.dir() {
+                Dir::Downlink => self.descend(cx, packet),
+                Dir::Uplink => self.ascend(cx, packet),
+            },
         }
     }
 
@@ -117,8 +116,8 @@ impl Element for Nobody {
         Layout::default()
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        cx.emit(dir, packet);
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
+        cx.emit(at.through(), packet);
     }
 
     fn reports(&self, _cx: &mut Cx<'_>) -> Vec<Value> {

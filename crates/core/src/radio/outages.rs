@@ -9,9 +9,9 @@
 //! A cell without hand-overs is not wrapped, and pays nothing.
 
 use crate::channel::Channel;
-use crate::element::{Cx, Element, Layout, Outage, RadioEvent};
+use crate::element::{Cx, Element, Layout, Outage, Port, RadioEvent};
 use crate::handover::{Bearers, Config};
-use crate::packet::{Dir, Packet};
+use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use serde_json::{Value, json};
 
@@ -95,9 +95,9 @@ impl Element for WithOutages {
         self.arm(cx);
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
         self.catch_up(cx);
-        self.cell.handle_packet(cx, dir, packet);
+        self.cell.handle_packet(cx, at, packet);
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {

@@ -522,8 +522,13 @@ impl Element for Listener {
         self.views_agree = true;
     }
 
-    fn handle_packet(&mut self, cx: &mut airpath_core::element::Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        cx.emit(dir, packet);
+    fn handle_packet(
+        &mut self,
+        cx: &mut airpath_core::element::Cx<'_>,
+        at: airpath_core::element::Port,
+        packet: Box<Packet>,
+    ) {
+        cx.emit(at.through(), packet);
     }
 
     fn handle_radio(
