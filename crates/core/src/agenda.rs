@@ -12,8 +12,8 @@
 //! at the same instant comes in the order of these numbers. So it is ordered by the structure of the
 //! path and never by insertion, and results do not depend on how the search works.
 
-use crate::element::Target;
 use crate::packet::Packet;
+use crate::port::Target;
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
@@ -397,7 +397,7 @@ impl Tournament {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::Port;
+    use crate::port::Port;
     use crate::time::Duration;
 
     fn at(nanos: u64) -> Instant {

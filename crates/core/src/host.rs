@@ -453,6 +453,10 @@ impl Element for Host {
         }
     }
 
+    fn ports(&self) -> Vec<Port> {
+        vec![self.interface.dir.into()]
+    }
+
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         for (key, endpoint) in (0..).zip(&mut self.endpoints) {
             match endpoint.acts_first(self.interface.dir) {
@@ -463,8 +467,8 @@ impl Element for Host {
         }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         self.interface.capture(cx, &packet, dir);
         let Some(index) = self.index.position(packet.ue, packet.flow) else {
             return cx.drop(dir, packet, Reason::UnknownFlow);

@@ -211,8 +211,8 @@ impl Element for Link {
         layout_of(&self.halves)
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let half = &mut self.halves[dir.index()];
         let Some((at, packet)) = half.pass(cx, cx.now, packet) else { return };
         cx.emit_at(at, dir.index() as u32, packet);

@@ -35,7 +35,7 @@ use crate::agenda::Due;
 use crate::element::{
     Base, BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, Port, RadioEventKind,
 };
-use crate::element::{Target, keeps_order, lanes_ahead, watches_bearers};
+use crate::element::{Graph, Joint, NodeId, Target, keeps_order, lanes_ahead, watches_bearers};
 use crate::link;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
@@ -73,11 +73,19 @@ pub struct Path {
     keeps_order: bool,
     /// By number: the element that stands for this one, most often itself.
     owners: Vec<u16>,
+    /// Where packets arrive that enter from outside.
+    gates: Vec<Joint>,
 }
 
 impl Path {
-    /// Builds a path from the server's side to the UEs' side and starts its elements at time zero.
-    pub fn new(mut elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
+    /// Builds a path that is a line, from the server's side to the UEs' side, and starts its elements at time zero.
+    pub fn new(elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
+        Self::of(Graph::from(elements), probes)
+    }
+
+    /// Builds a path of a graph, and starts its elements at time zero.
+    pub fn of(graph: Graph, probes: ProbeMask) -> Self {
+        let (mut elements, topology) = graph.into_parts();
         let mut layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
         if !watches_bearers(&layouts, probes) {
             layouts.iter_mut().filter(|layout| layout.timers_tell).for_each(|layout| layout.timers = 0);
@@ -86,15 +94,15 @@ impl Path {
         let subscribers = wants.map(|(index, layout)| (index, !layout.radio_events)).collect();
         let outage_subscribers =
             (0..).zip(&layouts).filter(|(_, layout)| layout.outages).map(|(index, _)| index).collect();
-        let owners = link::join(&mut elements);
-        let mut engine = Engine::new(&layouts, &owners, Recorder::new(probes));
+        let owners = link::join(&mut elements, &topology);
+        let mut engine = Engine::new(&layouts, &topology, &owners, Recorder::new(probes));
         if probes == ProbeMask::NONE {
-            engine.agenda.set_ahead(&lanes_ahead(&layouts));
+            engine.agenda.set_ahead(&lanes_ahead(&layouts, &topology));
         }
         let keeps_order = keeps_order(&layouts);
-        let lookahead = Lookahead::new(&layouts);
+        let lookahead = Lookahead::new(&layouts, &topology);
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
-        let elements = elements.into_iter().zip(Base::of_all(&layouts));
+        let elements = elements.into_iter().zip(Base::of_all(&layouts, &topology));
         let elements = elements.map(|(element, base)| Place { element, base }).collect();
         let mut path = Self {
             elements,
@@ -106,6 +114,7 @@ impl Path {
             lookahead,
             keeps_order,
             owners,
+            gates: topology.gates,
         };
         for index in 0..path.elements.len() {
             let (element, mut cx) = path.elements[index].at(now, &mut path.engine);
@@ -143,7 +152,7 @@ impl Path {
     /// Deadlines before it are handled first, those at the same instant after it.
     ///
     /// # Panics
-    /// If `at` is before what has already been handled.
+    /// If `at` is before what has already been handled, or no gate is open in this direction.
     pub fn handle_packet(&mut self, at: Instant, dir: Dir, packet: Box<Packet>) {
         assert!(at >= self.now, "a packet from the past: {at:?} before {:?}", self.now);
         while self.poll_timeout().is_some_and(|due| due < at) && self.handle_next(at) {}
@@ -151,10 +160,9 @@ impl Path {
             return self.engine.free(packet);
         }
         self.now = at;
-        let target = match dir {
-            Dir::Downlink => Target::new(0, Port::UP),
-            Dir::Uplink => Target::new(self.owners.last().copied().unwrap_or_default(), Port::DOWN),
-        };
+        let gate = self.gates.iter().find(|(_, port)| port.dir() == dir);
+        let &(NodeId(node), port) = gate.expect("a gate for packets of this direction");
+        let target = Target::new(self.owners[usize::from(node)], port);
         self.deliver(at, target, packet);
         self.settle_now();
     }

@@ -17,8 +17,8 @@ impl Element for Edge {
         Layout { passes_on: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let (interface, now) = (self.0.index() as u32, cx.now);
         if let Some(capture) = cx.capture() {
             capture.packet(interface, now, &octets_of(&packet, dir, 0), packet.len);

@@ -463,8 +463,8 @@ impl Element for Endpoint {
         }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: element::Port, mut packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: element::Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         if dir == self.plan.dir {
             // From outside nothing comes: what would have is a kernel's.
             return cx.free(packet);

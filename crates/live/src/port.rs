@@ -188,8 +188,8 @@ impl Element for Port {
         Layout { passes_on: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: element::Port, mut packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: element::Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         self.pass(cx, dir, &mut packet);
         cx.emit(dir, packet);
     }

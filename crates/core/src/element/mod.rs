@@ -18,10 +18,10 @@
 //!         Layout { lanes: vec![Dir::Downlink], ..Layout::default() }
 //!     }
 //!
-//!     fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-//!         match at.dir() {
+//!     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+//!         match port.dir() {
 //!             Dir::Downlink => cx.emit_at(cx.now + Duration::from_millis(5), 0, packet),
-//!             Dir::Uplink => cx.emit(at.through(), packet),
+//!             Dir::Uplink => cx.emit(port.through(), packet),
 //!         }
 //!     }
 //! }
@@ -33,22 +33,24 @@
 mod bearer;
 mod capture;
 mod early;
+mod graph;
 mod layout;
 mod lookahead;
-mod port;
 
+pub use crate::port::Port;
+pub(crate) use crate::port::Target;
 pub use crate::trace::Outage;
 pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 pub(crate) use bearer::{FAR, Terms};
 pub use capture::Capture;
 pub(crate) use capture::PDU_INTERFACE;
 pub(crate) use early::{keeps_order, lanes_ahead};
+pub(crate) use graph::Topology;
+pub use graph::{Graph, Joint, NodeId};
 use layout::wants_radio;
 pub(crate) use layout::watches_bearers;
 pub use layout::{Early, Layout};
 pub(crate) use lookahead::Lookahead;
-pub use port::Port;
-pub(crate) use port::Target;
 
 use crate::agenda::Agenda;
 use crate::packet::{self, Dir, Opaque, Packet};
@@ -65,13 +67,18 @@ pub trait Element: Any + Send + Sync {
     /// What the element needs from the path; asked once, at build.
     fn layout(&self) -> Layout;
 
+    /// Ports that lead somewhere: those of a box on a way, unless the element says otherwise. Asked once, at build.
+    fn ports(&self) -> Vec<Port> {
+        vec![Port::UP, Port::DOWN]
+    }
+
     /// Called once before anything else, at the start of the run.
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         let _ = cx;
     }
 
-    /// A packet arrived at the port `at`.
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>);
+    /// A packet arrived at a port.
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>);
 
     /// The timer armed under `key` expired; `cx.now` is the instant it was armed for.
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
@@ -105,9 +112,6 @@ pub trait Element: Any + Send + Sync {
     }
 }
 
-/// Ports of each element: towards the server, towards the UE, and two inside of an element that stands for two.
-const PORTS: usize = 4;
-
 /// The number of an element, and where its ports, timers, lanes and bearers begin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base {
@@ -120,20 +124,20 @@ pub(crate) struct Base {
 
 impl Base {
     /// Computes the base of every element.
-    pub fn of_all(layouts: &[Layout]) -> Vec<Self> {
+    pub fn of_all(layouts: &[Layout], topology: &Topology) -> Vec<Self> {
         let bases = layouts.iter().scan(Self::default(), |next, layout| {
             let base = *next;
-            *next = next.behind(layout);
+            *next = next.behind(layout, topology.first_port(base.element + 1));
             Some(base)
         });
         bases.collect()
     }
 
-    /// Base of the element behind one of this layout.
-    fn behind(self, layout: &Layout) -> Self {
+    /// Base of the element behind one of this layout, whose ports begin at `port`.
+    fn behind(self, layout: &Layout, port: u32) -> Self {
         Self {
             element: self.element + 1,
-            port: self.port + PORTS as u32,
+            port,
             timer: self.timer + layout.timers,
             lane: self.lane + layout.lanes.len() as u32,
             bearer: self.bearer + layout.bearers,
@@ -172,7 +176,9 @@ pub(crate) struct Engine {
     /// Somebody subscribed to either, or is told of each packet.
     pub tells: bool,
     bearers: Vec<Bearer>,
-    /// Bearers of each UE, by direction.
+    /// First bearer of each element.
+    first_bearer: Vec<u32>,
+    /// Bearers of each UE in the cell to which it is attached, by direction.
     attached: Vec<[BearerId; 2]>,
     /// Target of each port, element by element.
     ports: Vec<Target>,
@@ -204,21 +210,23 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Lays out timers, lanes and bearers of all elements, of which these stand for them.
-    pub fn new(layouts: &[Layout], owners: &[u16], recorder: Recorder) -> Self {
+    /// Lays out ports, timers, lanes and bearers of all elements; `owners[i]` handles calls for element `i`.
+    pub fn new(layouts: &[Layout], topology: &Topology, owners: &[u16], recorder: Recorder) -> Self {
         let (mut timers, mut lanes) = (Vec::new(), Vec::new());
-        let mut bearers = Vec::new();
-        let (mut attached, mut ports) = (Vec::new(), Vec::new());
+        let (mut bearers, mut first_bearer) = (Vec::new(), Vec::new());
+        let ports = topology.targets(owners);
         for (element, layout) in (0_u16..).zip(layouts) {
             timers.extend((0..layout.timers).map(|key| (owners[element as usize], key)));
-            lanes.extend(layout.lanes.iter().map(|&dir| target(owners, element, dir)));
-            let first = bearers.len() as u32;
-            attached
-                .extend((0..layout.bearers / 2).map(|ue| [0, 1].map(|dir| BearerId(first + 2 * ue + dir))));
+            let port = |dir: Dir| topology.first_port(element) as usize + usize::from(Port::from(dir).0);
+            lanes.extend(layout.lanes.iter().map(|&dir| ports[port(dir)]));
+            first_bearer.push(bearers.len() as u32);
             bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::closed);
-            ports.extend([Dir::Uplink, Dir::Downlink].map(|dir| target(owners, element, dir)));
-            ports.extend([Target::out(Port::UP), Target::out(Port::DOWN)]);
         }
+        // At first every UE is attached to the first cell.
+        let first_cell = layouts.iter().zip(&first_bearer).find(|(layout, _)| layout.bearers > 0);
+        let ues = first_cell.map_or(0, |(layout, _)| layout.bearers / 2) as u16;
+        let first = first_cell.map_or(0, |(_, first)| *first);
+        let attached = (0..ues).map(|ue| BearerId::of(first, ue)).collect();
         let flows_wanted = layouts.iter().any(|layout| layout.flow_views);
         let radio_wanted = wants_radio(layouts);
         let drops_wanted = radio_wanted || layouts.iter().any(|layout| layout.radio_drops);
@@ -235,6 +243,7 @@ impl Engine {
             outages_wanted,
             tells: drops_wanted || outages_wanted || recorder.mask.has(Kind::Packet),
             bearers,
+            first_bearer,
             attached,
             ports,
             flows_wanted,
@@ -317,26 +326,14 @@ impl Engine {
     }
 }
 
-/// The element next to `element` in direction `dir`; past either end an index that no element has.
-fn neighbour(element: u16, dir: Dir) -> u32 {
-    match dir {
-        Dir::Downlink => u32::from(element) + 1,
-        Dir::Uplink => u32::from(element).wrapping_sub(1),
-    }
-}
-
-/// Number of a bearer on the path.
+/// Number of a bearer on the path: one direction of a UE in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BearerId(u32);
 
-/// Target of packets that leave `element` in direction `dir`, where `owners[i]` stands for element `i`. An element that
-/// stands for two has the ports 2 and 3 inside.
-fn target(owners: &[u16], element: u16, dir: Dir) -> Target {
-    let arrival = Port::from(dir).through();
-    match owners.get(neighbour(element, dir) as usize) {
-        Some(owner) if *owner == owners[element as usize] => Target::new(*owner, Port(2 + arrival.0)),
-        Some(owner) => Target::new(*owner, arrival),
-        None => Target::out(arrival),
+impl BearerId {
+    /// Bearers of a UE by direction, in a cell whose bearers begin at `first`.
+    fn of(first: u32, ue: u16) -> [Self; 2] {
+        Dir::BOTH.map(|dir| Self(first + bearer_index(ue, dir) as u32))
     }
 }
 
@@ -402,9 +399,9 @@ impl<'a> Cx<'a> {
         None
     }
 
-    /// The base of the element behind this one, of this layout.
+    /// Base of the box behind this one, which is a box of this layout.
     pub(crate) fn base_behind(&self, layout: &Layout) -> Base {
-        self.base.behind(layout)
+        self.base.behind(layout, self.base.port + 2)
     }
 
     /// The same for another element, which this one stands for.
@@ -546,6 +543,12 @@ impl<'a> Cx<'a> {
         assert!(self.engine.flows_wanted, "set Layout::flow_views");
         let now = self.now;
         self.bearer_of(ue, dir).map(|bearer| bearer.flow_view(now, flow)).unwrap_or_default()
+    }
+
+    /// Attaches a UE to a cell: from now on its bearers are those in this cell.
+    pub(crate) fn attach(&mut self, ue: u16, cell: NodeId) {
+        let first = self.engine.first_bearer[usize::from(cell.0)];
+        self.engine.attached[usize::from(ue)] = BearerId::of(first, ue);
     }
 
     /// The bearer that a UE has in a direction.

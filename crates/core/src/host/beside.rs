@@ -53,11 +53,11 @@ impl<R: RealEnd> Element for Beside<R> {
         self.real.handle_start(cx);
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         if self.ues.contains(&packet.ue) {
-            self.real.handle_packet(cx, at, packet);
+            self.real.handle_packet(cx, port, packet);
         } else {
-            self.simulated.handle_packet(cx, at, packet);
+            self.simulated.handle_packet(cx, port, packet);
         }
     }
 

@@ -149,8 +149,8 @@ impl Element for LinkInLine {
         Layout { timers: 2, lanes, ahead, passes_on: true, early, by_lanes: [true; 2], ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let Direction { half, line } = &mut self.directions[dir.index()];
         if let Some(line) = line {
             return line.take_in(cx, half, packet);

@@ -32,8 +32,8 @@ impl Element for LinkToCore {
         self.core.layout()
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         match dir {
             Dir::Downlink => {
                 let half = &mut self.halves[Dir::Downlink.index()];

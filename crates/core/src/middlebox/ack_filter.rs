@@ -150,8 +150,8 @@ impl Element for AckFilter {
         Layout { radio_events: true, silent: Dir::BOTH.map(|dir| dir != acks), ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         if dir != self.config.at.towards_cell() {
             return cx.emit(dir, packet);
         }

@@ -134,8 +134,8 @@ impl Element for AckPacing {
         Layout { timers: 1, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let key = (packet.ue, packet.flow);
         if !packet.is_tcp() {
             return cx.emit(dir, packet);

@@ -214,8 +214,8 @@ impl Element for AckRateControl {
         Layout { timers: 1, radio_events: self.config.t_id_after_drop.is_some(), silent, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         if dir == self.data() {
             self.pass_data(cx, packet);
         } else {

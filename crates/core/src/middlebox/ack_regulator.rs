@@ -383,8 +383,8 @@ impl Element for AckRegulator {
         Layout { timers: 1, radio_events: true, flow_views: true, silent, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         if dir == self.towards_cell() {
             self.pass_data(cx, packet);
         } else {

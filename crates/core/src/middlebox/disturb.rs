@@ -128,8 +128,8 @@ impl Element for Disturb {
         Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let half = &mut self.halves[dir.index()];
         half.counts.packets += 1;
         let is_lost = half.stream.chance(half.loss);

@@ -332,8 +332,8 @@ impl Element for Freeze {
         Layout { timers: 2, outages: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, mut packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         match dir {
             _ if !packet.is_tcp() => cx.emit(dir, packet),
             Dir::Downlink => {

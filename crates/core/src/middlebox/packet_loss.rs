@@ -141,8 +141,8 @@ impl Element for PacketLoss {
         Layout { passes_on: true, early: [Early::OfAll; 2], ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         if self.halves[dir.index()].drops_next() {
             cx.drop(dir, packet, Reason::LinkLoss);
         } else {

@@ -219,8 +219,8 @@ impl Element for RncFeedback {
         Layout { radio_drops: true, passes_on: true, silent: [true; 2], ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, mut packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         if !packet.is_tcp() {
             return cx.emit(dir, packet);
         }

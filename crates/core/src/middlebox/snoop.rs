@@ -354,8 +354,8 @@ impl Element for Snoop {
         Layout { timers: 1, radio_drops: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, mut packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         if !packet.is_tcp() || !self.begin(cx, dir, &packet) {
             return cx.emit(dir, packet);
         }

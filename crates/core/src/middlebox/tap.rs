@@ -64,8 +64,8 @@ impl Element for Tap {
         Layout { passes_on: true, early: [Early::OfUe; 2], ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let counts = &mut self.counts[dir.index()];
         counts.bytes += u64::from(packet.len);
         match packet.kind {

@@ -127,8 +127,8 @@ impl Element for WindowClamp {
         Layout { passes_on: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, mut packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         if packet.is_tcp() && (packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN)) {
             self.clamp(dir, &mut packet);
         }

@@ -95,9 +95,9 @@ impl Element for WithOutages {
         self.arm(cx);
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         self.catch_up(cx);
-        self.cell.handle_packet(cx, at, packet);
+        self.cell.handle_packet(cx, port, packet);
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {

@@ -130,9 +130,9 @@ pub mod middlebox {
             Layout::default()
         }
 
-        fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
+        fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
             self.0 += 1;
-            cx.emit(at.through(), packet);
+            cx.emit(port.through(), packet);
         }
 
         fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
@@ -203,8 +203,8 @@ pub mod radio {
             Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
         }
 
-        fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-            cx.emit_at(cx.now + Duration::from_millis(10), at.dir().index() as u32, packet);
+        fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+            cx.emit_at(cx.now + Duration::from_millis(10), port.dir().index() as u32, packet);
         }
 
         fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {

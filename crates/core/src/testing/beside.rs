@@ -29,8 +29,8 @@ impl Element for Log {
         Layout::default()
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         self.passed[dir.index()].push((cx.now, (*packet).clone()));
         cx.emit(dir, packet);
     }

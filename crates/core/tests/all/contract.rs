@@ -525,10 +525,10 @@ impl Element for Listener {
     fn handle_packet(
         &mut self,
         cx: &mut airpath_core::element::Cx<'_>,
-        at: airpath_core::element::Port,
+        port: airpath_core::element::Port,
         packet: Box<Packet>,
     ) {
-        cx.emit(at.through(), packet);
+        cx.emit(port.through(), packet);
     }
 
     fn handle_radio(

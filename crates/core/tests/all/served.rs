@@ -321,8 +321,8 @@ impl Element for Asker {
         Layout { flow_views: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let (ue, flow) = (packet.ue, packet.flow);
         self.views.push(cx.radio_flow(ue, dir, flow));
         cx.emit(dir, packet);

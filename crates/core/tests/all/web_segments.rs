@@ -33,8 +33,8 @@ impl Element for Line {
         Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let mut seen = self.seen.lock().unwrap();
         let Packet { seq, ack, payload, .. } = *packet;
         let (ms, syn) = (cx.now.as_nanos() / 1_000_000, packet.flags.has(Flags::SYN));

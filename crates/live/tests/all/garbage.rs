@@ -240,8 +240,8 @@ impl Element for Meddler {
         Layout::default()
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: element::Port, mut packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: element::Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         if Self::wants(&packet) {
             (packet.window, packet.ack) = (self.window, self.ack);
             packet.body.as_mut().unwrap().touched = true;

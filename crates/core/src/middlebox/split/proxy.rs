@@ -366,8 +366,8 @@ impl Element for Proxy {
         Layout { timers: 3, lanes: vec![Dir::Downlink], ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         if let Some(packet) = self.entrance.enter(cx, dir, packet) {
             self.handle(cx, dir, packet);
         }

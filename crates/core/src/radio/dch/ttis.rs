@@ -182,8 +182,8 @@ impl Element for TtiCell {
         self.users.iter().for_each(|ue| ue.pair.open(cx));
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         match self.users.get_mut(self.members.place(packet.ue)) {
             Some(ue) => ue.handle_sdu(cx, dir, packet),
             None => cx.drop(dir, packet, Reason::UnknownUe),

@@ -189,8 +189,8 @@ impl Element for Evdo {
         self.uplinks.iter().for_each(|uplink| uplink.open(cx));
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let ue = self.members.place(packet.ue);
         match (dir, self.uplinks.get_mut(ue)) {
             (_, None) => cx.drop(dir, packet, Reason::UnknownUe),

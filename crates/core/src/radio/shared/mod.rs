@@ -258,8 +258,8 @@ impl Element for SharedCell {
         self.ues.iter().for_each(|ue| ue.open(cx));
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let ue = self.members.place(packet.ue);
         match self.ues.get_mut(ue) {
             Some(user) => {

@@ -169,8 +169,8 @@ impl Element for Variable {
         }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, at: Port, packet: Box<Packet>) {
-        let dir = at.dir();
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         match self.bearers.get_mut(self.members.bearer(packet.ue, dir)) {
             Some(bearer) => bearer.handle_sdu(cx, packet),
             None => cx.drop(dir, packet, Reason::UnknownUe),

@@ -47,9 +47,9 @@ impl Target {
         Self(node as u32 | (port.0 as u32) << 16)
     }
 
-    /// Out of the path.
-    pub const fn out(port: Port) -> Self {
-        Self::new(u16::MAX, port)
+    /// Out of the path by a gate, whose node has this port.
+    pub const fn out(gate: u16, port: Port) -> Self {
+        Self::new(u16::MAX, Port(2 * gate + (port.through().0 & 1)))
     }
 
     /// Number of the node. No path has as many nodes as the number of a target outside.
