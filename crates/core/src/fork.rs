@@ -20,8 +20,6 @@ pub struct Change {
     pub ue: u16,
     /// Its way from then on.
     pub to: Way,
-    /// Cell whose bearers are the UE's from then on; `None` where another fork says so.
-    pub cell: Option<NodeId>,
 }
 
 /// One to many.
@@ -34,6 +32,8 @@ pub struct Fork {
     count: Way,
     /// Changes to come, the next one last.
     changes: Vec<Change>,
+    /// By way: the cell to which a UE on this way is attached. Empty if another fork says so.
+    cells: Vec<Option<NodeId>>,
     /// Packets that took each way.
     passed: Vec<u64>,
 }
@@ -47,12 +47,23 @@ impl Fork {
         let all = ways.iter().copied().chain(changes.iter().map(|change| change.to));
         assert!(all.max().is_none_or(|way| way < count), "there are {count} ways, counted from 0");
         changes.sort_by_key(|change| std::cmp::Reverse(change.at));
-        Self { dir, ways, count, changes, passed: vec![0; count.into()] }
+        Self { dir, ways, count, changes, cells: Vec::new(), passed: vec![0; count.into()] }
+    }
+
+    /// A fork that attaches UEs to cells: `cells` has the cell of each way, `None` for a way without a cell.
+    pub fn with_cells(self, cells: Vec<Option<NodeId>>) -> Self {
+        Self { cells, ..self }
     }
 
     /// Port of a way: the several ports lead in the direction of the fork.
     pub fn port(dir: Dir, way: Way) -> Port {
         Port(2 * way + Port::from(dir).0)
+    }
+
+    fn attach(&self, cx: &mut Cx<'_>, ue: u16) {
+        if let Some(cell) = self.cells.get(usize::from(self.ways[usize::from(ue)])) {
+            cx.attach(ue, *cell);
+        }
     }
 
     fn arm(&self, cx: &mut Cx<'_>) {
@@ -73,6 +84,9 @@ impl Element for Fork {
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
+        for ue in 0..self.ways.len() as u16 {
+            self.attach(cx, ue);
+        }
         self.arm(cx);
     }
 
@@ -92,9 +106,7 @@ impl Element for Fork {
     fn handle_timer(&mut self, cx: &mut Cx<'_>, _key: u32) {
         while let Some(change) = self.changes.pop_if(|next| next.at <= cx.now) {
             self.ways[usize::from(change.ue)] = change.to;
-            if let Some(cell) = change.cell {
-                cx.attach(change.ue, cell);
-            }
+            self.attach(cx, change.ue);
         }
         self.arm(cx);
     }

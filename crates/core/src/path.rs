@@ -35,7 +35,7 @@ use crate::agenda::Due;
 use crate::element::{
     Base, BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, Port, RadioEventKind,
 };
-use crate::element::{Graph, Joint, NodeId, Target, keeps_order, lanes_ahead, watches_bearers};
+use crate::element::{Graph, Joint, Layout, NodeId, Target, keeps_order, lanes_ahead, watches_bearers};
 use crate::link;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
@@ -57,14 +57,23 @@ impl Place {
     }
 }
 
-/// A line of elements with everything that is under way on it.
+/// An element that is notified of radio events.
+struct Subscriber {
+    element: u16,
+    /// Of drops only.
+    drops_alone: bool,
+    /// Elements whose events it is notified of: those on the way of its packets.
+    cells: Vec<u16>,
+}
+
+/// A graph of elements with all packets in flight on it.
 pub struct Path {
     elements: Vec<Place>,
     engine: Engine,
     outputs: VecDeque<(Instant, Dir, Box<Packet>)>,
     now: Instant,
-    /// Elements that want radio events, and whether of drops alone.
-    subscribers: Vec<(u16, bool)>,
+    /// Elements that want radio events.
+    subscribers: Vec<Subscriber>,
     /// Elements that want to hear of hand-overs.
     outage_subscribers: Vec<u16>,
     /// The least time from the next deadline inside until a packet can leave.
@@ -75,6 +84,8 @@ pub struct Path {
     owners: Vec<u16>,
     /// Where packets arrive that enter from outside.
     gates: Vec<Joint>,
+    /// Name of each element, empty without one.
+    names: Vec<String>,
 }
 
 impl Path {
@@ -85,13 +96,18 @@ impl Path {
 
     /// Builds a path of a graph, and starts its elements at time zero.
     pub fn of(graph: Graph, probes: ProbeMask) -> Self {
-        let (mut elements, topology) = graph.into_parts();
+        let (mut elements, names, topology) = graph.into_parts();
         let mut layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
         if !watches_bearers(&layouts, probes) {
             layouts.iter_mut().filter(|layout| layout.timers_tell).for_each(|layout| layout.timers = 0);
         }
         let wants = (0..).zip(&layouts).filter(|(_, layout)| layout.radio_events || layout.radio_drops);
-        let subscribers = wants.map(|(index, layout)| (index, !layout.radio_events)).collect();
+        let subscribers = wants.map(|(index, layout): (u16, &Layout)| Subscriber {
+            element: index,
+            drops_alone: !layout.radio_events,
+            cells: topology.around(index.into()).into_iter().map(|cell| cell as u16).collect(),
+        });
+        let subscribers = subscribers.collect();
         let outage_subscribers =
             (0..).zip(&layouts).filter(|(_, layout)| layout.outages).map(|(index, _)| index).collect();
         let owners = link::join(&mut elements, &topology);
@@ -115,6 +131,7 @@ impl Path {
             keeps_order,
             owners,
             gates: topology.gates,
+            names,
         };
         for index in 0..path.elements.len() {
             let (element, mut cx) = path.elements[index].at(now, &mut path.engine);
@@ -290,13 +307,19 @@ impl Path {
         element.downcast_ref()
     }
 
-    /// What each element counted, from the server's side to the UEs' side.
+    /// What each element counted, from the server's side to the UEs' side, with its name as `node` if it has one.
     pub fn reports(&mut self) -> Vec<serde_json::Value> {
         let now = self.now;
         let mut reports = Vec::new();
-        for place in &mut self.elements {
+        for (place, name) in self.elements.iter_mut().zip(&self.names) {
             let (element, mut cx) = place.at(now, &mut self.engine);
+            let first = reports.len();
             reports.extend(element.reports(&mut cx));
+            if let Some(report) =
+                reports.get_mut(first).filter(|report| report.is_object() && !name.is_empty())
+            {
+                report["node"] = name.as_str().into();
+            }
         }
         reports
     }
@@ -392,11 +415,12 @@ impl Path {
                 element.handle_outage(&mut cx, ue, phase);
             }
         }
-        while let Some(event) = self.engine.radio_events.pop_front() {
+        while let Some((cell, event)) = self.engine.radio_events.pop_front() {
             let is_drop = matches!(event.kind, RadioEventKind::Dropped | RadioEventKind::Evicted);
-            let told = self.subscribers.iter().filter(|(_, drops_alone)| is_drop || !drops_alone);
-            for &(index, _) in told {
-                let (element, mut cx) = self.elements[index as usize].at(self.now, &mut self.engine);
+            let told = self.subscribers.iter().filter(|subscriber| is_drop || !subscriber.drops_alone);
+            for subscriber in told.filter(|subscriber| subscriber.cells.contains(&cell)) {
+                let place = &mut self.elements[subscriber.element as usize];
+                let (element, mut cx) = place.at(self.now, &mut self.engine);
                 element.handle_radio(&mut cx, &event);
             }
         }

@@ -1,4 +1,4 @@
-//! A graph of elements: nodes, and edges between their ports.
+//! A graph of elements: nodes with names, and edges between their ports.
 //!
 //! Nodes are numbered in the order in which they are added; what happens at one instant happens in this order (see
 //! `agenda`). An edge joins a port that leads towards UEs (odd) with one that leads towards servers (even). A port that is
@@ -18,6 +18,8 @@ pub type Joint = (NodeId, Port);
 #[derive(Default)]
 pub struct Graph {
     nodes: Vec<Box<dyn Element>>,
+    /// Name of each node, empty without one.
+    names: Vec<String>,
     edges: Vec<[Joint; 2]>,
 }
 
@@ -25,7 +27,18 @@ impl Graph {
     /// Adds a node.
     pub fn node(&mut self, element: Box<dyn Element>) -> NodeId {
         self.nodes.push(element);
+        self.names.push(String::new());
         NodeId(self.nodes.len() as u16 - 1)
+    }
+
+    /// Gives a node a name, which its report says.
+    pub fn set_name(&mut self, node: NodeId, name: impl Into<String>) {
+        self.names[usize::from(node.0)] = name.into();
+    }
+
+    /// Names of all nodes; a node without one has an empty name.
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// Joins a port that leads towards UEs with one that leads towards servers.
@@ -50,10 +63,10 @@ impl Graph {
         (node, Port::DOWN)
     }
 
-    /// The elements in their order, with the topology between them.
-    pub(crate) fn into_parts(self) -> (Vec<Box<dyn Element>>, Topology) {
+    /// The elements in their order, with their names and the topology between them.
+    pub(crate) fn into_parts(self) -> (Vec<Box<dyn Element>>, Vec<String>, Topology) {
         let topology = Topology::new(&self);
-        (self.nodes, topology)
+        (self.nodes, self.names, topology)
     }
 }
 
@@ -142,6 +155,21 @@ impl Topology {
         let ports = self.first[node] as usize..self.first[node + 1] as usize;
         let leaving = self.targets[ports].iter().filter(move |target| target.port().dir() == dir);
         leaving.map(|target| Some(usize::from(target.node())).filter(|next| *next + 1 < self.first.len()))
+    }
+
+    /// Nodes that lie on the way of packets of `node`, in either direction.
+    pub fn around(&self, node: usize) -> Vec<usize> {
+        let mut found = Vec::new();
+        for dir in Dir::BOTH {
+            let mut open = vec![node];
+            while let Some(here) = open.pop() {
+                let next = self.next(here, dir).flatten().filter(|next| !found.contains(next));
+                let new: Vec<usize> = next.collect();
+                found.extend(&new);
+                open.extend(new);
+            }
+        }
+        found
     }
 
     /// Whether a node has neighbours in one direction only.

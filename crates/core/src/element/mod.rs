@@ -162,7 +162,8 @@ pub(crate) struct Engine {
     pub first: Option<Handover>,
     /// With the lanes on which they would have to wait.
     pub handovers: VecDeque<(u32, Handover)>,
-    pub radio_events: VecDeque<RadioEvent>,
+    /// Radio events of which subscribers have yet to be notified, each with its cell.
+    pub radio_events: VecDeque<(u16, RadioEvent)>,
     /// Somebody subscribed to radio events.
     pub radio_wanted: bool,
     /// Somebody subscribed to drops, or to all of them.
@@ -331,6 +332,9 @@ impl Engine {
 pub(crate) struct BearerId(u32);
 
 impl BearerId {
+    /// Bearer of a UE without a cell.
+    const NONE: Self = Self(u32::MAX);
+
     /// Bearers of a UE by direction, in a cell whose bearers begin at `first`.
     fn of(first: u32, ue: u16) -> [Self; 2] {
         Dir::BOTH.map(|dir| Self(first + bearer_index(ue, dir) as u32))
@@ -545,10 +549,15 @@ impl<'a> Cx<'a> {
         self.bearer_of(ue, dir).map(|bearer| bearer.flow_view(now, flow)).unwrap_or_default()
     }
 
-    /// Attaches a UE to a cell: from now on its bearers are those in this cell.
-    pub(crate) fn attach(&mut self, ue: u16, cell: NodeId) {
-        let first = self.engine.first_bearer[usize::from(cell.0)];
-        self.engine.attached[usize::from(ue)] = BearerId::of(first, ue);
+    /// Attaches a UE to a cell, or to none: from now on its bearers are those in this cell.
+    pub(crate) fn attach(&mut self, ue: u16, cell: Option<NodeId>) {
+        let bearers = match cell {
+            Some(cell) => BearerId::of(self.engine.first_bearer[usize::from(cell.0)], ue),
+            None => [BearerId::NONE; 2],
+        };
+        if let Some(own) = self.engine.attached.get_mut(usize::from(ue)) {
+            *own = bearers;
+        }
     }
 
     /// The bearer that a UE has in a direction.
@@ -573,7 +582,7 @@ impl<'a> Cx<'a> {
     #[inline]
     pub(crate) fn radio_event(&mut self, event: impl FnOnce() -> RadioEvent) {
         if self.engine.radio_wanted {
-            self.engine.radio_events.push_back(event());
+            self.engine.radio_events.push_back((self.base.element, event()));
         }
     }
 
@@ -581,7 +590,7 @@ impl<'a> Cx<'a> {
     #[cold]
     pub(crate) fn radio_drop(&mut self, event: RadioEvent) {
         if self.engine.drops_wanted {
-            self.engine.radio_events.push_back(event);
+            self.engine.radio_events.push_back((self.base.element, event));
         }
     }
 

@@ -134,7 +134,7 @@ mod tests {
 
     fn owners(text: &str) -> Vec<u16> {
         let text = format!("[[flow]]\napp = \"bulk\"\n{text}");
-        let (mut elements, topology) =
+        let (mut elements, _, topology) =
             Graph::from(Scenario::parse(&text, &[]).unwrap().network(1)).into_parts();
         join(&mut elements, &topology)
     }
