@@ -115,15 +115,17 @@ def _sender_table(flows: list[dict[str, Any]]) -> Table:
 def bearer_lines(results: dict[str, Any], ue: int, direction: str) -> Iterator[str]:
     """Describe a UE's bearers in a direction, in a line for each cell."""
     found = bearers(results, ue, direction)
+    names = {flow["ue"]: flow["interface"] for flow in results["flows"] if "interface" in flow}
+    name = names.get(ue, f"UE {ue}")
     for cell, counters in found:
         where = f" in {cell}" if cell else ""
         yield (
-            f"UE {ue} {direction} bearer{where}: {counted(counters['sdus_delivered'], 'SDU')} delivered, "
+            f"{name} {direction} bearer{where}: {counted(counters['sdus_delivered'], 'SDU')} delivered, "
             f"{counters['sdus_dropped']} dropped by the queue, {counters['sdus_discarded']} given up, "
             f"at most {counters['peak_queued_sdus']} in the buffer; {_sent(counters)}"
         )
     if not found:
-        yield f"UE {ue} has no {direction} bearer"
+        yield f"{name} has no {direction} bearer"
 
 
 def _sent(counters: dict[str, Any]) -> str:

@@ -31,7 +31,8 @@ def bearers(summary: dict[str, Any], ue: int, direction: str) -> list[tuple[str,
             continue
         counters = element["ues"][ue].get(direction)
         cell = element.get("node", "").partition(" ")[2]
-        if counters is not None and (not cell or counters["sdus_admitted"]):
+        carried = counters and counters["sdus_delivered"] + counters["sdus_dropped"]
+        if counters is not None and (carried or not cell):
             found.append((cell, counters))
     return found
 
