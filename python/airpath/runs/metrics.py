@@ -13,7 +13,7 @@ class NotMeasuredError(ValueError):
 def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] | None:
     """Counters of one radio bearer in `results.json`, or None if the run had no such bearer.
 
-    The direction is ``"downlink"`` or ``"uplink"``. None also if packets of the UE went through several cells.
+    The direction is ``"downlink"`` or ``"uplink"``. None also if several cells carried packets of the UE.
     """
     found = bearers(summary, ue, direction)
     return found[0][1] if len(found) == 1 else None
