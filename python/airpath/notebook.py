@@ -51,17 +51,25 @@ def interval(low: float, high: float, scale: float = 1.0) -> str:
     return f"{number(scale * low)} … {number(scale * high)}"
 
 
+def _names(boxes: list[dict[str, Any]]) -> str:
+    return ", ".join(name for box in boxes for name in box)
+
+
 def scenario_rows(resolved: dict[str, Any]) -> list[tuple[str, str]]:
     """Say of what a path is made, by a scenario with every default: links, boxes, flows, their components."""
-    ((cell, bearer),) = resolved["radio"].items()
     flows = resolved["flow"]
-    rows = [
-        ("duration", resolved["duration"]),
-        ("wired link", _parts(resolved["wired"])),
-        ("cell", f"{cell}, UEs: {bearer['ues']}"),
-        *((way, _parts(bearer.get(way, {}))) for way in ("downlink", "uplink")),
-        ("boxes", ", ".join(name for box in resolved["middlebox"] for name in box)),
-    ]
+    rows = [("duration", resolved["duration"])]
+    for way in resolved.get("way", ()):
+        rows += [(f"way {way['name']}", _parts(way["wired"])), ("boxes", _names(way["middlebox"]))]
+    for place in resolved.get("cell", (resolved,)):
+        ((cell, bearer),) = place["radio"].items()
+        name = f"cell {place['name']}" if "name" in place else "cell"
+        rows += [
+            ("wired link", _parts(place.get("wired", {}))),
+            (name, f"{cell}, UEs: {bearer['ues']}"),
+            *((way, _parts(bearer.get(way, {}))) for way in ("downlink", "uplink")),
+            ("boxes", _names(place["middlebox"])),
+        ]
     for place, flow in enumerate(flows[:MOST_FLOWS]):
         carried = ", ".join(flow["app"])
         cc = ", ".join(flow.get("tcp", resolved["tcp"])["cc"])

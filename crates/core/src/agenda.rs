@@ -12,7 +12,8 @@
 //! at the same instant comes in the order of these numbers. So it is ordered by the structure of the
 //! path and never by insertion, and results do not depend on how the search works.
 
-use crate::packet::{Dir, Packet};
+use crate::packet::Packet;
+use crate::port::Target;
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
@@ -22,7 +23,7 @@ pub(crate) enum Due {
     /// A timer of `element` armed under `key`.
     Timer { element: u16, key: u32 },
     /// A packet reached the end of a lane and goes to the element `target`; others may go ahead of their time.
-    Packet { lane: usize, leads_ahead: bool, target: u32, dir: Dir, packet: Box<Packet> },
+    Packet { lane: usize, leads_ahead: bool, target: Target, packet: Box<Packet> },
 }
 
 struct Timer {
@@ -40,8 +41,7 @@ struct Lane {
     packets: VecDeque<(Instant, Box<Packet>)>,
     /// Time of the packet put in last; nothing may be put in before it.
     last: Instant,
-    target: u32,
-    dir: Dir,
+    target: Target,
     /// Packets may be handed over ahead of their time, unless one of these timers expires before.
     ahead: Option<Timers>,
 }
@@ -77,11 +77,10 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
-    /// The agenda of these timers (element, key) and lanes (the element they lead to, direction).
-    pub fn new(timers: &[(u16, u32)], lanes: &[(u32, Dir)]) -> Self {
+    /// The agenda of these timers (element, key) and lanes (by target).
+    pub fn new(timers: &[(u16, u32)], lanes: &[Target]) -> Self {
         let wanted = Instant::NEVER;
-        let lane =
-            |&(target, dir)| Lane { packets: VecDeque::new(), last: Instant::ZERO, target, dir, ahead: None };
+        let lane = |&target| Lane { packets: VecDeque::new(), last: Instant::ZERO, target, ahead: None };
         Self {
             due_timers: Tournament::new(timers.len()),
             due_lanes: Tournament::new(lanes.len()),
@@ -130,9 +129,9 @@ impl Agenda {
 
     /// Where a lane leads, if its packets may be handed over ahead of their time.
     #[inline(always)]
-    pub fn leads_ahead(&self, lane: usize) -> Option<(u32, Dir)> {
+    pub fn leads_ahead(&self, lane: usize) -> Option<Target> {
         let line = &self.lanes[lane];
-        line.ahead.is_some().then_some((line.target, line.dir))
+        line.ahead.is_some().then_some(line.target)
     }
 
     /// Whether nothing can come between now and the handing over of a packet that would be put on this lane with time
@@ -158,7 +157,7 @@ impl Agenda {
         lane: usize,
         horizon: Instant,
         may_end: bool,
-    ) -> Option<(Instant, u32, Dir, Box<Packet>)> {
+    ) -> Option<(Instant, Target, Box<Packet>)> {
         let timers = self.lanes[lane].ahead.clone()?;
         let (at, packet) = self.lanes[lane].packets.front()?;
         let at = *at;
@@ -169,7 +168,7 @@ impl Agenda {
         let (_, first) = line.packets.pop_front()?;
         let next = line.packets.front().map_or(Instant::NEVER, |head| head.0);
         self.due_lanes.set(lane, next);
-        Some((at, line.target, line.dir, first))
+        Some((at, line.target, first))
     }
 
     /// Whether none of these timers expires at or before `at`.
@@ -263,7 +262,7 @@ impl Agenda {
         let (_, packet) = line.packets.pop_front()?;
         self.due_lanes.set(lane, line.packets.front().map_or(Instant::NEVER, |head| head.0));
         let leads_ahead = line.ahead.is_some();
-        Some((at, Due::Packet { lane, leads_ahead, target: line.target, dir: line.dir, packet }))
+        Some((at, Due::Packet { lane, leads_ahead, target: line.target, packet }))
     }
 
     /// The least of all times, each with so much added: a look at every timer and lane.
@@ -398,6 +397,7 @@ impl Tournament {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::port::Port;
     use crate::time::Duration;
 
     fn at(nanos: u64) -> Instant {
@@ -463,7 +463,7 @@ mod tests {
 
     #[test]
     fn equal_instants_come_in_structural_order_whatever_the_order_of_insertion() {
-        let mut agenda = Agenda::new(&[(0, 0), (1, 0)], &[(0, Dir::Downlink)]);
+        let mut agenda = Agenda::new(&[(0, 0), (1, 0)], &[Target::new(0, Port::UP)]);
         agenda.put(0, at(5), Box::default());
         agenda.arm(1, at(5));
         agenda.arm(0, at(5));
@@ -471,7 +471,7 @@ mod tests {
         while let Some((_, due)) = agenda.take_due(at(5)) {
             order.push(match due {
                 Due::Timer { element, .. } => format!("timer {element}"),
-                Due::Packet { target, .. } => format!("packet {target}"),
+                Due::Packet { target, .. } => format!("packet {}", target.node()),
             });
         }
         assert_eq!(order, ["timer 0", "timer 1", "packet 0"]);
@@ -480,7 +480,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "is before")]
     fn a_lane_refuses_to_go_back_in_time() {
-        let mut agenda = Agenda::new(&[], &[(0, Dir::Uplink)]);
+        let mut agenda = Agenda::new(&[], &[Target::new(0, Port::DOWN)]);
         agenda.put(0, Instant::ZERO + Duration::from_secs(2), Box::default());
         agenda.put(0, Instant::ZERO + Duration::from_secs(1), Box::default());
     }

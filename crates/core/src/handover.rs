@@ -3,6 +3,10 @@
 //! A hard hand-over, or a shadow, is an outage of both bearers of a UE at a time that the scenario says. If the serving
 //! RNC changes with it (SRNS relocation, TS 25.331 and TS 23.060), the path through the core network does as well.
 //!
+//! In a scenario with several cells a hand-over may lead `to` another one. What the UE sends from the beginning of the
+//! outage on waits for the new cell; downlink packets go there from `path_switch` after its end. What the old cell holds is
+//! lost: there is no forwarding.
+//!
 //! Left out: soft hand-over, Iur and drift RNCs; measurements and decisions, for which the times stand.
 
 use crate::error::ScenarioError;
@@ -15,8 +19,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Number of the UE.
+    /// Number of the UE, or its name in `[[ue]]`.
+    #[schemars(with = "NumberOrName")]
     pub ue: u16,
+    /// Name of the cell that it leaves, where the UE has several interfaces: that to which the interface was attached at the
+    /// start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Name of the cell in which it is after the outage; the same if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// How long after the outage downlink packets still go to the old cell, with `to`; no time if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_switch: Option<Duration>,
     /// When the outage begins.
     pub at: Duration,
     /// How long the UE is out of reach, in both directions.
@@ -33,6 +48,9 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             ue: 0,
+            from: None,
+            to: None,
+            path_switch: None,
             at: Duration::from_secs(10),
             outage: Duration::from_secs(1),
             warning: Duration::from_millis(500),
@@ -40,6 +58,44 @@ impl Default for Config {
             relocation: None,
         }
     }
+}
+
+/// A number, or a name of a `[[ue]]`.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)] // For the schema: names become numbers before a scenario is read.
+pub enum NumberOrName {
+    /// Number of the interface, from 0.
+    Number(u16),
+    /// Name of the UE.
+    Name(String),
+}
+
+/// A hand-over as one cell has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Episode {
+    /// The hand-over.
+    pub handover: Config,
+    /// What it is for the cell.
+    pub role: Role,
+}
+
+impl Episode {
+    /// Hand-overs after which UEs are in the same cell.
+    pub fn stays(handovers: &[Config]) -> Vec<Self> {
+        handovers.iter().map(|handover| Self { handover: handover.clone(), role: Role::Stay }).collect()
+    }
+}
+
+/// What a hand-over is for a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The UE is in the cell before and after it.
+    Stay,
+    /// The UE leaves the cell.
+    Leave,
+    /// The UE comes into the cell.
+    Enter,
 }
 
 /// What becomes of what the bearers hold when an outage begins.
@@ -75,6 +131,10 @@ impl Config {
             let message = format!("there is no UE {}: the cell has {ues}, counted from 0", self.ue);
             let hint = "raise the cell's number of UEs, or choose another";
             return Err(ScenarioError::new("ue", message, hint));
+        }
+        if self.to.is_none() && self.path_switch.is_some() {
+            let message = "the UE stays in its cell, so no path is switched";
+            return Err(ScenarioError::new("path_switch", message, "add `to`, or remove the key"));
         }
         if self.outage.is_zero() {
             let hint = "write a time such as \"1 s\"";

@@ -18,7 +18,7 @@ pub use report::{FlowReport, JainIndex, flow_reports};
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};
 use crate::delays::Delays;
-use crate::element::{Cx, Early, Element, Layout};
+use crate::element::{Cx, Early, Element, Layout, Port};
 use crate::packet::{self, Dir, Opaque, Packet};
 use crate::rng;
 use crate::tcp::handshake::Role;
@@ -93,7 +93,7 @@ pub struct Host {
     /// The pages that the UEs load.
     pages: Vec<Browser>,
     index: FlowIndex,
-    port: Port,
+    interface: Interface,
 }
 
 impl Host {
@@ -105,13 +105,13 @@ impl Host {
             endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir, run_seed, &mut pages)).collect(),
             pages,
             index: FlowIndex::new(ues, flows),
-            port: Port { dir, ip_id: 0, header: Vec::new() },
+            interface: Interface { dir, ip_id: 0, header: Vec::new() },
         }
     }
 }
 
 /// The host's connection to the path.
-struct Port {
+struct Interface {
     /// The direction in which the host sends.
     dir: Dir,
     ip_id: u16,
@@ -119,7 +119,7 @@ struct Port {
     header: Vec<u8>,
 }
 
-impl Port {
+impl Interface {
     #[inline]
     fn packet(cx: &mut Cx<'_>, spec: &FlowSpec) -> Box<Packet> {
         let mut packet = cx.packet();
@@ -174,15 +174,15 @@ impl SendingEnd {
 
     /// Sends what may be sent, and arms the timer under `key`.
     #[inline(always)]
-    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
+    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
         let (now, sender) = (cx.now, &mut *self.sender);
         while let Some(transmit) = sender.poll_transmit(now) {
-            let mut packet = Port::packet(cx, spec);
+            let mut packet = Interface::packet(cx, spec);
             sender.write(now, &transmit, &mut packet);
             packet.sent_at = now;
             packet.precedes_end = sender.has_more();
             probe_sent(cx, &packet, &transmit);
-            port.send(cx, packet);
+            interface.send(cx, packet);
         }
         arm(cx, key, sender.deadline());
     }
@@ -205,13 +205,13 @@ impl ReceivingEnd {
 
     /// Sends the ACK that is due, and arms the timer under `key`.
     #[inline(always)]
-    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
+    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
         let (now, receiver) = (cx.now, &mut *self.receiver);
         while let Some(cause) = receiver.poll_transmit(now) {
-            let mut packet = Port::packet(cx, spec);
+            let mut packet = Interface::packet(cx, spec);
             receiver.write(now, cause, &mut packet);
             packet.precedes_end = receiver.rcv_nxt() < self.size;
-            port.send(cx, packet);
+            interface.send(cx, packet);
         }
         arm(cx, key, receiver.deadline());
     }
@@ -394,7 +394,7 @@ impl Endpoint {
         &mut self,
         cx: &mut Cx<'_>,
         pages: &mut [Browser],
-        port: &mut Port,
+        interface: &mut Interface,
         packet: Box<Packet>,
         key: u32,
     ) {
@@ -405,12 +405,12 @@ impl Endpoint {
             End::Browses(end) => end.handle_segment(cx, spec, &packet, pages, key),
             End::Serves(end) => end.handle_segment(cx, spec, &packet),
         }
-        self.end.pump(cx, spec, port, key);
+        self.end.pump(cx, spec, interface, key);
         cx.free(packet);
     }
 
     /// The timer expired: the application starts, or a deadline of TCP has passed.
-    fn handle_timer(&mut self, cx: &mut Cx<'_>, pages: &mut [Browser], port: &mut Port, key: u32) {
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, pages: &mut [Browser], interface: &mut Interface, key: u32) {
         let spec = &self.spec;
         match &mut self.end {
             _ if !self.opened => self.open(cx.now, pages),
@@ -423,20 +423,20 @@ impl Endpoint {
             End::Browses(end) => end.duplex.handle_deadline(cx.now),
             End::Serves(end) => end.handle_deadline(cx, spec),
         }
-        self.end.pump(cx, &self.spec, port, key);
+        self.end.pump(cx, &self.spec, interface, key);
     }
 }
 
 impl End {
     /// Sends what may be sent, and arms the timer under `key`.
     #[inline(never)]
-    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
+    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
         match self {
-            Self::Sends(end) => end.pump(cx, spec, port, key),
-            Self::Receives(end) => end.pump(cx, spec, port, key),
-            Self::Datagrams(end) => end.pump(cx, spec, port, key),
-            Self::Browses(end) => end.pump(cx, spec, port, key),
-            Self::Serves(end) => end.pump(cx, spec, port, key),
+            Self::Sends(end) => end.pump(cx, spec, interface, key),
+            Self::Receives(end) => end.pump(cx, spec, interface, key),
+            Self::Datagrams(end) => end.pump(cx, spec, interface, key),
+            Self::Browses(end) => end.pump(cx, spec, interface, key),
+            Self::Serves(end) => end.pump(cx, spec, interface, key),
         }
     }
 }
@@ -447,15 +447,19 @@ impl Element for Host {
         Layout {
             timers: self.endpoints.len() as u32,
             early: [Early::OfUe; 2],
-            by_lanes: Dir::BOTH.map(|dir| dir != self.port.dir),
+            by_lanes: Dir::BOTH.map(|dir| dir != self.interface.dir),
             timers_of_ues: self.index.first_of_ue.clone(),
             ..Layout::default()
         }
     }
 
+    fn ports(&self) -> Vec<Port> {
+        vec![self.interface.dir.into()]
+    }
+
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         for (key, endpoint) in (0..).zip(&mut self.endpoints) {
-            match endpoint.acts_first(self.port.dir) {
+            match endpoint.acts_first(self.interface.dir) {
                 Some(true) => cx.arm(key, endpoint.spec.start),
                 Some(false) => endpoint.open(cx.now, &mut self.pages),
                 None => {}
@@ -463,8 +467,9 @@ impl Element for Host {
         }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        self.port.capture(cx, &packet, dir);
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
+        self.interface.capture(cx, &packet, dir);
         let Some(index) = self.index.position(packet.ue, packet.flow) else {
             return cx.drop(dir, packet, Reason::UnknownFlow);
         };
@@ -473,17 +478,23 @@ impl Element for Host {
         if let End::Sends(end) = end {
             end.handle_segment(cx, &packet);
             cx.free(packet);
-            end.pump(cx, spec, &mut self.port, index as u32);
+            end.pump(cx, spec, &mut self.interface, index as u32);
         } else if let End::Receives(end) = end {
             end.handle_segment(cx, &packet);
             cx.free(packet);
-            end.pump(cx, spec, &mut self.port, index as u32);
+            end.pump(cx, spec, &mut self.interface, index as u32);
         } else {
-            self.endpoints[index].handle_other(cx, &mut self.pages, &mut self.port, packet, index as u32);
+            self.endpoints[index].handle_other(
+                cx,
+                &mut self.pages,
+                &mut self.interface,
+                packet,
+                index as u32,
+            );
         }
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        self.endpoints[key as usize].handle_timer(cx, &mut self.pages, &mut self.port, key);
+        self.endpoints[key as usize].handle_timer(cx, &mut self.pages, &mut self.interface, key);
     }
 }

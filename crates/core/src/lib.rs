@@ -27,6 +27,7 @@ pub mod each;
 pub mod rng;
 pub mod distribution;
 pub mod packet;
+mod port;
 pub mod wire;
 pub mod flows;
 pub mod gtp;
@@ -51,6 +52,7 @@ pub mod app;
 pub mod host;
 
 pub mod middlebox;
+pub mod fork;
 pub mod link;
 pub mod path;
 

@@ -8,7 +8,7 @@ mod in_line;
 mod to_cell;
 mod to_core;
 
-use crate::element::{Bearer, Cx, Early, Element, Layout};
+use crate::element::{Bearer, Cx, Early, Element, Layout, Port};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm, Discipline, Place, Verdict};
@@ -211,7 +211,8 @@ impl Element for Link {
         layout_of(&self.halves)
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let half = &mut self.halves[dir.index()];
         let Some((at, packet)) = half.pass(cx, cx.now, packet) else { return };
         cx.emit_at(at, dir.index() as u32, packet);

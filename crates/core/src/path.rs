@@ -32,8 +32,10 @@
 //! nothing that a driver can see: `element/early` says when.
 
 use crate::agenda::Due;
-use crate::element::{Base, BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, RadioEventKind};
-use crate::element::{INSIDE, keeps_order, lanes_ahead, watches_bearers};
+use crate::element::{
+    Base, BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, Port, RadioEventKind,
+};
+use crate::element::{Graph, Joint, Layout, NodeId, Target, keeps_order, lanes_ahead, watches_bearers};
 use crate::link;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
@@ -55,14 +57,23 @@ impl Place {
     }
 }
 
-/// A line of elements with everything that is under way on it.
+/// An element that is notified of radio events.
+struct Subscriber {
+    element: u16,
+    /// Of drops only.
+    drops_alone: bool,
+    /// Elements whose events it is notified of: those on the way of its packets.
+    cells: Vec<u16>,
+}
+
+/// A graph of elements with all packets in flight on it.
 pub struct Path {
     elements: Vec<Place>,
     engine: Engine,
     outputs: VecDeque<(Instant, Dir, Box<Packet>)>,
     now: Instant,
-    /// Elements that want radio events, and whether of drops alone.
-    subscribers: Vec<(u16, bool)>,
+    /// Elements that want radio events.
+    subscribers: Vec<Subscriber>,
     /// Elements that want to hear of hand-overs.
     outage_subscribers: Vec<u16>,
     /// The least time from the next deadline inside until a packet can leave.
@@ -71,28 +82,43 @@ pub struct Path {
     keeps_order: bool,
     /// By number: the element that stands for this one, most often itself.
     owners: Vec<u16>,
+    /// Where packets arrive that enter from outside.
+    gates: Vec<Joint>,
+    /// Name of each element, empty without one.
+    names: Vec<String>,
 }
 
 impl Path {
-    /// Builds a path from the server's side to the UEs' side and starts its elements at time zero.
-    pub fn new(mut elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
+    /// Builds a path that is a line, from the server's side to the UEs' side, and starts its elements at time zero.
+    pub fn new(elements: Vec<Box<dyn Element>>, probes: ProbeMask) -> Self {
+        Self::of(Graph::from(elements), probes)
+    }
+
+    /// Builds a path of a graph, and starts its elements at time zero.
+    pub fn of(graph: Graph, probes: ProbeMask) -> Self {
+        let (mut elements, names, topology) = graph.into_parts();
         let mut layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
         if !watches_bearers(&layouts, probes) {
             layouts.iter_mut().filter(|layout| layout.timers_tell).for_each(|layout| layout.timers = 0);
         }
         let wants = (0..).zip(&layouts).filter(|(_, layout)| layout.radio_events || layout.radio_drops);
-        let subscribers = wants.map(|(index, layout)| (index, !layout.radio_events)).collect();
+        let subscribers = wants.map(|(index, layout): (u16, &Layout)| Subscriber {
+            element: index,
+            drops_alone: !layout.radio_events,
+            cells: topology.around(index.into()).into_iter().map(|cell| cell as u16).collect(),
+        });
+        let subscribers = subscribers.collect();
         let outage_subscribers =
             (0..).zip(&layouts).filter(|(_, layout)| layout.outages).map(|(index, _)| index).collect();
-        let owners = link::join(&mut elements);
-        let mut engine = Engine::new(&layouts, &owners, Recorder::new(probes));
+        let owners = link::join(&mut elements, &topology);
+        let mut engine = Engine::new(&layouts, &topology, &owners, Recorder::new(probes));
         if probes == ProbeMask::NONE {
-            engine.agenda.set_ahead(&lanes_ahead(&layouts));
+            engine.agenda.set_ahead(&lanes_ahead(&layouts, &topology));
         }
         let keeps_order = keeps_order(&layouts);
-        let lookahead = Lookahead::new(&layouts);
+        let lookahead = Lookahead::new(&layouts, &topology);
         let (outputs, now) = (VecDeque::new(), Instant::ZERO);
-        let elements = elements.into_iter().zip(Base::of_all(&layouts, &owners));
+        let elements = elements.into_iter().zip(Base::of_all(&layouts, &topology));
         let elements = elements.map(|(element, base)| Place { element, base }).collect();
         let mut path = Self {
             elements,
@@ -104,6 +130,8 @@ impl Path {
             lookahead,
             keeps_order,
             owners,
+            gates: topology.gates,
+            names,
         };
         for index in 0..path.elements.len() {
             let (element, mut cx) = path.elements[index].at(now, &mut path.engine);
@@ -141,7 +169,7 @@ impl Path {
     /// Deadlines before it are handled first, those at the same instant after it.
     ///
     /// # Panics
-    /// If `at` is before what has already been handled.
+    /// If `at` is before what has already been handled, or no gate is open in this direction.
     pub fn handle_packet(&mut self, at: Instant, dir: Dir, packet: Box<Packet>) {
         assert!(at >= self.now, "a packet from the past: {at:?} before {:?}", self.now);
         while self.poll_timeout().is_some_and(|due| due < at) && self.handle_next(at) {}
@@ -149,11 +177,10 @@ impl Path {
             return self.engine.free(packet);
         }
         self.now = at;
-        let target = match dir {
-            Dir::Downlink => 0,
-            Dir::Uplink => self.owners.last().copied().unwrap_or_default().into(),
-        };
-        self.deliver(at, target, dir, packet);
+        let gate = self.gates.iter().find(|(_, port)| port.dir() == dir);
+        let &(NodeId(node), port) = gate.expect("a gate for packets of this direction");
+        let target = Target::new(self.owners[usize::from(node)], port);
+        self.deliver(at, target, packet);
         self.settle_now();
     }
 
@@ -178,11 +205,11 @@ impl Path {
         let Some((at, due)) = self.engine.agenda.take_due(now) else { return false };
         self.now = at;
         match due {
-            Due::Packet { lane, leads_ahead, target, dir, packet } => {
+            Due::Packet { lane, leads_ahead, target, packet } => {
                 if self.engine.tells {
-                    self.deliver_told(at, target, dir, packet);
+                    self.deliver_told(at, target, packet);
                 } else {
-                    self.deliver(at, target, dir, packet);
+                    self.deliver(at, target, packet);
                 }
                 self.settle_now();
                 if leads_ahead {
@@ -280,13 +307,19 @@ impl Path {
         element.downcast_ref()
     }
 
-    /// What each element counted, from the server's side to the UEs' side.
+    /// What each element counted, from the server's side to the UEs' side, with its name as `node` if it has one.
     pub fn reports(&mut self) -> Vec<serde_json::Value> {
         let now = self.now;
         let mut reports = Vec::new();
-        for place in &mut self.elements {
+        for (place, name) in self.elements.iter_mut().zip(&self.names) {
             let (element, mut cx) = place.at(now, &mut self.engine);
+            let first = reports.len();
             reports.extend(element.reports(&mut cx));
+            if let Some(report) =
+                reports.get_mut(first).filter(|report| report.is_object() && !name.is_empty())
+            {
+                report["node"] = name.as_str().into();
+            }
         }
         reports
     }
@@ -294,33 +327,28 @@ impl Path {
     /// Others on a lane may have waited for the packet before them alone.
     #[inline(never)]
     fn deliver_ahead(&mut self, lane: usize) {
-        while let Some((at, target, dir, packet)) = self.engine.take_ahead(lane) {
-            self.deliver(at, target, dir, packet);
+        while let Some((at, target, packet)) = self.engine.take_ahead(lane) {
+            self.deliver(at, target, packet);
             self.settle_now();
         }
     }
 
     #[inline]
-    fn deliver(&mut self, at: Instant, target: u32, dir: Dir, packet: Box<Packet>) {
-        match self.elements.get_mut(target as usize) {
+    fn deliver(&mut self, at: Instant, target: Target, packet: Box<Packet>) {
+        match self.elements.get_mut(usize::from(target.node())) {
             Some(place) => {
                 let (element, mut cx) = place.at(at, &mut self.engine);
-                element.handle_packet(&mut cx, dir, packet);
+                element.handle_packet(&mut cx, target.port(), packet);
             }
-            None => match self.elements.get_mut((target ^ u32::from(INSIDE)) as usize) {
-                Some(place) => {
-                    let (element, mut cx) = place.at(at, &mut self.engine);
-                    element.handle_inside(&mut cx, dir, packet);
-                }
-                None => self.outputs.push_back((at, dir, packet)),
-            },
+            None => self.outputs.push_back((at, target.port().dir(), packet)),
         }
     }
 
     /// The same where somebody may hear of it: a probe that is off costs most packets not even a question.
     #[cold]
     #[inline(never)]
-    fn deliver_told(&mut self, at: Instant, target: u32, direction: Dir, packet: Box<Packet>) {
+    fn deliver_told(&mut self, at: Instant, target: Target, packet: Box<Packet>) {
+        let direction = target.port().dir();
         if let Some(element) = self.number(target, direction)
             && self.engine.recorder.mask.has(Kind::Packet)
         {
@@ -329,13 +357,13 @@ impl Path {
             let event = Event::Packet { ue, flow, direction, element, seq, ack, len_bytes, flags };
             self.engine.recorder.push(at, event);
         }
-        self.deliver(at, target, direction, packet);
+        self.deliver(at, target, packet);
     }
 
     /// The number of the element to which a packet comes that goes to `target`, or of one for which that stands.
-    fn number(&self, target: u32, dir: Dir) -> Option<u16> {
-        let inside = target & u32::from(INSIDE) != 0;
-        let owner = target as u16 & !INSIDE;
+    fn number(&self, target: Target, dir: Dir) -> Option<u16> {
+        let inside = target.port() > Port::DOWN;
+        let owner = target.node();
         let stands_for_two = self.owners.get(usize::from(owner) + 1) == Some(&owner);
         let is_second = stands_for_two && inside == (dir == Dir::Downlink);
         self.owners.get(usize::from(owner)).map(|_| owner + u16::from(is_second))
@@ -352,16 +380,16 @@ impl Path {
 
     /// Hands over the next packet. Returns whether there was one.
     #[inline(always)]
-    fn hand_over(&mut self, deliver: impl Fn(&mut Self, Instant, u32, Dir, Box<Packet>)) -> bool {
+    fn hand_over(&mut self, deliver: impl Fn(&mut Self, Instant, Target, Box<Packet>)) -> bool {
         // Two calls, so that most packets are handed on in registers.
-        if let Some(Handover { at, target, dir, packet }) = self.engine.first.take() {
-            deliver(self, at, target, dir, packet);
+        if let Some(Handover { at, target, packet }) = self.engine.first.take() {
+            deliver(self, at, target, packet);
             return true;
         }
         let Some((lane, handover)) = self.engine.handovers.pop_front() else { return false };
-        let Handover { at, target, dir, packet } = handover;
+        let Handover { at, target, packet } = handover;
         if let Some(packet) = self.engine.settle_queued(lane, at, packet) {
-            deliver(self, at, target, dir, packet);
+            deliver(self, at, target, packet);
         }
         true
     }
@@ -387,11 +415,12 @@ impl Path {
                 element.handle_outage(&mut cx, ue, phase);
             }
         }
-        while let Some(event) = self.engine.radio_events.pop_front() {
+        while let Some((cell, event)) = self.engine.radio_events.pop_front() {
             let is_drop = matches!(event.kind, RadioEventKind::Dropped | RadioEventKind::Evicted);
-            let told = self.subscribers.iter().filter(|(_, drops_alone)| is_drop || !drops_alone);
-            for &(index, _) in told {
-                let (element, mut cx) = self.elements[index as usize].at(self.now, &mut self.engine);
+            let told = self.subscribers.iter().filter(|subscriber| is_drop || !subscriber.drops_alone);
+            for subscriber in told.filter(|subscriber| subscriber.cells.contains(&cell)) {
+                let place = &mut self.elements[subscriber.element as usize];
+                let (element, mut cx) = place.at(self.now, &mut self.engine);
                 element.handle_radio(&mut cx, &event);
             }
         }

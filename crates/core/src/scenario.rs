@@ -8,14 +8,17 @@
 mod buffers;
 mod choice;
 mod files;
+mod graph;
 mod reader;
 mod table;
+
+pub use graph::{Cell, Plan, Ue, Way};
 
 use crate::app;
 use crate::element::Element;
 use crate::error::ScenarioError;
-use crate::handover;
-use crate::host::FlowSpec;
+use crate::handover::{self, Episode};
+use crate::host::{FlowSpec, Host};
 use crate::link;
 use crate::middlebox::{self, Place};
 use crate::packet::Dir;
@@ -46,6 +49,15 @@ const MOST_CONNECTIONS: usize = 16_384;
 pub struct Scenario {
     /// The run ends here, or earlier when every transfer is finite and complete.
     pub duration: Duration,
+    /// Wired links of a scenario with several cells or interfaces.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub way: Vec<Way>,
+    /// Cells, where there are several or where they have names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cell: Vec<Cell>,
+    /// UEs with names and interfaces.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ue: Vec<Ue>,
     /// Link between the server and the network-side mechanisms.
     pub wired: link::Config,
     /// Boxes between the wired link and the cell, and between the cell and the UEs, each from the server's side.
@@ -66,6 +78,9 @@ impl Default for Scenario {
     fn default() -> Self {
         Self {
             duration: Duration::from_secs(60),
+            way: Vec::new(),
+            cell: Vec::new(),
+            ue: Vec::new(),
             wired: link::Config::default(),
             middlebox: Vec::new(),
             radio: radio::Config::default(),
@@ -81,8 +96,12 @@ impl Default for Scenario {
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flow {
-    /// Number of the UE, or "each".
+    /// Number of the UE, or "each". With `[[ue]]` its name: or the number of the interface, and "each" is each interface.
     pub ue: UeChoice,
+    /// With the name of a UE that has several interfaces: the cell or way to which that interface is attached at the start;
+    /// its first one if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
     /// Direction of the data.
     pub direction: Dir,
     /// When the application starts.
@@ -181,12 +200,19 @@ impl Scenario {
     }
 
     fn from_table(mut table: Table) -> Result<Self, ScenarioError> {
+        graph::resolve(&mut table)?;
         table::inherit(&mut table);
         table::deserialize(table)
     }
 
     fn to_table(&self) -> Result<Table, ScenarioError> {
-        Table::try_from(self).map_err(|error| ScenarioError::new("", error.to_string(), ""))
+        let table = Table::try_from(self).map_err(|error| ScenarioError::new("", error.to_string(), ""));
+        table.map(|mut table| {
+            if self.is_graph() {
+                graph::OF_ONE_CELL.into_iter().for_each(|key| drop(table.remove(key)));
+            }
+            table
+        })
     }
 
     /// The scenario with every default written out. Reading the text gives the same scenario: keys that would inherit a
@@ -197,7 +223,7 @@ impl Scenario {
     pub fn to_toml(&self) -> Result<String, ScenarioError> {
         let mut table = self.to_table()?;
         let read = Self::from_table(table.clone())?.to_table()?;
-        let text = if read == table {
+        let text = if read == table && !self.is_graph() {
             toml::to_string(self)
         } else {
             table::mark_absent(&mut table, &read);
@@ -225,50 +251,64 @@ impl Scenario {
 
     /// What may be meant but is seldom wanted, in the form of errors.
     pub fn remarks(&self) -> Vec<ScenarioError> {
-        let of_radio = self.radio.remarks().into_iter().map(|remark| remark.under("radio"));
-        self.buffer_remarks().into_iter().chain(of_radio).collect()
+        let of_cell = |(key, cell): (String, &radio::Config)| {
+            cell.remarks().into_iter().map(move |remark| remark.under(&key)).collect::<Vec<_>>()
+        };
+        self.buffer_remarks().into_iter().chain(self.cells().into_iter().flat_map(of_cell)).collect()
     }
 
     fn validate(&self) -> Result<(), ScenarioError> {
-        let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
         if self.duration.is_zero() {
-            return error("duration", "the run would end at once".into(), "write a time such as \"60 s\"");
+            let (message, hint) = ("the run would end at once", "write a time such as \"60 s\"");
+            return Err(ScenarioError::new("duration", message, hint));
         }
+        self.validate_graph()?;
+        for (key, link) in self.wires() {
+            self.validate_link(&key, link)?;
+        }
+        for (key, cell) in self.cells() {
+            cell.validate().map_err(|inner| inner.under(&key))?;
+        }
+        for (index, handover) in self.handover.iter().enumerate() {
+            handover.validate(self.ues()).map_err(|inner| inner.under(&format!("handover[{index}]")))?;
+        }
+        self.validate_core_network()?;
+        handover::check_apart(&self.handover)?;
+        if !self.is_graph() {
+            self.radio.check_handovers(&self.handover)?;
+        }
+        self.tcp.validate().map_err(|inner| inner.under("tcp"))?;
+        for (index, flow) in self.flow.iter().enumerate() {
+            flow.validate(self.ues()).map_err(|inner| inner.under(&format!("flow[{index}]")))?;
+        }
+        let flows = self.flows();
+        for (key, config, cells) in self.boxes() {
+            for radio in cells {
+                let around = middlebox::Around { tcp: &self.tcp, flows: &flows, radio };
+                config.validate(&around).map_err(|inner| inner.under(&key))?;
+            }
+        }
+        self.check_buffers()?;
+        self.validate_connections()
+    }
+
+    fn validate_link(&self, key: &str, link: &link::Config) -> Result<(), ScenarioError> {
         for dir in Dir::BOTH {
-            let own_uplink = self.wired.uplink.is_some() && dir == Dir::Uplink;
-            let wired = if own_uplink { "wired.uplink" } else { "wired" };
-            let half = self.wired.half(dir);
+            let own_uplink = link.uplink.is_some() && dir == Dir::Uplink;
+            let place = if own_uplink { format!("{key}.uplink") } else { key.to_owned() };
+            let half = link.half(dir);
             if half.rate.is_some_and(|rate| rate.as_bps() == 0) {
                 let hint = "write a positive rate such as \"100 Mbit/s\", or remove the key for no limit";
-                return error(&format!("{wired}.rate"), "a link of rate zero never sends".into(), hint);
+                let message = "a link of rate zero never sends";
+                return Err(ScenarioError::new(format!("{place}.rate"), message, hint));
             }
-            let locate = |inner: ScenarioError| inner.under("queue").under(wired);
+            let locate = |inner: ScenarioError| inner.under("queue").under(&place);
             half.validate_queue().map_err(locate)?;
             if self.umts.is_some() {
                 half.check_to_core().map_err(locate)?;
             }
         }
-        self.radio.validate().map_err(|inner| inner.under("radio"))?;
-        for (index, handover) in self.handover.iter().enumerate() {
-            handover
-                .validate(self.radio.ues())
-                .map_err(|inner| inner.under(&format!("handover[{index}]")))?;
-        }
-        self.validate_core_network()?;
-        handover::check_apart(&self.handover)?;
-        self.radio.check_handovers(&self.handover)?;
-        self.tcp.validate().map_err(|inner| inner.under("tcp"))?;
-        for (index, flow) in self.flow.iter().enumerate() {
-            flow.validate(self.radio.ues()).map_err(|inner| inner.under(&format!("flow[{index}]")))?;
-        }
-        let flows = self.flows();
-        for (index, config) in self.middlebox.iter().enumerate() {
-            let around = middlebox::Around { tcp: &self.tcp, flows: &flows, radio: &self.radio };
-            let result = config.validate(&around);
-            result.map_err(|inner| inner.under(&format!("middlebox[{index}]")))?;
-        }
-        self.check_buffers()?;
-        self.validate_connections()
+        Ok(())
     }
 
     /// Refuses an impossible core network, and keys that are of no use without one.
@@ -276,7 +316,9 @@ impl Scenario {
         if let Some(umts) = &self.umts {
             return umts.validate(self.radio.ues()).map_err(|inner| inner.under("umts"));
         }
-        self.radio.check_without_core().map_err(|inner| inner.under("radio"))?;
+        for (key, cell) in self.cells() {
+            cell.check_without_core().map_err(|inner| inner.under(&key))?;
+        }
         match self.handover.iter().position(|handover| handover.relocation.is_some()) {
             Some(index) => {
                 let message = "the serving RNC changes in a core network, and there is none";
@@ -289,7 +331,7 @@ impl Scenario {
 
     /// Refuses more connections than a UE has ports.
     fn validate_connections(&self) -> Result<(), ScenarioError> {
-        for ue in 0..self.radio.ues() {
+        for ue in 0..self.ues() {
             let mine = self.flow.iter().filter(|flow| flow.ue.includes(ue));
             let connections: usize = mine.map(|flow| usize::from(flow.app.connections())).sum();
             if connections > MOST_CONNECTIONS {
@@ -301,16 +343,24 @@ impl Scenario {
         Ok(())
     }
 
-    /// The elements between the hosts, from the server's side: link, core network, boxes, cell, boxes at the UEs.
+    /// The elements between the hosts of a scenario with one cell, from the server's side: link, core network, boxes, cell, boxes at the UEs.
     pub fn network(&self, run_seed: u64) -> Vec<Box<dyn Element>> {
-        let active = (0..self.radio.ues()).map(|ue| self.active(ue)).collect();
+        let active = (0..self.ues()).map(|ue| self.active(ue)).collect();
         let flows = if self.middlebox.is_empty() { Vec::new() } else { self.flows() };
         self.elements(run_seed, active, &flows, None)
     }
 
-    /// Names of all places on the path, from the server to the UEs: of each element of [`Scenario::network`], between
-    /// those of the hosts, what its report calls it. The core network of UMTS is at the place of the wired link.
+    /// Names of all places on the path, from the server to the UEs: of each node between the hosts, what its report calls
+    /// it. The core network of UMTS is at the place of the wired link.
     pub fn path(&self) -> Vec<String> {
+        if self.is_graph() {
+            let end = || Box::new(Host::new(Dir::Downlink, 0, &[], 0)) as Box<dyn Element>;
+            return self
+                .plan(0, [end(), Box::new(Host::new(Dir::Uplink, 0, &[], 0))], None)
+                .graph
+                .names()
+                .to_vec();
+        }
         let boxes = |place: Place| {
             let there = self.middlebox.iter().filter(move |config| config.place() == place);
             there.map(|config| format!("middlebox.{}", config.name()))
@@ -328,7 +378,7 @@ impl Scenario {
     /// their programs start when they like, and boxes know of their connections what they see of them.
     pub fn network_in_session(&self, run_seed: u64, real: &[u16]) -> Vec<Box<dyn Element>> {
         let since = |ue| if real.contains(&ue) { Some(Instant::ZERO) } else { self.active(ue) };
-        let active = (0..self.radio.ues()).map(since).collect();
+        let active = (0..self.ues()).map(since).collect();
         self.elements(run_seed, active, &self.flows_beside(real), Some(&self.tcp))
     }
 
@@ -338,10 +388,8 @@ impl Scenario {
     /// Names the key, what is wrong with it, and what would be right.
     pub fn validate_session(&self, real: &[u16]) -> Result<(), ScenarioError> {
         let simulated = self.flows_beside(real);
-        let mut boxes = (0..).zip(&self.middlebox);
-        boxes.try_for_each(|(index, config)| {
-            let own = config.validate_session(&simulated);
-            own.map_err(|inner| inner.under(&format!("middlebox[{index}]")))
+        self.boxes().into_iter().try_for_each(|(key, config, _)| {
+            config.validate_session(&simulated).map_err(|inner| inner.under(&key))
         })
     }
 
@@ -376,14 +424,15 @@ impl Scenario {
         }];
         elements.extend(boxes(Place::Network));
         let classes = self.umts.as_ref().map_or(&[][..], |umts| &umts.qos);
-        elements.push(self.radio.build(&radio::Plan { run_seed, handovers: &self.handover, classes }));
+        let handovers = Episode::stays(&self.handover);
+        elements.push(self.radio.build(&radio::Plan { run_seed, handovers: &handovers, classes }));
         elements.extend(boxes(Place::Ue));
         elements
     }
 
     /// Whether its cell has PDUs that a capture can show.
     pub fn has_pdus(&self) -> bool {
-        self.radio.has_pdus()
+        self.cells().iter().any(|(_, cell)| cell.has_pdus())
     }
 
     /// When a UE's PDP context becomes active: it attaches when its first flow starts. `None` without flows.
@@ -403,7 +452,7 @@ impl Scenario {
         };
         let configs: Vec<_> = self.flow.iter().map(of_flow).collect();
         let mut specs = Vec::new();
-        for ue in 0..self.radio.ues() {
+        for ue in 0..self.ues() {
             let mine = self.flow.iter().zip(&configs).filter(|(flow, _)| flow.ue.includes(ue));
             let connections =
                 mine.flat_map(|(flow, config)| (0..flow.app.connections()).map(move |n| (n, flow, config)));

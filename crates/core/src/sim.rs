@@ -5,7 +5,7 @@ use crate::host::{FlowReport, Host, JainIndex, flow_reports};
 use crate::packet::Dir;
 use crate::path::Path;
 use crate::rng;
-use crate::scenario::Scenario;
+use crate::scenario::{Plan, Scenario};
 use crate::time::Instant;
 use crate::trace::{Event, ProbeMask};
 use serde::Serialize;
@@ -26,8 +26,10 @@ pub struct Observe {
 /// A run.
 pub struct Simulation {
     path: Path,
-    /// Elements on the path, the hosts included.
-    elements: usize,
+    /// Nodes of the path at which the hosts are.
+    hosts: [usize; 2],
+    /// Names of the UEs' interfaces; none where there is one cell.
+    interfaces: Vec<String>,
     end: Instant,
     seed: u64,
 }
@@ -36,17 +38,15 @@ impl Simulation {
     /// Builds a run at time zero. Nothing can fail: a parsed scenario is valid.
     pub fn new(scenario: &Scenario, seed: u64, observe: Observe) -> Self {
         let flows = scenario.flows();
-        let ues = scenario.radio.ues();
-        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Host::new(Dir::Downlink, ues, &flows, seed))];
-        elements.extend(scenario.network(seed));
-        elements.push(Box::new(Host::new(Dir::Uplink, ues, &flows, seed)));
-        let count = elements.len();
-        let mut path = Path::new(elements, observe.probes);
+        let end = |dir| Box::new(Host::new(dir, scenario.ues(), &flows, seed)) as Box<dyn Element>;
+        let Plan { graph, ues } = scenario.plan(seed, [end(Dir::Downlink), end(Dir::Uplink)], None);
+        let mut path = Path::of(graph, observe.probes);
         path.set_capture(observe.capture);
         if flows.iter().all(|flow| flow.app.is_finite()) {
             path.stop_after_transfers(flows.iter().map(|flow| flow.app.ends()).sum());
         }
-        Self { path, elements: count, end: Instant::ZERO + scenario.duration, seed }
+        let interfaces = scenario.interface_names();
+        Self { path, hosts: [0, ues.0.into()], interfaces, end: Instant::ZERO + scenario.duration, seed }
     }
 
     /// Runs until `until`, the end of the scenario, or the end of the last transfer, whichever comes
@@ -110,9 +110,15 @@ impl Simulation {
 
     /// What is known of every flow.
     pub fn flows(&self) -> Vec<FlowReport> {
-        let ends = (self.path.element::<Host>(0), self.path.element::<Host>(self.elements - 1));
-        let (Some(server), Some(ues)) = ends else { return Vec::new() };
-        flow_reports(server, ues, self.path.now(), |ue, flow, dir| self.path.datagrams_dropped(ue, flow, dir))
+        let [Some(server), Some(ues)] = self.hosts.map(|node| self.path.element::<Host>(node)) else {
+            return Vec::new();
+        };
+        let dropped = |ue, flow, dir| self.path.datagrams_dropped(ue, flow, dir);
+        let mut flows = flow_reports(server, ues, self.path.now(), dropped);
+        for flow in &mut flows {
+            flow.interface = self.interfaces.get(usize::from(flow.ue)).cloned();
+        }
+        flows
     }
 
     /// Results so far: no clock, no host, the same on every machine.

@@ -1,6 +1,6 @@
 //! Where packets enter and leave the path, at the place of a host.
 
-use airpath_core::element::{Cx, Element, Layout};
+use airpath_core::element::{Cx, Element, Layout, Port};
 use airpath_core::host::RealEnd;
 use airpath_core::packet::{Dir, Packet};
 use airpath_core::wire::octets_of;
@@ -17,7 +17,8 @@ impl Element for Edge {
         Layout { passes_on: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let (interface, now) = (self.0.index() as u32, cx.now);
         if let Some(capture) = cx.capture() {
             capture.packet(interface, now, &octets_of(&packet, dir, 0), packet.len);

@@ -97,16 +97,14 @@ impl Builder {
             match simulated.is_empty() {
                 true => Box::new(Edge(dir)),
                 false => {
-                    let host = Host::new(dir, core.radio.ues(), &simulated, self.seed);
+                    let host = Host::new(dir, core.ues(), &simulated, self.seed);
                     Box::new(Beside::new(Edge(dir), ues.clone(), host))
                 }
             }
         };
-        let mut elements = vec![end(Dir::Downlink)];
-        elements.extend(core.network_in_session(self.seed, &ues));
-        elements.push(end(Dir::Uplink));
+        let plan = core.plan(self.seed, [end(Dir::Downlink), end(Dir::Uplink)], Some(&ues));
         // Counted whether or not they are kept.
-        let mut path = Path::new(elements, Fates::recorded_with(self.probes));
+        let mut path = Path::of(plan.graph, Fates::recorded_with(self.probes));
         path.set_capture(Capture::of(self.capture, false, false));
         Net {
             path,

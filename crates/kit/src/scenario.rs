@@ -73,7 +73,7 @@ impl Scenario {
 
     /// UEs of the cell.
     pub fn ues(&self) -> u16 {
-        self.core.radio.ues()
+        self.core.ues()
     }
 
     /// UEs that are yours: UE 0, and those to which the scenario gives no flow.
@@ -90,7 +90,7 @@ impl Scenario {
 
 fn own_ues(core: &scenario::Scenario) -> Vec<u16> {
     let has_flow = |ue| core.flow.iter().any(|flow| flow.ue.includes(ue));
-    (0..core.radio.ues()).filter(|ue| *ue == 0 || !has_flow(*ue)).collect()
+    (0..core.ues()).filter(|ue| *ue == 0 || !has_flow(*ue)).collect()
 }
 
 /// Reads a text in TOML. Errors name the key, what is wrong and what would be right.

@@ -14,7 +14,7 @@ pub mod service;
 
 use crate::driver::LIVE_UE;
 use crate::port::Port;
-use airpath_core::element::{Cx, Element, Layout, with_counters};
+use airpath_core::element::{self, Cx, Element, Layout, with_counters};
 use airpath_core::host::RealEnd;
 use airpath_core::host::probe_tcp;
 use airpath_core::packet::{Dir, Flags, IpVersion, Packet};
@@ -463,7 +463,8 @@ impl Element for Endpoint {
         }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: element::Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         if dir == self.plan.dir {
             // From outside nothing comes: what would have is a kernel's.
             return cx.free(packet);

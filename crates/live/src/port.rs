@@ -5,7 +5,7 @@
 
 use crate::meter::{Incoming, Outgoing};
 use airpath_core::delays::Delays;
-use airpath_core::element::{Cx, Element, Layout};
+use airpath_core::element::{self, Cx, Element, Layout};
 use airpath_core::host::RealEnd;
 use airpath_core::middlebox::tap::OpaqueCounts;
 use airpath_core::packet::{Dir, Kind, Packet};
@@ -188,7 +188,8 @@ impl Element for Port {
         Layout { passes_on: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: element::Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         self.pass(cx, dir, &mut packet);
         cx.emit(dir, packet);
     }

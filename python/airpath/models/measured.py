@@ -107,6 +107,8 @@ def measured_link(summary: dict[str, Any], scenario: dict[str, Any], flow: dict[
     without transmission times of ACKs.
     """
     direction = flow["direction"]
+    if "cell" in scenario or "way" in scenario:
+        return "the scenario has several ways or cells, and the model is of one"
     (kind,) = scenario["radio"]
     cell = scenario["radio"][kind]
     forward, reverse = (bearer(summary, flow["ue"], way) for way in (direction, OPPOSITE[direction]))

@@ -31,8 +31,8 @@ def element_parts(element: Element, results: Results) -> Iterable[Part]:
 
 
 def flow_name(flow: dict[str, Any]) -> str:
-    """Name a flow by its UE, number and direction."""
-    return f"{flow['ue']}.{flow['flow']} {flow['direction']}"
+    """Name a flow by its UE or, where that has a name, its interface, by its number and direction."""
+    return f"{flow.get('interface', flow['ue'])}.{flow['flow']} {flow['direction']}"
 
 
 def percent(share: float | None) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from airpath.report.document import Note, Part, Table
-from airpath.report.run import bearer_line
+from airpath.report.run import bearer_lines
 from airpath.runs.metrics import carried_bytes
 from airpath.terminal import counted, number_text
 
@@ -33,7 +33,7 @@ def live_report(results: dict[str, Any], name: str, command: list[str], width: i
         yield Note(f"and {less} more: with --out, see results.json")
     simulated = [(flow["ue"], flow["direction"]) for flow in flows[:MOST_FLOWS] if _is_simulated(flow)]
     for ue, direction in dict.fromkeys([*((0, direction) for direction in DIRECTIONS), *sorted(simulated)]):
-        yield Note(bearer_line(results, ue, direction))
+        yield from map(Note, bearer_lines(results, ue, direction))
     yield from map(Note, (*_endpoint_lines(live), _lateness_line(live), *_losses(live), verdict(live)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from airpath import _core
 from airpath.report.document import Note, Part, Table
 from airpath.report.elements import MOST_ROWS, element_parts, flow_name, percent
-from airpath.runs.metrics import bearer, block_error_share, utilisation
+from airpath.runs.metrics import bearers, block_error_share, utilisation
 from airpath.scenario import Scenario
 from airpath.terminal import counted, number_text
 
@@ -66,7 +66,7 @@ def run_report(results: dict[str, Any], title: str, remarks: Iterable[str] = ())
     for element in results["elements"]:
         yield from element_parts(element, results)
     for ue, direction in dict.fromkeys((flow["ue"], flow["direction"]) for flow in flows):
-        yield Note(bearer_line(results, ue, direction))
+        yield from map(Note, bearer_lines(results, ue, direction))
     if more := len(results["flows"]) - len(flows):
         yield Note(f"and {counted(more, 'more flow')}: see results.json, or --json")
 
@@ -112,16 +112,20 @@ def _sender_table(flows: list[dict[str, Any]]) -> Table:
     )
 
 
-def bearer_line(results: dict[str, Any], ue: int, direction: str) -> str:
-    """Describe a bearer's packets in a line."""
-    counters = bearer(results, ue, direction)
-    if counters is None:
-        return f"UE {ue} has no {direction} bearer"
-    return (
-        f"UE {ue} {direction} bearer: {counted(counters['sdus_delivered'], 'SDU')} delivered, "
-        f"{counters['sdus_dropped']} dropped by the queue, {counters['sdus_discarded']} given up, "
-        f"at most {counters['peak_queued_sdus']} in the buffer; {_sent(counters)}"
-    )
+def bearer_lines(results: dict[str, Any], ue: int, direction: str) -> Iterator[str]:
+    """Describe a UE's bearers in a direction, in a line for each cell."""
+    found = bearers(results, ue, direction)
+    names = {flow["ue"]: flow["interface"] for flow in results["flows"] if "interface" in flow}
+    name = names.get(ue, f"UE {ue}")
+    for cell, counters in found:
+        where = f" in {cell}" if cell else ""
+        yield (
+            f"{name} {direction} bearer{where}: {counted(counters['sdus_delivered'], 'SDU')} delivered, "
+            f"{counters['sdus_dropped']} dropped by the queue, {counters['sdus_discarded']} given up, "
+            f"at most {counters['peak_queued_sdus']} in the buffer; {_sent(counters)}"
+        )
+    if not found:
+        yield f"{name} has no {direction} bearer"
 
 
 def _sent(counters: dict[str, Any]) -> str:

@@ -13,14 +13,28 @@ class NotMeasuredError(ValueError):
 def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] | None:
     """Counters of one radio bearer in `results.json`, or None if the run had no such bearer.
 
-    The direction is ``"downlink"`` or ``"uplink"``.
+    The direction is ``"downlink"`` or ``"uplink"``. None also if several cells carried packets of the UE.
     """
+    found = bearers(summary, ue, direction)
+    return found[0][1] if len(found) == 1 else None
+
+
+def bearers(summary: dict[str, Any], ue: int, direction: str) -> list[tuple[str, dict[str, Any]]]:
+    """Counters of a UE's radio bearers in a direction, with the name of each one's cell.
+
+    The name is empty in a scenario with one cell. Of several cells, those that carried nothing are left out.
+    """
+    found = []
     for element in summary["elements"]:
         # Boxes may count by UE too.
-        if element["element"].startswith("radio.") and ue < len(element["ues"]):
-            counters: dict[str, Any] | None = element["ues"][ue].get(direction)
-            return counters
-    return None
+        if not element["element"].startswith("radio.") or ue >= len(element["ues"]):
+            continue
+        counters = element["ues"][ue].get(direction)
+        cell = element.get("node", "").partition(" ")[2]
+        carried = counters and counters["sdus_delivered"] + counters["sdus_dropped"]
+        if counters is not None and (carried or not cell):
+            found.append((cell, counters))
+    return found
 
 
 def named(name: str) -> Callable[[dict[str, Any]], float]:

@@ -33,6 +33,7 @@ GROUPS = {
     "hsdpa": "HSDPA cells",
     "lte": "LTE cells",
     "hdr": "1xEV-DO (HDR) cells",
+    "two": "Several cells",
     "variable": "Links that vary",
     "alcaraz": "Alcaraz and Cerdan",
     "chan": "Chan and Ramjee",

@@ -26,17 +26,19 @@
 //!
 //! [`Packet::precedes_end`]: crate::packet::Packet::precedes_end
 
+use super::Topology;
 use super::layout::{Early, Layout};
-use super::neighbour;
 use crate::agenda::Timers;
 use crate::packet::Dir;
 
 /// For each lane of a path, in the order of the agenda: whether its packets may go ahead, and past which timers not.
-pub(crate) fn lanes_ahead(layouts: &[Layout]) -> Vec<Option<Timers>> {
+pub(crate) fn lanes_ahead(layouts: &[Layout], topology: &Topology) -> Vec<Option<Timers>> {
     // Each round knows of a packet's answers one element further; what has not been found early is not.
     let mut found = vec![[Early::Never; 2]; layouts.len()];
     for _ in layouts {
-        found = (0..layouts.len()).map(|at| Dir::BOTH.map(|dir| early(layouts, &found, at, dir))).collect();
+        found = (0..layouts.len())
+            .map(|at| Dir::BOTH.map(|dir| early(layouts, topology, &found, at, dir)))
+            .collect();
     }
     let first_timers = layouts.iter().scan(0, |next, layout| {
         let first = *next;
@@ -49,7 +51,7 @@ pub(crate) fn lanes_ahead(layouts: &[Layout]) -> Vec<Option<Timers>> {
         numbered.map(move |(lane, &dir)| (at, lane, dir))
     });
     let passes = |(at, lane, dir): (usize, usize, Dir)| {
-        let (layout, target) = (&layouts[at], neighbour(at as u16, dir) as usize);
+        let (layout, target) = (&layouts[at], usize::from(topology.target(at as u16, dir.into()).node()));
         let (behind, first) = (layouts.get(target)?, first_timers.get(target)?);
         let is_alone = layout.lanes.iter().filter(|other| **other == dir).nth(1).is_none();
         let is_of_ue = layout.bearers as usize == layout.lanes.len();
@@ -69,7 +71,7 @@ pub(crate) fn lanes_ahead(layouts: &[Layout]) -> Vec<Option<Timers>> {
     // With one UE the way is a circle: packets would chase each other round it for ever. At the server they wait.
     if all.iter().all(Option::is_some) {
         for ((at, _, dir), ahead) in lanes.zip(&mut all) {
-            if (at, dir) == (1, Dir::Uplink) {
+            if topology.target(at as u16, dir.into()).node() == 0 {
                 *ahead = None;
             }
         }
@@ -83,20 +85,20 @@ pub(crate) fn keeps_order(layouts: &[Layout]) -> bool {
 }
 
 /// Whether an element may have packets of a direction early, with all that they set off at once.
-fn early(layouts: &[Layout], found: &[[Early; 2]], at: usize, dir: Dir) -> Early {
+fn early(layouts: &[Layout], topology: &Topology, found: &[[Early; 2]], at: usize, dir: Dir) -> Early {
     let layout = &layouts[at];
-    let is_at_end = at == 0 || at + 1 == layouts.len();
     let is_seen = layout.bearers > 0
         && layouts.iter().any(|other| other.bearers == 0 && other.early == [Early::Never; 2]);
-    if is_seen || !layout.passes_on && !is_at_end {
+    if is_seen || !layout.passes_on && !topology.is_end(at) {
         return Early::Never;
     }
     let answers = Dir::BOTH.into_iter().filter(|other| !layout.passes_on || *other == dir);
-    let at_once = answers.filter(|other| !layout.by_lanes[other.index()]).map(|other| {
-        let next = neighbour(at as u16, other) as usize;
+    let at_once = answers.filter(|other| !layout.by_lanes[other.index()]).flat_map(|other| {
         let is_only_way = !layout.lanes.contains(&other);
-        let is_free = layouts.get(next).is_some_and(|next| next.timers_of_ues.is_empty());
-        if is_only_way && is_free { found[next][other.index()] } else { Early::Never }
+        topology.next(at, other).map(move |next| match next {
+            Some(next) if is_only_way && layouts[next].timers_of_ues.is_empty() => found[next][other.index()],
+            _ => Early::Never,
+        })
     });
     at_once.fold(layout.early[dir.index()], Early::max)
 }
@@ -134,40 +136,44 @@ mod tests {
         [vec![host(ues, Dir::Downlink)], middle, vec![host(ues, Dir::Uplink)]].concat()
     }
 
+    fn ahead(layouts: &[Layout]) -> Vec<Option<Timers>> {
+        lanes_ahead(layouts, &Topology::line(layouts.len()))
+    }
+
     #[test]
     fn packets_of_one_ue_go_all_the_way_ahead_until_the_server() {
-        let lanes = lanes_ahead(&path(1, vec![link(), cell(1)]));
+        let lanes = ahead(&path(1, vec![link(), cell(1)]));
         assert_eq!(lanes, [Some(0..0), None, Some(1..2), Some(0..0)]);
     }
 
     #[test]
     fn where_the_ways_of_ues_meet_the_order_is_that_of_time() {
-        let lanes = lanes_ahead(&path(2, vec![link(), cell(2)]));
+        let lanes = ahead(&path(2, vec![link(), cell(2)]));
         // At the server all timers count, since what it sends is one line; at a UE its own.
         assert_eq!(lanes, [Some(0..0), Some(0..2), Some(2..3), None, Some(3..4), None]);
     }
 
     #[test]
     fn a_box_that_may_look_at_bearers_finds_them_as_they_are() {
-        let lanes = lanes_ahead(&path(1, vec![link(), Layout::default(), cell(1)]));
+        let lanes = ahead(&path(1, vec![link(), Layout::default(), cell(1)]));
         assert_eq!(lanes, [None, Some(0..1), None, None]);
     }
 
     #[test]
     fn a_box_that_only_passes_on_does_so_at_any_time() {
         let counts = Layout { lanes: Vec::new(), by_lanes: [false; 2], ..link() };
-        let lanes = lanes_ahead(&path(1, vec![link(), counts, cell(1)]));
+        let lanes = ahead(&path(1, vec![link(), counts, cell(1)]));
         assert_eq!(lanes, [Some(0..0), None, Some(1..2), Some(0..0)]);
     }
 
     #[test]
     fn what_is_emitted_at_once_past_a_lane_has_no_order_ahead_of_time() {
         let hasty = Layout { by_lanes: [false; 2], ..link() };
-        assert_eq!(lanes_ahead(&path(1, vec![hasty, cell(1)]))[..2], [None, None]);
+        assert_eq!(ahead(&path(1, vec![hasty, cell(1)]))[..2], [None, None]);
     }
 
     #[test]
     fn nothing_goes_ahead_out_of_the_path() {
-        assert_eq!(lanes_ahead(&[link()]), [None, None]);
+        assert_eq!(ahead(&[link()]), [None, None]);
     }
 }

@@ -7,7 +7,7 @@
 //! A lower bound, from what elements say of themselves ([`Layout::ahead`], [`Layout::passes_on`],
 //! [`Layout::silent`]); where they say nothing it is zero, and the driver wakes each time.
 
-use super::{Layout, neighbour};
+use super::{Layout, Topology};
 use crate::packet::Dir;
 use crate::time::Duration;
 
@@ -19,12 +19,13 @@ pub(crate) struct Lookahead {
 }
 
 impl Lookahead {
-    pub fn new(layouts: &[Layout]) -> Self {
+    pub fn new(layouts: &[Layout], topology: &Topology) -> Self {
+        let path = Nodes { layouts, topology };
         // From a packet's arrival at an element, in a direction, until anything can be out: shortest ways, from above.
         let mut arrival = vec![[Duration::MAX; 2]; layouts.len()];
         loop {
             let next: Vec<_> = (0..layouts.len())
-                .map(|at| Dir::BOTH.map(|dir| after_arrival(layouts, &arrival, at, dir)))
+                .map(|at| Dir::BOTH.map(|dir| path.after_arrival(&arrival, at, dir)))
                 .collect();
             if next == arrival {
                 break;
@@ -33,40 +34,51 @@ impl Lookahead {
         }
         let mut found = Self::default();
         for (at, layout) in layouts.iter().enumerate() {
-            let acted = after_act(layouts, &arrival, at, None);
+            let acted = path.after_act(&arrival, at, None);
             found.timers.extend((0..layout.timers).map(|_| acted));
-            found.lanes.extend(layout.lanes.iter().map(|&dir| behind(&arrival, at, dir)));
+            found.lanes.extend(layout.lanes.iter().map(|&dir| path.behind(&arrival, at, dir)));
         }
         found
     }
 }
 
-/// From a packet's leaving an element.
-fn behind(arrival: &[[Duration; 2]], at: usize, dir: Dir) -> Duration {
-    arrival.get(neighbour(at as u16, dir) as usize).map_or(Duration::ZERO, |times| times[dir.index()])
+/// Elements of a path, and what lies behind each.
+#[derive(Clone, Copy)]
+struct Nodes<'a> {
+    layouts: &'a [Layout],
+    topology: &'a Topology,
 }
 
-fn after_arrival(layouts: &[Layout], arrival: &[[Duration; 2]], at: usize, dir: Dir) -> Duration {
-    let only = layouts[at].passes_on.then_some(dir);
-    after_act(layouts, arrival, at, only)
-}
+impl Nodes<'_> {
+    /// From a packet's leaving an element in a direction.
+    fn behind(self, arrival: &[[Duration; 2]], at: usize, dir: Dir) -> Duration {
+        let next = self.topology.next(at, dir);
+        let times = next.map(|next| next.map_or(Duration::ZERO, |next| arrival[next][dir.index()]));
+        times.min().unwrap_or(Duration::ZERO)
+    }
 
-/// From a moment at which an element does something, in one direction or in any, and tells its subscribers.
-fn after_act(layouts: &[Layout], arrival: &[[Duration; 2]], at: usize, only: Option<Dir>) -> Duration {
-    let leaves = |who: usize, dir: Dir| {
-        let ahead = layouts[who].ahead[dir.index()];
-        Duration::from_nanos(ahead.as_nanos().saturating_add(behind(arrival, who, dir).as_nanos()))
-    };
-    let own =
-        Dir::BOTH.into_iter().filter(|dir| only.is_none_or(|only| only == *dir)).map(|dir| leaves(at, dir));
-    let hears = |layout: &Layout| layout.radio_events || layout.radio_drops || layout.outages;
-    let told = (layouts[at].bearers > 0).then(|| {
-        layouts.iter().enumerate().filter(|(_, layout)| hears(layout)).flat_map(|(other, layout)| {
-            let may = move |dir: &Dir| !layout.silent[dir.index()];
-            Dir::BOTH.into_iter().filter(may).map(move |dir| leaves(other, dir))
-        })
-    });
-    own.chain(told.into_iter().flatten()).min().unwrap_or(Duration::ZERO)
+    fn after_arrival(self, arrival: &[[Duration; 2]], at: usize, dir: Dir) -> Duration {
+        self.after_act(arrival, at, self.layouts[at].passes_on.then_some(dir))
+    }
+
+    /// From a moment at which an element does something, in one direction or in any, and tells its subscribers.
+    fn after_act(self, arrival: &[[Duration; 2]], at: usize, only: Option<Dir>) -> Duration {
+        let leaves = |who: usize, dir: Dir| {
+            let ahead = self.layouts[who].ahead[dir.index()];
+            let behind = self.behind(arrival, who, dir);
+            Duration::from_nanos(ahead.as_nanos().saturating_add(behind.as_nanos()))
+        };
+        let directions = Dir::BOTH.into_iter().filter(|dir| only.is_none_or(|only| only == *dir));
+        let own = directions.map(|dir| leaves(at, dir));
+        let hears = |layout: &Layout| layout.radio_events || layout.radio_drops || layout.outages;
+        let told = (self.layouts[at].bearers > 0).then(|| {
+            self.layouts.iter().enumerate().filter(|(_, layout)| hears(layout)).flat_map(|(other, layout)| {
+                let may = move |dir: &Dir| !layout.silent[dir.index()];
+                Dir::BOTH.into_iter().filter(may).map(move |dir| leaves(other, dir))
+            })
+        });
+        own.chain(told.into_iter().flatten()).min().unwrap_or(Duration::ZERO)
+    }
 }
 
 #[cfg(test)]
@@ -74,6 +86,10 @@ mod tests {
     use super::*;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn lookahead(layouts: &[Layout]) -> Lookahead {
+        Lookahead::new(layouts, &Topology::line(layouts.len()))
+    }
 
     fn port() -> Layout {
         Layout { passes_on: true, ..Layout::default() }
@@ -89,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_is_inside_shows_after_the_shortest_way_out() {
-        let found = Lookahead::new(&[port(), link(75), cell(15), port()]);
+        let found = lookahead(&[port(), link(75), cell(15), port()]);
         assert_eq!(found.timers, [MS(15), MS(15)]);
         // Of the link to the cell, to the server; of the cell to the UE, to the link.
         assert_eq!(found.lanes, [MS(15), MS(0), MS(0), MS(75)]);
@@ -99,15 +115,15 @@ mod tests {
     fn who_hears_of_the_radio_may_answer_at_once_in_the_direction_that_it_releases_to() {
         let ears = Layout { radio_events: true, timers: 1, ..Layout::default() };
         let regulator = Layout { silent: [true, false], ..ears.clone() };
-        let found = Lookahead::new(&[port(), link(5), regulator, cell(15), port()]);
+        let found = lookahead(&[port(), link(5), regulator, cell(15), port()]);
         assert_eq!(found.timers, [MS(5), MS(5), MS(5)]);
         // At the UE, a box of which nothing is known may speak to the UE at once.
-        assert_eq!(Lookahead::new(&[port(), link(5), cell(15), ears, port()]).timers, [MS(0); 3]);
+        assert_eq!(lookahead(&[port(), link(5), cell(15), ears, port()]).timers, [MS(0); 3]);
     }
 
     #[test]
     fn a_host_or_a_box_that_says_nothing_is_seen_at_once() {
-        let found = Lookahead::new(&[Layout { timers: 1, ..Layout::default() }, cell(15), port()]);
+        let found = lookahead(&[Layout { timers: 1, ..Layout::default() }, cell(15), port()]);
         assert_eq!(found.timers, [MS(0), MS(15), MS(15)]);
     }
 }

@@ -6,7 +6,7 @@
 //! clock nor a queue of events: packets in flight and timers belong to the path.
 //!
 //! ```
-//! use airpath_core::element::{Cx, Element, Layout};
+//! use airpath_core::element::{Cx, Element, Layout, Port};
 //! use airpath_core::packet::{Dir, Packet};
 //! use airpath_core::time::Duration;
 //!
@@ -18,10 +18,10 @@
 //!         Layout { lanes: vec![Dir::Downlink], ..Layout::default() }
 //!     }
 //!
-//!     fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-//!         match dir {
+//!     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+//!         match port.dir() {
 //!             Dir::Downlink => cx.emit_at(cx.now + Duration::from_millis(5), 0, packet),
-//!             Dir::Uplink => cx.emit(dir, packet),
+//!             Dir::Uplink => cx.emit(port.through(), packet),
 //!         }
 //!     }
 //! }
@@ -33,15 +33,20 @@
 mod bearer;
 mod capture;
 mod early;
+mod graph;
 mod layout;
 mod lookahead;
 
+pub use crate::port::Port;
+pub(crate) use crate::port::Target;
 pub use crate::trace::Outage;
 pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 pub(crate) use bearer::{FAR, Terms};
 pub use capture::Capture;
 pub(crate) use capture::PDU_INTERFACE;
 pub(crate) use early::{keeps_order, lanes_ahead};
+pub(crate) use graph::Topology;
+pub use graph::{Graph, Joint, NodeId};
 use layout::wants_radio;
 pub(crate) use layout::watches_bearers;
 pub use layout::{Early, Layout};
@@ -62,18 +67,18 @@ pub trait Element: Any + Send + Sync {
     /// What the element needs from the path; asked once, at build.
     fn layout(&self) -> Layout;
 
+    /// Ports that lead somewhere: those of a box on a way, unless the element says otherwise. Asked once, at build.
+    fn ports(&self) -> Vec<Port> {
+        vec![Port::UP, Port::DOWN]
+    }
+
     /// Called once before anything else, at the start of the run.
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
         let _ = cx;
     }
 
-    /// A packet arrived at the port opposite to where `dir` leads.
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>);
-
-    /// Of an element that stands for two: a packet has come from the one to the other, by a lane.
-    fn handle_inside(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        let _ = (cx, dir, packet);
-    }
+    /// A packet arrived at a port.
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>);
 
     /// The timer armed under `key` expired; `cx.now` is the instant it was armed for.
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
@@ -107,33 +112,35 @@ pub trait Element: Any + Send + Sync {
     }
 }
 
-/// The number of an element, where its timers and lanes begin, and who has what it emits at once, by direction.
+/// The number of an element, and where its ports, timers, lanes and bearers begin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base {
     element: u16,
-    next: [u16; 2],
+    port: u32,
     timer: u32,
     lane: u32,
+    bearer: u32,
 }
 
 impl Base {
-    /// Those of all elements, of which these stand for them.
-    pub fn of_all(layouts: &[Layout], owners: &[u16]) -> Vec<Self> {
+    /// Computes the base of every element.
+    pub fn of_all(layouts: &[Layout], topology: &Topology) -> Vec<Self> {
         let bases = layouts.iter().scan(Self::default(), |next, layout| {
             let base = *next;
-            *next = next.behind(layout);
-            Some(Self { next: Dir::BOTH.map(|dir| target(owners, base.element, dir)), ..base })
+            *next = next.behind(layout, topology.first_port(base.element + 1));
+            Some(base)
         });
         bases.collect()
     }
 
-    /// That of the element behind one of this layout, which emits nothing at once.
-    fn behind(self, layout: &Layout) -> Self {
+    /// Base of the element behind one of this layout, whose ports begin at `port`.
+    fn behind(self, layout: &Layout, port: u32) -> Self {
         Self {
             element: self.element + 1,
-            next: [OUT; 2],
+            port,
             timer: self.timer + layout.timers,
             lane: self.lane + layout.lanes.len() as u32,
+            bearer: self.bearer + layout.bearers,
         }
     }
 }
@@ -141,8 +148,7 @@ impl Base {
 /// A packet on its way from one element to the next, at the present instant or, from a lane, ahead of its time.
 pub(crate) struct Handover {
     pub at: Instant,
-    pub target: u32,
-    pub dir: Dir,
+    pub target: Target,
     pub packet: Box<Packet>,
 }
 
@@ -156,7 +162,8 @@ pub(crate) struct Engine {
     pub first: Option<Handover>,
     /// With the lanes on which they would have to wait.
     pub handovers: VecDeque<(u32, Handover)>,
-    pub radio_events: VecDeque<RadioEvent>,
+    /// Radio events of which subscribers have yet to be notified, each with its cell.
+    pub radio_events: VecDeque<(u16, RadioEvent)>,
     /// Somebody subscribed to radio events.
     pub radio_wanted: bool,
     /// Somebody subscribed to drops, or to all of them.
@@ -170,6 +177,12 @@ pub(crate) struct Engine {
     /// Somebody subscribed to either, or is told of each packet.
     pub tells: bool,
     bearers: Vec<Bearer>,
+    /// First bearer of each element.
+    first_bearer: Vec<u32>,
+    /// Bearers of each UE in the cell to which it is attached, by direction.
+    attached: Vec<[BearerId; 2]>,
+    /// Target of each port, element by element.
+    ports: Vec<Target>,
     /// Somebody reads books by flow.
     flows_wanted: bool,
     /// The packet that was freed last, unless it is in use again: hosts answer one packet with another.
@@ -198,15 +211,23 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Lays out timers, lanes and bearers of all elements, of which these stand for them.
-    pub fn new(layouts: &[Layout], owners: &[u16], recorder: Recorder) -> Self {
+    /// Lays out ports, timers, lanes and bearers of all elements; `owners[i]` handles calls for element `i`.
+    pub fn new(layouts: &[Layout], topology: &Topology, owners: &[u16], recorder: Recorder) -> Self {
         let (mut timers, mut lanes) = (Vec::new(), Vec::new());
-        let mut bearers = Vec::new();
+        let (mut bearers, mut first_bearer) = (Vec::new(), Vec::new());
+        let ports = topology.targets(owners);
         for (element, layout) in (0_u16..).zip(layouts) {
             timers.extend((0..layout.timers).map(|key| (owners[element as usize], key)));
-            lanes.extend(layout.lanes.iter().map(|&dir| (target(owners, element, dir).into(), dir)));
+            let port = |dir: Dir| topology.first_port(element) as usize + usize::from(Port::from(dir).0);
+            lanes.extend(layout.lanes.iter().map(|&dir| ports[port(dir)]));
+            first_bearer.push(bearers.len() as u32);
             bearers.resize_with(bearers.len() + layout.bearers as usize, Bearer::closed);
         }
+        // At first every UE is attached to the first cell.
+        let first_cell = layouts.iter().zip(&first_bearer).find(|(layout, _)| layout.bearers > 0);
+        let ues = first_cell.map_or(0, |(layout, _)| layout.bearers / 2) as u16;
+        let first = first_cell.map_or(0, |(_, first)| *first);
+        let attached = (0..ues).map(|ue| BearerId::of(first, ue)).collect();
         let flows_wanted = layouts.iter().any(|layout| layout.flow_views);
         let radio_wanted = wants_radio(layouts);
         let drops_wanted = radio_wanted || layouts.iter().any(|layout| layout.radio_drops);
@@ -223,6 +244,9 @@ impl Engine {
             outages_wanted,
             tells: drops_wanted || outages_wanted || recorder.mask.has(Kind::Packet),
             bearers,
+            first_bearer,
+            attached,
+            ports,
             flows_wanted,
             spare: None,
             pool: Vec::new(),
@@ -264,7 +288,7 @@ impl Engine {
 
     /// Takes the first packet of a lane if it may be handed over ahead of its time.
     #[inline]
-    pub fn take_ahead(&mut self, lane: usize) -> Option<(Instant, u32, Dir, Box<Packet>)> {
+    pub fn take_ahead(&mut self, lane: usize) -> Option<(Instant, Target, Box<Packet>)> {
         self.agenda.take_ahead(lane, self.horizon, self.transfers_left.is_some())
     }
 
@@ -303,26 +327,17 @@ impl Engine {
     }
 }
 
-/// The element next to `element` in direction `dir`; past either end an index that no element has.
-fn neighbour(element: u16, dir: Dir) -> u32 {
-    match dir {
-        Dir::Downlink => u32::from(element) + 1,
-        Dir::Uplink => u32::from(element).wrapping_sub(1),
-    }
-}
+/// Number of a bearer on the path: one direction of a UE in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BearerId(u32);
 
-/// Added to the number of an element: a packet stays inside it, on its way from one that it stands for to the other.
-pub(crate) const INSIDE: u16 = 1 << 15;
+impl BearerId {
+    /// Bearer of a UE without a cell.
+    const NONE: Self = Self(u32::MAX);
 
-/// A packet leaves the path.
-const OUT: u16 = u16::MAX;
-
-/// Where packets go that leave `element` in direction `dir`, if these elements stand for all.
-fn target(owners: &[u16], element: u16, dir: Dir) -> u16 {
-    match owners.get(neighbour(element, dir) as usize) {
-        Some(owner) if *owner == owners[element as usize] => owner | INSIDE,
-        Some(owner) => *owner,
-        None => OUT,
+    /// Bearers of a UE by direction, in a cell whose bearers begin at `first`.
+    fn of(first: u32, ue: u16) -> [Self; 2] {
+        Dir::BOTH.map(|dir| Self(first + bearer_index(ue, dir) as u32))
     }
 }
 
@@ -339,11 +354,11 @@ impl<'a> Cx<'a> {
         Self { now, base, engine }
     }
 
-    /// The packet leaves now, towards `dir`.
+    /// Emits a packet now, by a port or, from a box with two ports, in a direction.
     #[inline]
-    pub fn emit(&mut self, dir: Dir, packet: Box<Packet>) {
-        let (at, target) = (self.now, self.base.next[dir.index()].into());
-        let handover = Handover { at, target, dir, packet };
+    pub fn emit(&mut self, by: impl Into<Port>, packet: Box<Packet>) {
+        let target = self.engine.ports[self.base.port as usize + usize::from(by.into().0)];
+        let handover = Handover { at: self.now, target, packet };
         if self.engine.hands_nothing_over() {
             self.engine.hand_over(handover);
         } else {
@@ -357,8 +372,8 @@ impl<'a> Cx<'a> {
     /// If `at` is before the packet put on this lane last: an element that reorders needs more lanes.
     #[inline(always)]
     pub fn emit_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) {
-        if let Some((target, dir, packet)) = self.ahead_on(lane, at, packet) {
-            self.engine.hand_over(Handover { at, target, dir, packet });
+        if let Some((target, packet)) = self.ahead_on(lane, at, packet) {
+            self.engine.hand_over(Handover { at, target, packet });
         }
     }
 
@@ -366,20 +381,20 @@ impl<'a> Cx<'a> {
     /// `at`.
     #[inline(always)]
     pub(crate) fn go_on_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) -> Option<Box<Packet>> {
-        self.ahead_on(lane, at, packet).map(|(_, _, packet)| packet)
+        self.ahead_on(lane, at, packet).map(|(_, packet)| packet)
     }
 
     /// Puts a packet on a lane, unless it may be handed over ahead of its time: where it goes then.
     #[inline(always)]
-    fn ahead_on(&mut self, lane: u32, at: Instant, packet: Box<Packet>) -> Option<(u32, Dir, Box<Packet>)> {
+    fn ahead_on(&mut self, lane: u32, at: Instant, packet: Box<Packet>) -> Option<(Target, Box<Packet>)> {
         let (engine, lane) = (&mut *self.engine, self.base.lane + lane);
-        if let Some((target, dir)) = engine.agenda.leads_ahead(lane as usize) {
+        if let Some(target) = engine.agenda.leads_ahead(lane as usize) {
             if engine.hands_nothing_over() {
                 if engine.goes_ahead(lane, at, &packet) {
-                    return Some((target, dir, packet));
+                    return Some((target, packet));
                 }
             } else if engine.horizon > Instant::ZERO {
-                engine.queue(lane, Handover { at, target, dir, packet });
+                engine.queue(lane, Handover { at, target, packet });
                 return None;
             }
             // Without a horizon nothing goes ahead, and nothing of this lane is in the queue.
@@ -388,9 +403,9 @@ impl<'a> Cx<'a> {
         None
     }
 
-    /// The base of the element behind this one, of this layout.
+    /// Base of the box behind this one, which is a box of this layout.
     pub(crate) fn base_behind(&self, layout: &Layout) -> Base {
-        self.base.behind(layout)
+        self.base.behind(layout, self.base.port + 2)
     }
 
     /// The same for another element, which this one stands for.
@@ -521,7 +536,7 @@ impl<'a> Cx<'a> {
     /// What a UE's bearer holds, settled to now. An unknown UE has an empty bearer.
     pub fn radio(&mut self, ue: u16, dir: Dir) -> BearerView {
         let now = self.now;
-        self.engine.bearers.get_mut(bearer_index(ue, dir)).map(|bearer| bearer.view(now)).unwrap_or_default()
+        self.bearer_of(ue, dir).map(|bearer| bearer.view(now)).unwrap_or_default()
     }
 
     /// What one flow holds in a UE's bearer, settled to now.
@@ -531,26 +546,43 @@ impl<'a> Cx<'a> {
     pub fn radio_flow(&mut self, ue: u16, dir: Dir, flow: u16) -> FlowView {
         assert!(self.engine.flows_wanted, "set Layout::flow_views");
         let now = self.now;
-        let bearer = self.engine.bearers.get_mut(bearer_index(ue, dir));
-        bearer.map(|bearer| bearer.flow_view(now, flow)).unwrap_or_default()
+        self.bearer_of(ue, dir).map(|bearer| bearer.flow_view(now, flow)).unwrap_or_default()
+    }
+
+    /// Attaches a UE to a cell, or to none: from now on its bearers are those in this cell.
+    pub(crate) fn attach(&mut self, ue: u16, cell: Option<NodeId>) {
+        let bearers = match cell {
+            Some(cell) => BearerId::of(self.engine.first_bearer[usize::from(cell.0)], ue),
+            None => [BearerId::NONE; 2],
+        };
+        if let Some(own) = self.engine.attached.get_mut(usize::from(ue)) {
+            *own = bearers;
+        }
+    }
+
+    /// The bearer that a UE has in a direction.
+    fn bearer_of(&mut self, ue: u16, dir: Dir) -> Option<&mut Bearer> {
+        let BearerId(number) = self.engine.attached.get(usize::from(ue))?[dir.index()];
+        self.engine.bearers.get_mut(number as usize)
     }
 
     /// The cell opens the books of a bearer.
     pub(crate) fn open_bearer(&mut self, index: usize, terms: Terms) {
-        self.engine.bearers[index] = Bearer::open(&terms, self.engine.flows_wanted);
+        self.engine.bearers[self.base.bearer as usize + index] =
+            Bearer::open(&terms, self.engine.flows_wanted);
     }
 
     /// The books of a bearer: for the cell that keeps it.
     #[inline]
     pub(crate) fn bearer(&mut self, index: usize) -> &mut Bearer {
-        &mut self.engine.bearers[index]
+        &mut self.engine.bearers[self.base.bearer as usize + index]
     }
 
     /// Tells the subscribers, before the next packet is handed over.
     #[inline]
     pub(crate) fn radio_event(&mut self, event: impl FnOnce() -> RadioEvent) {
         if self.engine.radio_wanted {
-            self.engine.radio_events.push_back(event());
+            self.engine.radio_events.push_back((self.base.element, event()));
         }
     }
 
@@ -558,7 +590,7 @@ impl<'a> Cx<'a> {
     #[cold]
     pub(crate) fn radio_drop(&mut self, event: RadioEvent) {
         if self.engine.drops_wanted {
-            self.engine.radio_events.push_back(event);
+            self.engine.radio_events.push_back((self.base.element, event));
         }
     }
 

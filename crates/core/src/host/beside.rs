@@ -5,8 +5,8 @@
 //! positions of elements are those of the simulator.
 
 use super::Host;
-use crate::element::{Cx, Element, Layout};
-use crate::packet::{Dir, Packet};
+use crate::element::{Cx, Element, Layout, Port};
+use crate::packet::Packet;
 
 /// A real end, and simulated UEs beside it.
 pub struct Beside<R> {
@@ -53,11 +53,11 @@ impl<R: RealEnd> Element for Beside<R> {
         self.real.handle_start(cx);
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         if self.ues.contains(&packet.ue) {
-            self.real.handle_packet(cx, dir, packet);
+            self.real.handle_packet(cx, port, packet);
         } else {
-            self.simulated.handle_packet(cx, dir, packet);
+            self.simulated.handle_packet(cx, port, packet);
         }
     }
 

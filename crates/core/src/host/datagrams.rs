@@ -1,7 +1,7 @@
 //! One end of a flow of datagrams at a host: packets that no box reads, numbered in `seq` and stamped in the
 //! halves of `ts_val` and `ts_ecr`.
 
-use super::{FlowSpec, Port, arm};
+use super::{FlowSpec, Interface, arm};
 use crate::app::datagrams::{Datagram, Datagrams};
 use crate::element::Cx;
 use crate::packet::{Kind, Opaque, Packet};
@@ -23,9 +23,9 @@ impl DatagramEnd {
     }
 
     /// Sends the datagrams that are due, and arms the timer under `key`.
-    pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
+    pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
         while let Some(datagram) = self.app.poll_transmit(cx.now) {
-            let mut packet = Port::packet(cx, spec);
+            let mut packet = Interface::packet(cx, spec);
             packet.kind = Kind::Opaque(Opaque::OtherProtocol);
             packet.ip = spec.tcp.ip;
             packet.seq = datagram.number;
@@ -33,7 +33,7 @@ impl DatagramEnd {
             let stamp = datagram.stamp.as_nanos();
             (packet.ts_val, packet.ts_ecr) = ((stamp >> 32) as u32, stamp as u32);
             (packet.ack, packet.payload, packet.window) = (0, 0, 0);
-            port.send(cx, packet);
+            interface.send(cx, packet);
         }
         arm(cx, key, self.app.deadline());
     }

@@ -18,8 +18,11 @@ const DATAGRAM_HEADER_BYTES: u32 = 8;
 /// What is known of a flow at the end of a run. Times in seconds or milliseconds, rates in bit/s.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowReport {
-    /// Number of the UE.
+    /// Number of the UE, or of its interface in a scenario with `[[ue]]`.
     pub ue: u16,
+    /// Name of that interface.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
     /// Number of the flow at its UE.
     pub flow: u16,
     /// Direction of the data.
@@ -73,6 +76,7 @@ impl FlowReport {
     pub(super) fn new(spec: &FlowSpec) -> Self {
         Self {
             ue: spec.ue,
+            interface: None,
             flow: spec.flow,
             direction: spec.dir,
             app: spec.app.name(),

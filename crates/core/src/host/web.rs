@@ -2,7 +2,7 @@
 //!
 //! Events tell of the responses, which are the data of the flow; requests are in captures.
 
-use super::{FlowSpec, Port, arm, probe_received, probe_sent, probe_tcp};
+use super::{FlowSpec, Interface, arm, probe_received, probe_sent, probe_tcp};
 use crate::app::web::{Browser, Page, Server};
 use crate::delays::Delays;
 use crate::element::Cx;
@@ -66,8 +66,8 @@ impl ClientEnd {
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
-    pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
-        send(&mut self.duplex, cx, spec, port, false);
+    pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
+        send(&mut self.duplex, cx, spec, interface, false);
         arm(cx, key, self.duplex.deadline());
     }
 
@@ -127,17 +127,17 @@ impl ServerEnd {
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
-    pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, key: u32) {
-        send(&mut self.duplex, cx, spec, port, true);
+    pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
+        send(&mut self.duplex, cx, spec, interface, true);
         let deadline = self.duplex.deadline().into_iter().chain(self.server.deadline()).min();
         arm(cx, key, deadline);
     }
 }
 
 /// Sends what may be sent; with `tells`, each segment is an event of the trace.
-fn send(duplex: &mut Duplex, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, tells: bool) {
+fn send(duplex: &mut Duplex, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, tells: bool) {
     while let Some(outgoing) = duplex.poll_transmit(cx.now) {
-        let mut packet = Port::packet(cx, spec);
+        let mut packet = Interface::packet(cx, spec);
         duplex.write(cx.now, &outgoing, &mut packet);
         packet.sent_at = cx.now;
         if let Outgoing::Sender(transmit) = outgoing
@@ -145,6 +145,6 @@ fn send(duplex: &mut Duplex, cx: &mut Cx<'_>, spec: &FlowSpec, port: &mut Port, 
         {
             probe_sent(cx, &packet, &transmit);
         }
-        port.send(cx, packet);
+        interface.send(cx, packet);
     }
 }

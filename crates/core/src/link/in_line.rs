@@ -5,7 +5,7 @@
 //! whose ends of transmission are computed, and is so in a direction whose queue does not want this.
 
 use super::{Half, report_of};
-use crate::element::{Cx, Early, Element, FAR, Layout};
+use crate::element::{Cx, Early, Element, FAR, Layout, Port};
 use crate::packet::{Dir, Packet};
 use crate::queue::{Aqm, Departed, Evicted, Next, Verdict, Waiting};
 use crate::time::Instant;
@@ -149,7 +149,8 @@ impl Element for LinkInLine {
         Layout { timers: 2, lanes, ahead, passes_on: true, early, by_lanes: [true; 2], ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let Direction { half, line } = &mut self.directions[dir.index()];
         if let Some(line) = line {
             return line.take_in(cx, half, packet);

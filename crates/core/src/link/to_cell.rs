@@ -6,7 +6,7 @@
 //! traces and reports are those of the two, so nothing can be told from outside.
 
 use super::{Half, Link};
-use crate::element::{Base, Cx, Element, Layout};
+use crate::element::{Base, Cx, Element, Layout, Port, Topology};
 use crate::packet::{Dir, Packet};
 use crate::radio::dch::Dch;
 use serde_json::Value;
@@ -14,10 +14,11 @@ use std::any::Any;
 
 /// Joins each link to such a cell directly behind it. By the number of each element, the one that stands for it: itself,
 /// or the one before it.
-pub(crate) fn join(elements: &mut [Box<dyn Element>]) -> Vec<u16> {
+pub(crate) fn join(elements: &mut [Box<dyn Element>], topology: &Topology) -> Vec<u16> {
     let mut owners: Vec<u16> = (0..).take(elements.len()).collect();
     for at in 1..elements.len() {
-        if let Some(joint) = joined(&mut elements[at - 1..=at]) {
+        let is_behind = usize::from(topology.target(at as u16 - 1, Port::DOWN).node()) == at;
+        if let Some(joint) = is_behind.then(|| joined(&mut elements[at - 1..=at])).flatten() {
             elements[at - 1] = Box::new(joint);
             owners[at] = owners[at - 1];
         }
@@ -73,29 +74,28 @@ impl Element for LinkToCell {
         self.cell.handle_start(&mut cx.of(&self.cell_base));
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        match dir {
-            Dir::Downlink => {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        match port {
+            Port::UP => {
                 let half = &mut self.halves[Dir::Downlink.index()];
                 let Some((at, packet)) = half.pass(cx, cx.now, packet) else { return };
                 let Some(packet) = cx.go_on_at(at, Dir::Downlink as u32, packet) else { return };
                 cx.now = at;
                 self.descend(cx, packet);
             }
-            Dir::Uplink => {
+            Port::DOWN => {
                 let mut of_cell = cx.of(&self.cell_base);
-                let Some((at, lane, packet)) = self.cell.pass(&mut of_cell, dir, packet) else { return };
+                let Some((at, lane, packet)) = self.cell.pass(&mut of_cell, Dir::Uplink, packet) else {
+                    return;
+                };
                 let Some(packet) = of_cell.go_on_at(at, lane, packet) else { return };
                 cx.now = at;
                 self.ascend(cx, packet);
             }
-        }
-    }
-
-    fn handle_inside(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        match dir {
-            Dir::Downlink => self.descend(cx, packet),
-            Dir::Uplink => self.ascend(cx, packet),
+            inside => match inside.dir() {
+                Dir::Downlink => self.descend(cx, packet),
+                Dir::Uplink => self.ascend(cx, packet),
+            },
         }
     }
 
@@ -117,8 +117,8 @@ impl Element for Nobody {
         Layout::default()
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        cx.emit(dir, packet);
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        cx.emit(port.through(), packet);
     }
 
     fn reports(&self, _cx: &mut Cx<'_>) -> Vec<Value> {
@@ -129,11 +129,14 @@ impl Element for Nobody {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::Graph;
     use crate::scenario::Scenario;
 
     fn owners(text: &str) -> Vec<u16> {
         let text = format!("[[flow]]\napp = \"bulk\"\n{text}");
-        join(&mut Scenario::parse(&text, &[]).unwrap().network(1))
+        let (mut elements, _, topology) =
+            Graph::from(Scenario::parse(&text, &[]).unwrap().network(1)).into_parts();
+        join(&mut elements, &topology)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! are computed at once, and it is put on a lane once instead of twice.
 
 use super::{Half, report_of};
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Element, Layout, Port};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::Reason;
@@ -32,7 +32,8 @@ impl Element for LinkToCore {
         self.core.layout()
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         match dir {
             Dir::Downlink => {
                 let half = &mut self.halves[Dir::Downlink.index()];

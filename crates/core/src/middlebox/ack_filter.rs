@@ -19,7 +19,7 @@
 
 use super::acks::{Line, Place, Segment, check_limits, is_after};
 use super::{Around, Component, Plan};
-use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
+use crate::element::{Cx, Element, Layout, Port, RadioEvent, RadioEventKind};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Instant;
@@ -150,7 +150,8 @@ impl Element for AckFilter {
         Layout { radio_events: true, silent: Dir::BOTH.map(|dir| dir != acks), ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         if dir != self.config.at.towards_cell() {
             return cx.emit(dir, packet);
         }

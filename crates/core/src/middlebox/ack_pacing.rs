@@ -11,9 +11,9 @@
 
 use super::acks::{Deadlines, Line, Place, Segment, check_hold_limit};
 use super::{Around, Component, Plan};
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Element, Layout, Port};
 use crate::error::ScenarioError;
-use crate::packet::{Dir, Packet};
+use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
 use schemars::JsonSchema;
@@ -134,7 +134,8 @@ impl Element for AckPacing {
         Layout { timers: 1, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let key = (packet.ue, packet.flow);
         if !packet.is_tcp() {
             return cx.emit(dir, packet);

@@ -33,7 +33,7 @@ pub mod t_id;
 
 use super::acks::{Deadlines, Place, Segment, check_hold_limit};
 use super::{Around, Component, Plan};
-use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
+use crate::element::{Cx, Element, Layout, Port, RadioEvent, RadioEventKind};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Duration;
@@ -214,7 +214,8 @@ impl Element for AckRateControl {
         Layout { timers: 1, radio_events: self.config.t_id_after_drop.is_some(), silent, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         if dir == self.data() {
             self.pass_data(cx, packet);
         } else {

@@ -55,7 +55,7 @@ mod flow;
 use super::acks::{Place, Segment, check_hold_limit};
 use super::{Around, Component, Plan};
 use crate::app::{self, Carrier};
-use crate::element::{Cx, Element, Layout, RadioEvent, RadioEventKind};
+use crate::element::{Cx, Element, Layout, Port, RadioEvent, RadioEventKind};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::Duration;
@@ -383,7 +383,8 @@ impl Element for AckRegulator {
         Layout { timers: 1, radio_events: true, flow_views: true, silent, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         if dir == self.towards_cell() {
             self.pass_data(cx, packet);
         } else {

@@ -7,7 +7,7 @@
 //! packets as they were.
 
 use super::{Around, Component, Place, Plan};
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Element, Layout, Port};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::rng::{self, Stream, Threshold};
@@ -128,7 +128,8 @@ impl Element for Disturb {
         Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let half = &mut self.halves[dir.index()];
         half.counts.packets += 1;
         let is_lost = half.stream.chance(half.loss);

@@ -39,7 +39,7 @@ mod connection;
 
 use super::acks::{Deadlines, Place, Segment, check_limits, to_evict};
 use super::{Around, Component, Plan};
-use crate::element::{Cx, Element, Layout, Outage, with_counters};
+use crate::element::{Cx, Element, Layout, Outage, Port, with_counters};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
 use crate::time::{Duration, Instant};
@@ -332,7 +332,8 @@ impl Element for Freeze {
         Layout { timers: 2, outages: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         match dir {
             _ if !packet.is_tcp() => cx.emit(dir, packet),
             Dir::Downlink => {

@@ -9,7 +9,7 @@
 //! of packets, the bad one `burst` on average, and the good one so long that a share of `loss` is dropped.
 
 use super::{Around, Component, Place, Plan};
-use crate::element::{Cx, Early, Element, Layout};
+use crate::element::{Cx, Early, Element, Layout, Port};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::rng::{self, Stream, Threshold};
@@ -141,7 +141,8 @@ impl Element for PacketLoss {
         Layout { passes_on: true, early: [Early::OfAll; 2], ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         if self.halves[dir.index()].drops_next() {
             cx.drop(dir, packet, Reason::LinkLoss);
         } else {

@@ -36,7 +36,7 @@ mod table;
 
 use super::acks::{Segment, are_far_apart, check_limits, is_after, to_evict};
 use super::{Around, Component, Plan};
-use crate::element::{Cx, Element, Layout, RadioEvent, with_counters};
+use crate::element::{Cx, Element, Layout, Port, RadioEvent, with_counters};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
 use crate::tcp::ecn::Ecn;
@@ -219,7 +219,8 @@ impl Element for RncFeedback {
         Layout { radio_drops: true, passes_on: true, silent: [true; 2], ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         if !packet.is_tcp() {
             return cx.emit(dir, packet);
         }

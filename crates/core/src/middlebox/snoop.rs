@@ -41,7 +41,7 @@ mod uplink;
 
 use super::acks::{Deadlines, check_limits, to_evict};
 use super::{Around, Component, Plan};
-use crate::element::{Cx, Element, Layout, RadioEvent, with_counters};
+use crate::element::{Cx, Element, Layout, Port, RadioEvent, with_counters};
 use crate::error::ScenarioError;
 use crate::host::FlowSpec;
 use crate::packet::{Dir, Flags, Packet};
@@ -354,7 +354,8 @@ impl Element for Snoop {
         Layout { timers: 1, radio_drops: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         if !packet.is_tcp() || !self.begin(cx, dir, &packet) {
             return cx.emit(dir, packet);
         }

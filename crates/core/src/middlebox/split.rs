@@ -37,7 +37,7 @@ mod proxy;
 
 use super::{Around, Component, Plan};
 use crate::app::Carrier;
-use crate::element::{Cx, Element, Layout, Outage};
+use crate::element::{Cx, Element, Layout, Outage, Port};
 use crate::error::ScenarioError;
 use crate::host::{FlowIndex, FlowSpec};
 use crate::packet::{Dir, Flags, Packet};
@@ -309,7 +309,8 @@ impl Element for Split {
         }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         if let Some(packet) = self.entrance.enter(cx, dir, packet) {
             self.handle(cx, dir, packet);
         }

@@ -4,8 +4,8 @@
 //! reason why. It is also the smallest example of a middlebox.
 
 use super::{Component, Plan};
-use crate::element::{Cx, Early, Element, Layout};
-use crate::packet::{Dir, Kind, Opaque, Packet};
+use crate::element::{Cx, Early, Element, Layout, Port};
+use crate::packet::{Kind, Opaque, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -64,7 +64,8 @@ impl Element for Tap {
         Layout { passes_on: true, early: [Early::OfUe; 2], ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let counts = &mut self.counts[dir.index()];
         counts.bytes += u64::from(packet.len);
         match packet.kind {

@@ -12,7 +12,7 @@
 
 use super::acks::{check_limits, to_evict};
 use super::{Around, Component, Plan};
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Element, Layout, Port};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Flags, Packet};
 use crate::registry::parameters;
@@ -127,7 +127,8 @@ impl Element for WindowClamp {
         Layout { passes_on: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         if packet.is_tcp() && (packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN)) {
             self.clamp(dir, &mut packet);
         }

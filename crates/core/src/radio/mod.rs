@@ -20,6 +20,7 @@ mod delay_line;
 pub(crate) mod fairness;
 mod flow_buffers;
 mod grants;
+mod members;
 mod outages;
 mod pdu_capture;
 mod rlc_bearer;
@@ -104,7 +105,7 @@ pub struct Plan<'a> {
     /// Seed of the run.
     pub run_seed: u64,
     /// Hand-overs of its UEs.
-    pub handovers: &'a [handover::Config],
+    pub handovers: &'a [handover::Episode],
     /// Traffic classes of its UEs by number; those beyond the list have the default.
     pub classes: &'a [TrafficClass],
 }

@@ -6,12 +6,13 @@
 //! and a TTI, slot or packet is lost of which any part is on the air during the outage; draws of the channel are made
 //! all the same. Subscribers hear of both (`Layout::outages`).
 //!
-//! A cell without hand-overs is not wrapped, and pays nothing.
+//! A UE that leaves the cell stands still from the outage on, with what its bearers hold; one that comes in stands still
+//! until the outage ends. A cell without hand-overs is not wrapped, and pays nothing.
 
 use crate::channel::Channel;
-use crate::element::{Cx, Element, Layout, Outage, RadioEvent};
-use crate::handover::{Bearers, Config};
-use crate::packet::{Dir, Packet};
+use crate::element::{Cx, Element, FAR, Layout, Outage, Port, RadioEvent};
+use crate::handover::{Bearers, Config, Episode, Role};
+use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use serde_json::{Value, json};
 
@@ -22,18 +23,26 @@ pub(super) trait Pausable: Element {
 }
 
 /// The cell with these hand-overs.
-pub(super) fn with_outages(cell: Box<dyn Pausable>, handovers: &[Config]) -> Box<dyn Element> {
+pub(super) fn with_outages(cell: Box<dyn Pausable>, handovers: &[Episode]) -> Box<dyn Element> {
     if handovers.is_empty() {
         return cell;
     }
     let mut changes = Vec::new();
-    for handover in handovers {
-        let mut change = |at: Instant, phase| changes.push(Change { at, phase, handover: handover.clone() });
-        if !handover.warning.is_zero() {
-            change(handover.expected(), Outage::Expected);
+    for Episode { handover, role } in handovers {
+        let mut change = |at: Instant, phase, is_told, paused_until| {
+            changes.push(Change { at, phase, is_told, paused_until, handover: handover.clone() });
+        };
+        let pauses = handover.bearers == Bearers::Pause;
+        if *role != Role::Enter && !handover.warning.is_zero() {
+            change(handover.expected(), Outage::Expected, true, None);
         }
-        change(handover.begins(), Outage::Began);
-        change(handover.ends(), Outage::Ended);
+        let (during, after) = match role {
+            Role::Stay => (pauses.then_some(handover.ends()), None),
+            Role::Leave => (pauses.then_some(FAR), (!pauses).then_some(FAR)),
+            Role::Enter => (Some(handover.ends()), None),
+        };
+        change(handover.begins(), Outage::Began, *role != Role::Enter, during);
+        change(handover.ends(), Outage::Ended, *role != Role::Leave, after);
     }
     // At one instant an outage ends before another begins.
     let rank = |phase| match phase {
@@ -49,6 +58,10 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, handovers: &[Config]) -> Box
 struct Change {
     at: Instant,
     phase: Outage,
+    /// Whether subscribers are notified: at a change of cell by one of the two cells.
+    is_told: bool,
+    /// Until when the UE stands still from now on, if it does.
+    paused_until: Option<Instant>,
     handover: Config,
 }
 
@@ -66,11 +79,13 @@ impl WithOutages {
     /// Whatever comes at the instant of a change comes after it.
     fn catch_up(&mut self, cx: &mut Cx<'_>) {
         while let Some(change) = self.changes.get(self.next).filter(|change| change.at <= cx.now) {
-            let Change { phase, ref handover, .. } = *change;
-            if phase == Outage::Began && handover.bearers == Bearers::Pause {
-                self.cell.pause(cx, handover.ue, handover.ends());
+            let Change { phase, is_told, paused_until, ref handover, .. } = *change;
+            if let Some(until) = paused_until {
+                self.cell.pause(cx, handover.ue, until);
             }
-            cx.outage(handover.ue, phase);
+            if is_told {
+                cx.outage(handover.ue, phase);
+            }
             self.next += 1;
         }
     }
@@ -95,9 +110,9 @@ impl Element for WithOutages {
         self.arm(cx);
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         self.catch_up(cx);
-        self.cell.handle_packet(cx, dir, packet);
+        self.cell.handle_packet(cx, port, packet);
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
@@ -119,7 +134,8 @@ impl Element for WithOutages {
 
     fn report(&self, cx: &mut Cx<'_>) -> Value {
         let mut report = self.cell.report(cx);
-        let begun = self.changes[..self.next].iter().filter(|change| change.phase == Outage::Began);
+        let is_begin = |change: &&Change| change.phase == Outage::Began && change.is_told;
+        let begun = self.changes[..self.next].iter().filter(is_begin);
         let outages: Vec<_> = begun
             .map(|Change { handover, .. }| {
                 json!({
@@ -141,9 +157,11 @@ pub(super) struct Silences(Vec<(Instant, Instant)>);
 
 impl Silences {
     /// Those of a UE.
-    pub fn of(handovers: &[Config], ue: u16) -> Self {
-        let mine = handovers.iter().filter(|handover| handover.ue == ue && handover.bearers == Bearers::Lose);
-        Self(mine.map(|handover| (handover.begins(), handover.ends())).collect())
+    pub fn of(handovers: &[Episode], ue: u16) -> Self {
+        let here = handovers.iter().filter(|episode| episode.role != Role::Enter);
+        let mine = here.map(|episode| &episode.handover).filter(|handover| handover.ue == ue);
+        let lost = mine.filter(|handover| handover.bearers == Bearers::Lose);
+        Self(lost.map(|handover| (handover.begins(), handover.ends())).collect())
     }
 
     /// Whether anything of a transmission that took this time and ends now falls into one of them.

@@ -110,9 +110,9 @@ pub mod fading {
 
 /// Counts what passes.
 pub mod middlebox {
-    use crate::element::{Cx, Element, Layout};
+    use crate::element::{Cx, Element, Layout, Port};
     use crate::middlebox::{Component, Plan};
-    use crate::packet::{Dir, Packet};
+    use crate::packet::Packet;
 
     scratch!();
 
@@ -130,9 +130,9 @@ pub mod middlebox {
             Layout::default()
         }
 
-        fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
             self.0 += 1;
-            cx.emit(dir, packet);
+            cx.emit(port.through(), packet);
         }
 
         fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
@@ -169,7 +169,7 @@ pub mod queue {
 
 /// A cell without air: every packet takes 10 ms.
 pub mod radio {
-    use crate::element::{Cx, Element, Layout};
+    use crate::element::{Cx, Element, Layout, Port};
     use crate::error::ScenarioError;
     use crate::packet::{Dir, Packet};
     use crate::queue;
@@ -203,8 +203,8 @@ pub mod radio {
             Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
         }
 
-        fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-            cx.emit_at(cx.now + Duration::from_millis(10), dir.index() as u32, packet);
+        fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+            cx.emit_at(cx.now + Duration::from_millis(10), port.dir().index() as u32, packet);
         }
 
         fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {

@@ -16,7 +16,7 @@ impl Scenario {
     pub(super) fn check_buffers(&self) -> Result<(), ScenarioError> {
         for dir in Dir::BOTH {
             let Some(largest) = self.largest_packet(dir) else { continue };
-            for (place, queue) in self.bearer_queues(dir).into_iter().chain(self.wired_queue(dir)) {
+            for (place, queue) in self.bearer_queues(dir).into_iter().chain(self.wired_queues(dir)) {
                 let Some(limit) = queue.limits().1.filter(|limit| limit.as_u64() < largest) else {
                     continue;
                 };
@@ -50,7 +50,7 @@ impl Scenario {
                 let message = "the buffer has no limit: only the senders' windows bound its delay";
                 remarks.push(ScenarioError::new(key, message, hint));
             }
-            for (place, queue) in bearers.into_iter().chain(self.wired_queue(dir)) {
+            for (place, queue) in bearers.into_iter().chain(self.wired_queues(dir)) {
                 let (packets, bytes) = queue.limits();
                 let room =
                     packets.map(u64::from).into_iter().chain(bytes.map(|bytes| bytes.as_u64() / largest));
@@ -67,29 +67,21 @@ impl Scenario {
         remarks
     }
 
-    /// The queue of the wired link, with its place in the scenario; a link of infinite rate has none.
-    fn wired_queue(&self, dir: Dir) -> Option<(String, &queue::Config)> {
-        let (place, rate, queue) = match (dir, &self.wired.uplink) {
-            (Dir::Uplink, Some(own)) => ("wired.uplink.queue", own.rate, &own.queue),
-            _ => ("wired.queue", self.wired.rate, &self.wired.queue),
-        };
-        rate.map(|_| (place.to_owned(), queue))
+    /// The queues of wired links, each with its place in the scenario; a link of infinite rate has none.
+    fn wired_queues(&self, dir: Dir) -> Vec<(String, &queue::Config)> {
+        let own = self.wires().into_iter().filter_map(|(key, link)| {
+            let (place, rate, queue) = match (dir, &link.uplink) {
+                (Dir::Uplink, Some(own)) => (format!("{key}.uplink.queue"), own.rate, &own.queue),
+                _ => (format!("{key}.queue"), link.rate, &link.queue),
+            };
+            rate.map(|_| (place, queue))
+        });
+        own.collect()
     }
 
-    /// The queues of the cell's bearers, each with its place in the scenario.
+    /// The queues of the cells' bearers, each with its place in the scenario.
     fn bearer_queues(&self, dir: Dir) -> Vec<(String, &queue::Config)> {
-        let cell = format!("radio.{}", self.radio.name());
-        // In front of the cell's own stand those of its traffic classes.
-        let classes = match &self.radio {
-            radio::Config::Dch(dch) => {
-                let own =
-                    dch.qos.iter().filter(|(_, class)| dir.pick(&class.downlink, &class.uplink).is_some());
-                own.map(|(class, _)| format!("{cell}.qos.{}", class.name())).collect()
-            }
-            _ => Vec::new(),
-        };
-        let places = classes.into_iter().chain([cell]).map(|place| format!("{place}.{}.queue", dir.name()));
-        places.zip(self.radio.queues(dir)).collect()
+        self.cells().into_iter().flat_map(|(key, cell)| queues_of(&key, cell, dir)).collect()
     }
 
     /// IP bytes of the largest packet that a flow sends in this direction, ACKs included; `None` without flows.
@@ -110,4 +102,20 @@ impl Scenario {
         };
         self.flow.iter().map(of_flow).max()
     }
+}
+
+/// The queues of a cell's bearers, each with its place in the scenario.
+fn queues_of<'a>(key: &str, cell: &'a radio::Config, dir: Dir) -> Vec<(String, &'a queue::Config)> {
+    let own = format!("{key}.{}", cell.name());
+    // In front of the cell's own stand those of its traffic classes.
+    let classes = match cell {
+        radio::Config::Dch(dch) => {
+            let with_own =
+                dch.qos.iter().filter(|(_, class)| dir.pick(&class.downlink, &class.uplink).is_some());
+            with_own.map(|(class, _)| format!("{own}.qos.{}", class.name())).collect()
+        }
+        _ => Vec::new(),
+    };
+    let places = classes.into_iter().chain([own]).map(|place| format!("{place}.{}.queue", dir.name()));
+    places.zip(cell.queues(dir)).collect()
 }

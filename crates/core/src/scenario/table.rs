@@ -155,6 +155,20 @@ fn index_in_brackets(path: &str) -> String {
 /// what differs from the downlink, a bearer in `[radio.dch.qos]` what differs from the cell's own, and the leg of a
 /// relocation what differs from `[umts.iu]`.
 pub(super) fn inherit(table: &mut Table) {
+    inherit_link(table);
+    inherit_bearers(table);
+    for list in ["way", "cell"] {
+        let owners = table.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+        for owner in owners.filter_map(Value::as_table_mut) {
+            inherit_link(owner);
+            inherit_bearers(owner);
+        }
+    }
+    inherit_legs(table);
+    inherit_tcp(table);
+}
+
+fn inherit_link(table: &mut Table) {
     if let Some(Value::Table(wired)) = table.get_mut("wired")
         && let Some(uplink) = wired.remove("uplink")
     {
@@ -164,9 +178,6 @@ pub(super) fn inherit(table: &mut Table) {
         };
         wired.insert("uplink".to_owned(), uplink);
     }
-    inherit_bearers(table);
-    inherit_legs(table);
-    inherit_tcp(table);
 }
 
 /// Of `[tcp]`, that of a flow and that of a box: what is written nearest holds, then what the scenario's says, then
@@ -184,9 +195,15 @@ fn inherit_tcp(table: &mut Table) {
     if let Some(Value::Array(flows)) = table.get_mut("flow") {
         flows.iter_mut().for_each(&mut apply);
     }
-    if let Some(Value::Array(boxes)) = table.get_mut("middlebox") {
-        let boxes = boxes.iter_mut().filter_map(Value::as_table_mut);
+    let mut apply_to_boxes = |owner: &mut Table| {
+        let boxes = owner.get_mut("middlebox").and_then(Value::as_array_mut).into_iter().flatten();
+        let boxes = boxes.filter_map(Value::as_table_mut);
         boxes.flat_map(|named| named.iter_mut()).for_each(|(_, parameters)| apply(parameters));
+    };
+    apply_to_boxes(table);
+    for list in ["way", "cell"] {
+        let owners = table.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+        owners.filter_map(Value::as_table_mut).for_each(&mut apply_to_boxes);
     }
     if let Some(Value::Table(tcp)) = table.get_mut("tcp") {
         *tcp = profile::apply(&shared, merged);

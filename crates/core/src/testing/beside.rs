@@ -1,6 +1,6 @@
 //! A run with a log on either side of its one box.
 
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Element, Layout, Port};
 use crate::host::{Host, flow_reports};
 use crate::middlebox::Place;
 use crate::packet::{Dir, Packet};
@@ -29,7 +29,8 @@ impl Element for Log {
         Layout::default()
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         self.passed[dir.index()].push((cx.now, (*packet).clone()));
         cx.emit(dir, packet);
     }

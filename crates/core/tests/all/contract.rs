@@ -144,7 +144,10 @@ fn outages() -> Vec<(String, Build)> {
             all.push((
                 format!("radio.dch, outages, {bearers}, rlc.{}", rlc.name()),
                 Box::new(move |run_seed| {
-                    config.build(&radio::Plan { handovers: &handovers, ..radio::Plan::of(run_seed) })
+                    config.build(&radio::Plan {
+                        handovers: &airpath_core::handover::Episode::stays(&handovers),
+                        ..radio::Plan::of(run_seed)
+                    })
                 }),
             ));
         }
@@ -317,8 +320,12 @@ fn shared() -> Vec<(String, Build)> {
             let handovers = serde_json::json!([handover(0, "1 s"), handover(1, "2 s"), handover(0, "3 s")]);
             let handovers: Vec<handover::Config> = serde_json::from_value(handovers).unwrap();
             let config = config.clone();
-            let build =
-                move |seed| config.build(&radio::Plan { handovers: &handovers, ..radio::Plan::of(seed) });
+            let build = move |seed| {
+                config.build(&radio::Plan {
+                    handovers: &airpath_core::handover::Episode::stays(&handovers),
+                    ..radio::Plan::of(seed)
+                })
+            };
             all.push((format!("{name}, {bearers}"), Box::new(build)));
         }
     }
@@ -453,7 +460,10 @@ fn line_around(name: &str, element: Box<dyn Element>, is_at_ue: bool) -> Vec<Box
             {"at": "700 ms", "outage": "300 ms", "warning": "100 ms"}, {"ue": 1, "at": "1500 ms", "outage": "200 ms"},
         ]);
         let handovers: Vec<airpath_core::handover::Config> = serde_json::from_value(outages).unwrap();
-        let plan = radio::Plan { handovers: &handovers, ..radio::Plan::of(1) };
+        let plan = radio::Plan {
+            handovers: &airpath_core::handover::Episode::stays(&handovers),
+            ..radio::Plan::of(1)
+        };
         let at = if is_at_ue { 1 } else { 2 };
         line.insert(at, serde_json::from_value::<radio::Config>(cell).unwrap().build(&plan));
     }
@@ -522,8 +532,13 @@ impl Element for Listener {
         self.views_agree = true;
     }
 
-    fn handle_packet(&mut self, cx: &mut airpath_core::element::Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        cx.emit(dir, packet);
+    fn handle_packet(
+        &mut self,
+        cx: &mut airpath_core::element::Cx<'_>,
+        port: airpath_core::element::Port,
+        packet: Box<Packet>,
+    ) {
+        cx.emit(port.through(), packet);
     }
 
     fn handle_radio(

@@ -87,6 +87,7 @@ fn trajectories_are_the_same_everywhere() {
     lte-drive: ends at 40000000000 ns, 388225 events 3a9e17c20d00a740, capture 7b55f9c7d48d0336
     lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a
     lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture db1954db499dda6c
+    two-cells: ends at 30000000000 ns, 782969 events 722cfddce51bd0a3, capture 2f1b0d7128f84e90
     umts-128: ends at 78110004160 ns, 22666 events 1dc1e859a26cc35b, capture 2d10cb73e3441d69
     umts-128-simple: ends at 72535637920 ns, 13243 events 53b6efdef03262b3, capture 17fec9505497b8e1
     umts-384: ends at 49650004160 ns, 32233 events c999f48e73242e64, capture e4c7589605c1f38b

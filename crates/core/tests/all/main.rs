@@ -22,6 +22,7 @@ mod flows;
 mod followed;
 mod freeze;
 mod golden;
+mod graph;
 mod gtp_capture;
 mod gtp_messages;
 mod kernel_figures;

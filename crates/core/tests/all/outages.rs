@@ -1,6 +1,6 @@
 //! Hand-overs: what a UE's outage does to its bearers, whatever their link layer.
 
-use airpath_core::element::{Cx, Element, Layout, Outage};
+use airpath_core::element::{Cx, Element, Layout, Outage, Port};
 use airpath_core::packet::{Dir, Packet};
 use airpath_core::path::Path;
 use airpath_core::scenario::Scenario;
@@ -250,7 +250,8 @@ impl Element for Listener {
         Layout { outages: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         cx.emit(dir, packet);
     }
 

@@ -1,6 +1,6 @@
 //! Packets served whole by channels of rate and delay: against hand computation and theory.
 
-use airpath_core::element::{Cx, Element, FlowView, Layout};
+use airpath_core::element::{Cx, Element, FlowView, Layout, Port};
 use airpath_core::packet::{Dir, Packet};
 use airpath_core::path::Path;
 use airpath_core::radio;
@@ -321,7 +321,8 @@ impl Element for Asker {
         Layout { flow_views: true, ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let (ue, flow) = (packet.ue, packet.flow);
         self.views.push(cx.radio_flow(ue, dir, flow));
         cx.emit(dir, packet);

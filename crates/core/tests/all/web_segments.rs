@@ -1,7 +1,7 @@
 //! Web pages segment by segment: what is lost comes again, and acknowledgments travel with data.
 
 use airpath_core::app::web::Report;
-use airpath_core::element::{Cx, Element, Layout};
+use airpath_core::element::{Cx, Element, Layout, Port};
 use airpath_core::host::{FlowReport, Host, flow_reports};
 use airpath_core::packet::{Dir, Flags, Packet};
 use airpath_core::path::Path;
@@ -33,7 +33,8 @@ impl Element for Line {
         Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         let mut seen = self.seen.lock().unwrap();
         let Packet { seq, ack, payload, .. } = *packet;
         let (ms, syn) = (cx.now.as_nanos() / 1_000_000, packet.flags.has(Flags::SYN));

@@ -103,8 +103,7 @@ impl<'a> Session<'a> {
     ) -> Self {
         let [server, ue] = link.ends;
         let mut flows = Flows::with_room();
-        let path = path(configuration, scenario, &mut flows);
-        let last = scenario.network(configuration.seed).len() + 1;
+        let (path, last) = path(configuration, scenario, &mut flows);
         let _ = prctl::set_timerslack(1);
         let scheduler = match sys::set_fifo(FIFO_PRIORITY) {
             Ok(()) => format!("SCHED_FIFO {FIFO_PRIORITY}"),
@@ -496,8 +495,8 @@ impl<'a> Session<'a> {
 /// does not repeat itself.
 fn ends_at(configuration: &Configuration, scenario: &Scenario) -> Option<(Instant, &'static str)> {
     let duration = configuration.duration_s.map(|seconds| Instant::from_nanos((seconds * 1e9) as u64));
-    let ends = [duration.map(|at| (at, "duration")), scenario.radio.ends().map(|at| (at, "trace"))];
-    ends.into_iter().flatten().min()
+    let traces = scenario.cells().into_iter().filter_map(|(_, cell)| cell.ends()).map(|at| (at, "trace"));
+    duration.map(|at| (at, "duration")).into_iter().chain(traces).min()
 }
 
 fn wanted(configuration: &Configuration) -> ProbeMask {
@@ -505,12 +504,13 @@ fn wanted(configuration: &Configuration) -> ProbeMask {
     wanted.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind))
 }
 
-/// The path between the two devices, or between one of them and our end, with the simulated UEs' hosts beside them.
-fn path(configuration: &Configuration, scenario: &Scenario, flows: &mut Flows) -> Path {
+/// The path between the two devices, or between one of them and our end, with the simulated UEs' hosts beside them; and
+/// the node of the UEs' end.
+fn path(configuration: &Configuration, scenario: &Scenario, flows: &mut Flows) -> (Path, usize) {
     let simulated = scenario.flows_beside(&[LIVE_UE]);
     let mut end = |dir| {
         let port = Port::new(dir, configuration.snaplen);
-        let host = || Host::new(dir, scenario.radio.ues(), &simulated, configuration.seed);
+        let host = || Host::new(dir, scenario.ues(), &simulated, configuration.seed);
         let beside = (!simulated.is_empty()).then(host);
         match configuration.endpoint.filter(|endpoint| endpoint.end.sends(dir)) {
             Some(endpoint) => {
@@ -520,11 +520,10 @@ fn path(configuration: &Configuration, scenario: &Scenario, flows: &mut Flows) -
             None => ours::end(port, beside),
         }
     };
-    let mut elements = vec![end(Dir::Downlink)];
-    elements.extend(scenario.network_in_session(configuration.seed, &[LIVE_UE]));
-    elements.push(end(Dir::Uplink));
-    let mut path = Path::new(elements, Fates::recorded_with(wanted(configuration)));
+    let ends = [end(Dir::Downlink), end(Dir::Uplink)];
+    let plan = scenario.plan(configuration.seed, ends, Some(&[LIVE_UE]));
+    let mut path = Path::of(plan.graph, Fates::recorded_with(wanted(configuration)));
     let (pdus, iu) = (configuration.capture_rlc, configuration.capture_iu);
     path.set_capture(Capture::of(configuration.capture, pdus, iu));
-    path
+    (path, plan.ues.0.into())
 }

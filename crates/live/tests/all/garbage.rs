@@ -5,7 +5,7 @@
 //! Packets are arbitrary bytes and real packets spoiled in every way that comes to mind.
 
 use crate::octets::{Devices, dir, gap, ones_complement, packet, real, segment, settle, transport_sum};
-use airpath_core::element::{Capture, Cx, Element, Layout};
+use airpath_core::element::{self, Capture, Cx, Element, Layout};
 use airpath_core::flows::MOST_FLOWS;
 use airpath_core::middlebox::tap::OpaqueCounts;
 use airpath_core::packet::{Dir, Flags, IpVersion, Kind, Opaque, Packet};
@@ -240,7 +240,8 @@ impl Element for Meddler {
         Layout::default()
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, mut packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: element::Port, mut packet: Box<Packet>) {
+        let dir = port.dir();
         if Self::wants(&packet) {
             (packet.window, packet.ack) = (self.window, self.ack);
             packet.body.as_mut().unwrap().touched = true;

@@ -187,7 +187,7 @@ impl World for LateClock {
 }
 
 fn hosts(scenario: &Scenario, flows: &[FlowSpec]) -> [Host; 2] {
-    Dir::BOTH.map(|dir| Host::new(dir, scenario.radio.ues(), flows, 1))
+    Dir::BOTH.map(|dir| Host::new(dir, scenario.ues(), flows, 1))
 }
 
 #[test]
@@ -204,12 +204,10 @@ fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_whole_log() {
 fn with_hosts_on_the_path(longest: fn(&Scenario) -> Duration) {
     for (name, scenario) in bundled(longest) {
         let (events, capture, flows, _) = simulated(&scenario);
-        let [server, ue] = hosts(&scenario, &scenario.flows());
-        let mut elements: Vec<Box<dyn Element>> = vec![Box::new(server)];
-        elements.extend(scenario.network(1));
-        elements.push(Box::new(ue));
-        let last = elements.len() - 1;
-        let mut path = Path::new(elements, ProbeMask::ALL);
+        let ends = hosts(&scenario, &scenario.flows()).map(|host| Box::new(host) as Box<dyn Element>);
+        let plan = scenario.plan(1, ends, None);
+        let last = usize::from(plan.ues.0);
+        let mut path = Path::of(plan.graph, ProbeMask::ALL);
         path.set_capture(Capture::Packets);
         path.stop_after_transfers(2 * scenario.flows().len() as u32);
         let (mut driver, mut clock) = (Driver::new(path), LateClock::new());
@@ -227,7 +225,10 @@ fn with_hosts_on_the_path(longest: fn(&Scenario) -> Duration) {
         assert!(capture == driver.path.take_capture(), "{name}: captures differ");
         let ends = [0, last].map(|index| driver.path.element::<Host>(index).unwrap());
         let dropped = |user, flow, dir| driver.path.datagrams_dropped(user, flow, dir);
-        let reports = airpath_core::host::flow_reports(ends[0], ends[1], driver.path.now(), dropped);
+        let mut reports = airpath_core::host::flow_reports(ends[0], ends[1], driver.path.now(), dropped);
+        for (report, name) in reports.iter_mut().zip(scenario.interface_names()) {
+            report.interface = Some(name);
+        }
         assert_eq!(flows, serde_json::to_string(&reports).unwrap(), "{name}");
     }
 }
@@ -354,11 +355,9 @@ fn with_hosts_outside(longest: fn(&Scenario) -> Duration) {
         let others = scenario.flows_beside(&[LIVE_UE]);
         let beside = if others.is_empty() { [None, None] } else { hosts(&scenario, &others).map(Some) };
         let [first, last] = beside;
-        let mut elements = vec![live_end(Dir::Downlink, first)];
-        elements.extend(scenario.network(1));
-        elements.push(live_end(Dir::Uplink, last));
+        let plan = scenario.plan(1, [live_end(Dir::Downlink, first), live_end(Dir::Uplink, last)], None);
         let (mut driver, mut wires) =
-            (Driver::new(Path::new(elements, ProbeMask::ALL)), Wires::new(&scenario));
+            (Driver::new(Path::of(plan.graph, ProbeMask::ALL)), Wires::new(&scenario));
         if others.is_empty() {
             wires.hosts[0].stop_after_transfers(flows.len() as u32);
         } else {

@@ -46,6 +46,9 @@ def transfers(scenario: Scenario) -> list[Transfer]:
         If something in the scenario cannot be live.
     """
     says = resolved(scenario)
+    if "radio" not in says:
+        what = "compare carries the transfers of one UE over one cell, and the scenario has several"
+        raise ScenarioError("cell", what, "name a scenario with [radio]")
     (cell,) = says["radio"].values()
     if cell.get("ues", 1) != 1:
         what = f"compare carries the transfers of one UE, and the cell has {cell['ues']}"

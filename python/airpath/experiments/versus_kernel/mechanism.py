@@ -57,9 +57,10 @@ def with_mechanism(scenario: Scenario, name: str, changes: Sequence[tuple[str, s
         hint = f"choose from {', '.join(mechanisms())}"
         raise ScenarioError("--mechanism", f"there is no '{name}' for a live link", hint)
     says = resolved(scenario)
+    wanted = transfers(scenario)
     if name in registered("queue"):
         ((cell, bearer),) = says["radio"].items()
-        direction = transfers(scenario)[0].direction
+        direction = wanted[0].direction
         queue = bearer.get(direction, {}).get("queue", {})
         is_there = name in queue
         path = f"radio.{cell}.{direction}.queue.{name}"

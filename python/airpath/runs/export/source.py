@@ -34,7 +34,13 @@ class Run(FinishedRun):
 
     @property
     def cell(self) -> dict[str, Any]:
-        """Parameters of the radio cell."""
+        """Parameters of the radio cell.
+
+        Raises an `ExportError` if the scenario has several.
+        """
+        if "radio" not in self.scenario:
+            what = "the scenario has [[cell]] and [[way]], and this format is of a path with one cell"
+            raise ExportError(str(self.folder), what, "choose the format csv or qlog")
         (cell,) = self.scenario["radio"].values()
         return dict(cell)
 

@@ -21,7 +21,7 @@
 
 use super::entrance::Entrance;
 use super::{Config, Passed, Wire};
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Element, Layout, Port};
 use crate::middlebox::Plan;
 use crate::middlebox::acks::Deadlines;
 use crate::packet::{Body, Dir, Flags, IpVersion, Packet};
@@ -366,7 +366,8 @@ impl Element for Proxy {
         Layout { timers: 3, lanes: vec![Dir::Downlink], ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
         if let Some(packet) = self.entrance.enter(cx, dir, packet) {
             self.handle(cx, dir, packet);
         }

@@ -7,12 +7,13 @@
 
 use super::config::{BearerConfig, Config};
 use crate::channel::Channel;
-use crate::element::{Bearer as Books, Cx, Early, Element, Layout, bearer_index};
+use crate::element::{Bearer as Books, Cx, Early, Element, Layout, Port};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{
     Admitted, Buffer, Departures, Served, cell_layout, cell_report, make_bearers, report_service, share,
 };
+use crate::radio::members::Members;
 use crate::radio::outages::{Pausable, Silences};
 use crate::rlc::{Rlc, Slot, SlotReport};
 use crate::rng;
@@ -25,7 +26,7 @@ use std::collections::VecDeque;
 pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Box<dyn Pausable> {
     let bearers =
         make_bearers(config.ues, |ue, dir| Bearer::new(config.bearer_of(plan.class(ue), dir), plan, ue, dir));
-    Box::new(Dch { bearers, report: SlotReport::default() })
+    Box::new(Dch { members: Members::first(config.ues), bearers, report: SlotReport::default() })
 }
 
 /// One direction of a UE's bearer.
@@ -222,6 +223,7 @@ impl Bearer {
 
 /// The cell.
 pub(crate) struct Dch {
+    members: Members,
     bearers: Vec<Bearer>,
     /// Reused from slot to slot; empty between calls.
     report: SlotReport,
@@ -241,7 +243,7 @@ impl Dch {
         dir: Dir,
         packet: Box<Packet>,
     ) -> Option<(Instant, u32, Box<Packet>)> {
-        let Some(bearer) = self.bearers.get_mut(bearer_index(packet.ue, dir)) else {
+        let Some(bearer) = self.bearers.get_mut(self.members.bearer(packet.ue, dir)) else {
             cx.drop(dir, packet, Reason::UnknownUe);
             return None;
         };
@@ -253,7 +255,7 @@ impl Dch {
 impl Pausable for Dch {
     fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
         for dir in Dir::BOTH {
-            let Some(bearer) = self.bearers.get_mut(bearer_index(ue, dir)) else { continue };
+            let Some(bearer) = self.bearers.get_mut(self.members.bearer(ue, dir)) else { continue };
             let index = bearer.buffer.index();
             let Some(link_layer) = &mut bearer.link_layer else { continue };
             link_layer.paused_until = until;
@@ -289,8 +291,9 @@ impl Element for Dch {
         }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        match self.bearers.get_mut(bearer_index(packet.ue, dir)) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
+        match self.bearers.get_mut(self.members.bearer(packet.ue, dir)) {
             Some(bearer) => bearer.handle_sdu(cx, packet, &mut self.report),
             None => cx.drop(dir, packet, Reason::UnknownUe),
         }

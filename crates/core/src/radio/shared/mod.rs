@@ -33,11 +33,12 @@ pub use config::{Adaptation, HarqConfig};
 
 use super::buffer::{cell_layout, cell_report, share};
 use super::fairness::jain_index;
+use super::members::Members;
 use super::outages::Pausable;
 use super::spare::Spare;
-use crate::element::{Cx, Element, Layout};
+use crate::element::{Cx, Element, Layout, Port};
 use crate::fading::BLOCK;
-use crate::packet::{Dir, Packet};
+use crate::packet::Packet;
 use crate::rlc::Report;
 use crate::scheduler::Scheduler;
 use crate::sinr::Sinr;
@@ -158,6 +159,7 @@ const ROWS: u8 = 30;
 
 /// The cell.
 pub(super) struct SharedCell {
+    members: Members,
     name: &'static str,
     ues: Vec<Ue>,
     downlink: Downlink,
@@ -187,7 +189,8 @@ impl SharedCell {
     pub fn new(setup: Setup, ues: Vec<Ue>) -> Self {
         let name = setup.name;
         let downlink = Downlink::new(setup, ues.len());
-        Self { name, ues, downlink, arrivals: VecDeque::new(), work: Work::default() }
+        let members = Members::first(ues.len() as u16);
+        Self { members, name, ues, downlink, arrivals: VecDeque::new(), work: Work::default() }
     }
 
     /// Timers behind those of the UEs: of slots, and of blocks that arrive.
@@ -255,8 +258,9 @@ impl Element for SharedCell {
         self.ues.iter().for_each(|ue| ue.open(cx));
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        let ue = usize::from(packet.ue);
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+        let dir = port.dir();
+        let ue = self.members.place(packet.ue);
         match self.ues.get_mut(ue) {
             Some(user) => {
                 user.handle_sdu(cx, dir, packet, &mut self.work);

@@ -75,7 +75,7 @@ impl Cell {
     pub fn with_handovers(kind: &str, keys: &Value, handovers: &Value) -> Self {
         let handovers: Vec<handover::Config> = serde_json::from_value(handovers.clone()).unwrap();
         let mut cell = Self::new(kind, 1, keys);
-        let plan = radio::Plan { handovers: &handovers, ..radio::Plan::of(1) };
+        let plan = radio::Plan { handovers: &handover::Episode::stays(&handovers), ..radio::Plan::of(1) };
         cell.path = Path::new(vec![config(kind, 1, keys).build(&plan)], probes());
         cell
     }

@@ -1,0 +1,65 @@
+//! Ports of an element, and targets of packets.
+
+use crate::packet::Dir;
+
+/// A port of an element. Even ports lead towards servers, odd ports towards UEs; a box on a way has the ports [`Port::UP`]
+/// and [`Port::DOWN`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Port(pub u16);
+
+impl Port {
+    /// Towards the server.
+    pub const UP: Self = Self(0);
+    /// Towards the UE.
+    pub const DOWN: Self = Self(1);
+
+    /// Direction of a packet that arrives at this port.
+    #[inline(always)]
+    pub const fn dir(self) -> Dir {
+        if self.0 & 1 == 0 { Dir::Downlink } else { Dir::Uplink }
+    }
+
+    /// The other port of its pair, by which a packet leaves that arrived at this one and is passed on.
+    #[inline(always)]
+    pub const fn through(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
+
+/// Port of a box by which packets leave in this direction.
+impl From<Dir> for Port {
+    #[inline(always)]
+    fn from(dir: Dir) -> Self {
+        match dir {
+            Dir::Downlink => Self::DOWN,
+            Dir::Uplink => Self::UP,
+        }
+    }
+}
+
+/// Where a packet goes that leaves an element by a port: a node, and the port at which it arrives there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target(u32);
+
+impl Target {
+    /// Port of a node.
+    pub const fn new(node: u16, port: Port) -> Self {
+        Self(node as u32 | (port.0 as u32) << 16)
+    }
+
+    /// Out of the path by a gate, whose node has this port.
+    pub const fn out(gate: u16, port: Port) -> Self {
+        Self::new(u16::MAX, Port(2 * gate + (port.through().0 & 1)))
+    }
+
+    /// Number of the node. No path has as many nodes as the number of a target outside.
+    #[inline(always)]
+    pub const fn node(self) -> u16 {
+        (self.0 & 0xffff) as u16
+    }
+
+    #[inline(always)]
+    pub const fn port(self) -> Port {
+        Port((self.0 >> 16) as u16)
+    }
+}
