@@ -204,8 +204,8 @@ fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_whole_log() {
 fn with_hosts_on_the_path(longest: fn(&Scenario) -> Duration) {
     for (name, scenario) in bundled(longest) {
         let (events, capture, flows, _) = simulated(&scenario);
-        let ends = hosts(&scenario, &scenario.flows()).map(|host| Box::new(host) as Box<dyn Element>);
-        let plan = scenario.plan(1, ends, None);
+        let boxed = hosts(&scenario, &scenario.flows()).map(|host| Box::new(host) as Box<dyn Element>);
+        let plan = scenario.plan(1, boxed, None);
         let last = usize::from(plan.ues.0);
         let mut path = Path::of(plan.graph, ProbeMask::ALL);
         path.set_capture(Capture::Packets);
@@ -226,8 +226,8 @@ fn with_hosts_on_the_path(longest: fn(&Scenario) -> Duration) {
         let ends = [0, last].map(|index| driver.path.element::<Host>(index).unwrap());
         let dropped = |user, flow, dir| driver.path.datagrams_dropped(user, flow, dir);
         let mut reports = airpath_core::host::flow_reports(ends[0], ends[1], driver.path.now(), dropped);
-        for (report, name) in reports.iter_mut().zip(scenario.interface_names()) {
-            report.interface = Some(name);
+        for (report, interface) in reports.iter_mut().zip(scenario.interface_names()) {
+            report.interface = Some(interface);
         }
         assert_eq!(flows, serde_json::to_string(&reports).unwrap(), "{name}");
     }
