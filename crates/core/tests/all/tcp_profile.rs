@@ -39,7 +39,7 @@ fn linux(profile: Profile, cc: cc::Config) -> Config {
         window_probe: WindowProbe::Empty,
         idle_restart: IdleRestart::Linux,
         receive_buffer: Bytes::from_bytes(65_535),
-        receive_buffer_max: Some(Bytes::from_bytes(3_145_728)),
+        receive_buffer_max: Some(Bytes::from_bytes(3_833_856)),
         ack_every: 2,
         delayed_ack: Delay::Linux,
         delayed_ack_timeout: Duration::from_millis(200),

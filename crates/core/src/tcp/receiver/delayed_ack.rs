@@ -11,7 +11,8 @@
 //! The ACK of a second segment goes when the application has read, a moment later, so that segments that arrive
 //! together are acknowledged together. So a kernel does that advertises no smaller window before.
 //!
-//! While the window grows ([`super::autotuning`]) ACKs are quick, so that the sender hears of it. Of segments beyond a
+//! While the window grows ([`super::autotuning`]) ACKs are quick, so that the sender knows, and quick ACKs last longer. Of
+//! segments beyond a
 //! gap the first three are acknowledged at once, the others once in a millisecond or twentieth of a round trip.
 //!
 //! Left out: connections on which data flows both ways, whose ACKs Linux delays in the hope of data ("pingpong").
@@ -69,11 +70,15 @@ impl DelayedAck {
         self.rtt.map_or(Duration::from_secs(1), |rtt| rtt + rtt.saturating_mul(2).max(LEAST_VARIATION))
     }
 
-    /// A segment with new data came in order. Whether it is acknowledged at once.
-    pub fn on_segment(&mut self, now: Instant) -> bool {
+    /// A segment with new data came in order, and the window grew or not. Whether it is acknowledged at once.
+    pub fn on_segment(&mut self, now: Instant, window_grows: bool) -> bool {
         match self.latest.replace(now) {
             None => self.quick = self.at_once,
             Some(before) => self.adapt(now.since(before)),
+        }
+        if window_grows && self.adapts {
+            // `tcp_grow_window` makes the number odd: it grows by one or not at all.
+            self.quick |= 1;
         }
         let is_quick = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
@@ -157,15 +162,16 @@ mod tests {
     fn settled() -> DelayedAck {
         let mut acks = DelayedAck::new(1, true, ms(200));
         acks.set_rtt(ms(150));
-        assert!(acks.on_segment(at(0)));
+        assert!(acks.on_segment(at(0), false));
         acks
     }
 
     #[test]
     fn the_first_segments_are_acknowledged_at_once_and_those_after_a_duplicate() {
         let mut acks = DelayedAck::new(3, true, ms(200));
-        let quick =
-            |of: &mut DelayedAck, from: u64| (from..from + 5).filter(|n| of.on_segment(at(*n))).count();
+        let quick = |of: &mut DelayedAck, from: u64| {
+            (from..from + 5).filter(|n| of.on_segment(at(*n), false)).count()
+        };
         assert_eq!(quick(&mut acks, 0), 3);
         acks.on_duplicate(at(10));
         assert_eq!(quick(&mut acks, 11), 3);
@@ -175,17 +181,26 @@ mod tests {
     }
 
     #[test]
+    fn quick_acks_last_longer_where_the_window_grows() {
+        let mut acks = DelayedAck::new(16, true, ms(200));
+        // As a kernel does (Linux 6.18) whose window grows with each of the first six segments: 16 more.
+        let quick = (0..30).filter(|n| acks.on_segment(at(*n), *n < 6)).count();
+        assert_eq!(quick, 22);
+        assert!(acks.on_segment(at(30), true) && !acks.on_segment(at(31), false));
+    }
+
+    #[test]
     fn the_delay_tends_to_twice_the_time_between_segments() {
         let mut acks = settled();
         let mut seen = Vec::new();
         for n in 1..=20 {
-            acks.on_segment(at(30 * n));
+            acks.on_segment(at(30 * n), false);
             seen.push(acks.delay());
         }
         assert_eq!(seen[..3], [ms(50), ms(55), Duration::from_nanos(57_500_000)]);
         assert!(seen[19] > ms(59) && seen[19] <= ms(60));
         for n in 1..=20 {
-            acks.on_segment(at(600 + n));
+            acks.on_segment(at(600 + n), false);
         }
         assert!(acks.delay() < Duration::from_nanos(40_100_000));
     }
@@ -208,7 +223,7 @@ mod tests {
     #[test]
     fn a_fixed_delay_stays() {
         let mut acks = DelayedAck::new(1, false, ms(100));
-        assert!(acks.on_segment(at(0)) && !acks.on_segment(at(1)));
+        assert!(acks.on_segment(at(0), false) && !acks.on_segment(at(1), false));
         acks.on_expiry();
         assert_eq!(acks.delay(), ms(100));
     }

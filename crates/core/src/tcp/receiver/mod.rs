@@ -118,8 +118,11 @@ impl Receiver {
             counters: Counters::default(),
         };
         if config.receive_buffer_max.is_some() {
-            receiver.hold(first);
-            receiver.tuning = Some(Box::new(Autotuning::new(first, most, mss)));
+            // `tcp_select_initial_window`: whole segments, without options in a SYN.
+            let unit = if role == Role::Active { config.mss.as_u64() } else { mss };
+            let whole = if first > unit { first - first % unit } else { first };
+            receiver.hold(whole);
+            receiver.tuning = Some(Box::new(Autotuning::new(whole, first, most, mss, role == Role::Passive)));
         }
         receiver
     }
@@ -504,7 +507,7 @@ impl Receiver {
         let Some(acks) = &mut self.acks else { return };
         let mut is_soon = None;
         if rcv_nxt > before.rcv_nxt {
-            let is_quick = acks.on_segment(now) || window_grows && acks.adapts;
+            let is_quick = acks.on_segment(now, window_grows);
             if acks.adapts && !before.had_gaps && !is_quick {
                 self.ack_now = before.was_due;
                 if self.unacked_segments >= self.ack_every {
@@ -528,14 +531,14 @@ impl Receiver {
 
     /// The application has read a segment; whether the window grows. [`autotuning`].
     fn grow_window(&mut self, now: Instant, packet: &Packet) -> bool {
-        let rcv_nxt = self.rcv_nxt();
+        let (rcv_nxt, beyond) = (self.rcv_nxt(), self.reassembly.beyond_gaps());
         let (Some(tuning), Some(buffer)) = (&mut self.tuning, &mut self.buffer) else { return false };
         if !packet.has_timestamps {
             tuning.time_a_window(now, rcv_nxt);
         } else if packet.ts_ecr != 0 {
             tuning.on_echo(timestamp(now), packet.ts_ecr);
         }
-        let grows = buffer.grow(tuning.on_read(now, rcv_nxt));
+        let grows = buffer.grow(tuning.on_segment(now, rcv_nxt, beyond));
         buffer.take(rcv_nxt, rcv_nxt);
         grows
     }

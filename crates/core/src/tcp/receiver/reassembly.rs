@@ -37,6 +37,11 @@ impl Reassembly {
         self.ranges.len()
     }
 
+    /// From the next byte expected to the end of the last range; 0 if nothing is missing.
+    pub fn beyond_gaps(&self) -> u64 {
+        self.ranges.last().map_or(0, |range| range.1 - self.rcv_nxt)
+    }
+
     /// Bytes in these ranges.
     pub fn out_of_order_bytes(&self) -> u64 {
         self.ranges.iter().map(|range| range.1 - range.0).sum()
