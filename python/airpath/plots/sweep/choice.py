@@ -8,7 +8,7 @@ from typing import Any
 from airpath.errors import SweepError
 from airpath.experiments.sweep.points import text_of
 from airpath.experiments.sweep.results import PointResult, SweepResults
-from airpath.plots.sweep.quantity import Value, quantities, quantity, same
+from airpath.plots.sweep.quantity import Value, matches, quantities, same
 from airpath.plots.sweep.wording import value_label
 
 MOST_LISTED = 12
@@ -71,9 +71,8 @@ def fulfilling(results: SweepResults, wanted: dict[str, list[str]]) -> list[Poin
 def _is(value: Value, text: str) -> bool:
     if value is None:
         return not text
-    return text.lower() in (str(value).lower(), value_label(value).lower()) or (
-        quantity(text) is not None and same(text) == same(value)
-    )
+    words = (str(value).lower(), value_label(value).lower())
+    return text.lower() in words or matches(same(value), same(text))
 
 
 def _described(points: Iterable[PointResult], key: str) -> str:
