@@ -114,7 +114,7 @@ def same(value: Value) -> object:
 
 
 def matches(value: object, wanted: object) -> bool:
-    """Whether two keys of `same` are equal, or one is a bare number of the other's base unit (B, bit/s, s)."""
+    """Whether two keys of `same` are equal; a bare number has the other's base unit (B, bit/s, s)."""
     if value == wanted:
         return True
     match value, wanted:
