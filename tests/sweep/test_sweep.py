@@ -626,7 +626,7 @@ def test_a_metric_that_only_some_points_have_does_not_block_the_corrected_file(t
     out = tmp_path / "out"
     # Only the cell of the first scenario counts this.
     text = SMALL.replace('"umts-384"', '["lte-5mhz", "umts-384"]').partition("[axes]")[0]
-    text = text.replace("[set]", '[set]\nduration = "5 s"')
+    text = text.replace("[set]", '[set]\nduration = "5 s"\n"flow.0.app" = "file"')
     wrong = written(tmp_path, text.replace("transfer_s", "elements.1.ues.0.downlink.harq.blocks"))
     outcome = airpath_command("sweep", wrong, "--out", out, "--workers", 1)
     check_error(outcome, "run", "no 'harq' there", "correct it")
@@ -694,7 +694,7 @@ def test_scenarios_change_together_with_keys_and_in_lists(tmp_path):
         (('["umts-384", "lte-5mhz"]', "[]"), "scenario", "missing", "umts-384"),
         (('["umts-384", "lte-5mhz"]', "[5]"), "scenario", "[5]", "list of"),
         (("[axes]", "[axes]\nscenario = ['umts-128']"), "scenario", "list and an axis", "one place"),
-        (("radio.*", "tcp.*"), "tcp.*.downlink.queue", "profile", "name the key"),
+        (("radio.*", "*"), "*.downlink.queue", "has duration, tcp, wired", "name the key"),
         (("radio.*", "radios.*"), "radios.*.downlink.queue", "no table", "name the key"),
     ],
 )

@@ -105,7 +105,7 @@ class SweepTable:
                 raise SweepError("--against", what, "name a point by parameters that other points share")
             if alone:
                 self.warnings.append(
-                    f"{counted(len(alone), 'point')} have no partner with {self.reference_words}"
+                    f"{counted(len(alone), 'point')} without partner: nothing else equal has {self.reference_words}"
                 )
         self.rows = [self._row(point, partners.get(id(point))) for point in self.points]
 
