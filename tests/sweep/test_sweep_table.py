@@ -263,7 +263,7 @@ def test_labels_are_in_every_part_of_a_table_of_80_columns(grid, airpath_command
 
 def test_several_folders_are_one_table(tmp_path, airpath_command):
     text = GRID.replace('["umts-384", "lte-5mhz"]', '"{}"')
-    folders = [swept(tmp_path / name, text.format(name)) for name in ("umts-384", "umts-128")]
+    folders = [swept(tmp_path / name, text.replace("{}", name, 1)) for name in ("umts-384", "umts-128")]
     table = airpath.sweep_table(*folders, against={"tcp.cc": "reno"})
     assert table.keys == ("scenario", "tcp.cc", "radio.*.downlink.queue")
     assert [row.point.parameters["scenario"] for row in table.rows] == 4 * ["umts-384"] + 4 * ["umts-128"]

@@ -20,7 +20,7 @@ def command(
         list[Path], argument("DIR...", "Folders that 'airpath sweep' wrote; several make one table.")
     ],
     format_: Annotated[
-        str, option("FORMAT", "table, csv, latex (booktabs), markdown or json.", "--format")
+        str, option("NAME", "table, csv, latex (booktabs), markdown or json.", "--format")
     ] = TABLE,
     against: Annotated[
         list[str] | None,

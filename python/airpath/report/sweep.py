@@ -104,9 +104,8 @@ class SweepTable:
                 what = f"no shown point has a partner with {self.reference_words}"
                 raise SweepError("--against", what, "name a point by parameters that other points share")
             if alone:
-                self.warnings.append(
-                    f"{counted(len(alone), 'point')} without partner: nothing else equal has {self.reference_words}"
-                )
+                without = f"{counted(len(alone), 'point')} without partner"
+                self.warnings.append(f"{without}: nothing else equal has {self.reference_words}")
         self.rows = [self._row(point, partners.get(id(point))) for point in self.points]
 
     @property
