@@ -29,6 +29,7 @@ _MODULES = {
     "SteadyEstimate": "stats.batch_means",
     "SweepError": "errors",
     "SweepFigure": "plots.sweep.figure",
+    "SweepTable": "report.sweep",
     "batch_means": "stats.batch_means",
     "compare_paired": "experiments.paired",
     "estimate": "stats.estimate",
@@ -41,6 +42,7 @@ _MODULES = {
     "run": "runs.memory",
     "run_to_folder": "runs.folder",
     "steady": "stats.steady",
+    "sweep_table": "report.sweep",
 }
 __all__ = [*_MODULES, *_PACKAGES, "__version__"]
 

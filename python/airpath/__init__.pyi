@@ -18,6 +18,8 @@ from airpath.plots.overlay import Overlay as Overlay
 from airpath.plots.overlay import overlay as overlay
 from airpath.plots.sweep.figure import SweepFigure as SweepFigure
 from airpath.plots.sweep.figure import plot_sweep as plot_sweep
+from airpath.report.sweep import SweepTable as SweepTable
+from airpath.report.sweep import sweep_table as sweep_table
 from airpath.runs.folder import run_to_folder as run_to_folder
 from airpath.runs.memory import Result as Result
 from airpath.runs.memory import run as run

@@ -73,7 +73,7 @@ def test_a_sweep_is_read_with_its_means_and_the_settings_of_its_points(sweep_fol
     sources = Sources([str(sweep_folder)])
     (study,) = sources.studies
     results = read_results(sweep_folder)
-    assert (study["kind"], study["title"], study["base"]) == ("sweep", "small", "umts-64-simple")
+    assert (study["kind"], study["title"], study["points"][0]["base"]) == ("sweep", "small", "umts-64-simple")
     queue, control = study["axes"]
     assert (queue["label"], queue["unit"]) == ("downlink queue length", "packets")
     assert queue["numbers"] == [5, 5, 40, 40]
@@ -89,12 +89,16 @@ def test_a_sweep_is_read_with_its_means_and_the_settings_of_its_points(sweep_fol
         }
         assert shown["seeds"] == [1, 2]
         # The run behind it is the one that was measured.
-        chosen = sources.scenario(study["base"], shown["set"])
+        chosen = sources.scenario(study["points"][0]["base"], shown["set"])
         manifest = json.loads((sweep_folder / "manifest.json").read_text())
         digest = hashlib.sha256(chosen.scenario.text.encode()).hexdigest()
         assert digest == manifest["points"][point.point]["scenario_sha256"]
     first = sources.open(None)
-    assert (first.base, first.changes, first.seed) == (study["base"], study["points"][0]["set"], 1)
+    assert (first.base, first.changes, first.seed) == (
+        study["points"][0]["base"],
+        study["points"][0]["set"],
+        1,
+    )
 
 
 def test_points_whose_scenario_has_changed_are_shown_and_cannot_be_opened(
@@ -107,11 +111,11 @@ def test_points_whose_scenario_has_changed_are_shown_and_cannot_be_opened(
         text.replace('"scenario": "umts-64-simple"', f'"scenario": "{MARKUP}"')
     )
     (study,) = Sources([str(folder)]).studies
-    assert study["base"] is None and all(point["set"] is None for point in study["points"])
+    assert study["points"][0]["base"] is None and all(point["set"] is None for point in study["points"])
     assert study["points"][0]["estimates"][0]["n"] == 2
     (folder / "manifest.json").write_text(text.replace("umts-64-simple", "umts-64"))
     (study,) = Sources([str(folder)]).studies
-    assert study["base"] == "umts-64" and all(point["set"] is None for point in study["points"])
+    assert study["points"][0]["base"] == "umts-64" and all(point["set"] is None for point in study["points"])
     monkeypatch.setattr(sweeps, "MOST_POINTS", 3)
     with pytest.raises(AirpathError, match="has 4 points"):
         Sources([str(sweep_folder)])
@@ -123,10 +127,10 @@ def test_a_sweep_over_a_file_opens_with_the_file(tmp_path, sweep_folder):
     (tmp_path / "sweep.toml").write_text(SWEEP.replace("umts-64-simple", "own.toml"))
     run_sweep(read_plan(tmp_path / "sweep.toml", 1), tmp_path / "out", 1)
     (alone,) = Sources([str(tmp_path / "out")]).studies
-    assert alone["base"] is None
+    assert alone["points"][0]["base"] is None
     sources = Sources([str(tmp_path / "out"), str(scenario)])
     (study,) = sources.studies
-    assert study["base"] == str(scenario) and all(point["set"] for point in study["points"])
+    assert study["points"][0]["base"] == str(scenario) and all(point["set"] for point in study["points"])
 
 
 def test_a_reproduction_is_read_with_verdicts_and_the_settings_behind_them(paper_folder):

@@ -533,18 +533,18 @@ def test_a_full_disk_ends_a_sweep_and_costs_nothing_that_was_written(
     assert rows_of(out) == undisturbed
 
 
-def test_points_may_be_added_and_nothing_else_changed(tmp_path):
+def test_points_may_be_added_and_none_lost_or_mixed(tmp_path):
     out = tmp_path / "out"
     run_sweep(plan_of(tmp_path, SMALL), out, 1)
     before = rows_of(out)
     for change, key in [
-        (("runs = 5", "runs = 6"), "runs"),
+        (("runs = 5", "runs = 4"), "runs"),
         (("runs = 5", "runs = 5\nseed = 2"), "seed"),
+        (("runs = 5", "precision = 0.1"), "runs"),
         (("umts-384", "umts-128"), "scenario"),
         (("50 kB", "60 kB"), "axes"),
         (("[1, 4]", "[1]"), "axes"),
-        (("transfer_s", "goodput_bps"), "metrics"),
-        (("[1, 4]", "[1, 4]\ntcp.mss = ['536 B']"), "parameters"),
+        (("[1, 4]", "[1, 4]\ntcp.mss = ['536 B']"), "axes"),
     ]:
         with pytest.raises(SweepError) as error:
             run_sweep(plan_of(tmp_path, SMALL.replace(*change)), out, 1)
@@ -556,6 +556,154 @@ def test_points_may_be_added_and_nothing_else_changed(tmp_path):
     after = rows_of(out)
     assert after[:20] == before
     assert {row["tcp.initial_window"] for row in after[20:]} == {2}
+
+
+def test_runs_may_be_added(tmp_path):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    assert run_sweep(plan_of(tmp_path, SMALL.replace("runs = 5", "runs = 7")), out, 1).fresh == 8
+    run_sweep(plan_of(tmp_path, SMALL.replace("runs = 5", "runs = 7")), tmp_path / "other", 1)
+    assert rows_of(out) == rows_of(tmp_path / "other")
+
+
+def test_a_key_may_be_added_whose_value_the_points_had(tmp_path):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    wider = SMALL.replace("[1, 4]", "[1, 4]\ntcp.mss = ['1460 B', '536 B']")
+    assert run_sweep(plan_of(tmp_path, wider), out, 1).fresh == 20
+    rows = rows_of(out)
+    assert [row["tcp.mss"] for row in rows] == 20 * ["1460 B"] + 20 * ["536 B"]
+    points = {point.digest: point for point in plan_of(tmp_path, wider).points}
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert [points[own["scenario_sha256"]].parameters for own in manifest["points"]] == [
+        own["parameters"] for own in manifest["points"]
+    ]
+    assert read_results(out).warnings == ()
+
+
+def test_metrics_may_be_added_and_runs_are_made_again_for_them(tmp_path):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    wider = SMALL.replace('"transfer_s"', '"goodput_bps", "transfer_s"')
+    store = store_module.Store(out, plan_of(tmp_path, wider))
+    store.__exit__(None, None, None)
+    # Until they are made again, what is known stays known.
+    (warning,) = read_results(out).warnings
+    assert "not measured goodput_bps yet" in warning
+    assert read_results(out).points[0].estimates["transfer_s"].n == 5
+    warnings = []
+    assert run_sweep(plan_of(tmp_path, wider), out, 1, warn=warnings.append).fresh == 20
+    assert "20 runs did not measure goodput_bps: made again" in warnings[0]
+    run_sweep(plan_of(tmp_path, wider), tmp_path / "other", 1)
+    assert rows_of(out) == rows_of(tmp_path / "other")
+    assert len(parts(out)) == 1 and not read_results(out).warnings
+    # A metric that a file leaves out stays measured.
+    assert run_sweep(plan_of(tmp_path, SMALL), out, 1).fresh == 0
+    assert read_results(out).metrics == ("transfer_s", "retransmissions.total")
+    assert run_sweep(plan_of(tmp_path, wider), out, 1).fresh == 0
+
+
+def test_runs_that_differ_from_those_of_another_build_are_told(tmp_path):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    table = pq.read_table(parts(out)[0])
+    place = table.schema.get_field_index("transfer_s")
+    other = table.set_column(place, table.schema.field(place), [[1.0] * 20])
+    pq.write_table(other, out / "runs" / "part-000005.parquet")
+    (warning,) = read_results(out).warnings
+    assert "20 runs made twice with different values" in warning
+
+
+def test_a_refused_sweep_leaves_nothing_behind(tmp_path, airpath_command):
+    out = tmp_path / "some" / "out"
+    wrong = written(tmp_path, SMALL.replace("transfer_s", "transfre_s"))
+    assert airpath_command("sweep", wrong, "--out", out, "--workers", 1).code == 2
+    assert not (tmp_path / "some").exists()
+    assert airpath_command("sweep", written(tmp_path, SMALL), "--out", out, "--workers", 1).code == 0
+
+
+def test_a_metric_that_only_some_points_have_does_not_block_the_corrected_file(tmp_path, airpath_command):
+    out = tmp_path / "out"
+    # Only the cell of the first scenario counts this.
+    text = SMALL.replace('"umts-384"', '["lte-5mhz", "umts-384"]').partition("[axes]")[0]
+    text = text.replace("[set]", '[set]\nduration = "5 s"\n"flow.0.app" = "file"')
+    wrong = written(tmp_path, text.replace("transfer_s", "elements.1.ues.0.downlink.harq.blocks"))
+    outcome = airpath_command("sweep", wrong, "--out", out, "--workers", 1)
+    check_error(outcome, "run", "no 'harq' there", "correct it")
+    assert len(rows_of(out)) == 5
+    outcome = airpath_command("sweep", written(tmp_path, text), "--out", out, "--workers", 1)
+    assert outcome.code == 0
+    assert [point.runs for point in read_results(out).points] == [5, 5]
+
+
+SCENARIOS = """
+scenario = ["umts-384", "lte-5mhz"]
+metrics = ["goodput_bps"]
+runs = 3
+
+[set]
+duration = "5 s"
+
+[axes]
+"radio.*.downlink.queue" = ["droptail", "codel"]
+"""
+
+
+def test_scenarios_are_an_axis(tmp_path):
+    plan = plan_of(tmp_path, SCENARIOS)
+    assert [tuple(point.parameters.values()) for point in plan.points] == [
+        (scenario, queue) for scenario in ("umts-384", "lte-5mhz") for queue in ("droptail", "codel")
+    ]
+    expected = airpath.load("lte-5mhz", [("duration", "5 s"), ("radio.lte.downlink.queue", "codel")])
+    assert plan.points[3].text == expected.text
+    run_sweep(plan, tmp_path / "one", 1)
+    run_sweep(plan, tmp_path / "two", 2)
+    assert rows_of(tmp_path / "one") == rows_of(tmp_path / "two")
+    assert [row["scenario"] for row in rows_of(tmp_path / "one")] == 6 * ["umts-384"] + 6 * ["lte-5mhz"]
+    assert read_results(tmp_path / "one").scenario == "umts-384, lte-5mhz"
+
+
+def test_a_scenario_may_be_added(tmp_path):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SCENARIOS.replace(', "lte-5mhz"]', "]")), out, 1)
+    before = rows_of(out)
+    assert run_sweep(plan_of(tmp_path, SCENARIOS), out, 1).fresh == 6
+    assert [row | {"scenario": "umts-384"} for row in before] == rows_of(out)[:6]
+
+
+def test_scenarios_change_together_with_keys_and_in_lists(tmp_path):
+    text = """
+    metrics = ["goodput_bps"]
+    runs = 1
+    [[together]]
+    scenario = ["umts-384", "lte-5mhz"]
+    duration = ["9 s", "5 s"]
+    [[list]]
+    scenario = "umts-128"
+    """
+    points = plan_of(tmp_path, text).points
+    assert [point.parameters.get("duration") for point in points] == ["9 s", "5 s", None]
+    assert points[2].text == airpath.load("umts-128").text
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "cause", "remedy"),
+    [
+        (("lte-5mhz", "lte"), "scenario", "no such scenario", "umts-384"),
+        (("lte-5mhz", "umts-384"), "scenario", "there twice", "once"),
+        (('["umts-384", "lte-5mhz"]', "[]"), "scenario", "missing", "umts-384"),
+        (('["umts-384", "lte-5mhz"]', "[5]"), "scenario", "[5]", "list of"),
+        (("[axes]", "[axes]\nscenario = ['umts-128']"), "scenario", "list and an axis", "one place"),
+        (("radio.*", "*"), "*.downlink.queue", "has duration, tcp, wired", "name the key"),
+        (("radio.*", "radios.*"), "radios.*.downlink.queue", "no table", "name the key"),
+    ],
+)
+def test_a_mistake_about_scenarios_is_answered_with_its_key(
+    tmp_path, airpath_command, change, key, cause, remedy
+):
+    path = written(tmp_path, SCENARIOS.replace(*change))
+    check_error(airpath_command("sweep", path, "--out", tmp_path / "out"), key, cause, remedy)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_version_of_other_models_is_not_mixed_in(tmp_path, monkeypatch):

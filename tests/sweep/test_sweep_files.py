@@ -65,7 +65,7 @@ def test_a_bundled_sweep_runs_by_its_name_with_fewer_runs(tmp_path, airpath_comm
     again = read_plan(tmp_path / "again.toml")
     plan = read_plan(find(sweep), 2)
     assert (again.rule, again.points) == (plan.rule, plan.points)
-    outcome = airpath_command("sweep", sweep, "--out", out, "--workers", "1")
+    outcome = airpath_command("sweep", sweep, "--out", out, "--runs", "1", "--workers", "1")
     check_error(outcome, "runs", "'max_runs': 2", "another folder")
 
 

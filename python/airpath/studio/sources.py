@@ -92,15 +92,16 @@ class Sources:
         if _is_run(folder):
             runs = [folder]
         elif (folder / MANIFEST).is_file():
+            from airpath.experiments.sweep.plan import SCENARIO
             from airpath.experiments.sweep.store import RUNS as OF_SWEEP
             from airpath.experiments.sweep.store import read_manifest
             from airpath.studio.sweeps import sweep_study
 
             _check_inside(folder, folder, folder / MANIFEST, *(folder / OF_SWEEP).glob("*"))
-            wanted = (read_manifest(folder) or {}).get("scenario", "")
-            base = next((name for name in self._files if Path(name).name == Path(wanted).name), None)
-            base = wanted if wanted in self._bundled else base
-            study = sweep_study(folder, base, lambda own, changes: self.scenario(own, changes).scenario.text)
+            manifest = read_manifest(folder) or {}
+            named = {str(point["parameters"].get(SCENARIO, "")) for point in manifest["points"]}
+            bases = {name: base for name in (named | {manifest["scenario"]}) if (base := self._base(name))}
+            study = sweep_study(folder, bases, lambda own, changes: self.scenario(own, changes).scenario.text)
             self.studies.append(study)
             return
         elif (folder / "report.json").is_file():
@@ -116,6 +117,13 @@ class Sources:
         for run in runs[:MOST_RUNS]:
             _check_inside(folder, run, *(run / name for name in FILES))
             self._runs[str(run)] = run
+
+    def _base(self, wanted: str) -> tuple[str, str] | None:
+        """Name and text of the listed scenario that a sweep's file names: bundled, or a file of this name."""
+        if wanted in self._bundled:
+            return wanted, read(wanted)[1]
+        name = next((name for name in self._files if wanted and Path(name).name == Path(wanted).name), None)
+        return None if name is None else (name, read(name)[1])
 
     def scenarios(self) -> list[dict[str, str]]:
         """Everything that a run can be made from, each with a line about it and its group."""

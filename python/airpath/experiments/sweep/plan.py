@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,10 @@ TABLES = ("axes", "together", "list", *DESIGNS)
 RULE_KEYS = ("runs", "precision", "confidence", "min_runs", "max_runs")
 """Keys that say how many runs there are."""
 OWN_COLUMNS = ("key", "point", "seed")
+ANY = "*"
+"""Part of a key that stands for the only key that the scenario has there."""
+SCENARIO = "scenario"
+"""Parameter of a point that names its scenario, where the sweep has several."""
 
 
 def run_keys(digests: Iterable[str], seeds: Iterable[int], airpath: str, rng: str) -> list[str]:
@@ -60,8 +64,9 @@ class PlannedPoint:
 class Plan:
     """A sweep: the file's name without its suffix, its text and the scenario's name as written.
 
-    Metrics are as for `airpath.runs.metrics.named`. Infinite precision of the rule stands for a fixed number
-    of runs at each point.
+    Several scenarios have their names in one text, with commas between; the parameter `SCENARIO` of a point
+    says which one it has. Metrics are as for `airpath.runs.metrics.named`. Infinite precision of the rule
+    stands for a fixed number of runs at each point.
     """
 
     name: str
@@ -74,11 +79,16 @@ class Plan:
     @property
     def parameters(self) -> dict[str, str]:
         """Dotted keys of all points, and what their column holds: ``number``, ``flag`` or ``text``."""
-        kinds: dict[str, set[str]] = {}
-        for point in self.points:
-            for key, value in point.parameters.items():
-                kinds.setdefault(key, set()).add(_kind(value))
-        return {key: next(iter(found)) if len(found) == 1 else "text" for key, found in kinds.items()}
+        return kinds_of(self.points)
+
+
+def kinds_of(points: Iterable[PlannedPoint]) -> dict[str, str]:
+    """Dotted keys of points, and the kind of their column: ``number``, ``flag`` or ``text``."""
+    kinds: dict[str, set[str]] = {}
+    for point in points:
+        for key, value in point.parameters.items():
+            kinds.setdefault(key, set()).add(_kind(value))
+    return {key: next(iter(found)) if len(found) == 1 else "text" for key, found in kinds.items()}
 
 
 def read_plan(
@@ -105,26 +115,99 @@ def read_plan(
             raise SweepError(key, "is no key of a sweep", f"choose from {', '.join(known)}")
     seed = _whole(sweep, "seed", 1, 0)
     metrics, rule = _metrics(sweep), _rule(sweep, seed)
-    if not isinstance(sweep.get("scenario"), str):
-        raise SweepError("scenario", "is missing", 'write scenario = "umts-384", or the path of a .toml file')
+    scenarios = _scenarios(sweep)
     fixed = flat_values("set", sweep.get("set", {}))
     points = points_of(sweep, seed)
     for key in fixed:
         if any(key in point for point in points):
             raise SweepError(f"set.{key}", "is an axis too", "keep it in one place")
+    points = _with_scenarios(points, scenarios)
     folder = source.parent if isinstance(source, Path) and not is_descriptor(source) else Path()
-    base = _read(sweep["scenario"], folder)
+    named = list(dict.fromkeys(str(point.get(SCENARIO, *scenarios[:1])) for point in points))
+    bases = {name: _read(name, folder) for name in named}
     planned = []
     for number, point in enumerate(points):
-        planned.append(_resolved(base, fixed, point, number))
+        planned.append(_resolved(bases[str(point.get(SCENARIO, *scenarios[:1]))], fixed, point, number))
         on_point(number + 1, len(points))
     _check_distinct(planned)
     name = source.stem if isinstance(source, Path) else source.name
-    plan = Plan(name, text, sweep["scenario"], metrics, rule, tuple(planned))
+    plan = Plan(name, text, ", ".join(named), metrics, rule, tuple(planned))
     for name in metrics:
         if name in plan.parameters or name in OWN_COLUMNS:
             raise SweepError("metrics", f"'{name}' is the name of another column", "name another metric")
     return plan
+
+
+def _scenarios(sweep: dict[str, Any]) -> list[str]:
+    """Names of the scenarios at the top of a file; none if only the points name theirs."""
+    given = sweep.get("scenario", [])
+    names = given if isinstance(given, list) else [given]
+    if not all(isinstance(name, str) for name in names):
+        raise SweepError(SCENARIO, f"is {given!r}", 'write scenario = "umts-384", or a list of such names')
+    for name in names:
+        if names.count(name) > 1:
+            raise SweepError(SCENARIO, f"'{name}' is there twice", "name it once")
+    return names
+
+
+def _with_scenarios(points: list[Point], scenarios: list[str]) -> list[Point]:
+    """Each point with each of several scenarios; else each must have one, its own or the only one."""
+    for point in points:
+        own = point.get(SCENARIO)
+        if own is None and not scenarios:
+            raise SweepError(
+                SCENARIO, "is missing", 'write scenario = "umts-384", or the path of a .toml file'
+            )
+        if own is not None and not isinstance(own, str):
+            raise SweepError(SCENARIO, f"is {own!r}", "write the name of a scenario")
+        if own is not None and len(scenarios) > 1:
+            raise SweepError(SCENARIO, "is a list and an axis too", "keep it in one place")
+    if len(scenarios) < 2:
+        return points
+    return [{SCENARIO: name, **point} for name in scenarios for point in points]
+
+
+def changes_of(source: str, values: Point) -> list[tuple[str, str]]:
+    """Changes that a point makes to a scenario, given as TOML: keys and values as text.
+
+    A part `*` of a key is the only key that the scenario has there: `radio.*.downlink.queue` is
+    `radio.lte.downlink.queue` of a scenario with LTE.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has none there, or several.
+    """
+    return [(_named_key(source, key), text_of(value)) for key, value in values.items() if key != SCENARIO]
+
+
+def _named_key(source: str, key: str) -> str:
+    parts = key.split(".")
+    if ANY not in parts:
+        return key
+    inside: Any = _tables(source)
+    for place, part in enumerate(parts):
+        if part == ANY:
+            known = list(inside) if isinstance(inside, dict) else []
+            if len(known) != 1:
+                there = f"has {', '.join(known)}" if known else "has no table"
+                what = f"the scenario {there} at '{'.'.join(parts[:place])}', and * stands for one key"
+                raise ScenarioError(key, what, "name the key")
+            parts[place] = part = known[0]
+        if isinstance(inside, list) and part.isdecimal() and int(part) < len(inside):
+            inside = inside[int(part)]
+        else:
+            inside = inside.get(part) if isinstance(inside, dict) else None
+    return ".".join(parts)
+
+
+@lru_cache(maxsize=8)
+def _tables(source: str) -> dict[str, Any]:
+    """Tables of a scenario as written; none if it is not TOML, which the core then says."""
+    try:
+        return parse_toml(source)
+    except ValueError:
+        return {}
 
 
 def _parsed(path: Path | Written) -> tuple[str, dict[str, Any]]:
@@ -206,9 +289,8 @@ def _read(name: str, folder: Path) -> tuple[str, str, Path | None]:
 
 def _resolved(base: tuple[str, str, Path | None], fixed: Point, point: Point, number: int) -> PlannedPoint:
     name, source, folder = base
-    changes = tuple((key, text_of(value)) for key, value in (fixed | point).items())
     try:
-        changed = Scenario(name, source, changes, folder)
+        changed = Scenario(name, source, tuple(changes_of(source, fixed | point)), folder)
     except ScenarioError as error:
         key, message, hint = error.args
         where = f" (point {number}: {words(point)})" if point else ""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from airpath.experiments.sweep.points import drawn_keys
+from airpath.errors import SweepError
+from airpath.experiments.sweep.plan import SCENARIO
+from airpath.experiments.sweep.points import Point, Value, drawn_keys, flat_values
 from airpath.experiments.sweep.replications import wanted_of
 from airpath.experiments.sweep.store import read_manifest, read_rows, rule_of
 from airpath.files.text import parse_toml
 from airpath.stats.estimate import Estimate, estimate
 from airpath.stats.replication import Rule
+
+SWEEP = "sweep"
+"""Parameter of points from several folders that only the names of their sweeps distinguish."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ class PointResult:
 class SweepResults:
     """What is known of all points, and files of the folder that are damaged or not the sweep's.
 
-    `rule` says how many runs each point is to have, `drawn` which keys a design draws.
+    `rule` says how many runs each point is to have, `drawn` which keys a design draws, `fixed` what all
+    points set, `made_by` which versions of airpath and of its random streams made the runs.
     """
 
     name: str
@@ -53,6 +59,8 @@ class SweepResults:
     metrics: tuple[str, ...]
     points: tuple[PointResult, ...]
     warnings: tuple[str, ...]
+    fixed: Point = field(default_factory=dict)
+    made_by: tuple[str, str] = ("", "")
 
     @property
     def confidence(self) -> float:
@@ -63,8 +71,8 @@ class SweepResults:
         """How many runs a point has in the end; until then, as far as its runs so far tell."""
         return wanted_of(self.rule, 1, len(self.metrics), [(0, point.seeds, point.values)]).expected
 
-    def as_json(self) -> dict[str, Any]:
-        """Make plain data of it; intervals that one run does not give are null."""
+    def as_json(self, points: Sequence[PointResult] | None = None) -> dict[str, Any]:
+        """Make plain data of it, or of some points; intervals that one run does not give are null."""
         return {
             "name": self.name,
             "scenario": self.scenario,
@@ -76,7 +84,7 @@ class SweepResults:
                     "runs": point.runs,
                     "metrics": {name: _json(point, name) for name in self.metrics},
                 }
-                for point in self.points
+                for point in (self.points if points is None else points)
             ],
         }
 
@@ -91,7 +99,7 @@ def read_results(folder: Path) -> SweepResults:
     """
     manifest = read_manifest(folder) or {}
     rows, warnings = read_rows(folder, manifest)
-    metrics, rule = tuple(manifest["metrics"]), rule_of(manifest)
+    metrics, rule, sweep = tuple(manifest["metrics"]), rule_of(manifest), parse_toml(manifest["sweep"])
     by_point = {point: runs for point, *runs in rows}
     points = []
     for number, described in enumerate(manifest["points"]):
@@ -104,12 +112,90 @@ def read_results(folder: Path) -> SweepResults:
         manifest["name"],
         manifest["scenario"],
         rule,
-        frozenset(drawn_keys(parse_toml(manifest["sweep"]))),
+        frozenset(drawn_keys(sweep)),
         tuple(manifest["parameters"]),
         metrics,
         tuple(points),
         tuple(warnings),
+        flat_values("set", sweep.get("set", {})),
+        (manifest["airpath"], manifest["rng"]),
     )
+
+
+def merge(folders: Mapping[str, SweepResults]) -> SweepResults:
+    """Put the points of several sweeps together; each has a name, such as that of its folder.
+
+    Keys that distinguish the sweeps become parameters of all points: the scenario, what `[set]` says, and
+    `SWEEP`, the sweep's name, if points would still be equal. A metric that a sweep does not have is not
+    measured there. Numbers of points are those of their own sweeps.
+
+    Raises
+    ------
+    SweepError
+        If the intervals of the sweeps have different confidence levels.
+    """
+    several = list(folders.values())
+    first = several[0]
+    if len(several) == 1:
+        return first
+    if any(one.confidence != first.confidence for one in several):
+        levels = ", ".join(f"{one.confidence:g} ({name})" for name, one in folders.items())
+        remedy = "make sweeps of one confidence, or show them one by one"
+        raise SweepError("DIR", f"the sweeps have different confidence levels: {levels}", remedy)
+    metrics = tuple(dict.fromkeys(metric for one in several for metric in one.metrics))
+    own: list[dict[str, Any]] = [{} for _ in several]
+    if len({one.scenario for one in several}) > 1:
+        own = [{SCENARIO: one.scenario} for one in several]
+    for key in dict.fromkeys(key for one in several for key in one.fixed):
+        if any(one.fixed.get(key) != first.fixed.get(key) for one in several):
+            own = [said | _present(key, one.fixed.get(key)) for said, one in zip(own, several, strict=True)]
+    points = _merged(several, own, metrics)
+    described = {frozenset((key, repr(value)) for key, value in point.parameters.items()) for point in points}
+    if len(described) < len(points):
+        own = [said | {SWEEP: name} for said, name in zip(own, folders, strict=True)]
+        points = _merged(several, own, metrics)
+    warnings = [warning for one in several for warning in one.warnings]
+    if len({one.made_by for one in several}) > 1:
+        versions = ", ".join(
+            f"{name}: {one.made_by[0]} with random streams {one.made_by[1]}" for name, one in folders.items()
+        )
+        warnings.append(f"the sweeps were made by different versions of airpath: {versions}")
+    return SweepResults(
+        ", ".join(dict.fromkeys(one.name for one in several)),
+        ", ".join(dict.fromkeys(one.scenario for one in several)),
+        first.rule,
+        frozenset(key for one in several for key in one.drawn),
+        tuple(dict.fromkeys(key for keys in (*own, *(one.parameters for one in several)) for key in keys)),
+        metrics,
+        tuple(points),
+        tuple(warnings),
+        made_by=first.made_by,
+    )
+
+
+def _present(key: str, value: Value | None) -> Point:
+    return {} if value is None else {key: value}
+
+
+def _merged(
+    several: Sequence[SweepResults], own: Sequence[Point], metrics: Sequence[str]
+) -> list[PointResult]:
+    """Points of all sweeps, each with what distinguishes its sweep, unless the point says so itself."""
+    points = []
+    for one, said in zip(several, own, strict=True):
+        columns = [one.metrics.index(metric) if metric in one.metrics else None for metric in metrics]
+        for point in one.points:
+            nothing = np.full(point.runs, np.nan)
+            values = [nothing if column is None else point.values[:, column] for column in columns]
+            points.append(
+                replace(
+                    point,
+                    parameters=said | point.parameters,
+                    estimates={metric: point.estimates.get(metric) for metric in metrics},
+                    values=np.column_stack(values),
+                )
+            )
+    return points
 
 
 def _json(point: PointResult, metric: str) -> dict[str, Any] | None:

@@ -51,7 +51,8 @@ def run_sweep(
     ------
     SweepError
         If the folder is in use, holds another sweep or cannot be written, if a run failed, or if the cluster
-        is not there or goes away. What was done until then is in the folder.
+        is not there or goes away. What was done until then is in the folder; a new folder without a run is
+        removed.
     """
     with Store(out, plan) as store, driver.signals() as stopped:
         for warning in store.warnings:
@@ -70,5 +71,7 @@ def run_sweep(
                 on_progress=lambda progress: on_progress(progress, totals.worst),
                 stopped=stopped,
             )
+        if wanted.is_finished:
+            store.finish()
         seconds = time.monotonic() - started
         return Outcome(wanted.done, fresh, len(points), seconds, not wanted.is_finished)

@@ -10,7 +10,8 @@ import contextlib
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ import pyarrow.parquet as pq
 
 from airpath import _core
 from airpath.errors import SweepError
-from airpath.experiments.sweep.plan import Plan, PlannedPoint, run_keys
+from airpath.experiments.sweep.plan import OWN_COLUMNS, Plan, PlannedPoint, kinds_of, run_keys
 from airpath.experiments.sweep.points import LARGEST, drawn_keys
 from airpath.experiments.sweep.replications import columns_of
 from airpath.files.atomic import make_folder, write_in
@@ -28,6 +29,7 @@ from airpath.files.folder import Folder
 from airpath.files.text import misfit, open_to_read, parse_json, parse_toml, read_text
 from airpath.runner.work import Rows, versions
 from airpath.stats.replication import Rule
+from airpath.terminal import counted
 
 MANIFEST, LOCK, RUNS = "manifest.json", "lock", "runs"
 FORMAT = 2
@@ -56,16 +58,20 @@ _TYPES = {"number": pa.float64(), "flag": pa.bool_(), "text": pa.string()}
 class Store:
     """A sweep's folder, locked for one writer; a context manager.
 
-    `points` are under their numbers: those that were there before keep theirs. `rows` are the runs that are
-    there, `warnings` name files that are damaged or not the sweep's.
+    `points` are under their numbers: a point that has runs keeps its number. `rows` are the runs that are
+    there with every metric of the plan, `warnings` name files that are damaged or not the sweep's, and say
+    which runs must be made again for metrics that the plan adds. If an error ends the context before there is
+    a run, a folder that did not exist before is removed again.
     """
 
     def __init__(self, out: Path, plan: Plan) -> None:
         self._out, self._plan = out, plan
+        self._made = [folder for folder in (out, *out.parents) if not folder.exists()]
         self.warnings: list[str] = []
         self.rows: list[Rows] = []
         with contextlib.ExitStack() as opened:
             self._folder = opened.enter_context(_locked(out))
+            opened.push(self._leave_nothing)
             with output_errors(out):
                 self._runs = opened.enter_context(self._folder.enter(RUNS, make=True))
                 self._folder.sync()
@@ -75,8 +81,34 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_exception: object) -> None:
-        self._opened.close()
+    def __exit__(self, *exception: Any) -> None:
+        self._opened.__exit__(*exception)
+
+    def _leave_nothing(self, kind: type[BaseException] | None, *_error: object) -> None:
+        """Remove a new folder that an error leaves without runs."""
+        if kind is None or not self._made:
+            return
+        with contextlib.suppress(OSError):
+            with self._folder.enter(RUNS) as runs:
+                if runs.names() or set(self._folder.names()) - {MANIFEST, LOCK, RUNS}:
+                    return
+            for name in (MANIFEST, RUNS, LOCK):
+                self._folder.remove_tree(name)
+            for folder in self._made:
+                folder.rmdir()
+
+    def finish(self) -> None:
+        """Remove files that lack metrics added later, if all of their runs have been made again."""
+        if not self._narrow:
+            return
+        files, _ = _read_files(self._out, _manifest_of(self._plan, self.points))
+        again: set[str] = set()
+        for name, table in files.items():
+            again.update(() if name in self._narrow else table["key"].to_pylist())
+        with output_errors(self._out):
+            for name in self._narrow:
+                if name in files and again.issuperset(files[name]["key"].to_pylist()):
+                    self._runs.remove(name)
 
     def append(self, rows: Sequence[Rows]) -> None:
         """Add runs as a file of their own; when this returns, they are on the disk.
@@ -86,11 +118,14 @@ class Store:
         SweepError
             If they cannot be written: then none of them is there, and all earlier ones are.
         """
-        content = io.BytesIO()
-        pq.write_table(self._table(rows), content, compression="zstd", write_page_checksum=True)
-        with output_errors(self._out):
-            write_in(self._runs, f"part-{self._next_part:06d}.parquet", content.getvalue())
+        self._write(f"part-{self._next_part:06d}.parquet", self._table(rows))
         self._next_part += 1
+
+    def _write(self, name: str, table: pa.Table) -> None:
+        content = io.BytesIO()
+        pq.write_table(table, content, compression="zstd", write_page_checksum=True)
+        with output_errors(self._out):
+            write_in(self._runs, name, content.getvalue())
 
     def _open(self) -> None:
         with output_errors(self._out):
@@ -99,32 +134,84 @@ class Store:
                     if _UNFINISHED.fullmatch(name):
                         folder.remove(name)
         before = read_manifest(self._out, must_exist=False)
-        self.points = list(self._plan.points) if before is None else _continued(before, self._plan, self._out)
-        # Columns keep their order, in whatever order the file names them now.
-        self._parameters: dict[str, str] = (before or {}).get("parameters", self._plan.parameters)
+        files, self.warnings = ({}, []) if before is None else _read_files(self._out, before)
+        has_runs = sorted(
+            {number for table in files.values() for number in table["point"].unique().to_pylist()}
+        )
+        if before is None or not has_runs:
+            self.points, self._parameters = list(self._plan.points), self._plan.parameters
+        else:
+            self.points = _continued(before, has_runs, self._plan, self._out)
+            # Columns keep their order, in whatever order the file names them now.
+            kinds = kinds_of(self.points)
+            order = dict.fromkeys([*before["parameters"], *kinds])
+            self._parameters = {key: kinds[key] for key in order if key in kinds}
         manifest = _manifest_of(self._plan, self.points) | {"parameters": self._parameters}
         if before != manifest:
             text = json.dumps(manifest, indent=1) + "\n"
             with output_errors(self._out):
                 write_in(self._folder, MANIFEST, text)
         self._schema = _schema(manifest)
-        self.rows, self.warnings = read_rows(self._out, manifest)
+        if not has_runs:
+            files, self.warnings = _read_files(self._out, manifest)
+        self._describe_again(files, {} if before is None else before["parameters"])
+        self._take_in(files)
         numbers = [int(found[1]) for name in self._runs.names() if (found := _PART.fullmatch(name))]
         self._next_part = max(numbers, default=0) + 1
+
+    def _describe_again(self, files: Mapping[str, pa.Table], before: Mapping[str, str]) -> None:
+        """Give files the columns of today's parameters, if others were added since they were written."""
+        for name, table in files.items():
+            metrics = [one for one in self._plan.metrics if one in table.column_names]
+            known = {*OWN_COLUMNS, *before, *self._parameters, *metrics}
+            metrics += [one for one in table.column_names if one not in known]
+            schema = _schema({"parameters": self._parameters, "metrics": metrics})
+            if table.schema.equals(schema):
+                continue
+            places = table["point"].to_pylist()
+            columns = [self._column(places, key) for key in self._parameters]
+            columns = [
+                table["key"],
+                table["point"],
+                *columns,
+                table["seed"],
+                *(table[one] for one in metrics),
+            ]
+            self._write(name, pa.table(columns, schema=schema))
+
+    def _take_in(self, files: Mapping[str, pa.Table]) -> None:
+        """Take in the runs that have all metrics; say how many have not, and must be made again."""
+        metrics = self._plan.metrics
+        missing = {name: set(metrics) - set(table.column_names) for name, table in files.items()}
+        whole = {name: table for name, table in files.items() if not missing[name]}
+        self.rows, warnings = _by_point(whole, metrics)
+        self.warnings += warnings
+        # Files with metrics that the plan does not name stay: their values are nowhere else.
+        known = {*OWN_COLUMNS, *self._parameters, *metrics}
+        narrow = [name for name in files if missing[name]]
+        self._narrow = {name for name in narrow if set(files[name].column_names) <= known}
+        made = {key for table in whole.values() for key in table["key"].to_pylist()} if narrow else set()
+        again = {key for name in narrow for key in files[name]["key"].to_pylist()} - made
+        if again:
+            added = ", ".join(one for one in metrics if any(one in missing[name] for name in narrow))
+            kept = counted(len(again), "run")
+            self.warnings.append(f"{self._out}: {kept} did not measure {added}: made again for all metrics")
 
     def _table(self, rows: Sequence[Rows]) -> pa.Table:
         points, seeds, values = columns_of(rows)
         order = np.lexsort((seeds, points))
         points, seeds, values = points[order], seeds[order], values[order]
-        found, place = np.unique(points, return_inverse=True)
-        digests = [self.points[point].digest for point in found]
-        parameters = [
-            pa.array([self._parameter(point, key) for point in found], _TYPES[kind]).take(place)
-            for key, kind in self._parameters.items()
-        ]
-        keys = run_keys((digests[i] for i in place), seeds.tolist(), *versions())
+        digests = {point: self.points[point].digest for point in np.unique(points).tolist()}
+        parameters = [self._column(points.tolist(), key) for key in self._parameters]
+        keys = run_keys((digests[point] for point in points.tolist()), seeds.tolist(), *versions())
         metrics = [pa.array(column, from_pandas=True) for column in values.T]
         return pa.table([pa.array(keys), points, *parameters, seeds, *metrics], schema=self._schema)
+
+    def _column(self, points: Sequence[int], key: str) -> pa.Array:
+        """A parameter of the points of rows."""
+        found, place = np.unique(np.asarray(points), return_inverse=True)
+        values = [self._parameter(point, key) for point in found.tolist()]
+        return pa.array(values, _TYPES[self._parameters[key]]).take(pa.array(place))
 
     def _parameter(self, point: int, key: str) -> Any:
         value = self.points[point].parameters.get(key)
@@ -210,11 +297,22 @@ def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], list[str
     """Read all runs of a folder, those of a point together and by seed, and what is wrong with its files.
 
     A file with a run whose key is not that of its point, its seed and the manifest's versions is not the
-    sweep's.
+    sweep's. NaN is what a run did not measure, or has not measured yet because the metric was added since.
     """
+    files, warnings = _read_files(out, manifest)
+    metrics = manifest["metrics"]
+    rows, more = _by_point(files, metrics)
+    late = [one for one in metrics if any(one not in table.column_names for table in files.values())]
+    if late:
+        what = f"some runs have not measured {', '.join(late)} yet, added to the sweep since"
+        more.append(f"{out}: {what}; 'airpath sweep' makes them again")
+    return rows, warnings + more
+
+
+def _read_files(out: Path, manifest: dict[str, Any]) -> tuple[dict[str, pa.Table], list[str]]:
+    """Read the files of a sweep by name, and say which files are damaged or not the sweep's."""
     warnings: list[str] = []
-    schema = _schema(manifest)
-    tables = [schema.empty_table()]
+    files: dict[str, pa.Table] = {}
     for name in _names(out / RUNS):
         path = out / RUNS / name
         if _UNFINISHED.fullmatch(name):
@@ -229,22 +327,27 @@ def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], list[str
             reason = " ".join(str(error).split())[:120]
             warnings.append(f"{path}: damaged, its runs are not counted; left alone ({reason})")
             continue
-        if _is_of(table, schema, manifest):
-            tables.append(table)
+        if _is_of(table, manifest):
+            files[name] = table
         else:
             warnings.append(f"{path}: holds runs of something else, which are not counted; left alone")
     known = {MANIFEST, LOCK, RUNS, FIGURES}
     for name in _names(out):
         if name not in known and not _UNFINISHED.fullmatch(name):
             warnings.append(f"{out / name}: not a file of this sweep; left alone")
-    return _by_point(pa.concat_tables(tables), manifest["metrics"]), warnings
+    return files, warnings
 
 
-def _is_of(table: pa.Table, schema: pa.Schema, manifest: dict[str, Any]) -> bool:
-    """Whether each row of a file is a run of this sweep."""
-    if not table.schema.equals(schema):
+def _is_of(table: pa.Table, manifest: dict[str, Any]) -> bool:
+    """Whether each row of a file is a run of this sweep; metrics may be missing, or be more."""
+    types = {"key": pa.string(), "point": pa.int64(), "seed": pa.int64()}
+    names = table.column_names
+    wanted = types | {name: pa.float64() for name in manifest["metrics"] if name in names}
+    if len(set(names)) < len(names) or not types.keys() <= set(names):
         return False
-    keys, numbers, seeds = (table[name].to_pylist() for name in ("key", "point", "seed"))
+    if any(not table.schema.field(name).type.equals(kind) for name, kind in wanted.items()):
+        return False
+    keys, numbers, seeds = (table[name].to_pylist() for name in types)
     digests = [point["scenario_sha256"] for point in manifest["points"]]
     if None in seeds or not all(number is not None and 0 <= number < len(digests) for number in numbers):
         return False
@@ -252,16 +355,42 @@ def _is_of(table: pa.Table, schema: pa.Schema, manifest: dict[str, Any]) -> bool
     return bool(keys == run_keys((digests[number] for number in numbers), seeds, *made_by))
 
 
-def _by_point(table: pa.Table, metrics: Sequence[str]) -> list[Rows]:
-    """Rows of all files: of a run that is there twice the first one counts."""
-    points, seeds, *columns = (table[name].to_numpy() for name in ("point", "seed", *metrics))
-    order = np.lexsort((seeds, points))
-    points, seeds = points[order], seeds[order]
+def _by_point(files: Mapping[str, pa.Table], metrics: Sequence[str]) -> tuple[list[Rows], list[str]]:
+    """Runs of all files, and a warning if one is there twice with different values.
+
+    Of a run that is there twice the row with more metrics counts, and of equal ones the first.
+    """
+    if not files:
+        return [], []
+    tables = list(files.values())
+    columns = [np.concatenate([_numbers(table, name) for table in tables]) for name in ("point", "seed")]
+    values = np.column_stack(
+        [np.concatenate([_numbers(table, name) for table in tables]) for name in metrics]
+    )
+    absent = np.concatenate(
+        [np.full(len(table), sum(name not in table.column_names for name in metrics)) for table in tables]
+    )
+    order = np.lexsort((absent, columns[1], columns[0]))
+    points, seeds, values = columns[0][order], columns[1][order], values[order]
     is_new = np.append(True, (np.diff(points) != 0) | (np.diff(seeds) != 0))[: len(order)]
-    points, seeds, values = points[is_new], seeds[is_new], np.column_stack(columns)[order[is_new]]
+    first = np.maximum.accumulate(np.where(is_new, np.arange(len(order)), 0))
+    differ = (values != values[first]) & ~np.isnan(values) & ~np.isnan(values[first])
+    twice = int(np.count_nonzero(differ.any(axis=1)))
+    warnings = []
+    if twice:
+        what = f"{counted(twice, 'run')} made twice with different values, though of one version"
+        warnings.append(f"{RUNS}: {what}: were they made by different builds? Sweep into a new folder")
+    points, seeds, values = points[is_new], seeds[is_new], values[is_new]
     starts = np.flatnonzero(np.diff(points, prepend=-1))
     parts = zip(points[starts], np.split(seeds, starts[1:]), np.split(values, starts[1:]), strict=False)
-    return [(int(point), of_point.tolist(), measured) for point, of_point, measured in parts]
+    return [(int(point), of_point.tolist(), measured) for point, of_point, measured in parts], warnings
+
+
+def _numbers(table: pa.Table, name: str) -> np.ndarray:
+    """A column as numbers, NaN where there is none."""
+    if name not in table.column_names:
+        return np.full(len(table), np.nan)
+    return np.asarray(table[name].to_numpy())
 
 
 def _manifest_of(plan: Plan, points: Sequence[PlannedPoint]) -> dict[str, Any]:
@@ -286,22 +415,53 @@ def _manifest_of(plan: Plan, points: Sequence[PlannedPoint]) -> dict[str, Any]:
     }
 
 
-def _continued(before: dict[str, Any], plan: Plan, out: Path) -> list[PlannedPoint]:
-    """Points under the numbers that they had; refuse what is not the same sweep with more points."""
+def _continued(before: dict[str, Any], has_runs: Sequence[int], plan: Plan, out: Path) -> list[PlannedPoint]:
+    """Number the points: those with runs keep their numbers; refuse a plan that would lose or mix runs."""
     now = _manifest_of(plan, plan.points)
-    remedy = "sweep into another folder, or take the change back; points over the same keys may be added"
-    for key in ("airpath", "rng", "scenario", "metrics", "seed", "runs", "parameters"):
-        if before.get(key) != now[key]:
-            what = f"'{out}' holds a sweep with {key} {before.get(key)!r}, and this one has {now[key]!r}"
+    remedy = "sweep into another folder, or take the change back; points, metrics and runs may be added"
+    for key in ("airpath", "rng", "seed", "runs"):
+        if before[key] != now[key] and not (key == "runs" and _asks_for_more(before[key], now[key])):
+            what = f"'{out}' holds a sweep with {key} {before[key]!r}, and this one has {now[key]!r}"
             raise SweepError(key, what, remedy)
     planned = {point.digest: point for point in plan.points}
-    kept = [planned.pop(point["scenario_sha256"], None) for point in before["points"]]
-    for point, old in zip(kept, before["points"], strict=True):
-        if point is None:
-            named = ", ".join(f"{key} = {value}" for key, value in old["parameters"].items())
-            what = f"'{out}' holds a sweep with a point that this one lacks, or whose scenario differs"
-            raise SweepError("axes", f"{what}: {named}", remedy)
-    return [point for point in kept if point is not None] + list(planned.values())
+    placed: dict[int, PlannedPoint] = {}
+    needed = set(has_runs)
+    for number, old in enumerate(before["points"]):
+        point = planned.get(old["scenario_sha256"])
+        if point is not None and (number in needed or number < len(planned)):
+            # The keys' values as they were written first: rows have them.
+            own = (
+                old["parameters"] if old["parameters"].keys() == point.parameters.keys() else point.parameters
+            )
+            placed[number] = replace(point, parameters=own)
+        elif point is None and number in needed:
+            raise _lacks_point(old, before, plan, out, remedy)
+    if needed and max(needed) >= len(planned):
+        raise _lacks_point(before["points"][max(needed)], before, plan, out, remedy)
+    there = {point.digest for point in placed.values()}
+    others = iter([point for point in plan.points if point.digest not in there])
+    return [placed.get(number) or next(others) for number in range(len(planned))]
+
+
+def _asks_for_more(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether all runs that a rule asked for are among those that another asks for."""
+    if (before["precision"] is None) != (now["precision"] is None):
+        return False
+    is_tighter = now["precision"] is None or now["precision"] <= before["precision"]
+    return is_tighter and all(now[key] >= before[key] for key in ("confidence", "min_runs", "max_runs"))
+
+
+def _lacks_point(
+    old: dict[str, Any], before: dict[str, Any], plan: Plan, out: Path, remedy: str
+) -> SweepError:
+    if before["scenario"] != plan.scenario:
+        what = (
+            f"'{out}' holds a sweep with scenario {before['scenario']!r}, and this one has {plan.scenario!r}"
+        )
+        return SweepError("scenario", what, remedy)
+    named = ", ".join(f"{key} = {value}" for key, value in old["parameters"].items())
+    what = f"'{out}' holds a sweep with a point that this one lacks, or whose scenario differs"
+    return SweepError("axes", f"{what}: {named}", remedy)
 
 
 def _schema(manifest: dict[str, Any]) -> pa.Schema:

@@ -8,7 +8,7 @@ from typing import Any
 from airpath.errors import SweepError
 from airpath.experiments.sweep.points import text_of
 from airpath.experiments.sweep.results import PointResult, SweepResults
-from airpath.plots.sweep.quantity import Value, quantities, quantity, same
+from airpath.plots.sweep.quantity import Value, matches, quantities, same
 from airpath.plots.sweep.wording import value_label
 
 MOST_LISTED = 12
@@ -36,7 +36,9 @@ def listed(words: Iterable[str], between: str = ", ") -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def conditions(results: SweepResults, where: Mapping[str, Any] | Iterable[str]) -> dict[str, list[str]]:
+def conditions(
+    results: SweepResults, where: Mapping[str, Any] | Iterable[str], option: str = "--where"
+) -> dict[str, list[str]]:
     """Read conditions on keys of the sweep, KEY=VALUE or a mapping; several values are alternatives."""
     if isinstance(where, Mapping):
         where = [
@@ -50,30 +52,34 @@ def conditions(results: SweepResults, where: Mapping[str, Any] | Iterable[str]) 
         if not equals or not name.strip():
             known = listed(results.parameters) or "none, it has no parameters"
             hint = f"write it so, with a key of the sweep: {known}"
-            raise SweepError("--where", f"'{condition}' is not KEY=VALUE", hint)
-        key = named_in("--where", name.strip(), results.parameters, "parameter")
+            raise SweepError(option, f"'{condition}' is not KEY=VALUE", hint)
+        key = named_in(option, name.strip(), results.parameters, "parameter")
         wanted.setdefault(key, []).append(value.strip())
     return wanted
 
 
-def fulfilling(results: SweepResults, wanted: dict[str, list[str]]) -> list[PointResult]:
+def fulfilling(
+    results: SweepResults, wanted: dict[str, list[str]], option: str = "--where"
+) -> list[PointResult]:
     """Select the points that meet all conditions, if any; an empty value means that the key is not set."""
     points = list(results.points)
     for key, texts in wanted.items():
         for text in texts:
-            if not any(_is(point.parameters.get(key), text) for point in points):
+            if not any(is_value(point.parameters.get(key), text) for point in points):
                 there = _described(points, key)
-                raise SweepError("--where", f"no point has {key} = {text or 'none'}", f"there is {there}")
-        points = [point for point in points if any(_is(point.parameters.get(key), text) for text in texts)]
+                raise SweepError(option, f"no point has {key} = {text or 'none'}", f"there is {there}")
+        points = [
+            point for point in points if any(is_value(point.parameters.get(key), text) for text in texts)
+        ]
     return points
 
 
-def _is(value: Value, text: str) -> bool:
+def is_value(value: Value, text: str) -> bool:
+    """Whether a text means a value: as it is written, in words, or as an equal quantity."""
     if value is None:
         return not text
-    return text.lower() in (str(value).lower(), value_label(value).lower()) or (
-        quantity(text) is not None and same(text) == same(value)
-    )
+    words = (str(value).lower(), value_label(value).lower())
+    return text.lower() in words or matches(same(value), same(text))
 
 
 def _described(points: Iterable[PointResult], key: str) -> str:

@@ -5,7 +5,9 @@ The units are those of the core (`crates/core/src/units.rs`), and of the suffixe
 
 from __future__ import annotations
 
+import math
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -86,7 +88,7 @@ def quantity(value: Value) -> Quantity | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, (int, float)):
-        return Quantity(Fraction(repr(value)), RATIO)
+        return Quantity(Fraction(repr(value)), RATIO) if math.isfinite(value) else None
     if found := _KNOWN_UNIT.fullmatch(value):
         return Quantity(Fraction(found[1]), UNITS[found[2]])
     if found := _OTHER_UNIT.fullmatch(value):  # Units such as decibels are alone in their family.
@@ -102,10 +104,56 @@ def quantities(values: Sequence[Value]) -> list[Quantity] | None:
 
 
 def same(value: Value) -> object:
-    """Key that is equal for equal values: 0.1 and 10 %, 1 s and 1000 ms."""
-    known = quantity(value)
-    if known is not None:
-        return known.unit.of, known.base
+    """Key that is equal for equal values: 0.1 and 10 %, 1 s and 1000 ms, also inside of tables and lists."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        try:
+            return _same_inside(tomllib.loads(f"v = {value}")["v"])
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return value
+    return _same_inside(value)
+
+
+def matches(value: object, wanted: object) -> bool:
+    """Whether two keys of `same` are equal; a bare number has the other's base unit (B, bit/s, s)."""
+    if value == wanted:
+        return True
+    match value, wanted:
+        case (_Number(own, size), _Number(other, another)):
+            return size == another and RATIO.of in (own, other)
+        case (_Table(own_keys), _Table(other_keys)):
+            there, asked = dict(own_keys), dict(other_keys)
+            return there.keys() == asked.keys() and all(matches(there[key], asked[key]) for key in there)
+        case (tuple(), tuple()):
+            return len(value) == len(wanted) and all(map(matches, value, wanted))
+    return False
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number in the base unit of its family."""
+
+    of: str
+    size: Fraction
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table, whatever the order of its keys."""
+
+    pairs: frozenset[tuple[str, object]]
+
+
+def _same_inside(value: object) -> object:
+    if isinstance(value, dict):
+        if len(value) == 1 and next(iter(value.values())) == {}:
+            return next(iter(value))  # A component without parameters is written as its name too.
+        return _Table(frozenset((key, _same_inside(inner)) for key, inner in value.items()))
+    if isinstance(value, list):
+        return tuple(map(_same_inside, value))
+    if isinstance(value, (str, int, float)) or value is None:
+        known = quantity(value)
+        if known is not None:
+            return _Number(known.unit.of, known.base)
     return str(value).lower() if isinstance(value, bool) else value
 
 

@@ -12,10 +12,9 @@ import { figureOf, mark } from "studio/figure";
  * @property {string} title
  * @property {string} scenario as the sweep's file says
  * @property {number} confidence
- * @property {string | null} base the scenario as it is listed
  * @property {{key: string, label: string, unit: string, words: string[], numbers: number[] | null}[]} axes with a value for each point
  * @property {{key: string, label: string, unit: string}[]} metrics
- * @property {{set: string[] | null, runs: number, seeds: number[], estimates: (Estimate | null)[]}[]} points
+ * @property {{base: string | null, set: string[] | null, runs: number, seeds: number[], estimates: (Estimate | null)[]}[]} points
  * @property {string[]} warnings
  */
 /** @typedef {(settings: import("studio/source").Settings) => Promise<void>} Open */
@@ -73,8 +72,8 @@ export class SweepView {
   }
 
   why() {
-    const { base, scenario, name } = this.sweep;
-    if (base === null) return `To open the points' runs, name the scenario's file too: airpath studio ${name} ${scenario}`;
+    const { points, scenario, name } = this.sweep;
+    if (points.some(({ base }) => base === null)) return `To open the points' runs, name the scenario's file too: airpath studio ${name} ${scenario}`;
     return "Points whose scenario is no longer what it was when the sweep was made cannot be opened.";
   }
 
@@ -163,8 +162,7 @@ export class SweepView {
 
   /** @param {number} place @param {number} [seed] */
   async choose(place, seed) {
-    const { base, points } = this.sweep;
-    const { set, seeds } = points[place];
+    const { base, set, seeds } = this.sweep.points[place];
     if (base === null || !set || !seeds.length) {
       this.said.textContent = this.why();
       return;
