@@ -18,10 +18,10 @@ def command(
     b: Annotated[str, argument("B", "What to compare with it.")],
     format_: Annotated[Literal["text", "json"], option("FORMAT", "text or json.", "--format")] = "text",
 ) -> None:
-    """Print the settings and the results in which two runs, folders of runs, sweeps or scenarios differ.
+    """Print the settings and results in which two runs, folders of runs, sweeps or scenarios differ.
 
-    Several runs of each give differences with 95 % confidence intervals, paired by seed where both have the same
-    seeds. The exit status is 0 if nothing differs, and 1 if something does.
+    Several runs of each give differences with 95 % confidence intervals, paired by seed where both have the
+    same seeds. The exit status is 0 if nothing differs, and 1 if something does.
     """
     from airpath.experiments.difference import difference
     from airpath.report.difference import difference_report

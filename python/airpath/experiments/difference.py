@@ -1,8 +1,8 @@
 """What differs between two subjects: scenarios, runs, folders of runs, or sweeps.
 
-Settings are compared by resolved scenarios, results by the numbers of `results.json`. Several runs of each give a
-difference with its confidence interval: of pairs where both have the same seeds (`paired`), else of independent runs
-(Welch 1947).
+Settings are compared by resolved scenarios, results by the numbers of `results.json`. Several runs of each
+give a difference with its confidence interval: of pairs where both have the same seeds, else of independent
+runs (Welch 1947).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ Values = dict[int, float]
 
 
 class _Subject(NamedTuple):
-    """Settings beside those of the scenario, the scenario, and the numbers by point of a sweep and by name."""
+    """Settings of the run, its scenario, and the numbers by point of a sweep and by name."""
 
     settings: dict[str, str]
     scenario: Scenario | None
@@ -144,7 +144,7 @@ def _read(name: str) -> _Subject:
     if len(inner) > MOST_FOLDERS:
         raise ScenarioError(name, f"holds more than {MOST_FOLDERS} runs", "name a folder with fewer")
     if not inner:
-        hint = "name a scenario, a folder that 'airpath run --out' or 'airpath sweep' filled, or a folder of runs"
+        hint = "name a scenario, a folder that 'run --out' or 'sweep' filled, or a folder of runs"
         raise ScenarioError(name, "holds no finished run and no sweep", hint)
     return _of_runs([FinishedRun.open(own) for own in inner])
 
@@ -154,7 +154,8 @@ def _is_run(folder: Path) -> bool:
 
 
 def _of_runs(runs: Sequence[FinishedRun]) -> _Subject:
-    first, numbers = runs[0], {}
+    first = runs[0]
+    numbers: dict[tuple[str, str], Values] = {}
     for run in runs:
         if run.scenario != first.scenario:
             what = f"has another scenario than {first.folder.name}"

@@ -29,8 +29,8 @@ class Direction:
     """Options of one direction of the link; None if not given.
 
     The trace is a file of delivery opportunities, a series of time and rate as CSV, a sample trace, or a rate
-    such as "100 Mbit/s". The queue is "infinite" if absent: mahimahi's name for drop-tail without limit. Its arguments are like
-    "packets=100".
+    such as "100 Mbit/s". The queue is "infinite" if absent: mahimahi's name for drop-tail without limit. Its
+    arguments are like "packets=100".
     """
 
     trace: str | None = None
@@ -42,8 +42,8 @@ class Direction:
 class Link:
     """Options of the link: one-way delay such as "20 ms", and bytes of an opportunity, 1500 or 1504.
 
-    With `once` the link ends with its trace instead of starting it again; a series holds its last line. `offset`
-    is where in its recordings the link begins: a time, or "random".
+    With `once` the link ends with its trace instead of starting it again; a series holds its last line.
+    `offset` is where in its recordings the link begins: a time, or "random".
     """
 
     downlink: Direction

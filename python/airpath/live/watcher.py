@@ -46,8 +46,8 @@ class Watcher(Listener):
     """Listens to a session.
 
     `record` opens the files; it is called when the link works, so that a run that failed to start leaves no
-    file. With `output`, COMMAND's, there is a view. `title` stands above the picture; `name` if absent. `greet` prints the addresses, for the user of a shell.
-    `follower` gets all events, and how far the run is.
+    file. With `output`, COMMAND's, there is a view. `title` stands above the picture; `name` if absent.
+    `greet` prints the addresses, for the user of a shell. `follower` gets all events, and how far the run is.
     """
 
     def __init__(

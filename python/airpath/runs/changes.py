@@ -1,8 +1,8 @@
 """What differs in a scenario from the one that it was made of: for titles, manifests and pages.
 
-The comparison is of resolved scenarios, so a setting that was written and changes nothing is none. A profile of TCP or
-a component that was chosen stands for the keys that it sets; only keys that differ from what it sets are named beside
-it.
+The comparison is of resolved scenarios, so a setting that was written and changes nothing is none. A profile
+of TCP or a component that was chosen stands for the keys that it sets; keys that differ from what it sets are
+named in addition.
 """
 
 from __future__ import annotations
@@ -10,12 +10,9 @@ from __future__ import annotations
 import contextlib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airpath.scenario import Scenario, bundled, inline, load
-
-if TYPE_CHECKING:
-    from airpath.runs.finished import FinishedRun
 
 Changes = tuple[tuple[str, str], ...]
 """Keys and values, as `Scenario.overrides` has them."""
@@ -44,7 +41,7 @@ def differing(base: Scenario, own: Mapping[str, Any]) -> Changes:
 
 
 def changes_of(scenario: Scenario) -> Changes:
-    """Find what differs in a scenario from the bundled one of its name, or from the file that it was made of."""
+    """Find what differs in a scenario from the bundled one of its name, or from its own file."""
     if scenario.name in bundled():
         base: Scenario | None = load(scenario.name)
     elif not scenario.overrides:
@@ -59,17 +56,16 @@ def changes_of(scenario: Scenario) -> Changes:
     return () if base.text == scenario.text else differing(base, tomllib.loads(scenario.text))
 
 
-def changes_of_run(run: FinishedRun) -> Changes | None:
-    """Find what differs in a finished run's scenario from the bundled one; None if that is not known.
+def changes_of_resolved(name: str, own: Mapping[str, Any]) -> Changes | None:
+    """Find what differs in a resolved scenario from the bundled one of its name; None if that is not known.
 
-    Changing the bundled scenario so gives the run's scenario.
+    Changing the bundled scenario so gives this scenario.
     """
-    name = run.manifest["scenario"]
     if name not in bundled():
         return None
-    found = differing(load(name), run.scenario)
+    found = differing(load(name), own)
     try:
-        is_whole = tomllib.loads(load(name, found).text) == run.scenario
+        is_whole = tomllib.loads(load(name, found).text) == own
     except ValueError:
         is_whole = False
     return found if is_whole else None
@@ -133,14 +129,19 @@ def _is_component(value: Any) -> bool:
 
 
 def _inner(path: str, before: Any, own: Any) -> Iterator[tuple[str, Any, Any]]:
-    """List what two tables, or two lists with as many tables, have at each key; None where there is nothing."""
+    """List what two tables, or two lists of as many tables, have at each key; None for nothing."""
     if isinstance(before, dict) and isinstance(own, dict):
         for key in dict.fromkeys((*own, *before)):
             yield f"{path}.{key}" if path else key, before.get(key), own.get(key)
-    elif isinstance(before, list) and isinstance(own, list) and len(before) == len(own):
-        if all(isinstance(one, dict) for one in (*before, *own)):
-            for place, (there, value) in enumerate(zip(before, own, strict=True)):
-                yield f"{path}[{place}]", there, value
+    elif _are_alike(before, own):
+        for place, (there, value) in enumerate(zip(before, own, strict=True)):
+            yield f"{path}[{place}]", there, value
+
+
+def _are_alike(before: Any, own: Any) -> bool:
+    """Whether both are lists of as many tables."""
+    are_lists = isinstance(before, list) and isinstance(own, list) and len(before) == len(own)
+    return are_lists and all(isinstance(one, dict) for one in (*before, *own))
 
 
 def _leaves(path: str, before: Any, own: Any) -> Iterator[tuple[str, str]]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airpath import _core
+from airpath.runs.changes import as_settings, changes_of_resolved, described
 from airpath.runs.flows import choose_flows, flow_names
-from airpath.runs.changes import as_settings, changes_of_run, described
 from airpath.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def finished(
     """
     facts = {key: run.manifest[key] for key in _OF_MANIFEST if key in run.manifest}
     title = run.manifest["scenario"]
-    changes = changes_of_run(run)
+    changes = changes_of_resolved(title, run.scenario)
     changed = None if changes is None else as_settings(changes)
     base = None if changed is None else title
     told = _facts(title, base, changed, run.summary, run.scenario, run.scenario_text, facts, left_out)

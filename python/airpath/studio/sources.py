@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airpath import _core
 from airpath.errors import ScenarioError
-from airpath.runs.changes import as_settings, changes_of_run
+from airpath.runs.changes import as_settings, changes_of_resolved
 from airpath.scenario import Scenario, bundled, read
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Sources:
             return Chosen(_changed("own text", base.removeprefix(TEXT), changes), None, None)
         if base in self._runs:
             run = self._run(base)
-            if (told := changes_of_run(run)) is not None:
+            if (told := changes_of_resolved(run.manifest["scenario"], run.scenario)) is not None:
                 return self.scenario(run.manifest["scenario"], [*as_settings(told), *changes])
             return Chosen(_changed(run.manifest["scenario"], run.scenario_text, changes), None, None)
         if base not in self._files and base not in self._bundled:
