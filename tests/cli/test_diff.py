@@ -110,9 +110,8 @@ def test_what_cannot_be_compared_is_named(name, airpath_command, tmp_path):
 def test_runs_of_two_scenarios_in_a_folder_and_damaged_runs_are_refused(airpath_command, runs, tmp_path):
     for cc in ("cubic", "reno"):
         shutil.copytree(runs / cc / "1", tmp_path / "mixed" / cc)
-    check_error(
-        airpath_command("diff", tmp_path / "mixed", "umts-384"), "", "another scenario", "one scenario"
-    )
+    outcome = airpath_command("diff", tmp_path / "mixed", "umts-384")
+    assert outcome.code == 2 and "has another scenario than" in outcome.err
     damaged = tmp_path / "mixed/reno/results.json"
     damaged.write_text("[" * 100_000)
     outcome = airpath_command("diff", tmp_path / "mixed/reno", "umts-384")
