@@ -73,12 +73,12 @@ def simulated(
 
 
 def live(
-    scenario: Scenario, values: dict[str, Any], summary: dict[str, Any], *, goes_on: bool
+    scenario: Scenario, values: dict[str, Any], summary: dict[str, Any], what: str, *, goes_on: bool
 ) -> dict[str, Any]:
-    """Tell of a live run, as far as it has come, or of its end."""
+    """Tell of a live run, as far as it has come, or of its end; `what` names its changes."""
     facts = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "seed": summary["seed"]}
     told = _facts(scenario.name, None, None, summary, values, scenario.text, facts, {})
-    return told | {"goes_on": goes_on}
+    return told | {"what": what, "goes_on": goes_on}
 
 
 def _facts(
