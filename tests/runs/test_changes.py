@@ -11,7 +11,7 @@ import airpath
 from airpath.runs.changes import changes_of, changes_of_resolved, described, differing, titled
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
-from airpath.scenario import Scenario, bundled, load
+from airpath.scenario import load
 
 CHANGED = [
     ((), ()),
@@ -42,7 +42,7 @@ def test_the_fewest_changes_are_found_and_give_the_scenario_again(overrides, exp
 
 def test_changes_of_a_file_are_those_of_its_overrides(tmp_path):
     file = tmp_path / "own.toml"
-    file.write_text(bundled and load("umts-64").source)
+    file.write_text(load("umts-64").source)
     assert titled(load(file), 3) == "own, seed 3"
     assert titled(load(file, [("duration", "5 s"), ("tcp.cc", "cubic")])) == "own, duration = 5 s"
 
@@ -54,10 +54,12 @@ def test_a_title_names_three_changes_and_counts_the_others():
     assert described([]) == ""
 
 
-def test_any_bundled_scenario_can_be_told_from_another_with_the_same_cell():
-    base, other = load("umts-64"), load("umts-128")
+@pytest.mark.parametrize("name", ["lte-10mhz", "hdr-4", "variable-3g", "chan-variable-rate", "umts-128"])
+def test_a_scenario_can_be_made_of_any_other(name):
+    """Also where one key is the default of another: the rate of a dedicated channel's uplink."""
+    base, other = load(name), load("umts-64")
     found = differing(base, tomllib.loads(other.text))
-    assert Scenario(base.name, base.source, found).text == other.text
+    assert tomllib.loads(load(name, found).text) == tomllib.loads(other.text)
 
 
 def test_a_run_keeps_and_names_what_was_changed(tmp_path, undrawn):

@@ -7,7 +7,6 @@ named in addition.
 
 from __future__ import annotations
 
-import contextlib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -29,15 +28,17 @@ ABSENT = "absent"
 def differing(base: Scenario, own: Mapping[str, Any]) -> Changes:
     """Find the fewest changes that make `own`, a resolved scenario, of another one."""
     chosen: dict[str, str] = {}
-    # A profile decides which components there are, and these which keys.
-    for find in (_profiles, _components):
-        for key, value in find("", _resolved(base, chosen), own):
-            with contextlib.suppress(
-                ValueError
-            ):  # A choice that does not stand alone is written with its keys.
-                _resolved(base, chosen | {key: value})
+    # A profile decides which components there are, these which keys, and some keys the defaults of others.
+    for find in (_profiles, _components, _components, _leaves, _leaves):
+        try:
+            before = _resolved(base, chosen)
+        except ValueError:  # Not all that a resolved scenario has can be written.
+            break
+        for key, value in find("", before, own):
+            # A component that does not stand alone is written with its keys.
+            if find is _leaves or _is_valid(base, chosen | {key: value}):
                 chosen[key] = value
-    return (*chosen.items(), *_leaves("", _resolved(base, chosen), own))
+    return tuple(chosen.items())
 
 
 def changes_of(scenario: Scenario) -> Changes:
@@ -101,6 +102,14 @@ def _resolved(base: Scenario, chosen: Mapping[str, str]) -> dict[str, Any]:
     return tomllib.loads(Scenario(base.name, base.source, overrides, base.folder).text)
 
 
+def _is_valid(base: Scenario, chosen: Mapping[str, str]) -> bool:
+    try:
+        _resolved(base, chosen)
+    except ValueError:
+        return False
+    return True
+
+
 def _profiles(path: str, before: Any, own: Any) -> Iterator[tuple[str, str]]:
     """Find profiles of TCP that differ."""
     for key, there, value in _inner(path, before, own):
@@ -120,12 +129,9 @@ def _components(path: str, before: Any, own: Any) -> Iterator[tuple[str, str]]:
 
 
 def _is_another(before: Any, own: Any) -> bool:
-    """Whether both are components, of different names."""
-    return _is_component(before) and _is_component(own) and before.keys() != own.keys()
-
-
-def _is_component(value: Any) -> bool:
-    return isinstance(value, dict) and len(value) == 1 and isinstance(next(iter(value.values())), dict)
+    """Whether both are components or distributions, of different names."""
+    are_tables = isinstance(before, dict) and isinstance(own, dict)
+    return are_tables and len(before) == len(own) == 1 and before.keys() != own.keys()
 
 
 def _inner(path: str, before: Any, own: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -155,4 +161,15 @@ def _leaves(path: str, before: Any, own: Any) -> Iterator[tuple[str, str]]:
     elif own is None:
         yield path, ABSENT
     else:
-        yield path, own if isinstance(own, str) else inline(own)
+        yield path, _written(own)
+
+
+def _written(value: Any) -> str:
+    """Write a value of an override: text as it is, unless it would be taken for another value of TOML."""
+    if not isinstance(value, str):
+        return inline(value)
+    try:
+        tomllib.loads(f"x = {value}")
+    except tomllib.TOMLDecodeError:
+        return value
+    return inline(value)
