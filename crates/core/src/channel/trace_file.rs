@@ -217,9 +217,9 @@ mod tests {
         assert_eq!(counts, [0, 0, 1, 3, 4]);
         let once = Config { once: true, ..at_3 };
         assert_eq!(once.ends(), Some(at(2000)));
-        let mut channel = build(&once);
-        assert_eq!(channel.next_opportunity(at(0)).unwrap().at, at(2000));
-        assert_eq!(channel.next_opportunity(at(0)), None);
+        let mut ending = build(&once);
+        assert_eq!(ending.next_opportunity(at(0)).unwrap().at, at(2000));
+        assert_eq!(ending.next_opportunity(at(0)), None);
     }
 
     #[test]
