@@ -16,7 +16,7 @@ SUBJECT = "A scenario's name or file, or a folder that 'run --out' or 'sweep' wr
 def command(
     a: Annotated[str, argument("A", SUBJECT)],
     b: Annotated[str, argument("B", "What to compare with it.")],
-    format_: Annotated[Literal["text", "json"], option("FORMAT", "text or json.", "--format")] = "text",
+    format_: Annotated[Literal["text", "json"], option("NAME", "text or json.", "--format")] = "text",
 ) -> None:
     """Print the settings and results in which two runs, folders of runs, sweeps or scenarios differ.
 
