@@ -147,3 +147,18 @@ def test_results_are_documented_by_the_types_that_they_have() -> None:
 @pytest.mark.slow
 def test_the_site_is_built_without_a_fault(tmp_path: Path) -> None:
     assert build(tmp_path / "site") == []
+
+
+@pytest.mark.slow
+def test_every_answer_of_how_do_i_runs_as_it_stands(tmp_path: Path) -> None:
+    page = DOCS / "how-do-i.md"
+    recording = json.loads(RECORDED.read_text(encoding="utf-8"))["how-do-i.md"]
+    shown = executed(page.read_text(encoding="utf-8"), page, tmp_path / "how-do-i.md", recording).text
+    assert "Why is my page slow?" in shown and "limited by the application" in shown
+
+
+def test_how_do_i_answers_twenty_questions_each_with_a_block_that_runs() -> None:
+    text = (DOCS / "how-do-i.md").read_text(encoding="utf-8")
+    answers = text.split("\n### ")[1:]
+    assert len(answers) >= 20
+    assert all(PART.search(answer) for answer in answers)

@@ -58,6 +58,7 @@ def _life(view: Any) -> None:
 REGULATED = "chan-variable-rate?set=duration:2+min&with=chan-variable-rate-ar&set=duration:2+min"
 SCREENS = (
     Screen("overview", "umts-384", "umts-384?from=0&to=12&at=6.4"),
+    Screen("overview-dark", "umts-384", "umts-384?from=0&to=12&at=6.4", scheme="dark"),
     Screen("path", "umts-384", "umts-384?from=2.6&to=4.2&at=3.2", fold(2, 4, 5), "dark"),
     Screen("compare", "chan-variable-rate", f"{REGULATED}&from=0&to=60&at=31.5", tab("compare")),
     Screen("lesson", "umts-384", "", _lesson),

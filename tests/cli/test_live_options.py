@@ -20,7 +20,7 @@ from airpath.live import driver
 from airpath.live.link import Direction, Link
 from airpath.live.shell import marked_shell
 from airpath.runs.memory import coarse_probes
-from airpath.scenario import load
+from airpath.scenario import Scenario, load
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -416,3 +416,63 @@ def test_a_driver_that_cannot_be_started(monkeypatch, airpath_command):
 
 def throw(error: Exception) -> str:
     raise error
+
+
+SERIES = "time_s,rate_kbps\n0,1000\n1,2000\n3,500\n"
+
+
+def test_a_link_may_be_a_series_of_time_and_rate_which_begins_again(tmp_path):
+    file = tmp_path / "rate.csv"
+    file.write_text(SERIES)
+    link = Link(Direction(str(file)), Direction("1 Mbit/s"), offset="random")
+    variable = tomllib.loads(link.text())["radio"]["variable"]
+    # The last line is as long as the one before: from 3 to 5 s.
+    series = {"file": str(file), "offset": "random", "repeat": "5 s"}
+    assert variable["downlink"]["channel"] == {"series": series}
+    assert "offset" not in variable["uplink"]["channel"]["trace_file"]
+    once = tomllib.loads(Link(Direction(str(file)), Direction("1 Mbit/s"), once=True).text())
+    assert once["radio"]["variable"]["downlink"]["channel"] == {"series": {"file": str(file)}}
+
+
+def test_a_series_is_known_by_its_columns_whatever_its_name(tmp_path):
+    file = tmp_path / "recorded"
+    file.write_text(SERIES)
+    link = Link(Direction(str(file)), Direction(str(file)), offset="2 s")
+    scenario = Scenario("trace", link.text())
+    (channel,) = tomllib.loads(scenario.text)["radio"]["variable"]["downlink"]["channel"].items()
+    assert (channel[0], channel[1]["offset"], channel[1]["rows"]) == ("series", "2 s", SERIES)
+
+
+def test_both_directions_of_a_trace_begin_at_the_offset(tmp_path):
+    trace = tmp_path / "trace"
+    trace.write_text("5\n9\n")
+    link = Link(Direction(str(trace)), Direction(str(trace)), offset="4 ms")
+    variable = tomllib.loads(link.text())["radio"]["variable"]
+    assert [variable[way]["channel"]["trace_file"]["offset"] for way in ("downlink", "uplink")] == [
+        "4 ms"
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "key", "cause", "remedy"),
+    [
+        (SERIES.replace("2000", "fast"), (), "--downlink-trace", "line 3: 'fast'", "a rate in kbit/s"),
+        ("a,b\n1,2\n", (), "--downlink-trace", "unknown column 'a'", "time_s and rate_kbps"),
+        (SERIES, ("--trace-offset", "5s"), "--trace-offset", "ends at 5 s, before 5 s", "earlier time"),
+        (SERIES, ("--trace-offset", "soon"), "--trace-offset", "'soon' is no offset", "random"),
+        (SERIES, ("--trace-offset", "random", "--once"), "--trace-offset", "no second round", "write a time"),
+        ("9\n", ("--trace-offset", "9ms"), "--trace-offset", "ends at 9 ms", "earlier time"),
+    ],
+)
+def test_what_is_wrong_with_a_recording_names_the_option(
+    content, options, key, cause, remedy, airpath_command, tmp_path
+):
+    file = tmp_path / "recording"
+    file.write_text(content)
+    link = ("--downlink-trace", file, "--uplink-trace", "1 Mbit/s")
+    check_error(airpath_command("live", *link, *options), key, cause, remedy)
+
+
+def test_a_rate_has_no_offset(airpath_command):
+    link = ("--downlink-trace", "2 Mbit/s", "--uplink-trace", "1 Mbit/s", "--trace-offset", "1s")
+    check_error(airpath_command("live", *link), "--trace-offset", "the same everywhere", "give a trace")

@@ -73,3 +73,15 @@ def test_a_trace_begins_again_where_it_ends(live, tmp_path):
     outcome = live(*link, command=["sh", "-c", "exec ping -q -c 6 -i 0.1 -W 5 $AIRPATH_SERVER"], out=True)
     assert "6 received" in outcome.out
     assert uplink(outcome)["opportunities"] > 400
+
+
+@needs("ping")
+def test_a_link_begins_at_the_offset_in_its_recordings(live, tmp_path):
+    """Nothing passes in the first minute of either recording."""
+    series = tmp_path / "rate.csv"
+    series.write_text("time_s,rate_kbps\n0,0\n60,1000\n120,1000\n")
+    link = ("--uplink-trace", trace(tmp_path, *range(60_000, 90_000)), "--downlink-trace", series)
+    command = ["sh", "-c", "exec ping -q -c 2 -i 0.1 -W 5 $AIRPATH_SERVER"]
+    outcome = live(*link, "--trace-offset", "60s", out=True, command=command)
+    assert "2 received" in outcome.out
+    assert uplink(outcome)["opportunities"] > 100

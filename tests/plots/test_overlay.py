@@ -130,11 +130,12 @@ def test_of_a_live_run_control_connections_are_left_out():
 
 
 def test_runs_are_named_by_what_differs(folders):
-    assert names(folders["seed 1"], folders["seed 2"]) == ("umts-384, reno", ["seed 1", "seed 2"])
-    assert names(folders["seed 1"], folders["cubic"]) == ("umts-384, seed 1", ["reno", "cubic"])
+    shared = "tcp.profile = rfc, duration = 12 s"
+    assert names(folders["seed 1"], folders["seed 2"]) == (f"umts-384, reno, {shared}", ["seed 1", "seed 2"])
+    assert names(folders["seed 1"], folders["cubic"]) == (f"umts-384, seed 1, {shared}", ["reno", "cubic"])
     title, called = names(folders["seed 1"], folders["slow"])
     assert (title, called) == (
-        "umts-384, reno, seed 1",
+        f"umts-384, reno, seed 1, {shared}",
         ["downlink rate 384 kbit/s", "downlink rate 128 kbit/s"],
     )
     _, called = names(folders["cubic"], folders["linux"])

@@ -380,3 +380,18 @@ def test_files_of_the_run_itself_are_not_overwritten(run_dir, airpath_command):
     outcome = airpath_command("export", folder, "--format", "csv", "--out", file)
     check_error(outcome, "out", "a file of the run itself", "another name")
     assert file.read_bytes() == before
+
+
+def test_the_log_of_a_run_over_a_part_of_a_trace_begins_where_the_run_does(export, tmp_path):
+    """The trace 2, 5, 9 from 4 ms on: 1, 5, then 2 of the second round at 9 + 2 - 4 = 7 ms, and so on."""
+    channel = 'channel.trace_file = { trace = "2\\n5\\n9\\n", offset = "4 ms" }'
+    text = f'duration = "20 ms"\n[radio.variable]\ndownlink.{channel}\n[[flow]]\n'
+    scenario = airpath.load(_written(tmp_path / "part.toml", text))
+    run_to_folder(scenario, 1, tmp_path / "out")
+    lines = [line for line in export(tmp_path / "out", "mm-link") if " # " in line and line[0] != "#"]
+    assert lines == [f"{ms} # 1500" for ms in (1, 5, 7, 10, 14, 16, 19)]
+
+
+def _written(file, text):
+    file.write_text(text)
+    return file

@@ -35,3 +35,23 @@ def test_what_is_typed_into_the_search_and_its_answer_are_copies(browser: Any, t
     page.wait_for_function("window.heard")
     assert page.evaluate("window.heard") == ["CoDel", "CoDel"]
     page.close()
+
+
+CONSOLE = """
+<div class="language-console highlight"><pre><code><span class="gp">$ </span><span>airpath run x \\
+</span><span>    --seed 2</span>
+<span class="gp">$ </span><span>echo "costs $ 5"</span></code></pre></div>
+<div class="language-toml highlight"><pre><code>x = "$ 5"</code></pre></div><script src="copy.js"></script>
+"""
+
+
+def test_commands_are_copied_without_their_prompts(browser: Any, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "tools/website/assets/copy.js", tmp_path)
+    (tmp_path / "page.html").write_text(CONSOLE, encoding="utf-8")
+    page = browser.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    copied = page.evaluate(
+        "[...document.querySelectorAll('.highlight')].map((one) => one.dataset.copy ?? null)"
+    )
+    assert copied == ['airpath run x \\\n    --seed 2\necho "costs $ 5"', None]
+    page.close()

@@ -45,7 +45,7 @@ from airpath.experiments.sweep.results import read_results
 from website.models import Model
 from website.pages import DOCS, ROOT, PageError
 
-RUN = ("start/", "tutorials/", "lessons/", "gallery")
+RUN = ("start/", "tutorials/", "lessons/", "gallery", "how-do-i")
 """Where the pages are that are executed."""
 RECORDED = DOCS / "tutorials/recorded.json"
 MOST_LINES = 60

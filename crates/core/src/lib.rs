@@ -6,7 +6,7 @@
 //!
 //! The modules, lower to higher; each uses only those above it (`tests/all/layers.rs`):
 //!
-//! * [`error`], [`time`], [`delays`], `csv`, [`units`], [`each`], [`rng`], [`distribution`], [`packet`], [`wire`], [`flows`],
+//! * [`error`], [`time`], [`delays`], `csv`, `parsed`, [`units`], [`each`], [`rng`], [`distribution`], [`recording`], [`packet`], [`wire`], [`flows`],
 //!   [`gtp`], [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
 //! * [`queue`], [`fading`], [`channel`], [`sinr`], [`rlc`], [`scheduler`]: the parts of a cell;
@@ -22,10 +22,12 @@ pub mod error;
 pub mod time;
 pub mod delays;
 mod csv;
+mod parsed;
 pub mod units;
 pub mod each;
 pub mod rng;
 pub mod distribution;
+pub mod recording;
 pub mod packet;
 mod port;
 pub mod wire;

@@ -6,9 +6,10 @@ mod catalogue;
 mod files;
 mod net;
 
-use airpath_core::channel::trace_file;
+use airpath_core::channel::{series, trace_file};
 use airpath_core::element::Capture;
 use airpath_core::error::ScenarioError as CoreError;
+use airpath_core::recording::Offset;
 use airpath_core::rng;
 use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation as CoreSimulation};
@@ -73,7 +74,24 @@ fn path(text: &str) -> PyResult<Vec<String>> {
 #[pyfunction]
 fn constant_trace(rate: &str) -> PyResult<String> {
     let trace = rate.parse::<Bitrate>().map_err(CoreError::from).and_then(trace_file::constant);
-    trace.map(|trace| trace.to_text()).map_err(|error| scenario_error(error.under("rate")))
+    trace.map(|trace| trace.to_text().to_string()).map_err(|error| scenario_error(error.under("rate")))
+}
+
+/// After which time a series in a file may begin anew: the time of its last line, and once more that from the line before.
+/// `None` of a single line. The error's key is empty.
+#[pyfunction]
+fn series_length(file: PathBuf) -> PyResult<Option<String>> {
+    let text =
+        files::read(&file).map_err(|wrong| scenario_error(CoreError::new("", wrong, "check the path")))?;
+    let rows = text.parse::<series::Rows>().map_err(scenario_error)?;
+    Ok(rows.length().map(|length| length.to_string()))
+}
+
+/// How far into a recording of so many milliseconds a UE begins, nanoseconds: by its `offset` of a valid scenario.
+#[pyfunction]
+fn recording_offset(offset: &str, length_ms: u64, seed: u64, ue: u16) -> PyResult<u64> {
+    let offset = offset.parse::<Offset>().map_err(scenario_error)?;
+    Ok(offset.draw(Duration::from_millis(length_ms), seed, &format!("ue{ue}")).as_nanos())
 }
 
 /// What may be meant in a scenario but is seldom wanted: (key, remark, what would change it) for each.
@@ -369,6 +387,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bundled, module)?)?;
     module.add_function(wrap_pyfunction!(path, module)?)?;
     module.add_function(wrap_pyfunction!(constant_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(series_length, module)?)?;
+    module.add_function(wrap_pyfunction!(recording_offset, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;
     module.add_function(wrap_pyfunction!(remarks, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

@@ -122,7 +122,11 @@ def command(
         bool | None, flag("--view/--no-view", "Show rates and buffers while COMMAND runs.")
     ] = None,
     downlink_trace: Annotated[
-        str | None, option("FILE", "In place of SCENARIO: a mahimahi trace, a sample by name, or a rate.")
+        str | None,
+        option(
+            "FILE",
+            "In place of SCENARIO: a mahimahi trace, CSV of time and rate, a sample by name, or a rate.",
+        ),
     ] = None,
     uplink_trace: Annotated[str | None, option("FILE", "The same for the other direction.")] = None,
     delay: Annotated[str | None, option("TIME", "With traces: one-way delay, such as 20ms.")] = None,
@@ -138,6 +142,9 @@ def command(
     once: Annotated[bool, flag("--once", "With traces: the link ends with its trace.")] = False,
     opportunity_bytes: Annotated[
         int | None, option("BYTES", "With traces: 1500 of IP a line, or 1504 as mahimahi counts.")
+    ] = None,
+    trace_offset: Annotated[
+        str | None, option("TIME", "With traces: where in them the link begins, or random, by the seed.")
     ] = None,
 ) -> None:
     """Run a program behind a simulated bearer.
@@ -157,6 +164,7 @@ def command(
         delay,
         once,
         opportunity_bytes,
+        trace_offset,
     )
     chosen = choose_scenario(scenario, set_, link)
     check_seed(seed)

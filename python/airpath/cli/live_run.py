@@ -15,6 +15,7 @@ from airpath.report.document import Note
 from airpath.report.live import live_report
 from airpath.report.run import remarks_on
 from airpath.report.terminal import show
+from airpath.runs.changes import titled
 from airpath.runs.recorder import Recorder, names_in, prepare
 from airpath.scenario import Scenario
 from airpath.terminal import console_for, say
@@ -78,7 +79,12 @@ def carry_out(
         follower = studio.attached if studio else None
         with contextlib.closing(OutputTerminal()) if view else contextlib.nullcontext() as output:
             watcher = Watcher(
-                scenario.name, record=record if out else None, output=output, greet=shell, follower=follower
+                scenario.name,
+                title=titled(scenario),
+                record=record if out else None,
+                output=output,
+                greet=shell,
+                follower=follower,
             )
             stdout_too = os.isatty(STDOUT)
             session = Session(configuration, watcher, driver=program, output=output, stdout_too=stdout_too)
@@ -95,7 +101,7 @@ def carry_out(
         finish(results)
     console = console_for(stderr=True)
     remarks = [Note(remark, "remark") for remark in remarks_on(scenario)]
-    report = live_report(results, scenario.name, configuration["command"], console.width)
+    report = live_report(results, titled(scenario), configuration["command"], console.width)
     show([*remarks, *report], console)
     if out:
         names = ", ".join(names_in(out))

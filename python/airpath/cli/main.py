@@ -32,6 +32,7 @@ COMMANDS = {
     "results": "Print mean and interval of every metric at every point of a sweep.",
     "plot": "Draw a figure of a sweep: lines with intervals, goodput-delay planes, distributions, heat maps.",
     "overlay": "Draw runs over each other in one picture, named by what differs among them.",
+    "diff": "Print the settings and results in which two runs, folders of runs, sweeps or scenarios differ.",
     "page": "Write a finished run as one HTML file with plots, events and results, for any browser.",
     "studio": "Open runs in a browser: change a scenario, run it again, compare.",
     "live": "Run a program behind a simulated bearer.",

@@ -39,6 +39,7 @@ def command(
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
     from airpath.progress import progress_bar
     from airpath.report.run import remarks_on, run_report
+    from airpath.runs.changes import titled
     from airpath.terminal import console_for, say, warn
 
     chosen = load_changed(scenario, set_)
@@ -72,7 +73,7 @@ def command(
     remarks = remarks_on(chosen)
     for remark in remarks if json_ else ():
         warn(remark)
-    tell(json_, summary, run_report(summary, f"{chosen.name}, seed {seed}", remarks))
+    tell(json_, summary, run_report(summary, titled(chosen, seed), remarks))
     if out is not None and not json_:
         from airpath.runs.recorder import names_in
 

@@ -12,12 +12,15 @@ from pathlib import Path
 
 from airpath import _core
 from airpath.errors import ScenarioError
+from airpath.files.text import open_to_read
 from airpath.scenario import inline
 
 NAME = "trace"
 # Parameters of queues that mahimahi writes as numbers of milliseconds.
 MILLISECONDS = ("target", "interval", "qdelay_ref", "max_burst")
 # Bytes of an opportunity: of IP, or as mahimahi counts, with the 4 bytes that TUN adds.
+LONGEST_HEADER = 4096
+"""Most bytes of the first line that are looked at."""
 ACCOUNTINGS = {1500: "ip_1500", 1504: "tun_1504"}
 
 
@@ -25,9 +28,9 @@ ACCOUNTINGS = {1500: "ip_1500", 1504: "tun_1504"}
 class Direction:
     """Options of one direction of the link; None if not given.
 
-    The trace is a file of delivery opportunities, a sample trace, or a rate such as "100 Mbit/s". The queue
-    is "infinite" if absent: mahimahi's name for drop-tail without limit. Its arguments are like
-    "packets=100".
+    The trace is a file of delivery opportunities, a series of time and rate as CSV, a sample trace, or a rate
+    such as "100 Mbit/s". The queue is "infinite" if absent: mahimahi's name for drop-tail without limit. Its
+    arguments are like "packets=100".
     """
 
     trace: str | None = None
@@ -39,7 +42,8 @@ class Direction:
 class Link:
     """Options of the link: one-way delay such as "20 ms", and bytes of an opportunity, 1500 or 1504.
 
-    With `once` the link ends with its trace instead of starting it again.
+    With `once` the link ends with its trace instead of starting it again; a series holds its last line.
+    `offset` is where in its recordings the link begins: a time, or "random".
     """
 
     downlink: Direction
@@ -47,6 +51,7 @@ class Link:
     delay: str | None = None
     once: bool = False
     opportunity_bytes: int | None = None
+    offset: str | None = None
 
     def options(self) -> list[str]:
         """The options that were given, traces first."""
@@ -60,6 +65,7 @@ class Link:
             "--uplink-queue-args": self.uplink.queue_args,
             "--once": self.once or None,
             "--opportunity-bytes": self.opportunity_bytes,
+            "--trace-offset": self.offset,
         }
         return [option for option, value in given.items() if value is not None]
 
@@ -79,16 +85,22 @@ class Link:
         lines = [] if self.delay is None else ["[wired]", f"delay = {inline(self.delay)}"]
         has_end = False
         for name, direction in (("downlink", self.downlink), ("uplink", self.uplink)):
-            trace, is_file = _trace(f"--{name}-trace", direction.trace)
-            has_end |= is_file
-            lines += [
-                f"[radio.variable.{name}.channel.trace_file]",
-                trace,
-                f"once = {str(self.once and is_file).lower()}",
-                f"accounting = {inline(accounting)}",
-            ]
-        if self.once and not has_end:
-            raise ScenarioError("--once", "a rate has no end", "give a trace, or leave --once out")
+            option = f"--{name}-trace"
+            recording, rate = _trace(option, direction.trace)
+            has_end |= recording is not None
+            source = f"trace = {inline(rate)}" if recording is None else f"file = {inline(str(recording))}"
+            offset = [] if None in (recording, self.offset) else [f"offset = {inline(self.offset)}"]
+            if recording is not None and _is_series(recording):
+                repeat = [] if self.once else _repeat(option, recording)
+                lines += [f"[radio.variable.{name}.channel.series]", source, *offset, *repeat]
+            else:
+                once = str(self.once and recording is not None).lower()
+                lines += [f"[radio.variable.{name}.channel.trace_file]", source, *offset, f"once = {once}"]
+                lines.append(f"accounting = {inline(accounting)}")
+        for option, value in (("--once", self.once), ("--trace-offset", self.offset)):
+            if value and not has_end:
+                what = "a rate has no end" if option == "--once" else "a rate is the same everywhere"
+                raise ScenarioError(option, what, f"give a trace, or leave {option} out")
         # A scenario needs a flow; live, COMMAND's traffic takes its place.
         lines += ["[[flow]]", "[flow.app.bulk]"]
         return "\n".join(lines) + "\n"
@@ -105,9 +117,13 @@ class Link:
         return [change for name, direction in directions for change in _queue(name, direction)]
 
     def by_option(self, error: ScenarioError) -> ScenarioError:
-        """Name the option in a scenario's error about a parameter of a queue."""
+        """Name the option in a scenario's error about a recording or a parameter of a queue."""
         key, message, hint = error.args
         for name in ("downlink", "uplink"):
+            if key.startswith(f"radio.variable.{name}.channel."):
+                if key.endswith(".offset"):
+                    return ScenarioError("--trace-offset", f"--{name}-trace: {message}", hint)
+                return ScenarioError(f"--{name}-trace", message, hint)
             _, is_queue, below = key.partition(f"radio.variable.{name}.queue.")
             if is_queue:
                 _, _, parameter = below.partition(".")
@@ -115,22 +131,42 @@ class Link:
         return error
 
 
-def _trace(option: str, trace: str | None) -> tuple[str, bool]:
-    """Write the source of a trace, and say whether it is a file; a rate is repeated forever."""
+def _trace(option: str, trace: str | None) -> tuple[Path | None, str]:
+    """Find the file of a recording, or write the trace of a rate, which is repeated forever."""
     if trace is None:
         raise ScenarioError(option, "is missing", "give a trace or a rate for either direction")
     path = Path(trace)
     if not path.exists() and trace in (known := sample_traces()):
         path = known[trace].file
     if path.exists():
-        return f"file = {inline(str(path.resolve()))}", True
+        return path.resolve(), ""
     try:
-        return f"trace = {inline(_core.constant_trace(trace))}", False
+        return None, _core.constant_trace(trace)
     except ScenarioError as error:
         if not trace[:1].isdigit():
             hint = "write a path, a name that 'airpath list traces' shows, or a rate such as '100 Mbit/s'"
             raise ScenarioError(option, f"there is no file '{trace}'", hint) from error
         raise ScenarioError(option, *error.args[1:]) from error
+
+
+def _is_series(recording: Path) -> bool:
+    """Whether a file has several columns: a series of time and rate as CSV, not mahimahi's one column."""
+    if recording.suffix.lower() == ".csv":
+        return True
+    try:
+        with open_to_read(recording) as file:
+            return b"," in file.readline(LONGEST_HEADER)
+    except OSError:  # The core says what is wrong with it.
+        return False
+
+
+def _repeat(option: str, recording: Path) -> list[str]:
+    """Write after which time a series begins again, as a trace does."""
+    try:
+        length = _core.series_length(recording)
+    except ScenarioError as error:
+        raise ScenarioError(option, f"'{recording}', {error.args[1]}", error.args[2]) from error
+    return [] if length is None else [f"repeat = {inline(length)}"]
 
 
 def _queue(name: str, direction: Direction) -> list[tuple[str, str]]:

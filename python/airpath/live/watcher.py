@@ -46,20 +46,22 @@ class Watcher(Listener):
     """Listens to a session.
 
     `record` opens the files; it is called when the link works, so that a run that failed to start leaves no
-    file. With `output`, COMMAND's, there is a view. `greet` prints the addresses, for the user of a shell.
-    `follower` gets all events, and how far the run is.
+    file. With `output`, COMMAND's, there is a view. `title` stands above the picture; `name` if absent.
+    `greet` prints the addresses, for the user of a shell. `follower` gets all events, and how far the run is.
     """
 
     def __init__(
         self,
         name: str,
         *,
+        title: str | None = None,
         record: Callable[[], Recorder] | None = None,
         output: OutputTerminal | None = None,
         greet: bool = False,
         follower: Follower | None = None,
     ) -> None:
-        self._name, self._record, self._output, self._greet = name, record, output, greet
+        self._title = name if title is None else title
+        self._record, self._output, self._greet = record, output, greet
         self._follower = follower
         self.recorder: Recorder | None = None
         self._screen = Screen(STDERR) if output else None
@@ -134,7 +136,7 @@ class Watcher(Listener):
             self.recorder.finish(
                 None if results is None else json.dumps(results, indent=2),
                 ctrl_c,
-                title=f"{self._name}, live",
+                title=f"{self._title}, live",
                 drawn=drawn,
                 page=page,
                 interrupted=results is None or not results["complete"],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airpath.drawing.picture import size_in_inches
 from airpath.errors import ExportError
+from airpath.runs.changes import changes_of_resolved, described
 from airpath.runs.finished import FinishedRun
 from airpath.runs.flows import MOST_LINES, choose_flows, congestion_controls, flow_owners
 from airpath.runs.lines import READ, FlowLines, goodput_window_s, read_lines, whole_windows_s
@@ -111,7 +112,14 @@ def _names(runs: Sequence[FinishedRun], chosen: Sequence[Sequence[int]]) -> tupl
         [name if name and flat.count(name) == 1 else _joined(name, str(run.folder)) for name in own]
         for run, own in zip(runs, names, strict=True)
     ]
-    return distinct, _joined(*common.values())
+    return distinct, _joined(*common.values(), _shared_changes(runs) if "scenario" in common else "")
+
+
+def _shared_changes(runs: Sequence[FinishedRun]) -> str:
+    """Name what all runs changed in the bundled scenario; congestion control is named anyway."""
+    first, *others = [changes_of_resolved(run.manifest["scenario"], run.scenario) or () for run in runs]
+    shared = [change for change in first if all(change in other for other in others)]
+    return described([change for change in shared if not change[0].endswith(".cc")])
 
 
 def _joined(*words: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from airpath import _core
 from airpath.progress import OnProgress, reporting
+from airpath.runs.changes import titled
 from airpath.runs.memory import coarse_probes, simulate, steps
 from airpath.runs.recorder import CtrlC, Recorder, files_in, prepare
 from airpath.scenario import Scenario, load
@@ -80,5 +81,5 @@ def run_to_folder(
                 recorder.write(events, capture)
                 report(done)
         results = simulation.results()
-        recorder.finish(results, ctrl_c, title=f"{scenario.name}, seed {seed}", page=page)
+        recorder.finish(results, ctrl_c, title=titled(scenario, seed), page=page)
     return RunFolder(out, json.loads(results), ctrl_c.pressed)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.progress import OnProgress, reporting
+from airpath.runs.changes import titled
 from airpath.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Result:
         from airpath.runs.picture import picture_of
         from airpath.runs.trace import raw
 
-        title = f"{self.scenario.name}, seed {self.summary['seed']}"
+        title = titled(self.scenario, self.summary["seed"])
         return picture_of([raw(self.trace)], self.summary, tomllib.loads(self.scenario.text), title)
 
     def to_arrow(self) -> pa.Table:
@@ -137,7 +138,7 @@ class Result:
         ]
         heads = ("flow", "direction", "goodput kbit/s", "RTT ms", "retransmissions", "timeouts", "transfer s")
         more = len(rows) - MOST_FLOWS
-        title = f"{self.scenario.name}, seed {self.summary['seed']}: {number(self.summary['simulated_s'])} s"
+        title = f"{titled(self.scenario, self.summary['seed'])}: {number(self.summary['simulated_s'])} s"
         shown = table(title, heads, rows[:MOST_FLOWS], f"and {more} more in .flows" if more > 0 else "")
         has_events = any(len(columns["time_s"]) for columns in self.trace.values())
         return shown + (image(self.plot()) if has_events else "")

@@ -29,6 +29,7 @@ from airpath import _core
 from airpath.errors import OutputError
 from airpath.files.atomic import make_folder, sync_file
 from airpath.files.folder import Folder
+from airpath.runs.changes import ABRIDGED, changes_of
 from airpath.runs.trace import TraceWriter, file_name, read_events
 from airpath.scenario import Scenario
 
@@ -177,6 +178,7 @@ class Recorder:
                 "host": platform.node(),
                 "platform": platform.platform(),
                 "scenario": self._scenario.name,
+                "changed": {key: value[:ABRIDGED] for key, value in changes_of(self._scenario)},
                 "scenario_sha256": hashlib.sha256(self._scenario.text.encode()).hexdigest(),
                 "seed": self._seed,
                 "started": self._started.isoformat(timespec="seconds"),

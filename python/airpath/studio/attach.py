@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from airpath import _core
+from airpath.runs.changes import changes_of, described
 from airpath.runs.trace import joined
 from airpath.studio.chunks import encode
 from airpath.studio.facts import live
@@ -51,6 +52,7 @@ class Attached:
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self._scenario, self._values, self._seed = scenario, tomllib.loads(scenario.text), seed
+        self._what = described(changes_of(scenario))
         self._changed = threading.Condition()
         self._kept: deque[_Piece] = deque()
         self._rows = self._next = 0
@@ -122,7 +124,7 @@ class Attached:
 
     def _told(self) -> dict[str, Any]:
         if self._results is not None:
-            return live(self._scenario, self._values, self._results, goes_on=False)
+            return live(self._scenario, self._values, self._results, self._what, goes_on=False)
         flows = [
             {**_FLOW, "ue": ue, "flow": flow, "direction": known["direction"], "start_s": known["start_s"]}
             | {"bytes_received": sum(known["carried"].values())}
@@ -136,7 +138,7 @@ class Attached:
             "elements": [],
             "live": {},
         }
-        return live(self._scenario, self._values, summary, goes_on=not self._is_over)
+        return live(self._scenario, self._values, summary, self._what, goes_on=not self._is_over)
 
     def _note_flows(self, events: Events) -> None:
         """Find out which flows there are: their data go the way that has most bytes."""

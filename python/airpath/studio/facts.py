@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airpath import _core
+from airpath.runs.changes import as_settings, changes_of_resolved, described
 from airpath.runs.flows import choose_flows, flow_names
-from airpath.scenario import Scenario, bundled, inline, load
+from airpath.scenario import Scenario
 
 if TYPE_CHECKING:
     from airpath.runs.finished import FinishedRun
@@ -45,7 +46,8 @@ def finished(
     """
     facts = {key: run.manifest[key] for key in _OF_MANIFEST if key in run.manifest}
     title = run.manifest["scenario"]
-    changed = changes(run)
+    changes = changes_of_resolved(title, run.scenario)
+    changed = None if changes is None else as_settings(changes)
     base = None if changed is None else title
     told = _facts(title, base, changed, run.summary, run.scenario, run.scenario_text, facts, left_out)
     return told | {"not_again": not_again}
@@ -71,12 +73,12 @@ def simulated(
 
 
 def live(
-    scenario: Scenario, values: dict[str, Any], summary: dict[str, Any], *, goes_on: bool
+    scenario: Scenario, values: dict[str, Any], summary: dict[str, Any], what: str, *, goes_on: bool
 ) -> dict[str, Any]:
-    """Tell of a live run, as far as it has come, or of its end."""
+    """Tell of a live run, as far as it has come, or of its end; `what` names its changes."""
     facts = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "seed": summary["seed"]}
     told = _facts(scenario.name, None, None, summary, values, scenario.text, facts, {})
-    return told | {"goes_on": goes_on}
+    return told | {"what": what, "goes_on": goes_on}
 
 
 def _facts(
@@ -93,6 +95,7 @@ def _facts(
         "title": title,
         "base": base,
         "changes": changed,
+        "what": described([(key, value) for key, _, value in (one.partition("=") for one in changed or ())]),
         "names": flow_names(summary, scenario),
         "chosen": choose_flows(summary),
         "summary": summary,
@@ -113,24 +116,3 @@ def _without_tables(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_tables(inner) for inner in value[:MOST_ITEMS]]
     return value[:MOST_TEXT] if isinstance(value, str) else value
-
-
-def changes(run: FinishedRun) -> list[str] | None:
-    """Tell what was changed in a bundled scenario, as arguments of `--set`; None if that is not known."""
-    name = run.manifest["scenario"]
-    if name not in bundled():
-        return None
-    overrides = list(_differing("", tomllib.loads(load(name).text), run.scenario))
-    try:
-        told = tomllib.loads(load(name, overrides).text) == run.scenario
-    except ValueError:
-        told = False
-    return [f"{key}={value}" for key, value in overrides] if told else None
-
-
-def _differing(path: str, before: Any, after: Any) -> Iterable[tuple[str, str]]:
-    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
-        for key in after:
-            yield from _differing(f"{path}.{key}" if path else key, before[key], after[key])
-    elif before != after:
-        yield path, after if isinstance(after, str) else inline(after)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airpath import _core
 from airpath.errors import ScenarioError
+from airpath.runs.changes import as_settings, changes_of_resolved
 from airpath.scenario import Scenario, bundled, read
-from airpath.studio.facts import changes as changes_of
 
 if TYPE_CHECKING:
     from airpath.runs.finished import FinishedRun
@@ -149,8 +149,8 @@ class Sources:
             return Chosen(_changed("own text", base.removeprefix(TEXT), changes), None, None)
         if base in self._runs:
             run = self._run(base)
-            if (told := changes_of(run)) is not None:
-                return self.scenario(run.manifest["scenario"], [*told, *changes])
+            if (told := changes_of_resolved(run.manifest["scenario"], run.scenario)) is not None:
+                return self.scenario(run.manifest["scenario"], [*as_settings(told), *changes])
             return Chosen(_changed(run.manifest["scenario"], run.scenario_text, changes), None, None)
         if base not in self._files and base not in self._bundled:
             raise ScenarioError("base", "nothing of this name is listed", "choose a name that is listed")

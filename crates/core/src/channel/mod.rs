@@ -155,6 +155,11 @@ pub trait Component {
     }
 }
 
+/// The UE in the name of a channel, as in `ue0.downlink.channel`.
+fn ue_of(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
 registry! {
     /// A channel and its parameters.
     pub enum Config: Component, default Bernoulli, validate() {

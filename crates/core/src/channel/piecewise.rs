@@ -84,7 +84,7 @@ impl Schedule {
     /// When a link dies whose last piece is an outage.
     pub fn ends(&self) -> Option<Instant> {
         let last = self.pieces.last().filter(|piece| self.period.is_none() && piece.rate.as_bps() == 0)?;
-        Some(Instant::ZERO + last.from)
+        Some(Instant::ZERO + last.from.saturating_sub(self.phase))
     }
 
     pub fn build(self, run_seed: u64, name: &str) -> Box<dyn Channel> {

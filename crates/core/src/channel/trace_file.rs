@@ -15,8 +15,9 @@ mod trace;
 
 pub use trace::{Trace, constant};
 
-use super::{Channel, Component, Kind, Offered, Opportunity};
+use super::{Channel, Component, Kind, Offered, Opportunity, ue_of};
 use crate::error::ScenarioError;
+use crate::recording::Offset;
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
 use schedule::Schedule;
@@ -32,6 +33,9 @@ pub struct Config {
     pub file: Option<String>,
     /// The trace itself, in place of a file: milliseconds, one opportunity in each line.
     pub trace: Trace,
+    /// Where in the trace the run begins: a time, or "random", by the seed. At its beginning if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Offset>,
     /// Whether the link is dead after the last line; otherwise the trace begins anew.
     pub once: bool,
     /// What an opportunity carries.
@@ -85,11 +89,19 @@ impl Config {
     fn schedule(&self) -> Schedule {
         Schedule::new(self.trace.clone(), self.once, self.spacing)
     }
+
+    fn period(&self) -> Duration {
+        Duration::from_millis(self.trace.period_ms())
+    }
 }
 
 impl Component for Config {
-    fn build(&self, _run_seed: u64, _name: &str) -> Box<dyn Channel> {
-        Box::new(TraceFile { schedule: self.schedule(), next: 0, accounting: self.accounting })
+    fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel> {
+        let offset =
+            self.offset.map_or(Duration::ZERO, |offset| offset.draw(self.period(), run_seed, ue_of(name)));
+        let schedule = self.schedule();
+        let first = schedule.first_from(Instant::ZERO + offset);
+        Box::new(TraceFile { schedule, offset, first, next: first, accounting: self.accounting })
     }
 
     fn kind(&self) -> Kind {
@@ -101,19 +113,29 @@ impl Component for Config {
     }
 
     fn validate(&self) -> Result<(), ScenarioError> {
-        match self.file {
-            None => Ok(()),
-            Some(_) => Err(ScenarioError::new("file", "was not read", "give the trace itself, as trace")),
+        if self.file.is_some() {
+            return Err(ScenarioError::new("file", "was not read", "give the trace itself, as trace"));
         }
+        let period = (!self.once).then(|| self.period());
+        let hint = "write a time, or remove once";
+        self.offset.map_or(Ok(()), |offset| offset.validate(self.period(), period, hint))
     }
 
     fn ends(&self) -> Option<Instant> {
-        self.once.then(|| self.schedule().time(self.trace.opportunities() - 1)).flatten()
+        let last = self.once.then(|| self.schedule().time(self.trace.opportunities() - 1)).flatten()?;
+        match self.offset {
+            Some(Offset::At(offset)) => Some(Instant::ZERO + last.since(Instant::ZERO + offset)),
+            _ => Some(last),
+        }
     }
 }
 
 struct TraceFile {
     schedule: Schedule,
+    /// How far into the trace the run begins.
+    offset: Duration,
+    /// Number of the first opportunity of the run.
+    first: u64,
     /// Number of the first opportunity that was not taken.
     next: u64,
     accounting: Accounting,
@@ -121,12 +143,14 @@ struct TraceFile {
 
 impl Channel for TraceFile {
     fn next_opportunity(&mut self, from: Instant) -> Option<Opportunity> {
+        let from = from + self.offset;
         let mut at = self.schedule.time(self.next)?;
         if at < from {
             self.next = self.schedule.first_from(from);
             at = self.schedule.time(self.next)?;
         }
         self.next += 1;
+        let at = Instant::ZERO + at.since(Instant::ZERO + self.offset);
         Some(Opportunity { at, bytes: self.accounting.opportunity_bytes() })
     }
 
@@ -135,7 +159,8 @@ impl Channel for TraceFile {
     }
 
     fn offered(&self, now: Instant) -> Offered {
-        let opportunities = self.schedule.first_from(now + Duration::from_nanos(1));
+        let passed = self.schedule.first_from(now + self.offset + Duration::from_nanos(1));
+        let opportunities = passed - self.first;
         let bytes = opportunities.saturating_mul(u64::from(self.accounting.opportunity_bytes()));
         Offered { opportunities, bytes }
     }
@@ -178,6 +203,55 @@ mod tests {
         assert_eq!(channel.next_opportunity(at(0)), None);
         assert_eq!(channel.offered(at(1_000_000)), Offered { opportunities: 3, bytes: 4500 });
         assert_eq!(config("2\n").ends(), None);
+    }
+
+    /// The trace 2, 2, 5 from its third millisecond on: 5 is 2 ms away, and the 7, 7.5 of the second round follow.
+    #[test]
+    fn a_trace_begins_at_its_offset_and_wraps_around() {
+        let at_3 = Config { offset: Some(Offset::At(Duration::from_millis(3))), ..config("2\n2\n5\n") };
+        at_3.validate().unwrap();
+        let mut channel = build(&at_3);
+        let mut next = |from| channel.next_opportunity(at(from)).unwrap().at;
+        assert_eq!([next(0), next(0), next(0), next(0)], [at(2000), at(4000), at(4500), at(7000)]);
+        let counts = [0, 1999, 2000, 4500, 7000].map(|micros| channel.offered(at(micros)).opportunities);
+        assert_eq!(counts, [0, 0, 1, 3, 4]);
+        let once = Config { once: true, ..at_3 };
+        assert_eq!(once.ends(), Some(at(2000)));
+        let mut ending = build(&once);
+        assert_eq!(ending.next_opportunity(at(0)).unwrap().at, at(2000));
+        assert_eq!(ending.next_opportunity(at(0)), None);
+    }
+
+    #[test]
+    fn both_directions_of_a_ue_begin_at_the_same_random_offset_and_others_elsewhere() {
+        let lines: String =
+            (1..=1000).map(|ms| if ms % 100 < 37 { format!("{ms}\n") } else { String::new() }).collect();
+        let random = Config { offset: Some(Offset::Random), ..config(&(lines + "1000\n")) };
+        random.validate().unwrap();
+        let first = |seed, name| {
+            let mut channel = random.build(seed, name);
+            (0..500).map(|_| channel.next_opportunity(at(0)).unwrap().at).collect::<Vec<_>>()
+        };
+        assert_eq!(first(1, "ue0.downlink.channel"), first(1, "ue0.uplink.channel"));
+        assert_eq!(first(1, "ue0.downlink.channel"), first(1, "ue0.downlink.channel"));
+        assert_ne!(first(1, "ue0.downlink.channel"), first(1, "ue1.downlink.channel"));
+        assert_ne!(first(1, "ue0.downlink.channel"), first(2, "ue0.downlink.channel"));
+    }
+
+    #[test]
+    fn an_offset_that_the_trace_does_not_have_is_refused() {
+        let wrong = |offset, once| {
+            Config { offset: Some(offset), once, ..config("5\n") }.validate().unwrap_err().to_string()
+        };
+        let at_5 = Offset::At(Duration::from_millis(5));
+        assert_eq!(
+            wrong(at_5, false),
+            "offset: the recording ends at 5 ms, before 5 ms; write an earlier time"
+        );
+        assert_eq!(
+            wrong(Offset::Random, true),
+            "offset: the recording has no second round to wrap around to; write a time, or remove once"
+        );
     }
 
     #[test]

@@ -35,15 +35,15 @@ const INLINED: [Inlined; 3] = [
         table: "trace_file",
         text: "trace",
         what: "a trace",
-        read: |_, text| Ok(text.parse::<Trace>()?.to_text()),
+        read: |_, text| Ok(text.parse::<Trace>()?.to_text().to_string()),
     },
     Inlined {
         table: "series",
         text: "rows",
         what: "a series",
         read: |parent, text| match parent {
-            "channel" => Ok(text.parse::<channel::series::Rows>()?.to_text()),
-            _ => Ok(text.parse::<sinr::Rows>()?.to_text()),
+            "channel" => Ok(text.parse::<channel::series::Rows>()?.to_text().to_string()),
+            _ => Ok(text.parse::<sinr::Rows>()?.to_text().to_string()),
         },
     },
     Inlined {

@@ -23,6 +23,7 @@ pub use rows::Rows;
 use crate::each::Each;
 use crate::error::ScenarioError;
 use crate::fading::{self, BLOCK, Fading};
+use crate::recording::Offset;
 use crate::registry::parameters;
 use crate::rng;
 use crate::time::Duration;
@@ -57,6 +58,10 @@ parameters! {
         /// Between two lines: "line", a straight line from one value to the other; or "hold", the first value, as
         /// `channel.series` does.
         pub between: Between,
+        /// Where in the series the run begins: a time, or "random", by the seed, which requires repeat. At its
+        /// beginning if absent. UEs with columns of their own begin at the same offset.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub offset: Option<Offset>,
         /// After this time the series begins anew; it holds its last line if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub repeat: Option<Duration>,
@@ -112,7 +117,16 @@ impl SeriesConfig {
             let message = format!("the last line of the series begins at {last}");
             return Err(ScenarioError::new("repeat", message, "write a later time, or remove the key"));
         }
-        Ok(())
+        let hint = "write a time, or add repeat, the length of the series";
+        self.offset.map_or(Ok(()), |offset| offset.validate(self.repeat.unwrap_or(last), self.repeat, hint))
+    }
+
+    /// How far into the series a UE begins.
+    fn offset(&self, run_seed: u64, ue: u16) -> Duration {
+        // Columns of several UEs were recorded together.
+        let name = format!("ue{}", if self.rows.is_for_all() { ue } else { 0 });
+        let period = self.repeat.unwrap_or_else(|| self.rows.last());
+        self.offset.map_or(Duration::ZERO, |offset| offset.draw(period, run_seed, &name))
     }
 }
 
@@ -138,7 +152,7 @@ impl Sinr {
             _ => config.fading.build(slots_per_s, stream(&format!("fading{number}"))),
         };
         let mean = match &config.series {
-            Some(series) => series.rows.mean(ue, series.between, series.repeat),
+            Some(series) => series.rows.mean(ue, series.between, series.repeat, series.offset(run_seed, ue)),
             None => Mean::Constant(config.mean_sinr.of(usize::from(ue)).as_db()),
         };
         Self {
@@ -247,6 +261,34 @@ mod tests {
         again.series.as_mut().unwrap().repeat = Some(Duration::from_secs(2));
         let mut again = sinr(&again, 1);
         assert_eq!([500, 1500, 2500, 3999, 4000].map(|slot| at(&mut again, slot)), [2.0, 4.0, 2.0, 4.0, 0.0]);
+    }
+
+    #[test]
+    fn a_series_begins_at_its_offset_and_wraps_around() {
+        let mut later = series("time_s,sinr_db\n0,0\n1,4\n");
+        let own = later.series.as_mut().unwrap();
+        (own.repeat, own.offset) = (Some(Duration::from_secs(2)), Some("500 ms".parse().unwrap()));
+        let mut later = sinr(&later, 1);
+        assert_eq!(
+            [0, 250, 500, 1499, 1500, 2000].map(|slot| at(&mut later, slot)),
+            [2.0, 3.0, 4.0, 4.0, 0.0, 2.0]
+        );
+    }
+
+    #[test]
+    fn columns_that_were_recorded_together_begin_together() {
+        let random = |rows: &str, seed, ue| {
+            let mut config = series(rows);
+            let own = config.series.as_mut().unwrap();
+            (own.repeat, own.offset) = (Some(Duration::from_secs(100)), Some(Offset::Random));
+            config.validate(2).unwrap();
+            at(&mut Sinr::new(&config, seed, ue, 1000.0), 0)
+        };
+        let (joint, one) = ("time_s,ue0_db,ue1_db\n0,0,0\n99,99,99\n", "time_s,sinr_db\n0,0\n99,99\n");
+        assert_eq!(random(joint, 5, 0), random(joint, 5, 1));
+        assert_eq!(random(one, 5, 0), random(joint, 5, 0));
+        assert_ne!(random(one, 5, 0), random(one, 5, 1));
+        assert_ne!(random(one, 5, 0), random(one, 6, 0));
     }
 
     /// A dip of one row lasts from its row to the next, and no longer.

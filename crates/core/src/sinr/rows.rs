@@ -5,6 +5,7 @@
 use super::Between;
 use crate::csv::{self, Column, shown, wrong};
 use crate::error::{ScenarioError, as_text};
+use crate::parsed::Parsed;
 use crate::time::Duration;
 use std::fmt;
 use std::str::FromStr;
@@ -38,7 +39,13 @@ pub(super) struct Line {
 /// A mean SINR over time.
 pub(super) enum Mean {
     Constant(f64),
-    Series { lines: Arc<[Line]>, between: Between, period_s: Option<f64> },
+    /// `offset_s` is how far into the series the run begins.
+    Series {
+        lines: Arc<[Line]>,
+        between: Between,
+        period_s: Option<f64>,
+        offset_s: f64,
+    },
 }
 
 impl Mean {
@@ -46,9 +53,9 @@ impl Mean {
     pub fn at(&self, time_s: f64) -> f64 {
         let (lines, between, time_s) = match self {
             Self::Constant(sinr_db) => return *sinr_db,
-            Self::Series { lines, between, period_s: None } => (lines, *between, time_s),
-            Self::Series { lines, between, period_s: Some(period_s) } => {
-                (lines, *between, libm::fmod(time_s, *period_s))
+            Self::Series { lines, between, period_s: None, offset_s } => (lines, *between, time_s + offset_s),
+            Self::Series { lines, between, period_s: Some(period_s), offset_s } => {
+                (lines, *between, libm::fmod(time_s + offset_s, *period_s))
             }
         };
         let next = lines.partition_point(|line| line.from.as_secs_f64() <= time_s);
@@ -81,15 +88,21 @@ impl Rows {
         self.columns[0].last().map_or(Duration::ZERO, |line| line.from)
     }
 
-    pub(super) fn mean(&self, ue: u16, between: Between, repeat: Option<Duration>) -> Mean {
+    /// Whether the only column is for all UEs.
+    pub(super) fn is_for_all(&self) -> bool {
+        self.is_for_all
+    }
+
+    pub(super) fn mean(&self, ue: u16, between: Between, repeat: Option<Duration>, offset: Duration) -> Mean {
         let column = if self.is_for_all { 0 } else { usize::from(ue) };
         let period_s = repeat.map(Duration::as_secs_f64);
-        Mean::Series { lines: self.columns[column].clone(), between, period_s }
+        let offset_s = offset.as_secs_f64();
+        Mean::Series { lines: self.columns[column].clone(), between, period_s, offset_s }
     }
 
     /// The text of the series.
-    pub fn to_text(&self) -> String {
-        self.text.to_string()
+    pub fn to_text(&self) -> Arc<str> {
+        self.text.clone()
     }
 }
 
@@ -130,6 +143,13 @@ impl FromStr for Rows {
     type Err = ScenarioError;
 
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
+        static PARSED: Parsed<Rows> = Parsed::new();
+        PARSED.of(text, Self::read)
+    }
+}
+
+impl Rows {
+    fn read(text: &str) -> Result<Self, ScenarioError> {
         let mut names = Vec::new();
         let lines = csv::series(text, HEADER, |first| {
             let columns = header(first)?;

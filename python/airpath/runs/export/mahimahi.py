@@ -98,13 +98,16 @@ def _opportunities(run: Run, ue: int, direction: str) -> Iterator[Line]:
         return
     size = OPPORTUNITY_BYTES[channel.get("accounting", "ip_1500")]
     times = [int(line) for line in channel["trace"].split()]
-    end_ms = run.summary["simulated_s"] * 1000
+    end_ns = run.summary["simulated_s"] * 1000 * NS_PER_MS
+    offset_ns = _core.recording_offset(channel.get("offset", "0 s"), times[-1], run.summary["seed"], ue)
     base = 0
-    while base < end_ms:
+    while base * NS_PER_MS - offset_ns < end_ns:
         for time in times:
-            if base + time > end_ms:
+            at_ns = (base + time) * NS_PER_MS - offset_ns
+            if at_ns > end_ns:
                 return
-            yield (base + time) * NS_PER_MS, 1, f"{base + time} # {size}\n"
+            if at_ns >= 0:
+                yield at_ns, 1, f"{at_ns // NS_PER_MS} # {size}\n"
         if channel.get("once", False):
             return
         base += times[-1]

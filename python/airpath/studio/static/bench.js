@@ -105,11 +105,11 @@ export class Bench {
     this.tellChanges(settings);
     const { inks, quiet } = colours();
     const isOne = variants.length === 1;
-    byId("variants").replaceChildren(...(isOne ? [] : variants.map(({ name }, n) => {
+    byId("variants").replaceChildren(...(isOne ? [] : variants.map(({ name, run }, n) => {
       const { ink, dash } = lookOf(n);
       return make("span", { class: "variant" },
         make("button", {
-          type: "button", "aria-pressed": String(n === shown), "aria-label": `Show and edit ${name}`, click: () => this.store.speakOf(n),
+          type: "button", "aria-pressed": String(n === shown), "aria-label": `Show and edit ${name}`, title: run.what ?? "", click: () => this.store.speakOf(n),
         }, swatch({ shape: "steps", width: 2, dash }, this.store.state.flows.length > 1 ? quiet : inks[ink]), name),
         n === shown ? make("button", { type: "button", class: "small", "aria-label": `Remove ${name}`, title: `Remove ${name}`, click: () => this.experiment.remove(n) }, "×") : null);
     })), ...(isOne || variants.length === NAMES.length ? [] : [make("button", {

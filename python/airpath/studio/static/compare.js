@@ -104,7 +104,7 @@ export function figuresOf({ state }) {
 export function figureTable(store, names, chosen = null) {
   const figures = figuresOf(store).filter(({ name }) => !chosen || chosen.includes(name));
   return make("table", {},
-    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, ""), ...names.map((name) => make("th", { scope: "col" }, name)))),
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, ""), ...names.map((name, n) => make("th", { scope: "col", title: store.state.variants[n]?.run.what ?? "" }, name)))),
     make("tbody", {}, ...figures.map(({ name, digits, values }) => make("tr", {}, make("th", { scope: "row" }, name),
       ...values.map((value, n) => make("td", {}, value === null ? "–" : figure(value, digits), n ? make("small", {}, apart(values[0], value, digits)) : null))))));
 }

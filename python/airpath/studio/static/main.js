@@ -97,9 +97,9 @@ async function goOn(run) {
 function tellRun(run) {
   const { summary } = run;
   byId("title").textContent = run.title;
-  document.title = `${run.title} - airpath`;
+  document.title = `${[run.title, ...(run.what ? [run.what] : [])].join(", ")} - airpath`;
   byId("about").textContent = [
-    "live" in summary ? "live" : "simulated", ...("engine" in document.documentElement.dataset ? [] : [`seed ${summary.seed}`]), `${figure(summary.simulated_s, 2)} s`,
+    "live" in summary ? "live" : "simulated", ...(run.what ? [run.what] : []), ...("engine" in document.documentElement.dataset ? [] : [`seed ${summary.seed}`]), `${figure(summary.simulated_s, 2)} s`,
     ...(run.goes_on ? ["now"] : summary.complete ? [] : ["ended early"]),
   ].join(" · ");
   showResults(run);

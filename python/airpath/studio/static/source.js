@@ -25,6 +25,7 @@
  * @property {string} scenario TOML with every default
  * @property {boolean} cut whether `scenario` is only its begin
  * @property {string[] | null} changes arguments of `--set`; null if not known
+ * @property {string} [what] `changes` in a few words, for titles
  * @property {Record<string, any>} facts of `manifest.json`
  * @property {Record<string, any>} values the scenario's values, every default too; without long texts and lists
  * @property {Record<string, number | null>} left_out kinds of event that had no room, and their rows if they are known

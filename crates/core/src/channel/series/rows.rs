@@ -3,6 +3,7 @@
 use crate::channel::piecewise::Known;
 use crate::csv::{self, Column, shown, wrong};
 use crate::error::{ScenarioError, as_text};
+use crate::parsed::Parsed;
 use crate::time::Duration;
 use crate::units::{Bitrate, Probability};
 use std::fmt;
@@ -42,9 +43,15 @@ impl Rows {
         self.known.clone()
     }
 
+    /// How long the series lasts if its last line holds as long as the one before it; `None` of a single line.
+    pub fn length(&self) -> Option<Duration> {
+        let [.., before, last] = &*self.known else { return None };
+        Some(last.from + (last.from - before.from))
+    }
+
     /// The text of the series.
-    pub fn to_text(&self) -> String {
-        self.text.to_string()
+    pub fn to_text(&self) -> Arc<str> {
+        self.text.clone()
     }
 }
 
@@ -90,6 +97,13 @@ impl FromStr for Rows {
     type Err = ScenarioError;
 
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
+        static PARSED: Parsed<Rows> = Parsed::new();
+        PARSED.of(text, Self::read)
+    }
+}
+
+impl Rows {
+    fn read(text: &str) -> Result<Self, ScenarioError> {
         let mut order = Vec::new();
         let lines = csv::series(text, HEADER, |names| {
             order = header(names)?;

@@ -4,10 +4,11 @@
 //! trace of 1 Gbit/s has 83 in each millisecond, and a cell may have many UEs.
 
 use crate::error::{ScenarioError, as_text};
+use crate::parsed::Parsed;
 use crate::units::Bitrate;
 use std::fmt::{self, Write};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// With as many opportunities in every millisecond of the longest run, their number still fits 64 bits.
 const MOST_OPPORTUNITIES: u64 = 1 << 26;
@@ -21,13 +22,24 @@ const BPS_OF_ONE_PER_MS: u64 = 12_000_000;
 const FORM: &str = "write whole milliseconds, one in each line";
 
 /// A valid trace.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Trace {
     /// The milliseconds in which there are opportunities, ascending; never empty.
     milliseconds: Arc<[Millisecond]>,
     /// Opportunities in a period.
     opportunities: u32,
+    /// Its text, once that is needed; scenarios are written more often than changed.
+    text: Arc<OnceLock<Arc<str>>>,
 }
+
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.milliseconds, &other.milliseconds)
+            || (self.opportunities == other.opportunities && self.milliseconds == other.milliseconds)
+    }
+}
+
+impl Eq for Trace {}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Millisecond {
@@ -55,11 +67,15 @@ impl Trace {
             }
             opportunities += 1;
         }
-        Self { milliseconds: milliseconds.into(), opportunities }
+        Self { milliseconds: milliseconds.into(), opportunities, text: Arc::default() }
     }
 
     /// The text of the trace.
-    pub fn to_text(&self) -> String {
+    pub fn to_text(&self) -> Arc<str> {
+        self.text.get_or_init(|| self.write().into()).clone()
+    }
+
+    fn write(&self) -> String {
         let mut text = String::new();
         for (index, millisecond) in self.milliseconds.iter().enumerate() {
             for _ in 0..self.count(index) {
@@ -151,6 +167,13 @@ impl FromStr for Trace {
     type Err = ScenarioError;
 
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
+        static PARSED: Parsed<Trace> = Parsed::new();
+        PARSED.of(text, Self::read)
+    }
+}
+
+impl Trace {
+    fn read(text: &str) -> Result<Self, ScenarioError> {
         let error = |message: String, hint: &str| Err(ScenarioError::new("", message, hint));
         let mut times = Vec::new();
         let mut last = 0;
@@ -216,7 +239,7 @@ mod tests {
     #[test]
     fn line_ends_may_be_of_either_kind_and_the_last_may_be_missing() {
         for text in ["0\n3\n3\n", "0\n3\n3", "0\r\n3\r\n3\r\n", "00\n3\n03\n"] {
-            assert_eq!(text.parse::<Trace>().unwrap().to_text(), "0\n3\n3\n", "{text:?}");
+            assert_eq!(&*text.parse::<Trace>().unwrap().to_text(), "0\n3\n3\n", "{text:?}");
         }
     }
 
@@ -313,7 +336,7 @@ mod tests {
             times.push(last);
             let text: String = times.iter().map(|time| format!("{time}\n")).collect();
             let trace: Trace = text.parse().unwrap();
-            prop_assert_eq!(trace.to_text(), text);
+            prop_assert_eq!(&*trace.to_text(), &*text);
             prop_assert_eq!(trace.opportunities(), times.len() as u64);
         }
 
