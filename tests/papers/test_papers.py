@@ -41,6 +41,7 @@ KEYS = [
     "seed_1",
     "unit",
     "verdict",
+    "link_alone",
     "reason",
     "averaged_runs",
     "prediction_low",

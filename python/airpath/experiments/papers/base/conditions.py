@@ -35,7 +35,7 @@ from itertools import pairwise
 from typing import ClassVar, Protocol
 
 from airpath.experiments.papers.base.quantity import LookUp, Minus, Operand, Quantity
-from airpath.experiments.papers.base.verdict import CLOSE_RELATIVE, REPRODUCED_RELATIVE
+from airpath.experiments.papers.base.verdict import CLOSE_RELATIVE, REPRODUCED_RELATIVE, close_limit
 from airpath.experiments.papers.base.wording import number, unit_name
 from airpath.stats.estimate import Estimate, by_seed, t_quantile
 
@@ -168,7 +168,7 @@ class About(_Single):
 
     def _judge(self, known: Estimate) -> tuple[bool | None, str]:
         decimals = len(f"{self.target:g}".partition(".")[2])
-        limit = max(CLOSE_RELATIVE * abs(self.target), 0.5 / 10**decimals)
+        limit = max(close_limit(self.target, self.operand.unit), 0.5 / 10**decimals)
         holds = _decided(known, self.target, lambda value: abs(value - self.target) <= limit)
         return holds, f"claimed {self.target:g}"
 

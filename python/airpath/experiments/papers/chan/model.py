@@ -6,6 +6,7 @@ with mean a and standard deviation b, e(m) exponential with mean m, and no packe
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from airpath.experiments.papers.base.cell import Cell, Overrides
@@ -104,6 +105,15 @@ def make_link(mean_ms: float = 0, rate_sd_kbps: float = 0) -> Link:
 _SPREADS = ((0, 0), (20, 0), (50, 0), (100, 0), (0, 20), (0, 50), (0, 75), (50, 50), (100, 75))
 CASES = {case: make_link(*spreads) for case, spreads in enumerate(_SPREADS, 1)}
 """The rows of Table 1."""
+
+RUN_S = 3600
+"""Time of a run."""
+
+
+def max_kbps(case: int) -> float:
+    """What the link of a row of Table 1 carries if never idle: the harmonic mean of its rates, kbit/s."""
+    half = _SPREADS[case - 1][1] * math.sqrt(3)
+    return 2 * half / math.log((200 + half) / (200 - half)) if half else 200.0
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,11 @@ RUNS = 100
 TABLE_RUNS = 900
 """Runs of a cell of Table 2: they tell a gain to half a point, a quarter of what `reproduced` allows it."""
 
+BEARER_KBPS = 46
+"""Rate of the bearer at IP level, kbit/s."""
+
+PACKET_BYTES, PAYLOAD_BYTES = 1500, 1460
+
 LOSSES = (2, 5, 10, 15)
 """Drop rates of Table 2, percent."""
 

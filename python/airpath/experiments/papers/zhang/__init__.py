@@ -14,12 +14,13 @@ from airpath.experiments.papers.downloads import (
     increase,
     increase_without_retransmissions,
     largest_window,
+    link_alone,
     lowest_window,
     retransmission_share,
 )
 from airpath.experiments.papers.lundsten.model import READINGS, Key
 from airpath.experiments.papers.lundsten.study import make_study
-from airpath.experiments.papers.zhang.choices import CHOICES
+from airpath.experiments.papers.zhang.choices import CHOICES, DERIVED
 from airpath.experiments.papers.zhang.claims import CLAIMS, NOT_REPRODUCED
 from airpath.experiments.papers.zhang.model import CELLS, DEFAULT_READING, PARAMETERS, WINDOWS, make_download
 
@@ -114,4 +115,6 @@ PAPER = Paper(
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
     choices=CHOICES,
+    derived=DERIVED,
+    link_alone=link_alone,
 )
