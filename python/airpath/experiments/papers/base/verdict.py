@@ -151,8 +151,8 @@ def verdict(
     # Distances from the published value; `scatter` is half the width of the prediction interval.
     low, high = (0.0, 0.0) if estimate.is_exact else estimate.prediction_interval(averaged_runs)
     scatter, knows_scatter = (high - low) / 2, estimate.is_exact or estimate.n >= SCATTER_RUNS
-    reproduced = _tolerance(target, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS)
-    close = close_limit(target, unit)
+    reproduced = reproduced_limit(target, unit)
+    close = _tolerance(target, unit, CLOSE_RELATIVE, CLOSE_POINTS)
 
     def level(excess: float) -> Verdict:
         if is_limit and excess <= 0:
@@ -184,9 +184,9 @@ def calibrated(judged: Verdict) -> Verdict:
     return "calibrated_not_met" if judged in ("close", "not_reproduced") else "calibrated"
 
 
-def close_limit(target: float, unit: str) -> float:
-    """Say how far from a value ``close`` reaches, in its unit."""
-    return _tolerance(target, unit, CLOSE_RELATIVE, CLOSE_POINTS)
+def reproduced_limit(target: float, unit: str) -> float:
+    """Say how far from a value ``reproduced`` reaches without a look at how runs scatter, in its unit."""
+    return _tolerance(target, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS)
 
 
 def _tolerance(target: float, unit: str, relative: float, points: float) -> float:
