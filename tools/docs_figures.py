@@ -225,7 +225,8 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
     many of these a link without TCP would meet; ``counts``, the verdicts on them; ``misses``, a table of
     those that did not come out; ``claims``, how many hold of how many that did not help to choose;
     ``counts@READING``, the numbers of all verdicts under a reading, the best first, for a row of a table;
-    or the number of one verdict, by its name. ``choices``, a table of what the paper leaves open, comes from the paper itself.
+    or the number of one verdict, by its name. ``choices``, a table of what the paper leaves open, comes from
+    the paper itself.
     """
     what, _, reading = what.partition("@")
     measured = {name: value for name, value in kept["values"].items() if value["verdict"] != "background"}

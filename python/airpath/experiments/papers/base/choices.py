@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airpath.experiments.papers.base.cell import Overrides
+from airpath.experiments.papers.base.cell import Cell, Overrides
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,10 @@ class Reading:
     name: str
     description: str
     overrides: Overrides
+
+    def changes(self, cell: Cell) -> Overrides:
+        """Changes to a cell; none to one that readings are not about."""
+        return self.overrides if cell.is_read else ()
 
 
 @dataclass(frozen=True)

@@ -190,8 +190,7 @@ class Paper:
     def text(self, cell: Cell, overrides: Overrides, reading: Reading) -> str:
         """Write a cell's scenario with these changes, under a reading, every default written out."""
         base = load(cell.scenario) if cell.scenario else self.base
-        reads = reading.overrides if cell.is_read else ()
-        return Scenario(base.name, base.source, (*overrides, *reads), base.folder).text
+        return Scenario(base.name, base.source, (*overrides, *reading.changes(cell)), base.folder).text
 
     def not_covered(self) -> int:
         """Count the published values that no experiment covers yet; background is not counted."""
