@@ -139,6 +139,8 @@ class Figures:
         paper, _, what = name.partition(".")
         if paper in self._papers and what == "choices":
             return _choices(PAPERS[paper])
+        if paper in self._papers and what.startswith("explored"):
+            return _explored(paper, what)
         if paper in self._papers and what:
             return _of_paper(self._papers[paper], what)
         if name.startswith("says|"):
@@ -226,7 +228,9 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
     those that did not come out; ``claims``, how many hold of how many that did not help to choose;
     ``counts@READING``, the numbers of all verdicts under a reading, the best first, for a row of a table;
     or the number of one verdict, by its name. ``choices``, a table of what the paper leaves open, comes from
-    the paper itself.
+    the paper itself. ``explored`` is a table of the set-ups that a search of the free choices found, and
+    ``explored_says`` how it went; ``explored_swapped`` and ``explored_swapped_says``, with the halves
+    exchanged.
     """
     what, _, reading = what.partition("@")
     measured = {name: value for name, value in kept["values"].items() if value["verdict"] != "background"}
@@ -266,6 +270,47 @@ def _choices(paper: Paper) -> str:
         for choice in paper.choices
     )
     return "\n".join([heads, *rows])
+
+
+def _explored(paper: str, what: str) -> str:
+    """Say what a search of the free choices found: with ``swapped`` that with the halves exchanged."""
+    told = json.loads((FIGURES / f"explored-{paper}.json").read_text(encoding="utf-8"))
+    found = told["searches"]["swapped" in what]
+    rounds = found["rounds"]
+    if what.endswith("says"):
+        steps = ", ".join(f"{one['setups']} with {one['runs']} runs" for one in rounds)
+        return (
+            f"{len(told['choices'])} choices with {math.prod(map(len, told['choices'].values()))} set-ups, "
+            f"chosen by {len(found['choose'])} values and tested by {len(found['test'])} ({steps})"
+        )
+    heads = [
+        "",
+        *told["choices"],
+        "misfit",
+        "came out",
+        "misfit, tested",
+        "came out, tested",
+        "tested: verdicts",
+    ]
+    rows = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    for place, one in enumerate(found["best"], 1):
+        name = f"**{one['name']}**" if one["name"] else str(place)
+        verdicts = ", ".join(
+            f"{one['tested_verdicts'][verdict]} {VERDICT_WORDS[verdict]}"
+            for verdict in COUNTED
+            if one["tested_verdicts"].get(verdict)
+        )
+        cells = [
+            name + ("*" if told["argued"] and one["argued"] else ""),
+            *one["options"],
+            number(one["misfit"]),
+            f"{one['came_out']} of {len(found['choose'])}",
+            number(one["tested_misfit"]),
+            f"{one['tested_came_out']} of {len(found['test'])}",
+            verdicts,
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
 
 
 def _miss(name: str, value: dict[str, Any]) -> str:
@@ -346,6 +391,10 @@ def main() -> int:
             for claim in PAPERS[name].claims:
                 kept["claims"][claim.id]["asks"] = asked_by(claim)
             (FIGURES / f"{name}.json").write_text(as_text(kept), encoding="utf-8")
+        for found in sorted(options.results.glob("*/explored.json")):
+            told = json.loads(found.read_text(encoding="utf-8"))
+            text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+            (FIGURES / f"explored-{found.parent.name}.json").write_text(text, encoding="utf-8")
     figures, stale = Figures(load()), 0
     for document in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = document.read_text(encoding="utf-8")

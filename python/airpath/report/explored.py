@@ -1,4 +1,4 @@
-"""The report of `airpath reproduce --explore`: set-ups that fit one half of the values, and the other half."""
+"""The report of `airpath reproduce --explore`: set-ups that fit one half of the values, and the other."""
 
 from __future__ import annotations
 

@@ -9,9 +9,10 @@ CHOICES = (
     Choice(
         "2.2",
         "delay of the network",
-        "Study 1: 20, 50, 60, 75, 100, 135 ms; 384/576 goes from 100 to 248 %",
+        "20 to 135 ms (Study 1); with the return of a block (`--explore`)",
         "75 ms one way",
-        "the thesis' figure for the Internet; taken, and not its 135 ms, because these values are near",
+        "the thesis' figure for the Internet; taken, and not its 135 ms, because these values are near. By "
+        "Section 2.4 up to 105 ms would do: 95 ms stands beside",
         ("zhang-f5-384-576-bler10", "zhang-f5-384-1500-bler10", "zhang-f5-144-576-bler10"),
     ),
     Choice(
