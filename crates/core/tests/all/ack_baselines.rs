@@ -226,7 +226,7 @@ fn what_could_hold_nothing_is_refused_in_words() {
 #[test]
 fn an_ack_may_wait_for_up_to_eight_segments_or_for_the_timer_alone() {
     let acks = |keys: &[(&str, &str)]| -> Vec<(u64, u32)> {
-        let mut run = run(SLOW_UPLINK, keys, 1);
+        let run = run(SLOW_UPLINK, keys, 1);
         let [came, _] = run.beside_box(Dir::Uplink);
         came.iter().map(|(at, packet)| (at.as_nanos() / 1_000_000, (packet.ack - 1) / 960)).collect()
     };

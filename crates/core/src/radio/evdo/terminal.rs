@@ -140,7 +140,7 @@ pub(super) fn probabilities(
 
 #[cfg(test)]
 mod tests {
-    use super::super::rates::THRESHOLDS;
+    use super::super::rates::{PHYSICAL_PACKETS, THRESHOLDS};
     use super::*;
     use crate::rng::stream;
 
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn terminal(name: &str, fading: &fading::Config, mean_sinr: Decibel) -> Terminal {
-        Terminal::new(fading.build(600.0, stream(1, name)), mean_sinr, &THRESHOLDS)
+        Terminal::new(fading.build(600.0, stream(1, name)), mean_sinr, &THRESHOLDS, &PHYSICAL_PACKETS)
     }
 
     #[test]

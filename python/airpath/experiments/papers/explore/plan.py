@@ -99,7 +99,7 @@ class Exploration:
         parts = tuple(
             (choice.where, option.overrides) for choice, option in zip(self.choices, options, strict=True)
         )
-        return SetUp(", ".join(names), "", (), names, parts)
+        return SetUp(", ".join(names), "", (), options=names, parts=parts)
 
     def is_argued(self, setup: SetUp) -> bool:
         """Whether a set-up has what the text settles."""

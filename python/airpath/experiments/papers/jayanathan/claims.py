@@ -146,8 +146,8 @@ NOT_REPRODUCED: dict[str, str] = {
         "misprinted value. It falls to 15 %, as few duplicates are left for a third to come (Study 5)"
     ),
     "jayanathan-c6": (
-        "timeouts are fewer at every rate, but at 15 % the flag repairs less than half of the drops; with the "
-        "first flagged ACK it would be more (Study 5)"
+        "timeouts are fewer at every rate, but at 15 % the flag repairs less than half of the drops; with "
+        "the first flagged ACK it would be more (Study 5)"
     ),
     "jayanathan-c9": (
         "SACK with feedback gains at every rate, and does not tie at 10 %: the more drops, the more of them "

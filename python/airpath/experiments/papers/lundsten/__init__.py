@@ -27,6 +27,7 @@ STUDIES = (
     studies.SINGLE_PDUS,
     studies.UPLINK,
     studies.FASTER_LINK,
+    studies.PREMATURE,
 )
 
 PAPER = Paper(
