@@ -401,8 +401,8 @@ def _acked(scheme: Scheme, flows: int, row: tuple[str, Overrides]) -> Cell:
 ACK_EVERY = study(
     12,
     "Where do the 140 ms between ACKs come from?",
-    "Rule 2 has ACKs 140 ms apart. At 384 kbit/s, a tenth of it lost, four packets of 1500 bytes take 139 ms: "
-    "an ACK for four segments. What would such a receiver make of the rest?",
+    "Rule 2 has ACKs 140 ms apart. At 384 kbit/s, a tenth of it lost, four packets of 1500 bytes take 139 "
+    "ms: an ACK for four segments. What would such a receiver make of the rest?",
     *tables(
         "receiver",
         _by_scheme((CONVENTIONAL, COMBINED_2), _acked),

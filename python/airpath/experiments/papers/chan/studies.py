@@ -75,12 +75,18 @@ _FORMS: dict[str, Overrides] = {
     "literal, no idle release": (*LITERAL, *NEVER_IDLE),
 }
 _READINGS = ("working", "literal")
+_PARTS: dict[str, Overrides] = {
+    "reset alone, no idle release": (LITERAL[0], *NEVER_IDLE),
+    "reset and window, no idle release": (*LITERAL[:2], *NEVER_IDLE),
+    "reset and threshold, no idle release": (LITERAL[0], LITERAL[2], *NEVER_IDLE),
+}
+"""Some of the three choices as printed."""
 
 
 def _read(case: int, buffer: int, how: tuple[Flow, str]) -> Cell:
     """Take a flow with the regulator in one of the readings."""
     flow, reading = how
-    return _at(flow, reading, _FORMS[reading])((case, buffer))
+    return _at(flow, reading, (_FORMS | _PARTS)[reading])((case, buffer))
 
 
 def _widest(flow: Flow, reading: str) -> Cell:
@@ -106,7 +112,7 @@ FORMS = study(
     *tables(
         "reading, e(100)",
         {flow.name: partial(_widest, flow) for flow in (RENO_AR, SACK_AR)},
-        {reading: reading for reading in _READINGS},
+        {reading: reading for reading in (*_READINGS, *_PARTS)},
         (GOODPUT, TD, TO, WF),
         _printed_in_table_3,
     ),
