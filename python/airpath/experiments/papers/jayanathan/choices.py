@@ -18,7 +18,7 @@ CHOICES = (
         "round trip",
         "0.1, 0.2, 0.3 and 0.4 s, with the window and the rate (`--explore`); standard TCP cannot tell them",
         "0.2 s",
-        "the shortest that the other papers have; argued when the values that test were known",
+        "the shortest that the other papers give; argued when the values that test were known",
     ),
     Choice(
         "6, Figure 5",
