@@ -141,7 +141,7 @@ def test_the_command_writes_a_page_and_what_documents_quote(small, tmp_path):
     told = json.loads((out / "explored.json").read_text())
     (found,) = told["searches"]
     assert found["best"][0]["options"][1] == "right" and found["rounds"][0] == {"setups": 6, "runs": 2}
-    page = (out / "index.html").read_text()
+    page = (out / "explored.html").read_text()
     assert "2 choices with 6 set-ups, chosen by 1 value and tested by 1 other" in page
     assert "slowest" in page and "slowest" in result.output
 

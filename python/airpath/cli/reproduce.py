@@ -53,9 +53,7 @@ def command(
     runs: Annotated[int | None, runs_option("Runs per cell, whatever the precision.")] = None,
     workers: Annotated[int | None, WORKERS] = None,
     json_: JsonOption = False,
-    out: Annotated[
-        Path | None, out_option("Folder for index.html, the page, and report.json; out/PAPER if absent.")
-    ] = None,
+    out: Annotated[Path | None, out_option("Folder for the page and the JSON; out/PAPER if absent.")] = None,
     explore: Annotated[
         bool,
         flag(
@@ -89,7 +87,7 @@ def command(
                 "takes no part of a paper, no other number of runs and no cluster",
                 "drop the others",
             )
-        _explore(chosen_paper, choices, workers, json_, out or Path("out") / f"{paper}-explored", force)
+        _explore(chosen_paper, choices, workers, json_, out or Path("out") / paper, force)
         return
     wanted = {"table": table or [], "figure": figure or [], "study": study or []}
     experiments = _select(chosen_paper, wanted)
@@ -130,7 +128,7 @@ def _explore(
 ) -> None:
     """Search the free choices of a paper, and write a page about what was found."""
     exploration = load_exploration(paper, file)
-    page, data = folder / "index.html", folder / "explored.json"
+    page, data = folder / "explored.html", folder / "explored.json"
     folder_for("out", page, data, force=force)
     with _progress() as on_progress:
         found = search(paper, exploration, workers, on_progress)
