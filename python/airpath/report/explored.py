@@ -45,7 +45,7 @@ def summary(exploration: Exploration, found: Found) -> str:
         f"{counted(len(exploration.choices), 'choice')} with {grid} set-ups, chosen by "
         f"{counted(len(found.choose), 'value')} and tested by {counted(len(found.test), 'other')}. "
         f"Rounds: {rounds}. "
-        "The misfit is the mean of the squared distances, in what `reproduced` allows and single runs "
+        'The misfit is the mean of the squared distances, in what "reproduced" allows and single runs '
         "scatter; 0 is perfect. The values that test were simulated in the last round alone."
         + (f" The text settles {settled}; set-ups that have this are marked *." if settled else "")
     )
