@@ -178,9 +178,11 @@ coverage: llvm-tools ## say which share of the lines of Rust fuzz/corpus and the
 	$(PYTHON) fuzz/coverage.py
 
 .PHONY: papers
-papers: build ## regenerate every published table and figure of every paper
+papers: build ## regenerate every published table and figure of every paper, and search the free choices
 	@for paper in $$($(BIN)/python -c 'from airpath.experiments.papers import PAPERS; print(*PAPERS)'); do \
 		$(BIN)/airpath reproduce "$$paper" --out "build/papers/$$paper" --force; done
+	@for paper in $$($(BIN)/python -c 'from airpath.experiments.papers.explore.plan import explorations; print(*explorations())'); do \
+		$(BIN)/airpath reproduce "$$paper" --explore --out "build/papers/$$paper" --force; done
 
 .PHONY: docs-figures
 docs-figures: build ## write what `make papers` found into the documentation

@@ -42,7 +42,7 @@ import airpath
 from airpath.experiments.papers import PAPERS
 from airpath.experiments.papers.base.claims import Claim
 from airpath.experiments.papers.base.paper import Paper
-from airpath.experiments.papers.base.verdict import MEASURED_VERDICTS, MISSED
+from airpath.experiments.papers.base.verdict import COUNTED, MEASURED_VERDICTS, MET, MISSED
 from airpath.experiments.papers.base.wording import VERDICT_WORDS, number, unit_name
 from airpath.experiments.versus_kernel.measured import Figures as FlowFigures
 from airpath.experiments.versus_kernel.runs import simulate_once
@@ -71,6 +71,8 @@ def condensed(entries: list[dict[str, Any]]) -> dict[str, Any]:
             readings = {name: _measured(known) for name, known in entry["readings"].items()}
             printed = entry["published"] if entry["corrected"] is None else entry["corrected"]
             told = {"published": printed, "unit": entry["unit"], "seed_1": entry["seed_1"]}
+            if entry["link_alone"] is not None:
+                told["link_alone"] = entry["link_alone"]["verdict"]
             kept["values"][entry["id"]] = {**told, **_measured(entry), "readings": readings}
     return kept
 
@@ -137,6 +139,8 @@ class Figures:
         paper, _, what = name.partition(".")
         if paper in self._papers and what == "choices":
             return _choices(PAPERS[paper])
+        if paper in self._papers and what.startswith("explored"):
+            return _explored(paper, what)
         if paper in self._papers and what:
             return _of_paper(self._papers[paper], what)
         if name.startswith("says|"):
@@ -174,6 +178,10 @@ def _analysed(scenario: str, setting: str) -> list[FlowFigures]:
     with TemporaryDirectory() as folder:
         return [simulate_once(chosen, seed, Path(folder) / str(seed))[0] for seed in range(1, 11)]
 
+
+COMPARED = (*COUNTED, "calibrated", "calibrated_not_met")
+"""The verdicts that readings are compared by."""
+_MISSED = (*MISSED, "calibrated_not_met")
 
 SAID = {claim.id: claim.text for paper in PAPERS.values() for claim in paper.claims}
 """The words of claims, by id."""
@@ -215,20 +223,29 @@ FORMS: dict[str, Form] = {
 def _of_paper(kept: dict[str, Any], what: str) -> str:
     """Say something of a whole paper.
 
-    ``values``, how many were measured; ``counts``, the verdicts on them; ``misses``, a table of those that
-    did not come out; ``claims``, how many hold of how many that did not help to choose; ``counts@READING``,
-    the numbers of all verdicts under a reading, the best first, for a row of a table; or the number of one
-    verdict, by its name. ``choices``, a table of what the paper leaves open, comes from the paper itself.
+    ``values``, how many were measured and are counted; ``met``, how many of them came out, and ``link``, how
+    many of these a link without TCP would meet; ``counts``, the verdicts on them; ``misses``, a table of
+    those that did not come out; ``claims``, how many hold of how many that did not help to choose;
+    ``counts@READING``, the numbers of all verdicts under a reading, the best first, for a row of a table;
+    or the number of one verdict, by its name. ``choices``, a table of what the paper leaves open, comes from
+    the paper itself. ``explored`` is a table of the set-ups that a search of the free choices found, and
+    ``explored_says`` how it went; ``explored_swapped`` and ``explored_swapped_says``, with the halves
+    exchanged.
     """
     what, _, reading = what.partition("@")
     measured = {name: value for name, value in kept["values"].items() if value["verdict"] != "background"}
     if reading:
         read = Counter(value["readings"][reading]["verdict"] for value in measured.values())
-        return " | ".join(str(read[name]) for name in MEASURED_VERDICTS)
+        return " | ".join(str(read[name]) for name in COMPARED)
     counts = Counter(value["verdict"] for value in measured.values())
     claims = Counter(claim["verdict"] for claim in kept["claims"].values())
     if what == "values":
-        return str(len(measured))
+        return str(sum(value["verdict"] != "restated" for value in measured.values()))
+    met = [value for value in measured.values() if value["verdict"] in MET]
+    if what == "met":
+        return str(len(met))
+    if what == "link":
+        return str(sum(value.get("link_alone") in MET for value in met))
     if what == "counts":
         return ", ".join(
             f"{counts[name]} {verdict_words(name, counts[name])}"
@@ -239,8 +256,8 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
         return f"{claims['holds']} of {sum(claims.values()) - claims['calibrated']}"
     if what == "misses":
         heads = ["| value | published | ours | unit | verdict |", "|---|---:|---:|---|---|"]
-        missed = [name for name, value in measured.items() if value["verdict"] in MISSED]
-        missed.sort(key=lambda name: MISSED.index(measured[name]["verdict"]))
+        missed = [name for name, value in measured.items() if value["verdict"] in _MISSED]
+        missed.sort(key=lambda name: _MISSED.index(measured[name]["verdict"]))
         return "\n".join([*heads, *(_miss(name, measured[name]) for name in missed)])
     return str(counts[what]) if what in MEASURED_VERDICTS else _unknown(what)
 
@@ -253,6 +270,47 @@ def _choices(paper: Paper) -> str:
         for choice in paper.choices
     )
     return "\n".join([heads, *rows])
+
+
+def _explored(paper: str, what: str) -> str:
+    """Say what a search of the free choices found: with ``swapped`` that with the halves exchanged."""
+    told = json.loads((FIGURES / f"explored-{paper}.json").read_text(encoding="utf-8"))
+    found = told["searches"]["swapped" in what]
+    rounds = found["rounds"]
+    if what.endswith("says"):
+        steps = ", ".join(f"{one['setups']} with {one['runs']} runs" for one in rounds)
+        return (
+            f"{len(told['choices'])} choices with {math.prod(map(len, told['choices'].values()))} set-ups, "
+            f"chosen by {len(found['choose'])} values and tested by {len(found['test'])} ({steps})"
+        )
+    heads = [
+        "",
+        *told["choices"],
+        "misfit",
+        "came out",
+        "misfit, tested",
+        "came out, tested",
+        "tested: verdicts",
+    ]
+    rows = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    for place, one in enumerate(found["best"], 1):
+        name = f"**{one['name']}**" if one["name"] else str(place)
+        verdicts = ", ".join(
+            f"{one['tested_verdicts'][verdict]} {VERDICT_WORDS[verdict]}"
+            for verdict in COUNTED
+            if one["tested_verdicts"].get(verdict)
+        )
+        cells = [
+            name + ("*" if told["argued"] and one["argued"] else ""),
+            *one["options"],
+            number(one["misfit"]),
+            f"{one['came_out']} of {len(found['choose'])}",
+            number(one["tested_misfit"]),
+            f"{one['tested_came_out']} of {len(found['test'])}",
+            verdicts,
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
 
 
 def _miss(name: str, value: dict[str, Any]) -> str:
@@ -333,6 +391,10 @@ def main() -> int:
             for claim in PAPERS[name].claims:
                 kept["claims"][claim.id]["asks"] = asked_by(claim)
             (FIGURES / f"{name}.json").write_text(as_text(kept), encoding="utf-8")
+        for found in sorted(options.results.glob("*/explored.json")):
+            told = json.loads(found.read_text(encoding="utf-8"))
+            text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+            (FIGURES / f"explored-{found.parent.name}.json").write_text(text, encoding="utf-8")
     figures, stale = Figures(load()), 0
     for document in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = document.read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ const BOXES: [&str; 10] = [
     "[{ack_filter = {}}, {ack_pacing = {}}]",
     "[{ack_rate_control = {}}]",
     "[{ack_regulator = {}}]",
-    "[{ack_regulator = {reading = \"literal\", loss_signal = \"ecn\"}}]",
+    "[{ack_regulator = {reset = \"departure\", window = \"outstanding\", loss_signal = \"ecn\"}}]",
     "[{disturb = {downlink = {loss = \"10 %\", duplicate = \"10 %\", reorder = \"10 %\"}}}]",
     "[{rnc_feedback = {}}]",
     "[{snoop = {}}]",

@@ -143,9 +143,9 @@ def test_not_less_is_larger_or_a_tie(b, expected):
     ("condition", "holds", "fails"),
     [
         (About(A, 100), 115, 115.1),
-        (About(A, 10), 8.5, 8.4),
+        (About(A, 10), 8.0, 7.9),
         (About(A, 1), 1.5, 1.55),
-        (About(A, 1.63), 1.87, 1.9),
+        (About(A, 1.63), 1.95, 1.97),
         (About(A, 0), 0.5, 0.6),
         (AtLeast(A, 100), 95, 94.9),
         (AtLeast(A, 100, slack=1), 99, 98.9),

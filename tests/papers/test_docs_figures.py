@@ -21,6 +21,7 @@ VALUE = {
     "sd": 5.04,
     "runs": 100,
     "seed_1": 48.0,
+    "link_alone": {"value": 34.0, "verdict": "reproduced"},
 }
 PARTS = ("measured", "ci_low", "ci_high", "sd", "runs", "verdict")
 READ = {"stated": {name: VALUE[name] for name in PARTS}}
@@ -45,7 +46,8 @@ KEPT = docs_figures.condensed([{**VALUE, "readings": READ}, ENTRY, {**ENTRY, "sh
         ("{p-1!range .0f}", "40 to 60"),
         ("{p|Study 1|a|b} {p|Study 1|more|a|b!.0f}", "50.0 50"),
         ("{p.values}: {p.counts}, {p.claims}", "1: 1 not reproduced, 1 of 2"),
-        ("| {p.counts@other} |", "| 1 | 0 | 0 | 0 | 0 | 0 | 0 |"),
+        ("| {p.counts@other} |", "| 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |"),
+        ("{p.link} of {p.met}", "0 of 0"),
     ],
 )
 def test_a_template_is_filled_with_what_was_measured(template, text):

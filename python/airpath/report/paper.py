@@ -21,7 +21,7 @@ from airpath.experiments.papers.outcome import Comparison, PaperOutcome, Section
 from airpath.report.document import BLANK, Note, Part, Span, Table, Tally
 from airpath.terminal import counted
 
-_SIGNS = {"claim_upper": "≤ ", "claim_lower": "≥ ", "claim_approx": "≈ "}
+_SIGNS = {"claim_upper": "≤ ", "claim_lower": "≥ ", "claim_approx": "≈ ", "claim_up_to": "up to "}
 
 
 def claim_words(verdict: ClaimVerdict) -> str:
@@ -136,10 +136,18 @@ def _scoreboard(outcome: PaperOutcome) -> Iterator[Part]:
     yield Note((Span(paper.name, "bold"), f": {what} under reading '{paper.default_reading}'"))
     if outcome.comparisons:
         yield tally(outcome)
+    if link := link_alone_text(outcome):
+        yield Note(link)
     if outcome.claims:
         yield Note(f"claims: {claims_text(result.verdict for result in outcome.claims)}")
     if missing := not_covered_text(paper):
         yield Note(missing)
+
+
+def link_alone_text(outcome: PaperOutcome) -> str:
+    """Say how many of the values that came out say nothing about TCP; nothing if none came out."""
+    met, link = outcome.met
+    return f"{link} of the {met} that came out a link without TCP would meet, too" if met else ""
 
 
 def tally(outcome: PaperOutcome) -> Tally:

@@ -14,6 +14,7 @@ from airpath.experiments.papers.base.verdict import (
     MISSED,
     REPRODUCED_POINTS,
     REPRODUCED_RELATIVE,
+    SMALL_PERCENT,
 )
 from airpath.experiments.papers.base.wording import unit_name
 from airpath.experiments.papers.outcome import PaperOutcome, Section
@@ -33,6 +34,7 @@ from airpath.report.paper import (
     claims_text,
     grid_table,
     heading,
+    link_alone_text,
     measured_table,
     not_covered_text,
     published_text,
@@ -57,7 +59,8 @@ def paper_page(outcome: PaperOutcome, command: str) -> Iterator[Part]:
     yield tally(outcome)
     says = f"Measured under reading '{paper.default_reading}'"
     says += "; the last columns show the other readings." if outcome.other_readings else "."
-    yield Note(f"{says} {not_covered_text(paper)}")
+    link = f"{said[0].upper()}{said[1:]}. " if (said := link_alone_text(outcome)) else ""
+    yield Note(f"{says} {link}{not_covered_text(paper)}")
     if missed := list(_what_did_not_come_out(outcome)):
         yield Heading("What did not come out, and why")
         yield from missed
@@ -76,7 +79,7 @@ def paper_page(outcome: PaperOutcome, command: str) -> Iterator[Part]:
 
 def _what_did_not_come_out(outcome: PaperOutcome) -> Iterator[Part]:
     """The values and claims that did not come out, the worst first, with reasons."""
-    for verdict in MISSED:
+    for verdict in (*MISSED, "calibrated_not_met"):
         rows: list[tuple[Cell, ...]] = [
             (_link(c.published.id), published_text(c.published), c.reason)
             for c in outcome.comparisons
@@ -271,9 +274,12 @@ def _how_to_get_it_again(outcome: PaperOutcome, command: str) -> Iterator[Part]:
         f"(percentages: or {REPRODUCED_POINTS:g} points), or that lies where the mean of as many runs as the "
         f"paper averaged falls with 95 % probability, in an interval no wider than {100 * CLOSE_RELATIVE:g} "
         f"% of it (or {CLOSE_POINTS:g} points). Consistent: it lies in such an interval that is wider, as "
-        f"runs scatter. Close: within {100 * CLOSE_RELATIVE:g} % (or {CLOSE_POINTS:g} points). A limit "
-        "holds on its right side. Calibrated: it helped to choose what the paper leaves open. More runs are "
-        "needed where the verdict could still change."
+        f"runs scatter. Close: within {100 * CLOSE_RELATIVE:g} % (or {CLOSE_POINTS:g} points). Below "
+        f"{SMALL_PERCENT:g} % the points shrink with the value. A limit holds on its right side, a range if "
+        "both of its ends do. Calibrated: it helped to choose what the paper leaves open; not met, if what "
+        "was chosen does not give it. Derived: it follows from other values. Restated: counted elsewhere. "
+        "More runs are needed where the verdict could still change. A link without TCP is never idle: what "
+        "it gives follows from headers and rates alone."
     )
     yield Heading("To get it again")
     yield Source(command)

@@ -88,9 +88,9 @@ class Rule:
             raise ValueError(f"no sensible stopping rule: {self}")
 
     @classmethod
-    def exactly(cls, runs: int) -> Rule:
+    def exactly(cls, runs: int, first_seed: int = 1) -> Rule:
         """Make this number of runs, whatever the precision."""
-        return cls(precision=math.inf, min_runs=runs, max_runs=runs)
+        return cls(precision=math.inf, min_runs=runs, max_runs=runs, first_seed=first_seed)
 
     @classmethod
     def guarded(

@@ -9,23 +9,24 @@
 //! source halves its window, and the box is conservative again. Instead of the loss, `loss_signal = "ecn"` marks a
 //! packet of a flow that can be marked (RFC 3168) and stays conservative.
 //!
-//! The paper's figures leave much open. Two readings:
+//! The paper's figures leave much open, and three keys say how they are read:
 //!
-//! | | `working` | `literal` |
+//! | key | default | other |
 //! |---|---|---|
-//! | Figure 7, line 3 | minus, as the text says | minus; in print the line assigns, which would ignore the buffer |
-//! | `AckReleaseCount = 0` | whenever the buffer is empty: before a release, and at the arrival of an ACK too | only when a packet leaves the buffer empty, after the release (Figure 9): small buffers come to a stop, and go on after `idle_release` |
-//! | window | the data beyond the last ACK released, less the duplicates of it, each of which tells of a packet that has left | without that |
-//! | threshold | alpha times (limit + 1): with the packet in transmission | alpha times the limit |
+//! | `reset`: `AckReleaseCount = 0` | `empty`: whenever the buffer is empty, before a release, and at the arrival of an ACK too | `departure`: only when a packet leaves the buffer empty, after the release (Figure 9): small buffers come to a stop, and go on after `idle_release` |
+//! | `window` | `less_duplicates`: the data beyond the last ACK released, less the duplicates of it, each of which tells of a packet that has left | `outstanding`: without that |
+//! | `threshold` | `with_service`: alpha times (limit + 1), with the packet in transmission | `waiting`: alpha times the limit |
+//!
+//! Line 3 of Figure 7 is read with the minus of the text; in print the line assigns, which would ignore the buffer.
 //!
 //! The text of section 5 resets the count whenever the buffer is empty, Figure 9 at a departure alone. As printed, what
-//! is reserved for packets that never come (an answer to duplicates) stops a small buffer until the source times out:
-//! with four packets and e(50), 82 kbit/s and 638 timeouts an hour if `idle_release`, which the paper does not have, is
-//! out of reach; `working` has 159 and 1. Its price is paid where data is long on the wire: of ACKs that find the buffer
-//! empty one after the other, none counts. Figure 7 counts the ACKs held by the difference of two ACK numbers, so that a
-//! duplicate moves them too: hence the window. For the threshold there is no word in the paper.
+//! is reserved for packets that never come (an answer to duplicates) stops a small buffer until the source times out,
+//! if `idle_release`, which the paper does not have, is out of reach. The price of `empty` is paid where data is long
+//! on the wire: of ACKs that find the buffer empty one after the other, none counts. Figure 7 counts the ACKs held by
+//! the difference of two ACK numbers, so that a duplicate moves them too: hence the window. For the threshold there is
+//! no word in the paper.
 //!
-//! In both, a pure ACK counts for as many packets as it acknowledges, and a duplicate for one. The paper takes every
+//! A pure ACK counts for as many packets as it acknowledges, and a duplicate for one. The paper takes every
 //! packet to be acknowledged, and counts each ACK for one (`count = "acks"`); so do its scenarios here. With delayed
 //! ACKs that expects half of what comes: on the link of its Table 1, row 4, 37 timeouts an hour instead of 2. In slow
 //! start the window grows besides: the room for one packet more is for that, and a source that counts bytes and has an
@@ -72,10 +73,16 @@ use std::collections::BTreeMap;
 pub struct Config {
     /// Where the box stands: in the network for downloads, at the UE for uploads.
     pub at: Place,
-    /// How the paper's figures are read: `working` expects nothing whenever the buffer is empty, takes the duplicates
-    /// released off the window, and counts the packet in transmission in its threshold; `literal` resets at a departure
-    /// alone, as Figure 9 prints, and needs `idle_release` with a small buffer.
-    pub reading: Reading,
+    /// When nothing is expected any more. A small buffer needs `idle_release` with `departure`.
+    pub reset: Reset,
+    /// What the window of the source is taken to be.
+    pub window: Window,
+    /// Whether the buffer in the threshold has the packet in transmission, too.
+    pub threshold: Threshold,
+    /// What `reset`, `window` and `threshold` were together: refused.
+    #[serde(skip_serializing)]
+    #[schemars(skip)]
+    pub reading: Option<String>,
     /// The source may lose a packet when its window exceeds this times the buffer.
     pub alpha: f64,
     /// How the source is told that its window is large enough.
@@ -99,7 +106,10 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             at: Place::Network,
-            reading: Reading::Working,
+            reset: Reset::Empty,
+            window: Window::LessDuplicates,
+            threshold: Threshold::WithService,
+            reading: None,
             alpha: 2.0,
             loss_signal: LossSignal::Drop,
             count: Count::Segments,
@@ -112,18 +122,34 @@ impl Default for Config {
     }
 }
 
-/// How the paper's figures are read.
+/// When `AckReleaseCount` is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Reading {
-    /// `AckReleaseCount` is 0 whenever the buffer is empty, as the text has it: before a release, and at the arrival of
-    /// an ACK too. The window does without the duplicates released, and its threshold counts the packet in
-    /// transmission.
-    Working,
-    /// As printed: `AckReleaseCount` is reset only when a packet leaves the buffer empty, behind the release; the
-    /// window is the last data less the last ACK released, and its threshold alpha times the buffer. With a small
-    /// buffer only `idle_release` keeps it going.
-    Literal,
+pub enum Reset {
+    /// Whenever the buffer is empty, as the text has it: before a release, and at the arrival of an ACK too.
+    Empty,
+    /// Only when a packet leaves the buffer empty, behind the release, as Figure 9 prints it.
+    Departure,
+}
+
+/// The window of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Window {
+    /// The last data less the last ACK released, and less the duplicates of it.
+    LessDuplicates,
+    /// The last data less the last ACK released.
+    Outstanding,
+}
+
+/// The buffer by which a window is too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Threshold {
+    /// What may wait, and the packet in transmission.
+    WithService,
+    /// What may wait.
+    Waiting,
 }
 
 /// How the source is told that its window is large enough.
@@ -159,9 +185,9 @@ pub enum Growth {
 impl Config {
     /// The window beyond which a packet may be lost, in segments, for a buffer in which `limit` packets wait.
     fn threshold(&self, limit: u32) -> f64 {
-        let in_transmission = match self.reading {
-            Reading::Working => 1.0,
-            Reading::Literal => 0.0,
+        let in_transmission = match self.threshold {
+            Threshold::WithService => 1.0,
+            Threshold::Waiting => 0.0,
         };
         self.alpha * (f64::from(limit) + in_transmission)
     }
@@ -183,6 +209,13 @@ impl Component for Config {
 
     fn validate(&self, around: &Around<'_>) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
+        if let Some(reading) = &self.reading {
+            let hint = match reading.as_str() {
+                "literal" => "write reset = \"departure\", window = \"outstanding\", threshold = \"waiting\"",
+                _ => "remove it, or write reset, window and threshold",
+            };
+            return error("reading", format!("\"{reading}\" is three keys now"), hint);
+        }
         if !(self.alpha.is_finite() && self.alpha > 0.0) {
             let message = format!("no window is {} times the buffer", self.alpha);
             return error("alpha", message, "write a positive number such as 2");
@@ -318,7 +351,7 @@ impl AckRegulator {
         let back = self.towards_cell().reverse();
         let (config, now) = (&self.config, cx.now);
         let Some(flow) = self.flows.get_mut(&key) else { return };
-        let works = config.reading == Reading::Working;
+        let works = config.reset == Reset::Empty;
         if works && buffer.waiting == 0 {
             flow.expect_nothing();
         }
@@ -370,7 +403,7 @@ impl AckRegulator {
             cx.arm(0, deadline);
         }
         if cx.probes(Kind::AckRegulator)
-            && let Some(news) = flow.take_news(key, self.config.reading)
+            && let Some(news) = flow.take_news(key, self.config.window)
         {
             cx.probe(Kind::AckRegulator, move || news);
         }

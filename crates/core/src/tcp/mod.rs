@@ -87,6 +87,9 @@ pub const TIMESTAMPS_BYTES: u32 = 12;
 const UNSCALED_WINDOW: u64 = 65_535;
 /// Largest initial window in segments. ASSUMED: no server uses more.
 const MAX_INITIAL_WINDOW: u32 = 100;
+
+/// Largest number of segments that one ACK may wait for.
+const MOST_ACK_EVERY: u32 = 8;
 /// Largest window scale shift, RFC 7323 (2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
 
@@ -215,7 +218,8 @@ parameters! {
         /// The window grows from `receive_buffer` up to this with what the application reads in a round trip; it stays
         /// as it is if absent.
         pub receive_buffer_max: Option<Bytes>,
-        /// The receiver acknowledges every n-th full segment: 1 or 2, RFC 5681 (4.2).
+        /// The receiver acknowledges every n-th full segment, up to 8: RFC 5681 (4.2) allows 1 and 2; hosts that merge
+        /// segments, and papers, have more.
         pub ack_every: u32 = 2,
         /// Longest time an ACK is delayed, RFC 1122 (4.2.3.2).
         pub delayed_ack_timeout: Duration = Duration::from_millis(200),
@@ -281,6 +285,8 @@ parameters! {
         Fixed,
         /// 40 ms up to that, by the time between segments: see `delayed_ack`.
         Linux,
+        /// Always `delayed_ack_timeout`, however many segments come meanwhile: ACKs of data in order by the timer alone.
+        Timer,
     }
 
     /// What happens to the congestion window after a pause longer than the retransmission timeout.
@@ -411,9 +417,9 @@ impl Config {
             let hint = "choose tcp.undo.eifel or tcp.undo.dsack";
             return error("adaptive_dupack_threshold", "nothing tells a spurious one".into(), hint);
         }
-        if !(1..=2).contains(&self.ack_every) {
+        if !(1..=MOST_ACK_EVERY).contains(&self.ack_every) {
             let message = format!("an ACK every {} segments", self.ack_every);
-            return error("ack_every", message, "write 1 or 2 (RFC 5681)");
+            return error("ack_every", message, "write 1 or 2 (RFC 5681), or up to 8");
         }
         let by_scoreboard = matches!(self.recovery, recovery::Config::Sack(_) | recovery::Config::Rack(_));
         if by_scoreboard && !self.sack {

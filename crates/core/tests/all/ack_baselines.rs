@@ -222,3 +222,18 @@ fn what_could_hold_nothing_is_refused_in_words() {
         assert_eq!(error, format!("middlebox[0].{message}"));
     }
 }
+
+#[test]
+fn an_ack_may_wait_for_up_to_eight_segments_or_for_the_timer_alone() {
+    let acks = |keys: &[(&str, &str)]| -> Vec<(u64, u32)> {
+        let run = run(SLOW_UPLINK, keys, 1);
+        let [came, _] = run.beside_box(Dir::Uplink);
+        came.iter().map(|(at, packet)| (at.as_nanos() / 1_000_000, (packet.ack - 1) / 960)).collect()
+    };
+    // A segment arrives every 8 ms; the last two wait for 200 ms from the first of them on.
+    assert_eq!(acks(&[("tcp.ack_every", "4")]), [(32, 4), (64, 8), (272, 10)]);
+    assert_eq!(acks(&[("tcp.ack_every", "8")]), [(64, 8), (272, 10)]);
+    assert_eq!(acks(&[("tcp.delayed_ack", "timer")]), [(208, 10)]);
+    let sooner = [("tcp.delayed_ack", "timer"), ("tcp.delayed_ack_timeout", "20 ms")];
+    assert_eq!(acks(&sooner), [(28, 3), (52, 6), (76, 9), (100, 10)]);
+}

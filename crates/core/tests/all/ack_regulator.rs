@@ -51,14 +51,17 @@ const VARIANTS: [&[(&str, &str)]; 5] = [
 
 prop_compose! {
     fn circumstances()(
-        buffer in 1..20_u32, rate in 20..500_u32, loss in 0..8_u32, variant in 0..VARIANTS.len(), literal: bool,
+        buffer in 1..20_u32, rate in 20..500_u32, loss in 0..8_u32, variant in 0..VARIANTS.len(),
+        at_departure: bool, outstanding: bool, waiting: bool,
         upload: bool, by_segments: bool, alpha in 1..60_u32, hold_limit in prop::sample::select(vec![2, 30, 1000]),
         trace: bool, blocks: bool, uplink_buffer in 1..20_u32,
     ) -> Overrides {
         let mut pairs = overrides(VARIANTS[variant]);
         let mut set = |key: &str, value: String| pairs.push((key.to_owned(), value));
         let regulator = "middlebox.0.ack_regulator";
-        set(&format!("{regulator}.reading"), if literal { "literal" } else { "working" }.into());
+        set(&format!("{regulator}.reset"), if at_departure { "departure" } else { "empty" }.into());
+        set(&format!("{regulator}.window"), if outstanding { "outstanding" } else { "less_duplicates" }.into());
+        set(&format!("{regulator}.threshold"), if waiting { "waiting" } else { "with_service" }.into());
         set(&format!("{regulator}.at"), if upload { "ue" } else { "network" }.into());
         set(&format!("{regulator}.count"), if by_segments { "segments" } else { "acks" }.into());
         set(&format!("{regulator}.alpha"), format!("{}.{}", alpha / 10, alpha % 10));
@@ -116,11 +119,11 @@ proptest! {
 /// After the last ACK nothing is left to make room: what is held goes all the same.
 #[test]
 fn what_is_held_when_nothing_more_happens_goes() {
-    for reading in ["working", "literal"] {
+    for reset in ["empty", "departure"] {
         let scenario = Scenario::parse(
             DOWNLOAD,
             &overrides(&[
-                ("middlebox.0.ack_regulator.reading", reading),
+                ("middlebox.0.ack_regulator.reset", reset),
                 ("radio.dch.downlink.queue.droptail.packets", "1"),
             ]),
         )
@@ -134,7 +137,7 @@ fn what_is_held_when_nothing_more_happens_goes() {
             path.handle_timeout(due);
         }
         let report = &path.reports()[2]["flows"][0];
-        assert_eq!(report["held_at_end"], 0, "{reading}: {report}");
+        assert_eq!(report["held_at_end"], 0, "{reset}: {report}");
         assert_eq!(path.in_flight(), 0);
     }
 }
@@ -187,8 +190,28 @@ fn an_ack_goes_when_there_is_room_for_two_packets() {
 }
 
 #[test]
+fn each_choice_is_a_key_and_the_old_one_says_which() {
+    for (key, value) in AS_PRINTED {
+        let [_, left] = ack_times(&[(key, value)]);
+        assert_eq!(left.len(), 7, "{key}");
+    }
+    let [_, departure] = ack_times(&AS_PRINTED[..1]);
+    assert_eq!(*departure.last().unwrap(), 456, "what is expected never comes, and only the wait ends");
+    let old = [("middlebox.0.ack_regulator.reading", "literal")];
+    let error = Scenario::parse(DOWNLOAD, &overrides(&old)).unwrap_err().to_string();
+    assert!(error.contains("reading") && error.contains("reset = \"departure\""), "{error}");
+}
+
+/// What Figures 7 to 9 print, where the text says otherwise or nothing.
+const AS_PRINTED: [(&str, &str); 3] = [
+    ("middlebox.0.ack_regulator.reset", "departure"),
+    ("middlebox.0.ack_regulator.window", "outstanding"),
+    ("middlebox.0.ack_regulator.threshold", "waiting"),
+];
+
+#[test]
 fn as_printed_it_waits_for_what_does_not_come() {
-    let [_, left] = ack_times(&[("middlebox.0.ack_regulator.reading", "literal")]);
+    let [_, left] = ack_times(&AS_PRINTED);
     // At 33 ms the window exceeds twice the buffer, so that at 40 the room for one packet is enough. At 57 the buffer
     // is empty, but what the ACK at 49 was to bring is still expected: only the wait comes to an end.
     assert_eq!(left, [16, 32, 40, 49, 256, 256, 456]);

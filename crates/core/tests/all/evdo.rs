@@ -75,6 +75,27 @@ fn a_packet_travels_in_physical_packets_of_whole_slots() {
 }
 
 #[test]
+fn a_plain_slot_carries_its_rate_and_no_packet_lasts_several() {
+    // 921.6 kbit/s at 1.3 dB: a packet of 1000 B takes 5.2 slots of 192 B, or three packets of two slots with 384 B.
+    for (slots, last) in [("plain", [6, 12]), ("physical", [6, 12])] {
+        let mut path = cell(1, &json!({"slots": slots, "mean_sinr": "2 dB"}));
+        send(&mut path, 0, 0, 1, 1000);
+        send(&mut path, 0, 0, 2, 1000);
+        assert_eq!(ends(&mut path), [(last[0], 1), (last[1], 2)], "{slots}");
+    }
+    // 38.4 kbit/s: 8 B a slot, or packets of 128 B in 16 slots.
+    for (slots, last) in [("plain", 13), ("physical", 16)] {
+        let mut path = cell(1, &json!({"slots": slots, "mean_sinr": "-12 dB"}));
+        send(&mut path, 0, 0, 1, 100);
+        assert_eq!(ends(&mut path), [(last, 1)], "{slots}");
+    }
+    // 102.4 kbit/s: 64 B in three slots, which no whole number of bytes a slot gives.
+    let mut path = cell(1, &json!({"slots": "plain", "mean_sinr": "-8 dB"}));
+    send(&mut path, 0, 0, 1, 640);
+    assert_eq!(ends(&mut path), [(30, 1)]);
+}
+
+#[test]
 fn an_idle_cell_waits_for_the_next_slot_and_is_silent_until_then() {
     let mut path = cell(1, &json!({}));
     assert_eq!(path.poll_timeout(), None);

@@ -242,7 +242,7 @@ const WRONG: &[&str] = &[
     "[tcp]\ndupack_threshold = 0",
     "[tcp]\nreceive_buffer = \"1459 B\"",
     "[tcp]\nack_every = 0",
-    "[tcp]\nack_every = 3",
+    "[tcp]\nack_every = 9",
     "[tcp]\nloss_window = 0",
     "[tcp]\necn = \"exact\"",
     "[tcp]\necn = 1",
@@ -264,7 +264,7 @@ const WRONG: &[&str] = &[
     "[tcp.rto]\ninitial = \"3 s\"\nmax = \"2 s\"",
     "[tcp.rto]\nmin = \"3 s\"\nmax = \"2 s\"",
     "[tcp.rto]\ntick = \"0 ms\"",
-    "[[flow]]\n[[flow]]\n[flow.tcp]\nack_every = 3",
+    "[[flow]]\n[[flow]]\n[flow.tcp]\nack_every = 9",
     // Hand-overs, and boxes that act on them.
     "[[handover]]\nue = 1",
     "[[handover]]\noutage = \"0 s\"",
@@ -783,9 +783,9 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [tcp] | receive_buffer = "1459 B"
         tcp.receive_buffer: a window of 1459 B is below one segment of 1460 B; write a buffer of several segments, such as "64 kB"
     [tcp] | ack_every = 0
-        tcp.ack_every: an ACK every 0 segments; write 1 or 2 (RFC 5681)
-    [tcp] | ack_every = 3
-        tcp.ack_every: an ACK every 3 segments; write 1 or 2 (RFC 5681)
+        tcp.ack_every: an ACK every 0 segments; write 1 or 2 (RFC 5681), or up to 8
+    [tcp] | ack_every = 9
+        tcp.ack_every: an ACK every 9 segments; write 1 or 2 (RFC 5681), or up to 8
     [tcp] | loss_window = 0
         tcp.loss_window: a window of no segments; write 1 (RFC 5681)
     [tcp] | ecn = "exact"
@@ -828,8 +828,8 @@ fn every_error_names_the_key_and_what_would_be_right() {
         tcp.rto.max: 2 s is too short; write a maximum of at least the minimum and the initial value
     [tcp.rto] | tick = "0 ms"
         tcp.rto.tick: a clock that never ticks; write a time such as "100 ms", or remove the key for exact times
-    [[flow]] | [[flow]] | [flow.tcp] | ack_every = 3
-        flow[1].tcp.ack_every: an ACK every 3 segments; write 1 or 2 (RFC 5681)
+    [[flow]] | [[flow]] | [flow.tcp] | ack_every = 9
+        flow[1].tcp.ack_every: an ACK every 9 segments; write 1 or 2 (RFC 5681), or up to 8
     [[handover]] | ue = 1
         handover[0].ue: there is no UE 1: the cell has 1, counted from 0; raise the cell's number of UEs, or choose another
     [[handover]] | outage = "0 s"
@@ -1231,7 +1231,7 @@ fn errors_in_a_cell_of_evdo_say_what_would_be_right() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     radio.evdo.ues: a cell needs at least one UE; write ues = 1
     radio.evdo.users: unknown key; did you mean ues?
-    radio.evdo.downlink.rate: unknown key; known here: queue, buffer, delay, order, mean_sinr, fading, thresholds, scheduler, choose, share_slots, per
+    radio.evdo.downlink.rate: unknown key; known here: queue, buffer, delay, order, mean_sinr, fading, thresholds, scheduler, slots, choose, share_slots, per
     radio.evdo.downlink.mean_sinr: missing unit; write "2.4 dB" or "-12.5 dB", not 2.4
     radio.evdo.downlink.mean_sinr: missing unit; write "2.4 dB" or "-12.5 dB", not 2.4
     radio.evdo.downlink.mean_sinr: -30 dB is too low: hardly ever would any rate do; raise it: the lowest rate needs -12.5 dB

@@ -31,6 +31,7 @@ def value_as_json(comparison: Comparison, confidence: float | None = None) -> di
         "seed_1": comparison.first_run,
         "unit": value.unit,
         "verdict": comparison.verdict,
+        "link_alone": _link_alone(comparison),
         "reason": comparison.reason,
         "averaged_runs": comparison.row.averaged_runs if comparison.row else None,
         "prediction_low": prediction[0] if prediction else None,
@@ -78,6 +79,13 @@ def claim_as_json(result: ClaimResult) -> dict[str, Any]:
             for quantity, known in result.measured.items()
         ],
     }
+
+
+def _link_alone(comparison: Comparison) -> dict[str, Any] | None:
+    """What a link without TCP gives; nothing where that says nothing."""
+    if comparison.link_alone is None:
+        return None
+    return dict(zip(("value", "verdict"), comparison.link_alone, strict=True))
 
 
 def _first_runs(like: Estimate, confidence: float | None) -> dict[str, Any]:

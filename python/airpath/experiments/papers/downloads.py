@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from airpath.experiments.papers.base.cell import Cell, Outcome, Overrides
 from airpath.experiments.papers.base.observe import Observation
+from airpath.experiments.papers.base.paper import Row
+from airpath.stats.estimate import Estimate
 
 HEADER_BYTES, TIMESTAMPS_BYTES = 40, 12
 # A file that is not worth a word.
@@ -124,6 +126,21 @@ class Download:
     def share_of_bearer(self, outcome: Outcome) -> float:
         """Speed in percent of the bearer's."""
         return 100 * self.speed(outcome) / self.rate_kbps
+
+
+def link_alone(row: Row, measured: Estimate) -> float | None:
+    """What a bearer that is never idle gives for a row: the cost of its own retransmissions, or its rate."""
+    if row.metric is increase:
+        return FLOOR
+    if row.metric is retransmission_share:
+        return measured.mean
+    if row.metric in (decrease, increase_without_retransmissions):
+        return 0.0
+    download = getattr(row.metric, "__self__", None)
+    if isinstance(download, Download):
+        has_errors = NO_BLOCK_ERRORS not in row.cells[0].overrides
+        return download.rate_kbps * (0.9 if has_errors else 1.0)
+    return None
 
 
 def transfer_s(outcome: Outcome) -> float:

@@ -12,7 +12,7 @@ from airpath.experiments.papers.base.paper import Experiment, Paper, Row
 from airpath.experiments.papers.base.published import Published
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.base.send_window import SendWindow
-from airpath.experiments.papers.base.verdict import MEASURED_VERDICTS, Verdict
+from airpath.experiments.papers.base.verdict import MEASURED_VERDICTS, MET, Verdict
 from airpath.stats.estimate import Estimate, estimate
 from airpath.stats.replication import Rule
 
@@ -75,6 +75,8 @@ class Comparison:
     """Why it did not come out; empty where it did, and for background."""
     readings: dict[str, tuple[Estimate, Verdict]]
     """Measurement and verdict under every reading that was simulated, the default one first."""
+    link_alone: tuple[float, Verdict] | None = None
+    """What a link without TCP gives, from headers and rates alone, and the verdict on that."""
 
     @property
     def like_the_paper(self) -> Estimate | None:
@@ -131,6 +133,12 @@ class PaperOutcome:
     def comparisons(self) -> list[Comparison]:
         """All comparisons, in order."""
         return [c for section in self.sections for c in section.comparisons] + list(self.background)
+
+    @property
+    def met(self) -> tuple[int, int]:
+        """How many values came out, and how many of these a link without TCP would meet, too."""
+        met = [comparison for comparison in self.comparisons if comparison.verdict in MET]
+        return len(met), sum(one.link_alone is not None and one.link_alone[1] in MET for one in met)
 
     @property
     def other_readings(self) -> list[str]:

@@ -19,8 +19,8 @@ from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.paper import Experiment, Paper, Row
 from airpath.experiments.papers.base.published import Published
 from airpath.experiments.papers.base.quantity import Quantity
-from airpath.experiments.papers.base.verdict import Verdict, verdict
-from airpath.experiments.papers.base.wording import reason_for
+from airpath.experiments.papers.base.verdict import Verdict, calibrated, verdict, worse
+from airpath.experiments.papers.base.wording import number, reason_for
 from airpath.experiments.papers.journal import Journal
 from airpath.experiments.papers.outcome import Comparison, Effort, PaperOutcome, Section
 from airpath.experiments.papers.runs import Job, Measured, Runs
@@ -31,7 +31,7 @@ from airpath.runner.threads import Threads, run_here
 from airpath.runner.wanted import Once, Wanted
 from airpath.runner.work import MakeRuns, Rows
 from airpath.runner.work import Row as Run
-from airpath.stats.estimate import Estimate, estimate
+from airpath.stats.estimate import Estimate, estimate, exact
 from airpath.stats.replication import Rule
 
 _Key = tuple[str, str | None, Observation | None]
@@ -249,25 +249,57 @@ class Reproduction:
         default = self._readings[0]
         estimates = {reading.name: self._estimate(row, reading) for reading in self._readings}
         value = self._paper.published[row.published_id]
-        choice = self._paper.calibrated.get(value.id)
+        choice, rule = self._paper.calibrated.get(value.id), self._paper.derived.get(value.id)
         readings = {
-            name: (known, "calibrated" if choice else _judge(value, known, row.averaged_runs))
-            for name, known in estimates.items()
-            if known is not None
+            name: (known, self._verdict(value, row, known, reading))
+            for name, reading in ((reading.name, reading) for reading in self._readings)
+            if (known := estimates[name]) is not None
         }
         if default.name not in readings:
             return None
         measured, judged = readings[default.name]
         where = f"{experiment.place} ({', '.join(row.labels)})"
         more = len(self._paper.readings) > 1
-        reason = (
-            choice.reason
-            if choice
-            else reason_for(value, where, readings, row.averaged_runs, row.remark, more_readings=more)
-        )
+        if judged == "restated":
+            reason = f"judged and counted with {value.restates or value.range_of}"
+        elif rule:
+            reason = rule
+        elif choice:
+            reason = choice.reason
+        else:
+            remark = "; ".join(filter(None, (row.remark, *self._upper_ends(value))))
+            reason = reason_for(value, where, readings, row.averaged_runs, remark, more_readings=more)
+        alone = self._paper.link_alone(row, measured)
+        link = None if alone is None else (alone, _judge(value, exact(alone), 1))
         first_run = row.pick([estimate(each.values[:1]) for each in self._estimates(row, default)]).mean
         others = {name: known for name, (known, _) in readings.items() if name != default.name}
-        return Comparison(row, value, measured, first_run, others, judged, reason, readings)
+        return Comparison(row, value, measured, first_run, others, judged, reason, readings, link)
+
+    def _verdict(self, value: Published, row: Row, known: Estimate, reading: Reading) -> Verdict:
+        """Judge what was measured for a value under a reading; a range by both of its ends."""
+        if value.restates or value.range_of:
+            return "restated"
+        if value.id in self._paper.derived:
+            return "derived"
+        judged, used = _judge(value, known, row.averaged_runs), value.id in self._paper.calibrated
+        for upper in self._uppers(value):
+            end, of_end = self._paper.published[upper.published_id], self._estimate(upper, reading)
+            if of_end is not None:
+                judged = worse(judged, _judge(end, of_end, upper.averaged_runs))
+        return calibrated(judged) if used else judged
+
+    def _uppers(self, value: Published) -> list[Row]:
+        """Rows of the upper end of the range that begins with a value; none if it is no range."""
+        return [row for row in self._rows if self._paper.published[row.published_id].range_of == value.id]
+
+    def _upper_ends(self, value: Published) -> list[str]:
+        """Say what was measured for the upper end of a range."""
+        known = [(row, self._estimate(row, self._readings[0])) for row in self._uppers(value)]
+        return [
+            f"its upper end, {self._paper.published[row.published_id].value:g}: {number(of.mean)}"
+            for row, of in known
+            if of is not None
+        ]
 
     def _estimate(self, row: Row, reading: Reading) -> Estimate | None:
         """Estimate what a row measures under a reading; None if that is not complete."""

@@ -138,7 +138,7 @@ def _alcaraz() -> list[PublishedCell]:
     made = []
     for name in ("conventional", "ackrate", "pdpc", "combined2"):
         cell = alcaraz.make_cell(alcaraz.SCHEMES[name])
-        overrides = (*cell.overrides, *(reading.overrides if cell.is_read else ()))
+        overrides = (*cell.overrides, *reading.changes(cell))
         trio = _trio(f"alcaraz-{name}", alcaraz.BASE, overrides, repeat=2)
         measure = _goodput(PACKET_BYTES, PAYLOAD_BYTES, 60)
         made.append(PublishedCell(published[f"alcaraz-t2-{name}-1f-goodput"], trio, measure))

@@ -33,7 +33,7 @@ import { draw } from "studio/figure";
 
 /** Signs of verdicts, beside their words: not by colour alone. @type {Record<string, string>} */
 const SIGNS = {
-  reproduced: "●", holds: "●", consistent: "◐", close: "◐", not_reproduced: "○", does_not_hold: "○", more_runs_needed: "…", not_checkable: "…", calibrated: "▢",
+  reproduced: "●", holds: "●", consistent: "◐", close: "◐", not_reproduced: "○", does_not_hold: "○", more_runs_needed: "…", not_checkable: "…", calibrated: "▢", calibrated_not_met: "▢", derived: "–", restated: "–",
 };
 /** The ratio's scale, from half to double. */
 const HALF = Math.log(2);

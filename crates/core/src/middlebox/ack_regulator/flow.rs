@@ -1,6 +1,6 @@
 //! One flow of the Ack Regulator: the ACKs held, the data expected, and its mode.
 
-use super::{Config, Count, Growth, LossSignal, Reading};
+use super::{Config, Count, Growth, LossSignal, Window};
 use crate::element::FlowView;
 use crate::middlebox::acks::{Line, Segment, is_after};
 use crate::packet::Packet;
@@ -172,15 +172,15 @@ impl Flow {
     }
 
     /// The window of the source in segments, as far as the box can tell.
-    pub fn window(&self, reading: Reading) -> f64 {
+    pub fn window(&self, window: Window) -> f64 {
         if !self.has_data() {
             return 0.0;
         }
         let bytes = (self.data_end.wrapping_sub(self.released) as i32).max(0);
         let outstanding = f64::from(bytes) / f64::from(self.segment);
-        match reading {
-            Reading::Working => (outstanding - f64::from(self.duplicates)).max(0.0),
-            Reading::Literal => outstanding,
+        match window {
+            Window::LessDuplicates => (outstanding - f64::from(self.duplicates)).max(0.0),
+            Window::Outstanding => outstanding,
         }
     }
 
@@ -216,7 +216,7 @@ impl Flow {
 
     /// An ACK came: Figure 8, line 2.
     pub fn leave_conservative(&mut self, now: Instant, config: &Config, buffer: Buffer) {
-        if self.mode != Mode::Conservative || self.window(config.reading) <= config.threshold(buffer.limit) {
+        if self.mode != Mode::Conservative || self.window(config.window) <= config.threshold(buffer.limit) {
             return;
         }
         let marks = config.loss_signal == LossSignal::Ecn && self.is_ect;
@@ -225,7 +225,7 @@ impl Flow {
 
     /// Data entered or left the buffer: Figure 8, line 4.
     pub fn return_to_conservative(&mut self, now: Instant, config: &Config, buffer: Buffer) {
-        let has_halved = self.window(config.reading) < config.threshold(buffer.limit) / 2.0;
+        let has_halved = self.window(config.window) < config.threshold(buffer.limit) / 2.0;
         if buffer.waiting == 0 || has_halved {
             self.enter(now, Mode::Conservative);
         }
@@ -327,7 +327,7 @@ impl Flow {
     }
 
     /// What is to be told of the flow, if it is not what was told last.
-    pub fn take_news(&mut self, (ue, flow): (u16, u16), reading: Reading) -> Option<Event> {
+    pub fn take_news(&mut self, (ue, flow): (u16, u16), window: Window) -> Option<Event> {
         let event = Event::AckRegulator {
             ue,
             flow,
@@ -335,7 +335,7 @@ impl Flow {
             held_bytes: self.line.bytes() as u32,
             ack_release_count: self.ack_release_count,
             conservative: self.mode.is_conservative(),
-            window_segments: self.window(reading) as u32,
+            window_segments: self.window(window) as u32,
         };
         let is_news = self.told.replace(event) != Some(event);
         is_news.then_some(event)

@@ -118,10 +118,10 @@ impl Forward {
         let horizon = self.slot + AHEAD;
         while left > 0 && self.slot < horizon {
             let request = user.terminal.request(self.slot);
-            let (slots, bytes) = request.map_or((1, 0), |packet| (packet.slots, user.transmit(packet)));
+            let (slots, room) = request.map_or((1, 0), |packet| (packet.slots, user.transmit(packet)));
             let served = request.map(|packet| (number, f64::from(packet.rate_bps)));
             self.scheduler.handle_slots(slots, served.as_slice());
-            left = left.saturating_sub(bytes);
+            left = left.saturating_sub(room);
             self.slot += slots;
         }
         user.leave(left);

@@ -9,7 +9,8 @@
 //! In each slot of 5/3 ms a UE asks for the highest rate that its signal-to-noise ratio allows ([`rates`]): the
 //! mean times its fading. IP packets travel in physical-layer packets of the rate asked for, one after the
 //! other, each lasting its number of slots without interruption. What a packet leaves free of its last
-//! one is padding, unless `share_slots`.
+//! one is padding, unless `share_slots`. With `slots = "plain"` there are no such packets: each slot carries the rate
+//! that is asked for in it, as models that schedule IP packets have it.
 //!
 //! Left out: control channel and pilot, hand-over, interleaving of slots, the age of requests. ASSUMED: a
 //! physical-layer packet that is lost is known to be at once, and sent again in the UE's next slots at the
@@ -42,7 +43,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::Reason;
 use crate::units::{Bitrate, Decibel, Probability};
 use forward::Forward;
-use rates::{RATES, THRESHOLDS};
+use rates::{PHYSICAL_PACKETS, PLAIN_PARTS, PLAIN_SLOTS, PhysicalPacket, RATES, THRESHOLDS};
 use user::User;
 
 parameters! {
@@ -74,6 +75,8 @@ parameters! {
         pub thresholds: [Decibel; RATES] = THRESHOLDS,
         /// Who is served next.
         pub scheduler: scheduler::Config,
+        /// What a slot carries.
+        pub slots: Slots,
         /// For how long a UE is chosen.
         pub choose: Choose,
         /// Whether what a packet leaves free of its last physical-layer packet is used for the next packet of the
@@ -81,6 +84,15 @@ parameters! {
         pub share_slots: bool,
         /// Probability that a physical-layer packet is lost and sent again.
         pub per: Probability,
+    }
+
+    /// What a slot carries.
+    pub enum Slots {
+        /// A part of a physical-layer packet, which lasts 1 to 16 slots at the rate asked for when it begins.
+        #[default]
+        Physical,
+        /// The rate asked for in this slot times its time: a packet of one slot.
+        Plain,
     }
 
     /// For how long a UE is chosen.
@@ -91,6 +103,24 @@ parameters! {
         Packet,
         /// For one physical-layer packet. What is left of an IP packet waits until its UE is chosen again.
         Slot,
+    }
+}
+
+impl Slots {
+    /// What is sent at each rate.
+    const fn packets(self) -> &'static [PhysicalPacket; RATES] {
+        match self {
+            Self::Physical => &PHYSICAL_PACKETS,
+            Self::Plain => &PLAIN_SLOTS,
+        }
+    }
+
+    /// In which parts of a byte the room in them is counted.
+    const fn parts(self) -> u32 {
+        match self {
+            Self::Physical => 1,
+            Self::Plain => PLAIN_PARTS,
+        }
     }
 }
 

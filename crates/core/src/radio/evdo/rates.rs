@@ -6,6 +6,7 @@
 //! Communications Magazine 38(7), 2000, Tables 1 and 2. Left out: the second, long formats of 3GPP2 C.S0024
 //! (IS-856), its interleaving of up to four packets, and the end of a packet before its last slot.
 
+use super::slots::PER_SECOND;
 use crate::units::Decibel;
 
 /// What is sent in one go.
@@ -13,8 +14,8 @@ use crate::units::Decibel;
 pub struct PhysicalPacket {
     /// bit/s while it lasts.
     pub rate_bps: u32,
-    /// Bytes of IP packets in it.
-    pub bytes: u32,
+    /// Room for IP packets in it: bytes, or thirds of a byte in a plain slot.
+    pub room: u32,
     /// How long it lasts.
     pub slots: u64,
     /// The rate in words.
@@ -25,7 +26,7 @@ pub struct PhysicalPacket {
 pub const RATES: usize = 11;
 
 const fn packet(rate_bps: u32, bits: u32, slots: u64, name: &'static str) -> PhysicalPacket {
-    PhysicalPacket { rate_bps, bytes: bits / 8, slots, name }
+    PhysicalPacket { rate_bps, room: bits / 8, slots, name }
 }
 
 /// The rates, lowest first.
@@ -42,6 +43,21 @@ pub const PHYSICAL_PACKETS: [PhysicalPacket; RATES] = [
     packet(1_843_200, 3072, 1, "1843.2 kbit/s"),
     packet(2_457_600, 4096, 1, "2457.6 kbit/s"),
 ];
+
+/// What a plain slot holds, in parts of a byte: so many make the room at each rate a whole number.
+pub const PLAIN_PARTS: u32 = 3;
+
+/// The rates with slots that each hold the rate times their time, and no packet of several slots.
+pub const PLAIN_SLOTS: [PhysicalPacket; RATES] = {
+    let mut plain = PHYSICAL_PACKETS;
+    let mut rate = 0;
+    while rate < RATES {
+        plain[rate].slots = 1;
+        plain[rate].room = plain[rate].rate_bps / 8 * PLAIN_PARTS / PER_SECOND as u32;
+        rate += 1;
+    }
+    plain
+};
 
 /// The ratio from which on each rate is asked for.
 pub const THRESHOLDS: [Decibel; RATES] = [
@@ -64,10 +80,18 @@ mod tests {
 
     #[test]
     fn a_packets_bits_and_slots_give_its_rate() {
-        for PhysicalPacket { rate_bps, bytes, slots, name } in PHYSICAL_PACKETS {
+        for PhysicalPacket { rate_bps, room, slots, name } in PHYSICAL_PACKETS {
             // 600 slots a second.
-            assert_eq!(u64::from(bytes) * 8 * 600, u64::from(rate_bps) * slots, "{name}");
+            assert_eq!(u64::from(room) * 8 * 600, u64::from(rate_bps) * slots, "{name}");
             assert_eq!(name, format!("{} kbit/s", f64::from(rate_bps) / 1000.0));
+        }
+    }
+
+    #[test]
+    fn a_plain_slot_holds_exactly_its_rate() {
+        for PhysicalPacket { rate_bps, room, slots, name } in PLAIN_SLOTS {
+            assert_eq!(slots, 1);
+            assert_eq!(u64::from(room) * 8 * 600, u64::from(rate_bps * PLAIN_PARTS), "{name}");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! The terminal asks for the highest rate whose threshold its ratio of the slot meets (data rate control,
 //! DRC), or for none. Left out: that a request is some slots old when it is served, and errors in it.
 
-use super::rates::{PHYSICAL_PACKETS, PhysicalPacket, RATES};
+use super::rates::{PhysicalPacket, RATES};
 use crate::fading::{self, BLOCK, Fading};
 use crate::units::Decibel;
 use fearless_simd::{Level, Simd, dispatch, f32x16, prelude::*, u8x32, u32x16};
@@ -13,6 +13,8 @@ use std::ops::Range;
 /// The receiver of one UE.
 pub(super) struct Terminal {
     fading: Box<dyn Fading>,
+    /// What is sent at each rate.
+    packets: &'static [PhysicalPacket; RATES],
     /// The gain from which on each rate is asked for.
     thresholds: [f32; RATES],
     /// For each slot of the present block how many thresholds are met: 0 for no rate.
@@ -25,9 +27,15 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub fn new(fading: Box<dyn Fading>, mean_sinr: Decibel, thresholds: &[Decibel; RATES]) -> Self {
+    pub fn new(
+        fading: Box<dyn Fading>,
+        mean_sinr: Decibel,
+        thresholds: &[Decibel; RATES],
+        packets: &'static [PhysicalPacket; RATES],
+    ) -> Self {
         Self {
             fading,
+            packets,
             thresholds: gains(mean_sinr, thresholds).map(|gain| gain as f32),
             requests: [0; BLOCK],
             block: u64::MAX,
@@ -43,7 +51,7 @@ impl Terminal {
             self.enter_block(slot);
         }
         let met = self.requests[(slot % BLOCK as u64) as usize];
-        usize::from(met).checked_sub(1).map(|rate| &PHYSICAL_PACKETS[rate])
+        usize::from(met).checked_sub(1).map(|rate| &self.packets[rate])
     }
 
     /// Nothing waits any more.
@@ -105,7 +113,7 @@ impl Terminal {
     /// The share of slots in which each rate was asked for, among those in which something waited.
     pub fn report(&self) -> Value {
         let slots = self.histogram.iter().sum::<u64>().max(1);
-        let names = std::iter::once("none").chain(PHYSICAL_PACKETS.iter().map(|packet| packet.name));
+        let names = std::iter::once("none").chain(self.packets.iter().map(|packet| packet.name));
         let shares = names.zip(&self.histogram);
         let shares: Map<_, _> =
             shares.map(|(name, count)| (name.to_owned(), json!(*count as f64 / slots as f64))).collect();
@@ -132,7 +140,7 @@ pub(super) fn probabilities(
 
 #[cfg(test)]
 mod tests {
-    use super::super::rates::THRESHOLDS;
+    use super::super::rates::{PHYSICAL_PACKETS, THRESHOLDS};
     use super::*;
     use crate::rng::stream;
 
@@ -145,7 +153,7 @@ mod tests {
     }
 
     fn terminal(name: &str, fading: &fading::Config, mean_sinr: Decibel) -> Terminal {
-        Terminal::new(fading.build(600.0, stream(1, name)), mean_sinr, &THRESHOLDS)
+        Terminal::new(fading.build(600.0, stream(1, name)), mean_sinr, &THRESHOLDS, &PHYSICAL_PACKETS)
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(super) struct User {
     waiting: FlowBuffers,
     in_service: Option<InService>,
     pub terminal: Terminal,
+    /// What a byte of a packet takes of the room in a slot.
+    parts: u32,
     /// Mean of the rates that the terminal asks for.
     rate: Bitrate,
     /// Whether a physical-layer packet is lost.
@@ -40,7 +42,8 @@ pub(super) struct User {
 
 struct InService {
     waiting: Waiting,
-    left_bytes: u32,
+    /// In the unit of a physical-layer packet's room.
+    left: u32,
 }
 
 impl User {
@@ -58,7 +61,8 @@ impl User {
             by_flow: config.buffer == Sharing::PerFlow,
             waiting: FlowBuffers::new(&config.queue, config.buffer, run_seed, place, &buffer),
             in_service: None,
-            terminal: Terminal::new(fading, config.mean_sinr, &config.thresholds),
+            terminal: Terminal::new(fading, config.mean_sinr, &config.thresholds, config.slots.packets()),
+            parts: config.slots.parts(),
             rate,
             lost: Threshold::from(config.per),
             errors: stream("errors"),
@@ -92,31 +96,31 @@ impl User {
         self.in_service.is_some()
     }
 
-    /// How much is left to send of the packet in service, bytes; if there is none, of the next, which starts.
+    /// How much room what is left of the packet in service takes; if there is none, the next, which starts.
     pub fn start_next(&mut self, cx: &mut Cx<'_>) -> Option<u32> {
         if self.in_service.is_none() {
             let waiting = self.waiting.start_next(cx, &mut self.buffer)?;
-            let left_bytes = waiting.packet.len;
-            self.in_service = Some(InService { waiting, left_bytes });
+            let left = waiting.packet.len * self.parts;
+            self.in_service = Some(InService { waiting, left });
         }
-        self.in_service.as_ref().map(|packet| packet.left_bytes)
+        self.in_service.as_ref().map(|packet| packet.left)
     }
 
-    /// How much of the packet in service will be left after the transmission under way, bytes.
-    pub fn leave(&mut self, left_bytes: u32) {
+    /// How much of the packet in service will be left after the transmission under way.
+    pub fn leave(&mut self, left: u32) {
         if let Some(packet) = self.in_service.take() {
-            if left_bytes == 0 {
+            if left == 0 {
                 self.ended.push(packet.waiting);
             } else {
-                self.in_service = Some(InService { left_bytes, ..packet });
+                self.in_service = Some(InService { left, ..packet });
             }
         }
     }
 
-    /// A physical-layer packet is part of the transmission under way. Returns how much arrives, bytes.
+    /// A physical-layer packet is part of the transmission under way. Returns the room in it if it arrives.
     pub fn transmit(&mut self, packet: &PhysicalPacket) -> u32 {
         self.slots += packet.slots;
-        if self.errors.chance(self.lost) { 0 } else { packet.bytes }
+        if self.errors.chance(self.lost) { 0 } else { packet.room }
     }
 
     /// The transmission ends where `slot` begins.

@@ -4,7 +4,7 @@
 //!
 //! `variant = "linux"` is Linux's: growth counts bytes and not ACKs, without a limit for an ACK (RFC 3465 with L as
 //! large as may be), so that delayed ACKs do not slow it down; a loss leaves half of the window and not of the flight
-//! size; an unused window does not grow ([`crate::tcp::window::validation`]).
+//! size; an unused window does not grow ([`crate::tcp::window::validation`]). `variant = "bytes"` has the growth alone.
 
 use super::{Component, CongestionControl};
 use crate::registry::parameters;
@@ -24,6 +24,8 @@ parameters! {
         /// RFC 5681, or ns-2's with `window_arithmetic = "ns2"`.
         #[default]
         Rfc5681,
+        /// The same, but growth counts bytes and not ACKs: RFC 3465 without a limit for an ACK.
+        Bytes,
         /// Linux's: bytes are counted, and the window must be used to grow.
         Linux,
     }
@@ -33,12 +35,13 @@ impl Component for Config {
     fn build(&self) -> Box<dyn CongestionControl> {
         match self.variant {
             Variant::Rfc5681 => Box::new(Reno),
+            Variant::Bytes => Box::new(Bytes),
             Variant::Linux => Box::new(Linux { uses_window: true }),
         }
     }
 
     fn halves_window(&self) -> bool {
-        self.variant == Variant::Rfc5681
+        self.variant != Variant::Linux
     }
 
     fn judges_use(&self) -> bool {
@@ -74,6 +77,27 @@ pub(super) fn grow(window: &mut Window, acked: u64) {
     }
 }
 
+/// Growth by what is acknowledged: RFC 3465 (2.1), (2.2), L as large as may be.
+fn grow_by_bytes(window: &mut Window, acked: u64) {
+    // What an ACK brings beyond the threshold counts for congestion avoidance.
+    let slow = (acked as f64).min((window.ssthresh - window.cwnd).max(0.0));
+    window.cwnd += slow;
+    let whole = window.cwnd - window.cwnd % window.mss;
+    window.cwnd += (acked as f64 - slow) * window.mss / whole.max(window.mss);
+}
+
+struct Bytes;
+
+impl CongestionControl for Bytes {
+    fn on_ack(&mut self, window: &mut Window, acked: u64) {
+        grow_by_bytes(window, acked);
+    }
+
+    fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
+        state.half_window()
+    }
+}
+
 struct Linux {
     /// The window was used before this ACK.
     uses_window: bool,
@@ -81,14 +105,9 @@ struct Linux {
 
 impl CongestionControl for Linux {
     fn on_ack(&mut self, window: &mut Window, acked: u64) {
-        if !self.uses_window {
-            return;
+        if self.uses_window {
+            grow_by_bytes(window, acked);
         }
-        // RFC 3465 (2.1), (2.2): what an ACK brings beyond the threshold counts for congestion avoidance.
-        let slow = (acked as f64).min((window.ssthresh - window.cwnd).max(0.0));
-        window.cwnd += slow;
-        let whole = window.cwnd - window.cwnd % window.mss;
-        window.cwnd += (acked as f64 - slow) * window.mss / whole.max(window.mss);
     }
 
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
@@ -109,10 +128,10 @@ impl CongestionControl for Linux {
 mod tests {
     use super::*;
     use crate::tcp;
-    use crate::units::Bytes;
+    use crate::units;
 
     fn linux(cwnd: f64) -> (Box<dyn CongestionControl>, State) {
-        let config = tcp::Config { mss: Bytes::from_bytes(1000), ..tcp::Config::default() };
+        let config = tcp::Config { mss: units::Bytes::from_bytes(1000), ..tcp::Config::default() };
         let mut state = State::new(&config);
         state.window.cwnd = cwnd;
         (Config { variant: Variant::Linux }.build(), state)
@@ -132,6 +151,17 @@ mod tests {
         state.window.ssthresh = 13_000.0;
         let grown = acknowledge(cc.as_mut(), &mut state, 2000);
         assert_eq!(grown, 13_000.0 + 1000.0 * 1000.0 / 13_000.0);
+    }
+
+    #[test]
+    fn bytes_grow_a_window_whatever_is_used_and_halve_the_flight() {
+        let (_, mut state) = linux(10_000.0);
+        let mut cc = Config { variant: Variant::Bytes }.build();
+        state.uses_window = false;
+        assert_eq!(acknowledge(cc.as_mut(), &mut state, 4000), 14_000.0);
+        state.window.ssthresh = 5000.0;
+        assert_eq!(acknowledge(cc.as_mut(), &mut state, 4000), 14_000.0 + 4000.0 * 1000.0 / 14_000.0);
+        assert_eq!(cc.ssthresh_after_loss(&state), Reno.ssthresh_after_loss(&state));
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Receiver {
         let sack = config.sack.then(|| SackReport::new(config.dsack));
         let ecn = ecn::Receiving::new(config.ecn).map(Box::new);
         let mut receiver = Self {
-            ack_every: config.ack_every,
+            ack_every: if config.delayed_ack == Delay::Timer { u32::MAX } else { config.ack_every },
             delayed_ack_timeout: config.delayed_ack_timeout,
             template: config.segment_template(),
             handshake: Handshake::new(config, role),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from airpath.experiments.papers.alcaraz.choices import CHOICES
 from airpath.experiments.papers.alcaraz.claims import CLAIMS
 from airpath.experiments.papers.alcaraz.figures import FIGURES, TABLE_2
+from airpath.experiments.papers.alcaraz.measured import link_alone
 from airpath.experiments.papers.alcaraz.model import BASE, CONFIDENCE, DEFAULT_READING, PARAMETERS, READINGS
 from airpath.experiments.papers.alcaraz.not_reproduced import NOT_REPRODUCED
 from airpath.experiments.papers.alcaraz.studies import STUDIES
@@ -30,4 +31,8 @@ PAPER = Paper(
     not_reproduced=NOT_REPRODUCED,
     confidence=CONFIDENCE,
     choices=CHOICES,
+    derived={
+        "alcaraz-s5-tid-low": "12.5 ms per SDU, taken from the paper, times 10 SDUs, and tests nothing",
+    },
+    link_alone=link_alone,
 )

@@ -10,8 +10,12 @@ from airpath.experiments.papers.alcaraz.observed import PACKET_BYTES, PAYLOAD_BY
 from airpath.experiments.papers.base.cell import Metric, Outcome
 from airpath.experiments.papers.base.measure import Measure, bearer, element, observed
 from airpath.experiments.papers.base.paired import Pick, by_seed
+from airpath.experiments.papers.base.paper import Row, first
+from airpath.stats.estimate import Estimate
 
 BEARER_KBPS = 384
+FRAME_ERRORS = 0.1
+"""Share of bad TTIs."""
 PIPE_SDUS = 10
 """Bandwidth-delay product as Section 5 has it."""
 
@@ -95,6 +99,13 @@ def pipe_sdus(outcome: Outcome) -> float:
     """Bandwidth-delay product: packets that 384 kbit/s carry in the shortest round trip."""
     shortest_ms = min(float(flow["rtt_ms"]["min"]) for flow in outcome.results["flows"])
     return BEARER_KBPS * shortest_ms / 8 / PACKET_BYTES
+
+
+def link_alone(row: Row, measured: Estimate) -> float | None:
+    """What a bearer that is never idle gives: its rate less the bad TTIs, kbit/s."""
+    if row.metric is goodput_kbps and row.pick is first:
+        return BEARER_KBPS * (1 - FRAME_ERRORS)
+    return measured.mean if row.metric is pipe_sdus else None
 
 
 def value_of_highest(values: Sequence[float]) -> Pick:

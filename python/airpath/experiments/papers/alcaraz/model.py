@@ -34,8 +34,8 @@ BUFFER_SDUS = 50
 _BOX = "middlebox.0.ack_rate_control"
 
 
-def _reading(name: str, description: str, release: str, occupancy: str) -> Reading:
-    changes = ((f"{_BOX}.release", f'"{release}"'), (f"{_BOX}.occupancy", f'"{occupancy}"'))
+def _reading(name: str, description: str, release: str, occupancy: str, *more: tuple[str, str]) -> Reading:
+    changes = ((f"{_BOX}.release", f'"{release}"'), (f"{_BOX}.occupancy", f'"{occupancy}"'), *more)
     return Reading(name, description, changes)
 
 
@@ -58,6 +58,13 @@ READINGS = (
         "as printed; ACK rate control sees the SDUs of which nothing has been sent",
         "strict",
         "untransmitted",
+    ),
+    _reading(
+        "Figure 3, unsent, 100 ms",
+        "the same; an ACK that is stranded goes after 100 ms, not after the 1 s of our `idle_release`",
+        "strict",
+        "untransmitted",
+        (f"{_BOX}.idle_release", '"100 ms"'),
     ),
     _reading("one per TTI", "as in the prose, but at most one ACK in a TTI", "one_per_tti", "unacked"),
     _reading(
@@ -87,7 +94,8 @@ PARAMETERS = (
     ("Buffer", "50 SDUs, drop-tail; an SDU counts until the other end has acknowledged all of it (BO)"),
     (
         "TCP",
-        "Reno as in OMNeT++, the paper's simulator: a loss halves the window (not what is in flight), each "
+        "Reno: the paper has a complete TCP of its own in OMNeT++ and says no more; ours as in INET: a loss "
+        "halves the window (not what is in flight), each "
         "third duplicate ACK sends again, one round trip is timed at a time, timeout 3 s at first and 1 s at "
         "least; packets of 1500 bytes, window 44 segments (64 kbytes), initial window 1, a delayed ACK for "
         "every second segment, no limited transmit",

@@ -23,7 +23,7 @@ from airpath.experiments.papers.alcaraz.model import (
     make_cell,
     pdpc,
 )
-from airpath.experiments.papers.alcaraz.observed import LATE_S, LATE_SHARE, MEAN_RTO, MEAN_WINDOW
+from airpath.experiments.papers.alcaraz.observed import LATE_S, LATE_SHARE, MEAN_RTO, MEAN_WINDOW, RUN
 from airpath.experiments.papers.base.cell import Cell, Overrides
 from airpath.experiments.papers.base.grid import Grid, GridRow
 from airpath.experiments.papers.base.measure import Measure, chart, observed, study, tables
@@ -378,6 +378,39 @@ SHARES = study(
     ),
 )
 
+SPACING = Measure("mean time between ACKs", "ms", measured.ack_spacing_ms)
+
+_BY_BYTES: Overrides = (("tcp.cc", '{ reno = { variant = "bytes" } }'),)
+_ACKED: dict[str, Overrides] = {
+    "as read, an ACK for 2 segments": (),
+    **{
+        f"an ACK for {segments}, growth by {what}": (("tcp.ack_every", f"{segments}"), *how)
+        for segments in (1, 4, 8)
+        for what, how in (("ACKs", ()), ("segments", _BY_BYTES))
+    },
+    "ACKs by the timer of 200 ms alone": (("tcp.delayed_ack", '"timer"'),),
+    "ACKs by the timer alone, growth by segments": (("tcp.delayed_ack", '"timer"'), *_BY_BYTES),
+}
+
+
+def _acked(scheme: Scheme, flows: int, row: tuple[str, Overrides]) -> Cell:
+    variant, options = row
+    return _few(_cell(scheme, flows, options, variant if options else ""), RUN)
+
+
+ACK_EVERY = study(
+    12,
+    "Where do the 140 ms between ACKs come from?",
+    "Rule 2 has ACKs 140 ms apart. At 384 kbit/s, a tenth of it lost, four packets of 1500 bytes take 139 "
+    "ms: an ACK for four segments. What would such a receiver make of the rest?",
+    *tables(
+        "receiver",
+        _by_scheme((CONVENTIONAL, COMBINED_2), _acked),
+        {variant: (variant, options) for variant, options in _ACKED.items()},
+        (SPACING, GOODPUT, DELAY),
+    ),
+)
+
 STUDIES = (
     RELEASE,
     RED,
@@ -390,4 +423,5 @@ STUDIES = (
     TIMEOUTS_OF_SCHEMES,
     COUNTER_START,
     SHARES,
+    ACK_EVERY,
 )

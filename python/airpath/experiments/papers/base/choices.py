@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airpath.experiments.papers.base.cell import Overrides
+from airpath.experiments.papers.base.cell import Cell, Overrides
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,13 @@ class Reading:
     name: str
     description: str
     overrides: Overrides
+    where: str | None = None
+    """A key: the reading is about cells alone that change it."""
+
+    def changes(self, cell: Cell) -> Overrides:
+        """Changes to a cell; none to one that readings are not about."""
+        is_meant = self.where is None or self.where in {path for path, _ in cell.overrides}
+        return self.overrides if cell.is_read and is_meant else ()
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from itertools import pairwise
 from typing import ClassVar, Protocol
 
 from airpath.experiments.papers.base.quantity import LookUp, Minus, Operand, Quantity
-from airpath.experiments.papers.base.verdict import CLOSE_RELATIVE, REPRODUCED_RELATIVE
+from airpath.experiments.papers.base.verdict import CLOSE_RELATIVE, REPRODUCED_RELATIVE, reproduced_limit
 from airpath.experiments.papers.base.wording import number, unit_name
 from airpath.stats.estimate import Estimate, by_seed, t_quantile
 
@@ -162,13 +162,15 @@ class Never(_Single):
 
 @dataclass(frozen=True)
 class About(_Single):
-    """A value that the claim names with "about" or as printed in a table."""
+    """A value that the claim names with "about" or as printed in a table: one that is reproduced holds."""
 
     target: float
 
     def _judge(self, known: Estimate) -> tuple[bool | None, str]:
         decimals = len(f"{self.target:g}".partition(".")[2])
-        limit = max(CLOSE_RELATIVE * abs(self.target), 0.5 / 10**decimals)
+        rounding = 0.5 / 10**decimals
+        reproduced = reproduced_limit(self.target, self.operand.unit)
+        limit = max(CLOSE_RELATIVE * abs(self.target), reproduced, rounding)
         holds = _decided(known, self.target, lambda value: abs(value - self.target) <= limit)
         return holds, f"claimed {self.target:g}"
 

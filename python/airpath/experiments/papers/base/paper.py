@@ -161,6 +161,11 @@ class Paper:
     confidence: float | None = None
     """Confidence level of the intervals that the paper prints; None if it prints none."""
     choices: tuple[Choice, ...] = ()
+    derived: Mapping[str, str] = field(default_factory=dict)
+    """The values that follow from others, by id, and the rule by which they do."""
+    link_alone: Callable[[Row, Estimate], float | None] = lambda _row, _measured: None
+    """What a link that is never idle would give for a row, from headers and rates alone, in the published
+    unit; None where that says nothing. Where TCP has no part in what was measured, it is this itself."""
 
     @property
     def calibrated(self) -> dict[str, Choice]:
@@ -185,8 +190,7 @@ class Paper:
     def text(self, cell: Cell, overrides: Overrides, reading: Reading) -> str:
         """Write a cell's scenario with these changes, under a reading, every default written out."""
         base = load(cell.scenario) if cell.scenario else self.base
-        reads = reading.overrides if cell.is_read else ()
-        return Scenario(base.name, base.source, (*overrides, *reads), base.folder).text
+        return Scenario(base.name, base.source, (*overrides, *reading.changes(cell)), base.folder).text
 
     def not_covered(self) -> int:
         """Count the published values that no experiment covers yet; background is not counted."""

@@ -29,6 +29,10 @@ class Published:
     kind: str
     bound: str | None
     background: bool
+    restates: str | None = None
+    """Id of the value that this one says once more."""
+    range_of: str | None = None
+    """Id of the lower end of the range of which this is the upper end."""
 
     @property
     def target(self) -> float:
@@ -62,5 +66,7 @@ def load_published(paper: str) -> dict[str, Published]:
             kind=line["kind"],
             bound=context.get("bound"),
             background=context.get("class") in NOT_SIMULATED,
+            restates=context.get("restates"),
+            range_of=context.get("range_of"),
         )
     return values

@@ -2,21 +2,28 @@
 
 ====================  =============================================================================
 ``reproduced``        the measured mean is within 5 % of the published value (percentages: or
-                      2 points), or the published value lies in the 95 % prediction interval of
-                      what the paper averaged, and this interval is no wider than 15 % from end to
-                      end (percentages: or 5 points)
-``holds``             a claimed limit, and the measured mean is on its right side
+                      2 points, below 10 % a fifth of the value), or the published value lies in
+                      the 95 % prediction interval of what the paper averaged, and this interval is
+                      no wider than 15 % from end to end (percentages: or what ``close`` allows)
+``holds``             a claimed limit, and the measured mean is on its right side; or a range, and
+                      all that was measured for it lies within
 ``consistent``        the published value lies in that prediction interval, but only because runs
                       scatter: the interval is wider
-``close``             within 15 % (percentages: or 5 points, but no further off than the value itself)
+``close``             within 15 % (percentages: or 5 points, below 10 % half of the value)
 ``not_reproduced``    anything else; needs a reason that names the experiment that shows it
 ``more_runs_needed``  too few runs to tell, see below
-``calibrated``        whatever comes out: the value helped to choose what the paper leaves open
+``calibrated``        the value helped to choose what the paper leaves open, and tests nothing
+``calibrated_not_met``  the same, but what was chosen does not give the value: by these rules it
+                      would be ``close`` or ``not_reproduced``
+``derived``           the value follows from others by a rule that is stated, and tests nothing
+``restated``          says once more what another value says, or is the upper end of a range: it is
+                      judged there, and counted once
 ``background``        a live measurement, a definition or a recommendation: nothing to simulate
 ====================  =============================================================================
 
 Differences and widths are relative to the published value. A misprint is judged by its corrected value.
-A limit that does not hold, or either end of a range, is judged like a value.
+A limit that does not hold is judged like a value. What is claimed to be "up to" a value is a value, and no
+limit. A range is judged whole, by the worse of its ends.
 
 There are too few runs to tell
 
@@ -43,6 +50,9 @@ Verdict = Literal[
     "not_reproduced",
     "more_runs_needed",
     "calibrated",
+    "calibrated_not_met",
+    "derived",
+    "restated",
     "background",
 ]
 
@@ -55,8 +65,11 @@ MEASURED_VERDICTS = VERDICTS[:-1]
 MET: tuple[Verdict, ...] = ("reproduced", "holds")
 """Those of a value that came out."""
 
-MISSED: tuple[Verdict, ...] = ("not_reproduced", "close", "consistent", "more_runs_needed")
+MISSED: tuple[Verdict, ...] = ("not_reproduced", "more_runs_needed", "close", "consistent")
 """Those of a value that did not come out, or not beyond doubt: the worst first."""
+
+COUNTED: tuple[Verdict, ...] = (*MET, "consistent", "close", "not_reproduced", "more_runs_needed")
+"""Those of a value that tests something."""
 
 ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable", "calibrated"]
 
@@ -68,7 +81,10 @@ REPRODUCED_POINTS = 2.0
 CLOSE_RELATIVE = 0.15
 CLOSE_POINTS = 5.0
 
-VALUES = ("simulated", "model", "claim_approx")
+SMALL_PERCENT = 10.0
+"""Below it the points that a percentage may be off shrink with the value."""
+
+VALUES = ("simulated", "model", "claim_approx", "claim_up_to")
 """Kinds of value that are compared both ways."""
 
 MEASURABLE = ("simulated", "model")
@@ -95,8 +111,8 @@ def verdict(
     Parameters
     ----------
     kind : str
-        ``simulated``, ``model``, ``claim_approx``, ``claim_upper``, ``claim_lower``,
-        ``qualitative_range`` or ``background``.
+        ``simulated``, ``model``, ``claim_approx``, ``claim_up_to``, ``claim_upper``,
+        ``claim_lower``, ``qualitative_range`` or ``background``.
     published, corrected : float, float or None
         The printed value, and what it should have been if it is a misprint.
     estimate : Estimate or None
@@ -135,8 +151,8 @@ def verdict(
     # Distances from the published value; `scatter` is half the width of the prediction interval.
     low, high = (0.0, 0.0) if estimate.is_exact else estimate.prediction_interval(averaged_runs)
     scatter, knows_scatter = (high - low) / 2, estimate.is_exact or estimate.n >= SCATTER_RUNS
-    reproduced = _tolerance(target, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS)
-    close = _tolerance(target, unit, CLOSE_RELATIVE, min(CLOSE_POINTS, abs(target)))
+    reproduced = reproduced_limit(target, unit)
+    close = _tolerance(target, unit, CLOSE_RELATIVE, CLOSE_POINTS)
 
     def level(excess: float) -> Verdict:
         if is_limit and excess <= 0:
@@ -157,6 +173,24 @@ def verdict(
     return "more_runs_needed" if is_open and half > reproduced else level(excess)
 
 
+def worse(one: Verdict, other: Verdict) -> Verdict:
+    """Pick the worse of the verdicts on the two ends of a range."""
+    order: tuple[Verdict, ...] = (*MISSED, "reproduced", "holds")
+    return min(one, other, key=order.index)
+
+
+def calibrated(judged: Verdict) -> Verdict:
+    """Give the verdict on a value that helped to choose, by what it would be if it had not."""
+    return "calibrated_not_met" if judged in ("close", "not_reproduced") else "calibrated"
+
+
+def reproduced_limit(target: float, unit: str) -> float:
+    """Say how far from a value ``reproduced`` reaches without a look at how runs scatter, in its unit."""
+    return _tolerance(target, unit, REPRODUCED_RELATIVE, REPRODUCED_POINTS)
+
+
 def _tolerance(target: float, unit: str, relative: float, points: float) -> float:
     tolerance = relative * abs(target)
-    return (max(tolerance, points) if unit == "percent" else tolerance) * (1 + _ROUNDING)
+    if unit == "percent":
+        tolerance = max(tolerance, points * min(1.0, abs(target) / SMALL_PERCENT))
+    return tolerance * (1 + _ROUNDING)

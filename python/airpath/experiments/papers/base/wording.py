@@ -11,6 +11,7 @@ from airpath.stats.estimate import Estimate
 from airpath.terminal import counted
 
 VERDICT_WORDS: dict[Verdict, str] = {verdict: verdict.replace("_", " ") for verdict in VERDICTS}
+VERDICT_WORDS["calibrated_not_met"] = "calibrated, not met"
 
 _UNITS = {"percent": "%", "1": ""}
 _COUNTED = ("1", "SDU", "byte", "packets", "segments")

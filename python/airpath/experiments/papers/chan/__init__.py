@@ -6,7 +6,7 @@ How it is read is in `model`; tables, figures, curves, text and claims have file
 from __future__ import annotations
 
 from airpath.experiments.papers.base.paper import Paper
-from airpath.experiments.papers.chan.choices import CHOICES
+from airpath.experiments.papers.chan.choices import CHOICES, DERIVED
 from airpath.experiments.papers.chan.claims import CLAIMS
 from airpath.experiments.papers.chan.curves import CURVES
 from airpath.experiments.papers.chan.figures import FIGURES
@@ -14,7 +14,7 @@ from airpath.experiments.papers.chan.measured import BASE
 from airpath.experiments.papers.chan.model import DEFAULT_READING, PARAMETERS, READINGS
 from airpath.experiments.papers.chan.not_reproduced import NOT_REPRODUCED
 from airpath.experiments.papers.chan.studies import STUDIES
-from airpath.experiments.papers.chan.tables import TABLES
+from airpath.experiments.papers.chan.tables import TABLES, link_alone
 from airpath.experiments.papers.chan.text import TEXT
 
 PAPER = Paper(
@@ -31,4 +31,6 @@ PAPER = Paper(
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
     choices=CHOICES,
+    derived=DERIVED,
+    link_alone=link_alone,
 )

@@ -17,7 +17,7 @@ CHOICES = (
     Choice(
         place="Table 1",
         open="what rtt is",
-        tried="case 1, not random: every segment 653.6 ms, one in a window 616.2 ms (616.2 printed)",
+        tried="case 1, not random: every segment, and one in a window, which gives what is printed",
         taken="mean of the samples, one in a window",
         why="case 1; the other eight cases test it",
         uses=("chan-t1-1-mean-rtt",),
@@ -25,7 +25,7 @@ CHOICES = (
     Choice(
         place="4, Table 1",
         open="what T0 is",
-        tried="case 1: the timer's value 1.00 s, the wait since the fast retransmit 1.76 s (1.76 printed)",
+        tried="case 1: the timer's value; the wait since the fast retransmit, which gives what is printed",
         taken="the wait since the last fast retransmit",
         why="case 1; the other eight cases test it",
         uses=("chan-t1-1-mean-timeout-duration",),
@@ -33,7 +33,7 @@ CHOICES = (
     Choice(
         place="4, 6",
         open="whether the buffer counts the packet in transmission",
-        tried="case 1: no 89724 packets, TD 401, Wf 22.1; yes 88804, 421, 21.1 (89713, 401, 22.00 printed)",
+        tried="case 1: yes; no, which gives the packets, TD and Wf that are printed",
         taken="no",
         why="case 1. Section 4 has a largest window of 21 (the pipe, B and one): the last without loss",
         uses=("chan-t1-1-w-f-rms-max-window", "chan-t1-1-loss-events-triple-dupack"),
@@ -49,7 +49,7 @@ CHOICES = (
     Choice(
         place="6",
         open="Reno's details",
-        tried="case 4: 96 timeouts; limited transmit 103; one fast retransmit in a window 191 (114 printed)",
+        tried="limited transmit; one fast retransmit in a window; as taken",
         taken="ns-2's Reno of the time: a second fast retransmit, no limited transmit, ticks of 0.1 s",
         why="section 4 and Figure 5 describe the second fast retransmit; the rest are ns-2's defaults",
     ),
@@ -63,14 +63,14 @@ CHOICES = (
     Choice(
         place="6.1, 6.2, 6.4",
         open="whether a variance is one",
-        tried="HDR, 4 flows: standard deviations gain 46 and 21 % over Reno and SACK, variances 44 and 19 %",
+        tried="standard deviations, and variances: little difference",
         taken="standard deviations",
         why="section 4 says so of u(a, b)",
     ),
     Choice(
         place="Table 2",
         open="model 2: the right form, or with TD and TO exchanged",
-        tried="case 1 as printed, exchanged: 201.9 kbit/s, as printed; in the right form 71 to 89 % too high",
+        tried="case 1 as printed, exchanged: what is printed; in the right form far too high",
         taken="exchanged, called so; the right form beside",
         why="case 1; the other eight cases test it",
         uses=("chan-t2-1-model2", "chan-t2-1-model2-accuracy"),
@@ -79,16 +79,16 @@ CHOICES = (
         place="5, Figure 9",
         open="when AckReleaseCount is 0",
         tried=(
-            "as printed, at a departure, with 4 packets: 80 kbit/s and 643 timeouts, with an idle release of "
-            "ours 152 and 1; whenever the buffer is empty: 159 and 1, with or without it (Study 1)"
+            "as printed, at a departure, with an idle release of ours and without; whenever the buffer is "
+            "empty (Study 1)"
         ),
         taken="whenever the buffer is empty",
-        why="the text says whenever; as printed small buffers are slower than unregulated, 107 kbit/s",
+        why="the text says whenever; as printed small buffers are slower than unregulated",
     ),
     Choice(
         place="5, Figure 8",
         open="the regulator's window behind duplicate ACKs",
-        tried="less the duplicates released: rtt 46 % above SACK's at a buffer of 18, else 28 % (48 printed)",
+        tried="less the duplicates released, and without that (Study 1)",
         taken="less the duplicates released",
         why="Figure 7 counts held ACKs by a difference of ACK numbers: a duplicate moves them, too",
         uses=("chan-s63-rtt18",),
@@ -96,7 +96,7 @@ CHOICES = (
     Choice(
         place="5, Figure 8",
         open="whether QueueLim, in the threshold, counts the packet in transmission",
-        tried="yes: 185 kbit/s, TD 309, Wf 24.5; no, as B: 181, 335, 23.1 (184, 302, 24 printed)",
+        tried="yes, and no, as B (Study 1)",
         taken="yes",
         why="Table 3, Figure 13b; no word of the paper's. An ns-2 queue in which ten wait has a limit of 11",
         uses=(
@@ -117,21 +117,21 @@ CHOICES = (
     Choice(
         place="6.2, Figure 12b",
         open="the spread of the rate",
-        tried="gain over SACK with 5 packets at u(200,20), (200,50), (200,75): 1, 2 and 5 % (40 printed)",
+        tried="u(200,20), (200,50) and (200,75) (Figure 12)",
         taken="u(200,75)",
         why="the widest of Figure 12a; none comes near",
     ),
     Choice(
         place="6.6",
         open="the link",
-        tried="from 20 to 100 ms Reno loses 2 to 10 %, a regulated flow 2 to 16 %, over six links (Study 2)",
+        tried="six links (Study 2)",
         taken="that of 6.3",
         why="the last link before HDR, and the only one that varies in both",
     ),
     Choice(
         place="6.6",
         open="whether the latency is one way",
-        tried="one way: 5.3 and 4.0 % lost; round trip: 2.9 and 3.9 % (1.63 and 2.62 printed; Study 2)",
+        tried="one way, and round trip (Study 2)",
         taken="one way",
         why="section 6: D, of one wire of Figure 10, is 1 ms except where it is varied",
     ),
@@ -145,27 +145,25 @@ CHOICES = (
     ),
     Choice(
         place="6.4",
-        open="how fast the channel fades",
-        tried="10 to 300 Hz (Study 10)",
-        taken="a Doppler frequency of 35 Hz",
-        why="the totals of 4 and 8 users come out, 800 and 960 kbit/s, and the gains of 4 are the nearest",
-        uses=(
-            "chan-s65-4-reno",
-            "chan-s65-4-sack",
-            "chan-s65-rate4",
-            "chan-s65-rate8",
-            "chan-s65-bdp4",
-            "chan-s65-bdp8",
-            "chan-c30",
-        ),
+        open="what a slot carries",
+        tried="its rate, or a part of a physical-layer packet of 1 to 16 slots (`--explore`)",
+        taken="its rate",
+        why='the text: "simplified", layer 3 scheduling and packet fragmentation; nothing on radio packets',
     ),
     Choice(
         place="6.4",
-        open="how packets share slots, when a user is chosen",
-        tried="for each packet: gains of 46 and 21 % over Reno and SACK, 4 flows; for each slot 44, 18 %",
-        taken="for each packet; no slot carries two",
-        why="one user's link has 553 kbit/s, and 737 if slots were shared (600 printed)",
-        uses=("chan-s64-bw", "chan-s64-bdp"),
+        open="how fast the channel fades",
+        tried="30 to 50 Hz (`--explore`), 10 to 300 Hz (Study 10)",
+        taken="a Doppler frequency of 40 Hz",
+        why="the gain of 4 users over Reno comes out; totals, and gains of 1 and 8 users had no say",
+        uses=("chan-s65-4-reno", "chan-s65-4-sack"),
+    ),
+    Choice(
+        place="6.4",
+        open="for how long a user is chosen",
+        tried="for a packet, for a slot (`--explore`)",
+        taken="for a packet",
+        why="layer 3 scheduling",
     ),
     Choice(
         place="3, Figure 2",
@@ -177,3 +175,11 @@ CHOICES = (
     ),
 )
 """In the order of the paper's parts: counts, links, models, regulator, HDR, live system."""
+
+_PIPE = "{} kbit/s in a round trip of 0.2 s, and tests nothing of its own"
+DERIVED = {
+    "chan-s64-bdp": _PIPE.format(600),
+    "chan-s65-bdp4": _PIPE.format(200),
+    "chan-s65-bdp8": _PIPE.format(120),
+}
+"""The values that follow from others, by id."""

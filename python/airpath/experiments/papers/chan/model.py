@@ -6,6 +6,7 @@ with mean a and standard deviation b, e(m) exponential with mean m, and no packe
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from airpath.experiments.papers.base.cell import Cell, Overrides
@@ -17,11 +18,23 @@ RUNS = 10
 HDR_RUNS = 3
 """Runs of a cell with HDR, which takes longer than a link whose rate is drawn."""
 
+_EVDO = "radio.evdo.downlink"
+PLAIN: Overrides = ((f"{_EVDO}.slots", "plain"), (f"{_EVDO}.fading.jakes.doppler", "40 Hz"))
+"""HDR in the paper's words: simplified, packets scheduled and cut up at layer 3; a slot carries its rate."""
+PHYSICAL: Overrides = ((f"{_EVDO}.slots", "physical"), (f"{_EVDO}.fading.jakes.doppler", "35 Hz"))
+"""HDR with the physical-layer packets of the system, of 1 to 16 slots."""
+
 READINGS = (
     Reading(
         "as stated",
         "the settings below, with the Ack Regulator of the text (Study 1 has that of the figures)",
         (),
+    ),
+    Reading(
+        "physical packets",
+        "HDR with the physical-layer packets of the system, of 1 to 16 slots, and 35 Hz; the rest as stated",
+        PHYSICAL,
+        PLAIN[0][0],
     ),
 )
 DEFAULT_READING = "as stated"
@@ -51,7 +64,11 @@ PARAMETERS = (
         "alpha 2; AckReleaseCount is 0 whenever the buffer is empty (the text; Figure 9: at departures); the "
         "threshold of the mode uses the buffer and the packet in transmission",
     ),
-    ("HDR", "mean SINR 2.4 dB, Doppler 35 Hz, proportional fair over 1000 slots, a buffer for each flow"),
+    (
+        "HDR",
+        "mean SINR 2.4 dB, Doppler 40 Hz, a slot carries its rate, proportional fair over 1000 slots, one "
+        "buffer for each flow",
+    ),
     ("TD, TO", "every fast retransmit, every timeout; p1, p2 and p3 are shares of loss events"),
     ("rtt", "mean of the sender's samples, one in a window"),
     ("T0", "mean time from the last fast retransmit before a timeout to the timeout"),
@@ -104,6 +121,15 @@ def make_link(mean_ms: float = 0, rate_sd_kbps: float = 0) -> Link:
 _SPREADS = ((0, 0), (20, 0), (50, 0), (100, 0), (0, 20), (0, 50), (0, 75), (50, 50), (100, 75))
 CASES = {case: make_link(*spreads) for case, spreads in enumerate(_SPREADS, 1)}
 """The rows of Table 1."""
+
+RUN_S = 3600
+"""Time of a run."""
+
+
+def max_kbps(case: int) -> float:
+    """What the link of a row of Table 1 carries if never idle: the harmonic mean of its rates, kbit/s."""
+    half = _SPREADS[case - 1][1] * math.sqrt(3)
+    return 2 * half / math.log((200 + half) / (200 - half)) if half else 200.0
 
 
 @dataclass(frozen=True)
@@ -165,7 +191,7 @@ def hdr_cell(flow: Flow, users: int, buffer: int) -> Cell:
         changes.append(("radio.evdo.ues", f"{users}"))
     return Cell(
         f"HDR, {users} x {flow.name}, buffer {buffer}",
-        (*changes, *flow.overrides),
+        (*PLAIN, *changes, *flow.overrides),
         None,
         goodput_kbps,
         scenario="hdr-single" if users == 1 else "hdr-4",

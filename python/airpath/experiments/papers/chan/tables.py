@@ -14,8 +14,18 @@ from airpath.experiments.papers.base.published import load_published
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.chan import measured
 from airpath.experiments.papers.chan.measured import BUFFER_PACKETS, RATES, rate_share
-from airpath.experiments.papers.chan.model import CASES, FLOWS, RENO, RUNS, hdr_cell, make_cell
+from airpath.experiments.papers.chan.model import (
+    CASES,
+    FLOWS,
+    RENO,
+    RUN_S,
+    RUNS,
+    hdr_cell,
+    make_cell,
+    max_kbps,
+)
 from airpath.models import MODELS, Episodes, Link
+from airpath.stats.estimate import Estimate
 
 PUBLISHED = {name.removeprefix("chan-"): value for name, value in load_published("chan").items()}
 
@@ -213,3 +223,27 @@ TABLE_4 = Experiment(
 )
 
 TABLES = (TABLE_1, TABLE_2, TABLE_3, TABLE_4)
+
+_LINKS = {CASES[case].overrides: max_kbps(case) for case in CASES}
+_OF_THE_LINK = (
+    measured.service_rate,
+    measured.link_delay_ms,
+    measured.t_hat_ms,
+    measured.pipe_packets,
+    measured.max_throughput_kbps,
+)
+_TIMES = ("chan-s3-tx", "chan-s3-ack52", "chan-f3-25s")
+"""Transmission times, which follow from rate and size."""
+
+
+def link_alone(row: Row, known: Estimate) -> float | None:
+    """What a link that is never idle gives for a row: the rate, the packets of the run, or its own facts."""
+    if row.metric in _OF_THE_LINK or row.published_id in _TIMES:
+        return known.mean
+    if row.metric not in (measured.goodput_kbps, measured.packets) or row.pick is not first:
+        return None
+    overrides = row.cells[0].overrides
+    kbps = next((rate for link, rate in _LINKS.items() if overrides[: len(link)] == link), None)
+    if kbps is None or row.metric is measured.goodput_kbps:
+        return kbps
+    return kbps * RUN_S * 1000 / 8 / measured.PACKET_BYTES

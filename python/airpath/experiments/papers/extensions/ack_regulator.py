@@ -58,7 +58,7 @@ ACK_REGULATOR = study(
     "cells of study 17, HSDPA with an uplink of 384 kbit/s, with the bundled buffers (133 and 666 packets), "
     "and with the 15 packets of their own cell? CUBIC of Linux, or the TCP of their paper (`hdr-single`). "
     "`regulated` expects nothing whenever the buffer is empty, `as printed` only when a packet leaves it so "
-    "(`ack_regulator.reading`). A minute, start included; only packets that wait count in a buffer.",
+    "(`ack_regulator.reset`). A minute, start included; only packets that wait count in a buffer.",
     *compare("cell, users", _CURES, (*_BUNDLED, *_SMALL, *_OF_CHAN, _PASSED_ON), HELD),
 )
 

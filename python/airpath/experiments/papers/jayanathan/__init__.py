@@ -11,7 +11,7 @@ from airpath.experiments.papers.jayanathan.claims import CLAIMS, NOT_REPRODUCED
 from airpath.experiments.papers.jayanathan.figures import FIGURES
 from airpath.experiments.papers.jayanathan.model import BASE, DEFAULT_READING, PARAMETERS, READINGS
 from airpath.experiments.papers.jayanathan.studies import STUDIES
-from airpath.experiments.papers.jayanathan.tables import TABLE_2, TEXT
+from airpath.experiments.papers.jayanathan.tables import TABLE_2, TEXT, link_alone
 
 PAPER = Paper(
     name="jayanathan",
@@ -27,4 +27,5 @@ PAPER = Paper(
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
     choices=CHOICES,
+    link_alone=link_alone,
 )

@@ -8,12 +8,20 @@ from airpath.experiments.papers.base.observe import RECEIVED
 from airpath.experiments.papers.base.quantity import Gain, Quantity, Times
 from airpath.experiments.papers.base.verdict import CLOSE_RELATIVE
 from airpath.experiments.papers.jayanathan import measured
-from airpath.experiments.papers.jayanathan.model import FIRST_FLAGGED, LOSSES, SACK, make_cell, watched
+from airpath.experiments.papers.jayanathan.model import (
+    FIRST_FLAGGED,
+    LARGE_WINDOW,
+    LOSSES,
+    PAYLOAD_BYTES,
+    SACK,
+    make_cell,
+    watched,
+)
 from airpath.experiments.papers.jayanathan.observed import WINDOW
 from airpath.experiments.papers.jayanathan.tables import CELLS, quantity, throughput, timeouts
 
-WINDOW_SEGMENTS = 6
-"""The receive window of 8760 bytes: no more can be cached."""
+WINDOW_SEGMENTS = -(-LARGE_WINDOW // PAYLOAD_BYTES)
+"""The receive window: no more can be cached."""
 
 _claim = claims_of("jayanathan")
 
@@ -134,20 +142,20 @@ CLAIMS = (
 
 NOT_REPRODUCED: dict[str, str] = {
     "jayanathan-c4": (
-        "the gain is largest at 5 % and falls through 10 and 15 %, as published, but at 15 % to less than at "
-        "2 %: 1.9, 5.9, 4.0 and 1.0 %. At 15 % few duplicates are left for a third to come. With the first "
-        "flagged ACK it grows with the rate; on the longer path it is largest at 10 % (Study 5)"
+        "the gain is small at 2 %, as published, and largest at 10 %, not at 5: the printed 5 % rests on the "
+        "misprinted value. It falls to 15 %, as few duplicates are left for a third to come (Study 5)"
     ),
     "jayanathan-c6": (
-        "timeouts are fewer at every rate, but at 15 % the flag repairs 32 % of the drops, at 2 to 10 % 93, "
-        "79 and 54. With the first flagged ACK it would be 55 % at 15 %, with a larger window 38 % (Study 5)"
+        "timeouts are fewer at every rate, but at 15 % the flag repairs less than half of the drops; with "
+        "the first flagged ACK it would be more (Study 5)"
     ),
     "jayanathan-c9": (
-        "SACK with feedback gains 3 % at 5 %, as claimed, and 7 % at 10 %, where it should tie: the more "
-        "drops, the more of them fall into one window, which is what SACK is for"
+        "SACK with feedback gains at every rate, and does not tie at 10 %: the more drops, the more of them "
+        "fall into one window, which is what SACK is for (Study 1)"
     ),
     "jayanathan-c10": (
-        "7 % is better and not much better. The same section has a tie at 10 % (claim 9); ours lies between"
+        "SACK is better and not much better (Study 1). The same section has a tie at 10 % (claim 9); ours "
+        "lies between"
     ),
 }
 """Claims that do not hold under the default reading, and why."""

@@ -8,10 +8,16 @@ from airpath.experiments.papers.base.cell import Cell
 from airpath.experiments.papers.base.observe import RECEIVED
 from airpath.experiments.papers.base.panel import Trace
 from airpath.experiments.papers.base.paper import Curve, Experiment
-from airpath.experiments.papers.jayanathan.model import LOSSES, RENO, SACK, make_cell, watched
+from airpath.experiments.papers.jayanathan.model import (
+    LOSSES,
+    PACKET_BYTES,
+    PAYLOAD_BYTES,
+    RENO,
+    SACK,
+    make_cell,
+    watched,
+)
 from airpath.experiments.papers.jayanathan.observed import CACHED, CWND, DROPPED
-
-PACKET_BYTES, PAYLOAD_BYTES = 1500, 1460
 
 
 def _traces(number: int, title: str, *traces: Trace) -> Experiment:

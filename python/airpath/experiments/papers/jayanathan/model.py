@@ -1,7 +1,7 @@
 """How Jayanathan et al. are read: drop rates, senders, and the cells that are made of them.
 
-The base scenario is `jayanathan-46`. Drops have a random stream of their own, so that with one seed the same
-packets are dropped of each sender.
+The base scenario is `jayanathan-46` with the window, path and rate of set-up B. Drops have a random stream of
+their own, so that with one seed the same packets are dropped of each sender.
 """
 
 from __future__ import annotations
@@ -22,39 +22,70 @@ RUNS = 100
 TABLE_RUNS = 900
 """Runs of a cell of Table 2: they tell a gain to half a point, a quarter of what `reproduced` allows it."""
 
+BEARER_KBPS = 48
+"""Rate of the bearer at IP level, kbit/s."""
+
+PACKET_BYTES, PAYLOAD_BYTES = 1500, 1460
+
 LOSSES = (2, 5, 10, 15)
 """Drop rates of Table 2, percent."""
 
 FIRST_FLAGGED: Overrides = (("tcp.rnf", "first_flagged"),)
 """The first flagged duplicate ACK sends the missing segment again."""
 
-LONGER_PATH: Overrides = (("wired.delay", "190 ms"), ("tcp.receive_buffer", "65535 B"))
-"""A round trip of 0.4 s, and room at the UE for what is under way."""
 
-DEFAULT_READING = "two flagged"
+def bearer(rate_kbps: int) -> Overrides:
+    """Give the bearer a rate, both ways."""
+    return tuple((f"radio.dch.{way}.rate", f"{rate_kbps} kbit/s") for way in ("downlink", "uplink"))
+
+
+def set_up(window_bytes: int, wired_ms: int, rate_kbps: int) -> Overrides:
+    """Settle together what is open: window of the UE, one way of the wire, rate of the bearer."""
+    path = (("tcp.receive_buffer", f"{window_bytes} B"), ("wired.delay", f"{wired_ms} ms"))
+    return (*path, *bearer(rate_kbps))
+
+
+LARGE_WINDOW = 65535
+"""The usual window without scaling, bytes."""
+SIX_SEGMENTS = 8760
+"""Window of the server, bytes."""
+
+A, B, C = (
+    set_up(LARGE_WINDOW, 140, 50),
+    set_up(LARGE_WINDOW, 90, BEARER_KBPS),
+    (*set_up(SIX_SEGMENTS, 90, BEARER_KBPS), *FIRST_FLAGGED),
+)
+"""Three of the set-ups that `airpath reproduce jayanathan --explore` sets side by side."""
+SHORT = set_up(SIX_SEGMENTS, 40, 46)
+"""The window of the server for the UE, too, and the path that then fits standard TCP best."""
+
+DEFAULT_READING = "B"
 READINGS = (
     Reading(
-        DEFAULT_READING, "as printed: it takes two flagged duplicate ACKs, and so the third duplicate", ()
+        DEFAULT_READING,
+        "two flagged ACKs, as printed; a window of 65,535 bytes, a round trip of 0.2 s, 48 kbit/s",
+        (),
     ),
-    Reading("first flagged", "the first flagged one, the second duplicate, acts", FIRST_FLAGGED),
-    Reading(
-        "two flagged, 0.4 s",
-        "as printed, with a window of 65,535 bytes at the UE and a round trip of 0.4 s",
-        LONGER_PATH,
-    ),
+    Reading("A", "the same with a round trip of 0.3 s and 50 kbit/s", A),
+    Reading("C", "the first flagged ACK acts; 8760 bytes, 0.2 s, 48 kbit/s", C),
+    Reading("six segments", "two flagged ACKs; 8760 bytes, 0.1 s, 46 kbit/s", SHORT),
+    Reading("first flagged", "as B, but the first flagged ACK, the second duplicate, acts", FIRST_FLAGGED),
 )
 
 PARAMETERS = (
     (
         "Path",
-        "a round trip of 0.1 s when all is empty: 40 ms to the GGSN, 5 ms over Gn, 5 ms over Iu one way",
+        "a round trip of 0.2 s when all is empty: 90 ms to the GGSN, 5 ms over Gn, 5 ms over Iu one way",
     ),
     ("Network", "GTP-U on Gn and Iu; the UE attaches and activates its PDP context before anything is sent"),
-    ("Bearer", "46 kbit/s at IP level, both ways, dedicated; no errors: what is lost is lost above"),
+    (
+        "Bearer",
+        f"{BEARER_KBPS} kbit/s at IP level, both ways; no errors: what is lost is lost above",
+    ),
     ("Drops", "at the UE, of what comes downlink, each packet with the printed probability by itself"),
     (
         "TCP",
-        "Reno: initial window 1, segments of 1460 bytes, window 8760 bytes (six), an ACK for two segments "
+        "Reno: initial window 1, segments of 1460 bytes, window 65,535 bytes, an ACK for two segments "
         "or after 0.2 s, timeout 3 s at first, 1 to 64 s later, one round trip timed at a time, as usual "
         "without timestamps; no limited transmit",
     ),
@@ -124,7 +155,7 @@ def make_cell(
     if feedback:
         boxes, heeds = f"{boxes}, {{ rnc_feedback = {{}} }}", (("tcp.rnf", "two_flagged"),)
     words = (sender.name, variant, f"{loss:g} %", "RNC-FB" if feedback else "")
-    overrides = (("middlebox", f"[{boxes}]"), *sender.options, *heeds, *options)
+    overrides = (*B, ("middlebox", f"[{boxes}]"), *sender.options, *heeds, *options)
     name = ", ".join(word for word in words if word)
     return Cell(name, overrides, None, throughput_kbps, runs=RUNS, most_runs=RUNS)
 

@@ -12,7 +12,15 @@ from airpath.experiments.papers.base.paper import Experiment, study
 from airpath.experiments.papers.base.published import load_published
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.jayanathan import measured
-from airpath.experiments.papers.jayanathan.model import FIRST_FLAGGED, LONGER_PATH, LOSSES, SENDERS, make_cell
+from airpath.experiments.papers.jayanathan.model import (
+    FIRST_FLAGGED,
+    LOSSES,
+    SENDERS,
+    SHORT,
+    A,
+    bearer,
+    make_cell,
+)
 from airpath.experiments.papers.jayanathan.tables import quantity, throughput, timeouts
 
 Pair = Callable[[int, bool], Cell]
@@ -78,11 +86,6 @@ def _with(name: str, *options: tuple[str, str]) -> tuple[str, Pair]:
     return name, partial(make_cell, options=options, variant=name)
 
 
-def bearer(rate_kbps: int) -> Overrides:
-    """Give the bearer another rate, both ways."""
-    return tuple((f"radio.dch.{way}.rate", f"{rate_kbps} kbit/s") for way in ("downlink", "uplink"))
-
-
 OPEN = _study(
     3,
     "What else the paper leaves open",
@@ -91,8 +94,9 @@ OPEN = _study(
     ("as read", make_cell),
     _with("every segment timed", ("tcp.rtt_sampling", "every_segment")),
     _with("times in ticks of 0.5 s", ("tcp.rto.tick", "500 ms")),
-    _with("window 65,535 bytes", ("tcp.receive_buffer", "65535 B")),
+    _with("window 8760 bytes", ("tcp.receive_buffer", "8760 B")),
     _with("64 kbit/s", *bearer(64)),
+    _with("a round trip of 0.1 s", ("wired.delay", "40 ms")),
     _with("a round trip of 0.3 s", ("wired.delay", "140 ms")),
     _with("a round trip of 1 s", ("wired.delay", "490 ms")),
     (_BOTH_WAYS, lambda loss, feedback: make_cell(loss, feedback, uplink=loss, variant=_BOTH_WAYS)),
@@ -146,9 +150,10 @@ _RULES = tuple(
     (f"{said}{what}", (*rule, *options))
     for what, options in (
         ("", ()),
-        (", window 65,535 bytes", (("tcp.receive_buffer", "65535 B"),)),
+        (", window 8760 bytes", (("tcp.receive_buffer", "8760 B"),)),
+        (", window 8760 bytes, 0.1 s, 46 kbit/s", SHORT),
         (", segments of 536 bytes", (("tcp.mss", "536 B"),)),
-        (", window 65,535 bytes, a round trip of 0.4 s", LONGER_PATH),
+        (", a round trip of 0.3 s, 50 kbit/s", A),
         (", a round trip of 1 s", (("wired.delay", "490 ms"),)),
     )
     for said, rule in (("third", ()), ("second", FIRST_FLAGGED))

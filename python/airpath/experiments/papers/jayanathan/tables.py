@@ -11,8 +11,18 @@ from airpath.experiments.papers.base.paired import gain
 from airpath.experiments.papers.base.paper import Experiment, Row
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.experiments.papers.jayanathan import measured
-from airpath.experiments.papers.jayanathan.model import LOSSES, TABLE_RUNS, make_cell, watched
+from airpath.experiments.papers.jayanathan.measured import throughput_kbps
+from airpath.experiments.papers.jayanathan.model import (
+    BEARER_KBPS,
+    LOSSES,
+    PACKET_BYTES,
+    PAYLOAD_BYTES,
+    TABLE_RUNS,
+    make_cell,
+    watched,
+)
 from airpath.experiments.papers.jayanathan.observed import WINDOW
+from airpath.stats.estimate import Estimate
 
 CELLS = {
     (loss, feedback): replace(make_cell(loss, feedback), runs=TABLE_RUNS, most_runs=TABLE_RUNS)
@@ -78,3 +88,13 @@ TEXT = Experiment(
         for place, said in (("s4", "5 %"), ("s5", "5 %, said again"))
     ),
 )
+
+
+def link_alone(row: Row, measured: Estimate) -> float | None:
+    """What a bearer that is never idle delivers of a file, in kbit/s: its rate less headers and drops."""
+    if row.metric is not throughput_kbps:
+        return None
+    if row.pick is gain:
+        return 0.0
+    loss = int(row.labels[0].removesuffix(" %"))
+    return BEARER_KBPS * PAYLOAD_BYTES / PACKET_BYTES * (1 - loss / 100)

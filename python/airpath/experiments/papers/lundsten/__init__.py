@@ -6,6 +6,7 @@ How it is read is in `model`; tables, figures, text and claims have files of the
 from __future__ import annotations
 
 from airpath.experiments.papers.base.paper import Paper
+from airpath.experiments.papers.downloads import link_alone
 from airpath.experiments.papers.lundsten import at_the_proxy, studies
 from airpath.experiments.papers.lundsten.choices import CHOICES
 from airpath.experiments.papers.lundsten.claims import CLAIMS
@@ -26,6 +27,7 @@ STUDIES = (
     studies.SINGLE_PDUS,
     studies.UPLINK,
     studies.FASTER_LINK,
+    studies.PREMATURE,
 )
 
 PAPER = Paper(
@@ -39,4 +41,5 @@ PAPER = Paper(
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
     choices=CHOICES,
+    link_alone=link_alone,
 )

@@ -1,8 +1,9 @@
-"""What the thesis leaves open, and how it was settled: by its text, or by what ns-2 does; by no value."""
+"""What the thesis leaves open, and how it was settled: by its text, by what ns-2 does, or by Table 10."""
 
 from __future__ import annotations
 
 from airpath.experiments.papers.base.choices import Choice
+from airpath.experiments.papers.lundsten.model import WINDOWS
 
 CHOICES = (
     Choice(
@@ -15,63 +16,65 @@ CHOICES = (
     Choice(
         "5",
         "rate of the uplink",
-        "Study 9: 64, 384, 5000 kbit/s; 238, 242, 241 % at 384/576",
+        "64, 384, 5000 kbit/s (Study 9)",
         "64 kbit/s",
         "the slowest bearer; it makes no difference",
     ),
     Choice(
         "5.5, B.4, B.5",
         "how PDUs of 40 bytes are sent",
-        "Study 8: together, 363 and 45 % at 384/576 (Tables 14, 15); one by one, 294 and 34",
+        "together (Tables 14, 15); one by one (Study 8)",
         "as many as fill a TTI of 20 ms, together",
         "Figure 10 and Section 5.5 have several PDUs in one TTI",
     ),
     Choice(
         "5.3, 5.4.1",
         "connection set-up",
-        "none, three-way: 225 and 200 kbit/s at 384/576, 100 kB, no errors",
+        "none, three-way, with the delay (`--explore`)",
         "none",
-        "A.6: ns-2's TCP agent and sink; times run from the first segment",
+        "the rates without errors of Table 10, by which the delay, the initial window and the uplink were "
+        "settled, too; 5.4.1 says that they contain the set-up",
+        tuple(f"lundsten-t10-{rate}-{packet}-bler0" for rate, packet in WINDOWS),
     ),
     Choice(
         "5.3",
         "initial window of large files",
-        "1, 2: 241, 241 % at 384/576",
+        "1, 2: no difference",
         "1",
         "Sections 2.1.3 and 5.4.2",
     ),
     Choice(
         "5.3, 5.4.1",
         "Mbyte and kByte",
-        "10^6, 2^20: 241, 240 % at 384/576",
+        "10^6, 2^20: no difference",
         "10^6 and 10^3 bytes, headers included",
         "5.3 counts whole packets; the word decides nothing",
     ),
     Choice(
         "2.1.5, 5.3.1",
         "details of Reno",
-        "without limited transmit 267 %, RFC arithmetic 234, more fast retransmits in a window 254",
+        "without limited transmit, RFC arithmetic, more fast retransmits in a window",
         "ns-2's: limited transmit, windows halved to whole segments, ticks of 0.1 s",
-        "what ns-2 of 2002 does unless told otherwise",
+        "what ns-2 did until 7 March 2002, whose ticks are 0.01 s since (Study 5)",
     ),
     Choice(
         "3.1.5",
         "time constant of Westwood's filter",
-        "0.2, 0.5, 1 s: 25, 21, 21 % at 384/576",
+        "0.2, 0.5, 1 s",
         "0.5 s",
         "the default of our Westwood for every paper",
     ),
     Choice(
         "3.1.4",
         "what Eifel restores",
-        "Study 1: the old window, RFC 4015: 20.9, 21.3 % at 384/576",
+        "the old window, RFC 4015 (Study 1)",
         "the old window",
         "Section 3.1.4; the RFC is later",
     ),
     Choice(
         "B.4",
         "when slots begin; whether packets share a block",
-        "slots on a grid 219 %, no sharing 115 % at 384/576",
+        "slots on a grid, no sharing",
         "at once when idle; a new packet fills the last unsent block",
         "Appendix B.4 says both",
     ),

@@ -279,6 +279,57 @@ FASTER_LINK = study(
 _claim = claims_of("lundsten")
 
 
+def _as_read(key: Key, **differs: Any) -> Cell:
+    return make_download(*key, **differs).against_no_errors()
+
+
+_TIMER_S = (0.2, 0.25, 0.3)
+"""Times after which a timer fires, seconds."""
+
+
+def _fired_after(seconds: float, **differs: Any) -> Callable[[Key], Cell]:
+    """A timer that fires so long after the last new ACK; beside Reno as read without block errors."""
+    keys = tuple((f"tcp.rto.{key}", f"{1000 * seconds:g} ms") for key in ("initial", "min", "max"))
+    options = (*keys, ("tcp.rto.tick", "10 ms"))
+
+    def cell(key: Key) -> Cell:
+        said = f"timer of {seconds:g} s"
+        reno = make_download(*key, **differs)
+        return make_download(*key, variant=said, options=options, **differs).against_no_errors(reno)
+
+    return cell
+
+
+_SHAPES: dict[str, dict[str, Any]] = {
+    "Table 3": {},
+    "Table 8, in sequence": {"in_sequence": True},
+    "Table 14, PDUs of 40 B": {"small_pdus": True},
+    "Table 15, PDUs of 40 B in sequence": SMALL_PDUS,
+}
+
+PREMATURE = study(
+    11,
+    "One cause for Tables 8, 14 and 15?",
+    "At 384/576 the thesis prints 239, 52.9, 676 and 305 % (Tables 3, 8, 14, 15), at 384/1500 25, 12.6, 388 "
+    "and 14.3, at 128/576 19, 11.1, 184 and 18.7. A retransmission timer that fires when a fixed time has "
+    "passed without a new ACK brings Tables 8, 14 and 15 near at 384/576, and spoils others. No estimator "
+    "that is known gives it: it stays unexplained.",
+    "table, timer",
+    make_table(
+        "increase",
+        by_key(THREE),
+        {
+            **{f"{shape}, as read": partial(_as_read, **differs) for shape, differs in _SHAPES.items()},
+            **{
+                f"{shape}, {seconds:g} s": _fired_after(seconds, **differs)
+                for shape, differs in _SHAPES.items()
+                for seconds in _TIMER_S
+            },
+        },
+    ),
+)
+
+
 def _narrower(key: Key, factor: int) -> Quantity:
     cell = _asymmetric(key, factor).alone(errors=False)
     return Quantity(f"{key[0]}/{key[1]}, {factor} times narrower", cell, transfer_s, "s")

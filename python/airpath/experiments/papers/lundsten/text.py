@@ -97,8 +97,8 @@ _ERROR_FREE = make_download(384, 1500, SMALL_FILE_BYTES)
 _SAVED = initial_window_cell(384, 1500, 50_000, 3)
 _GAIN = "throughput gained without errors, 100 kB, {} of the five cells"
 _LARGEST_REMARK = (
-    "the thesis reads 20 kB off Figure 18 as an example; the share saved is largest where the file fits the "
-    "first window, and falls from there"
+    '"really small files, e.g. 20 kB": the share saved is largest where the file fits the first window, '
+    "and falls from there"
 )
 
 TEXT = Experiment(

@@ -14,14 +14,22 @@ from airpath.experiments.papers.downloads import (
     increase,
     increase_without_retransmissions,
     largest_window,
+    link_alone,
     lowest_window,
     retransmission_share,
 )
-from airpath.experiments.papers.lundsten.model import READINGS, Key
+from airpath.experiments.papers.lundsten.model import Key
 from airpath.experiments.papers.lundsten.study import make_study
-from airpath.experiments.papers.zhang.choices import CHOICES
+from airpath.experiments.papers.zhang.choices import CHOICES, DERIVED
 from airpath.experiments.papers.zhang.claims import CLAIMS, NOT_REPRODUCED
-from airpath.experiments.papers.zhang.model import CELLS, DEFAULT_READING, PARAMETERS, WINDOWS, make_download
+from airpath.experiments.papers.zhang.model import (
+    CELLS,
+    DEFAULT_READING,
+    PARAMETERS,
+    READINGS,
+    WINDOWS,
+    make_download,
+)
 
 
 def _row(name: str, what: str, key: Key, metric: Metric, *, traced: bool = False) -> Row:
@@ -75,7 +83,7 @@ DELAY = make_study(
     "20.3, 11.4 and 11.1 %.",
     "one way",
     WINDOWS,
-    {f"{delay_ms} ms": partial(_delayed, delay_ms) for delay_ms in (20, 50, 60, 75, 100, 135)},
+    {f"{delay_ms} ms": partial(_delayed, delay_ms) for delay_ms in (20, 50, 60, 75, 95, 100, 105, 135)},
 )
 
 EXPERIMENTS = (
@@ -114,4 +122,6 @@ PAPER = Paper(
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
     choices=CHOICES,
+    derived=DERIVED,
+    link_alone=link_alone,
 )

@@ -1,0 +1,1 @@
+"""Explorations: free choices tried together, chosen by one half of a paper's values, tested by the other."""
