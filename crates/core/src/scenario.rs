@@ -9,7 +9,10 @@ mod buffers;
 mod choice;
 mod files;
 mod reader;
+mod size;
 mod table;
+
+pub use size::check_size;
 
 use crate::app;
 use crate::element::Element;
@@ -168,6 +171,7 @@ impl Scenario {
         overrides: &[(String, String)],
         mut read: Option<files::Read<'_>>,
     ) -> Result<Self, ScenarioError> {
+        check_size(text)?;
         let mut table = table::parse(text)?;
         let mut assumed = Vec::new();
         for (path, value) in overrides {

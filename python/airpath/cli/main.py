@@ -7,6 +7,7 @@ Ctrl-C is exit code 130, a broken pipe 141. Modules are imported when needed, so
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -18,6 +19,10 @@ from typer.core import TyperCommand, TyperGroup
 from airpath.cli.status import BAD_INPUT, BROKEN_PIPE, INTERRUPTED
 from airpath.errors import AirpathError, ScenarioError
 from airpath.terminal import clean
+
+_INSTALL = "install it again: python -m pip install --force-reinstall airpath"
+# As the linker reports them, in an ImportError without a number.
+_FILES, _MEMORY = os.strerror(errno.EMFILE), os.strerror(errno.ENOMEM)
 
 COMMANDS = {
     "run": "Run a scenario and print a summary; with --out, write everything about the run into a folder.",
@@ -128,6 +133,8 @@ def _exit_code(arguments: list[str] | None) -> int:
         code = app(arguments, prog_name="airpath", standalone_mode=False)
     except AirpathError as error:
         return _fail(error)
+    except (MemoryError, ImportError) as error:
+        return _fail(ScenarioError("airpath", str(error) or "there is not enough memory", _INSTALL))
     except typer.TyperException as error:
         said = error.format_message().replace("Value error, ", "").rstrip(".")
         if not said:  # Without a command, the help has been printed.
@@ -152,6 +159,22 @@ def _exit_code(arguments: list[str] | None) -> int:
 
 
 def _fail(error: AirpathError) -> int:
-    """Print an error as one line."""
-    typer.echo(f"error: {clean(' '.join(str(error).split()))}", err=True)
+    """Print an error as one line; where a limit of the system is the cause, the remedy is about the limit."""
+    if limit := _limit_behind(error):
+        error = ScenarioError(error.key, error.problem, limit)
+    line = f"error: {clean(' '.join(str(error).split()))}"
+    encoding = sys.stderr.encoding or "utf-8"
+    typer.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=True)
     return BAD_INPUT
+
+
+def _limit_behind(error: BaseException | None) -> str:
+    """Say which limit of the system an error comes from and how it is raised; empty if from none."""
+    while error is not None:
+        code = error.errno if isinstance(error, OSError) else 0
+        if code in (errno.EMFILE, errno.ENFILE) or _FILES in str(error):
+            return "raise the limit of open files: ulimit -n 1024"
+        if code == errno.ENOMEM or isinstance(error, MemoryError) or _MEMORY in str(error):
+            return "raise the limit of memory (ulimit -v), or close other programs"
+        error = error.__cause__ or error.__context__
+    return ""
