@@ -128,8 +128,9 @@ class Attack:
         run = folder / "run"
         shutil.copytree(self.good / "run", run)
         self._spoil(run)
-        words = ["page", "--out", str(folder / "p.html")], ["predict"], ["export", "--out", str(folder / "e")]
-        words += (["overlay", str(self.good / "run"), "--out", str(folder / "o.png")],)
+        out = "--out", str(folder / "o.png")
+        words: list[list[str]] = [["page", *out], ["predict"], ["export", *out]]
+        words += [["overlay", str(self.good / "run"), *out]]
         command = self.random.choice(words)
         return [command[0], str(run), *command[1:]]
 
@@ -358,7 +359,7 @@ def main() -> int:
         forks.preload()
         errors = Path(place) / "errors"
         os.chdir(place)
-        for number, (kind, words) in zip(range(given.inputs), attack.inputs()):
+        for number, (kind, words) in zip(range(given.inputs), attack.inputs(), strict=False):
             end = end_of(words, errors)
             counts[kind, end] += 1
             if not end.startswith("status"):

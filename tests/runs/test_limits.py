@@ -84,7 +84,7 @@ def test_too_few_descriptors_are_named_with_the_limit():
         command = (sys.executable, "-m", "airpath", *words)
         return subprocess.run(
             command, capture_output=True, text=True, preexec_fn=few, timeout=60, check=False
-        )  # noqa: PLW1509
+        )
 
     done = [limited(files, "run", "umts-384", "--set", "duration=1 s") for files in (5, 6, 7, 8)]
     failed = [one for one in done if one.returncode]
@@ -114,7 +114,7 @@ def test_a_signal_ends_a_run_and_leaves_nothing_unfinished(number, tmp_path):
 def test_nohup_keeps_a_run_from_the_end_of_its_terminal(tmp_path):
     ignored = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
     command = (sys.executable, "-m", "airpath", "run", "umts-384", "--set", "duration=100 s")
-    process = subprocess.Popen((*command, "--out", tmp_path / "out"), preexec_fn=ignored)  # noqa: PLW1509
+    process = subprocess.Popen((*command, "--out", tmp_path / "out"), preexec_fn=ignored)
     for _ in range(20):
         if process.poll() is None:
             os.kill(process.pid, signal.SIGHUP)
@@ -132,3 +132,47 @@ def test_replicate_takes_what_run_takes(tmp_path):
         assert airpath.replicate(named, "goodput_bps", **few) == expected
     with pytest.raises(airpath.ScenarioError, match="no such scenario"):
         airpath.replicate("umts-383", "goodput_bps", **few)
+
+
+def test_the_studio_raises_its_limit_of_files_or_says_how(tmp_path):
+    def started(soft: int, hard: int) -> tuple[int | None, str, str]:
+        few = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        command = (sys.executable, "-m", "airpath", "studio", "--no-browser")
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=few)
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        process.terminate()
+        _, said = process.communicate(timeout=20)
+        return process.returncode, line, said
+
+    code, line, _ = started(40, 1000)
+    assert code == 0
+    assert line.startswith("http://127.0.0.1:")
+    code, line, said = started(40, 40)
+    assert (code, line) == (2, "")
+    assert said.startswith("error: studio: only 40 files may be open")
+    assert "ulimit -n" in said
+
+
+@pytest.mark.parametrize(
+    "words", [("list",), ("config", "umts-384"), ("run", "umts-384", "--set", "tcp.§=1")]
+)
+def test_a_locale_without_our_letters_gets_them_as_escapes(words):
+    environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = (sys.executable, "-m", "airpath", *words)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert "Traceback" not in done.stderr
+    if words[0] == "run":
+        assert done.returncode == 2
+        assert r"the locale has no '\xa7'; choose one with UTF-8" in done.stderr
+    else:
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_seed_that_no_run_has_is_a_value_error():
+    for first in (-1, 2**64 - 1):
+        with pytest.raises(ValueError, match="first_seed"):
+            airpath.replicate("umts-384", "goodput_bps", first_seed=first, min_runs=2, max_runs=3)
+    with pytest.raises(airpath.ScenarioError, match="most"):
+        airpath.captures.analyze("x.pcap", most=-1)

@@ -8,6 +8,7 @@ Ctrl-C is exit code 130, a broken pipe 141. Modules are imported when needed, so
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from importlib import import_module
@@ -110,6 +111,10 @@ for _name, _help in COMMANDS.items():
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the program and exit; `arguments` are without the program's name, `sys.argv` if absent."""
+    for stream in (sys.stdout, sys.stderr):
+        # A locale without our letters, such as C, gets them as escapes instead of an error.
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _exit_code(arguments)
         for stream in (sys.stdout, sys.stderr):
@@ -147,7 +152,14 @@ def _exit_code(arguments: list[str] | None) -> int:
     except UnicodeEncodeError as error:
         # Python represents octets of the command line that are not UTF-8 by surrogates.
         octets = error.object[error.start : error.end].encode(errors="surrogateescape")
-        return _fail(ScenarioError("command line", f"{octets!r} is not UTF-8", "write names in UTF-8"))
+        try:
+            what, remedy = (
+                f"the locale has no {octets.decode()!a}",
+                "choose one with UTF-8: LC_ALL=C.UTF-8",
+            )
+        except UnicodeDecodeError:
+            what, remedy = f"{octets!r} is not UTF-8", "write names in UTF-8"
+        return _fail(ScenarioError("command line", what, remedy))
     except OSError as error:
         what = str(error.strerror or error)
         return _fail(
@@ -162,9 +174,7 @@ def _fail(error: AirpathError) -> int:
     """Print an error as one line; where a limit of the system is the cause, the remedy is about the limit."""
     if limit := _limit_behind(error):
         error = ScenarioError(error.key, error.problem, limit)
-    line = f"error: {clean(' '.join(str(error).split()))}"
-    encoding = sys.stderr.encoding or "utf-8"
-    typer.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=True)
+    typer.echo(f"error: {clean(' '.join(str(error).split()))}", err=True)
     return BAD_INPUT
 
 

@@ -127,7 +127,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def whole(self) -> Iterator[None]:
-        """A context for the run: whatever ends it early, such as a model's error, leaves no unfinished files."""
+        """A context for the run: an error that ends it early leaves no unfinished files."""
         try:
             yield
         except BaseException:
