@@ -169,6 +169,10 @@ soak: build ## for an hour: kill sweeps, load airpath live and the studio, set o
 crash: build ## kill each command 200 times as it writes, with full disks and failing fsync among them; wants cc
 	$(BIN)/python tools/crash.py $(CRASH_FLAGS)
 
+.PHONY: attack
+attack: build ## give commands 2,000 damaged inputs and 200 signals, and count what breaks; ATTACK_FLAGS="--seed 2"
+	$(BIN)/python tools/attack.py $(ATTACK_FLAGS)
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz and a C++ compiler
 	$(PYTHON) fuzz/fuzz.py --seconds $(FUZZ_SECONDS)

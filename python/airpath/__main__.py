@@ -4,15 +4,22 @@ import os
 import sys
 from typing import NoReturn
 
-from airpath.cli.status import INTERRUPTED
+INTERRUPTED, BAD_INPUT = 130, 2
+"""As in `airpath.cli.status`, which is not imported here: Ctrl-C may come before it is."""
 
 
 def main() -> NoReturn:
     """Run the command line; Ctrl-C ends it without a word, also while modules are still being imported."""
-    _open_closed_streams()
     try:
-        from airpath.cli.main import main
-
+        _open_closed_streams()
+        try:
+            from airpath.cli.main import main
+        except (ImportError, OSError, MemoryError) as error:
+            # Without memory or descriptors for the rest of the program.
+            os.write(
+                2, f"error: airpath: {error}; see ulimit -n and ulimit -v, or install it again\n".encode()
+            )
+            sys.exit(BAD_INPUT)
         main()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -68,6 +68,8 @@ def analyze(capture: str | os.PathLike[str], most: int = MOST_CONNECTIONS) -> di
     OSError
         If it cannot be read.
     """
+    if not 0 <= most < 2**32:
+        raise ScenarioError("most", f"{most} is out of range", "write a number of connections, 0 or more")
     path = Path(capture)
     # Opened here too: Python's errors name the file, and a pipe in a folder is refused.
     open_to_read(path).close()

@@ -160,9 +160,14 @@ def test_a_journal_that_is_damaged_is_refused(tmp_path):
     file = tmp_path / "journal"
     with Journal(file, "digest") as journal:
         journal.append([(0, (1,), [((1.0,), None)])])
-    file.write_text(file.read_text() + "no JSON\n")
-    with pytest.raises(OutputError, match="is damaged"):
-        Journal(file, "digest")
+    good = file.read_text()
+    deep = "[" * 100_000
+    wrong = ["no JSON", deep, "1", "[0, 1, [1.0, null]]", '["0", 1, [[1.0], null]]', "[-1, 1, [[1.0], null]]"]
+    wrong += ["[0, 18446744073709551616, [[1.0], null]]", '[0, 1, [["1"], null]]', "[0, 1, [[1.0], {}]]"]
+    for line in wrong:
+        file.write_text(f"{good}{line}\n")
+        with pytest.raises(OutputError, match="is damaged"):
+            Journal(file, "digest")
 
 
 @pytest.mark.slow

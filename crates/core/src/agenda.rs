@@ -274,9 +274,14 @@ impl Agenda {
         wanted.zip(timers).chain(heads.zip(lanes)).map(later).min().filter(|at| *at != Instant::NEVER)
     }
 
+    /// Packets on each lane.
+    pub fn by_lane(&self) -> impl Iterator<Item = usize> {
+        self.lanes.iter().map(|lane| lane.packets.len())
+    }
+
     /// Packets on all lanes.
     pub fn in_flight(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.packets.len()).sum()
+        self.by_lane().sum()
     }
 }
 

@@ -13,7 +13,7 @@ mod report;
 mod web;
 
 pub use beside::{Beside, RealEnd};
-pub use report::{FlowReport, JainIndex, flow_reports};
+pub use report::{FlowReport, JainIndex, flow_reports, most_in_transit};
 
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};

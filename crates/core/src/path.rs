@@ -43,6 +43,9 @@ use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
 use std::any::Any;
 use std::collections::VecDeque;
 
+/// Packets that drivers of real packets hold for a UE unless told otherwise: see [`Path::inside`].
+pub const MOST_INSIDE: u64 = 1 << 18;
+
 /// An element in its place.
 struct Place {
     element: Box<dyn Element>,
@@ -165,6 +168,21 @@ impl Path {
         }
     }
 
+    /// Stops the run when more than `packets` are in use at once: see [`Path::is_overfull`].
+    pub fn stop_above(&mut self, packets: u64) {
+        self.engine.most_packets = packets;
+    }
+
+    /// Packets created so far: the largest number in use at once.
+    pub fn created(&self) -> u64 {
+        self.engine.created
+    }
+
+    /// Whether the path was stopped because of too many packets.
+    pub fn is_overfull(&self) -> bool {
+        self.engine.is_overfull()
+    }
+
     /// A packet arrives at `at` from outside: from the server's side if downlink, else from the UEs'.
     /// Deadlines before it are handled first, those at the same instant after it.
     ///
@@ -284,6 +302,26 @@ impl Path {
     /// Packets on lanes: under way inside the path.
     pub fn in_flight(&self) -> usize {
         self.engine.agenda.in_flight()
+    }
+
+    /// Packets on lanes by the element that put them there, from the server's side.
+    pub fn in_flight_by_element(&self) -> Vec<u64> {
+        let mut by_lane = self.engine.agenda.by_lane();
+        let ends = self.elements.iter().skip(1).map(|place| place.base.lanes_start()).chain([usize::MAX]);
+        let mut start = 0;
+        ends.map(|end| {
+            let lanes = by_lane.by_ref().take(end - start);
+            start = end;
+            lanes.sum::<usize>() as u64
+        })
+        .collect()
+    }
+
+    /// Packets that a driver's bound counts for a UE: in the buffers of its bearers and on all lanes; one that is on
+    /// both counts twice.
+    pub fn inside(&mut self, ue: u16) -> u64 {
+        let held = Dir::BOTH.map(|dir| u64::from(self.radio(ue, dir).sdus));
+        held.iter().sum::<u64>() + self.in_flight() as u64
     }
 
     /// What a UE's bearer holds at the time up to which the path has been run.

@@ -10,9 +10,11 @@ mod choice;
 mod files;
 mod graph;
 mod reader;
+mod size;
 mod table;
 
 pub use graph::{Cell, Plan, Ue, Way};
+pub use size::check_size;
 
 use crate::app;
 use crate::element::Element;
@@ -187,6 +189,7 @@ impl Scenario {
         overrides: &[(String, String)],
         mut read: Option<files::Read<'_>>,
     ) -> Result<Self, ScenarioError> {
+        check_size(text)?;
         let mut table = table::parse(text)?;
         let mut assumed = Vec::new();
         for (path, value) in overrides {

@@ -1,7 +1,8 @@
 //! The simulator: hosts at both ends of the path, and virtual time as fast as it goes.
 
 use crate::element::{Capture, Element};
-use crate::host::{FlowReport, Host, JainIndex, flow_reports};
+use crate::error::ScenarioError;
+use crate::host::{FlowReport, Host, JainIndex, flow_reports, most_in_transit};
 use crate::packet::Dir;
 use crate::path::Path;
 use crate::rng;
@@ -13,6 +14,14 @@ use serde_json::Value;
 
 /// Version of the results' structure.
 pub const RESULTS_FORMAT: u32 = 1;
+
+/// Packets that a run holds at once. A scenario that needs more has no limit where it should have one: this is
+/// 50 Gbit in transit, and half a gigabyte of memory.
+pub const MOST_PACKETS: u64 = 1 << 22;
+
+/// Memory of a packet that is held, bytes: itself with what its allocation takes, and its place in a queue, which
+/// grows by doubling.
+const BYTES_PER_PACKET: u64 = 64 + 16 + 2 * 16;
 
 /// What to keep of a run besides its results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +37,10 @@ pub struct Simulation {
     path: Path,
     /// Nodes of the path at which the hosts are.
     hosts: [usize; 2],
+    /// Names of its nodes, as of [`Scenario::path`].
+    names: Vec<String>,
+    /// Number of UEs or of their interfaces.
+    ues: u16,
     /// Names of the UEs' interfaces; none where there is one cell.
     interfaces: Vec<String>,
     end: Instant,
@@ -45,12 +58,67 @@ impl Simulation {
         if flows.iter().all(|flow| flow.app.is_finite()) {
             path.stop_after_transfers(flows.iter().map(|flow| flow.app.ends()).sum());
         }
-        let interfaces = scenario.interface_names();
-        Self { path, hosts: [0, ues.0.into()], interfaces, end: Instant::ZERO + scenario.duration, seed }
+        path.stop_above(MOST_PACKETS);
+        Self {
+            path,
+            hosts: [0, ues.0.into()],
+            names: scenario.path(),
+            ues: scenario.ues(),
+            interfaces: scenario.interface_names(),
+            end: Instant::ZERO + scenario.duration,
+            seed,
+        }
+    }
+
+    /// Packets created so far: the largest number in use at once.
+    pub fn created(&self) -> u64 {
+        self.path.created()
+    }
+
+    /// The error of a run that was stopped because it held more than [`MOST_PACKETS`]: names the fullest place and
+    /// the flow with the most packets in transit.
+    pub fn overfull(&mut self) -> Option<ScenarioError> {
+        if !self.path.is_overfull() {
+            return None;
+        }
+        let (place, held) = self.fullest();
+        let flows = self.flows();
+        let [server, ues] = self.hosts.map(|node| self.path.element::<Host>(node));
+        let flow = server.zip(ues).and_then(|(server, ues)| most_in_transit(server, ues, &flows));
+        let of_flow = flow.map_or_else(String::new, |(index, packets)| {
+            let FlowReport { ue, flow, app, .. } = flows[index];
+            format!("; flow {flow} of UE {ue} ({app}) has {packets} in transit")
+        });
+        let message = format!(
+            "{held} packets are held here at {:.3} s of the run, of at most {MOST_PACKETS} in all ({} MB of memory){of_flow}",
+            self.path.now().as_secs_f64(),
+            MOST_PACKETS * BYTES_PER_PACKET / 1_000_000,
+        );
+        let hint = "limit the queue (queue.droptail.packets), or lower the rate or the window of the flow";
+        Some(ScenarioError::new(place, message, hint))
+    }
+
+    /// Name of the fullest place, and the packets in it: the buffer of a bearer, or an element that delays packets.
+    fn fullest(&mut self) -> (String, u64) {
+        let in_flight = self.path.in_flight_by_element();
+        let fuller = |most: (usize, u64), next: (usize, u64)| if next.1 > most.1 { next } else { most };
+        let (element, on_lanes) = in_flight.into_iter().enumerate().fold((0, 0), fuller);
+        let mut fullest = (self.names.get(element).cloned().unwrap_or_default(), on_lanes);
+        let cell = self.names.iter().find(|name| name.starts_with("radio.")).cloned().unwrap_or_default();
+        // Packets of a buffer whose departures are computed are on a lane too: the buffer is where they wait.
+        let mut most = on_lanes / 2;
+        for (ue, dir) in (0..self.ues).flat_map(|ue| Dir::BOTH.map(|dir| (ue, dir))) {
+            let held = u64::from(self.path.radio(ue, dir).sdus);
+            if held > most {
+                most = held;
+                fullest = (format!("{cell}.{} (UE {ue})", dir.name()), held);
+            }
+        }
+        fullest
     }
 
     /// Runs until `until`, the end of the scenario, or the end of the last transfer, whichever comes
-    /// first. Returns whether the run is over.
+    /// first. Returns whether the run is over; [`Simulation::overfull`] says whether for want of memory.
     pub fn advance_to(&mut self, until: Instant) -> bool {
         self.path.handle_timeout(until.min(self.end));
         self.is_over()
@@ -129,7 +197,7 @@ impl Simulation {
             rng: rng::VERSION,
             seed: self.seed,
             simulated_s: self.path.now().as_secs_f64(),
-            complete: self.is_over(),
+            complete: self.is_over() && !self.path.is_overfull(),
             jain_index: JainIndex::of(flows.iter().map(|flow| (flow.direction, flow.goodput_bps))),
             flows,
             elements: reports.into_iter().filter(|report| !report.is_null()).collect(),

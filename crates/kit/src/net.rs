@@ -6,7 +6,7 @@ use airpath_core::element::{Capture, Element};
 use airpath_core::flows::Flows;
 use airpath_core::host::{Beside, Host};
 use airpath_core::packet::{Body, Dir};
-use airpath_core::path::Path;
+use airpath_core::path::{MOST_INSIDE, Path};
 use airpath_core::time::Duration;
 use airpath_core::trace::{Fates, ProbeMask};
 use airpath_core::wire::{Endpoints, encode_datagram, endpoints, octets_of, parse, rewrite};
@@ -137,7 +137,7 @@ impl Net {
     /// ```
     pub fn builder(scenario: &Scenario) -> Builder {
         let (scenario, probes) = (scenario.clone(), ProbeMask::NONE);
-        Builder { scenario, seed: 1, mtu: 1500, most_inside: 1 << 18, probes, capture: false }
+        Builder { scenario, seed: 1, mtu: 1500, most_inside: MOST_INSIDE, probes, capture: false }
     }
 
     /// An end sends a UDP datagram at `at`, or [now](Self::now) if that is later. The link carries it with headers of
@@ -175,7 +175,7 @@ impl Net {
 
     fn enter(&mut self, at: Instant, from: End, bytes: Vec<u8>) -> Sent {
         let (ue, dir) = (self.ue(from, &bytes), dir(from));
-        if self.inside(ue) >= self.most_inside {
+        if self.path.inside(ue) >= self.most_inside {
             return self.refuse(from, Sent::Full);
         }
         let mut packet = self.path.packet();
@@ -215,12 +215,6 @@ impl Net {
                 self.ues.iter().find(is_its).copied().unwrap_or_default()
             }
         }
-    }
-
-    /// Packets in the buffers of a UE's bearers and on lanes; one that is on both counts twice.
-    fn inside(&mut self, ue: u16) -> u64 {
-        let held = Dir::BOTH.map(|dir| u64::from(self.path.radio(ue, dir).sdus));
-        held.iter().sum::<u64>() + self.path.in_flight() as u64
     }
 
     /// Until when nothing can arrive unless something is sent: where to [`advance`](Self::advance) next. Nothing has to

@@ -33,8 +33,8 @@ const STEPS_PER_TURN: u32 = 512;
 const SPARE_BODIES: usize = 1024;
 
 /// Packets that may be inside the path, whatever its buffers allow: one without limit that is fed faster than
-/// it is emptied would take the machine's memory, half a gigabyte a second.
-pub const MOST_INSIDE: u64 = 1 << 18;
+/// it is emptied would take the machine's memory, half a gigabyte per second.
+pub use airpath_core::path::MOST_INSIDE;
 
 /// A path that is driven by a clock and by devices.
 pub struct Driver {
@@ -80,7 +80,7 @@ impl Driver {
     }
 
     fn take_in(&mut self, at: Instant, dir: Dir) {
-        if self.inside() >= MOST_INSIDE {
+        if self.path.inside(LIVE_UE) >= MOST_INSIDE {
             self.left_out += 1;
             return;
         }
@@ -92,12 +92,6 @@ impl Driver {
         body.touched = false;
         packet.body = Some(body);
         self.path.handle_packet(at.max(self.path.now()), dir, packet);
-    }
-
-    /// Packets in the buffers of the bearer and on lanes; one that is on both counts twice.
-    fn inside(&mut self) -> u64 {
-        let held = Dir::BOTH.map(|dir| u64::from(self.path.radio(LIVE_UE, dir).sdus));
-        held.iter().sum::<u64>() + self.path.in_flight() as u64
     }
 
     fn put_out(&mut self, world: &mut impl World) {

@@ -12,7 +12,7 @@ use airpath_core::error::ScenarioError as CoreError;
 use airpath_core::recording::Offset;
 use airpath_core::rng;
 use airpath_core::scenario::{BUNDLED, Scenario};
-use airpath_core::sim::{Observe, Simulation as CoreSimulation};
+use airpath_core::sim::{Observe, Results, Simulation as CoreSimulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Chunk, Event, Kind, ProbeMask, Table, Values};
 use airpath_core::units::{Bitrate, Bytes};
@@ -56,6 +56,12 @@ fn resolve(
     };
     let scenario = Scenario::parse_with(text, &overrides, &mut read);
     scenario.and_then(|scenario| scenario.to_toml()).map_err(scenario_error)
+}
+
+/// Raises a ScenarioError if a text in TOML has more values than any scenario or sweep needs.
+#[pyfunction]
+fn check_size(text: &str) -> PyResult<()> {
+    airpath_core::scenario::check_size(text).map_err(scenario_error)
 }
 
 /// The bundled scenarios: name -> text.
@@ -112,12 +118,14 @@ fn captures(text: &str) -> PyResult<(bool, bool)> {
 #[pyfunction]
 fn run(py: Python<'_>, text: &str, seed: u64) -> PyResult<String> {
     let scenario = parse(text, &[])?;
-    let results = py.detach(|| {
-        let mut simulation = CoreSimulation::new(&scenario, seed, Observe::default());
-        simulation.run();
-        simulation.results()
-    });
-    Ok(results.to_json())
+    py.detach(|| whole(&scenario, seed)).map(|results| results.to_json()).map_err(scenario_error)
+}
+
+/// Results of a whole run.
+fn whole(scenario: &Scenario, seed: u64) -> Result<Results, CoreError> {
+    let mut simulation = CoreSimulation::new(scenario, seed, Observe::default());
+    simulation.run();
+    simulation.overfull().map_or_else(|| Ok(simulation.results()), Err)
 }
 
 /// What is wanted of runs: the numbers of some in turn, or where one of them is not to be had, a run's results as JSON.
@@ -136,9 +144,7 @@ fn measure(py: Python<'_>, text: &str, seeds: Vec<u64>, paths: Vec<Vec<String>>)
     let mut measured = Vec::new();
     py.detach(|| {
         for seed in seeds {
-            let mut simulation = CoreSimulation::new(&scenario, seed, Observe::default());
-            simulation.run();
-            let results = simulation.results();
+            let results = whole(&scenario, seed)?;
             let Some(numbers) = results.numbers_at(&paths) else {
                 measured.push(Measured::Json(results.to_json()));
                 continue;
@@ -149,7 +155,9 @@ fn measure(py: Python<'_>, text: &str, seeds: Vec<u64>, paths: Vec<Vec<String>>)
                 _ => measured.push(Measured::Numbers(octets.collect())),
             }
         }
-    });
+        Ok(())
+    })
+    .map_err(scenario_error)?;
     Ok(measured)
 }
 
@@ -227,14 +235,16 @@ impl Simulation {
         Ok(Self { inner })
     }
 
-    /// Runs this many simulated seconds on; returns whether the run is over.
+    /// Runs this many simulated seconds on; returns whether the run is over. Raises a ScenarioError if the run
+    /// holds more packets than it may.
     fn advance(&mut self, py: Python<'_>, sim_seconds: f64) -> PyResult<bool> {
         if !(sim_seconds > 0.0 && sim_seconds.is_finite()) {
             return Err(PyValueError::new_err(format!("sim_seconds must be positive, not {sim_seconds}")));
         }
         let until =
             Instant::from_nanos(self.inner.now().as_nanos().saturating_add((sim_seconds * 1e9) as u64));
-        Ok(py.detach(|| self.inner.advance_to(until)))
+        let over = py.detach(|| self.inner.advance_to(until));
+        self.inner.overfull().map_or(Ok(over), |error| Err(scenario_error(error)))
     }
 
     /// Simulated time, seconds.
@@ -384,6 +394,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<net::Counts>()?;
     module.add_class::<net::Stats>()?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(check_size, module)?)?;
     module.add_function(wrap_pyfunction!(bundled, module)?)?;
     module.add_function(wrap_pyfunction!(path, module)?)?;
     module.add_function(wrap_pyfunction!(constant_trace, module)?)?;

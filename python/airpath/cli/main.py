@@ -7,6 +7,8 @@ Ctrl-C is exit code 130, a broken pipe 141. Modules are imported when needed, so
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from importlib import import_module
@@ -18,6 +20,10 @@ from typer.core import TyperCommand, TyperGroup
 from airpath.cli.status import BAD_INPUT, BROKEN_PIPE, INTERRUPTED
 from airpath.errors import AirpathError, ScenarioError
 from airpath.terminal import clean
+
+_INSTALL = "install it again: python -m pip install --force-reinstall airpath"
+# As the linker reports them, in an ImportError without a number.
+_FILES, _MEMORY = os.strerror(errno.EMFILE), os.strerror(errno.ENOMEM)
 
 COMMANDS = {
     "run": "Run a scenario and print a summary; with --out, write everything about the run into a folder.",
@@ -106,6 +112,10 @@ for _name, _help in COMMANDS.items():
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the program and exit; `arguments` are without the program's name, `sys.argv` if absent."""
+    for stream in (sys.stdout, sys.stderr):
+        # A locale without our letters, such as C, gets them as escapes instead of an error.
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _exit_code(arguments)
         for stream in (sys.stdout, sys.stderr):
@@ -129,6 +139,8 @@ def _exit_code(arguments: list[str] | None) -> int:
         code = app(arguments, prog_name="airpath", standalone_mode=False)
     except AirpathError as error:
         return _fail(error)
+    except (MemoryError, ImportError) as error:
+        return _fail(ScenarioError("airpath", str(error) or "there is not enough memory", _INSTALL))
     except typer.TyperException as error:
         said = error.format_message().replace("Value error, ", "").rstrip(".")
         if not said:  # Without a command, the help has been printed.
@@ -141,7 +153,14 @@ def _exit_code(arguments: list[str] | None) -> int:
     except UnicodeEncodeError as error:
         # Python represents octets of the command line that are not UTF-8 by surrogates.
         octets = error.object[error.start : error.end].encode(errors="surrogateescape")
-        return _fail(ScenarioError("command line", f"{octets!r} is not UTF-8", "write names in UTF-8"))
+        try:
+            what, remedy = (
+                f"the locale has no {octets.decode()!a}",
+                "choose one with UTF-8: LC_ALL=C.UTF-8",
+            )
+        except UnicodeDecodeError:
+            what, remedy = f"{octets!r} is not UTF-8", "write names in UTF-8"
+        return _fail(ScenarioError("command line", what, remedy))
     except OSError as error:
         what = str(error.strerror or error)
         return _fail(
@@ -153,6 +172,20 @@ def _exit_code(arguments: list[str] | None) -> int:
 
 
 def _fail(error: AirpathError) -> int:
-    """Print an error as one line."""
+    """Print an error as one line; where a limit of the system is the cause, the remedy is about the limit."""
+    if limit := _limit_behind(error):
+        error = ScenarioError(error.key, error.problem, limit)
     typer.echo(f"error: {clean(' '.join(str(error).split()))}", err=True)
     return BAD_INPUT
+
+
+def _limit_behind(error: BaseException | None) -> str:
+    """Say which limit of the system an error comes from and how it is raised; empty if from none."""
+    while error is not None:
+        code = error.errno if isinstance(error, OSError) else 0
+        if code in (errno.EMFILE, errno.ENFILE) or _FILES in str(error):
+            return "raise the limit of open files: ulimit -n 1024"
+        if code == errno.ENOMEM or isinstance(error, MemoryError) or _MEMORY in str(error):
+            return "raise the limit of memory (ulimit -v), or close other programs"
+        error = error.__cause__ or error.__context__
+    return ""

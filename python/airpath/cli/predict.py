@@ -15,7 +15,7 @@ from airpath.progress import progress_bar
 from airpath.report.prediction import prediction_report
 from airpath.runs.finished import FinishedRun
 from airpath.runs.memory import run
-from airpath.runs.recorder import RESULTS
+from airpath.runs.recorder import RESOLVED, RESULTS
 from airpath.scenario import bundled
 
 EPISODES = (
@@ -54,7 +54,7 @@ def read_run(folder: Path) -> tuple[int, list[FlowPredictions]]:
         for flow in flows:
             as_json(flow)
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        what = f"its {RESULTS} lacks what a run's has ({error!r})"
+        what = f"its {RESULTS} and its {RESOLVED} are not of one run ({error!r})"
         hint = "run the scenario again with this version of airpath"
         raise ScenarioError(str(folder), what, hint) from error
     return summary["seed"], flows

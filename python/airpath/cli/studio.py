@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import html
-import signal
 import tempfile
 import threading
 import webbrowser
@@ -17,6 +16,7 @@ import typer
 
 from airpath.cli.arguments import argument, flag, option
 from airpath.errors import ScenarioError
+from airpath.runs.recorder import ending_signals
 from airpath.terminal import clean
 
 
@@ -52,7 +52,7 @@ def command(
 
     async def serve() -> None:
         stop = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ending_signals():
             with contextlib.suppress(NotImplementedError):  # On Windows Ctrl-C is an exception alone.
                 asyncio.get_running_loop().add_signal_handler(number, stop.set)
         await Studio(sources).serve(port, start, stop)

@@ -7,12 +7,14 @@ import json
 import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, overload
 
 from airpath import _core
 from airpath.progress import reporting
 from airpath.runner.threads import run_here
 from airpath.runs.metrics import named
+from airpath.scenario import load
 from airpath.stats.estimate import CONFIDENCE, Estimate, Estimates
 from airpath.stats.replication import MAX_RUNS, Replication, Results, Rule, without_seed
 
@@ -67,8 +69,8 @@ def replicate(
 
     Parameters
     ----------
-    scenario : str or object with an attribute `text`
-        Scenario as TOML.
+    scenario : str, Path or object with an attribute `text`
+        Bundled name, path of a TOML file, or scenario as TOML.
     metrics : callable or str, sequence of str, or mapping of str to callable or str
         What to average: a number from the results of a run, or its name in them, such as ``"goodput_bps"``
         (see :func:`airpath.runs.metrics.named`). One of them gives an `Estimate`, several give one for each
@@ -120,7 +122,13 @@ def reporting_runs(
 
 
 def simulation_of(scenario: Any) -> Callable[[int], Results]:
-    """Make what runs one seed of a scenario, given as TOML or as an object with an attribute `text`."""
+    """Make what runs one seed of a scenario.
+
+    It is given as TOML, as `load` takes it (a bundled name or a path), or as an object with an attribute
+    `text`.
+    """
+    if isinstance(scenario, Path) or (isinstance(scenario, str) and not set("=\n[") & set(scenario)):
+        scenario = load(scenario)
     text = scenario if isinstance(scenario, str) else scenario.text
     return lambda seed: json.loads(_core.run(text, seed))
 

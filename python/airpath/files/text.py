@@ -17,10 +17,18 @@ from pathlib import Path
 from types import UnionType
 from typing import IO, Any
 
+from airpath import _core
+from airpath.errors import ScenarioError
 from airpath.files.atomic import is_descriptor
 
 MOST_BYTES = 64_000_000
 """No scenario or sweep is larger: the core reads traces up to this size."""
+
+MOST_RESULTS_BYTES = 200_000_000
+"""No file that airpath writes as JSON is larger: ten thousand flows take 30 MB."""
+
+MOST_VALUES = 5_000_000
+"""No such file has more values; of TOML the core says how many there may be."""
 
 MOST_PARTS = 32
 """No key of a scenario or a sweep has more parts between dots."""
@@ -70,14 +78,17 @@ def open_to_read(path: Path) -> IO[bytes]:
     return open(descriptor, "rb")
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str, most: int = MOST_VALUES) -> Any:
     """Parse JSON.
 
     Raises
     ------
     ValueError
-        If it is not JSON, is nested too deeply, or has numbers or letters that JSON forbids.
+        If it is not JSON, is nested too deeply, has more than `most` values, or has numbers or letters
+        that JSON forbids.
     """
+    if sum(map(text.count, ",[{")) > most:  # Python takes 100 bytes for each.
+        raise ValueError(f"it has more than {most} values")
     try:
         content = json.loads(text, parse_constant=_refuse)
     except RecursionError:
@@ -94,10 +105,14 @@ def parse_toml(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is not TOML, or is nested too deeply.
+        If it is not TOML, is nested too deeply, or has too many values.
     """
     if _DEEP_KEY.search(text):  # Python's parser takes minutes and gigabytes for 40 kB of one key.
         raise ValueError(f"it has a key of more than {MOST_PARTS} parts")
+    try:
+        _core.check_size(text)
+    except ScenarioError as error:
+        raise ValueError(error.problem) from None
     try:
         return tomllib.loads(text)
     except RecursionError:

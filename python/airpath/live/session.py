@@ -6,6 +6,7 @@ end this process while the driver runs.
 
 from __future__ import annotations
 
+import os
 import selectors
 import signal
 from collections.abc import Sequence
@@ -99,7 +100,11 @@ class Session:
                 self._terminal.take_back()
             self._drain_output()
         if self._failure is not None:
-            raise LiveError(*(str(self._failure[part]) for part in ("stage", "message", "hint")))
+            stage, message, hint = (str(self._failure[part]) for part in ("stage", "message", "hint"))
+            if stage == "user namespace" and "AIRPATH_SERVER" in os.environ:
+                message = "this is behind a link already, where COMMAND may make no other"
+                hint = "start the other link from outside of it"
+            raise LiveError(stage, message, hint)
         if self._results is None:
             what = f"the process that carries the packets {how} and left no results"
             raise LiveError("driver", what, "see what 'airpath doctor' says, and report it if that is all ok")

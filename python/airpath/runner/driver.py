@@ -163,6 +163,6 @@ class _Driver:
 
 @contextmanager
 def signals() -> Iterator[Callable[[], bool]]:
-    """Have Ctrl-C and SIGTERM end the runs between two steps, never in the middle of a file."""
+    """Have Ctrl-C, SIGTERM and SIGHUP end the runs between two steps, never in the middle of a file."""
     with CtrlC() as ctrl_c:
         yield lambda: ctrl_c.pressed

@@ -159,6 +159,8 @@ def main(fd: int) -> None:
     """Work off tasks that come through a socket until its other end is closed; end with the driver."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver sees to it.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if hasattr(signal, "SIGHUP"):  # So does the end of the terminal; Windows has none.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     driver: Connection[Any, Any] = Connection(fd)
     with contextlib.suppress(EOFError, OSError):
         make_runs = driver.recv().open()

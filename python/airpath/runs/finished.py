@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from airpath import _core
 from airpath.errors import ScenarioError
-from airpath.files.text import misfit, parse_json, parse_toml, read_text
+from airpath.files.text import MOST_RESULTS_BYTES, misfit, parse_json, parse_toml, read_text
 from airpath.runs.recorder import MANIFEST, RESOLVED, RESULTS, TRACE
 from airpath.runs.trace import file_name, read_events, read_pieces, schema_of
 from airpath.scenario import Scenario
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 FILLED = "name a folder that 'airpath run --out' or 'airpath live --out' has filled"
 AGAIN = "run the scenario again"
-MOST_BYTES = 1_000_000_000
-"""Size limit of `results.json`, bytes."""
-
 # What readers rely on. In a list, each item must be like the one given.
 _MANIFEST = {"scenario": str, "seed": int, "interrupted": bool, "files": {}}
 _RESULTS = {
@@ -161,7 +158,7 @@ class FinishedRun:
     def _text(self, name: str, because: str = "") -> str:
         file = self._file(name, because)
         try:
-            return read_text(file, MOST_BYTES)
+            return read_text(file, MOST_RESULTS_BYTES)
         except ValueError as error:
             raise self.unreadable(name, error) from error
         except OSError as error:

@@ -76,10 +76,12 @@ def run_to_folder(
     kinds = {kind: columns for kind, columns in _core.probes().items() if kind in names}
     with CtrlC() as ctrl_c, prepare(out, force) as folder:
         recorder = Recorder(folder, scenario, seed, kinds)
-        with contextlib.closing(recorder), reporting(progress, f"{scenario.name}, seed {seed}") as report:
-            for events, capture, done in steps(simulation, lambda: ctrl_c.pressed):
-                recorder.write(events, capture)
-                report(done)
-        results = simulation.results()
-        recorder.finish(results, ctrl_c, title=titled(scenario, seed), page=page)
+        title = titled(scenario, seed)
+        with recorder.whole():
+            with contextlib.closing(recorder), reporting(progress, title) as report:
+                for events, capture, done in steps(simulation, lambda: ctrl_c.pressed):
+                    recorder.write(events, capture)
+                    report(done)
+            results = simulation.results()
+            recorder.finish(results, ctrl_c, title=title, page=page)
     return RunFolder(out, json.loads(results), ctrl_c.pressed)

@@ -126,6 +126,17 @@ class Recorder:
                 self._trace = files.enter_context(contextlib.closing(TraceWriter(folder, kinds, metadata)))
                 self._files = files.pop_all()
 
+    @contextlib.contextmanager
+    def whole(self) -> Iterator[None]:
+        """A context for the run: an error that ends it early leaves no unfinished files."""
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self._files.close()
+                self._discard()
+            raise
+
     def write(self, events: Events, capture: bytes) -> None:
         """Add the next events and the next part of the pcapng file."""
         with self._writing():
@@ -246,17 +257,25 @@ class Recorder:
                 raise
 
 
+def ending_signals() -> list[signal.Signals]:
+    """Signals that end a command in order: Ctrl-C, SIGTERM, and SIGHUP unless `nohup` has it ignored."""
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    hangup = getattr(signal, "SIGHUP", None)  # Windows has none.
+    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+        numbers.append(hangup)
+    return numbers
+
+
 class CtrlC:
-    """Turns Ctrl-C, and SIGTERM with it, into a flag, so that no file is left half written.
+    """Turns Ctrl-C, SIGTERM and the end of the terminal into a flag, so that no file is left half written.
 
     Outside the main thread, which alone sees signals, it does nothing.
     """
 
-    _signals = (signal.SIGINT, signal.SIGTERM)
-
     def __init__(self) -> None:
         self.pressed = False
         self._main = threading.current_thread() is threading.main_thread()
+        self._signals = ending_signals() if self._main else []
 
     def __enter__(self) -> Self:
         if self._main:

@@ -84,6 +84,8 @@ class Rule:
         if not 1 <= self.min_runs <= self.max_runs:
             wrong = f"min_runs is {self.min_runs} and max_runs {self.max_runs}"
             raise ValueError(f"{wrong}: write 1 or more, and max_runs no smaller than min_runs")
+        if not 0 <= self.first_seed <= 2**64 - self.max_runs:
+            raise ValueError(f"first_seed is {self.first_seed}: write one so that all are from 0 to 2^64 - 1")
         if not (self.batch >= 1 and self.looks >= 1 and self.equal_runs >= 2):
             raise ValueError(f"no sensible stopping rule: {self}")
 

@@ -18,7 +18,7 @@ from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from airpath.errors import AirpathError
+from airpath.errors import AirpathError, ScenarioError
 from airpath.studio.document import SMALL_FRONTS, document, module_files
 from airpath.studio.guard import ALWAYS, Guard
 from airpath.studio.jobs import Jobs
@@ -32,6 +32,10 @@ MOST_CONNECTIONS = 100
 """More are closed as they come."""
 MOST_RUNS = 16
 """Most runs of a client that are not over."""
+BACKLOG = 20
+"""Connections that are accepted at once, before any of them is closed."""
+LEAST_FILES = MOST_CONNECTIONS + BACKLOG + 100
+"""Open files that the studio may need: connections, and what runs read."""
 ARRIVE_S = 5
 """Most time that a request may take to arrive, and a connection to close."""
 PING_S = 20
@@ -58,7 +62,10 @@ class Studio:
         ------
         OSError
             If the port is not free.
+        ScenarioError
+            If so few files may be open that connections would use them up.
         """
+        _allow_files()
         server = await serve(
             self._talk,
             HOST,
@@ -72,6 +79,7 @@ class Studio:
             ping_interval=PING_S,
             ping_timeout=PING_S,
             max_size=MOST_BYTES,
+            backlog=BACKLOG,
             logger=_SILENT,
         )
         self._guard = Guard(server.sockets[0].getsockname()[1])
@@ -122,6 +130,21 @@ class Studio:
                     await client.take(data)
             finally:
                 client.end()
+
+
+def _allow_files() -> None:
+    """Have at least `LEAST_FILES` open files allowed."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows has no such limit.
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= LEAST_FILES:
+        return
+    if hard != resource.RLIM_INFINITY and hard < LEAST_FILES:
+        what = f"only {hard} files may be open, and it needs {LEAST_FILES}"
+        raise ScenarioError("studio", what, "raise the limit of open files: ulimit -n 1024")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (LEAST_FILES, hard))
 
 
 class _Bounded(ServerConnection):

@@ -133,6 +133,11 @@ impl Base {
         bases.collect()
     }
 
+    /// Index of the element's first lane among those of the path.
+    pub fn lanes_start(&self) -> usize {
+        self.lane as usize
+    }
+
     /// Base of the element behind one of this layout, whose ports begin at `port`.
     fn behind(self, layout: &Layout, port: u32) -> Self {
         Self {
@@ -204,8 +209,12 @@ pub(crate) struct Engine {
     pub datagram_drops: BTreeMap<(u16, u16, Dir), u64>,
     /// Ends of finite transfers at which these are not complete; `None` where the run has a flow without end.
     pub transfers_left: Option<u32>,
-    /// All transfers are complete: nothing more is of interest.
+    /// All transfers are complete, or there are too many packets: nothing more is of interest.
     pub stopped: bool,
+    /// Packets created so far: the largest number that was ever in the path at once, as the pool comes first.
+    pub created: u64,
+    /// Number of packets that stops the run.
+    pub most_packets: u64,
     /// What is due before this will be handled in the present call of the driver, so that it may be handed over now.
     pub horizon: Instant,
 }
@@ -259,6 +268,8 @@ impl Engine {
             datagram_drops: BTreeMap::new(),
             transfers_left: None,
             stopped: false,
+            created: 0,
+            most_packets: u64::MAX,
             horizon: Instant::ZERO,
         }
     }
@@ -314,7 +325,21 @@ impl Engine {
     /// A packet from the pool, cleared: see [`Packet::clear`].
     #[inline]
     pub fn packet(&mut self) -> Box<Packet> {
-        self.spare.take().or_else(|| self.pool.pop()).unwrap_or_default()
+        self.spare.take().or_else(|| self.pool.pop()).unwrap_or_else(|| self.create())
+    }
+
+    /// Creates a packet because every other one is in use. Out of line: a run in balance creates none.
+    #[cold]
+    #[inline(never)]
+    fn create(&mut self) -> Box<Packet> {
+        self.created += 1;
+        self.stopped |= self.is_overfull();
+        Box::default()
+    }
+
+    /// Whether more packets are in use at once than the path may hold.
+    pub fn is_overfull(&self) -> bool {
+        self.created > self.most_packets
     }
 
     /// Puts a packet back into the pool.

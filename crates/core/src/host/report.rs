@@ -1,7 +1,7 @@
 //! Reports of flows, from both hosts: the flows' part of the results.
 
 use super::datagrams::DatagramEnd;
-use super::{End, FlowSpec, Host};
+use super::{End, Endpoint, FlowSpec, Host};
 use crate::app::datagrams::Report as DatagramReport;
 use crate::app::web::Report as WebReport;
 use crate::delays::{DelayReport, Delays};
@@ -203,6 +203,23 @@ pub fn flow_reports(
         }
     })
     .collect()
+}
+
+/// Index in `reports` of the flow with the most packets in transit, and how many these are.
+pub fn most_in_transit(server: &Host, ues: &Host, reports: &[FlowReport]) -> Option<(usize, u64)> {
+    let in_flight = |sender: &Sender| sender.state().flight_size().div_ceil(sender.state().mss().max(1));
+    let of_tcp = |endpoint: &Endpoint| match &endpoint.end {
+        End::Sends(end) => in_flight(&end.sender),
+        End::Serves(end) => in_flight(end.duplex.sender()),
+        End::Browses(end) => in_flight(end.duplex.sender()),
+        End::Receives(_) | End::Datagrams(_) => 0,
+    };
+    let ends = server.endpoints.iter().zip(&ues.endpoints).zip(reports);
+    let in_transit = ends.map(|((at_server, at_ue), report)| match &report.datagrams {
+        Some(datagrams) => datagrams.sent.saturating_sub(datagrams.received + datagrams.lost),
+        None => of_tcp(at_server) + of_tcp(at_ue),
+    });
+    in_transit.enumerate().reduce(|most, next| if next.1 > most.1 { next } else { most })
 }
 
 /// What is known of the page whose first connection is the flow with this index.

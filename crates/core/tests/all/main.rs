@@ -31,6 +31,7 @@ mod layers;
 mod merging;
 mod netsim;
 mod outages;
+mod overfull;
 mod path_models;
 mod queue_errors;
 mod queues;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -13,6 +14,7 @@ from typing import Any, Self
 from airpath.errors import OutputError
 from airpath.files.atomic import make_folder
 from airpath.files.folder import Folder
+from airpath.files.text import MOST_RESULTS_BYTES
 from airpath.runner.work import Rows, versions
 
 NAME = "unfinished.jsonl"
@@ -90,7 +92,10 @@ class Journal:
                 folder.sync()
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._file.seek(0)
-            lines = self._file.read().split("\n")
+            text = self._file.read(MOST_RESULTS_BYTES)
+            if len(text) == MOST_RESULTS_BYTES:
+                raise OSError(errno.EFBIG, f"is larger than {MOST_RESULTS_BYTES / 1e6:g} MB")
+            lines = text.split("\n")
         except BlockingIOError as error:
             raise self._unusable(
                 "is in use by another reproduction", "wait, or name another folder"
@@ -113,13 +118,26 @@ class Journal:
             raise self._unwritable(error) from error
         for line in lines[1:-1]:
             try:
-                job, seed, (values, common) = json.loads(line)
-            except (ValueError, TypeError) as error:
-                raise self._unusable("is damaged", "name another folder, or remove it") from error
-            self.rows.append((job, (seed,), [(tuple(values), common)]))
+                self.rows.append(_rows_of(line))
+            except (ValueError, TypeError, RecursionError) as error:
+                raise self.damaged() from error
+
+    def damaged(self) -> OutputError:
+        """The error for lines that are not those of this reproduction."""
+        return self._unusable("is damaged", "name another folder, or remove it")
 
     def _unwritable(self, error: OSError) -> OutputError:
         return self._unusable(f"cannot be written: {error.strerror}", "make room; what was kept is safe")
 
     def _unusable(self, what: str, remedy: str) -> OutputError:
         return OutputError("out", f"'{self._path}' {what}", remedy)
+
+
+def _rows_of(line: str) -> Rows:
+    """Read a line: the run of a job with a seed, its metrics, and what it has in common with others."""
+    job, seed, (values, common) = json.loads(line)
+    known = type(job) is int and type(seed) is int and job >= 0 and 0 <= seed < 2**64
+    known = known and isinstance(values, list) and isinstance(common, str | None)
+    if not (known and all(type(value) in (int, float, type(None)) for value in values)):
+        raise ValueError("it is no run")
+    return (job, (seed,), [(tuple(values), common)])

@@ -122,6 +122,8 @@ class Reproduction:
             If the cluster is not there or goes away.
         """
         jobs, kept = list(self._jobs.values()), journal or Journal(None, "")
+        if any(job >= len(jobs) for job, *_ in kept.rows):
+            raise kept.damaged()
         with driver.signals() as stopped:
             wanted = Wanted([job.replication for job in jobs], kept.rows)
 

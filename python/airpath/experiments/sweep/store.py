@@ -33,7 +33,7 @@ from airpath.terminal import counted
 
 MANIFEST, LOCK, RUNS = "manifest.json", "lock", "runs"
 FORMAT = 2
-MOST_BYTES = 1_000_000_000
+MOST_BYTES, MOST_VALUES = 400_000_000, 20_000_000
 """No manifest is larger: that of a million points has some 300 MB."""
 _SHAPE = {
     "format": int,
@@ -231,7 +231,7 @@ def read_manifest(out: Path, must_exist: bool = True) -> dict[str, Any] | None:
         remedy = "name a sweep's folder; a run's numbers are in its results.json, or use 'airpath predict"
         raise SweepError(str(out), "is the folder of a run, not of a sweep", f"{remedy} {out}'")
     try:
-        manifest: dict[str, Any] = parse_json(read_text(path, MOST_BYTES))
+        manifest: dict[str, Any] = parse_json(read_text(path, MOST_BYTES), MOST_VALUES)
         if wrong := misfit(manifest, {"format": int}):
             raise ValueError(wrong)
         if manifest["format"] in range(1, FORMAT):

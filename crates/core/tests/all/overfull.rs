@@ -1,0 +1,74 @@
+//! A run holds a bounded number of packets, and says which flow and which buffer hold them.
+
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{MOST_PACKETS, Observe, Simulation};
+use airpath_core::time::{Duration, Instant};
+use airpath_core::trace::ProbeMask;
+
+const DCH: &str = "[radio.dch.downlink]\nrate = \"384 kbit/s\"\n[radio.dch.uplink]\nrate = \"64 kbit/s\"\n";
+const FLOOD: &str = "[[flow]]\nstart = \"10 ms\"\n[flow.app.cbr]\nrate = \"100 Gbit/s\"\n";
+
+fn error_of(text: &str, probes: ProbeMask) -> String {
+    let scenario = Scenario::parse(text, &[]).unwrap();
+    let mut simulation = Simulation::new(&scenario, 1, Observe { probes, ..Observe::default() });
+    while !simulation.advance_to(simulation.now() + Duration::from_millis(100)) {
+        simulation.take_trace();
+    }
+    assert!(simulation.now() < simulation.end());
+    let error = simulation.overfull().expect("the run ends early");
+    assert_eq!(simulation.overfull(), Some(error.clone()));
+    error.to_string()
+}
+
+#[test]
+fn a_flooded_buffer_ends_the_run_with_its_name_and_the_flow() {
+    let text = format!("duration = \"100 s\"\n{DCH}[[flow]]\napp = \"bulk\"\n{FLOOD}");
+    let error = error_of(&text, ProbeMask::NONE);
+    assert!(error.starts_with("radio.dch.downlink (UE 0): 41"), "{error}");
+    assert!(
+        error.contains(&format!("of at most {MOST_PACKETS} in all (469 MB of memory); flow 1 of UE 0 (cbr)")),
+        "{error}"
+    );
+    assert_eq!(error, error_of(&text, ProbeMask::NONE));
+}
+
+#[test]
+fn a_wire_with_a_huge_bandwidth_delay_product_is_named() {
+    let text = format!("duration = \"100 s\"\n[wired]\ndelay = \"20 s\"\n{DCH}{FLOOD}");
+    let error = error_of(&text, ProbeMask::NONE);
+    assert!(error.starts_with("link: 41"), "{error}");
+}
+
+#[test]
+fn link_layers_and_disciplines_that_hold_packets_are_named_by_their_buffer() {
+    for (rlc, queue) in [("am", ""), ("um", ""), ("none", "queue = \"fq_codel\"\n"), ("fixed_delay_arq", "")]
+    {
+        let dch = format!(
+            "[radio.dch.downlink]\nrate = \"384 kbit/s\"\nrlc = \"{rlc}\"\n{queue}[radio.dch.uplink]\nrate = \"64 kbit/s\"\n"
+        );
+        let Ok(_) = Scenario::parse(&format!("{dch}{FLOOD}"), &[]) else { continue };
+        let text = format!("duration = \"100 s\"\n{dch}{FLOOD}");
+        let scenario = Scenario::parse(&text, &[]).unwrap();
+        let mut simulation = Simulation::new(&scenario, 1, Observe::default());
+        simulation.run();
+        if let Some(error) = simulation.overfull() {
+            assert!(error.path.starts_with("radio.dch.downlink"), "{rlc}: {error}");
+        } else {
+            assert!(simulation.now() >= simulation.end());
+        }
+    }
+}
+
+/// Packets that an element discarded instead of returning them to the pool would count as held for ever.
+#[test]
+fn a_long_run_creates_no_packets_once_it_is_in_balance() {
+    for (name, text) in airpath_core::scenario::BUNDLED {
+        let scenario = Scenario::parse(text, &[("duration".to_owned(), "\"60 s\"".to_owned())]).unwrap();
+        let mut simulation = Simulation::new(&scenario, 1, Observe::default());
+        simulation.advance_to(Instant::ZERO + Duration::from_secs(30));
+        let before = simulation.created();
+        simulation.run();
+        let after = simulation.created();
+        assert!(after <= 2 * before + 200, "{name}: {before} packets after 30 s, {after} after 60 s");
+    }
+}
