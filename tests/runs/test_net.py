@@ -132,7 +132,7 @@ def test_jitter_of_a_bearer_reorders_nothing_where_that_of_netem_does():
         ),
         (lambda net: net.send(0, None, b"", SERVER, UE), ValueError, "or the number of a UE, not None"),
         (lambda net: send(net, 0.5, 0, 9), TypeError, "'float' object"),
-        (lambda net: send(net, -1, 0, 9), OverflowError, "negative"),
+        (lambda net: send(net, -1, 0, 9), ValueError, "negative"),
         (lambda net: send(net, 0, 0, 9, ecn=4), ValueError, "the ECN field has two bits, and 4 is more"),
         (lambda net: net.send(0, 0, b"", ("here", 1), UE), ValueError, "invalid IP address"),
         (lambda _: airpath.Net("umts-385"), airpath.ScenarioError, "no such scenario"),

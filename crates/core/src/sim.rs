@@ -84,8 +84,8 @@ impl Simulation {
         let (place, held) = self.fullest();
         let flows = self.flows();
         let [server, ues] = self.hosts.map(|node| self.path.element::<Host>(node));
-        let flow = server.zip(ues).and_then(|(server, ues)| most_in_transit(server, ues, &flows));
-        let of_flow = flow.map_or_else(String::new, |(index, packets)| {
+        let most = server.zip(ues).and_then(|(server, ues)| most_in_transit(server, ues, &flows));
+        let of_flow = most.map_or_else(String::new, |(index, packets)| {
             let FlowReport { ue, flow, app, .. } = flows[index];
             format!("; flow {flow} of UE {ue} ({app}) has {packets} in transit")
         });

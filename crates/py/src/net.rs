@@ -1,7 +1,7 @@
 //! `Net`: a link in virtual time for transports without I/O, in Python's types. Times are whole nanoseconds.
 
 use airpath::{Datagram, Ecn, End, Instant, Sent};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use std::collections::BTreeMap;
@@ -18,6 +18,17 @@ fn end_of(given: &Bound<'_, PyAny>) -> PyResult<End> {
 
 fn no_end(given: &Bound<'_, PyAny>) -> PyErr {
     PyValueError::new_err(format!("an end is \"server\" or the number of a UE, not {given:?}"))
+}
+
+/// A time of the link from nanoseconds; a `ValueError` if no link gets there.
+fn instant(given: &Bound<'_, PyAny>) -> PyResult<Instant> {
+    given.extract().map(Instant::from_nanos).map_err(|error| {
+        if error.is_instance_of::<PyOverflowError>(given.py()) {
+            PyValueError::new_err("a time is negative or too large: write nanoseconds from 0 to 2^64 - 1")
+        } else {
+            error
+        }
+    })
 }
 
 /// An end for Python.
@@ -179,7 +190,7 @@ impl Net {
     #[pyo3(signature = (at, sender, payload, src, dst, ecn = 0))]
     fn send(
         &mut self,
-        at: u64,
+        #[pyo3(from_py_with = instant)] at: Instant,
         sender: &Bound<'_, PyAny>,
         payload: &[u8],
         src: Address,
@@ -192,13 +203,18 @@ impl Net {
         let [src, dst] = [src, dst].map(|(address, port)| SocketAddr::new(address, port));
         let datagram = Datagram { src, dst, ecn: Ecn::from_bits(ecn), payload: payload.to_vec() };
         let sender = self.sender(sender)?;
-        Ok(word(self.inner.send(Instant::from_nanos(at), sender, datagram)))
+        Ok(word(self.inner.send(at, sender, datagram)))
     }
 
     /// An end sends an IP packet, as `send`; boxes in the link read TCP in it.
-    fn send_ip(&mut self, at: u64, sender: &Bound<'_, PyAny>, packet: &[u8]) -> PyResult<&'static str> {
+    fn send_ip(
+        &mut self,
+        #[pyo3(from_py_with = instant)] at: Instant,
+        sender: &Bound<'_, PyAny>,
+        packet: &[u8],
+    ) -> PyResult<&'static str> {
         let sender = self.sender(sender)?;
-        Ok(word(self.inner.send_ip(Instant::from_nanos(at), sender, packet)))
+        Ok(word(self.inner.send_ip(at, sender, packet)))
     }
 
     /// Until when nothing can arrive, ns; None if nothing is under way.
@@ -207,8 +223,8 @@ impl Net {
     }
 
     /// Lets time pass up to `until` ns, or to the first arrival, which is returned.
-    fn advance(&mut self, py: Python<'_>, until: u64) -> Option<Arrival> {
-        py.detach(|| self.inner.advance(Instant::from_nanos(until))).map(Arrival)
+    fn advance(&mut self, py: Python<'_>, #[pyo3(from_py_with = instant)] until: Instant) -> Option<Arrival> {
+        py.detach(|| self.inner.advance(until)).map(Arrival)
     }
 
     /// How far the link has been run, ns.

@@ -130,9 +130,8 @@ mod tests {
         assert_eq!(windows[20..23], [50_750, 52_750, 54_750]);
         assert_eq!(windows[100], 134_400);
         // With 93 kB beyond a gap it is 42 + 93 = 135 kB, and opens by two segments with each of the 19 that follow.
-        let windows: Vec<u64> =
-            (1..=50).map(|n| tuning.on_segment(at(500 + n), 101 * MSS, 3000 * n)).collect();
-        assert_eq!((windows[0], windows[49]), (134_400, 173_000));
+        let wider: Vec<u64> = (1..=50).map(|n| tuning.on_segment(at(500 + n), 101 * MSS, 3000 * n)).collect();
+        assert_eq!((wider[0], wider[49]), (134_400, 173_000));
     }
 
     /// Windows that a kernel (Linux 6.18) advertised, in whole segments of 1448 B, over 5 Mbit/s and 50 ms in slow start.
