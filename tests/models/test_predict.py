@@ -238,7 +238,7 @@ def test_a_folder_that_is_no_run_is_an_error(airpath_command, tmp_path):
     check_error(outcome, str(results), "cannot be read", "run the scenario again")
     results.write_text(json.dumps({**summary, "flows": [{**summary["flows"][0], "loss_episodes": 5}]}))
     check_error(
-        airpath_command("predict", results.parent), str(results.parent), "lacks what a run's has", "again"
+        airpath_command("predict", results.parent), str(results.parent), "are not of one run", "again"
     )
 
 

@@ -99,7 +99,7 @@ def test_a_sweep_may_finish_a_scenario_and_name_components(airpath_command, tmp_
     outcome = airpath_command("sweep", sweep, "--out", tmp_path / "out")
     assert outcome.code == 0, outcome.err
     shown = airpath_command("results", tmp_path / "out")
-    assert "cubic" in shown.out and "{" not in shown.out
+    assert "CUBIC" in shown.out and "{" not in shown.out
 
 
 @pytest.mark.slow
