@@ -124,7 +124,7 @@ def test_the_senders_side_shows_what_the_run_counted(name, changes, analyzed):
     assert found["counters"]["segments"] == run["segments_sent"]
     assert found["bytes_acked"] == run["bytes_acked"]
     seen, counted = causes(found), {cause: run["retransmissions"].get(cause, 0) for cause in CAUSES}
-    # After a timeout only the sender knows whether a segment goes for the timeout or for what SACK says by then.
+    # After a timeout only the sender knows whether the timeout or a SACK block is why a segment goes.
     known = [cause for cause in CAUSES if not counted["go_back_n"] or cause in ("total", "timeout")]
     assert {cause: seen[cause] for cause in known} == {cause: counted[cause] for cause in known}
     assert all(abs(seen[cause] - counted[cause]) <= counted["go_back_n"] / 3 for cause in CAUSES)
