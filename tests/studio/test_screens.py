@@ -34,4 +34,5 @@ def test_every_screen_is_drawn_and_no_page_complains():
 def test_the_documents_show_each_of_them():
     text = "".join((TOP / "docs" / name).read_text() for name in ("README.md", "studio.md"))
     shown = set(re.findall(r"\(images/studio/([^)]+)\)", text))
+    shown |= set(re.findall(r'"docs/images/studio/([^"]+)"', (TOP / "README.md").read_text()))
     assert shown == {*NAMES, "moving.png"} == {file.name for file in PICTURES.glob("*.png")}
