@@ -181,7 +181,9 @@ def _fail(error: AirpathError) -> int:
 
 def _limit_behind(error: BaseException | None) -> str:
     """Say which limit of the system an error comes from and how it is raised; empty if from none."""
-    while error is not None:
+    seen = set()  # An error may be its own context, over others.
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         code = error.errno if isinstance(error, OSError) else 0
         if code in (errno.EMFILE, errno.ENFILE) or _FILES in str(error):
             return "raise the limit of open files: ulimit -n 1024"
