@@ -4,6 +4,10 @@
 //! either byte order; compressed by gzip or Zstandard too. Where records make no sense, reading goes on at the next place
 //! where they do.
 
+#[cfg(feature = "compressed")]
+mod compressed;
+#[cfg(not(feature = "compressed"))]
+#[path = "plain.rs"]
 mod compressed;
 mod pcap;
 mod pcapng;
