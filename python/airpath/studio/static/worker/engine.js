@@ -247,9 +247,19 @@ function thatFit(rows, most) {
  */
 function known({ title, base, changes, scenario, values, path }, summary, most) {
   return {
-    title, base, changes, names: namesOf(summary.flows, values), chosen: busiest(summary.flows, most.flows), summary, path,
+    title, base, changes, what: described(changes ?? []), names: namesOf(summary.flows, values), chosen: busiest(summary.flows, most.flows), summary, path,
     values: short(values, most), scenario: scenario.slice(0, most.scenario), cut: scenario.length > most.scenario, not_again: null,
   };
+}
+
+/** Name changes in a few words: `airpath/runs/changes.py`. @param {string[]} changes */
+function described(changes) {
+  const words = changes.slice(0, 3).map((change) => {
+    const [key, ...value] = change.split("=");
+    const line = value.join("=").split(/\s+/).filter(Boolean).join(" ");
+    return `${key} = ${line.length <= 32 ? line : `${line.slice(0, 32 - 3)}...`}`;
+  }).join(", ");
+  return changes.length > 3 ? `${words} and ${changes.length - 3} more` : words;
 }
 
 /** Leave out long texts and lists. @param {any} value @param {Settings["most"]} most @returns {any} */
