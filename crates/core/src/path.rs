@@ -35,9 +35,10 @@ use crate::agenda::Due;
 use crate::element::{
     Base, BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, Port, RadioEventKind,
 };
-use crate::element::{Graph, Joint, Layout, NodeId, Target, keeps_order, lanes_ahead, watches_bearers};
+use crate::element::{Graph, Joint, Layout, NodeId, keeps_order, lanes_ahead, watches_bearers};
 use crate::link;
 use crate::packet::{Dir, Flags, Packet};
+use crate::port::Target;
 use crate::time::Instant;
 use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
 use std::any::Any;

@@ -4,8 +4,9 @@
 //! `agenda`). An edge joins a port that leads towards UEs (odd) with one that leads towards servers (even). A port that is
 //! left open is a gate: there packets enter and leave the path.
 
-use super::{Element, Port, Target};
+use super::{Element, Port};
 use crate::packet::Dir;
+use crate::port::Target;
 
 /// Number of a node of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

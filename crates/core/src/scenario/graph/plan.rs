@@ -1,0 +1,211 @@
+//! The graph of elements that a scenario describes.
+
+use super::{Cell, Scenario, Way};
+use crate::element::{Element, Graph, Joint, NodeId, Port};
+use crate::fork::{Change, Fork};
+use crate::host::FlowSpec;
+use crate::link;
+use crate::middlebox::{self, Place};
+use crate::packet::Dir;
+use crate::radio;
+use crate::rng;
+use crate::tcp;
+
+/// Elements of a scenario between two ends, as a graph.
+pub struct Plan {
+    /// The graph, with both ends.
+    pub graph: Graph,
+    /// The end of the UEs.
+    pub ues: NodeId,
+}
+
+/// What is directly behind the server or a way.
+#[derive(Clone, Copy)]
+enum Child<'a> {
+    Way(&'a Way),
+    Cell(&'a Cell),
+    /// Interfaces that are attached to the way itself.
+    Interfaces,
+}
+
+impl Scenario {
+    /// The elements between two ends: a line where there is one cell, else a tree of ways whose leaves meet again at the
+    /// UEs. `real` are UEs that are not simulated.
+    pub fn plan(&self, run_seed: u64, ends: [Box<dyn Element>; 2], real: Option<&[u16]>) -> Plan {
+        let [server, ues] = ends;
+        if !self.is_graph() {
+            let network = match real {
+                Some(real) => self.network_in_session(run_seed, real),
+                None => self.network(run_seed),
+            };
+            let elements: Vec<_> = [server].into_iter().chain(network).chain([ues]).collect();
+            let last = NodeId(elements.len() as u16 - 1);
+            return Plan { graph: Graph::from(elements), ues: last };
+        }
+        let flows = real.map_or_else(|| self.flows(), |real| self.flows_beside(real));
+        let mut planner = Planner {
+            scenario: self,
+            run_seed,
+            flows: &flows,
+            session: real.map(|_| &self.tcp),
+            graph: Graph::default(),
+            leaves: Vec::new(),
+            boxes: 0,
+        };
+        let server = (planner.node("server", server), Port::DOWN);
+        planner.branch(server, None);
+        planner.finish(ues)
+    }
+
+    /// What is directly behind a way, or the server.
+    fn children(&self, place: Option<&str>) -> Vec<Child<'_>> {
+        let ways = self.way.iter().filter(|way| way.behind.as_deref() == place).map(Child::Way);
+        let cells = self.cell.iter().filter(|cell| cell.behind.as_deref() == place).map(Child::Cell);
+        let attached = self.interfaces().any(|(_, to)| Some(to.as_str()) == place);
+        ways.chain(cells).chain(attached.then_some(Child::Interfaces)).collect()
+    }
+
+    /// Which of these children of `place` leads to the cell or way called `name`.
+    fn way_to(&self, children: &[Child<'_>], place: Option<&str>, name: &str) -> Option<u16> {
+        let cell = self.cell.iter().find(|cell| cell.name == name);
+        let behind = cell.map_or(Some(name), |cell| cell.behind.as_deref());
+        let leads = |child: &Child<'_>| match child {
+            Child::Way(way) => self.is_behind(behind, &way.name),
+            Child::Cell(own) => own.name == name,
+            Child::Interfaces => place == Some(name),
+        };
+        children.iter().position(leads).map(|way| way as u16)
+    }
+}
+
+/// Makes the graph of a scenario, depth first.
+struct Planner<'a> {
+    scenario: &'a Scenario,
+    run_seed: u64,
+    flows: &'a [FlowSpec],
+    session: Option<&'a tcp::Config>,
+    graph: Graph,
+    /// Places where interfaces are attached: name, the joint that leads on towards the UEs, and the cell if it is one.
+    leaves: Vec<(String, Joint, Option<NodeId>)>,
+    /// Boxes made so far.
+    boxes: usize,
+}
+
+impl Planner<'_> {
+    fn node(&mut self, name: &str, element: Box<dyn Element>) -> NodeId {
+        let node = self.graph.node(element);
+        self.graph.set_name(node, name);
+        node
+    }
+
+    fn append(&mut self, upper: Joint, name: String, element: Box<dyn Element>) -> Joint {
+        let joint = self.graph.append(upper, element);
+        self.graph.set_name(joint.0, name);
+        joint
+    }
+
+    /// Seed of what belongs to one of several parts. The only part has the seed of the run, as in a scenario without names.
+    fn seed_of(&self, kind: &str, name: &str, is_only: bool) -> u64 {
+        if is_only { self.run_seed } else { rng::stream(self.run_seed, &format!("{kind}.{name}")).next_u64() }
+    }
+
+    fn append_boxes(
+        &mut self,
+        mut at: Joint,
+        owner: &str,
+        boxes: &[middlebox::Config],
+        place: Place,
+    ) -> Joint {
+        for config in boxes.iter().filter(|config| config.place() == place) {
+            let (run_seed, flows, session) = (self.run_seed, self.flows, self.session);
+            let element = config.build(&middlebox::Plan { run_seed, number: self.boxes, flows, session });
+            self.boxes += 1;
+            at = self.append(at, format!("middlebox.{} {owner}", config.name()), element);
+        }
+        at
+    }
+
+    fn append_link(&mut self, at: Joint, owner: &str, link: &link::Config) -> Joint {
+        let seed = self.seed_of("link", owner, self.scenario.wires().len() == 1);
+        self.append(at, format!("link {owner}"), link.build(seed, "wired"))
+    }
+
+    /// Everything behind a joint of the server or of the way `place`.
+    fn branch(&mut self, from: Joint, place: Option<&str>) {
+        let scenario = self.scenario;
+        let children = scenario.children(place);
+        let joints = match u16::try_from(children.len()).unwrap_or(u16::MAX) {
+            1 => vec![from],
+            count => {
+                let way_to = |name: &str| scenario.way_to(&children, place, name);
+                let ways = scenario.interfaces().map(|(_, to)| way_to(to).unwrap_or(0)).collect();
+                let changes = scenario.handover.iter().filter_map(|handover| {
+                    let to = way_to(handover.to.as_deref()?)?;
+                    Some(Change {
+                        at: handover.ends() + handover.path_switch.unwrap_or_default(),
+                        ue: handover.ue,
+                        to,
+                    })
+                });
+                let fork = Fork::new(Dir::Downlink, count, ways, changes.collect());
+                let (node, _) =
+                    self.append(from, format!("fork {}", place.unwrap_or("server")), Box::new(fork));
+                (0..count).map(|way| (node, Fork::port(Dir::Downlink, way))).collect()
+            }
+        };
+        for (child, joint) in children.iter().zip(joints) {
+            match child {
+                Child::Way(way) => {
+                    let end = self.append_link(joint, &way.name, &way.wired);
+                    let end = self.append_boxes(end, &way.name, &way.middlebox, Place::Network);
+                    self.branch(end, Some(&way.name));
+                }
+                Child::Cell(cell) => self.cell(joint, cell),
+                Child::Interfaces => self.leaves.push((place.unwrap_or_default().to_owned(), joint, None)),
+            }
+        }
+    }
+
+    fn cell(&mut self, from: Joint, cell: &Cell) {
+        let at = match &cell.wired {
+            Some(link) => self.append_link(from, &cell.name, link),
+            None => from,
+        };
+        let at = self.append_boxes(at, &cell.name, &cell.middlebox, Place::Network);
+        let episodes = self.scenario.episodes(&cell.name);
+        let run_seed = self.seed_of("cell", &cell.name, self.scenario.cell.len() == 1);
+        let element = cell.radio.build(&radio::Plan { run_seed, handovers: &episodes, classes: &[] });
+        let (node, below) = self.append(at, format!("radio.{} {}", cell.radio.name(), cell.name), element);
+        let end = self.append_boxes((node, below), &cell.name, &cell.middlebox, Place::Ue);
+        self.leaves.push((cell.name.clone(), end, Some(node)));
+    }
+
+    /// Joins all leaves with the end of the UEs.
+    fn finish(mut self, ues: Box<dyn Element>) -> Plan {
+        let scenario = self.scenario;
+        let end = match &self.leaves[..] {
+            [(_, joint, _)] => *joint,
+            leaves => {
+                let leaf =
+                    |name: &str| leaves.iter().position(|(own, ..)| own == name).map(|leaf| leaf as u16);
+                let ways = scenario.interfaces().map(|(_, to)| leaf(to).unwrap_or(0)).collect();
+                // What a UE sends during the outage waits for the new cell.
+                let changes = scenario.handover.iter().filter_map(|handover| {
+                    let to = leaf(handover.to.as_deref()?)?;
+                    Some(Change { at: handover.begins(), ue: handover.ue, to })
+                });
+                let cells = leaves.iter().map(|(.., cell)| *cell).collect();
+                let fork =
+                    Fork::new(Dir::Uplink, leaves.len() as u16, ways, changes.collect()).with_cells(cells);
+                let joints: Vec<Joint> = leaves.iter().map(|(_, joint, _)| *joint).collect();
+                let node = self.node("fork ue", Box::new(fork));
+                for (way, joint) in (0..).zip(joints) {
+                    self.graph.join(joint, (node, Fork::port(Dir::Uplink, way)));
+                }
+                (node, Port::DOWN)
+            }
+        };
+        let (ues, _) = self.append(end, "ue".to_owned(), ues);
+        Plan { graph: self.graph, ues }
+    }
+}
