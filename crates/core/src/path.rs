@@ -1,4 +1,4 @@
-//! The straight line of elements between the server's side and the UEs' side.
+//! The graph of elements between the server's side and the UEs' side, most often a straight line.
 //!
 //! A path is all that a driver sees of the network. The simulator puts hosts at its ends, so that nothing ever comes
 //! out; the live driver puts devices there. The path does no I/O and reads no clock: the driver says what time it is.

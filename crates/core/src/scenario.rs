@@ -286,7 +286,8 @@ impl Scenario {
         }
         let flows = self.flows();
         for (key, config, cells) in self.boxes() {
-            for radio in cells {
+            let each = cells.iter().copied().map(Some);
+            for radio in each.chain(cells.is_empty().then_some(None)) {
                 let around = middlebox::Around { tcp: &self.tcp, flows: &flows, radio };
                 config.validate(&around).map_err(|inner| inner.under(&key))?;
             }

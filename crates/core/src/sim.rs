@@ -53,6 +53,7 @@ impl Simulation {
         let flows = scenario.flows();
         let end = |dir| Box::new(Host::new(dir, scenario.ues(), &flows, seed)) as Box<dyn Element>;
         let Plan { graph, ues } = scenario.plan(seed, [end(Dir::Downlink), end(Dir::Uplink)], None);
+        let names = if scenario.is_graph() { graph.names().to_vec() } else { scenario.path() };
         let mut path = Path::of(graph, observe.probes);
         path.set_capture(observe.capture);
         if flows.iter().all(|flow| flow.app.is_finite()) {
@@ -62,7 +63,7 @@ impl Simulation {
         Self {
             path,
             hosts: [0, ues.0.into()],
-            names: scenario.path(),
+            names,
             ues: scenario.ues(),
             interfaces: scenario.interface_names(),
             end: Instant::ZERO + scenario.duration,

@@ -1,6 +1,6 @@
-//! The seam: a box on the path, and what it may do.
+//! The seam: a node of the path, and what it may do.
 //!
-//! Every link, middlebox, cell and host is an [`Element`]. It has two ports, towards the server and towards the UE. The
+//! Every link, middlebox, cell and host is an [`Element`]. A box has two ports, towards the server and towards the UE. The
 //! path calls it when a packet arrives, when one of its timers expires, and for the events to which its [`Layout`]
 //! subscribes. In the call it has a [`Cx`], by which it emits packets, arms timers, drops and traces. It owns neither a
 //! clock nor a queue of events: packets in flight and timers belong to the path.

@@ -116,9 +116,10 @@ impl Component for Config {
     fn validate(&self, around: &Around<'_>) -> Result<(), ScenarioError> {
         self.t_id.validate().map_err(|inner| inner.under("t_id"))?;
         let error = |key, message, hint| Err(ScenarioError::new(key, message, hint));
+        let radio = around.cell()?;
         if let Some(after) = &self.t_id_after_drop {
             after.validate().map_err(|inner| inner.under("t_id_after_drop"))?;
-            if !around.radio.has_discard_counter(self.at.towards_cell()) {
+            if !radio.has_discard_counter(self.at.towards_cell()) {
                 let message = "the buffer has no PDPC, whose counter says how long";
                 let hint = "choose queue.pdpc for the bearer, or remove the key";
                 return error("t_id_after_drop", message, hint);

@@ -226,7 +226,7 @@ impl Component for Config {
             return error("idle_release", "nothing would ever be held".into(), hint);
         }
         let data = self.at.towards_cell();
-        let radio = around.radio;
+        let radio = around.cell()?;
         let is_tcp = |app: &app::Config| app.carrier() != Carrier::Datagrams;
         let regulates = around.flows.iter().any(|spec| spec.dir == data && is_tcp(&spec.app));
         if regulates && radio.limit_sdus(data).is_none() {

@@ -55,8 +55,20 @@ pub struct Around<'a> {
     pub tcp: &'a tcp::Config,
     /// All flows.
     pub flows: &'a [FlowSpec],
-    /// The cell.
-    pub radio: &'a radio::Config,
+    /// The cell whose bearers the box may read; `None` on a way that leads to no cell.
+    pub radio: Option<&'a radio::Config>,
+}
+
+impl<'a> Around<'a> {
+    /// The cell of a box that cannot do without one.
+    ///
+    /// # Errors
+    /// If no cell is behind the box.
+    fn cell(&self) -> Result<&'a radio::Config, ScenarioError> {
+        let (message, hint) =
+            ("no cell is behind the box, whose buffers it reads", "move it into a [[cell]]");
+        self.radio.ok_or_else(|| ScenarioError::new("", message, hint))
+    }
 }
 
 /// What is asked of a box's parameters.
@@ -116,5 +128,5 @@ impl Config {
 #[cfg(test)]
 fn validate_alone(config: &dyn Component) -> Result<(), ScenarioError> {
     let (tcp, radio) = (tcp::Config::default(), radio::Config::default());
-    config.validate(&Around { tcp: &tcp, flows: &[], radio: &radio })
+    config.validate(&Around { tcp: &tcp, flows: &[], radio: Some(&radio) })
 }

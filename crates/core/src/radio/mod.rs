@@ -20,7 +20,6 @@ mod delay_line;
 pub(crate) mod fairness;
 mod flow_buffers;
 mod grants;
-mod members;
 mod outages;
 mod pdu_capture;
 mod rlc_bearer;

@@ -63,7 +63,7 @@ pub struct Ue {
 
 impl Scenario {
     /// Whether the scenario has the form with several cells.
-    pub(super) fn is_graph(&self) -> bool {
+    pub(crate) fn is_graph(&self) -> bool {
         !(self.way.is_empty() && self.cell.is_empty() && self.ue.is_empty())
     }
 

@@ -295,6 +295,22 @@ fn every_error_of_names_says_what_would_be_right() {
         (base.replace("radio = \"lte\"", "radio.lte.ues = 7"), "cell[1].radio.lte.ues"),
         (base.replace("radio = \"lte\"", "radio.lte.downlink.rate = 1"), "cell[1].radio.lte.downlink.rate"),
         (format!("wired.delay = \"1 ms\"\n{base}"), "wired"),
+        (
+            base.replace("name = \"fixed\"", "name = \"fixed\"\nmiddlebox = [{ ack_regulator = {} }]"),
+            "way[1].middlebox[0].ack_regulator",
+        ),
+        (
+            base.replace(
+                "name = \"fixed\"",
+                "name = \"fixed\"\nmiddlebox = [{ window_clamp.window = \"100 B\" }]",
+            ),
+            "way[1].middlebox[0].window_clamp.window",
+        ),
+        (
+            town("[[handover]]\nue = \"walker\"\nto = \"small\"")
+                .replace("radio = \"lte\"", "radio = \"evdo\""),
+            "handover[0]",
+        ),
         (town("[[handover]]\nue = \"walker\"\nto = \"large\""), "handover[0].to"),
         (town("[[handover]]\nue = \"walker\"\nto = \"macro\""), "handover[0].to"),
         (town("[[handover]]\nue = \"walker\"\npath_switch = \"1 ms\""), "handover[0].path_switch"),

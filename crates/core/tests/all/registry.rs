@@ -24,7 +24,6 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
                 "fairness",
                 "flow_buffers",
                 "grants",
-                "members",
                 "outages",
                 "pdu_capture",
                 "rlc_bearer",

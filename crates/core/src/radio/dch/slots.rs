@@ -7,13 +7,12 @@
 
 use super::config::{BearerConfig, Config};
 use crate::channel::Channel;
-use crate::element::{Bearer as Books, Cx, Early, Element, Layout, Port};
+use crate::element::{Bearer as Books, Cx, Early, Element, Layout, Port, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{
     Admitted, Buffer, Departures, Served, cell_layout, cell_report, make_bearers, report_service, share,
 };
-use crate::radio::members::Members;
 use crate::radio::outages::{Pausable, Silences};
 use crate::rlc::{Rlc, Slot, SlotReport};
 use crate::rng;
@@ -26,7 +25,7 @@ use std::collections::VecDeque;
 pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Box<dyn Pausable> {
     let bearers =
         make_bearers(config.ues, |ue, dir| Bearer::new(config.bearer_of(plan.class(ue), dir), plan, ue, dir));
-    Box::new(Dch { members: Members::first(config.ues), bearers, report: SlotReport::default() })
+    Box::new(Dch { bearers, report: SlotReport::default() })
 }
 
 /// One direction of a UE's bearer.
@@ -223,7 +222,6 @@ impl Bearer {
 
 /// The cell.
 pub(crate) struct Dch {
-    members: Members,
     bearers: Vec<Bearer>,
     /// Reused from slot to slot; empty between calls.
     report: SlotReport,
@@ -243,7 +241,7 @@ impl Dch {
         dir: Dir,
         packet: Box<Packet>,
     ) -> Option<(Instant, u32, Box<Packet>)> {
-        let Some(bearer) = self.bearers.get_mut(self.members.bearer(packet.ue, dir)) else {
+        let Some(bearer) = self.bearers.get_mut(bearer_index(packet.ue, dir)) else {
             cx.drop(dir, packet, Reason::UnknownUe);
             return None;
         };
@@ -255,7 +253,7 @@ impl Dch {
 impl Pausable for Dch {
     fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
         for dir in Dir::BOTH {
-            let Some(bearer) = self.bearers.get_mut(self.members.bearer(ue, dir)) else { continue };
+            let Some(bearer) = self.bearers.get_mut(bearer_index(ue, dir)) else { continue };
             let index = bearer.buffer.index();
             let Some(link_layer) = &mut bearer.link_layer else { continue };
             link_layer.paused_until = until;
@@ -293,7 +291,7 @@ impl Element for Dch {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         let dir = port.dir();
-        match self.bearers.get_mut(self.members.bearer(packet.ue, dir)) {
+        match self.bearers.get_mut(bearer_index(packet.ue, dir)) {
             Some(bearer) => bearer.handle_sdu(cx, packet, &mut self.report),
             None => cx.drop(dir, packet, Reason::UnknownUe),
         }

@@ -15,7 +15,6 @@ use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{cell_layout, cell_report};
 use crate::radio::carrier::Carrier;
-use crate::radio::members::Members;
 use crate::radio::outages::{Pausable, Silences};
 use crate::radio::rlc_bearer::RlcBearer;
 use crate::radio::rlc_pair::RlcPair;
@@ -36,8 +35,7 @@ pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable
             [carrier(downlink, down, plan, ue, Dir::Downlink), carrier(uplink, up, plan, ue, Dir::Uplink)];
         users.push(Ue { pair: RlcPair::new(ends, bearers), carriers, armed: Instant::NEVER });
     }
-    let members = Members::first(config.ues);
-    Some(Box::new(TtiCell { members, users, report: Report::default() }))
+    Some(Box::new(TtiCell { users, report: Report::default() }))
 }
 
 fn bearer(config: &BearerConfig, ttis: Ttis, plan: &Plan<'_>, ue: u16, dir: Dir) -> RlcBearer {
@@ -50,7 +48,6 @@ fn carrier(config: &BearerConfig, ttis: Ttis, plan: &Plan<'_>, ue: u16, dir: Dir
 }
 
 struct TtiCell {
-    members: Members,
     users: Vec<Ue>,
     /// Reused from call to call; empty between calls.
     report: Report,
@@ -184,7 +181,7 @@ impl Element for TtiCell {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         let dir = port.dir();
-        match self.users.get_mut(self.members.place(packet.ue)) {
+        match self.users.get_mut(usize::from(packet.ue)) {
             Some(ue) => ue.handle_sdu(cx, dir, packet),
             None => cx.drop(dir, packet, Reason::UnknownUe),
         }

@@ -34,7 +34,6 @@ use crate::packet::{Dir, Packet};
 use crate::queue;
 use crate::radio::buffer::{cell_layout, cell_report, share};
 use crate::radio::fairness::jain_index;
-use crate::radio::members::Members;
 use crate::radio::variable::{Bearer, BearerConfig};
 use crate::radio::{Component, Plan};
 use crate::registry::parameters;
@@ -139,7 +138,6 @@ impl Component for Config {
         let user = |ue| User::new(&self.downlink, run_seed, ue, arrivals(ue, Dir::Downlink));
         let uplink = |ue| self.uplink.build(run_seed, ue, Dir::Uplink, arrivals(ue, Dir::Uplink));
         Box::new(Evdo {
-            members: Members::first(self.ues),
             forward: Forward::new(&self.downlink, (0..self.ues).map(user).collect()),
             uplinks: (0..self.ues).map(uplink).collect(),
             overtakes: self.downlink.order == Order::Free || self.uplink.overtakes(),
@@ -196,7 +194,6 @@ impl DownlinkConfig {
 }
 
 struct Evdo {
-    members: Members,
     forward: Forward,
     uplinks: Vec<Box<dyn Bearer>>,
     /// On some bearer packets may overtake each other: each has a second timer, behind those of all.
@@ -221,7 +218,7 @@ impl Element for Evdo {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         let dir = port.dir();
-        let ue = self.members.place(packet.ue);
+        let ue = usize::from(packet.ue);
         match (dir, self.uplinks.get_mut(ue)) {
             (_, None) => cx.drop(dir, packet, Reason::UnknownUe),
             (Dir::Downlink, Some(_)) => self.forward.handle_sdu(cx, ue, packet),

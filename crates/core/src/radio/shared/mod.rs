@@ -33,7 +33,6 @@ pub use config::{Adaptation, HarqConfig};
 
 use super::buffer::{cell_layout, cell_report, share};
 use super::fairness::jain_index;
-use super::members::Members;
 use super::outages::Pausable;
 use super::spare::Spare;
 use crate::element::{Cx, Element, Layout, Port};
@@ -159,7 +158,6 @@ const ROWS: u8 = 30;
 
 /// The cell.
 pub(super) struct SharedCell {
-    members: Members,
     name: &'static str,
     ues: Vec<Ue>,
     downlink: Downlink,
@@ -189,8 +187,7 @@ impl SharedCell {
     pub fn new(setup: Setup, ues: Vec<Ue>) -> Self {
         let name = setup.name;
         let downlink = Downlink::new(setup, ues.len());
-        let members = Members::first(ues.len() as u16);
-        Self { members, name, ues, downlink, arrivals: VecDeque::new(), work: Work::default() }
+        Self { name, ues, downlink, arrivals: VecDeque::new(), work: Work::default() }
     }
 
     /// Timers behind those of the UEs: of slots, and of blocks that arrive.
@@ -260,7 +257,7 @@ impl Element for SharedCell {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         let dir = port.dir();
-        let ue = self.members.place(packet.ue);
+        let ue = usize::from(packet.ue);
         match self.ues.get_mut(ue) {
             Some(user) => {
                 user.handle_sdu(cx, dir, packet, &mut self.work);

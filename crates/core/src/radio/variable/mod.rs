@@ -19,7 +19,6 @@ use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue;
 use crate::radio::buffer::{Buffer, cell_layout, cell_report, make_bearers};
-use crate::radio::members::Members;
 use crate::radio::{Component, Plan};
 use crate::registry::parameters;
 use crate::time::{Duration, Instant};
@@ -121,7 +120,7 @@ impl Component for Config {
             self.bearer(dir).build(run_seed, ue, dir, arrivals)
         });
         let overtakes = Dir::BOTH.iter().any(|dir| self.bearer(*dir).overtakes());
-        Box::new(Variable { members: Members::first(self.ues), bearers, overtakes })
+        Box::new(Variable { bearers, overtakes })
     }
 
     fn ues(&self) -> u16 {
@@ -145,7 +144,6 @@ impl Component for Config {
 }
 
 struct Variable {
-    members: Members,
     bearers: Vec<Box<dyn Bearer>>,
     /// On some bearer packets may overtake each other: each has a second timer, behind those of all.
     overtakes: bool,
@@ -171,7 +169,7 @@ impl Element for Variable {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         let dir = port.dir();
-        match self.bearers.get_mut(self.members.bearer(packet.ue, dir)) {
+        match self.bearers.get_mut(bearer_index(packet.ue, dir)) {
             Some(bearer) => bearer.handle_sdu(cx, packet),
             None => cx.drop(dir, packet, Reason::UnknownUe),
         }

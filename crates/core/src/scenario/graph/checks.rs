@@ -75,10 +75,6 @@ impl Scenario {
                 return error(format!("way[{index}].name"), format!("\"{}\" leads nowhere", way.name), hint);
             }
         }
-        if self.interfaces().count() > usize::from(u16::MAX) / 2 {
-            let hint = format!("attach at most {} interfaces", u16::MAX / 2);
-            return error("ue".into(), "too many interfaces".into(), hint);
-        }
         self.validate_changes()
     }
 
@@ -139,10 +135,15 @@ impl Scenario {
             }
             visits.push(to.clone());
         }
-        for (index, cell) in self.cell.iter().enumerate() {
-            let episodes = self.episodes(&cell.name);
-            let own: Vec<_> = episodes.into_iter().map(|episode| episode.handover).collect();
-            cell.radio.check_handovers(&own).map_err(|error| error.under(&format!("cell[{index}]")))?;
+        for index in 0..self.handover.len() {
+            let Some((from, to)) = self.ends_of(index) else { continue };
+            for cell in self.cell.iter().filter(|cell| [from, to].contains(&cell.name.as_str())) {
+                let own = &self.handover[index..=index];
+                cell.radio.check_handovers(own).map_err(|error| {
+                    let message = format!("{} (\"{}\")", error.message, cell.name);
+                    ScenarioError::new(format!("handover[{index}]"), message, error.hint)
+                })?;
+            }
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 use crate::error::ScenarioError;
 use toml::{Table, Value};
 
+/// Interfaces at most: two bearers of each have numbers of 16 bits.
+const MOST_INTERFACES: usize = 32_767;
 /// Keys that hold for the only cell of a scenario.
 pub(in crate::scenario) const OF_ONE_CELL: [&str; 4] = ["wired", "middlebox", "radio", "umts"];
 
@@ -38,7 +40,11 @@ pub(in crate::scenario) fn resolve(table: &mut Table) -> Result<(), ScenarioErro
         let name = text(ue, "name").unwrap_or_default();
         interfaces.extend(attached.into_iter().map(|to| (name.to_owned(), to.to_owned())));
     }
-    let count = i64::try_from(interfaces.len()).unwrap_or(i64::MAX).max(1);
+    if interfaces.len() > MOST_INTERFACES {
+        let message = format!("{} interfaces of UEs", interfaces.len());
+        return Err(ScenarioError::new("ue", message, format!("attach at most {MOST_INTERFACES}")));
+    }
+    let count = interfaces.len().max(1) as i64;
     for (index, cell) in list(table, "cell").iter_mut().enumerate() {
         let Some(cell) = cell.as_table_mut() else { continue };
         let radio = cell.entry("radio").or_insert_with(|| Table::from_iter([one("dch")]).into());
