@@ -77,7 +77,10 @@ def page_digest() -> str:
 
 
 RUN_SOURCES = ("runs/picture.py", "drawing/style.py")
-PLANE_SOURCES = ("plots/sweep/axes.py", "plots/sweep/ticks.py", "drawing/style.py")
+PLANE_SOURCES = (
+    *(f"plots/sweep/{name}.py" for name in ("axes", "layout", "legend", "looks", "panels", "texts", "ticks")),
+    "drawing/style.py",
+)
 DIGESTS = {
     "plot.png": lambda: picture_digest(run_picture(), RUN_SOURCES),
     "plane.png": lambda: picture_digest(plane_picture(), PLANE_SOURCES),

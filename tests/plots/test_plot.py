@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
@@ -516,7 +517,7 @@ def test_axes_and_lines_are_called_by_the_words_of_the_field(name, label, call):
         ("--x rate --y goodput_bps --where size=1", "--where", "no parameter 'size'", "tcp.cc"),
         ("--x rate --y goodput_bps --by cc --log z", "--log", "'z'", "x, y"),
         ("--x cc --y goodput_bps --by rate --log x", "--log", "words", "leave x out"),
-        ("--x rate --y goodput_bps --by cc --size 3", "--size", "'3'", "3.5x2.6"),
+        ("--x rate --y goodput_bps --by cc --size 3x", "--size", "'3x'", "3.5x2.6"),
         ("--x rate --y goodput_bps --by cc --size 300x200", "--size", "60", "8.8x6cm"),
         ("--x rate --y goodput_bps --by cc --out a.gif", "--out", "a.gif", ".svg"),
         ("--x rate --y goodput_bps --by cc --out OUT/a.png", "--out", "sweep's own files", "figures"),
@@ -555,12 +556,108 @@ def test_draws_are_mixed_only_along_a_drawn_axis(drawn, airpath_command, argumen
         assert outcome.code == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "key", "cause", "remedy"),
+    [
+        ("--x rate --y goodput_bps --color cd", "--color", "no parameter 'cd'", "tcp.cc"),
+        ("--x rate --y goodput_bps --marker cd", "--marker", "no parameter 'cd'", "tcp.cc"),
+        ("--x rate --y goodput_bps --facet row=cd", "--facet", "no parameter 'cd'", "tcp.cc"),
+        ("--x rate --y goodput_bps --facet depth=cc", "--facet", "'depth=cc'", "row=KEY"),
+        ("--x rate --y goodput_bps --facet cc --color cc", "--color", "in --facet too", "one of them"),
+        ("--x rate --y goodput_bps --color cc --marker cc", "--marker", "in --color too", "--by"),
+        ("--x rate --y goodput_bps --by cc --color rate", "--by", "with --color", "--marker"),
+        ("--x rate --y goodput_bps --facet rate", "--facet", "on an axis", "leave it out"),
+        ("--x rate --y goodput_bps --by cc --free y", "--free", "one panel", "--facet"),
+        ("--x rate --y goodput_bps --facet cc --free x", "--free", "'x'", "choose from y"),
+        ("--x rate --y cc --z goodput_bps --color cc", "--color", "heat", "--facet"),
+        ("--x rate --y goodput_bps --by cc --label cd=A", "--label", "'cd'", "tcp.cc"),
+        ("--x rate --y goodput_bps --by cc --label cc=cubic=A", "--label", "tcp.cc = cubic", "Reno"),
+        ("--x rate --y goodput_bps --by cc --label cc", "--label", "not KEY=TEXT", "tcp.cc"),
+        ("--x rate --y goodput_bps --by cc --csv a.txt", "--csv", "a.txt", ".csv"),
+        ("--x rate --y goodput_bps --by cc --csv OUT/a.csv", "--csv", "sweep's own files", "figures"),
+        ("--x rate --y goodput_bps --by cc --csv - --json", "--csv", "--json", "name a file"),
+        ("OUT --x rate --y goodput_bps --by cc", "--out", "several sweeps", "--out"),
+    ],
+)
+def test_roles_and_labels_that_cannot_be_are_refused_with_what_could(
+    grid, tmp_path, monkeypatch, airpath_command, arguments, key, cause, remedy
+):
+    monkeypatch.chdir(tmp_path)
+    outcome = airpath_command("plot", grid, *arguments.replace("OUT", str(grid)).split())
+    check_error(outcome, key, cause, remedy)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key", "cause"),
+    [
+        ("--facet initial_window --by cc", "--facet", "30 panels, of which 24 fit"),
+        ("--facet col=initial_window --by cc", "--facet", "30 panels, of which 6 fit"),
+        ("--facet row=initial_window --by cc", "--facet", "30 panels, of which 8 fit"),
+        ("--color initial_window --marker cc", "--color", "30 different values, of which 8"),
+    ],
+)
+def test_more_panels_or_colours_than_fit_are_refused(tmp_path, airpath_command, arguments, key, cause):
+    text = GRID.replace("runs = 3", "runs = 1") + f"tcp.initial_window = {list(range(1, 31))}\n"
+    words = ("plot", swept(tmp_path, text), "--x", "rate", "--y", "goodput_bps", *arguments.split())
+    check_error(airpath_command(*words), key, cause, "--where")
+
+
+def test_csv_has_what_is_drawn_in_the_units_of_the_results(grid, tmp_path, airpath_command):
+    picture, numbers = tmp_path / "a.pdf", tmp_path / "a.csv"
+    words = ("plot", grid, "--x", "rate", "--y", "goodput_bps", "--by", "cc", "--out", picture)
+    assert airpath_command(*words, "--csv", numbers).code == 0
+    rows = list(csv.DictReader(numbers.read_text().splitlines()))
+    assert list(rows[0]) == [
+        *("point", "tcp.cc", RATE, f"{RATE} (kbit/s)", "goodput_bps", "goodput_bps_lower"),
+        *("goodput_bps_upper", "goodput_bps_n", "not_measured"),
+    ]
+    assert len(rows) == 4 and rows[0]["tcp.cc"] == "{ reno = {} }"
+    assert (rows[0][RATE], rows[0][f"{RATE} (kbit/s)"], rows[0]["goodput_bps"]) == (
+        "128 kbit/s",
+        "128",
+        "300000",
+    )
+    assert float(rows[0]["goodput_bps_lower"]) == pytest.approx(3e5 - 4.30265e4 / math.sqrt(3), abs=1)
+    check_error(airpath_command(*words, "--csv", numbers), "--csv", "exists already", "--force")
+    outcome = airpath_command(*words, "--csv", "-", "--force")
+    assert outcome.out == numbers.read_text()
+    steps = airpath.plot_sweep(grid, "goodput_bps", by=["rate", "cc"]).csv().splitlines()
+    assert steps[0] == f"point,{RATE},tcp.cc,goodput_bps,share,share_lower,share_upper" and len(steps) == 13
+
+
+def test_several_sweeps_make_one_figure_by_what_distinguishes_them(tmp_path):
+    folders = []
+    for name, runs in (("umts-384", 3), ("lte-10mhz", 2)):
+        text = f"""
+        scenario = "{name}"
+        metrics = ["goodput_bps"]
+        runs = {runs}
+        [axes]
+        tcp.cc = ["reno", "cubic"]
+        [set]
+        tcp.ack_every = 1
+        """
+        folders.append(swept(tmp_path / name, text))
+    figure = airpath.plot_sweep(folders, "cc", "goodput_bps", by="scenario")
+    assert caption_of(figure.content).startswith("tcp.ack_every = 1; 2 to 3 runs")
+    assert caption_of(airpath.plot_sweep(folders[0], "cc", "goodput_bps").content).startswith(
+        "tcp.ack_every = 1; 3 runs"
+    )
+    assert [series["label"] for series in figure.data["series"]] == ["umts-384", "lte-10mhz"]
+    assert [point["y_n"] for point in points_of(figure, 1)] == [2, 2]
+    assert figure.data["runs"]["missing"] == 0 and figure.warnings == ()
+    panels = airpath.plot_sweep(folders, "cc", "goodput_bps", facet="scenario")
+    assert panels.data["roles"] == {"panel": ["scenario"]}
+    with pytest.raises(SweepError, match="umts-384, lte-10mhz"):
+        airpath.plot_sweep(folders, "cc", "goodput_bps")
+
+
 def test_more_lines_than_can_be_told_apart_are_refused(tmp_path, airpath_command):
     text = GRID.replace("runs = 3", "runs = 1") + f"tcp.initial_window = {list(range(1, 11))}\n"
     outcome = airpath_command(
         "plot", swept(tmp_path, text), "--x", "rate", "--y", "goodput_bps", "--by=cc", "--by=initial_window"
     )
-    check_error(outcome, "--by", "20 different values, of which 14 can be shown", "--where")
+    check_error(outcome, "--by", "20 different values, of which 16 can be shown", "--where")
 
 
 def test_an_ending_that_two_keys_have_is_refused(tmp_path, airpath_command):

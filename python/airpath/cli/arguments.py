@@ -86,7 +86,6 @@ SCENARIO = argument("SCENARIO", "A .toml file or a bundled name.", autocompletio
 WORKERS = number_option("N", "Runs in parallel; one for each processor if absent.")
 
 ScenarioArgument = Annotated[str, SCENARIO]
-SweepFolder = Annotated[Path, argument("DIR", "What 'airpath sweep' wrote.")]
 SetOption = Annotated[
     list[str] | None, option("PATH=VALUE", "Change a value, such as tcp.mss='536 B'. Repeatable.", "--set")
 ]

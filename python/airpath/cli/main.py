@@ -36,7 +36,7 @@ COMMANDS = {
     "sweep": "Run a scenario over many points, each with many runs; the same command resumes where it "
     "stopped.",
     "results": "Print mean and interval of every metric at every point of a sweep.",
-    "plot": "Draw a figure of a sweep: lines with intervals, goodput-delay planes, distributions, heat maps.",
+    "plot": "Draw a figure of sweeps: lines with intervals, goodput-delay planes, distributions, heat maps.",
     "overlay": "Draw runs over each other in one picture, named by what differs among them.",
     "diff": "Print the settings and results in which two runs, folders of runs, sweeps or scenarios differ.",
     "page": "Write a finished run as one HTML file with plots, events and results, for any browser.",

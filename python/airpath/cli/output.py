@@ -95,12 +95,12 @@ def picture_format(file: Path, json_: bool) -> str:
     return "png"
 
 
-def write_picture(picture: Picture, file: Path, force: bool, json_: bool) -> None:
-    """Write a picture; print its numbers as JSON, or the name of the file."""
+def write_picture(picture: Picture, file: Path, force: bool, json_: bool, *, is_silent: bool = False) -> None:
+    """Write a picture; print its numbers as JSON, or the name of the file unless `is_silent`."""
     write_file("--out", file, picture.as_bytes(picture_format(file, json_)), force)
     if json_:
         typer.echo(as_text(picture.data))
-    elif file != STANDARD_OUTPUT:
+    elif file != STANDARD_OUTPUT and not is_silent:
         typer.echo(clean(str(file)))
 
 

@@ -18,7 +18,7 @@ COLUMN_DPI, PAGE_DPI = 300, 170
 LARGEST_IN = 60.0
 """No figure is wider or higher, inches."""
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
-_SIZE = re.compile(r"\s*([0-9.]+)\s*[x×]\s*([0-9.]+)\s*(in|cm|mm)?\s*")
+_SIZE = re.compile(r"\s*([0-9.]+)\s*(?:[x×]\s*([0-9.]+)\s*)?(in|cm|mm)?\s*")
 
 
 class Picture(ABC):
@@ -79,18 +79,34 @@ def format_of(path: Path) -> str:
 
 def size_in_inches(size: str | tuple[float, float] | None) -> tuple[float, float] | None:
     """Read width and height, such as ``"8.8x6cm"``; inches without a unit."""
+    inches = width_and_height(size)
+    if inches is None:
+        return None
+    width, height = inches
+    if height is None:
+        raise _no_size(size, "write width and height, such as 3.5x2.6 (inches) or 8.8x6cm")
+    return width, height
+
+
+def width_and_height(size: str | tuple[float, float] | None) -> tuple[float, float | None] | None:
+    """Read width and height, such as ``"8.8x6cm"``, or a width alone; inches without a unit."""
     if size is None:
         return None
+    height: float | None = None
     try:
         if isinstance(size, str):
             found = _SIZE.fullmatch(size)
             inches = _INCHES[(found and found[3]) or "in"]
-            width, height = (float(found[side]) * inches for side in (1, 2)) if found else (0.0, 0.0)
+            width = float(found[1]) * inches if found else 0.0
+            height = float(found[2]) * inches if found and found[2] else None
         else:
             width, height = (float(side) for side in size)
     except (TypeError, ValueError):
-        width = height = 0.0
-    if not (1.0 <= width <= LARGEST_IN and 1.0 <= height <= LARGEST_IN):
-        what = f"'{size}' is no size between 1 and {LARGEST_IN:g} inches"
-        raise SweepError("--size", what, "write width and height, such as 3.5x2.6 (inches) or 8.8x6cm")
+        width = 0.0
+    if not all(1.0 <= side <= LARGEST_IN for side in (width, *([] if height is None else [height]))):
+        raise _no_size(size, "write width and height, such as 3.5x2.6 (inches) or 8.8x6cm, or a width: 8.8cm")
     return width, height
+
+
+def _no_size(size: object, remedy: str) -> SweepError:
+    return SweepError("--size", f"'{size}' is no size between 1 and {LARGEST_IN:g} inches", remedy)

@@ -111,9 +111,9 @@ class SweepTable:
     @property
     def reference_words(self) -> str:
         """The point that others are compared with, in words."""
-        keys = self.labels.keys(self.reference)
-        pairs = zip(keys, self.reference.values(), strict=True)
-        return ", ".join(f"{key} {self._value_words(texts[0])}" for key, texts in pairs)
+        names = self.labels.keys(self.reference)
+        pairs = zip(names, self.reference.items(), strict=True)
+        return ", ".join(f"{name} {self._value_words(key, texts[0])}" for name, (key, texts) in pairs)
 
     @property
     def varied(self) -> list[str]:
@@ -131,7 +131,7 @@ class SweepTable:
             said += f"; differences from {self.reference_words}, run by run with the same seeds"
         constant = [key for key in self.keys if key not in self.varied]
         names = self.labels.keys(constant)
-        values = [self.labels.value(self.points[0].parameters.get(key)) for key in constant]
+        values = [self.labels.value(self.points[0].parameters.get(key), key) for key in constant]
         named = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
         return "; ".join([said, *named])
 
@@ -171,7 +171,7 @@ class SweepTable:
     def text_of(self, point: PointResult, key: str) -> str:
         """A value of a point in words; nothing where it is not set."""
         value = point.parameters.get(key)
-        return "" if value is None else self.labels.value(value)
+        return "" if value is None else self.labels.value(value, key)
 
     def _repr_html_(self) -> str:
         from airpath.notebook import table
@@ -193,9 +193,9 @@ class SweepTable:
         text = f"{mean} ± {half}" if half else mean or "–"
         return f"{text} ({remark})" if remark else text
 
-    def _value_words(self, text: str) -> str:
-        values = [value for point in self.results.points for value in point.parameters.values()]
-        return next((self.labels.value(value) for value in values if is_value(value, text)), text)
+    def _value_words(self, key: str, text: str) -> str:
+        values = [value for point in self.results.points if (value := point.parameters.get(key)) is not None]
+        return next((self.labels.value(value, key) for value in values if is_value(value, text)), text)
 
     def _columns(self) -> list[Column]:
         columns = []

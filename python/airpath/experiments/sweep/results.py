@@ -27,7 +27,8 @@ class PointResult:
     """What is known of a point: its number in the dataset, its dotted keys, and how many runs are there.
 
     The estimates, by metric, are None where no run measured it. `seeds` and `values` (runs × metrics) are
-    those of every run, in the order of the seeds; NaN is what a run did not measure.
+    those of every run, in the order of the seeds; NaN is what a run did not measure. `rule` says how many
+    runs the point is to have, if it is not that of the other points.
     """
 
     point: int
@@ -36,6 +37,7 @@ class PointResult:
     estimates: dict[str, Estimate | None]
     seeds: Sequence[int] = field(repr=False)
     values: np.ndarray = field(repr=False)
+    rule: Rule | None = None
 
     def missing(self, metric: str) -> int:
         """How many runs did not measure a metric."""
@@ -69,7 +71,8 @@ class SweepResults:
 
     def expected_runs(self, point: PointResult) -> int:
         """How many runs a point has in the end; until then, as far as its runs so far tell."""
-        return wanted_of(self.rule, 1, len(self.metrics), [(0, point.seeds, point.values)]).expected
+        rows = [(0, point.seeds, point.values)]
+        return wanted_of(point.rule or self.rule, 1, len(self.metrics), rows).expected
 
     def as_json(self, points: Sequence[PointResult] | None = None) -> dict[str, Any]:
         """Make plain data of it, or of some points; intervals that one run does not give are null."""
@@ -169,7 +172,8 @@ def merge(folders: Mapping[str, SweepResults]) -> SweepResults:
         metrics,
         tuple(points),
         tuple(warnings),
-        made_by=first.made_by,
+        {key: value for key, value in first.fixed.items() if not any(key in said for said in own)},
+        first.made_by,
     )
 
 
@@ -193,6 +197,7 @@ def _merged(
                     parameters=said | point.parameters,
                     estimates={metric: point.estimates.get(metric) for metric in metrics},
                     values=np.column_stack(values),
+                    rule=one.rule,
                 )
             )
     return points

@@ -1,17 +1,21 @@
-"""The content of a figure as numbers: axes, lines, curves and cells."""
+"""The content of a figure as numbers: axes, panels, lines, curves and cells."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airpath.plots.sweep.quantity import Value
+from airpath.plots.sweep.roles import BY, COLOR, COLUMN, MARKER, PANEL, PLACES, ROW, STYLES
 from airpath.plots.sweep.wording import with_unit
+from airpath.runs.changes import Changes
 
+PanelPlace = tuple[int, int, int]
+"""Row and column of a panel in a grid, or its place among panels one after the other."""
 FORMAT = 1
 MOST_BANDS = 6
-"""With more lines than this, bars replace bands, which would cover each other."""
+"""A panel with more lines than this has bars in place of bands, and none for distributions."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,7 @@ class Axis:
     """An axis: the key or metric on it, its name, and the unit of its numbers.
 
     `categories` are the names of its places 0, 1, 2 ...; None if it has numbers. `is_whole`: they are counts.
+    Numbers of a metric are those of the results times `factor`.
     """
 
     key: str
@@ -27,6 +32,7 @@ class Axis:
     is_log: bool = False
     categories: tuple[str, ...] | None = None
     is_whole: bool = False
+    factor: float = 1.0
 
     @property
     def title(self) -> str:
@@ -59,13 +65,16 @@ class Place:
 class Mark:
     """A point of the sweep in a figure: its number, and where it is on the axes ``x``, ``y`` and ``z``.
 
-    `value`: of the key on the x axis, or along the path. `not_measured`: runs of the point without a value.
+    `value`: of the key on the x axis, or along the path; `word` is its name. `not_measured`: runs of the
+    point without a value. `parameters` are those on axes and along the path.
     """
 
     point: int
     places: dict[str, Place]
     value: Value = None
+    word: str = ""
     not_measured: int = 0
+    parameters: dict[str, Value] = field(default_factory=dict)
 
     @property
     def x(self) -> Place:
@@ -103,13 +112,46 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Factor:
+    """Parameters that distinguish series: their keys, their name, and the words of each combination."""
+
+    keys: tuple[str, ...]
+    label: str
+    words: tuple[str, ...]
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Titles of panels, each with the name of the parameters."""
+        return tuple(f"{self.label}: {word}" if self.label else word for word in self.words)
+
+
+@dataclass(frozen=True)
 class Series:
-    """A line, a path, a curve, or the panel of a heat map."""
+    """A line, a path, a curve, or the panel of a heat map.
+
+    `places` says by role which of the words of a `Factor` are its own.
+    """
 
     by: dict[str, Value]
     label: str
     marks: tuple[Mark, ...] = ()
     curve: Curve | None = None
+    places: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def panel(self) -> PanelPlace:
+        """Place of its panel."""
+        row, column, place = (self.places.get(role, 0) for role in (ROW, COLUMN, PANEL))
+        return row, column, place
+
+    @property
+    def look(self) -> tuple[int, int]:
+        """Numbers of its colour and of its mark; -1 where all series have the same."""
+        if BY in self.places:
+            return self.places[BY], self.places[BY]
+        if COLOR in self.places or MARKER in self.places:
+            return self.places.get(COLOR, -1), self.places.get(MARKER, -1)
+        return 0, 0
 
     def as_json(self) -> dict[str, Any]:
         """Make plain data of it."""
@@ -123,17 +165,18 @@ class Series:
 class Content:
     """A figure of a kind (``"line"``, ``"plane"``, ``"cdf"`` or ``"heat"``), as numbers.
 
-    Points are chosen by `where`, the keys `by` distinguish the series, and `along` a key go the paths of a
-    plane. Lines join the points if `is_joined`; random designs are scattered.
+    Points are chosen by `where`, the parameters of `factors` distinguish the series by role, and `along` a
+    key go the paths of a plane. Lines join the points if `is_joined`; random designs are scattered.
     """
 
     kind: str
     sweep: str
     scenario: str
+    changes: Changes  # What the sweep sets at all points.
     confidence: float  # Of the intervals and bands.
     axes: dict[str, Axis]  # By their names x, y and z.
-    by: tuple[str, ...]
-    by_label: str
+    factors: dict[str, Factor]
+    free: frozenset[str]  # Axes of which each panel has its own scale.
     where: dict[str, list[str]]
     along: Axis | None
     is_joined: bool
@@ -156,14 +199,66 @@ class Content:
         return means + [len(series.curve.x) for series in self.series if series.curve]
 
     @property
+    def by(self) -> tuple[str, ...]:
+        """Keys that distinguish the series."""
+        return tuple(key for factor in self.factors.values() for key in factor.keys)
+
+    @property
+    def has_panels(self) -> bool:
+        """Whether the figure has a panel for each value of a parameter."""
+        return any(role in self.factors for role in PLACES)
+
+    @property
+    def panels(self) -> dict[PanelPlace, Content]:
+        """Content of each panel by its place."""
+        found: dict[PanelPlace, list[Series]] = {}
+        for one in self.series:
+            found.setdefault(one.panel, []).append(one)
+        return {place: replace(self, series=tuple(own)) for place, own in sorted(found.items())}
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether panels have rows and columns."""
+        return ROW in self.factors and COLUMN in self.factors
+
+    def scope(self, place: PanelPlace, axis: str) -> Content:
+        """Content of the panels that share an axis with the panel at a place.
+
+        All panels share an axis, unless it is free: then those of a row of a grid share ``"y"``, those of a
+        column ``"x"``, and other panels have their own.
+        """
+        if axis not in self.free:
+            return self
+        number = {"x": 1, "y": 0}[axis]
+        return replace(
+            self,
+            series=tuple(
+                one
+                for one in self.series
+                if (one.panel[number] == place[number] if self.is_grid else one.panel == place)
+            ),
+        )
+
+    @property
+    def looks(self) -> list[tuple[int, int]]:
+        """Different looks of series, in the order of the legend."""
+        return sorted({one.look for one in self.series})
+
+    @property
+    def legend(self) -> list[tuple[str, Factor]]:
+        """Roles that a legend explains, with their parameters."""
+        return [(role, self.factors[role]) for role in STYLES if role in self.factors]
+
+    @property
     def is_drawn_through(self) -> bool:
         """Whether lines join the points of a line figure: a grid over numbers."""
         return self.is_joined and self.axes["x"].categories is None
 
     @property
     def has_bands(self) -> bool:
-        """Whether intervals are drawn as bands, not bars."""
-        return self.is_drawn_through and len(self.series) <= MOST_BANDS
+        """Whether intervals are drawn as bands; many would cover each other."""
+        is_line = self.kind == "cdf" or self.is_drawn_through
+        return is_line and max(len(one.series) for one in self.panels.values()) <= MOST_BANDS
 
     def as_json(self) -> dict[str, Any]:
         """Make plain data of it: everything that is drawn."""
@@ -172,9 +267,11 @@ class Content:
             "kind": self.kind,
             "sweep": self.sweep,
             "scenario": self.scenario,
+            "set": dict(self.changes),
             "confidence": self.confidence,
             "axes": {name: axis.as_json() for name, axis in self.axes.items()},
             "by": list(self.by),
+            "roles": {role: list(factor.keys) for role, factor in self.factors.items()},
             "where": self.where,
             "along": None if self.along is None else self.along.key,
             "joined": self.is_joined,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from airpath.errors import SweepError
 from airpath.experiments.sweep.results import PointResult, SweepResults
@@ -16,27 +17,34 @@ from airpath.plots.sweep.choice import (
     values_of,
     varying,
 )
-from airpath.plots.sweep.content import Axis, Content, Curve, Mark, Place, Series
+from airpath.plots.sweep.content import Axis, Content, Curve, Factor, Mark, Place, Series
+from airpath.plots.sweep.labels import Labels
 from airpath.plots.sweep.quantity import Unit, common_unit, metric_unit, quantities, same, scaled_unit
 from airpath.plots.sweep.request import Request
-from airpath.plots.sweep.wording import counted, distinct_labels, key_label, metric_label, value_label
+from airpath.plots.sweep.roles import BY, COLOR, COLUMN, MARKER, PANEL, PLACES, ROW, STYLES, option_of
+from airpath.plots.sweep.wording import counted, with_unit
+from airpath.scenario import inline
 
-MOST_SERIES = 14
-"""Most lines in a figure: each colour with two line styles."""
-MOST_PANELS = 12
+MOST_SERIES = 16
+"""Most lines in a panel: each colour with two line styles."""
+MOST_LOOKS = 8
+"""Most colours, and most marks, where they show different parameters."""
+MOST_PANELS = 24
+MOST_ACROSS, MOST_DOWN = 6, 8
+"""Most columns and rows of a grid of panels."""
 
 _Places = dict[str, dict[object, Place]]
 """Where the values of keys are, by axis."""
 
 
-def gather(results: SweepResults, asked: Request) -> Content:
+def gather(results: SweepResults, asked: Request, labels: Labels) -> Content:
     """Gather the content of a figure; a `SweepError` if points differ in more keys than it can show."""
-    return _Gatherer(results, asked).content()
+    return _Gatherer(results, asked, labels).content()
 
 
 class _Gatherer:
-    def __init__(self, results: SweepResults, asked: Request) -> None:
-        self._results, self._asked = results, asked
+    def __init__(self, results: SweepResults, asked: Request, labels: Labels) -> None:
+        self._results, self._asked, self._labels = results, asked, labels
         chosen = fulfilling(results, asked.where)
         self._points = [
             point for point in chosen if all(point.parameters.get(key) is not None for key in asked.keys)
@@ -44,20 +52,17 @@ class _Gatherer:
         self._without_x = len(chosen) - len(self._points)
         if not self._points:
             raise SweepError("--x", f"no chosen point sets {listed(asked.keys)}", "choose another parameter")
-        self._groups = grouped(self._points, asked.by)
-        most = MOST_PANELS if asked.kind == "heat" else MOST_SERIES
-        if len(self._groups) > most:
-            what = (
-                f"{', '.join(asked.by)}: {len(self._groups)} different values, of which {most} can be shown"
-            )
-            raise SweepError("--by", what, "choose some with --where KEY=VALUE")
+        self._along, self._is_joined = self._joining()
+        self._groups = grouped(self._points, self._asked.by)
+        # Per role, the groups whose keys have the same values.
+        self._shared = {role: grouped(self._points, keys) for role, keys in self._asked.roles.items()}
+        self._check_numbers()
         self._units = {metric: self._unit(metric) for metric in asked.metrics}
 
     def content(self) -> Content:
-        asked, results, points = self._asked, self._results, self._points
-        along, is_joined = self._joining()
+        asked, results, points, along = self._asked, self._results, self._points, self._along
         axes, places = self._axes()
-        series = self._series(places, along)
+        series = self._series(places)
         if not any(one.marks or one.curve for one in series):
             raise self._nothing()
         _check_logarithms(axes, series)
@@ -66,13 +71,17 @@ class _Gatherer:
             asked.kind,
             results.name,
             results.scenario,
+            tuple(
+                (key, value if isinstance(value, str) else inline(value))
+                for key, value in results.fixed.items()
+            ),
             results.confidence,
             axes,
-            asked.by,
-            ", ".join(_axis_of(key).title for key in asked.by),
+            {role: self._factor(role) for role in asked.roles},
+            asked.free,
             asked.where,
-            None if along is None else _axis_of(along),
-            is_joined,
+            None if along is None else Axis(along, self._named(along), counted(along)),
+            self._is_joined,
             series,
             runs,
             max(0, sum(map(results.expected_runs, points)) - runs),
@@ -88,11 +97,16 @@ class _Gatherer:
         further = varying(self._points, [key for key in self._results.parameters if key not in shown])
         scattered = [key for key in further if key in drawn]
         others = [key for key in further if key not in drawn]
-        remedy = "name it in --by, or choose with --where KEY=VALUE"
+        remedy = "show it with --by, --color, --marker or --facet, or choose with --where KEY=VALUE"
         along = asked.along
         if kind == "plane":
             if along is None and len(others) == 1 and not scattered:
-                return others[0], True
+                if quantities(values_of(self._points, others[0])):
+                    return others[0], True
+                # Words have no order in which a path could join them.
+                groups = grouped(self._points, asked.by)
+                if not any(varying(own, others) for own in groups) or self._distinguish(others[0]):
+                    others = []
             refuse_mixture(self._points, others, f"{remedy}; --along KEY joins points along one key")
             if along in drawn:  # The other drawn keys go with it.
                 return along, False
@@ -108,6 +122,44 @@ class _Gatherer:
         refuse_mixture(self._points, further, remedy)
         return None, True
 
+    def _distinguish(self, key: str) -> bool:
+        """Distinguish series by one more key, if colours or marks are left for it."""
+        roles = dict(self._asked.roles)
+        if COLOR in roles and MARKER in roles:
+            return False
+        if BY in roles:
+            roles[COLOR], roles[MARKER] = roles.pop(BY), (key,)
+        else:
+            roles[COLOR if MARKER in roles else MARKER if COLOR in roles else BY] = (key,)
+        order = (*PLACES, *STYLES)
+        self._asked = replace(self._asked, roles={role: roles[role] for role in order if role in roles})
+        return True
+
+    def _check_numbers(self) -> None:
+        """Refuse more panels than can be read, and more series in a panel than can be told apart."""
+        roles, choose = self._asked.roles, "choose some with --where KEY=VALUE"
+        count = {role: len(own) for role, own in self._shared.items()}
+        for role, most in ((ROW, MOST_DOWN), (COLUMN, MOST_ACROSS), (PANEL, MOST_PANELS)):
+            if count.get(role, 0) > most:
+                what = f"{', '.join(roles[role])}: {count[role]} panels, of which {most} fit"
+                raise SweepError(option_of(role), what, choose)
+        panels = count.get(ROW, 1) * count.get(COLUMN, 1)
+        if panels > MOST_PANELS:
+            what = f"{count[ROW]} rows of {count[COLUMN]} are {panels} panels, of which {MOST_PANELS} fit"
+            raise SweepError("--facet", what, choose)
+        if COLOR in roles or MARKER in roles:
+            for role in (COLOR, MARKER):
+                if count.get(role, 0) > MOST_LOOKS:
+                    what = f"{', '.join(roles[role])}: {count[role]} different values, of which {MOST_LOOKS}"
+                    raise SweepError(option_of(role), f"{what} can be shown", choose)
+        styled = [key for role in STYLES for key in roles.get(role, ())]
+        in_panels = grouped(self._points, [key for role in PLACES for key in roles.get(role, ())])
+        most = max(len(grouped(own, styled)) for own in in_panels)
+        if most > MOST_SERIES:
+            what = f"{', '.join(styled)}: {most} different values, of which {MOST_SERIES} can be shown"
+            option = option_of(next(role for role in STYLES if role in roles))
+            raise SweepError(option, what, f"{choose}, or make panels with --facet KEY")
+
     def _unit(self, metric: str) -> Unit:
         """Unit of an axis for means, or for the values of all runs."""
         known = [one for point in self._points if (one := point.estimates[metric])]
@@ -117,20 +169,37 @@ class _Gatherer:
             sizes = [abs(one.mean) for one in known]
         return scaled_unit(metric_unit(metric), max(sizes, default=0.0))
 
-    def _factor(self, metric: str) -> float:
+    def _scale(self, metric: str) -> float:
         return float(metric_unit(metric).size / self._units[metric].size)
+
+    def _named(self, key: str) -> str:
+        """Name of a key, other than those of all keys of the sweep."""
+        keys = self._results.parameters
+        return self._labels.keys(keys)[keys.index(key)]
+
+    def _factor(self, role: str) -> Factor:
+        keys = self._asked.roles[role]
+        names = [with_unit(name, counted(key)) if name else "" for key in keys for name in [self._named(key)]]
+        return Factor(keys, ", ".join(filter(None, names)), tuple(self._words(self._shared[role], keys)))
+
+    def _words(self, groups: Sequence[Sequence[PointResult]], keys: Sequence[str]) -> list[str]:
+        """Name what the points of each group share."""
+        shared = [[own[0].parameters.get(key) for key in keys] for own in groups]
+        words = [
+            ", ".join(self._labels.value(value, key) for key, value in zip(keys, values, strict=True))
+            for values in shared
+        ]
+        return words if len(set(words)) == len(words) else [", ".join(map(str, values)) for values in shared]
 
     def _axes(self) -> tuple[dict[str, Axis], _Places]:
         asked, axes, places = self._asked, {}, {}
-        names = list(asked.names.values())
-        labels = distinct_labels(
-            names, [key_label(name) if name in asked.keys else metric_label(name) for name in names]
-        )
-        for (axis, name), label in zip(asked.names.items(), labels, strict=True):
-            if name in asked.keys:
-                axes[axis], places[axis] = self._key_axis(axis, name, label)
+        metrics = dict(zip(asked.metrics, self._labels.metrics(asked.metrics), strict=True))
+        for axis, name in asked.names.items():
+            if name in metrics:
+                unit, factor = self._units[name].name, self._scale(name)
+                axes[axis] = Axis(name, metrics[name], unit, axis in asked.log, factor=factor)
             else:
-                axes[axis] = Axis(name, label, self._units[name].name, axis in asked.log)
+                axes[axis], places[axis] = self._key_axis(axis, name, self._named(name))
         if asked.kind == "cdf":
             left_out = any(point.missing(asked.names["x"]) for point in self._points)
             axes["y"] = Axis("share", "share of runs with a value" if left_out else "share of runs")
@@ -149,30 +218,32 @@ class _Gatherer:
         elif is_log:
             raise SweepError("--log", f"{axis} has words: {listed(map(str, values))}", f"leave {axis} out")
         else:
-            words = [f"{number:g}" for number in numbers] or [value_label(value) for value in values]
+            words = [f"{number:g}" for number in numbers]
+            words = words or [self._labels.value(value, key) for value in values]
             made = Axis(key, label, named, categories=tuple(words))
             numbers = [float(place) for place in range(len(values))]
         return made, {same(value): Place(at) for value, at in zip(values, numbers, strict=True)}
 
-    def _series(self, places: _Places, along: str | None) -> tuple[Series, ...]:
+    def _series(self, places: _Places) -> tuple[Series, ...]:
         asked, series = self._asked, []
-        shared = [[own[0].parameters.get(key) for key in asked.by] for own in self._groups]
-        words = [", ".join(map(value_label, values)) for values in shared]
-        if len(set(words)) < len(words):
-            words = [", ".join(map(str, values)) for values in shared]
-        for own, values, label in zip(self._groups, shared, words, strict=True):
-            by = dict(zip(asked.by, values, strict=True))
+        at = {
+            role: {id(point): place for place, own in enumerate(groups) for point in own}
+            for role, groups in self._shared.items()
+        }
+        for own, label in zip(self._groups, self._words(self._groups, asked.by), strict=True):
+            by = {key: own[0].parameters.get(key) for key in asked.by}
+            roles = {role: places_of[id(own[0])] for role, places_of in at.items()}
             if asked.kind == "cdf":
-                one = Series(by, label, curve=self._curve(*own))
+                one = Series(by, label, curve=self._curve(*own), places=roles)
             else:
-                one = Series(by, label, self._marks(own, places, along))
+                one = Series(by, label, self._marks(own, places), places=roles)
             # Empty panels are kept, since they show what is missing; lines without points are not.
             if one.marks or one.curve or asked.kind == "heat":
                 series.append(one)
         return tuple(series)
 
-    def _marks(self, points: list[PointResult], on: _Places, along: str | None) -> tuple[Mark, ...]:
-        asked, marks = self._asked, []
+    def _marks(self, points: list[PointResult], on: _Places) -> tuple[Mark, ...]:
+        asked, along, marks = self._asked, self._along, []
         key = along or (asked.keys[0] if asked.keys else None)
         if key is not None:  # Lines join points in this order.
             points = sorted(points, key=rank_by(self._points, key))
@@ -185,11 +256,13 @@ class _Gatherer:
             if len(known) == len(places):
                 value = None if key is None else point.parameters.get(key)
                 without = max(point.missing(metric) for metric in asked.metrics)
-                marks.append(Mark(point.point, known, value, without))
+                word = "" if key is None else self._labels.value(value, key)
+                own = {key: point.parameters.get(key) for key in (*asked.keys, along) if key is not None}
+                marks.append(Mark(point.point, known, value, word, without, own))
         return tuple(marks)
 
     def _mean(self, point: PointResult, metric: str) -> Place | None:
-        known, by = point.estimates[metric], self._factor(metric)
+        known, by = point.estimates[metric], self._scale(metric)
         if known is None:
             return None
         low, high = (known.ci_low * by, known.ci_high * by) if known.n > 1 else (None, None)
@@ -202,7 +275,7 @@ class _Gatherer:
         1990): the true distribution leaves it with a probability of at most 1 - confidence.
         """
         (metric,) = self._asked.metrics
-        known, factor = point.estimates[metric], self._factor(metric)
+        known, factor = point.estimates[metric], self._scale(metric)
         if known is None:
             return None
         half = math.sqrt(math.log(2 / (1 - known.confidence)) / (2 * known.n))
@@ -218,10 +291,6 @@ class _Gatherer:
         axis = next(axis for axis, name in self._asked.names.items() if name in metrics)
         what = f"none of the {runs} runs measured {listed(metrics, ' and ')}"
         return SweepError(f"--{axis}", what, "choose other points or another metric")
-
-
-def _axis_of(key: str) -> Axis:
-    return Axis(key, key_label(key), counted(key))
 
 
 def _check_logarithms(axes: dict[str, Axis], series: Sequence[Series]) -> None:

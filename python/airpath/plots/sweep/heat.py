@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, LogNorm, Normalize
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Rectangle
 
 from airpath.drawing.style import without_frame
 from airpath.plots.sweep.caption import STAR
-from airpath.plots.sweep.content import Content, Series
+from airpath.plots.sweep.content import Content, PanelPlace, Series
+from airpath.plots.sweep.texts import points
 from airpath.plots.sweep.ticks import log_ticks, name_places
 
 MOST_NUMBERED = 100
 """Up to this number of cells, numbers are written into them."""
 _MISSING = "#f1f3f5"
+_NUMBER = "number"
+"""Marks the texts in cells."""
 
 
-def draw_heat(figure: Figure, content: Content, columns: int, rows: int) -> None:
-    """Draw the panels of a heat map and their common scale."""
+def draw_heat(figure: Figure | SubFigure, grid: Mapping[PanelPlace, Axes], content: Content) -> None:
+    """Draw the panels of a heat map, each into its axes, and their common scale."""
     z = content.axes["z"]
     values = [mark.places["z"].at for mark in content.marks]
     low, high = min(values), max(values)
@@ -32,23 +35,24 @@ def draw_heat(figure: Figure, content: Content, columns: int, rows: int) -> None
         low, high = (0.9 * low, 1.1 * high) if low > 0 else (low - 1, high + 1)
     norm = (LogNorm if z.is_log else Normalize)(low, high)
     colours = colormaps["cividis"]
-    grid: Any = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    for place, axes in enumerate(grid.flat):
-        if place >= len(content.series):
-            axes.set_visible(False)
-            continue
-        _draw_cells(axes, content, content.series[place], norm, colours)
-        is_lowest = place + columns >= len(content.series)
-        axes.tick_params(labelbottom=is_lowest, length=0)
-        axes.set_xlabel(content.axes["x"].title if is_lowest else "")
-        axes.set_ylabel(content.axes["y"].title if place % columns == 0 else "")
-        if content.by:
-            axes.set_title(f"{content.by_label}: {content.series[place].label}", loc="left", fontsize=7)
+    for place, panel in content.panels.items():
+        _draw_cells(grid[place], content, panel.series[0], norm, colours)
     scale = ScalarMappable(norm, colours)
-    bar = figure.colorbar(scale, ax=grid, label=z.title, fraction=0.05, pad=0.02)
+    bar = figure.colorbar(scale, ax=list(grid.values()), label=z.title, fraction=0.05, pad=0.02)
     bar.outline.set_visible(False)
     if z.is_log:
         log_ticks(bar.ax.yaxis, high / low)
+
+
+def drop_wide_numbers(axes: Axes) -> None:
+    """Remove the numbers in the cells if one is wider or higher than its cell."""
+    assert axes.figure is not None
+    cell = axes.transData.transform([(0, 0), (1, 1)])
+    room = np.abs(cell[1] - cell[0])
+    boxes = [text.get_window_extent() for text in axes.texts if text.get_gid() == _NUMBER]
+    if any(box.width > 0.98 * room[0] or box.height > 0.98 * room[1] for box in boxes):
+        for text in [text for text in axes.texts if text.get_gid() == _NUMBER]:
+            text.remove()
 
 
 def _draw_cells(axes: Axes, content: Content, panel: Series, norm: Normalize, colours: Colormap) -> None:
@@ -68,22 +72,22 @@ def _draw_cells(axes: Axes, content: Content, panel: Series, norm: Normalize, co
                 is_dark = sum(colours(norm(value))[:3]) < 1.5
                 ink = "white" if is_dark else "black"
                 text = _short(value, norm) + STAR * ((row, column) in partial)
-                axes.text(column, row, text, ha="center", va="center", fontsize=6, color=ink)
-    axes.set_xlim(-0.5, len(x_names) - 0.5)
-    axes.set_ylim(-0.5, len(y_names) - 0.5)
+                axes.text(
+                    column,
+                    row,
+                    text,
+                    ha="center",
+                    va="center",
+                    fontsize=points("xtick.labelsize") - 1,
+                    color=ink,
+                    gid=_NUMBER,
+                )
+    axes.tick_params(length=0)
     name_places(axes, "x", x_names)
     name_places(axes, "y", y_names)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
     without_frame(axes)
-
-
-def panels(content: Content) -> tuple[int, int]:
-    """Columns and rows of panels."""
-    if content.kind != "heat":
-        return 1, 1
-    columns = min(2, len(content.series)) if len(content.series) != 3 else 3
-    return columns, -(-len(content.series) // columns)
 
 
 def _short(value: float, norm: Normalize) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from airpath.errors import SweepError
@@ -14,10 +14,14 @@ from airpath.plots.sweep.wording import distinct_labels, key_label, metric_label
 
 @dataclass(frozen=True)
 class Labels:
-    """Texts for keys and metrics by name, and for values by `quantity.same`; others are in words."""
+    """Texts for keys and metrics by name, and for values by `quantity.same`; others are in words.
+
+    `values` are those of any key, `own_values` by key those that only this key has.
+    """
 
     names: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[object, str] = field(default_factory=dict)
+    own_values: Mapping[tuple[str, object], str] = field(default_factory=dict)
 
     def keys(self, keys: Iterable[str]) -> list[str]:
         """Texts of scenario keys, different ones."""
@@ -31,16 +35,17 @@ class Labels:
         words = distinct_labels(names, [metric_label(name) for name in names])
         return [self.names.get(name, word) for name, word in zip(names, words, strict=True)]
 
-    def value(self, value: Value) -> str:
+    def value(self, value: Value, key: str = "") -> str:
         """Text of a value of a key."""
-        return self.values.get(same(value), value_label(value))
+        meant = same(value)
+        return self.own_values.get((key, meant)) or self.values.get(meant, value_label(value))
 
 
 def read_labels(results: SweepResults, given: Iterable[str]) -> Labels:
-    """Read texts, each as KEY=TEXT.
+    """Read texts, each as KEY=TEXT, VALUE=TEXT or KEY=VALUE=TEXT.
 
-    KEY is a parameter or a metric of the sweep, or an ending that only one of them has, or a value of a
-    parameter: ``tcp.cc=sender``, ``goodput_bps=Goodput``, ``cubic=CUBIC (Linux)``.
+    KEY is a parameter or a metric of the sweep, or an ending that only one of them has; VALUE is a value of a
+    parameter: ``tcp.cc=sender``, ``goodput_bps=Goodput``, ``cubic=CUBIC (Linux)``, ``cc=reno=NewReno``.
 
     Raises
     ------
@@ -49,24 +54,49 @@ def read_labels(results: SweepResults, given: Iterable[str]) -> Labels:
     """
     names: dict[str, str] = {}
     values: dict[object, str] = {}
+    own_values: dict[tuple[str, object], str] = {}
     known = (*results.parameters, *results.metrics)
     there = {same(value): value for point in results.points for value in point.parameters.values()}
     for one in given:
-        # A value may have `=` in it, and so may a text.
-        splits = [(one[:place].strip(), one[place + 1 :].strip()) for place, c in enumerate(one) if c == "="]
-        for key, text in splits:
+        for key, text in _splits(one):
             meant = [own for own, value in there.items() if is_value(value, key)]
             if key in known or any(name.endswith(f".{key}") for name in known):
-                names[named_in("--label", key, known, "parameter or metric")] = text
+                name = named_in("--label", key, known, "parameter or metric")
+                if found := _own_value(results, name, text):
+                    own_values |= found
+                else:
+                    names[name] = text
                 break
             if meant:
                 values |= dict.fromkeys(meant, text)
                 break
         else:
+            splits = list(_splits(one))
             if not splits or not splits[0][0]:
                 what = f"'{one}' is not KEY=TEXT"
             else:
                 what = f"the sweep has no parameter, metric or value '{splits[0][0]}'"
             words = [*known, *map(value_label, there.values())]
             raise SweepError("--label", what, f"choose from {listed(words)}")
-    return Labels(names, values)
+    return Labels(names, values, own_values)
+
+
+def _splits(text: str) -> Iterator[tuple[str, str]]:
+    """Ways to read a text as NAME=TEXT: a value may have `=` in it, and so may a text."""
+    for place, letter in enumerate(text):
+        if letter == "=":
+            yield text[:place].strip(), text[place + 1 :].strip()
+
+
+def _own_value(results: SweepResults, key: str, text: str) -> dict[tuple[str, object], str]:
+    """Read VALUE=TEXT of a parameter; nothing if `text` names the parameter itself."""
+    if key not in results.parameters or "=" not in text:
+        return {}
+    there = {
+        same(value): value for point in results.points if (value := point.parameters.get(key)) is not None
+    }
+    for value, word in _splits(text):
+        if meant := [own for own, known in there.items() if is_value(known, value)]:
+            return {(key, own): word for own in meant}
+    what = f"no point has {key} = {text.partition('=')[0].strip()}"
+    raise SweepError("--label", what, f"there is {listed(map(value_label, there.values()))}")

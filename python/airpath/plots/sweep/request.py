@@ -1,4 +1,4 @@
-"""A request for a figure: its kind, its axes, and the keys that distinguish its lines."""
+"""A request for a figure: its kind, its axes, and the keys that distinguish its series."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from airpath.errors import SweepError
 from airpath.experiments.sweep.results import SweepResults
 from airpath.plots.sweep.choice import conditions, listed, named_in
+from airpath.plots.sweep.roles import PLACES, Roles, option_of, read_roles
 
 
 class _Kind(NamedTuple):
@@ -33,17 +34,23 @@ KINDS = {
 class Request:
     """A valid request; names are full keys and metrics.
 
-    `names` are those on the axes ``x``, ``y`` and ``z``. The keys `by` distinguish lines, paths, curves or
-    panels; `along` changes along the paths of a plane, if named. Points have one of the values that `where`
-    has for a key; `log` are the logarithmic axes.
+    `names` are those on the axes ``x``, ``y`` and ``z``. The keys of `roles` distinguish lines, paths, curves
+    and panels; `along` changes along the paths of a plane, if named. Points have one of the values that
+    `where` has for a key; `log` are the logarithmic axes; of those in `free` each panel has its own scale.
     """
 
     kind: str
     names: dict[str, str]
-    by: tuple[str, ...]
+    roles: Roles
     along: str | None
     where: dict[str, list[str]]
     log: frozenset[str]
+    free: frozenset[str]
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """Keys that distinguish series, in all roles."""
+        return tuple(key for keys in self.roles.values() for key in keys)
 
     @property
     def metrics(self) -> list[str]:
@@ -65,9 +72,13 @@ def request(
     axes: Mapping[str, str | None],
     *,
     by: Iterable[str],
+    color: Iterable[str],
+    marker: Iterable[str],
+    facet: Mapping[str, str | Iterable[str]] | Iterable[str],
     along: str | None,
     where: Mapping[str, Any] | Iterable[str],
     log: Iterable[str],
+    free: Iterable[str],
 ) -> Request:
     """Check a request; the kind follows from the axes if it is not named.
 
@@ -88,11 +99,14 @@ def request(
         if chosen != "plane":
             raise SweepError("--along", f"has no meaning in a {chosen} figure", "leave it out, or use --by")
         along = named_in("--along", along, results.parameters, "parameter")
-    keys = tuple(dict.fromkeys(named_in("--by", name, results.parameters, "parameter") for name in by))
-    for key in keys:
-        if key in names.values() or key == along:
-            raise SweepError("--by", f"'{key}' is on an axis already", "leave it out of --by")
-    return Request(chosen, names, keys, along, conditions(results, where), _log(chosen, log))
+    roles = read_roles(chosen, results.parameters, by=by, color=color, marker=marker, facet=facet)
+    for role, keys in roles.items():
+        for key in keys:
+            if key in names.values() or key == along:
+                option = option_of(role)
+                raise SweepError(option, f"'{key}' is on an axis already", f"leave it out of {option}")
+    wanted = conditions(results, where)
+    return Request(chosen, names, roles, along, wanted, _log(chosen, log), _free(chosen, roles, free))
 
 
 def _kind(results: SweepResults, given: dict[str, str]) -> str:
@@ -131,10 +145,26 @@ def _names(results: SweepResults, kind: str, given: dict[str, str]) -> dict[str,
 
 
 def _log(kind: str, log: Iterable[str]) -> frozenset[str]:
-    axes = [axis.strip() for entry in log for axis in entry.split(",") if axis.strip()]
-    possible = KINDS[kind].log
+    axes, possible = _listed(log), KINDS[kind].log
     for axis in axes:
         if axis not in possible:
             what = f"'{axis}' cannot be logarithmic in a {kind} figure"
             raise SweepError("--log", what, f"choose from {', '.join(possible)}")
     return frozenset(axes)
+
+
+def _free(kind: str, roles: Roles, free: Iterable[str]) -> frozenset[str]:
+    axes = _listed(free)
+    possible = [axis for axis, what in KINDS[kind].axes.items() if what == "metric" and kind != "heat"]
+    for axis in axes:
+        if axis not in possible:
+            what = f"the panels of a {kind} figure share the axis '{axis}'"
+            hint = f"choose from {', '.join(possible)}" if possible else "leave it out"
+            raise SweepError("--free", what, hint)
+    if axes and not any(role in roles for role in PLACES):
+        raise SweepError("--free", "the figure has one panel", "add panels with --facet KEY")
+    return frozenset(axes)
+
+
+def _listed(axes: Iterable[str]) -> list[str]:
+    return [axis.strip() for entry in axes for axis in entry.split(",") if axis.strip()]

@@ -10,9 +10,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from airpath.plots.sweep.content import Axis
 
-TICK_POINTS, LETTER_IN = 7.0, 0.056
-"""Font size of ticks and legends, and its width per letter."""
-
 
 def scale(axes: Axes, which: str, axis: Axis) -> None:
     """Set up an axis of numbers or of words."""
@@ -37,15 +34,9 @@ def log_ticks(ticks: DrawnAxis, span: float) -> None:
 
 
 def name_places(axes: Axes, which: str, names: Sequence[str]) -> None:
-    """Label the places 0, 1, 2 ... with words, slanted if long."""
+    """Label the places 0, 1, 2 ... with words."""
     (axes.set_xticks if which == "x" else axes.set_yticks)(range(len(names)), names)
-    if which == "x":
-        axes.set_xlim(-0.5, len(names) - 0.5)
-        if LETTER_IN * (sum(map(len, names)) + 2 * len(names)) > 0.75 * axes.figure.get_figwidth():  # type: ignore[union-attr]
-            axes.tick_params(axis="x", labelrotation=30)
-            for label in axes.get_xticklabels():
-                label.set_horizontalalignment("right")
-                label.set_rotation_mode("anchor")
+    (axes.set_xlim if which == "x" else axes.set_ylim)(-0.5, len(names) - 0.5)
 
 
 def _plain(value: float, _place: object = None) -> str:

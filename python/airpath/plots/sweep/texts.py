@@ -1,0 +1,125 @@
+"""Texts that fit: widths as they are drawn, lines that are broken, ticks that do not overlap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import RendererAgg
+from matplotlib.font_manager import FontProperties
+from matplotlib.ticker import FixedLocator
+
+LINE = 1.25
+"""Height of a line, in font sizes."""
+_SLANT = 30
+"""Angle of words that are longer than the room beside each other, degrees."""
+_MOST_LINES = 3
+"""Lines of a word below an axis."""
+_GAP = 0.4
+"""Least gap between two ticks, in font sizes."""
+
+
+def points(setting: str) -> float:
+    """Size of a font by the setting of matplotlib that holds it."""
+    sizes: dict[Any, Any] = rcParams
+    return FontProperties(size=sizes[setting]).get_size_in_points()
+
+
+class Measure:
+    """Widths of texts in pixels, for one size of font in points."""
+
+    def __init__(self, renderer: RendererAgg, size: float) -> None:
+        self._renderer, self._font = renderer, FontProperties(size=size)
+        self.em: float = size * renderer.dpi / 72
+
+    def __call__(self, text: str) -> float:
+        """Width of the longest line of a text."""
+        size = self._renderer.get_text_width_height_descent
+        widths = [size(line, self._font, False)[0] for line in text.split("\n")]  # type: ignore[no-untyped-call]
+        return float(max(widths))
+
+    def wrapped(self, text: str, width: float, breaks_words: bool = True) -> str:
+        """Break a text into lines of at most a width; words only where they are wider than a line."""
+        lines: list[str] = []
+        for word in text.split():
+            if lines and self(f"{lines[-1]} {word}") <= width:
+                lines[-1] += f" {word}"
+                continue
+            lines.append(word)
+            while breaks_words and self(lines[-1]) > width and len(lines[-1]) > 1:
+                cut = next(
+                    (place for place in range(len(lines[-1]) - 1, 1, -1) if self(lines[-1][:place]) <= width),
+                    1,
+                )
+                lines[-1:] = [lines[-1][:cut], lines[-1][cut:]]
+        return "\n".join(lines)
+
+    def cut(self, text: str, width: float) -> str:
+        """Cut a text to a width, with an ellipsis."""
+        if self(text) <= width:
+            return text
+        lengths = range(len(text) - 1, 0, -1)
+        return next(
+            (f"{text[:length].rstrip()}…" for length in lengths if self(f"{text[:length]}…") <= width), "…"
+        )
+
+
+def place_words(axes: Axes, names: Sequence[str], measure: Measure, slot: float, most: float) -> bool:
+    """Label the places of a horizontal axis: in lines, slanted or upright, as long as `most` pixels.
+
+    There are `slot` pixels from each place to the next. Return whether the words fit.
+    """
+    lines = [measure.wrapped(name, 0.94 * slot, breaks_words=False) for name in names]
+    if max(map(measure, lines)) <= 0.94 * slot and max(line.count("\n") for line in lines) < _MOST_LINES:
+        words, angle, needed = lines, 0, 0.0
+    else:
+        needed = LINE * measure.em
+        is_wide = slot * math.sin(math.radians(_SLANT)) >= needed
+        angle, length = (_SLANT, 1.6 * most) if is_wide else (90, most)
+        words = [measure.cut(name, length) for name in names]
+    is_slanted = angle == _SLANT
+    look: dict[str, Any] = {
+        "ha": "right" if is_slanted else "center",
+        "rotation_mode": "anchor" if is_slanted else "default",
+    }
+    axes.set_xticks(range(len(words)), words, rotation=angle, **look)
+    return slot >= needed
+
+
+def place_words_beside(axes: Axes, names: Sequence[str], measure: Measure, slot: float, most: float) -> bool:
+    """Label the places of a vertical axis, in lines of at most `most` pixels; as `place_words`."""
+    height = LINE * measure.em
+    room = max(1, int(slot / height))
+    lines = [measure.wrapped(name, most) for name in names]
+    words = [
+        line if line.count("\n") < room else measure.cut(name, most)
+        for name, line in zip(names, lines, strict=True)
+    ]
+    axes.set_yticks(range(len(words)), words)
+    return slot >= height
+
+
+def thin_ticks(axes: Axes, which: str, em: float) -> bool:
+    """Leave out every second tick if the numbers of an axis overlap; return whether that was so."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = sorted(axis.get_view_interval())
+    margin = (high - low) * 1e-9
+    shown = [
+        (location, box)
+        for tick in axis.get_major_ticks()
+        if low - margin <= (location := tick.get_loc()) <= high + margin
+        and tick.label1.get_visible()
+        and tick.label1.get_text()
+        for box in [tick.label1.get_window_extent()]
+    ]
+    spans = sorted((box.x0, box.x1) if which == "x" else (box.y0, box.y1) for _, box in shown)
+    gap = _GAP * em if which == "x" else 0.0
+    if len(spans) < 3 or all(a[1] + gap <= b[0] for a, b in pairwise(spans)):
+        return False
+    locations = sorted(location for location, _ in shown)
+    axis.set_major_locator(FixedLocator(locations[::2]))
+    return True
