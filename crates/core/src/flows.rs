@@ -69,6 +69,8 @@ struct Known {
 pub struct Flows {
     known: HashMap<FlowKey, Known>,
     keys: Vec<FlowKey>,
+    /// Number of the interface over which the first packet of each went.
+    interfaces: Vec<u16>,
     /// Those beyond, by number less [`MOST_FLOWS`].
     unmeasured: Vec<FlowKey>,
     /// The place of the next of these.
@@ -83,6 +85,7 @@ impl Flows {
         Self {
             known: HashMap::with_capacity(all),
             keys: Vec::with_capacity(usize::from(MOST_FLOWS)),
+            interfaces: Vec::with_capacity(usize::from(MOST_FLOWS)),
             unmeasured: Vec::with_capacity(MOST_UNMEASURED),
             next: 0,
         }
@@ -101,19 +104,20 @@ impl Flows {
                 known.syn = syn;
                 known.number
             }
-            _ => self.add(key, syn),
+            _ => self.add(key, syn, packet.ue),
         }
     }
 
-    /// The number of a TCP connection of which no packet has been read yet.
-    pub fn reserve(&mut self, server: SocketAddr, ue: SocketAddr) -> u16 {
-        self.add(FlowKey { protocol: TCP, server, ue }, None)
+    /// The number of a TCP connection over an interface of which no packet has been read yet.
+    pub fn reserve(&mut self, server: SocketAddr, ue: SocketAddr, interface: u16) -> u16 {
+        self.add(FlowKey { protocol: TCP, server, ue }, None, interface)
     }
 
     #[cold]
-    fn add(&mut self, key: FlowKey, syn: Option<u32>) -> u16 {
+    fn add(&mut self, key: FlowKey, syn: Option<u32>, interface: u16) -> u16 {
         let number = if self.keys.len() < usize::from(MOST_FLOWS) {
             self.keys.push(key);
+            self.interfaces.push(interface);
             self.keys.len() as u16 - 1
         } else {
             MOST_FLOWS + self.add_unmeasured(key)
@@ -142,6 +146,11 @@ impl Flows {
     /// Every flow that is measured, in the order of their numbers.
     pub fn keys(&self) -> &[FlowKey] {
         &self.keys
+    }
+
+    /// Number of the interface of a flow that is measured: the one over which its first packet went.
+    pub fn interface(&self, flow: u16) -> u16 {
+        self.interfaces.get(usize::from(flow)).copied().unwrap_or(0)
     }
 
     /// Addresses of a packet of this flow that goes this way.

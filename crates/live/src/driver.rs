@@ -12,18 +12,18 @@ use airpath_core::path::Path;
 use airpath_core::time::Instant;
 use airpath_core::wire::{encode_header, parse, rewrite};
 
-/// What lies outside the path: a clock, and a device at either end.
+/// What lies outside the path: a clock, a device at the server's end, and one for each real interface of a UE.
 pub trait World {
     /// What time it is, on the scale of the path. Never runs backwards.
     fn now(&mut self) -> Instant;
 
-    /// Takes the packet that arrived next into `bytes`; returns when it arrived and which way it goes.
-    /// `due` is the moment of what the path has to do next, if that lies not ahead: a packet that arrived
+    /// Takes the packet that arrived next into `bytes`; returns when it arrived, its direction, and the number of the
+    /// interface over which it goes. `due` is the moment of what the path has to do next, if that lies not ahead: a packet that arrived
     /// after it may wait.
-    fn receive(&mut self, due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)>;
+    fn receive(&mut self, due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir, u16)>;
 
-    /// Hands over a packet that left the path at `at`.
-    fn send(&mut self, at: Instant, dir: Dir, bytes: &[u8]);
+    /// Hands over a packet of an interface that left the path at `at`.
+    fn send(&mut self, at: Instant, dir: Dir, interface: u16, bytes: &[u8]);
 }
 
 /// Packets taken in or deadlines handled in a turn: then others, such as signals, have their turn.
@@ -63,8 +63,8 @@ impl Driver {
         for _ in 0..STEPS_PER_TURN {
             let now = world.now();
             let due = self.path.poll_timeout().filter(|at| *at <= now);
-            if let Some((at, dir)) = world.receive(due, &mut self.next.bytes) {
-                self.take_in(at, dir);
+            if let Some((at, dir, interface)) = world.receive(due, &mut self.next.bytes) {
+                self.take_in(at, dir, interface);
             } else if let Some(at) = due {
                 self.path.handle_next(at);
             } else {
@@ -79,15 +79,15 @@ impl Driver {
         Some(self.path.now())
     }
 
-    fn take_in(&mut self, at: Instant, dir: Dir) {
-        if self.path.inside(LIVE_UE) >= MOST_INSIDE {
+    fn take_in(&mut self, at: Instant, dir: Dir, interface: u16) {
+        if self.path.inside(interface) >= MOST_INSIDE {
             self.left_out += 1;
             return;
         }
         let mut packet = self.path.packet();
         let mut body = std::mem::replace(&mut self.next, self.spare.pop().unwrap_or_default());
         parse(&body.bytes, &mut packet);
-        packet.ue = LIVE_UE;
+        packet.ue = interface;
         packet.flow = self.flows.number(dir, &body.bytes, &packet);
         body.touched = false;
         packet.body = Some(body);
@@ -100,12 +100,12 @@ impl Driver {
                 if body.touched {
                     rewrite(&mut body.bytes, &packet);
                 }
-                world.send(at, dir, &body.bytes);
+                world.send(at, dir, packet.ue, &body.bytes);
                 if self.spare.len() < SPARE_BODIES {
                     self.spare.push(body);
                 }
             } else if let Some(bytes) = self.made(dir, &packet) {
-                world.send(at, dir, &bytes);
+                world.send(at, dir, packet.ue, &bytes);
             }
             self.path.free(packet);
         }
@@ -121,6 +121,3 @@ impl Driver {
         Some(bytes)
     }
 }
-
-/// The UE whose bearer real packets use.
-pub const LIVE_UE: u16 = 0;

@@ -12,7 +12,6 @@
 pub mod counts;
 pub mod service;
 
-use crate::driver::LIVE_UE;
 use crate::port::Port;
 use airpath_core::element::{self, Cx, Element, Layout, with_counters};
 use airpath_core::host::RealEnd;
@@ -48,7 +47,7 @@ pub struct Plan {
     /// The direction in which it sends.
     pub dir: Dir,
     /// Its addresses.
-    pub addresses: [IpAddr; 2],
+    pub addresses: Vec<IpAddr>,
     /// Its TCP.
     pub tcp: Arc<tcp::Config>,
     /// Octets that it sends on a connection; `u64::MAX` until the other end closes.
@@ -57,6 +56,8 @@ pub struct Plan {
     pub pause: Duration,
     /// Connections that it opens, one after the other, with the numbers of their flows.
     pub opens: Vec<(u16, Endpoints)>,
+    /// Number of the interface over which it opens them.
+    pub opens_over: u16,
     /// What is done with these.
     pub opens_for: Service,
     /// Its TCP is not told of in the trace: the other end's is.
@@ -73,6 +74,8 @@ struct Slot {
     application: Application,
     /// We are `src`.
     endpoints: Endpoints,
+    /// Number of the interface of the UE.
+    ue: u16,
     flow: u16,
     /// It is the one of `opens` with this number.
     opens: Option<usize>,
@@ -264,7 +267,7 @@ impl Endpoint {
         self.counts.strays_reset += 1;
         let mut answer = cx.packet();
         reset.write(packet.ip, &mut answer);
-        self.send(cx, answer, addresses, packet.flow, &[]);
+        self.send(cx, answer, addresses, (packet.ue, packet.flow), &[]);
     }
 
     fn accept(
@@ -281,7 +284,7 @@ impl Endpoint {
         self.counts.accepted += 1;
         let (config, iss) = (self.config(syn.ip), self.sequence_number());
         let connection = Connection::accept(&config, self.limits, iss, cx.now, syn);
-        Some(self.insert(cx.now, connection, endpoints, syn.flow, service, None))
+        Some(self.insert(cx.now, connection, endpoints, (syn.ue, syn.flow), service, None))
     }
 
     /// Opens the next connection that this end is to open.
@@ -298,6 +301,7 @@ impl Endpoint {
         let connection = Connection::connect(&config, self.limits, iss, cx.now);
         let opens = Some(self.next_open);
         self.next_open += 1;
+        let flow = (self.plan.opens_over, flow);
         let index = self.insert(cx.now, connection, endpoints, flow, self.plan.opens_for, opens);
         self.pump(cx, index);
     }
@@ -318,7 +322,7 @@ impl Endpoint {
         now: Instant,
         connection: Connection,
         endpoints: Endpoints,
-        flow: u16,
+        (ue, flow): (u16, u16),
         service: Service,
         opens: Option<usize>,
     ) -> usize {
@@ -329,7 +333,7 @@ impl Endpoint {
         self.by_flow.insert(flow, index);
         let application = Application::new(service, self.plan.size, now + self.plan.pause);
         let connection = Box::new(connection);
-        self.slots[index] = Some(Slot { connection, application, endpoints, flow, opens, was_half_open });
+        self.slots[index] = Some(Slot { connection, application, endpoints, ue, flow, opens, was_half_open });
         index
     }
 
@@ -372,7 +376,7 @@ impl Endpoint {
         let Some(slot) = &mut self.slots[index] else { return };
         slot.connection.handle_segment(cx.now, packet, payload);
         if let Some(duplex) = slot.connection.duplex_mut().filter(|_| !self.plan.is_silent) {
-            probe_tcp(cx, LIVE_UE, slot.flow, duplex.sender_mut());
+            probe_tcp(cx, slot.ue, slot.flow, duplex.sender_mut());
         }
     }
 
@@ -387,7 +391,7 @@ impl Endpoint {
                 cx.free(packet);
                 break;
             };
-            let (flow, endpoints) = (slot.flow, slot.endpoints);
+            let (flow, endpoints) = ((slot.ue, slot.flow), slot.endpoints);
             probe_sent(cx, flow, &sent);
             self.send(cx, packet, endpoints, flow, &payload);
         }
@@ -424,10 +428,10 @@ impl Endpoint {
         cx: &mut Cx<'_>,
         mut packet: Box<Packet>,
         endpoints: Endpoints,
-        flow: u16,
+        flow: (u16, u16),
         payload: &[u8],
     ) {
-        (packet.ue, packet.flow) = (LIVE_UE, flow);
+        (packet.ue, packet.flow) = flow;
         self.identification = self.identification.wrapping_add(1);
         let mut body = Box::<airpath_core::packet::Body>::default();
         encode_segment(&packet, endpoints, self.identification, payload, &mut body.bytes);
@@ -438,10 +442,10 @@ impl Endpoint {
 }
 
 /// Tells of a segment with data.
-fn probe_sent(cx: &mut Cx<'_>, flow: u16, sent: &Sent) {
+fn probe_sent(cx: &mut Cx<'_>, (ue, flow): (u16, u16), sent: &Sent) {
     let Sent { seq, len: payload_bytes, cause } = *sent;
     if payload_bytes > 0 {
-        let event = Event::SegmentSent { ue: LIVE_UE, flow, seq, payload_bytes, cause };
+        let event = Event::SegmentSent { ue, flow, seq, payload_bytes, cause };
         cx.probe(Probe::SegmentSent, move || event);
     }
 }
@@ -482,7 +486,7 @@ impl Element for Endpoint {
         let Some(slot) = &mut self.slots[index] else { return };
         slot.connection.handle_deadline(cx.now);
         if let Some(duplex) = slot.connection.duplex_mut().filter(|_| !self.plan.is_silent) {
-            probe_tcp(cx, LIVE_UE, slot.flow, duplex.sender_mut());
+            probe_tcp(cx, slot.ue, slot.flow, duplex.sender_mut());
         }
         self.pump(cx, index);
     }

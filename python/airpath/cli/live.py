@@ -97,6 +97,10 @@ def command(
         str | None,
         option("NAME", "Congestion control of the kernel's TCP, such as cubic; see airpath doctor."),
     ] = None,
+    ue: Annotated[
+        str | None,
+        option("NAME", "The UE that is real, by name or number; the first if absent."),
+    ] = None,
     user: Annotated[
         str | None,
         option("NAME", "COMMAND runs as this user; if absent, as who called sudo, or as you."),
@@ -150,6 +154,7 @@ def command(
     """Run a program behind a simulated bearer.
 
     COMMAND runs as the UE; the server's address is in $AIRPATH_SERVER. Without COMMAND there is a shell.
+    A UE of several interfaces has a device for each, with addresses in $AIRPATH_SERVER_1 and so on.
     With --receiver airpath COMMAND runs as the server; the UE's address is in $AIRPATH_UE. With --sender
     airpath too there is no end for it, and it says how long the run lasts.
     The exit status is COMMAND's. Needs Linux: `airpath doctor` says whether everything is there.
@@ -192,6 +197,7 @@ def command(
         "capture_rlc": pdus,
         "capture_iu": iu,
         "snaplen": snaplen or SNAPLEN,
+        "ue": ue,
         "server": server,
         "clean_environment": clean_env,
         "endpoint": endpoint,

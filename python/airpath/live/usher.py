@@ -26,7 +26,8 @@ import sys
 from typing import Any
 
 STDIN, STDOUT = 0, 1
-LINK = ("AIRPATH_SERVER", "AIRPATH_UE", "AIRPATH_SERVER6", "AIRPATH_UE6", "MAHIMAHI_BASE")
+LINK = ("AIRPATH_SERVER", "AIRPATH_UE", "MAHIMAHI_BASE")
+"""Prefixes of the names in the environment that tell of the link."""
 
 
 def tell(connection: socket.socket, answer: dict[str, Any]) -> None:
@@ -135,7 +136,7 @@ class Program:
     ) -> None:
         self._selector, self._connection, self._lines = selector, connection, lines
         stdin, stdout, stderr = lines.descriptors
-        environment |= {name: os.environ[name] for name in LINK}
+        environment |= {name: value for name, value in os.environ.items() if name.startswith(LINK)}
         try:
             self._process = subprocess.Popen(
                 words,

@@ -82,6 +82,12 @@ class Watcher(Listener):
                         self._tell(f"this shell is the server, {server}; the UE is {ue} ($AIRPATH_UE)")
                     else:
                         self._tell(f"this shell is the UE, {ue}; the server is {server} ($AIRPATH_SERVER)")
+                    if len(status["interfaces"]) > 1:
+                        for place, one in enumerate(status["interfaces"]):
+                            server = f"{one['server_addr']} ($AIRPATH_SERVER{f'_{place}' if place else ''})"
+                            self._tell(
+                                f"{one['device']}, {one['ue_addr']}, is {one['name']}; the server is {server}"
+                            )
             case "notice":
                 self._tell(status["text"])
             case "running":

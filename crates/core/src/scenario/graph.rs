@@ -12,6 +12,7 @@ mod names;
 mod plan;
 
 use super::Scenario;
+use crate::error::ScenarioError;
 use crate::handover::{Episode, Role};
 use crate::link;
 use crate::middlebox;
@@ -80,6 +81,34 @@ impl Scenario {
             _ => format!("{} over {to}", ue.name),
         };
         self.interfaces().map(name).collect()
+    }
+
+    /// Numbers of the interfaces of a UE, which is given by its name or its number; of the first if absent.
+    ///
+    /// # Errors
+    /// If there is no such UE.
+    pub fn interfaces_of(&self, ue: Option<&str>) -> Result<Vec<u16>, ScenarioError> {
+        let count = if self.is_graph() { self.ue.len() } else { self.ues().into() };
+        let named = |name: &str| self.ue.iter().position(|own| own.name == name);
+        let index = match ue {
+            None => Some(0),
+            Some(ue) => named(ue).or_else(|| ue.parse().ok().filter(|number| *number < count)),
+        };
+        let Some(index) = index else {
+            let message = format!("there is no UE '{}'", ue.unwrap_or_default());
+            let names: Vec<_> = self.ue.iter().map(|own| own.name.as_str()).collect();
+            let hint = match names[..] {
+                [] => format!("write a number below {count}"),
+                _ => format!("write one of {}", names.join(", ")),
+            };
+            return Err(ScenarioError::new("ue", message, hint));
+        };
+        let attached = |own: &Ue| own.attach.len() as u16;
+        let first = match self.ue.get(..index) {
+            Some(before) => before.iter().map(attached).sum(),
+            None => index as u16,
+        };
+        Ok((first..first + self.ue.get(index).map_or(1, attached)).collect())
     }
 
     fn interfaces(&self) -> impl Iterator<Item = (&Ue, &String)> {

@@ -2,7 +2,7 @@
 
 use super::init::{Init, Order, Programs, Report, end_with_parent};
 use super::message::{self, kind};
-use super::namespaces::{self, DISCARD_PORT, SERVER, Settings};
+use super::namespaces::{self, DISCARD_PORT, Settings, device_name, server};
 use super::sys;
 use super::tuns::Clock;
 use crate::lateness::Lateness;
@@ -34,7 +34,8 @@ const MORE_CONGESTION_CONTROLS: &str = "others are modules of the kernel: modpro
 /// Tries everything and says what was found, check by check.
 pub fn examine(stream: &mut UnixStream) -> io::Result<()> {
     let mut passed = Vec::new();
-    let nothing = Settings { sysctls: &BTreeMap::new(), congestion_control: None, group: None };
+    let nothing =
+        Settings { sysctls: &BTreeMap::new(), congestion_control: None, group: None, interfaces: 1 };
     let made = namespaces::create(nothing, &mut passed);
     end_with_parent();
     let processes = made.and_then(|mut link| {
@@ -108,10 +109,10 @@ fn examine_congestion_controls(stream: &mut UnixStream) -> io::Result<()> {
 
 /// What a connection to the server's end runs that is to run `name`. No answer is needed: it must only begin.
 fn congestion_control_in_use(name: &str) -> io::Result<String> {
-    namespaces::set_congestion_control(SERVER, name)?;
+    namespaces::set_congestion_control(&device_name(0), server(0), name)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let tcp = socket::socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
-    match socket::connect(tcp.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(SERVER.0, DISCARD_PORT))) {
+    match socket::connect(tcp.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(server(0).0, DISCARD_PORT))) {
         Ok(()) | Err(Errno::EINPROGRESS) => {}
         Err(error) => return Err(error.into()),
     }

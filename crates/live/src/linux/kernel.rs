@@ -24,14 +24,14 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Of the present namespace, in which `interface` is the link's.
-    pub fn open(interface: &str) -> io::Result<Self> {
-        Ok(Self { counters: Counters::open(interface)?, sockets: Sockets::open()? })
+    /// Of the present namespace, in which `devices` are the link's.
+    pub fn open(devices: &[impl AsRef<str>]) -> io::Result<Self> {
+        Ok(Self { counters: Counters::open(devices)?, sockets: Sockets::open()? })
     }
 }
 
 pub struct Counters {
-    interface: Interface,
+    devices: Vec<Interface>,
     snmp: File,
     netstat: File,
 }
@@ -64,14 +64,17 @@ const TCP_COUNTERS: &[&str] = &[
 ];
 
 impl Counters {
-    fn open(interface: &str) -> io::Result<Self> {
+    fn open(devices: &[impl AsRef<str>]) -> io::Result<Self> {
         let open = |name| File::open(format!("/proc/thread-self/net/{name}"));
-        Ok(Self { interface: Interface::named(interface)?, snmp: open("snmp")?, netstat: open("netstat")? })
+        let devices =
+            devices.iter().map(|name| Interface::named(name.as_ref())).collect::<io::Result<_>>()?;
+        Ok(Self { devices, snmp: open("snmp")?, netstat: open("netstat")? })
     }
 
-    /// Packets that the link's device dropped, on the way into the kernel and out of it; none if it is gone.
+    /// Packets that the link's devices dropped, on the way into the kernel and out of it; none of those that are gone.
     pub fn dropped(&self) -> [u64; 2] {
-        self.interface.dropped().unwrap_or_default()
+        let counts = self.devices.iter().map(|device| device.dropped().unwrap_or_default());
+        counts.fold([0; 2], |[into, out_of], [more_into, more_out]| [into + more_into, out_of + more_out])
     }
 
     /// Counters of TCP, those that are zero left out.
@@ -314,9 +317,9 @@ mod tests {
 
     #[test]
     fn counters_are_read_by_their_names() {
-        let counters = Counters::open("lo").unwrap();
+        let counters = Counters::open(&["lo"]).unwrap();
         assert!(counters.tcp().keys().all(|name| TCP_COUNTERS.contains(&name.as_str())));
-        assert_eq!(counters.interface.dropped().unwrap(), [0; 2]);
-        assert!(Counters::open("no such interface").is_err());
+        assert_eq!(counters.devices[0].dropped().unwrap(), [0; 2]);
+        assert!(Counters::open(&["no such interface"]).is_err());
     }
 }

@@ -24,6 +24,8 @@ pub struct Configuration {
     pub capture_iu: bool,
     /// Bytes of each packet in the capture.
     pub snaplen: usize,
+    /// Name or number of the UE whose packets are real; the first if absent.
+    pub ue: Option<String>,
     /// The program to run on the UE's side, with its arguments.
     pub command: Vec<String>,
     /// A shell command to run on the server's side.

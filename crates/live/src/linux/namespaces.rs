@@ -1,4 +1,7 @@
-//! Two network namespaces without names, a TUN device in each, and a check that packets come through.
+//! Two network namespaces without names, TUN devices in them, and a check that packets come through.
+//!
+//! The server has one device, and the UE has one for each of its interfaces. Interface `n` has the addresses 10.77.n.2 and
+//! fd61:6972:7061:n::2, and reaches the server at those that end in 1.
 //!
 //! Nothing of this outlives the processes that hold it: the namespaces have no names, and a TUN device
 //! goes with its descriptor. Root needs no user namespace; everybody else gets one in which they are
@@ -16,17 +19,46 @@ use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::time::Duration;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-/// Addresses of the server's and of the UE's end.
-pub const SERVER: (Ipv4Addr, Ipv6Addr) = (Ipv4Addr::new(10, 77, 0, 1), ula(1));
-pub const UE: (Ipv4Addr, Ipv6Addr) = (Ipv4Addr::new(10, 77, 0, 2), ula(2));
+/// An IPv4 and an IPv6 address.
+pub type Addresses = (Ipv4Addr, Ipv6Addr);
 
-/// An address of the unique local prefix fd61:6972:7061::/64, RFC 4193.
-const fn ula(host: u16) -> Ipv6Addr {
-    Ipv6Addr::new(0xfd61, 0x6972, 0x7061, 0, 0, 0, 0, host)
+/// Addresses of an end by the number of the interface.
+pub type OfInterface = fn(u8) -> Addresses;
+
+/// Interfaces of a UE that a link has at most.
+pub const MOST_INTERFACES: u8 = 8;
+
+/// Addresses of the server towards an interface, from a unique local prefix of RFC 4193.
+pub const fn server(interface: u8) -> Addresses {
+    addresses(interface, 1)
 }
 
-/// The interface's name in both namespaces.
-pub const INTERFACE: &str = "airpath0";
+/// Addresses of an interface of the UE.
+pub const fn ue(interface: u8) -> Addresses {
+    addresses(interface, 2)
+}
+
+const fn addresses(interface: u8, host: u8) -> Addresses {
+    let v6 = Ipv6Addr::new(0xfd61, 0x6972, 0x7061, interface as u16, 0, 0, 0, host as u16);
+    (Ipv4Addr::new(10, 77, interface, host), v6)
+}
+
+/// The interface over which a packet of the server goes, by its destination; the first one if that is none of the UE's.
+pub fn interface_of(packet: &[u8]) -> u16 {
+    match packet.first().map(|first| first >> 4) {
+        Some(4) if packet.len() >= 20 && packet[16..18] == [10, 77] => packet[18].into(),
+        Some(6) if packet.len() >= 40 && packet[24..30] == [0xfd, 0x61, 0x69, 0x72, 0x70, 0x61] => {
+            u16::from_be_bytes([packet[30], packet[31]])
+        }
+        _ => 0,
+    }
+}
+
+/// Name of the device of an interface; the server's device has the name of the first.
+pub fn device_name(interface: u8) -> String {
+    format!("airpath{interface}")
+}
+
 const MTU: u16 = 1500;
 /// A full ring drops silently: it takes more than the kernel sends between two wake-ups of the driver.
 const RING_PACKETS: u32 = 5000;
@@ -45,8 +77,8 @@ const SYSCTLS: &[(&str, &str)] = &[
 /// One end of the link.
 pub struct End {
     pub namespace: File,
-    /// The device through which its packets come and go.
-    pub device: SyncDevice,
+    /// The devices through which its packets come and go.
+    pub devices: Vec<SyncDevice>,
     /// What the kernel knows of the namespace's sockets and counters.
     pub kernel: kernel::Namespace,
 }
@@ -64,6 +96,8 @@ pub struct Settings<'a> {
     pub congestion_control: Option<&'a str>,
     /// Of the programs, if it is not this process's.
     pub group: Option<u32>,
+    /// Number of interfaces of the UE, at most [`MOST_INTERFACES`].
+    pub interfaces: u8,
 }
 
 /// Makes both ends. Each step that was taken is noted in `log` with what was found.
@@ -75,13 +109,20 @@ pub fn create(settings: Settings<'_>, log: &mut Vec<(&'static str, String)>) -> 
         "namespaces",
         if user_namespace { "a user namespace of our own".into() } else { "as root".to_owned() },
     ));
-    let server = create_end(SERVER, UE, settings)?;
+    let server = create_end(Dir::Downlink, settings)?;
     unshare(CloneFlags::CLONE_NEWNET).map_err(no_network)?;
-    let ue = create_end(UE, SERVER, settings)?;
-    log.push(("TUN in a namespace", format!("{INTERFACE} with {} and {}", SERVER.0, UE.0)));
+    let ue = create_end(Dir::Uplink, settings)?;
+    log.push((
+        "TUN in a namespace",
+        format!("{} with {} and {}", device_name(0), self::server(0).0, self::ue(0).0),
+    ));
     let link = Link { ends: [server.0, ue.0], user_namespace };
-    for (dir, socket) in [(Dir::Downlink, &server.1), (Dir::Uplink, &ue.1)] {
-        check_link(&link.ends[dir.index()].device, socket, dir)?;
+    for (dir, sockets) in [(Dir::Downlink, &server.1), (Dir::Uplink, &ue.1)] {
+        let devices = &link.ends[dir.index()].devices;
+        for (interface, socket) in sockets.iter().enumerate() {
+            // The server has one device for all.
+            check_link(devices.get(interface).unwrap_or(&devices[0]), socket, dir)?;
+        }
     }
     log.push(("link", "packets come through from both sides".into()));
     Ok(link)
@@ -123,13 +164,17 @@ fn no_network(error: nix::Error) -> Obstacle {
     Obstacle::refused("network namespace", "cannot be made", error.into(), UNPRIVILEGED)
 }
 
-/// Sets the present network namespace up as an end with address `mine`. Also returns a socket that sends
-/// to the other end.
+/// Sets the present network namespace up as the end that sends in direction `dir`. Also returns a socket for each
+/// interface that sends to the other end.
 fn create_end(
-    mine: (Ipv4Addr, Ipv6Addr),
-    other: (Ipv4Addr, Ipv6Addr),
-    Settings { sysctls, congestion_control, group }: Settings<'_>,
-) -> Result<(End, UdpSocket), Obstacle> {
+    dir: Dir,
+    Settings { sysctls, congestion_control, group, interfaces }: Settings<'_>,
+) -> Result<(End, Vec<UdpSocket>), Obstacle> {
+    let numbers = 0..interfaces;
+    let (mine, other): (OfInterface, OfInterface) = match dir {
+        Dir::Downlink => (server, ue),
+        Dir::Uplink => (ue, server),
+    };
     let failed =
         |what: &'static str| move |error| Obstacle::refused("TUN in a namespace", what, error, UNPRIVILEGED);
     for (name, value) in SYSCTLS {
@@ -147,36 +192,59 @@ fn create_end(
         })?;
     }
     netlink::bring_up("lo").map_err(failed("the loopback interface cannot be brought up"))?;
-    let build = |offloads| {
-        let builder = DeviceBuilder::new().name(INTERFACE).mtu(MTU).ipv4(mine.0, 24, None);
-        let builder = builder.with(|options| _ = options.offload(offloads));
-        if has_ipv6() { builder.ipv6(mine.1, 64) } else { builder }.build_sync()
-    };
-    // A kernel that does not know them hands over each packet by itself.
-    let device = build(true).or_else(|_| build(false)).map_err(failed("a device cannot be made"))?;
-    netlink::set_queue_length(INTERFACE, RING_PACKETS).map_err(failed("its queue cannot be set"))?;
-    if let Some(name) = congestion_control {
-        set_congestion_control(other, name).map_err(|error| {
-            let what =
-                format!("the kernel has no '{name}' for TCP ({error}); it has {}", congestion_controls());
-            Obstacle::new("--cc", what, "choose one of these, or load the kernel's module of that name")
-        })?;
+    let mut names: Vec<String> = Vec::new();
+    let mut devices = Vec::new();
+    for number in numbers.clone() {
+        if dir == Dir::Downlink && number > 0 {
+            add_addresses(&names[0], mine(number)).map_err(failed("an address cannot be added"))?;
+            continue;
+        }
+        let name = device_name(number);
+        // A kernel that does not know offloads hands over each packet by itself.
+        let device = build_device(&name, mine(number), true)
+            .or_else(|_| build_device(&name, mine(number), false))
+            .map_err(failed("a device cannot be made"))?;
+        netlink::set_queue_length(&name, RING_PACKETS).map_err(failed("its queue cannot be set"))?;
+        device.set_nonblocking(true).map_err(failed("the device cannot be used without waiting"))?;
+        names.push(name);
+        devices.push(device);
     }
-    device.set_nonblocking(true).map_err(failed("the device cannot be used without waiting"))?;
+    if let Some(name) = congestion_control {
+        for number in numbers.clone() {
+            let device = names.get(usize::from(number)).unwrap_or(&names[0]);
+            set_congestion_control(device, other(number), name).map_err(|error| {
+                let what =
+                    format!("the kernel has no '{name}' for TCP ({error}); it has {}", congestion_controls());
+                Obstacle::new("--cc", what, "choose one of these, or load the kernel's module of that name")
+            })?;
+        }
+    }
     let namespace = File::open("/proc/thread-self/ns/net").map_err(failed("/proc is not there"))?;
-    let kernel = kernel::Namespace::open(INTERFACE).map_err(failed("the kernel tells nothing of sockets"))?;
-    let socket = UdpSocket::bind((mine.0, 0)).and_then(|socket| {
-        socket.connect((other.0, DISCARD_PORT))?;
+    let kernel = kernel::Namespace::open(&names).map_err(failed("the kernel tells nothing of sockets"))?;
+    let sockets = numbers.map(|number| {
+        let socket = UdpSocket::bind((mine(number).0, 0))?;
+        socket.connect((other(number).0, DISCARD_PORT))?;
         Ok(socket)
     });
-    let socket = socket.map_err(failed("the address cannot be used"))?;
-    Ok((End { namespace, device, kernel }, socket))
+    let sockets = sockets.collect::<io::Result<_>>().map_err(failed("the address cannot be used"))?;
+    Ok((End { namespace, devices, kernel }, sockets))
 }
 
-/// Has connections to the end with these addresses use this congestion control.
-pub fn set_congestion_control(other: (Ipv4Addr, Ipv6Addr), name: &str) -> io::Result<()> {
-    netlink::set_congestion_control(INTERFACE, other.0.into(), name)?;
-    if has_ipv6() { netlink::set_congestion_control(INTERFACE, other.1.into(), name) } else { Ok(()) }
+fn build_device(name: &str, (v4, v6): Addresses, offloads: bool) -> io::Result<SyncDevice> {
+    let builder = DeviceBuilder::new().name(name).mtu(MTU).ipv4(v4, 24, None);
+    let builder = builder.with(|options| _ = options.offload(offloads));
+    if has_ipv6() { builder.ipv6(v6, 64) } else { builder }.build_sync()
+}
+
+fn add_addresses(device: &str, (v4, v6): Addresses) -> io::Result<()> {
+    netlink::add_address(device, v4.into(), 24)?;
+    if has_ipv6() { netlink::add_address(device, v6.into(), 64) } else { Ok(()) }
+}
+
+/// Has connections over a device to the end with these addresses use this congestion control.
+pub fn set_congestion_control(device: &str, other: Addresses, name: &str) -> io::Result<()> {
+    netlink::set_congestion_control(device, other.0.into(), name)?;
+    if has_ipv6() { netlink::set_congestion_control(device, other.1.into(), name) } else { Ok(()) }
 }
 
 /// What the kernel has loaded, with spaces between.

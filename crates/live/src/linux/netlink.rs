@@ -3,6 +3,7 @@
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
@@ -41,6 +42,17 @@ pub fn set_queue_length(interface: &str, packets: u32) -> io::Result<()> {
 fn set_link(interface: &str, mut message: LinkMessage) -> io::Result<()> {
     message.attributes.push(LinkAttribute::IfName(interface.to_owned()));
     ask(&open(NETLINK_ROUTE)?, NLM_F_ACK, RouteNetlinkMessage::SetLink(message)).map(drop)
+}
+
+/// Adds an address to an interface, with the route to its neighbours.
+pub fn add_address(interface: &str, address: IpAddr, prefix_bits: u8) -> io::Result<()> {
+    let mut message = AddressMessage::default();
+    message.header.family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    message.header.prefix_len = prefix_bits;
+    message.header.index = if_nametoindex(interface)?;
+    message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+    let flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+    ask(&open(NETLINK_ROUTE)?, flags, RouteNetlinkMessage::NewAddress(message)).map(drop)
 }
 
 /// Has TCP connections to `to` use this congestion control, unless a program chooses another. A route may name one that

@@ -1,8 +1,7 @@
 //! Ends of ours on a live path: what the configuration and the scenario make of it.
 
 use super::message::{Configuration, EndpointConfiguration, Side};
-use super::namespaces::{SERVER, UE};
-use crate::driver::LIVE_UE;
+use super::namespaces::{self, Addresses, OfInterface};
 use crate::endpoint::service::Service;
 use crate::endpoint::{Endpoint, Plan};
 use crate::port::Port;
@@ -33,16 +32,18 @@ pub fn plan(
     dir: Dir,
     configuration: &Configuration,
     scenario: &Scenario,
+    real: &[u16],
     flows: &mut Flows,
 ) -> Plan {
-    let addresses = |end: (std::net::Ipv4Addr, std::net::Ipv6Addr)| [IpAddr::V4(end.0), IpAddr::V6(end.1)];
-    let (ours, theirs) = match dir {
-        Dir::Downlink => (addresses(SERVER), addresses(UE)),
-        Dir::Uplink => (addresses(UE), addresses(SERVER)),
+    let (ours, theirs): (OfInterface, OfInterface) = match dir {
+        Dir::Downlink => (namespaces::server, namespaces::ue),
+        Dir::Uplink => (namespaces::ue, namespaces::server),
     };
-    let tcp = our_tcp(scenario);
+    let both = |end: Addresses| [IpAddr::V4(end.0), IpAddr::V6(end.1)];
+    let first_interface = real.first().copied().unwrap_or_default();
+    let tcp = our_tcp(scenario, real);
     let which = usize::from(tcp.ip == airpath_core::packet::IpVersion::Ipv6);
-    let first = flow(scenario);
+    let first = flow(scenario, real);
     let data = first.map_or(Dir::Downlink, |flow| flow.direction);
     let (port, service) = match (endpoint.end, data) {
         (Side::Both, _) if dir == Dir::Downlink => (None, Service::Data),
@@ -51,20 +52,21 @@ pub fn plan(
         (Side::Server | Side::Ue, _) => (endpoint.connect, Service::Data),
     };
     let opens = port.map_or(0..0, |_| 0..endpoint.connections).map(|number| {
-        let src = SocketAddr::new(ours[which], FIRST_PORT + number);
-        let dst = SocketAddr::new(theirs[which], port.unwrap_or_default());
+        let src = SocketAddr::new(both(ours(0))[which], FIRST_PORT + number);
+        let dst = SocketAddr::new(both(theirs(0))[which], port.unwrap_or_default());
         let flow = match dir {
-            Dir::Downlink => flows.reserve(src, dst),
-            Dir::Uplink => flows.reserve(dst, src),
+            Dir::Downlink => flows.reserve(src, dst, first_interface),
+            Dir::Uplink => flows.reserve(dst, src, first_interface),
         };
         (flow, Endpoints { src, dst })
     });
     Plan {
         dir,
-        addresses: ours,
+        addresses: (0..real.len() as u8).flat_map(|number| both(ours(number))).collect(),
         size: first.and_then(|flow| flow.app.size()).unwrap_or(u64::MAX),
         pause: Duration::from_nanos((endpoint.pause_s.clamp(0.0, 1e6) * 1e9) as u64),
         opens: opens.collect(),
+        opens_over: first_interface,
         opens_for: service,
         is_silent: endpoint.end == Side::Both && dir != data,
         opens_at: Instant::ZERO + first.map_or(Duration::ZERO, |flow| flow.start),
@@ -73,20 +75,20 @@ pub fn plan(
     }
 }
 
-/// What the scenario says first for UE 0: flow 0 of a cell with one UE.
-pub fn flow(scenario: &Scenario) -> Option<&scenario::Flow> {
-    scenario.flow.iter().find(|flow| flow.ue.includes(LIVE_UE))
+/// The first flow of the real interfaces in a scenario.
+pub fn flow<'a>(scenario: &'a Scenario, real: &[u16]) -> Option<&'a scenario::Flow> {
+    scenario.flow.iter().find(|flow| real.iter().any(|ue| flow.ue.includes(*ue)))
 }
 
 /// The TCP of that flow, or of all flows.
-fn our_tcp(scenario: &Scenario) -> Arc<tcp::Config> {
-    let said = flow(scenario).and_then(|flow| flow.tcp.as_ref());
+fn our_tcp(scenario: &Scenario, real: &[u16]) -> Arc<tcp::Config> {
+    let said = flow(scenario, real).and_then(|flow| flow.tcp.as_ref());
     Arc::new(said.unwrap_or(&scenario.tcp).clone())
 }
 
 /// What of the scenario means something else here.
-pub fn notices(scenario: &Scenario) -> Option<String> {
-    let is_other = our_tcp(scenario).handshake != Handshake::ThreeWay;
+pub fn notices(scenario: &Scenario, real: &[u16]) -> Option<String> {
+    let is_other = our_tcp(scenario, real).handshake != Handshake::ThreeWay;
     is_other.then(|| {
         "tcp.handshake: a kernel opens connections with three segments only, and so does our end".to_owned()
     })
@@ -108,7 +110,7 @@ pub fn told(path: &Path, last: usize, tell: impl Fn(&Endpoint) -> Value) -> Valu
     if told.len() > 1 { told.into() } else { told.pop().unwrap_or_default() }
 }
 
-/// The end of UE 0 at this position, with simulated UEs beside it or without.
+/// The end of the real interfaces at this position, with simulated UEs beside it or without.
 fn real<R: RealEnd>(path: &Path, index: usize) -> Option<&R> {
     path.element(index).or_else(|| path.element(index).map(Beside::real))
 }
@@ -119,10 +121,10 @@ pub fn simulated(path: &Path, index: usize) -> Option<&Host> {
     path.element(index).map(Beside::<Port>::simulated).or_else(beside_ours)
 }
 
-/// An end of a live path for `real`, beside these simulated UEs.
-pub fn end(real: impl RealEnd, simulated: Option<Host>) -> Box<dyn Element> {
+/// An end of a live path for the interfaces `real`, beside these simulated UEs.
+pub fn end(end: impl RealEnd, real: &[u16], simulated: Option<Host>) -> Box<dyn Element> {
     match simulated {
-        Some(host) => Box::new(Beside::new(real, vec![LIVE_UE], host)),
-        None => Box::new(real),
+        Some(host) => Box::new(Beside::new(end, real.to_vec(), host)),
+        None => Box::new(end),
     }
 }

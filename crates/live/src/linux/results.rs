@@ -6,7 +6,7 @@
 use super::kernel::TcpInfo;
 use super::ours;
 use super::sampler::LastSeen;
-use crate::driver::{Driver, LIVE_UE, MOST_INSIDE};
+use crate::driver::{Driver, MOST_INSIDE};
 use crate::meter::Counters;
 use crate::port::{Counts, Flow, Port};
 use airpath_core::delays::DelayReport;
@@ -43,7 +43,7 @@ pub fn fates(fates: &Fates) -> Value {
     json!({ "dropped": fates.dropped(), "reasons": fates.reasons, "marked": fates.marked })
 }
 
-/// Those of UE 0.
+/// The flows of the real interfaces.
 fn real(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
     let (Some(server), Some(ue)) = (ours::port(&driver.path, 0), ours::port(&driver.path, last)) else {
         return Vec::new();
@@ -56,6 +56,7 @@ fn real(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
         ends[0].or(ends[1])?;
         let ends = ends.map(|end| end.unwrap_or(&nothing));
         let mut flow = if key.is_tcp() { tcp(number, key, ends, seen) } else { other(number, key, ends) };
+        flow["ue"] = driver.flows.interface(number).into();
         for endpoint in ours::endpoints(&driver.path, last) {
             if let Some(report) = endpoint.flow(number) {
                 add_ours(&mut flow, report, endpoint.dir());
@@ -138,7 +139,7 @@ fn other(number: u16, key: &FlowKey, ends: [&Flow; 2]) -> Value {
 /// The keys of every flow, in their order; nothing is known of it but what it is.
 fn unmeasured(number: u16, key: &FlowKey, dir: Dir, start: Instant) -> Value {
     json!({
-        "ue": LIVE_UE,
+        "ue": 0,
         "flow": number,
         "direction": dir.name(),
         "app": null,

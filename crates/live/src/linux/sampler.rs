@@ -14,7 +14,7 @@ pub type LastSeen = HashMap<u16, TcpInfo>;
 
 pub struct Sampler {
     /// Connections to look at; the thread ends when this is gone.
-    connections: Sender<(u16, FlowKey)>,
+    connections: Sender<Connection>,
     thread: JoinHandle<LastSeen>,
 }
 
@@ -35,9 +35,9 @@ impl Sampler {
         Self { connections, thread }
     }
 
-    /// From now on also looks at this connection, until it has ended.
-    pub fn add(&self, number: u16, key: FlowKey) {
-        let _ = self.connections.send((number, key));
+    /// From now on also looks at this connection over interface `ue`, until it has ended.
+    pub fn add(&self, ue: u16, number: u16, key: FlowKey) {
+        let _ = self.connections.send(Connection { ue, number, key, ends: [None; 2] });
     }
 
     /// Ends the thread and returns what was seen last.
@@ -58,6 +58,7 @@ struct Watch {
 
 /// A connection that has not ended.
 struct Connection {
+    ue: u16,
     number: u16,
     key: FlowKey,
     /// Which sockets are its ends, on the server's side and on the UE's, once they have been seen.
@@ -65,14 +66,12 @@ struct Connection {
 }
 
 impl Watch {
-    fn run(mut self, interval: Duration, new: &Receiver<(u16, FlowKey)>) -> LastSeen {
+    fn run(mut self, interval: Duration, new: &Receiver<Connection>) -> LastSeen {
         loop {
             self.look();
             match new.recv_timeout(interval) {
                 Ok(first) => {
-                    for (number, key) in std::iter::once(first).chain(new.try_iter()) {
-                        self.add(number, key);
-                    }
+                    std::iter::once(first).chain(new.try_iter()).for_each(|connection| self.add(connection));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.last,
@@ -80,10 +79,10 @@ impl Watch {
         }
     }
 
-    fn add(&mut self, number: u16, key: FlowKey) {
+    fn add(&mut self, connection: Connection) {
         // Over the same ports, the one before has ended.
-        self.open.retain(|other| other.key != key);
-        self.open.push(Connection { number, key, ends: [None; 2] });
+        self.open.retain(|other| other.key != connection.key);
+        self.open.push(connection);
     }
 
     fn look(&mut self) {
@@ -97,7 +96,7 @@ impl Watch {
             // The SYN counts as an octet in some kernels.
             let only_receives = *ours && info.bytes_acked() <= 1;
             if let Some(outbox) = outbox.as_ref().filter(|_| !only_receives) {
-                outbox.put(Record::Sample(clock.now(), connection.number, Box::new(info.clone())));
+                outbox.put(Record::Sample(clock.now(), info.event(connection.ue, connection.number)));
             }
             last.insert(connection.number, info);
             true
@@ -161,20 +160,20 @@ mod tests {
     /// Needs no privilege: looks at this test's own sockets.
     #[test]
     fn connections_over_the_same_ports_are_told_apart() {
-        let sockets = [(); 2].map(|()| Namespace::open("lo").unwrap().sockets);
+        let sockets = [(); 2].map(|()| Namespace::open(&["lo"]).unwrap().sockets);
         let (clock, open, last) = (Clock::start(), Vec::new(), LastSeen::new());
         let mut watch = Watch { sockets, clock, outbox: None, ours: false, open, last };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let first = connected("127.1.2.3:0".parse().unwrap(), &listener, 1000);
         let ue = first[1].local_addr().unwrap();
         let key = FlowKey { protocol: 6, server: listener.local_addr().unwrap(), ue };
-        watch.add(0, key);
+        watch.add(Connection { ue: 0, number: 0, key, ends: [None; 2] });
         look_until(&mut watch, 0, 1000);
         drop(first);
         let _second = connected(ue.to_string().parse().unwrap(), &listener, 5000);
         watch.look();
         assert!(watch.open.is_empty(), "the ports are another connection's by now");
-        watch.add(1, key);
+        watch.add(Connection { ue: 0, number: 1, key, ends: [None; 2] });
         look_until(&mut watch, 1, 5000);
         assert!((1000..=1001).contains(&watch.last[&0].bytes_acked()), "{:?}", watch.last);
     }

@@ -3,13 +3,12 @@
 
 use super::init::{Init, Order, Programs, Report, end_with_parent};
 use super::message::{self, Configuration, Mode, Side, kind};
-use super::namespaces::{self, End, SERVER, Settings, UE};
+use super::namespaces::{self, End, MOST_INTERFACES, Settings, server, ue};
 use super::obstacle::Obstacle;
 use super::session::Session;
 use super::tuns::Clock;
 use super::writer;
 use super::{doctor, ours, sys};
-use crate::driver::LIVE_UE;
 use airpath_core::app::Carrier;
 use airpath_core::error::ScenarioError;
 use airpath_core::packet::Dir;
@@ -64,28 +63,45 @@ pub fn serve(fd: RawFd) -> io::Result<()> {
 }
 
 /// The environment of both programs.
-fn environment(configuration: &Configuration) -> BTreeMap<String, String> {
+fn environment(configuration: &Configuration, interfaces: u8) -> BTreeMap<String, String> {
     let mut environment = configuration.environment.clone();
-    let own = [
-        ("AIRPATH_SERVER", SERVER.0.to_string()),
-        ("AIRPATH_UE", UE.0.to_string()),
-        ("AIRPATH_SERVER6", SERVER.1.to_string()),
-        ("AIRPATH_UE6", UE.1.to_string()),
-        // What mahimahi's shells set: scripts made for them run here.
-        ("MAHIMAHI_BASE", SERVER.0.to_string()),
-    ];
-    environment.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    for number in 0..interfaces {
+        // The first interface is the one of programs that know of one.
+        let suffix = if number == 0 { String::new() } else { format!("_{number}") };
+        let (server, ue) = (server(number), ue(number));
+        let own = [
+            ("AIRPATH_SERVER", server.0.to_string()),
+            ("AIRPATH_UE", ue.0.to_string()),
+            ("AIRPATH_SERVER6", server.1.to_string()),
+            ("AIRPATH_UE6", ue.1.to_string()),
+        ];
+        environment.extend(own.map(|(name, value)| (format!("{name}{suffix}"), value)));
+    }
+    // What mahimahi's shells set: scripts made for them run here.
+    environment.insert("MAHIMAHI_BASE".to_owned(), server(0).0.to_string());
     environment
 }
 
 /// Refuses what only simulated hosts can work with, and of an end of ours what it cannot carry.
-fn refuse(scenario: &Scenario, has_endpoint: bool) -> Result<(), Obstacle> {
-    let first = ours::flow(scenario).filter(|_| has_endpoint);
+fn refuse(scenario: &Scenario, real: &[u16], has_endpoint: bool) -> Result<(), Obstacle> {
+    let first = ours::flow(scenario, real).filter(|_| has_endpoint);
     if let Some(flow) = first.filter(|flow| flow.app.carrier() != Carrier::Tcp) {
         let message = format!("an end of ours sends what flow 0 says, and {} is no stream", flow.app.name());
         return Err(Obstacle::new("flow[0].app", message, "write app.bulk or app.file"));
     }
-    scenario.validate_session(&[LIVE_UE]).map_err(wrong)
+    scenario.validate_session(real).map_err(wrong)
+}
+
+/// Numbers of the interfaces whose packets are real.
+fn real(scenario: &Scenario, ue: Option<&str>) -> Result<Vec<u16>, Obstacle> {
+    let found = scenario.interfaces_of(ue);
+    let real = found.map_err(|error| Obstacle::new("--ue", error.message, &error.hint))?;
+    if real.len() > MOST_INTERFACES.into() {
+        let message =
+            format!("a link has at most {MOST_INTERFACES} interfaces, and this UE has {}", real.len());
+        return Err(Obstacle::new("--ue", message, "attach it to fewer cells and ways, or choose another"));
+    }
+    Ok(real)
 }
 
 /// A scenario that cannot be carried.
@@ -95,9 +111,12 @@ fn wrong(error: ScenarioError) -> Obstacle {
 
 fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obstacle> {
     let scenario = Scenario::parse(&configuration.scenario, &[]).map_err(wrong)?;
-    refuse(&scenario, configuration.endpoint.is_some())?;
+    let real = real(&scenario, configuration.ue.as_deref())?;
+    refuse(&scenario, &real, configuration.endpoint.is_some())?;
     let io_failed = |error| Obstacle::refused("driver", "stopped", error, "see 'airpath doctor'");
+    let interfaces = real.len() as u8;
     let settings = Settings {
+        interfaces,
         sysctls: &configuration.sysctl,
         congestion_control: configuration.congestion_control.as_deref(),
         group: configuration.user.as_ref().map(|user| user.gid),
@@ -108,7 +127,7 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
         return Err(Obstacle::new("--user", what, "write --user root"));
     }
     end_with_parent();
-    let environment = environment(configuration);
+    let environment = environment(configuration, interfaces);
     let [server, ue] = &link.ends;
     let init = Init::start(&Programs {
         namespaces: [&server.namespace, &ue.namespace],
@@ -131,7 +150,7 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
             .push("programs in the link see the processes outside in /proc, and not themselves".to_owned());
     }
     if configuration.endpoint.is_some() {
-        notices.extend(ours::notices(&scenario));
+        notices.extend(ours::notices(&scenario, &real));
     }
     notices.extend(other_congestion_control(configuration));
     if configuration.server.is_some() {
@@ -140,7 +159,8 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     }
     // From here on there may be threads: nothing is forked any more.
     let (outbox, writer) = writer::start(stream.try_clone().map_err(io_failed)?);
-    let result = Session::start(configuration, &scenario, link, &init, notices, outbox).run(stream.as_fd());
+    let result =
+        Session::start(configuration, &scenario, real, link, &init, notices, outbox).run(stream.as_fd());
     init.end();
     // The writer ends with the last outbox, which the session held; results come behind all records.
     let _ = writer.join();
@@ -226,8 +246,8 @@ mod tests {
             ),
         ] {
             let scenario = Scenario::parse(&format!("[[flow]]\n{toml}"), &[]);
-            let refused =
-                scenario.map(|scenario| refuse(&scenario, true).err().map(|obstacle| obstacle.to_string()));
+            let refused = scenario
+                .map(|scenario| refuse(&scenario, &[0], true).err().map(|obstacle| obstacle.to_string()));
             assert_eq!(refused, Ok(words.map(str::to_owned)));
         }
     }

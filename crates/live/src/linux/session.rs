@@ -2,14 +2,14 @@
 
 use super::init::{Init, Order, Report};
 use super::message::{self, Configuration, Request, Side, kind};
-use super::namespaces::{End, Link, SERVER, UE};
+use super::namespaces::{End, Link, device_name, server, ue};
 use super::pace::Pace;
 use super::results::{self, Progress};
 use super::sampler::Sampler;
 use super::tuns::{Clock, Tuns};
 use super::writer::{Outbox, Record};
 use super::{kernel, ours, sys};
-use crate::driver::{Driver, LIVE_UE};
+use crate::driver::Driver;
 use crate::endpoint::Endpoint;
 use crate::port::Port;
 use airpath_core::element::Capture;
@@ -30,7 +30,7 @@ use nix::sys::time::{TimeSpec, TimeValLike};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 
 /// Priority of the driver where SCHED_FIFO is allowed: above everything ordinary, below what keeps a
@@ -62,6 +62,8 @@ pub struct Session<'a> {
     _namespaces: [File; 2],
     /// Position of the UE's port.
     last: usize,
+    /// Numbers of the interfaces whose packets are real.
+    real: Vec<u16>,
     about: About,
     /// When the program starts without being told to; `None` once it has started.
     start_by: Option<Instant>,
@@ -96,21 +98,23 @@ impl<'a> Session<'a> {
     pub fn start(
         configuration: &'a Configuration,
         scenario: &Scenario,
+        real: Vec<u16>,
         link: Link,
         init: &'a Init,
         notices: Vec<String>,
         outbox: Outbox,
     ) -> Self {
-        let [server, ue] = link.ends;
         let mut flows = Flows::with_room();
-        let (path, last) = path(configuration, scenario, &mut flows);
+        let (path, last) = path(configuration, scenario, &real, &mut flows);
         let _ = prctl::set_timerslack(1);
         let scheduler = match sys::set_fifo(FIFO_PRIORITY) {
             Ok(()) => format!("SCHED_FIFO {FIFO_PRIORITY}"),
             Err(_) => "SCHED_OTHER".to_owned(),
         };
-        let End { namespace: server_namespace, device: server_device, kernel: server_kernel } = server;
-        let End { namespace: ue_namespace, device: ue_device, kernel: ue_kernel } = ue;
+        let [
+            End { namespace: server_namespace, devices: mut server_devices, kernel: server_kernel },
+            End { namespace: ue_namespace, devices: ue_devices, kernel: ue_kernel },
+        ] = link.ends;
         let clock = Clock::start();
         let samples_wanted = configuration.probes.iter().any(|probe| probe == Kind::TcpState.name());
         let sampler = Sampler::start(
@@ -120,14 +124,14 @@ impl<'a> Session<'a> {
             samples_wanted.then(|| outbox.clone()),
             configuration.endpoint.is_some(),
         );
-        let mut tuns = Tuns::new(clock, [server_device, ue_device]);
         let is_ours = |dir| configuration.endpoint.is_some_and(|endpoint| endpoint.end.sends(dir));
-        tuns.unread = Dir::BOTH.map(is_ours);
+        let tuns = Tuns::new(clock, server_devices.remove(0), ue_devices, real[0], Dir::BOTH.map(is_ours));
         let about = About { scheduler, user_namespace: link.user_namespace, notices };
         outbox.put(Record::Status(json!({
             "state": "up",
-            "server_addr": SERVER.0.to_string(),
-            "ue_addr": UE.0.to_string(),
+            "server_addr": server(0).0.to_string(),
+            "ue_addr": ue(0).0.to_string(),
+            "interfaces": interfaces(scenario, &real),
             "command_at": match configuration.endpoint.map(|endpoint| endpoint.end) {
                 Some(Side::Ue) => "server",
                 Some(Side::Server | Side::Both) | None => "ue",
@@ -150,6 +154,7 @@ impl<'a> Session<'a> {
             counters: [server_kernel.counters, ue_kernel.counters],
             _namespaces: [server_namespace, ue_namespace],
             last,
+            real,
             about,
             start_by: Some(Instant::ZERO + START_PATIENCE),
             exit_status: None,
@@ -205,7 +210,7 @@ impl<'a> Session<'a> {
             if self.closes_by.is_some_and(|at| at <= self.clock.now() || self.is_quiet()) {
                 break;
             }
-            if self.tuns.gone != [false; 2] {
+            if self.tuns.is_gone() {
                 self.notice("a device of the link was removed: nothing passes any more".to_owned());
                 self.device_gone = true;
                 break;
@@ -246,29 +251,21 @@ impl<'a> Session<'a> {
                 std::hint::spin_loop();
             }
             self.pace.watched(left);
-            self.tuns.readable = [true; 2];
+            self.tuns.set_readable(std::iter::empty());
             return Ok([false; 2]);
         }
         let left = Duration::from_nanos(left.as_nanos().saturating_sub(early.as_nanos()));
-        // A device of an end of ours, and who has gone, have nothing to say; another stands in, whose readiness is known.
-        let device = |at: usize| match self.tuns.unread[at] {
-            true => requests,
-            false => self.tuns.devices()[at].as_fd(),
-        };
+        // Who has gone has nothing to say; another stands in, whose readiness is known.
         let init = if self.closes_by.is_some() { requests } else { self.init.fd() };
-        let mut fds = [
-            PollFd::new(device(0), PollFlags::POLLIN),
-            PollFd::new(device(1), PollFlags::POLLIN),
-            PollFd::new(requests, PollFlags::POLLIN),
-            PollFd::new(init, PollFlags::POLLIN),
-        ];
+        let fds = [requests, init].into_iter().chain(self.tuns.read());
+        let mut fds: Vec<_> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         match ppoll(&mut fds, Some(TimeSpec::nanoseconds(left.as_nanos() as i64)), None) {
             Ok(_) | Err(nix::Error::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let ready = fds.map(|fd| fd.any().unwrap_or(false));
-        self.tuns.readable = [ready[0] || self.tuns.readable[0], ready[1] || self.tuns.readable[1]];
-        Ok([ready[2], ready[3] && self.closes_by.is_none()])
+        let ready: Vec<_> = fds.iter().map(|fd| fd.any().unwrap_or(false)).collect();
+        self.tuns.set_readable(ready[2..].iter().copied());
+        Ok([ready[0], ready[1] && self.closes_by.is_none()])
     }
 
     /// Whether no connection of ours has something left to say.
@@ -343,7 +340,7 @@ impl<'a> Session<'a> {
         let keys = self.driver.flows.keys();
         for (number, key) in (0..).zip(keys).skip(self.flows_told) {
             if key.is_tcp() {
-                self.sampler.add(number, *key);
+                self.sampler.add(self.driver.flows.interface(number), number, *key);
             }
         }
         let (told, most) = (self.flows_told, usize::from(MOST_FLOWS));
@@ -355,7 +352,7 @@ impl<'a> Session<'a> {
         }
         let mut events = self.driver.path.take_trace();
         for (_, event) in &events {
-            Fates::count(&mut self.fates, event, &[LIVE_UE]);
+            Fates::count(&mut self.fates, event, &self.real);
         }
         events.retain(|(_, event)| self.wanted.has(event.kind()));
         self.outbox.put(Record::Trace(now, events));
@@ -386,21 +383,27 @@ impl<'a> Session<'a> {
         // Boxes may count by UE too.
         let is_cell =
             |report: &&Value| report["element"].as_str().is_some_and(|name| name.starts_with("radio."));
-        let cell = reports.iter().find(is_cell);
-        let bearers = cell.and_then(|report| report["ues"].get(usize::from(LIVE_UE)).cloned());
-        let bearers = bearers.unwrap_or_default();
-        let buffers = Dir::BOTH.map(|dir| self.driver.path.radio(LIVE_UE, dir));
+        let cells: Vec<_> = reports.iter().filter(is_cell).collect();
+        let of_real =
+            |cell: &&Value| self.real.iter().map(|ue| cell["ues"][usize::from(*ue)].clone()).collect();
+        let bearers: Vec<Value> = cells.iter().flat_map(|cell| -> Vec<Value> { of_real(cell) }).collect();
+        let path = &mut self.driver.path;
+        let buffers = Dir::BOTH.map(|dir| {
+            let held = self.real.iter().map(|ue| path.radio(*ue, dir));
+            held.fold((0, 0), |(sdus, bytes), view| (sdus + view.sdus, bytes + view.bytes))
+        });
         let Some([server, ue]) = self.ports() else { return Value::Null };
         let out = [ue.received.bytes, server.received.bytes];
         let seconds = now.since(self.progress.at).as_secs_f64();
         let direction = |dir: Dir| {
-            let counts = &bearers[dir.name()];
-            let count = |name: &str| counts[name].as_u64().unwrap_or(0);
+            let count = |name: &str| -> u64 {
+                bearers.iter().map(|bearer| bearer[dir.name()][name].as_u64().unwrap_or(0)).sum()
+            };
             let bytes = out[dir.index()] - self.progress.bytes[dir.index()];
             json!({
                 "rate_bps": if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 },
-                "queued_sdus": buffers[dir.index()].sdus,
-                "queued_bytes": buffers[dir.index()].bytes,
+                "queued_sdus": buffers[dir.index()].0,
+                "queued_bytes": buffers[dir.index()].1,
                 "dropped": count("sdus_dropped") + count("sdus_discarded"),
             })
         };
@@ -438,7 +441,7 @@ impl<'a> Session<'a> {
                 let [into, out_of] = counters.dropped();
                 // What the kernel refused, because it is no IP, it counts as dropped too: the model saw it.
                 let mut dropped = out_of + into.saturating_sub(refused);
-                if self.tuns.unread[dir.index()] {
+                if self.tuns.is_unread(dir) {
                     // Packets from the kernel behind our own end are not read.
                     dropped = 0;
                 }
@@ -504,24 +507,44 @@ fn wanted(configuration: &Configuration) -> ProbeMask {
     wanted.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind))
 }
 
-/// The path between the two devices, or between one of them and our end, with the simulated UEs' hosts beside them; and
-/// the node of the UEs' end.
-fn path(configuration: &Configuration, scenario: &Scenario, flows: &mut Flows) -> (Path, usize) {
-    let simulated = scenario.flows_beside(&[LIVE_UE]);
+/// What the user is told of each real interface.
+fn interfaces(scenario: &Scenario, real: &[u16]) -> Vec<Value> {
+    let names = scenario.interface_names();
+    let numbered = (0..).zip(real);
+    let told = numbered.map(|(number, interface)| {
+        json!({
+            "name": names.get(usize::from(*interface)),
+            "device": device_name(number),
+            "server_addr": server(number).0.to_string(),
+            "ue_addr": ue(number).0.to_string(),
+        })
+    });
+    told.collect()
+}
+
+/// The path between the devices, or between those of one end and an end of ours, with the simulated UEs' hosts beside them;
+/// and the node of the UEs' end.
+fn path(
+    configuration: &Configuration,
+    scenario: &Scenario,
+    real: &[u16],
+    flows: &mut Flows,
+) -> (Path, usize) {
+    let simulated = scenario.flows_beside(real);
     let mut end = |dir| {
         let port = Port::new(dir, configuration.snaplen);
         let host = || Host::new(dir, scenario.ues(), &simulated, configuration.seed);
         let beside = (!simulated.is_empty()).then(host);
         match configuration.endpoint.filter(|endpoint| endpoint.end.sends(dir)) {
             Some(endpoint) => {
-                let plan = ours::plan(endpoint, dir, configuration, scenario, flows);
-                ours::end(Endpoint::new(port, plan), beside)
+                let plan = ours::plan(endpoint, dir, configuration, scenario, real, flows);
+                ours::end(Endpoint::new(port, plan), real, beside)
             }
-            None => ours::end(port, beside),
+            None => ours::end(port, real, beside),
         }
     };
     let ends = [end(Dir::Downlink), end(Dir::Uplink)];
-    let plan = scenario.plan(configuration.seed, ends, Some(&[LIVE_UE]));
+    let plan = scenario.plan(configuration.seed, ends, Some(real));
     let mut path = Path::of(plan.graph, Fates::recorded_with(wanted(configuration)));
     let (pdus, iu) = (configuration.capture_rlc, configuration.capture_iu);
     path.set_capture(Capture::of(configuration.capture, pdus, iu));

@@ -1,8 +1,9 @@
-//! The world of a live path: the kernel's clock and two TUN devices.
+//! The world of a live path: the kernel's clock and TUN devices, one at the server and one for each interface of the UE.
 //!
 //! Where the kernel has offloads it hands over up to 64 kB of a flow at once. The path sees the packets in it one by
 //! one: each has a time and a fate of its own, whatever they cost to read and to write.
 
+use super::namespaces::interface_of;
 use crate::driver::World;
 use crate::lateness::Lateness;
 use crate::segments::{Large, Run};
@@ -10,6 +11,7 @@ use airpath_core::packet::Dir;
 use airpath_core::time::{Duration, Instant};
 use nix::time::{ClockId, clock_gettime};
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use tun_rs::SyncDevice;
 
 /// From so many packets in a millisecond and a direction on, which are 1.5 Gbit/s, those that are due together are written
@@ -40,22 +42,73 @@ fn monotonic_ns() -> u64 {
         .map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
+/// A TUN device, with what was read from it and what is to be written to it.
+struct Device {
+    tun: SyncDevice,
+    /// It may have something to read.
+    is_readable: bool,
+    /// A program in its namespace has removed it: nothing will come any more.
+    is_gone: bool,
+    /// What was read from it, and when.
+    read: (Instant, Large),
+    /// What is to be written, with the times at which the packets left.
+    run: (Vec<Instant>, Run),
+}
+
+impl Device {
+    fn new(tun: SyncDevice) -> Self {
+        let (read, run) = (Large::new(tun.tcp_gso()), Run::new(tun.tcp_gso()));
+        Self { tun, is_readable: true, is_gone: false, read: (Instant::ZERO, read), run: (Vec::new(), run) }
+    }
+
+    /// Whether it has handed over something that has not been taken yet.
+    fn fill(&mut self, clock: Clock) -> bool {
+        let (at, large) = &mut self.read;
+        if !large.is_empty() {
+            return true;
+        }
+        if !self.is_readable {
+            return false;
+        }
+        match self.tun.recv(large.buffer()) {
+            Ok(length) => large.fill(length),
+            Err(error) => self.is_gone |= error.kind() != io::ErrorKind::WouldBlock,
+        }
+        // Never seen, but a packet without a byte would wait in a link layer for ever.
+        self.is_readable = !large.is_empty();
+        *at = clock.now();
+        self.is_readable
+    }
+
+    /// Writes what is to be written; returns how many packets the kernel would not take.
+    fn write(&mut self, clock: Clock, lateness: &mut Lateness) -> u64 {
+        let (left, run) = &mut self.run;
+        if left.is_empty() {
+            return 0;
+        }
+        let bytes = run.take();
+        let is_interrupted = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
+        let written = self
+            .tun
+            .send(bytes)
+            .or_else(|error| if is_interrupted(&error) { self.tun.send(bytes) } else { Err(error) });
+        let refused = if written.is_err() { left.len() as u64 } else { 0 };
+        let now = clock.now();
+        left.drain(..).for_each(|at| lateness.record(at, now));
+        refused
+    }
+}
+
 pub struct Tuns {
     clock: Clock,
-    /// By the direction in which packets read from them go.
-    devices: [SyncDevice; 2],
-    /// Whether a device may have something to read.
-    pub readable: [bool; 2],
-    /// Whether a device has been removed, by a program in its namespace: nothing will come any more.
-    pub gone: [bool; 2],
-    /// Whether a device is at an end of ours, and so is not read.
-    pub unread: [bool; 2],
-    /// Which device is read next, so that neither waits for the other.
+    /// The server's device, then those of the UE's interfaces.
+    devices: Vec<Device>,
+    /// Number of the first of these interfaces; the others follow.
+    first: u16,
+    /// Whether the devices are at an end of ours, and so are not read, by the direction in which their packets go.
+    unread: [bool; 2],
+    /// Which device is read next, so that none waits for the others.
     next: usize,
-    /// What was read from each device, and when.
-    read: [(Instant, Large); 2],
-    /// What is to be written, by the direction in which it goes, with the times at which the packets left.
-    runs: [(Vec<Instant>, Run); 2],
     /// How many packets have left since when, by the direction in which they went.
     sent: [u32; 2],
     since: Instant,
@@ -67,20 +120,19 @@ pub struct Tuns {
 }
 
 impl Tuns {
-    /// Clock zero is now.
-    pub fn new(clock: Clock, devices: [SyncDevice; 2]) -> Self {
-        let read = devices.each_ref().map(|device| (Instant::ZERO, Large::new(device.tcp_gso())));
-        // What goes downlink is written where uplink packets are read.
-        let runs = Dir::BOTH.map(|dir| (Vec::new(), Run::new(devices[dir.reverse().index()].tcp_gso())));
+    /// Clock zero is now. `first` is the number of the first of the UE's interfaces; `unread` says which ends are ours, by
+    /// the direction in which they send.
+    pub fn new(clock: Clock, server: SyncDevice, ue: Vec<SyncDevice>, first: u16, unread: [bool; 2]) -> Self {
+        let mut devices: Vec<_> = std::iter::once(server).chain(ue).map(Device::new).collect();
+        for (number, device) in devices.iter_mut().enumerate() {
+            device.is_readable = !unread[dir_of(number).index()];
+        }
         Self {
             clock,
             devices,
-            readable: [true; 2],
-            gone: [false; 2],
-            unread: [false; 2],
+            first,
+            unread,
             next: 0,
-            read,
-            runs,
             sent: [0; 2],
             since: Instant::ZERO,
             joins: [false; 2],
@@ -89,33 +141,34 @@ impl Tuns {
         }
     }
 
-    /// The devices, by the direction in which packets read from them go.
-    pub fn devices(&self) -> &[SyncDevice; 2] {
-        &self.devices
+    /// Whether packets of the end that sends in this direction are not read.
+    pub fn is_unread(&self, dir: Dir) -> bool {
+        self.unread[dir.index()]
     }
 
-    /// Whether a device has handed over something that has not been taken yet.
-    fn fill(&mut self, from: usize) -> bool {
-        let (at, large) = &mut self.read[from];
-        if !large.is_empty() {
-            return true;
+    /// Whether a device has been removed.
+    pub fn is_gone(&self) -> bool {
+        self.devices.iter().any(|device| device.is_gone)
+    }
+
+    /// The devices that are read.
+    pub fn read(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let devices = self.devices.iter().enumerate();
+        devices.filter(|(number, _)| !self.is_unread(dir_of(*number))).map(|(_, device)| device.tun.as_fd())
+    }
+
+    /// Takes note of which of the devices that are read have something.
+    pub fn set_readable(&mut self, mut ready: impl Iterator<Item = bool>) {
+        for (number, device) in self.devices.iter_mut().enumerate() {
+            if !self.unread[dir_of(number).index()] {
+                device.is_readable |= ready.next().unwrap_or(true);
+            }
         }
-        if !self.readable[from] || self.unread[from] {
-            return false;
-        }
-        match self.devices[from].recv(large.buffer()) {
-            Ok(length) => large.fill(length),
-            Err(error) => self.gone[from] |= error.kind() != io::ErrorKind::WouldBlock,
-        }
-        // Never seen, but a packet without a byte would wait in a link layer for ever.
-        self.readable[from] = !large.is_empty();
-        *at = self.clock.now();
-        self.readable[from]
     }
 
     /// What was due by `now` is done: writes what is still to be written.
     pub fn flush(&mut self, now: Instant) {
-        Dir::BOTH.into_iter().for_each(|dir| self.write(dir));
+        (0..self.devices.len()).for_each(|number| self.write(number));
         let milliseconds = now.since(self.since).as_nanos() / MILLISECOND.as_nanos();
         if milliseconds > 0 {
             self.joins = self.sent.map(|sent| u64::from(sent) >= milliseconds * u64::from(MANY));
@@ -123,23 +176,15 @@ impl Tuns {
         }
     }
 
-    fn write(&mut self, dir: Dir) {
-        let (left, run) = &mut self.runs[dir.index()];
-        if left.is_empty() {
-            return;
-        }
-        let device = &self.devices[dir.reverse().index()];
-        let bytes = run.take();
-        let is_interrupted = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
-        let written = device
-            .send(bytes)
-            .or_else(|error| if is_interrupted(&error) { device.send(bytes) } else { Err(error) });
-        if written.is_err() {
-            self.refused[dir.index()] += left.len() as u64;
-        }
-        let now = self.clock.now();
-        left.drain(..).for_each(|at| self.lateness.record(at, now));
+    fn write(&mut self, number: usize) {
+        let refused = self.devices[number].write(self.clock, &mut self.lateness);
+        self.refused[dir_of(number).reverse().index()] += refused;
     }
+}
+
+/// The direction of the packets that are read from a device.
+fn dir_of(device: usize) -> Dir {
+    if device == 0 { Dir::Downlink } else { Dir::Uplink }
 }
 
 impl World for Tuns {
@@ -149,28 +194,39 @@ impl World for Tuns {
     }
 
     /// A packet arrives when it is read: devices do not say since when they have held it.
-    fn receive(&mut self, _due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
-        for _ in 0..2 {
-            let from = self.next;
-            self.next = 1 - self.next;
-            if self.fill(from) {
-                let (at, large) = &mut self.read[from];
+    fn receive(&mut self, _due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir, u16)> {
+        let interfaces = self.devices.len() - 1;
+        for _ in 0..self.devices.len() {
+            let number = self.next;
+            self.next = if number + 1 < self.devices.len() { number + 1 } else { 0 };
+            let device = &mut self.devices[number];
+            if device.fill(self.clock) {
+                let (at, large) = &mut device.read;
                 large.take(bytes);
-                return Some((*at, Dir::BOTH[from]));
+                let interface = match number.checked_sub(1) {
+                    Some(interface) => interface as u16,
+                    // Others than the UE's have simulated packets.
+                    None => Some(interface_of(bytes))
+                        .filter(|interface| usize::from(*interface) < interfaces)
+                        .unwrap_or(0),
+                };
+                return Some((*at, dir_of(number), self.first + interface));
             }
         }
         None
     }
 
-    fn send(&mut self, at: Instant, dir: Dir, bytes: &[u8]) {
-        if !self.runs[dir.index()].1.add(bytes) {
-            self.write(dir);
-            self.runs[dir.index()].1.add(bytes);
+    fn send(&mut self, at: Instant, dir: Dir, interface: u16, bytes: &[u8]) {
+        // Packets that go uplink are written where those that go downlink are read.
+        let number = if dir == Dir::Uplink { 0 } else { 1 + usize::from(interface - self.first) };
+        if !self.devices[number].run.1.add(bytes) {
+            self.write(number);
+            self.devices[number].run.1.add(bytes);
         }
-        self.runs[dir.index()].0.push(at);
+        self.devices[number].run.0.push(at);
         self.sent[dir.index()] += 1;
         if !self.joins[dir.index()] {
-            self.write(dir);
+            self.write(number);
         }
     }
 }

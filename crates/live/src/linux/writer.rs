@@ -3,9 +3,7 @@
 //! Trace and capture queue up in memory if their reader is slow, up to a bound; what comes beyond it is
 //! left out and counted.
 
-use super::kernel::TcpInfo;
 use super::message::{self, kind};
-use crate::driver::LIVE_UE;
 use airpath_core::time::Instant;
 use airpath_core::trace::{Event, Table};
 use airpath_core::wire::pcapng;
@@ -24,8 +22,8 @@ pub enum Record {
     /// Events up to a moment.
     Trace(Instant, Vec<(Instant, Event)>),
     Capture(Vec<u8>),
-    /// What the kernel said at a moment of the sending end of the flow with this number.
-    Sample(Instant, u16, Box<TcpInfo>),
+    /// What the kernel said at a moment of the sending end of a flow.
+    Sample(Instant, Event),
 }
 
 #[derive(Clone)]
@@ -61,7 +59,7 @@ impl Record {
             Self::Status(_) => 0,
             Self::Trace(_, events) => events.len() * size_of::<(Instant, Event)>(),
             Self::Capture(bytes) => bytes.len(),
-            Self::Sample(..) => 512,
+            Self::Sample(..) => std::mem::size_of::<(Instant, Event)>(),
         }
     }
 
@@ -109,8 +107,8 @@ impl Writer {
         match record {
             Record::Status(status) => message::write_json(&mut self.stream, kind::STATUS, &status),
             Record::Capture(bytes) => message::write(&mut self.stream, kind::CAPTURE, &[&bytes]),
-            Record::Sample(at, flow, info) => {
-                self.samples.push((at, info.event(LIVE_UE, flow)));
+            Record::Sample(at, event) => {
+                self.samples.push((at, event));
                 Ok(())
             }
             Record::Trace(until, mut events) => {

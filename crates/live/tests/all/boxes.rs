@@ -1,7 +1,7 @@
 //! What boxes do to real packets, at the driver: those that only delay, drop or mark change nothing but the mark, and
 //! what the others may write is all that they write. Any octets go in.
 
-use crate::octets::{Devices, dir, gap, ones_complement, packet, real, settle, transport_sum};
+use crate::octets::{Devices, UE, dir, gap, ones_complement, packet, real, settle, transport_sum};
 use airpath_core::element::{Capture, Element};
 use airpath_core::middlebox;
 use airpath_core::packet::{Dir, Flags, Packet, SackBlocks};
@@ -10,7 +10,7 @@ use airpath_core::scenario::Scenario;
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::ProbeMask;
 use airpath_core::wire::{self, Endpoints, parse};
-use airpath_live::driver::{Driver, LIVE_UE};
+use airpath_live::driver::Driver;
 use airpath_live::port::Port;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -163,7 +163,7 @@ fn is_sound(bytes: &[u8]) -> bool {
 
 fn run(scenario: &Scenario, packets: Vec<(u32, Dir, Vec<u8>)>, steps: &[u32]) -> Devices {
     let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Port::new(Dir::Downlink, 96))];
-    elements.extend(scenario.network_in_session(1, &[LIVE_UE]));
+    elements.extend(scenario.network_in_session(1, &[UE]));
     elements.push(Box::new(Port::new(Dir::Uplink, 96)));
     let mut path = Path::new(elements, ProbeMask::ALL);
     path.set_capture(Capture::Packets);

@@ -23,11 +23,12 @@ const THEIRS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2));
 fn plan(size: u64, seed: u64) -> Plan {
     Plan {
         dir: Dir::Downlink,
-        addresses: [OURS, IpAddr::V6(Ipv6Addr::LOCALHOST)],
+        addresses: vec![OURS, IpAddr::V6(Ipv6Addr::LOCALHOST)],
         tcp: Arc::new(Config::default()),
         size,
         pause: Duration::ZERO,
         opens: Vec::new(),
+        opens_over: 0,
         opens_for: Service::Data,
         is_silent: false,
         opens_at: Instant::ZERO,

@@ -4,7 +4,7 @@
 //! The paths are those of the bundled scenarios and of a link by traces, between the ports of a live link.
 //! Packets are arbitrary bytes and real packets spoiled in every way that comes to mind.
 
-use crate::octets::{Devices, dir, gap, ones_complement, packet, real, segment, settle, transport_sum};
+use crate::octets::{Devices, UE, dir, gap, ones_complement, packet, real, segment, settle, transport_sum};
 use airpath_core::element::{self, Capture, Cx, Element, Layout};
 use airpath_core::flows::MOST_FLOWS;
 use airpath_core::middlebox::tap::OpaqueCounts;
@@ -14,7 +14,7 @@ use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{ProbeMask, Reason};
 use airpath_core::wire::parse;
-use airpath_live::driver::{Driver, LIVE_UE, MOST_INSIDE};
+use airpath_live::driver::{Driver, MOST_INSIDE};
 use airpath_live::port::Port;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -112,7 +112,7 @@ fn held_by_cell(path: &mut Path) -> u64 {
     let is_cell = |name: &str| name.starts_with("radio.");
     let cell = reports.iter().find(|report| report["element"].as_str().is_some_and(is_cell)).unwrap();
     let held = |dir: Dir| {
-        let count = |key: &str| cell["ues"][usize::from(LIVE_UE)][dir.name()][key].as_u64().unwrap();
+        let count = |key: &str| cell["ues"][usize::from(UE)][dir.name()][key].as_u64().unwrap();
         count("sdus_in") - count("sdus_delivered") - count("sdus_discarded")
     };
     Dir::BOTH.into_iter().map(held).sum()
@@ -271,7 +271,7 @@ fn a_flood_into_a_buffer_without_limit_is_bounded() {
         devices.coming.push_back((Instant::ZERO, Dir::Uplink, vec![0x45; 40]));
     }
     settle(&mut driver, &mut devices);
-    let inside = driver.path.radio(LIVE_UE, Dir::Uplink).sdus;
+    let inside = driver.path.radio(UE, Dir::Uplink).sdus;
     assert!(driver.left_out >= 1000 && u64::from(inside) <= MOST_INSIDE);
     assert_eq!(u64::from(inside) + driver.left_out, MOST_INSIDE + 1000);
 }

@@ -9,6 +9,9 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
+/// Number of the interface over which all packets go.
+pub const UE: u16 = 0;
+
 /// Devices with packets in them, and a clock that is moved by hand.
 #[derive(Default)]
 pub struct Devices {
@@ -27,15 +30,15 @@ impl World for Devices {
     }
 
     /// As a TUN device does: a packet arrives when it is read.
-    fn receive(&mut self, _due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
+    fn receive(&mut self, _due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir, u16)> {
         self.coming.front().filter(|(at, ..)| *at <= self.now)?;
         let (_, dir, packet) = self.coming.pop_front()?;
         bytes.clone_from(&packet);
         self.read[dir.index()].push(packet);
-        Some((self.now, dir))
+        Some((self.now, dir, UE))
     }
 
-    fn send(&mut self, at: Instant, dir: Dir, bytes: &[u8]) {
+    fn send(&mut self, at: Instant, dir: Dir, _interface: u16, bytes: &[u8]) {
         assert!(at <= self.now && at >= self.last_due, "left at {at:?}, now {:?}", self.now);
         self.last_due = at;
         self.written[dir.index()].push(bytes.to_vec());

@@ -5,6 +5,7 @@
 //! in bytes, again woken late at random. The logs are compared event by event. Where a cell has more UEs, that of
 //! UE 0 is outside, and the others are simulated beside it.
 
+use crate::octets::UE;
 use airpath_core::element::{Capture, Element};
 use airpath_core::host::{Beside, FlowSpec, Host};
 use airpath_core::packet::Dir;
@@ -16,7 +17,7 @@ use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind, ProbeMask, Value};
 use airpath_core::wire::{encode_header, endpoints_of, parse};
-use airpath_live::driver::{Driver, LIVE_UE, World};
+use airpath_live::driver::{Driver, World};
 use airpath_live::port::Port;
 use std::collections::VecDeque;
 
@@ -118,7 +119,7 @@ fn assert_same(what: &str, simulated: &Events, live: &Events) {
 /// Whether the hosts outside record this; the path records the others.
 fn is_hosts(event: &Event) -> bool {
     let kinds = [Kind::TcpState, Kind::RttSample, Kind::SegmentSent, Kind::SegmentReceived];
-    kinds.contains(&event.kind()) && ue_of(event) == LIVE_UE
+    kinds.contains(&event.kind()) && ue_of(event) == UE
 }
 
 /// All that an event says, in an order of its own.
@@ -177,11 +178,11 @@ impl World for LateClock {
         self.now
     }
 
-    fn receive(&mut self, _due: Option<Instant>, _bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
+    fn receive(&mut self, _due: Option<Instant>, _bytes: &mut Vec<u8>) -> Option<(Instant, Dir, u16)> {
         None
     }
 
-    fn send(&mut self, _at: Instant, _dir: Dir, _bytes: &[u8]) {
+    fn send(&mut self, _at: Instant, _dir: Dir, _interface: u16, _bytes: &[u8]) {
         panic!("a packet left a path that ends in hosts");
     }
 }
@@ -248,7 +249,7 @@ struct Wires {
 
 impl Wires {
     fn new(scenario: &Scenario) -> Self {
-        let flows: Vec<_> = scenario.flows().into_iter().filter(|flow| flow.ue == LIVE_UE).collect();
+        let flows: Vec<_> = scenario.flows().into_iter().filter(|flow| flow.ue == UE).collect();
         let hosts = hosts(scenario, &flows).map(|host| Path::new(vec![Box::new(host)], ProbeMask::ALL));
         let (sent, longest) = (VecDeque::new(), Duration::ZERO);
         let end = Instant::ZERO + scenario.duration;
@@ -285,7 +286,7 @@ impl World for Wires {
         self.clock.now
     }
 
-    fn receive(&mut self, due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
+    fn receive(&mut self, due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir, u16)> {
         // At equal instants the order is that of the line: the server, the path, the UE.
         let path = due.unwrap_or(Instant::NEVER).min(self.end.min(self.clock.now));
         while self.sent.is_empty() && !self.stopped() {
@@ -303,10 +304,10 @@ impl World for Wires {
         let (at, dir, packet) = self.sent.pop_front()?;
         bytes.clear();
         bytes.extend_from_slice(&packet);
-        Some((at, dir))
+        Some((at, dir, UE))
     }
 
-    fn send(&mut self, at: Instant, dir: Dir, bytes: &[u8]) {
+    fn send(&mut self, at: Instant, dir: Dir, _interface: u16, bytes: &[u8]) {
         if at > self.end || self.stopped() {
             return;
         }
@@ -328,7 +329,7 @@ impl World for Wires {
 fn live_end(dir: Dir, simulated: Option<Host>) -> Box<dyn Element> {
     let port = Port::new(dir, 128);
     match simulated {
-        Some(host) => Box::new(Beside::new(port, vec![LIVE_UE], host)),
+        Some(host) => Box::new(Beside::new(port, vec![UE], host)),
         None => Box::new(port),
     }
 }
@@ -348,11 +349,11 @@ fn with_hosts_outside(longest: fn(&Scenario) -> Duration) {
     for (name, scenario) in bundled(longest) {
         // Both ends number the flows of UE 0 as they see them.
         let flows = scenario.flows();
-        if flows.iter().filter(|flow| flow.ue == LIVE_UE).count() != 1 {
+        if flows.iter().filter(|flow| flow.ue == UE).count() != 1 {
             continue;
         }
         let (events, .., ended) = simulated(&scenario);
-        let others = scenario.flows_beside(&[LIVE_UE]);
+        let others = scenario.flows_beside(&[UE]);
         let beside = if others.is_empty() { [None, None] } else { hosts(&scenario, &others).map(Some) };
         let [first, last] = beside;
         let plan = scenario.plan(1, [live_end(Dir::Downlink, first), live_end(Dir::Uplink, last)], None);

@@ -24,6 +24,8 @@ TABLES = ("axes", "together", "list", *DESIGNS)
 RULE_KEYS = ("runs", "precision", "confidence", "min_runs", "max_runs")
 """Keys that say how many runs there are."""
 OWN_COLUMNS = ("key", "point", "seed")
+MOST_WHOLE = 2**62
+"""Seeds and numbers of runs are below: the sum of two is a seed still."""
 ANY = "*"
 """Part of a key that stands for the only key that the scenario has there."""
 SCENARIO = "scenario"
@@ -273,8 +275,6 @@ def _rule(sweep: dict[str, Any], seed: int) -> Rule:
             key = "confidence" if "confidence" in str(error) else "precision"
             key = "max_runs" if "max_runs" in str(error) else key
             raise SweepError(key, str(error), "see docs/statistics.md") from error
-    if seed + rule.max_runs > 2**63:
-        raise SweepError("seed", f"{seed} is too large", "write a number well below 2^63")
     return rule
 
 
@@ -322,6 +322,8 @@ def _whole(sweep: dict[str, Any], key: str, default: int, least: int) -> int:
     value = sweep.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise SweepError(key, f"is {value!r}", f"write a whole number, {least} or more")
+    if value >= MOST_WHOLE:
+        raise SweepError(key, "is too large", "write a number well below 2^62")
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from airpath.experiments.papers.base.cell import Outcome, Overrides
@@ -16,17 +17,19 @@ _CHAN: Overrides = (tcp_of("hdr-single"),)
 _PASSING: Overrides = (("radio.hsdpa.downlink.iub", '{ capacity = 60, interval = "2 ms", delay = "0 ms" }'),)
 """A Node B that holds next to nothing, so that packets wait where the box looks."""
 
+_AS_PRINTED = {"reset": "departure", "window": "outstanding", "threshold": "waiting"}
+
 
 def _buffer(place: Place) -> Overrides:
     """Only what waits takes room: this is the buffer that the box looks at."""
     return queue(place, {"droptail": {"packets": place.limit, "in_service": "excluded"}})
 
 
-def _regulated(reading: str, place: Place) -> Overrides:
+def _regulated(place: Place, choices: Mapping[str, str]) -> Overrides:
     # Linux has an ACK for two segments, counts bytes, and sends two more for the first two duplicates.
     linux = {"growth": "acked", "reserve_limited_transmit": 2}
     counts = {"count": "acks"} if _CHAN[0] in place.options else linux
-    return (*_buffer(place), ("middlebox", inline([{"ack_regulator": {"reading": reading, **counts}}])))
+    return (*_buffer(place), ("middlebox", inline([{"ack_regulator": {**choices, **counts}}])))
 
 
 def acks_held(outcome: Outcome) -> float:
@@ -41,8 +44,8 @@ HELD = Measure("ACKs held", "percent", acks_held)
 
 _CURES = {
     "none": _buffer,
-    "regulated": lambda place: _regulated("working", place),
-    "regulated, as printed": lambda place: _regulated("literal", place),
+    "regulated": lambda place: _regulated(place, {}),
+    "regulated, as printed": lambda place: _regulated(place, _AS_PRINTED),
 }
 
 _BUNDLED = tuple(Place(radio, users) for radio in ("HSDPA", "LTE") for users in (1, 4))
