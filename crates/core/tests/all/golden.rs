@@ -77,27 +77,27 @@ fn trajectories_are_the_same_everywhere() {
     chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
     hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
     hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
-    hsdpa-3.6: ends at 60000000000 ns, 177550 events c7bfbfdc22261c81, capture a2029e117235cceb
-    hsdpa-7.2: ends at 60000000000 ns, 246647 events fdcfa6f9eb98670b, capture 99cea5f42ef57530
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 382063 events dc7ea02398ddc712, capture 06c0d90f2855c082
+    hsdpa-3.6: ends at 60000000000 ns, 173666 events 6f9c10b88fa9b6e3, capture 4343c18a77e79af1
+    hsdpa-7.2: ends at 60000000000 ns, 244043 events 401463aa7e0f4635, capture 3c9e4db6ca916932
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 380719 events af1457f822e6e984, capture 9a3a534556d6e324
     jayanathan-46: ends at 460725371775 ns, 21552 events 3581b606cf94de3c, capture b689c608116438fc
-    lte-10mhz: ends at 20000000000 ns, 475706 events 0388ebcf9110a21b, capture 9c3c07c6e081c93c
-    lte-10mhz-10ue: ends at 20000000000 ns, 671083 events a7f7d0ee3bb5a87d, capture ec4174fed3c8ea92
-    lte-5mhz: ends at 30000000000 ns, 407094 events 3f1e1035f4b9d9e4, capture bfff6018848382d6
-    lte-drive: ends at 40000000000 ns, 383246 events fdea80d91a640672, capture 86aa6c687cfe74c2
+    lte-10mhz: ends at 20000000000 ns, 472506 events 38f9b76f338de39d, capture c65a77d9ae6c0f9d
+    lte-10mhz-10ue: ends at 20000000000 ns, 670254 events 83d78beff7cec9e5, capture dd87924ed81a4e71
+    lte-5mhz: ends at 30000000000 ns, 409279 events 523a1cfce07c08ee, capture 685c997dbb872a94
+    lte-drive: ends at 40000000000 ns, 387864 events e5ef01b9d3f5d291, capture c51faa92a5335a29
     lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a
     lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture db1954db499dda6c
-    two-cells: ends at 30000000000 ns, 783072 events d951de9eb8ce20a3, capture b5e37679f4c5b7d2
-    umts-128: ends at 77210004160 ns, 22515 events fb5b1b6b1a5753d2, capture a0f9de7b1c396c0b
-    umts-128-simple: ends at 72535763680 ns, 12708 events 90b6fd6ad2454e59, capture b2bfd943eb4cfa0c
-    umts-384: ends at 49150004160 ns, 33560 events 9523b6aeb5e2e98d, capture ecbb6fbcc67fb346
-    umts-384-simple: ends at 48695737920 ns, 19526 events caf90139c85d9e44, capture 2747b70bcd527afc
-    umts-64: ends at 74550012480 ns, 16419 events 877641cb88724fae, capture c5788cbd7561eee9
-    umts-64-simple: ends at 72535637920 ns, 8613 events 4a97045ed1dcf965, capture 8d181fc0280afa77
+    two-cells: ends at 30000000000 ns, 781916 events b504508fd13119f8, capture adf79513fe3e1086
+    umts-128: ends at 77030004160 ns, 22585 events c52544acb266a2fb, capture ed7edff736876bd2
+    umts-128-simple: ends at 72535637920 ns, 12881 events d51ace186b0117f7, capture 713e4a0654663433
+    umts-384: ends at 50030004160 ns, 32229 events 0c5e46dcfbf6fd80, capture 564039ccaa826587
+    umts-384-simple: ends at 48695637920 ns, 18836 events 36a1836e3e749016, capture fc222bcbebd273fe
+    umts-64: ends at 75870004160 ns, 16467 events 6132308808754db9, capture e1e347ffdf816744
+    umts-64-simple: ends at 72535637920 ns, 8641 events e892b32a3aae2ea3, capture 013bffaf715b7d24
     umts-handover: ends at 60000000000 ns, 39561 events 7d010f7075f4ebe1, capture fe9f58057bcb7c9c
     umts-network: ends at 47460387200 ns, 36145 events 7f9d74ef7d0e4428, capture c3da0ad86b676dd7
     umts-snoop: ends at 66390003200 ns, 13239 events 08156fdfc87913d3, capture e9f6d45a168a7b35
-    variable-3g: ends at 43075004160 ns, 9712 events 48a4b205a8cad75e, capture b05d950a3cd12486
+    variable-3g: ends at 42935004160 ns, 9355 events 185ee2c6d58f2502, capture c3acf12be1641e29
     zhang-dch: ends at 641129000000 ns, 225872 events 86bfb17d54415132, capture a4830f241928a4ee
     ");
 }

@@ -107,7 +107,6 @@ fn hystart_lets_a_train_of_acks_last_twice_as_long_where_the_sender_paces() {
             _ => None,
         });
         let first = first.expect("slow start ends");
-        // Two ACKs, each of two segments.
-        assert!(first.abs_diff(kernel) <= 4, "pacing {pacing}: {first}, and {kernel} in the kernel");
+        assert!(first.abs_diff(kernel) <= 2, "pacing {pacing}: {first}, and {kernel} in the kernel");
     }
 }

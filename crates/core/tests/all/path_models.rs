@@ -209,7 +209,7 @@ fn acks_that_come_in_bunches_behind_rlc_do_not_stop_the_sender() {
     for cc in ["bbr", "bbr3"] {
         let goodput = |extra: &str| {
             let cc = format!("{{ {cc} = {{ extra_acked = {extra} }} }}");
-            let run = run(WIRE, &[("tcp.cc", &cc), ("radio.dch", radio), ("duration", "120 s")]);
+            let run = run(WIRE, &[("tcp.cc", &cc), ("radio.dch", radio), ("duration", "180 s")]);
             (run.goodput(), run.models.iter().map(|model| model.extra_acked).max().unwrap())
         };
         let ((with, most), (without, none)) = (goodput("true"), goodput("false"));

@@ -304,10 +304,11 @@ fn two_flows_get_the_same() {
 }
 
 /// RFC 8033 at 10 Mbit/s and 100 ms, with a reference of 15 ms, over five seeds: for four flows, and for one, for which each
-/// drop empties the queue for a time, so that the wait is between half of the reference and the whole.
+/// drop empties the queue for a time, so that the wait is between half of the reference and the whole. The kernel's CUBIC
+/// (Linux 6.18, ten live runs through this bearer) uses 0.898 +- 0.020 of it with one flow.
 #[test]
 fn pie_holds_the_wait_of_long_flows_at_its_reference() {
-    for (flows, waits, least) in [(1, 7.5..15.0, 0.88), (4, 10.0..20.0, 0.9)] {
+    for (flows, waits, uses) in [(1, 7.5..15.0, 0.878..0.918), (4, 10.0..20.0, 0.9..1.0)] {
         let text = cell("10 Mbit/s", "50 ms", "none", "{ pie = {} }", &BULK.repeat(flows));
         let (mut mean, mut used) = (0.0, 0.0);
         for seed in 1..=5 {
@@ -317,7 +318,7 @@ fn pie_holds_the_wait_of_long_flows_at_its_reference() {
             used += (0..flows).map(|flow| goodput(&results, flow)).sum::<f64>() * 8.0 / 60.0 / 10e6 / 5.0;
         }
         assert!(waits.contains(&mean), "{flows}: {mean} ms");
-        assert!(used > least, "{flows}: {used}");
+        assert!(uses.contains(&used), "{flows}: {used}");
     }
 }
 
