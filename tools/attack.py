@@ -366,7 +366,7 @@ def main() -> int:
                 broken += 1
                 print(f"{end}: {words}\n{errors.read_text(errors='replace')[-700:]}", flush=True)
                 if given.keep:
-                    shutil.copytree(Path(place) / "input", given.keep / str(number), symlinks=True)
+                    subprocess.run(("cp", "-a", Path(place) / "input", given.keep / str(number)), check=True)
         for kind, words, end in signals_to(attack, given.signals):
             counts[kind, end] += 1
             if not end.startswith("status"):

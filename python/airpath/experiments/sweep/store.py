@@ -10,13 +10,14 @@ import contextlib
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from airpath import _core
@@ -27,7 +28,7 @@ from airpath.experiments.sweep.replications import columns_of
 from airpath.files.atomic import make_folder, write_in
 from airpath.files.folder import Folder
 from airpath.files.text import misfit, open_to_read, parse_json, parse_toml, read_text
-from airpath.runner.work import Rows, versions
+from airpath.runner.work import Failure, Rows, versions
 from airpath.stats.replication import Rule
 from airpath.terminal import counted
 
@@ -59,9 +60,10 @@ class Store:
     """A sweep's folder, locked for one writer; a context manager.
 
     `points` are under their numbers: a point that has runs keeps its number. `rows` are the runs that are
-    there with every metric of the plan, `warnings` name files that are damaged or not the sweep's, and say
-    which runs must be made again for metrics that the plan adds. If an error ends the context before there is
-    a run, a folder that did not exist before is removed again.
+    there with every metric of the plan, `failures` says which of them failed and why, by point and seed.
+    `warnings` name files that are damaged or not the sweep's, and say which runs must be made again for
+    metrics that the plan adds. If an error ends the context before there is a run, a folder that did not
+    exist before is removed again.
     """
 
     def __init__(self, out: Path, plan: Plan) -> None:
@@ -69,6 +71,7 @@ class Store:
         self._made = [folder for folder in (out, *out.parents) if not folder.exists()]
         self.warnings: list[str] = []
         self.rows: list[Rows] = []
+        self.failures: dict[tuple[int, int], str] = {}
         with contextlib.ExitStack() as opened:
             self._folder = opened.enter_context(_locked(out))
             opened.push(self._leave_nothing)
@@ -109,6 +112,11 @@ class Store:
             for name in self._narrow:
                 if name in files and again.issuperset(files[name]["key"].to_pylist()):
                     self._runs.remove(name)
+
+    def fail(self, failure: Failure) -> None:
+        """Have a run that failed written with its reason, when its row is added."""
+        point, seed, reason = failure
+        self.failures[point, seed] = reason
 
     def append(self, rows: Sequence[Rows]) -> None:
         """Add runs as a file of their own; when this returns, they are on the disk.
@@ -175,6 +183,7 @@ class Store:
                 table["point"],
                 *columns,
                 table["seed"],
+                _errors(table),
                 *(table[one] for one in metrics),
             ]
             self._write(name, pa.table(columns, schema=schema))
@@ -185,6 +194,7 @@ class Store:
         missing = {name: set(metrics) - set(table.column_names) for name, table in files.items()}
         whole = {name: table for name, table in files.items() if not missing[name]}
         self.rows, warnings = _by_point(whole, metrics)
+        self.failures = _failures(whole.values())
         self.warnings += warnings
         # Files with metrics that the plan does not name stay: their values are nowhere else.
         known = {*OWN_COLUMNS, *self._parameters, *metrics}
@@ -205,7 +215,12 @@ class Store:
         parameters = [self._column(points.tolist(), key) for key in self._parameters]
         keys = run_keys((digests[point] for point in points.tolist()), seeds.tolist(), *versions())
         metrics = [pa.array(column, from_pandas=True) for column in values.T]
-        return pa.table([pa.array(keys), points, *parameters, seeds, *metrics], schema=self._schema)
+        if self.failures:
+            failed = map(self.failures.get, zip(points.tolist(), seeds.tolist(), strict=True))
+            errors = pa.array(failed, pa.string())
+        else:
+            errors = pa.nulls(len(seeds), pa.string())
+        return pa.table([pa.array(keys), points, *parameters, seeds, errors, *metrics], schema=self._schema)
 
     def _column(self, points: Sequence[int], key: str) -> pa.Array:
         """A parameter of the points of rows."""
@@ -293,8 +308,12 @@ def rule_of(manifest: dict[str, Any]) -> Rule:
     return Rule.guarded(runs["precision"], runs["confidence"], runs["min_runs"], runs["max_runs"], seed)
 
 
-def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], list[str]]:
-    """Read all runs of a folder, those of a point together and by seed, and what is wrong with its files.
+Failures = Mapping[tuple[int, int], str]
+"""Why runs failed, by point and seed."""
+
+
+def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], Failures, list[str]]:
+    """Read all runs of a folder, by point and seed, why runs failed, and what is wrong with the files.
 
     A file with a run whose key is not that of its point, its seed and the manifest's versions is not the
     sweep's. NaN is what a run did not measure, or has not measured yet because the metric was added since.
@@ -306,7 +325,7 @@ def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], list[str
     if late:
         what = f"some runs have not measured {', '.join(late)} yet, added to the sweep since"
         more.append(f"{out}: {what}; 'airpath sweep' makes them again")
-    return rows, warnings + more
+    return rows, _failures(files.values()), warnings + more
 
 
 def _read_files(out: Path, manifest: dict[str, Any]) -> tuple[dict[str, pa.Table], list[str]]:
@@ -343,6 +362,7 @@ def _is_of(table: pa.Table, manifest: dict[str, Any]) -> bool:
     types = {"key": pa.string(), "point": pa.int64(), "seed": pa.int64()}
     names = table.column_names
     wanted = types | {name: pa.float64() for name in manifest["metrics"] if name in names}
+    wanted |= {name: pa.string() for name in ("error",) if name in names}
     if len(set(names)) < len(names) or not types.keys() <= set(names):
         return False
     if any(not table.schema.field(name).type.equals(kind) for name, kind in wanted.items()):
@@ -384,6 +404,22 @@ def _by_point(files: Mapping[str, pa.Table], metrics: Sequence[str]) -> tuple[li
     starts = np.flatnonzero(np.diff(points, prepend=-1))
     parts = zip(points[starts], np.split(seeds, starts[1:]), np.split(values, starts[1:]), strict=False)
     return [(int(point), of_point.tolist(), measured) for point, of_point, measured in parts], warnings
+
+
+def _errors(table: pa.Table) -> pa.Array:
+    """Why runs failed, null for the others: older files do not say."""
+    return table["error"] if "error" in table.column_names else pa.nulls(len(table), pa.string())
+
+
+def _failures(tables: Iterable[pa.Table]) -> dict[tuple[int, int], str]:
+    failures: dict[tuple[int, int], str] = {}
+    for table in tables:
+        if "error" not in table.column_names or table["error"].null_count == len(table):
+            continue
+        failed = table.filter(pc.is_valid(table["error"]))
+        points, seeds, errors = (failed[name].to_pylist() for name in ("point", "seed", "error"))
+        failures.update(zip(zip(points, seeds, strict=True), errors, strict=True))
+    return failures
 
 
 def _numbers(table: pa.Table, name: str) -> np.ndarray:
@@ -467,7 +503,7 @@ def _lacks_point(
 def _schema(manifest: dict[str, Any]) -> pa.Schema:
     fields = [pa.field("key", pa.string()), pa.field("point", pa.int64())]
     fields += [pa.field(key, _TYPES[kind]) for key, kind in manifest["parameters"].items()]
-    fields += [pa.field("seed", pa.int64())]
+    fields += [pa.field("seed", pa.int64()), pa.field("error", pa.string())]
     return pa.schema(fields + [pa.field(name, pa.float64()) for name in manifest["metrics"]])
 
 
