@@ -298,7 +298,7 @@ def signals_to(attack: Attack, count: int) -> Iterator[tuple[str, list[str], str
         out = attack.place / "out"
         shutil.rmtree(out, ignore_errors=True)
         sent = numbers[number % len(numbers)]
-        long = ("--set", "duration=100000 s")
+        long = ("--set", "duration=100000 s", "--set", "flow.0.app=bulk")
         words = attack.random.choice(
             (
                 ["run", "umts-384", *long, "--out", str(out)],
