@@ -93,7 +93,7 @@ def test_the_core_raises_the_same_error():
     assert str(refused.value).startswith("tcp.nothing: unknown key; known here: ")
 
 
-# What the program imports, among it what once came before it had seen to Ctrl-C, and in what its commands are.
+# What the program imports; the first was once imported before it had seen to Ctrl-C.
 @pytest.mark.parametrize(
     "module", ["typing", "airpath.cli.main", "typer", "airpath.errors", "airpath._core", "airpath.cli.config"]
 )
@@ -114,8 +114,7 @@ def test_ctrl_c_while_modules_are_imported_ends_quietly(module):
 
 def test_nothing_is_imported_before_the_program_has_seen_to_ctrl_c():
     done = python(
-        "import sys\nbefore = set(sys.modules)\nimport airpath.__main__\n"
-        "print(*set(sys.modules) - before)\n"
+        "import sys\nbefore = set(sys.modules)\nimport airpath.__main__\nprint(*set(sys.modules) - before)\n"
     )
     assert set(done.stdout.split()) == {"airpath", "airpath.__main__"}
 

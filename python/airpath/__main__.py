@@ -3,7 +3,7 @@
 It imports next to nothing before it has seen to Ctrl-C: until then Python prints a traceback.
 """
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import os
 import sys
 

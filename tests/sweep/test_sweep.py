@@ -18,6 +18,7 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
@@ -27,6 +28,7 @@ import airpath
 from airpath import _core
 from airpath.cli.sweep import progress_words
 from airpath.errors import SweepError
+from airpath.experiments.sweep import parts as parts_module
 from airpath.experiments.sweep import run as run_module
 from airpath.experiments.sweep import store as store_module
 from airpath.experiments.sweep.plan import read_plan, run_keys
@@ -537,6 +539,58 @@ def test_results_leave_out_rows_that_are_not_what_their_key_says(tmp_path, colum
     assert [point.runs for point in found.points] == [5, 5, 5, 5]
     (warning,) = found.warnings
     assert warning.startswith(f"{foreign}: holds runs of something else")
+
+
+def bombs(whole):
+    """Files of few octets that unfold to gigabytes, made of a whole one."""
+    rows = 20_000_000
+    zeros = np.zeros(1_000_000)
+    keys = pa.DictionaryArray.from_arrays(np.zeros(1_000_000, np.int32), ["0" * 64])
+    same = {
+        name: keys if kind == pa.string() else pa.array(zeros, kind)
+        for name, kind in zip(whole.schema.names, whole.schema.types, strict=True)
+    }
+    yield "many equal rows", pa.concat_tables([pa.table(same)] * (rows // 1_000_000))
+    for name in ("key", "error"):
+        place, words = whole.schema.get_field_index(name), ["x" * 100_000_000, *[None] * (len(whole) - 1)]
+        column = pa.array(words, pa.string())
+        yield f"a huge word in {name}", whole.set_column(place, whole.schema.field(place), column)
+    lists = pa.array([[0.0] * 30_000_000, *[[]] * (len(whole) - 1)], pa.list_(pa.float64()))
+    yield "a list", whole.append_column("more", lists)
+
+
+@pytest.mark.slow
+def test_files_of_a_sweep_that_unfold_to_much_memory_are_left_alone(tmp_path):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    there = read_results(out).as_json()
+    bomb = out / "runs" / "part-000002.parquet"
+    for name, table in bombs(pq.read_table(parts(out)[0])):
+        pq.write_table(table, bomb, compression="zstd")
+        del table
+        assert bomb.stat().st_size < 2_000_000, name
+        # The largest memory of a process only rises: one of its own reads.
+        program = (
+            "import json, resource, sys, pathlib\n"
+            "from airpath.experiments.sweep.results import read_results\n"
+            "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+            "found = read_results(pathlib.Path(sys.argv[1]))\n"
+            "grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before\n"
+            "print(json.dumps([found.as_json(), found.warnings, grown]))\n"
+        )
+        command = [sys.executable, "-c", program, str(out)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found, warnings, grown_kb = json.loads(done.stdout)
+        assert (found, grown_kb < 200_000) == (there, True), (name, grown_kb)
+        assert name == "a list" or (len(warnings) == 1 and str(bomb) in warnings[0]), (name, warnings)
+
+
+def test_a_sweep_of_very_many_numbers_is_refused(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    monkeypatch.setattr(parts_module, "MOST_NUMBERS", 50)
+    with pytest.raises(SweepError, match="million numbers"):
+        read_results(out)
 
 
 def test_a_folder_of_an_earlier_format_is_named_as_such(tmp_path, airpath_command):

@@ -9,6 +9,7 @@ from typing import Annotated
 from airpath.cli.arguments import ForceOption, SweepFolder, flag, option
 from airpath.cli.output import STANDARD_OUTPUT, folder_for, picture_format, write_picture
 from airpath.errors import SweepError
+from airpath.files.atomic import real
 from airpath.plots.sweep.figure import SweepFigure, plot_sweep
 from airpath.terminal import warn
 
@@ -99,6 +100,6 @@ def _check_place(file: Path, folder: Path) -> None:
     """Refuse files among those of the sweep, of which its reader would always warn."""
     from airpath.experiments.sweep.store import FIGURES, RUNS
 
-    if file.resolve().parent in (folder.resolve(), (folder / RUNS).resolve()):
+    if real(file).parent in (real(folder), real(folder / RUNS)):
         hint = f"name a file elsewhere, such as {folder / FIGURES / file.name}"
         raise SweepError("--out", f"'{file}' would lie among the sweep's own files", hint)

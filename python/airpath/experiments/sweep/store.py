@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from airpath import _core
 from airpath.errors import SweepError
+from airpath.experiments.sweep.parts import Parts
 from airpath.experiments.sweep.plan import OWN_COLUMNS, Plan, PlannedPoint, kinds_of, run_keys
 from airpath.experiments.sweep.points import LARGEST, drawn_keys
 from airpath.experiments.sweep.replications import columns_of
@@ -174,8 +175,9 @@ class Store:
             known = {*OWN_COLUMNS, *before, *self._parameters, *metrics}
             metrics += [one for one in table.column_names if one not in known]
             schema = _schema({"parameters": self._parameters, "metrics": metrics})
-            if table.schema.equals(schema):
-                continue
+            with open_to_read(self._out / RUNS / name) as file:
+                if pq.read_schema(file).equals(schema):
+                    continue
             places = table["point"].to_pylist()
             columns = [self._column(places, key) for key in self._parameters]
             columns = [
@@ -332,6 +334,7 @@ def _read_files(out: Path, manifest: dict[str, Any]) -> tuple[dict[str, pa.Table
     """Read the files of a sweep by name, and say which files are damaged or not the sweep's."""
     warnings: list[str] = []
     files: dict[str, pa.Table] = {}
+    parts = Parts(out, manifest)
     for name in _names(out / RUNS):
         path = out / RUNS / name
         if _UNFINISHED.fullmatch(name):
@@ -340,39 +343,20 @@ def _read_files(out: Path, manifest: dict[str, Any]) -> tuple[dict[str, pa.Table
             warnings.append(f"{path}: not a file of this sweep; left alone")
             continue
         try:
-            with open_to_read(path) as file:
-                table = pq.ParquetFile(file, page_checksum_verification=True).read()
+            table = parts.read(path)
         except (pa.ArrowException, OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:120]
             warnings.append(f"{path}: damaged, its runs are not counted; left alone ({reason})")
             continue
-        if _is_of(table, manifest):
-            files[name] = table
-        else:
+        if table is None:
             warnings.append(f"{path}: holds runs of something else, which are not counted; left alone")
+        else:
+            files[name] = table
     known = {MANIFEST, LOCK, RUNS, FIGURES}
     for name in _names(out):
         if name not in known and not _UNFINISHED.fullmatch(name):
             warnings.append(f"{out / name}: not a file of this sweep; left alone")
     return files, warnings
-
-
-def _is_of(table: pa.Table, manifest: dict[str, Any]) -> bool:
-    """Whether each row of a file is a run of this sweep; metrics may be missing, or be more."""
-    types = {"key": pa.string(), "point": pa.int64(), "seed": pa.int64()}
-    names = table.column_names
-    wanted = types | {name: pa.float64() for name in manifest["metrics"] if name in names}
-    wanted |= {name: pa.string() for name in ("error",) if name in names}
-    if len(set(names)) < len(names) or not types.keys() <= set(names):
-        return False
-    if any(not table.schema.field(name).type.equals(kind) for name, kind in wanted.items()):
-        return False
-    keys, numbers, seeds = (table[name].to_pylist() for name in types)
-    digests = [point["scenario_sha256"] for point in manifest["points"]]
-    if None in seeds or not all(number is not None and 0 <= number < len(digests) for number in numbers):
-        return False
-    made_by = manifest["airpath"], manifest["rng"]
-    return bool(keys == run_keys((digests[number] for number in numbers), seeds, *made_by))
 
 
 def _by_point(files: Mapping[str, pa.Table], metrics: Sequence[str]) -> tuple[list[Rows], list[str]]:
