@@ -93,18 +93,45 @@ def test_the_core_raises_the_same_error():
     assert str(refused.value).startswith("tcp.nothing: unknown key; known here: ")
 
 
-def test_ctrl_c_while_modules_are_imported_ends_quietly():
+# What the program imports; the first was once imported before it had seen to Ctrl-C.
+@pytest.mark.parametrize(
+    "module", ["typing", "airpath.cli.main", "typer", "airpath.errors", "airpath._core", "airpath.cli.config"]
+)
+def test_ctrl_c_while_modules_are_imported_ends_quietly(module):
     done = python(
-        "import sys\n"
+        "import os, signal, sys\n"
         "class Interrupt:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'airpath.cli.main':\n"
-        "            raise KeyboardInterrupt\n"
+        f"        if name == '{module}':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupt())\n"
+        "sys.argv[1:] = ['config', 'umts-384']\n"
         "from airpath.__main__ import main\n"
         "main()\n"
     )
     assert (done.returncode, done.stdout, done.stderr) == (cli.INTERRUPTED, "", "")
+
+
+def test_nothing_is_imported_before_the_program_has_seen_to_ctrl_c():
+    done = python(
+        "import sys\nbefore = set(sys.modules)\nimport airpath.__main__\nprint(*set(sys.modules) - before)\n"
+    )
+    assert set(done.stdout.split()) == {"airpath", "airpath.__main__"}
+
+
+def test_a_program_that_was_started_with_ctrl_c_ignored_goes_on_ignoring_it():
+    done = python(
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "sys.argv[1:] = ['config', 'umts-384']\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from airpath.__main__ import main\n"
+        "main()\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

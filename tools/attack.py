@@ -36,6 +36,9 @@ from airpath.cli import main as cli
 
 LIMIT_S, LIMIT_BYTES = 20, 4 << 30
 STATUSES = {0, 2, 130, 141}
+NO_PROGRAM = {126, 127}
+"""Statuses of `live` too, whose COMMAND is not there or no program."""
+LOCKS = (".unfinished", ".lock", "lock")
 BROKEN = re.compile(r"Traceback|panicked|Error\(|RuntimeWarning|Fatal Python")
 HUGE = (
     "0",
@@ -79,6 +82,7 @@ class Attack:
         self.good = place / "good"
         self.good.mkdir()
         (self.good / "sweep.toml").write_text(SWEEP)
+        (self.good / "long.toml").write_text(SWEEP.replace("3 s", "1000 s").replace("runs = 2", "runs = 500"))
         short = ("--set", "duration=2 s")
         self._make("run", "umts-384", *short, "--out", str(self.good / "run"))
         self._make(
@@ -276,12 +280,13 @@ def end_of(words: list[str], errors: Path) -> str:
         child = forks.fork(run, LIMIT_S, said.fileno())
         _, status = os.waitpid(child, 0)
         said.seek(0)
-        return judged(os.waitstatus_to_exitcode(status), said.read())
+        code, text = os.waitstatus_to_exitcode(status), said.read()
+        return f"status {code}" if words[0] == "live" and code in NO_PROGRAM else judged(code, text)
 
 
 def judged(code: int, said: str, sent: int = 0) -> str:
     """Name how a command ended that was sent a signal, or none."""
-    if BROKEN.search(said):
+    if BROKEN.search(said) and not (sent == signal.SIGINT and is_of_python(said)):
         return "traceback"
     if code == -signal.SIGALRM:
         return "hang"
@@ -290,29 +295,28 @@ def judged(code: int, said: str, sent: int = 0) -> str:
     return f"wrong status {code}"
 
 
+def is_of_python(said: str) -> bool:
+    """Whether a traceback is that of Python, which Ctrl-C ended before a module of airpath ran."""
+    return said.rstrip().endswith("KeyboardInterrupt") and not re.search(r'File "[^"]*/airpath/', said)
+
+
 def signals_to(attack: Attack, count: int) -> Iterator[tuple[str, list[str], str]]:
     """Send signals to commands: yield the signal, the words and how the command ended."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        # As the commands inherit it: a shell's background ignores the first, `nohup` the second.
+        signal.signal(number, signal.SIG_DFL)
     good = attack.good
     for number in range(count):
         out = attack.place / "out"
         shutil.rmtree(out, ignore_errors=True)
         sent = numbers[number % len(numbers)]
-        long = ("--set", "duration=100000 s")
+        long = ("--set", "duration=100000 s", "--set", "flow.0.app=bulk")
         words = attack.random.choice(
             (
                 ["run", "umts-384", *long, "--out", str(out)],
                 ["run", "umts-384", *long],
-                [
-                    "sweep",
-                    str(good / "sweep.toml"),
-                    "--set",
-                    "duration=1000 s",
-                    "--out",
-                    str(out),
-                    "--workers",
-                    "2",
-                ],
+                ["sweep", str(good / "long.toml"), "--out", str(out), "--workers", "2"],
                 ["studio", str(good / "run"), "--no-browser"],
                 ["analyze", str(good / "run" / "capture.pcapng")],
                 ["live", "umts-384", "--", "sleep", "5"],
@@ -325,7 +329,7 @@ def signals_to(attack: Attack, count: int) -> Iterator[tuple[str, list[str], str
             text=True,
         )
         # A third of the moments in the time that imports take, and none before Python has started.
-        time.sleep(attack.random.uniform(0.06, 0.4 if number % 3 else 2.0))
+        time.sleep(attack.random.uniform(0.06, 3.0 if number % 3 else 0.5))
         process.send_signal(sent)
         try:
             _, said = process.communicate(timeout=LIMIT_S)
@@ -337,7 +341,7 @@ def signals_to(attack: Attack, count: int) -> Iterator[tuple[str, list[str], str
             process.kill()
             process.communicate()
             end = "hang"
-        if sent != signal.SIGKILL and any((out / name).exists() for name in (".unfinished", "lock")):
+        if end != "hang" and sent != signal.SIGKILL and any((out / name).exists() for name in LOCKS):
             end = "leftover files"
         yield f"{sent.name} to {words[0]}", words, end
 
@@ -366,7 +370,7 @@ def main() -> int:
                 broken += 1
                 print(f"{end}: {words}\n{errors.read_text(errors='replace')[-700:]}", flush=True)
                 if given.keep:
-                    shutil.copytree(Path(place) / "input", given.keep / str(number), symlinks=True)
+                    subprocess.run(("cp", "-a", Path(place) / "input", given.keep / str(number)), check=True)
         for kind, words, end in signals_to(attack, given.signals):
             counts[kind, end] += 1
             if not end.startswith("status"):

@@ -137,7 +137,7 @@ def judge_sweep(out: Path) -> str:
     manifest = read_manifest(out, must_exist=False)
     if manifest is None:
         return "nothing"
-    rows, warnings = read_rows(out, manifest)
+    rows, _, warnings = read_rows(out, manifest)
     if warnings:
         raise Broken("; ".join(warnings))
     return json.dumps([len(manifest["points"]), sum(len(seeds) for _, seeds, _ in rows)])
@@ -384,7 +384,7 @@ def files_of(out: Path) -> dict[str, str]:
     if (out / "runs").is_dir():
         manifest = read_manifest(out)
         assert manifest is not None
-        rows, _ = read_rows(out, manifest)
+        rows, _, _ = read_rows(out, manifest)
         values = [(job, seeds, *map(list, found)) for job, seeds, found in rows]
         return {"rows": hashlib.sha256(repr(values).encode()).hexdigest()}
     timed = {"manifest.json", "page.html"} if (out / "manifest.json").exists() else set()

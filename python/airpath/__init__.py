@@ -8,8 +8,6 @@
 Names are imported when they are first used (PEP 562); `__init__.pyi` has them for type checkers.
 """
 
-from importlib import import_module
-
 _PACKAGES = ("captures", "models")
 # Where each other name is.
 _MODULES = {
@@ -48,6 +46,8 @@ __all__ = [*_MODULES, *_PACKAGES, "__version__"]
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module  # Here, as the program has not yet seen to Ctrl-C: `__main__`.
+
     if name == "__version__":
         value = import_module("airpath._core").version()
     elif name in _PACKAGES:

@@ -1,15 +1,27 @@
-"""Start of the program: `airpath`, or `python -m airpath`."""
+"""Start of the program: `airpath`, or `python -m airpath`.
 
+It imports next to nothing before it has seen to Ctrl-C: until then Python prints a traceback.
+"""
+
+import _signal  # type: ignore[import-not-found]
 import os
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 INTERRUPTED, BAD_INPUT = 130, 2
 """As in `airpath.cli.status`, which is not imported here: Ctrl-C may come before it is."""
 
 
-def main() -> NoReturn:
+def main() -> "NoReturn":
     """Run the command line; Ctrl-C ends it without a word, also while modules are still being imported."""
+    # None other than Python's own: whoever ignores the signal, as a shell's background does, means it.
+    is_ours = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
+    if is_ours:
+        # Not as an exception: in the middle of an import it may end as another one.
+        _signal.signal(_signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     try:
         _open_closed_streams()
         try:
@@ -20,6 +32,8 @@ def main() -> NoReturn:
                 2, f"error: airpath: {error}; see ulimit -n and ulimit -v, or install it again\n".encode()
             )
             sys.exit(BAD_INPUT)
+        if is_ours:
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
         main()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -46,18 +46,6 @@ def test_a_run_without_bound_ends_with_the_buffer_and_the_flow(tmp_path, airpath
         airpath.replicate(FLOOD, "goodput_bps", min_runs=2, max_runs=2, workers=1)
 
 
-def test_a_sweep_reports_a_run_without_bound_as_any_run_that_fails(tmp_path, airpath_command):
-    (tmp_path / "flood.toml").write_text(FLOOD)
-    (tmp_path / "sweep.toml").write_text(
-        'scenario = "flood.toml"\nmetrics = ["datagrams.lost"]\nruns = 1\n'
-        '[set]\nduration = "1 s"\n[axes]\n"flow.0.app.cbr.rate" = ["100 kbit/s", "100 Gbit/s"]\n'
-    )
-    outcome = airpath_command("sweep", tmp_path / "sweep.toml", "--out", tmp_path / "out", "--workers", "1")
-    assert outcome.code == 2
-    assert "point 1 (flow.0.app.cbr.rate = 100 Gbit/s), seed 1: radio.dch.downlink" in outcome.err
-    assert "(UE 0)" in outcome.err
-
-
 @pytest.mark.parametrize(
     "text", ["a = [" + "1," * 300_000 + "]", "".join(f"k{i}=1\n" for i in range(300_000))]
 )

@@ -197,6 +197,37 @@ def test_a_small_trace_that_unfolds_to_much_memory_is_refused(rows, word, becaus
     assert grown_kb < 300_000
 
 
+@pytest.mark.parametrize("command", [["export", "--format", "ns2"], ["page", "--force"]])
+def test_a_column_whose_name_is_not_utf_8_is_refused(command, folder, airpath_command):
+    file = folder / "trace" / "segment_sent.parquet"
+    octets = file.read_bytes()
+    assert b"payload_bytes" in octets
+    # In the schemas at its end, once as Parquet's and once as Arrow's.
+    file.write_bytes(octets.replace(b"payload_bytes", b"payload\xffbytes"))
+    check_refused(airpath_command(command[0], folder, *command[1:]), file)
+
+
+@pytest.mark.parametrize(
+    "words", [["page", "--force"], ["export", "--format", "csv", "--out", "{folder}/loop", "--force"]]
+)
+def test_links_that_lead_in_a_circle_are_named(words, folder, airpath_command):
+    loops = [folder / "loop", folder / "trace" / "segment_sent.parquet"]
+    loops[1].unlink()
+    for loop in loops:
+        loop.symlink_to(loop.name)
+    outcome = airpath_command(words[0], folder, *(word.format(folder=folder) for word in words[1:]))
+    assert outcome.code == cli.BAD_INPUT
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("error: ") and str(folder) in line
+
+
+def test_predict_says_what_is_wrong_with_a_scenario_that_it_cannot_read(folder, airpath_command):
+    (folder / "scenario.resolved.toml").write_text("duration =\n")
+    outcome = airpath_command("predict", folder)
+    check_refused(outcome, folder / "scenario.resolved.toml")
+    assert "Error(" not in outcome.err and "not of one run" not in outcome.err
+
+
 @pytest.mark.parametrize("name", ["manifest.json", "results.json", "trace/segment_sent.parquet"])
 def test_a_pipe_in_place_of_a_file_is_refused_at_once(name, folder, airpath_command):
     (folder / name).unlink()

@@ -17,7 +17,11 @@ def test_every_scenario_has_a_summary(name: str, airpath_command: Callable[..., 
     assert outcome.code == 0, outcome.err
     # A small file ends before that.
     end = "s of simulated time" if name == "lundsten-384-576" else "after 10.000 s of simulated time"
-    words = (end, ".0 downlink", " downlink bearer")
+    words = [end, "0.0 downlink", "UE 0 downlink bearer: "]
+    if name == "two-cells":  # Its UEs and cells have names.
+        words[1:] = ["walker.0 downlink", "walker downlink bearer in macro: "]
+        words += ["phone over small.0 downlink", "phone over small downlink bearer in small: "]
+        words += ["phone over fixed.0 downlink", "phone over fixed has no downlink bearer"]
     assert all(word in outcome.out for word in words), outcome.out
     assert "nan" not in outcome.out and "None" not in outcome.out
 

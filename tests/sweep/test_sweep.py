@@ -18,6 +18,7 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
@@ -27,6 +28,8 @@ import airpath
 from airpath import _core
 from airpath.cli.sweep import progress_words
 from airpath.errors import SweepError
+from airpath.experiments.sweep import parts as parts_module
+from airpath.experiments.sweep import run as run_module
 from airpath.experiments.sweep import store as store_module
 from airpath.experiments.sweep.plan import read_plan, run_keys
 from airpath.experiments.sweep.readers import ReadMetrics
@@ -37,7 +40,7 @@ from airpath.files import atomic
 from airpath.runner import driver as driver_module
 from airpath.runner.driver import Progress
 from airpath.runner.processes import Processes
-from airpath.runner.work import Task, versions
+from airpath.runner.work import Task, answer_of, carry_out_as, versions
 from airpath.runs.metrics import NotMeasuredError, named
 from airpath.stats.estimate import t_quantile
 
@@ -275,6 +278,97 @@ def test_a_worker_loads_neither_scipy_nor_files_nor_pictures():
     assert not {"scipy", "pyarrow", "matplotlib", "typer", "distributed"} & set(modules.split())
 
 
+# Points that hold too many packets, one before and one after a run that succeeds.
+FAILING = """
+scenario = "umts-384"
+metrics = ["goodput_bps", "flows.0.goodput_bps"]
+runs = 1
+[set]
+duration = "2 s"
+"flow.0.app" = '{ cbr = { rate = "10 kbit/s" } }'
+[axes]
+"flow.0.app.cbr.rate" = ["99 Gbit/s", "10 kbit/s", "100 Gbit/s"]
+"""
+
+
+def test_a_run_that_fails_is_recorded_and_the_others_are_made(tmp_path, airpath_command):
+    path, out = written(tmp_path, FAILING), tmp_path / "out"
+    said = "packets are held here at 0.067 s of the run"
+    first = airpath_command("sweep", path, "--out", out, "--workers", 1)
+    assert first.code == 2
+    *warnings, error = first.err.splitlines()
+    assert "3 points, 3 runs, 3 of them made now" in first.out
+    assert [line.split(": ")[1] for line in warnings] == [
+        "point 0 (flow.0.app.cbr.rate = 99 Gbit/s)",
+        "point 2 (flow.0.app.cbr.rate = 100 Gbit/s)",
+    ]
+    assert all("1 run failed; seed 1: link: " in line for line in warnings) and said in warnings[1]
+    assert error.startswith("error: run: some runs failed")
+    rows = rows_of(out)
+    assert [row["goodput_bps"] is None for row in rows] == [True, False, True]
+    assert rows[1]["error"] is None and said in rows[2]["error"] and rows[0]["error"].startswith("link: ")
+    again = airpath_command("sweep", path, "--out", out, "--workers", 1)
+    assert (again.code, again.err) == (2, first.err)
+    assert "0 of them made now" in again.out
+    shown = airpath_command("results", out)
+    assert shown.code == 0 and shown.err.splitlines() == warnings
+    assert shown.out.count("1 of 1 without") == 4
+    points = json.loads(airpath_command("results", out, "--json").out)["points"]
+    assert [len(point["failed"]) for point in points] == [1, 0, 1]
+    assert points[2]["failed"] == [{"seed": 1, "error": rows[2]["error"]}]
+
+
+def test_failed_runs_stay_failed_where_rows_are_described_again(tmp_path, monkeypatch):
+    run, measure = _core.run, _core.measure
+
+    def fail_at_two(text, seed):
+        if seed == 2:
+            raise airpath.ScenarioError("link", "5 packets are held here", "hold fewer")
+        return run(text, seed)
+
+    def measured(text, seeds, paths):
+        failed = ("link", "5 packets are held here", "hold fewer")
+        return [failed if seed == 2 else measure(text, [seed], paths)[0] for seed in seeds]
+
+    monkeypatch.setattr(_core, "run", fail_at_two)
+    monkeypatch.setattr(_core, "measure", measured)
+    monkeypatch.setattr(run_module, "pool_of", lambda work, *_: Here(work))
+    out = tmp_path / "out"
+    outcome = run_sweep(plan_of(tmp_path, SMALL), out)
+    assert (outcome.fresh, len(outcome.failures)) == (20, 4)
+    assert outcome.failures[0].endswith("1 run failed; seed 2: link: 5 packets are held here")
+    assert [row["seed"] for row in rows_of(out) if row["error"]] == [2] * 4
+    more = SMALL + '[[list]]\n"wired.delay" = "75 ms"\n'
+    assert run_sweep(plan_of(tmp_path, more), out).fresh == 5
+    assert [row["seed"] for row in rows_of(out) if row["error"]] == [2] * 5
+    assert [point.failures for point in read_results(out).points] == [
+        {2: "link: 5 packets are held here"}
+    ] * 5
+
+
+class Here:
+    """A pool that makes runs at once, in this process, as a worker elsewhere does."""
+
+    size, task_s, room = 1, 1.0, 2
+
+    def __init__(self, work):
+        self._work, self._answers = work, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def hand_in(self, task):
+        self._answers.append(answer_of(carry_out_as(versions(), task.runs, self._work)))
+        self.room = 0
+
+    def answers(self, _timeout):
+        answers, self._answers, self.room = self._answers, [], 2
+        return answers
+
+
 def test_what_is_there_is_not_run_again(tmp_path, undisturbed, monkeypatch):
     out = tmp_path / "out"
     monkeypatch.setattr(driver_module, "WRITE_ROWS", 100)
@@ -446,6 +540,58 @@ def test_results_leave_out_rows_that_are_not_what_their_key_says(tmp_path, colum
     assert [point.runs for point in found.points] == [5, 5, 5, 5]
     (warning,) = found.warnings
     assert warning.startswith(f"{foreign}: holds runs of something else")
+
+
+def bombs(whole):
+    """Files of few octets that unfold to gigabytes, made of a whole one."""
+    rows = 20_000_000
+    zeros = np.zeros(1_000_000)
+    keys = pa.DictionaryArray.from_arrays(np.zeros(1_000_000, np.int32), ["0" * 64])
+    same = {
+        name: keys if kind == pa.string() else pa.array(zeros, kind)
+        for name, kind in zip(whole.schema.names, whole.schema.types, strict=True)
+    }
+    yield "many equal rows", pa.concat_tables([pa.table(same)] * (rows // 1_000_000))
+    for name in ("key", "error"):
+        place, words = whole.schema.get_field_index(name), ["x" * 100_000_000, *[None] * (len(whole) - 1)]
+        column = pa.array(words, pa.string())
+        yield f"a huge word in {name}", whole.set_column(place, whole.schema.field(place), column)
+    lists = pa.array([[0.0] * 30_000_000, *[[]] * (len(whole) - 1)], pa.list_(pa.float64()))
+    yield "a list", whole.append_column("more", lists)
+
+
+@pytest.mark.slow
+def test_files_of_a_sweep_that_unfold_to_much_memory_are_left_alone(tmp_path):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    there = read_results(out).as_json()
+    bomb = out / "runs" / "part-000002.parquet"
+    for name, table in bombs(pq.read_table(parts(out)[0])):
+        pq.write_table(table, bomb, compression="zstd")
+        del table
+        assert bomb.stat().st_size < 2_000_000, name
+        # The largest memory of a process only rises: one of its own reads.
+        program = (
+            "import json, resource, sys, pathlib\n"
+            "from airpath.experiments.sweep.results import read_results\n"
+            "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+            "found = read_results(pathlib.Path(sys.argv[1]))\n"
+            "grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before\n"
+            "print(json.dumps([found.as_json(), found.warnings, grown]))\n"
+        )
+        command = [sys.executable, "-c", program, str(out)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found, warnings, grown_kb = json.loads(done.stdout)
+        assert (found, grown_kb < 200_000) == (there, True), (name, grown_kb)
+        assert name == "a list" or (len(warnings) == 1 and str(bomb) in warnings[0]), (name, warnings)
+
+
+def test_a_sweep_of_very_many_numbers_is_refused(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    run_sweep(plan_of(tmp_path, SMALL), out, 1)
+    monkeypatch.setattr(parts_module, "MOST_NUMBERS", 50)
+    with pytest.raises(SweepError, match="million numbers"):
+        read_results(out)
 
 
 def test_a_folder_of_an_earlier_format_is_named_as_such(tmp_path, airpath_command):

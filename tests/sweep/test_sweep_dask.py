@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -23,7 +25,7 @@ from airpath.experiments.sweep.readers import ReadMetrics
 from airpath.experiments.sweep.run import run_sweep
 from airpath.runner import cluster as cluster_module
 from airpath.runner import driver as driver_module
-from airpath.runner.work import Task, answer_of, carry_out_as, versions
+from airpath.runner.work import Task, answer_of, carry_out_as, check, versions
 
 # Imported where it is used: it takes long, and all processes of pytest collect this file.
 if find_spec("distributed") is None:
@@ -116,7 +118,9 @@ def test_workers_may_come_later_and_have_several_threads(tmp_path, cluster, loca
 @pytest.mark.slow
 def test_room_follows_the_threads_of_all_workers(tmp_path, cluster):
     staffed(cluster, 1, threads=3)
-    with cluster_module.Cluster(cluster.address, ReadMetrics(("transfer_s",)), WAIT_S, pytest.fail) as pool:
+    with cluster_module.Cluster(
+        cluster.address, ReadMetrics(("transfer_s",)), lambda _: 1, WAIT_S, pytest.fail
+    ) as pool:
 
         def becomes(room):
             limit = time.monotonic() + WAIT_S
@@ -269,6 +273,75 @@ def test_what_is_no_answer_is_refused(octets):
         answer_of(octets)
 
 
+def answered(**changes):
+    """Octets of an answer to seeds 1 and 2 of job 3, with two metrics each, except for some changes."""
+    head = {"rows": [[3, [1, 2], 32]], "seconds": 0.1, "failure": None, "failed": []} | changes
+    return json.dumps(head).encode() + b"\n" + struct.pack("<4d", 1, 2, 3, 4)
+
+
+VALUES = [[[1.0, 2.0], "common"]] * 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rows": [[9, [1, 2], 32]]},
+        {"rows": [[-1, [1, 2], 32]]},
+        {"rows": [[3, [1, 7], 32]]},
+        {"rows": [[3, [2, 1], 32]]},
+        {"rows": [[3, [1, 2**80], 32]]},
+        {"rows": [[3, [1], 16]]},
+        {"rows": []},
+        {"rows": [[3, [1, 2], 16]]},
+        {"rows": [[3, [1, 2], 31]]},
+        {"rows": [[3, [1, 2], -8]]},
+        {"rows": [[3, [1, 2], 32], [3, [1, 2], 0]]},
+        {"rows": [[3, [1, 2], VALUES[:1]]]},
+        {"rows": [[3, [1, 2], [[["1", 2.0], "common"]] * 2]]},
+        {"rows": [[3, [1, 2], [[[1.0], "common"]] * 2]]},
+        {"rows": [[3, [1, 2], [[[1.0, 2.0], 5]] * 2]]},
+        {"rows": [["3", [1, 2], 32]]},
+        {"rows": [[3, 1, 32]]},
+        {"failed": [[3, 9, "too many packets"]]},
+        {"failed": [[3, 1]]},
+        {"failure": [3, 1, "cause"]},
+        {"rows": [[3, [1], 16]], "failure": [3, 1, "cause"]},
+        {"seconds": -1},
+        {"seconds": float("nan")},
+        {"seconds": "x"},
+    ],
+)
+def test_poisoned_rows_are_no_answer(changes):
+    with pytest.raises(ValueError):
+        check(answer_of(answered(**changes)), [(3, "text", (1, 2))], lambda _: 2)
+
+
+def test_rows_of_the_task_are_an_answer():
+    for changes in ({}, {"rows": [[3, [1, 2], VALUES]]}, {"failed": [[3, 2, "too many packets"]]}):
+        check(answer_of(answered(**changes)), [(3, "text", (1, 2))], lambda _: 2)
+    ended = answered(rows=[[3, [1], 16]], failure=[3, 2, "cause"])
+    check(answer_of(ended), [(3, "text", (1, 2))], lambda _: 2)
+
+
+POISON = """
+from airpath.runner import work
+def poisoned(runs, make_runs, carry_out=work.carry_out):
+    return carry_out([(job + 1, *rest) for job, *rest in runs], make_runs)
+work.carry_out = poisoned
+"""
+
+
+def test_a_worker_that_sends_rows_of_other_runs_ends_the_sweep(tmp_path, cluster, airpath_command):
+    (tmp_path / "poison.py").write_text(POISON)
+    cluster.start_worker("poison", "--preload", tmp_path / "poison.py")
+    out = tmp_path / "out"
+    outcome = airpath_command("sweep", written(tmp_path), "--out", out, "--dask", cluster.address)
+    line = outcome.err.splitlines()[-1]
+    assert outcome.code == 2 and "error: run: a worker failed at point" in line, outcome.err
+    assert "runs that it was not to make" in line
+    assert not out.exists()
+
+
 # A worker that gives an object whose pickle makes a file where it is opened, in place of octets.
 HOSTILE = """
 import pathlib
@@ -418,7 +491,9 @@ def test_runs_under_suspicion_are_made_one_at_a_time(tmp_path):
 
     # A task that dies with its neighbour is split, and nothing else is handed in beside the parts.
     plan = plan_of(tmp_path, SMALL)
-    pool = cluster_module.Cluster("tcp://127.0.0.1:1", ReadMetrics(plan.metrics), WAIT_S, pytest.fail)
+    pool = cluster_module.Cluster(
+        "tcp://127.0.0.1:1", ReadMetrics(plan.metrics), lambda _: 2, WAIT_S, pytest.fail
+    )
     pool._threads, pool._heard = 4, time.monotonic()
     pool._staffed, pool._has_warned = pool._heard, False
     handed = []

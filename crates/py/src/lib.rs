@@ -128,23 +128,31 @@ fn whole(scenario: &Scenario, seed: u64) -> Result<Results, CoreError> {
     simulation.overfull().map_or_else(|| Ok(simulation.results()), Err)
 }
 
-/// What is wanted of runs: the numbers of some in turn, or where one of them is not to be had, a run's results as JSON.
+/// What is wanted of runs: the numbers of some in turn, or where one of them is not to be had, a run's results as JSON;
+/// of a run that failed, the error: key, problem and remedy.
 #[derive(IntoPyObject)]
 enum Measured {
     Numbers(Vec<u8>),
     Json(String),
+    Failed(String, String, String),
 }
 
 /// Runs a scenario with one seed after the other and returns the numbers at `paths` in the results, NaN for a null:
 /// octets of little-endian float64, one run after the other, for as many runs as have them all. Of a run that has not,
-/// where a path leads to no number, the results as JSON stand between these.
+/// where a path leads to no number, the results as JSON stand between these, and of a run that failed its error.
 #[pyfunction]
 fn measure(py: Python<'_>, text: &str, seeds: Vec<u64>, paths: Vec<Vec<String>>) -> PyResult<Vec<Measured>> {
     let scenario = parse(text, &[])?;
     let mut measured = Vec::new();
     py.detach(|| {
         for seed in seeds {
-            let results = whole(&scenario, seed)?;
+            let results = match whole(&scenario, seed) {
+                Ok(results) => results,
+                Err(CoreError { path, message, hint }) => {
+                    measured.push(Measured::Failed(path, message, hint));
+                    continue;
+                }
+            };
             let Some(numbers) = results.numbers_at(&paths) else {
                 measured.push(Measured::Json(results.to_json()));
                 continue;
@@ -155,9 +163,7 @@ fn measure(py: Python<'_>, text: &str, seeds: Vec<u64>, paths: Vec<Vec<String>>)
                 _ => measured.push(Measured::Numbers(octets.collect())),
             }
         }
-        Ok(())
-    })
-    .map_err(scenario_error)?;
+    });
     Ok(measured)
 }
 

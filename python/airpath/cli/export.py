@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from airpath.cli.arguments import ForceOption, argument, option
 from airpath.cli.output import STANDARD_OUTPUT, opened
 from airpath.errors import ExportError
+from airpath.files.atomic import real
 from airpath.runs.export.source import Run, write_csv
 from airpath.runs.recorder import FILES
 
@@ -41,7 +42,7 @@ def command(
     from airpath.runs.export.qlog import write_qlog, write_qlog_link
 
     source = Run.open(run)
-    if out.resolve() in {(run / name).resolve() for name in FILES}:
+    if real(out) in {real(run / name) for name in FILES}:
         raise ExportError("out", f"'{out}' is a file of the run itself", "choose another name")
     with opened("out", out, force) as file:
         match format_:

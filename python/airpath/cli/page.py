@@ -10,6 +10,7 @@ import typer
 from airpath.cli.arguments import ForceOption, argument, option
 from airpath.cli.output import STANDARD_OUTPUT, check_free, write_file
 from airpath.errors import OutputError
+from airpath.files.atomic import real
 from airpath.runs.finished import FinishedRun
 from airpath.runs.recorder import FILES, PAGE
 from airpath.terminal import clean
@@ -30,7 +31,7 @@ def command(
 
     opened = FinishedRun.open(run)
     file = run / PAGE if out is None else out
-    if file.resolve() in {(run / name).resolve() for name in FILES if name != PAGE}:
+    if real(file) in {real(run / name) for name in FILES if name != PAGE}:
         raise OutputError("--out", f"'{file}' is a file of the run itself", "choose another name")
     check_free("--out", file, force)
     write_file("--out", file, page(opened), force)

@@ -17,6 +17,7 @@ from airpath.cli.output import (
     write_picture,
 )
 from airpath.errors import OutputError, SweepError
+from airpath.files.atomic import real
 from airpath.plots.sweep.figure import SweepFigure, plot_sweep
 from airpath.terminal import warn
 
@@ -167,7 +168,7 @@ def _check_place(option: str, file: Path, folders: Sequence[Path]) -> None:
     from airpath.experiments.sweep.store import FIGURES, RUNS
 
     for folder in folders:
-        if file.resolve().parent in (folder.resolve(), (folder / RUNS).resolve()):
+        if real(file).parent in (real(folder), real(folder / RUNS)):
             hint = f"name a file elsewhere, such as {folder / FIGURES / file.name}"
             raise SweepError(option, f"'{file}' would lie among the sweep's own files", hint)
 

@@ -48,13 +48,13 @@ def command(
 def read_run(folder: Path) -> tuple[int, list[FlowPredictions]]:
     """Read a finished run: its seed, and the models' predictions for its flows; else a `ScenarioError`."""
     finished = FinishedRun.open(folder)
-    summary = finished.summary
+    summary, scenario = finished.summary, finished.scenario
     try:
-        flows = predict_run(summary, finished.scenario)
+        flows = predict_run(summary, scenario)
         for flow in flows:
             as_json(flow)
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        what = f"its {RESULTS} and its {RESOLVED} are not of one run ({error!r})"
+        what = f"its {RESULTS} and its {RESOLVED} are not of one run"
         hint = "run the scenario again with this version of airpath"
         raise ScenarioError(str(folder), what, hint) from error
     return summary["seed"], flows

@@ -24,6 +24,7 @@ from airpath.cli.arguments import (
     runs_option,
 )
 from airpath.cli.status import INTERRUPTED
+from airpath.errors import SweepError
 from airpath.terminal import clean, console_for, counted, say, warn
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ def command(
     done = f"{counted(outcome.points, 'point')}, {counted(outcome.runs, 'run')}"
     made = f"{outcome.fresh} of them made now in {outcome.seconds:.1f} s"
     say(console_for(), f"{done}, {made}; see: airpath results {folder}")
+    if outcome.failures:
+        for failure in outcome.failures:
+            warn(failure)
+        what = "some runs failed, and the others are kept"
+        raise SweepError("run", what, "correct these points in another sweep, or leave them out")
 
 
 @contextlib.contextmanager

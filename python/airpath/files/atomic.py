@@ -104,6 +104,14 @@ def is_descriptor(path: Path) -> bool:
     return _DESCRIPTOR.fullmatch(str(path.absolute())) is not None
 
 
+def real(path: Path) -> Path:
+    """Follow the links of a path as far as they lead; links that lead in a circle end nothing.
+
+    `Path.resolve` raises a `RuntimeError` for these before Python 3.13.
+    """
+    return Path(os.path.realpath(path))
+
+
 def sync(path: Path) -> None:
     """Bring a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from airpath import _core
 from airpath.errors import ScenarioError
+from airpath.files.atomic import real
 from airpath.files.text import open_to_read
 from airpath.scenario import inline
 
@@ -139,7 +140,7 @@ def _trace(option: str, trace: str | None) -> tuple[Path | None, str]:
     if not path.exists() and trace in (known := sample_traces()):
         path = known[trace].file
     if path.exists():
-        return path.resolve(), ""
+        return real(path), ""
     try:
         return None, _core.constant_trace(trace)
     except ScenarioError as error:

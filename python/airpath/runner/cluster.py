@@ -24,7 +24,7 @@ from typing import Any, Self
 
 from airpath.errors import SweepError
 from airpath.runner.processes import AHEAD, TASK_S, Processes, lethal, processors
-from airpath.runner.work import Answer, Task, Work, answer_of, carry_out_as, versions
+from airpath.runner.work import Answer, Task, Work, answer_of, carry_out_as, check, versions
 
 CONNECT_S = 10.0
 """How long a scheduler has to answer at the start."""
@@ -36,6 +36,8 @@ LOOK_S = 0.5
 """How often to ask how many workers there are."""
 TASKS_PER_S = 100
 """A scheduler is given no more than about so many, far from what it can do."""
+MOST_WORDS = 500
+"""Letters of what somebody else says that are shown."""
 REMEDY = "what was written before is safe: the same command resumes"
 
 
@@ -73,18 +75,21 @@ class Cluster:
     """The workers behind a Dask scheduler, as a `Pool`; a context manager that lets go of them.
 
     `address` is like ``tcp://host:8786``. When there is no worker, `warn` is called once, and one is waited
-    for, `workers_s` seconds. `size` is the number of threads of all workers.
+    for, `workers_s` seconds. `width` says how many numbers a run of a job has. `size` is the number of
+    threads of all workers.
     """
 
     def __init__(
         self,
         address: str,
         work: Work,
+        width: Callable[[int], int],
         workers_s: float,
         warn: Callable[[str], None],
         security: Security | None = None,
     ) -> None:
         self._address, self._work, self._workers_s, self._warn = address, work, workers_s, warn
+        self._width = width
         self._security = security
         self._name, self._numbers = f"airpath-{uuid.uuid4().hex}", itertools.count()
         self._tasks: dict[int, Task] = {}
@@ -146,9 +151,11 @@ class Cluster:
         answers = []
         for number, outcome in self._arrived(timeout):
             task = self._tasks.pop(number) if number is not None else None
-            if isinstance(outcome, bytes):
+            if isinstance(outcome, bytes) and task is not None:
                 try:
-                    answers.append(answer_of(outcome))
+                    answer = answer_of(outcome)
+                    check(answer, task.runs, self._width)
+                    answers.append(answer)
                     continue
                 except (SweepError, ValueError) as error:
                     outcome = error
@@ -291,7 +298,8 @@ async def _handshake(address: str, files: Any) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    first = next(iter(str(error).strip().splitlines()), "")
+    return first[:MOST_WORDS] or type(error).__name__
 
 
 @contextlib.contextmanager
@@ -314,6 +322,7 @@ def _quiet() -> Iterator[None]:
 
 def pool_of(
     work: Work,
+    width: Callable[[int], int],
     workers: int | None,
     dask: str | None,
     dask_wait_s: float | None,
@@ -322,10 +331,12 @@ def pool_of(
 ) -> Processes | Cluster:
     """Make a pool: so many processes on this machine, or the workers of a Dask scheduler.
 
-    As many processes as processors if `workers` is None. `dask` is the scheduler's address; when it has no
-    worker, `warn` is called, and one is waited for, a minute if `dask_wait_s` is None. `dask_security`
-    has the files of TLS; if it is None, they are those of Dask's own configuration, if any.
+    `width` says how many numbers a run of a job has. As many processes as processors if `workers` is None.
+    `dask` is the scheduler's address; when it has no worker, `warn` is called, and one is waited for, a
+    minute if `dask_wait_s` is None. `dask_security` has the files of TLS; if it is None, they are those of
+    Dask's own configuration, if any.
     """
     if dask is None:
         return Processes(workers or processors(), work)
-    return Cluster(dask, work, WORKERS_S if dask_wait_s is None else dask_wait_s, warn, dask_security)
+    wait_s = WORKERS_S if dask_wait_s is None else dask_wait_s
+    return Cluster(dask, work, width, wait_s, warn, dask_security)

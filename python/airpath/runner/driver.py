@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from airpath.errors import SweepError
 from airpath.runner.wanted import Wanted
-from airpath.runner.work import Answer, Rows, Task
+from airpath.runner.work import Answer, Failure, Rows, Task
 from airpath.runs.recorder import CtrlC
 
 MAX_TASK_RUNS = 20_000
@@ -66,6 +66,7 @@ def run(
     name: Callable[[int], str] = str,
     keep: Callable[[Sequence[Rows]], None] = lambda _: None,
     on_rows: Callable[[Rows], None] = lambda _: None,
+    on_failure: Callable[[Failure], None] = lambda _: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> int:
@@ -73,14 +74,15 @@ def run(
 
     The workers make the runs of a job from what `made_from` gives, and `name` says what it is called in an
     error. `keep` writes rows, every few seconds and in the end, after a failure too, unless it failed itself.
-    `on_rows` is called with runs that ended, `on_progress` several times a second.
+    `on_rows` is called with runs that ended, `on_failure` with each that failed on its own, before its row is
+    kept, `on_progress` several times a second.
 
     Raises
     ------
     SweepError
-        If a run failed, or the pool can make no more.
+        If runs cannot be made from a job, or the pool can make no more.
     """
-    return _Driver(wanted, pool, made_from, name, keep, on_rows).run(on_progress, stopped)
+    return _Driver(wanted, pool, made_from, name, keep, on_rows, on_failure).run(on_progress, stopped)
 
 
 @dataclass
@@ -91,6 +93,7 @@ class _Driver:
     _name: Callable[[int], str]
     _keep: Callable[[Sequence[Rows]], None]
     _on_rows: Callable[[Rows], None]
+    _on_failure: Callable[[Failure], None]
     _unwritten: list[Rows] = field(default_factory=list)
     _fresh: int = 0
     _written: int = 0
@@ -122,6 +125,8 @@ class _Driver:
             self._pool.hand_in(Task([(job, self._made_from(job), tuple(seeds)) for job, seeds in taken]))
 
     def _take_in(self, answer: Answer) -> None:
+        for failure in answer.failed:
+            self._on_failure(failure)
         self._unwritten += answer.rows
         made = 0
         for rows in answer.rows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import math
 import os
 import signal
 import socket
@@ -56,13 +57,21 @@ class Task:
         ]
 
 
+Failure = tuple[int, int, str]
+"""Job and seed of a run that failed, and why."""
+
+
 @dataclass(frozen=True)
 class Answer:
-    """What became of a task: rows, the seconds they took, and what ended it early (job, seed, cause)."""
+    """What became of a task: rows, the seconds they took, and what ended it early.
+
+    `failed` are runs of `rows` that have no numbers because they failed; they end nothing.
+    """
 
     rows: list[Rows]
     seconds: float
-    failure: tuple[int, int, str] | None = None
+    failure: Failure | None = None
+    failed: Sequence[Failure] = ()
 
 
 def versions() -> tuple[str, str]:
@@ -71,19 +80,25 @@ def versions() -> tuple[str, str]:
 
 
 def carry_out(runs: Sequence[Runs], make_runs: MakeRuns) -> Answer:
-    """Make runs, up to the first that fails with a `ValueError`."""
+    """Make runs, up to the first that fails with a `ValueError`.
+
+    An outcome with a `failure` is that of a run that failed.
+    """
     rows: list[Rows] = []
+    failed: list[Failure] = []
     started = time.perf_counter()
     for job, made_from, seeds in runs:
         made = 0
         try:
             for outcomes in make_runs(made_from, seeds):
+                if reason := getattr(outcomes, "failure", ""):
+                    failed.append((job, seeds[made], reason))
                 rows.append((job, seeds[made : made + len(outcomes)], outcomes))
                 made += len(outcomes)
         except ValueError as error:
             cause = ": ".join(filter(None, error.args[:2]))  # Of a ScenarioError, all but the remedy.
-            return Answer(rows, time.perf_counter() - started, (job, seeds[made], cause))
-    return Answer(rows, time.perf_counter() - started)
+            return Answer(rows, time.perf_counter() - started, (job, seeds[made], cause), failed)
+    return Answer(rows, time.perf_counter() - started, failed=failed)
 
 
 def carry_out_as(wanted: tuple[str, str], runs: Sequence[Runs], work: Work) -> bytes:
@@ -113,7 +128,7 @@ def _octets_of(answer: Answer) -> bytes:
             tables.append(octets)
             outcomes = len(octets)
         rows.append((job, seeds, outcomes))
-    told = {"rows": rows, "seconds": answer.seconds, "failure": answer.failure}
+    told = {"rows": rows, "seconds": answer.seconds, "failure": answer.failure, "failed": answer.failed}
     return b"\n".join([json.dumps(told).encode(), b"".join(tables)])
 
 
@@ -134,7 +149,7 @@ def answer_of(octets: bytes) -> Answer:
         told = json.loads(line)
         if "refused" in told:
             remedy = "install the same airpath where 'dask worker' is started"
-            raise SweepError("workers", str(told["refused"]), remedy)
+            raise SweepError("workers", str(told["refused"])[:500], remedy)
         rows: list[Rows] = []
         begin = 0
         for job, seeds, outcomes in told["rows"]:
@@ -145,9 +160,41 @@ def answer_of(octets: bytes) -> Answer:
             else:
                 rows.append((job, seeds, [(tuple(values), common) for values, common in outcomes]))
         failure = told["failure"]
-        return Answer(rows, float(told["seconds"]), failure and (failure[0], failure[1], failure[2]))
+        failed = [(int(job), int(seed), str(reason)) for job, seed, reason in told["failed"]]
+        seconds = float(told["seconds"])
+        return Answer(rows, seconds, failure and (failure[0], failure[1], failure[2]), failed)
     except (TypeError, KeyError, AttributeError, IndexError) as error:
         raise ValueError(f"it is no answer of a worker: {error}") from error
+
+
+def check(answer: Answer, runs: Sequence[Runs], width: Callable[[int], int]) -> None:
+    """Raise `ValueError` if an answer of a worker elsewhere is not about the runs of its task.
+
+    `width` says how many numbers a run of a job has. Numbers themselves are not judged.
+    """
+    wanted = [(job, seed) for job, _, seeds in runs for seed in seeds]
+    there = [(job, seed) for job, seeds, _ in answer.rows for seed in seeds]
+    if there != wanted[: len(there)]:
+        raise ValueError("it is no answer of a worker: it has runs that it was not to make")
+    if [failure[:2] for failure in filter(None, [answer.failure])] != wanted[len(there) :][:1]:
+        raise ValueError("it is no answer of a worker: it lacks runs")
+    if not {failure[:2] for failure in answer.failed} <= set(there):
+        raise ValueError("it is no answer of a worker: a run failed that it did not make")
+    if not 0 <= answer.seconds < math.inf:
+        raise ValueError(f"it is no answer of a worker: it took {answer.seconds} s")
+    for job, seeds, outcomes in answer.rows:
+        if not _fits(outcomes, len(seeds), width(job)):
+            raise ValueError(f"it is no answer of a worker: a run of job {job} has other metrics")
+
+
+def _fits(outcomes: Any, runs: int, width: int) -> bool:
+    """Whether it is a table of so many runs with so many numbers each, or a list of them."""
+    if hasattr(outcomes, "shape"):
+        return bool(outcomes.shape == (runs, width))
+    return len(outcomes) == runs and all(
+        isinstance(common, str) and len(values) == width and all(type(one) in (int, float) for one in values)
+        for values, common in outcomes
+    )
 
 
 @functools.lru_cache(8)

@@ -143,7 +143,13 @@ class FinishedRun:
 
         try:
             yield
-        except (pa.ArrowException, OSError) as error:
+        except ScenarioError:
+            raise
+        except (
+            pa.ArrowException,
+            OSError,
+            ValueError,
+        ) as error:  # A ValueError is of names that are not UTF-8.
             raise self._damaged(kind, error) from error
 
     def _damaged(self, kind: str, why: object) -> ScenarioError:

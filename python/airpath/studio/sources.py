@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airpath import _core
 from airpath.errors import ScenarioError
+from airpath.files.atomic import real
 from airpath.runs.changes import as_settings, changes_of_resolved
 from airpath.scenario import Scenario, bundled, read
 
@@ -215,7 +216,7 @@ def _is_run(folder: Path) -> bool:
 
 def _check_inside(folder: Path, *files: Path) -> None:
     """Refuse files that are links to places outside of the folder that was named."""
-    inside = folder.resolve()
+    inside = real(folder)
     for file in files:
-        if not file.resolve().is_relative_to(inside):
+        if not real(file).is_relative_to(inside):
             raise ScenarioError(str(file), f"leads out of {folder}", "name the folder that it is in")

@@ -122,8 +122,13 @@ class Reproduction:
             If the cluster is not there or goes away.
         """
         jobs, kept = list(self._jobs.values()), journal or Journal(None, "")
-        if any(job >= len(jobs) for job, *_ in kept.rows):
-            raise kept.damaged()
+
+        def width(job: int) -> int:
+            return len(jobs[job].metrics)
+
+        for job, _, [(values, _)] in kept.rows:
+            if job >= len(jobs) or len(values) != width(job):
+                raise kept.damaged()
         with driver.signals() as stopped:
             wanted = Wanted([job.replication for job in jobs], kept.rows)
 
@@ -141,7 +146,7 @@ class Reproduction:
                 pool = Threads(workers or processors(), measure)
             else:
                 wait_s = WORKERS_S if dask_wait_s is None else dask_wait_s
-                pool = Cluster(dask, self._work(), wait_s, warn, dask_security)
+                pool = Cluster(dask, self._work(), width, wait_s, warn, dask_security)
             with pool:
                 driver.run(wanted, pool, name=name, keep=kept.append, on_rows=tell, stopped=stopped)
             if wanted.is_finished:

@@ -23,7 +23,7 @@ KEYS = ("scenario", "metrics", "runs", "precision", "confidence", "min_runs", "m
 TABLES = ("axes", "together", "list", *DESIGNS)
 RULE_KEYS = ("runs", "precision", "confidence", "min_runs", "max_runs")
 """Keys that say how many runs there are."""
-OWN_COLUMNS = ("key", "point", "seed")
+OWN_COLUMNS = ("key", "point", "seed", "error")
 MOST_WHOLE = 2**62
 """Seeds and numbers of runs are below: the sum of two is a seed still."""
 ANY = "*"

@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from airpath import _core
+from airpath.errors import ScenarioError
 from airpath.runner.work import MakeRuns
 from airpath.runs.metrics import NotMeasuredError, named, path_of
+
+MOST_WORDS = 1000
+"""Letters of a reason at most."""
 
 
 @dataclass(frozen=True)
@@ -19,11 +23,13 @@ class Table:
     """The metrics of runs: octets of float64, one run after the other; NaN is what a run did not measure.
 
     A worker makes it without NumPy; the driver has it as an array (runs × metrics): it unpickles those of its
-    own processes, and reads octets that come from others (`airpath.runner.work.answer_of`).
+    own processes, and reads octets that come from others (`airpath.runner.work.answer_of`). If
+    its one run failed, `failure` says why.
     """
 
     octets: bytes
     metrics: int
+    failure: str = ""
 
     def __len__(self) -> int:
         return len(self.octets) // (8 * self.metrics)
@@ -42,7 +48,8 @@ def _array(octets: bytes, metrics: int) -> Any:
 class ReadMetrics:
     """The work of a sweep: runs scenarios, given as text, and reads metrics off the results of each run.
 
-    The metrics are named as for `airpath.runs.metrics.named`.
+    The metrics are named as for `airpath.runs.metrics.named`. A run that fails, e.g. as it holds too many
+    packets, is a `Table` with the reason and no numbers.
     """
 
     metrics: tuple[str, ...]
@@ -56,14 +63,26 @@ class ReadMetrics:
         def read(results: dict[str, Any]) -> bytes:
             return struct.pack(f"<{len(readers)}d", *(_read(results, reader) for reader in readers))
 
+        def failed(key: str, problem: str, _remedy: str) -> Table:
+            nothing = struct.pack("<d", math.nan) * len(readers)
+            return Table(nothing, len(readers), f"{key}: {problem}"[:MOST_WORDS])
+
         def tables(text: str, seeds: Sequence[int]) -> Iterator[Table]:
-            if not paths:
-                results = json.loads(_core.run(text, seeds[0]))
+            while not paths and seeds:
+                seed, *seeds = seeds
+                try:
+                    found = _core.run(text, seed)
+                except ScenarioError as error:
+                    yield failed(*error.args)
+                    continue
+                results = json.loads(found)
                 # Not extended: threads of one worker may all be the first.
                 paths[:] = [path_of(name, results) for name in self.metrics]
                 yield Table(read(results), len(readers))
-                seeds = seeds[1:]
-            for measured in _core.measure(text, seeds, paths):
+            for measured in _core.measure(text, seeds, paths) if seeds else ():
+                if isinstance(measured, tuple):
+                    yield failed(*measured)
+                    continue
                 # What is no plain number, such as a mean over flows, `named` knows how to read.
                 octets = read(json.loads(measured)) if isinstance(measured, str) else measured
                 yield Table(octets, len(readers))

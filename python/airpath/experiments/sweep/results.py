@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 
 from airpath.errors import SweepError
-from airpath.experiments.sweep.plan import SCENARIO
+from airpath.experiments.sweep.plan import SCENARIO, words
 from airpath.experiments.sweep.points import Point, Value, drawn_keys, flat_values
 from airpath.experiments.sweep.replications import wanted_of
-from airpath.experiments.sweep.store import read_manifest, read_rows, rule_of
+from airpath.experiments.sweep.store import Failures, read_manifest, read_rows, rule_of
 from airpath.files.text import parse_toml
 from airpath.stats.estimate import Estimate, estimate
 from airpath.stats.replication import Rule
+from airpath.terminal import counted
 
 SWEEP = "sweep"
 """Parameter of points from several folders that only the names of their sweeps distinguish."""
+MOST_NAMED = 20
+"""Points whose failed runs are named, each by its first."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,9 @@ class PointResult:
     """What is known of a point: its number in the dataset, its dotted keys, and how many runs are there.
 
     The estimates, by metric, are None where no run measured it. `seeds` and `values` (runs × metrics) are
-    those of every run, in the order of the seeds; NaN is what a run did not measure. `rule` says how many
-    runs the point is to have, if it is not that of the other points.
+    those of every run, in the order of the seeds; NaN is what a run did not measure. `failures` says of runs
+    that failed, and so measured nothing, why: by seed. `rule` says how many runs the point is to have, if it
+    is not that of the other points.
     """
 
     point: int
@@ -37,6 +41,7 @@ class PointResult:
     estimates: dict[str, Estimate | None]
     seeds: Sequence[int] = field(repr=False)
     values: np.ndarray = field(repr=False)
+    failures: Mapping[int, str] = field(default_factory=dict, repr=False)
     rule: Rule | None = None
 
     def missing(self, metric: str) -> int:
@@ -47,7 +52,7 @@ class PointResult:
 
 @dataclass(frozen=True)
 class SweepResults:
-    """What is known of all points, and files of the folder that are damaged or not the sweep's.
+    """What is known of all points, and warnings: runs that failed, files that are damaged or not the sweep's.
 
     `rule` says how many runs each point is to have, `drawn` which keys a design draws, `fixed` what all
     points set, `made_by` which versions of airpath and of its random streams made the runs.
@@ -85,6 +90,7 @@ class SweepResults:
                     "point": point.point,
                     "parameters": point.parameters,
                     "runs": point.runs,
+                    "failed": [{"seed": seed, "error": error} for seed, error in point.failures.items()],
                     "metrics": {name: _json(point, name) for name in self.metrics},
                 }
                 for point in (self.points if points is None else points)
@@ -101,7 +107,10 @@ def read_results(folder: Path) -> SweepResults:
         If it is no such folder, or cannot be read.
     """
     manifest = read_manifest(folder) or {}
-    rows, warnings = read_rows(folder, manifest)
+    rows, failures, warnings = read_rows(folder, manifest)
+    of_point: dict[int, dict[int, str]] = {}
+    for (number, seed), reason in sorted(failures.items()):
+        of_point.setdefault(number, {})[seed] = reason
     metrics, rule, sweep = tuple(manifest["metrics"]), rule_of(manifest), parse_toml(manifest["sweep"])
     by_point = {point: runs for point, *runs in rows}
     points = []
@@ -110,7 +119,11 @@ def read_results(folder: Path) -> SweepResults:
         estimates = {
             name: _estimate(column, rule.confidence) for name, column in zip(metrics, values.T, strict=True)
         }
-        points.append(PointResult(number, described["parameters"], len(seeds), estimates, seeds, values))
+        failed = of_point.get(number, {})
+        points.append(
+            PointResult(number, described["parameters"], len(seeds), estimates, seeds, values, failed)
+        )
+    warnings += described_failures(failures, [point.parameters for point in points])
     return SweepResults(
         manifest["name"],
         manifest["scenario"],
@@ -123,6 +136,21 @@ def read_results(folder: Path) -> SweepResults:
         flat_values("set", sweep.get("set", {})),
         (manifest["airpath"], manifest["rng"]),
     )
+
+
+def described_failures(failures: Failures, points: Sequence[Point]) -> list[str]:
+    """Name the points that have failed runs, each with its first one and why; `points` are by number."""
+    seeds: dict[int, list[int]] = {}
+    for number, seed in sorted(failures):
+        seeds.setdefault(number, []).append(seed)
+    told = [
+        f"point {number} ({words(points[number])}): {counted(len(failed), 'run')} failed; "
+        f"seed {failed[0]}: {failures[number, failed[0]]}"
+        for number, failed in list(seeds.items())[:MOST_NAMED]
+    ]
+    if len(seeds) > MOST_NAMED:
+        told.append(f"{counted(len(seeds) - MOST_NAMED, 'further point')} with runs that failed")
+    return told
 
 
 def merge(folders: Mapping[str, SweepResults]) -> SweepResults:

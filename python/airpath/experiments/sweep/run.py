@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from airpath.experiments.sweep.plan import Plan, words
 from airpath.experiments.sweep.readers import ReadMetrics
 from airpath.experiments.sweep.replications import Totals, wanted_of
+from airpath.experiments.sweep.results import described_failures
 from airpath.experiments.sweep.store import Store
 from airpath.runner import driver
 from airpath.runner.cluster import Security, pool_of
@@ -20,13 +21,17 @@ Worst = Callable[[], float]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a sweep ended: runs in the folder, those of them made now, and whether some are missing."""
+    """How a sweep ended: runs in the folder, those of them made now, and whether some are missing.
+
+    `failures` are the runs in the folder that failed: a line for each point with the number, a seed and why.
+    """
 
     runs: int
     fresh: int
     points: int
     seconds: float
     interrupted: bool
+    failures: Sequence[str] = ()
 
 
 def run_sweep(
@@ -50,9 +55,9 @@ def run_sweep(
     Raises
     ------
     SweepError
-        If the folder is in use, holds another sweep or cannot be written, if a run failed, or if the cluster
-        is not there or goes away. What was done until then is in the folder; a new folder without a run is
-        removed.
+        If the folder is in use, holds another sweep or cannot be written, if no run can be made, or if the
+        cluster is not there or goes away. What was done until then is in the folder; a new folder without a
+        run is removed. A run that fails on its own is recorded, and ends nothing.
     """
     with Store(out, plan) as store, driver.signals() as stopped:
         for warning in store.warnings:
@@ -61,17 +66,20 @@ def run_sweep(
         totals = Totals(len(points), len(plan.metrics), plan.rule.confidence)
         wanted = wanted_of(plan.rule, len(points), len(plan.metrics), store.rows, totals.add)
         store.rows = []  # Nobody else reads them, and there may be many millions.
-        with pool_of(ReadMetrics(plan.metrics), workers, dask, dask_wait_s, warn, dask_security) as pool:
+        work, metrics = ReadMetrics(plan.metrics), len(plan.metrics)
+        with pool_of(work, lambda _: metrics, workers, dask, dask_wait_s, warn, dask_security) as pool:
             fresh = driver.run(
                 wanted,
                 pool,
                 lambda point: points[point].text,
                 name=lambda point: f"point {point} ({words(points[point].parameters)})",
                 keep=store.append,
+                on_failure=store.fail,
                 on_progress=lambda progress: on_progress(progress, totals.worst),
                 stopped=stopped,
             )
         if wanted.is_finished:
             store.finish()
         seconds = time.monotonic() - started
-        return Outcome(wanted.done, fresh, len(points), seconds, not wanted.is_finished)
+        failures = described_failures(store.failures, [point.parameters for point in points])
+        return Outcome(wanted.done, fresh, len(points), seconds, not wanted.is_finished, failures)

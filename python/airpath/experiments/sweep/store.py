@@ -10,24 +10,26 @@ import contextlib
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from airpath import _core
 from airpath.errors import SweepError
+from airpath.experiments.sweep.parts import Parts
 from airpath.experiments.sweep.plan import OWN_COLUMNS, Plan, PlannedPoint, kinds_of, run_keys
 from airpath.experiments.sweep.points import LARGEST, drawn_keys
 from airpath.experiments.sweep.replications import columns_of
 from airpath.files.atomic import make_folder, write_in
 from airpath.files.folder import Folder
 from airpath.files.text import misfit, open_to_read, parse_json, parse_toml, read_text
-from airpath.runner.work import Rows, versions
+from airpath.runner.work import Failure, Rows, versions
 from airpath.stats.replication import Rule
 from airpath.terminal import counted
 
@@ -59,9 +61,10 @@ class Store:
     """A sweep's folder, locked for one writer; a context manager.
 
     `points` are under their numbers: a point that has runs keeps its number. `rows` are the runs that are
-    there with every metric of the plan, `warnings` name files that are damaged or not the sweep's, and say
-    which runs must be made again for metrics that the plan adds. If an error ends the context before there is
-    a run, a folder that did not exist before is removed again.
+    there with every metric of the plan, `failures` says which of them failed and why, by point and seed.
+    `warnings` name files that are damaged or not the sweep's, and say which runs must be made again for
+    metrics that the plan adds. If an error ends the context before there is a run, a folder that did not
+    exist before is removed again.
     """
 
     def __init__(self, out: Path, plan: Plan) -> None:
@@ -69,6 +72,7 @@ class Store:
         self._made = [folder for folder in (out, *out.parents) if not folder.exists()]
         self.warnings: list[str] = []
         self.rows: list[Rows] = []
+        self.failures: dict[tuple[int, int], str] = {}
         with contextlib.ExitStack() as opened:
             self._folder = opened.enter_context(_locked(out))
             opened.push(self._leave_nothing)
@@ -109,6 +113,11 @@ class Store:
             for name in self._narrow:
                 if name in files and again.issuperset(files[name]["key"].to_pylist()):
                     self._runs.remove(name)
+
+    def fail(self, failure: Failure) -> None:
+        """Have a run that failed written with its reason, when its row is added."""
+        point, seed, reason = failure
+        self.failures[point, seed] = reason
 
     def append(self, rows: Sequence[Rows]) -> None:
         """Add runs as a file of their own; when this returns, they are on the disk.
@@ -166,8 +175,9 @@ class Store:
             known = {*OWN_COLUMNS, *before, *self._parameters, *metrics}
             metrics += [one for one in table.column_names if one not in known]
             schema = _schema({"parameters": self._parameters, "metrics": metrics})
-            if table.schema.equals(schema):
-                continue
+            with open_to_read(self._out / RUNS / name) as file:
+                if pq.read_schema(file).equals(schema):
+                    continue
             places = table["point"].to_pylist()
             columns = [self._column(places, key) for key in self._parameters]
             columns = [
@@ -175,6 +185,7 @@ class Store:
                 table["point"],
                 *columns,
                 table["seed"],
+                _errors(table),
                 *(table[one] for one in metrics),
             ]
             self._write(name, pa.table(columns, schema=schema))
@@ -185,6 +196,7 @@ class Store:
         missing = {name: set(metrics) - set(table.column_names) for name, table in files.items()}
         whole = {name: table for name, table in files.items() if not missing[name]}
         self.rows, warnings = _by_point(whole, metrics)
+        self.failures = _failures(whole.values())
         self.warnings += warnings
         # Files with metrics that the plan does not name stay: their values are nowhere else.
         known = {*OWN_COLUMNS, *self._parameters, *metrics}
@@ -205,7 +217,12 @@ class Store:
         parameters = [self._column(points.tolist(), key) for key in self._parameters]
         keys = run_keys((digests[point] for point in points.tolist()), seeds.tolist(), *versions())
         metrics = [pa.array(column, from_pandas=True) for column in values.T]
-        return pa.table([pa.array(keys), points, *parameters, seeds, *metrics], schema=self._schema)
+        if self.failures:
+            failed = map(self.failures.get, zip(points.tolist(), seeds.tolist(), strict=True))
+            errors = pa.array(failed, pa.string())
+        else:
+            errors = pa.nulls(len(seeds), pa.string())
+        return pa.table([pa.array(keys), points, *parameters, seeds, errors, *metrics], schema=self._schema)
 
     def _column(self, points: Sequence[int], key: str) -> pa.Array:
         """A parameter of the points of rows."""
@@ -293,8 +310,12 @@ def rule_of(manifest: dict[str, Any]) -> Rule:
     return Rule.guarded(runs["precision"], runs["confidence"], runs["min_runs"], runs["max_runs"], seed)
 
 
-def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], list[str]]:
-    """Read all runs of a folder, those of a point together and by seed, and what is wrong with its files.
+Failures = Mapping[tuple[int, int], str]
+"""Why runs failed, by point and seed."""
+
+
+def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], Failures, list[str]]:
+    """Read all runs of a folder, by point and seed, why runs failed, and what is wrong with the files.
 
     A file with a run whose key is not that of its point, its seed and the manifest's versions is not the
     sweep's. NaN is what a run did not measure, or has not measured yet because the metric was added since.
@@ -306,13 +327,14 @@ def read_rows(out: Path, manifest: dict[str, Any]) -> tuple[list[Rows], list[str
     if late:
         what = f"some runs have not measured {', '.join(late)} yet, added to the sweep since"
         more.append(f"{out}: {what}; 'airpath sweep' makes them again")
-    return rows, warnings + more
+    return rows, _failures(files.values()), warnings + more
 
 
 def _read_files(out: Path, manifest: dict[str, Any]) -> tuple[dict[str, pa.Table], list[str]]:
     """Read the files of a sweep by name, and say which files are damaged or not the sweep's."""
     warnings: list[str] = []
     files: dict[str, pa.Table] = {}
+    parts = Parts(out, manifest)
     for name in _names(out / RUNS):
         path = out / RUNS / name
         if _UNFINISHED.fullmatch(name):
@@ -321,38 +343,20 @@ def _read_files(out: Path, manifest: dict[str, Any]) -> tuple[dict[str, pa.Table
             warnings.append(f"{path}: not a file of this sweep; left alone")
             continue
         try:
-            with open_to_read(path) as file:
-                table = pq.ParquetFile(file, page_checksum_verification=True).read()
+            table = parts.read(path)
         except (pa.ArrowException, OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:120]
             warnings.append(f"{path}: damaged, its runs are not counted; left alone ({reason})")
             continue
-        if _is_of(table, manifest):
-            files[name] = table
-        else:
+        if table is None:
             warnings.append(f"{path}: holds runs of something else, which are not counted; left alone")
+        else:
+            files[name] = table
     known = {MANIFEST, LOCK, RUNS, FIGURES}
     for name in _names(out):
         if name not in known and not _UNFINISHED.fullmatch(name):
             warnings.append(f"{out / name}: not a file of this sweep; left alone")
     return files, warnings
-
-
-def _is_of(table: pa.Table, manifest: dict[str, Any]) -> bool:
-    """Whether each row of a file is a run of this sweep; metrics may be missing, or be more."""
-    types = {"key": pa.string(), "point": pa.int64(), "seed": pa.int64()}
-    names = table.column_names
-    wanted = types | {name: pa.float64() for name in manifest["metrics"] if name in names}
-    if len(set(names)) < len(names) or not types.keys() <= set(names):
-        return False
-    if any(not table.schema.field(name).type.equals(kind) for name, kind in wanted.items()):
-        return False
-    keys, numbers, seeds = (table[name].to_pylist() for name in types)
-    digests = [point["scenario_sha256"] for point in manifest["points"]]
-    if None in seeds or not all(number is not None and 0 <= number < len(digests) for number in numbers):
-        return False
-    made_by = manifest["airpath"], manifest["rng"]
-    return bool(keys == run_keys((digests[number] for number in numbers), seeds, *made_by))
 
 
 def _by_point(files: Mapping[str, pa.Table], metrics: Sequence[str]) -> tuple[list[Rows], list[str]]:
@@ -384,6 +388,22 @@ def _by_point(files: Mapping[str, pa.Table], metrics: Sequence[str]) -> tuple[li
     starts = np.flatnonzero(np.diff(points, prepend=-1))
     parts = zip(points[starts], np.split(seeds, starts[1:]), np.split(values, starts[1:]), strict=False)
     return [(int(point), of_point.tolist(), measured) for point, of_point, measured in parts], warnings
+
+
+def _errors(table: pa.Table) -> pa.Array:
+    """Why runs failed, null for the others: older files do not say."""
+    return table["error"] if "error" in table.column_names else pa.nulls(len(table), pa.string())
+
+
+def _failures(tables: Iterable[pa.Table]) -> dict[tuple[int, int], str]:
+    failures: dict[tuple[int, int], str] = {}
+    for table in tables:
+        if "error" not in table.column_names or table["error"].null_count == len(table):
+            continue
+        failed = table.filter(pc.is_valid(table["error"]))
+        points, seeds, errors = (failed[name].to_pylist() for name in ("point", "seed", "error"))
+        failures.update(zip(zip(points, seeds, strict=True), errors, strict=True))
+    return failures
 
 
 def _numbers(table: pa.Table, name: str) -> np.ndarray:
@@ -467,7 +487,7 @@ def _lacks_point(
 def _schema(manifest: dict[str, Any]) -> pa.Schema:
     fields = [pa.field("key", pa.string()), pa.field("point", pa.int64())]
     fields += [pa.field(key, _TYPES[kind]) for key, kind in manifest["parameters"].items()]
-    fields += [pa.field("seed", pa.int64())]
+    fields += [pa.field("seed", pa.int64()), pa.field("error", pa.string())]
     return pa.schema(fields + [pa.field(name, pa.float64()) for name in manifest["metrics"]])
 
 
