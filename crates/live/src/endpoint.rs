@@ -263,7 +263,7 @@ impl Endpoint {
         let Some(reset) = Reset::answering(packet) else { return };
         self.counts.strays_reset += 1;
         let mut answer = cx.packet();
-        reset.write(packet.ip, &mut answer);
+        reset.write(packet.ip(), &mut answer);
         self.send(cx, answer, addresses, packet.flow, &[]);
     }
 
@@ -279,7 +279,7 @@ impl Endpoint {
             return None;
         }
         self.counts.accepted += 1;
-        let (config, iss) = (self.config(syn.ip), self.sequence_number());
+        let (config, iss) = (self.config(syn.ip()), self.sequence_number());
         let connection = Connection::accept(&config, self.limits, iss, cx.now, syn);
         Some(self.insert(cx.now, connection, endpoints, syn.flow, service, None))
     }
@@ -388,7 +388,7 @@ impl Endpoint {
                 break;
             };
             let (flow, endpoints) = (slot.flow, slot.endpoints);
-            probe_sent(cx, flow, &sent);
+            probe_sent(cx, flow, packet.id, &sent);
             self.send(cx, packet, endpoints, flow, &payload);
         }
         self.settle(cx, index);
@@ -438,10 +438,10 @@ impl Endpoint {
 }
 
 /// Tells of a segment with data.
-fn probe_sent(cx: &mut Cx<'_>, flow: u16, sent: &Sent) {
+fn probe_sent(cx: &mut Cx<'_>, flow: u16, packet: u32, sent: &Sent) {
     let Sent { seq, len: payload_bytes, cause } = *sent;
     if payload_bytes > 0 {
-        let event = Event::SegmentSent { ue: LIVE_UE, flow, seq, payload_bytes, cause };
+        let event = Event::SegmentSent { ue: LIVE_UE, flow, packet, seq, payload_bytes, cause };
         cx.probe(Probe::SegmentSent, move || event);
     }
 }

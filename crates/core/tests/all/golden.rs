@@ -68,37 +68,37 @@ const LONG: [&str; 5] =
 #[test]
 fn trajectories_are_the_same_everywhere() {
     insta::assert_snapshot!(trajectories(false), @"
-    alcaraz-384: ends at 60000000000 ns, 32903 events a878236b136b41b7, capture 0b93c45b97a67b69
-    alcaraz-384-ack-rate: ends at 60000000000 ns, 34122 events a414834b0e7d1133, capture 3ea37690c867b2a3
-    alcaraz-384-combined-1: ends at 60000000000 ns, 35753 events 75aeb36dc1ada38c, capture fc292cd9eed77aea
-    alcaraz-384-combined-2: ends at 60000000000 ns, 38077 events cfc9a122678a43c5, capture 978e02177d431c29
-    alcaraz-384-pdpc: ends at 60000000000 ns, 31200 events 26bf23b4c57fa1ee, capture fbd0afd0e40d9859
-    chan-3g1x: ends at 115518769011 ns, 14571 events 49d09a825faced2b, capture f39cf1037fec2580
-    chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
-    hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
-    hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
-    hsdpa-3.6: ends at 60000000000 ns, 177550 events c7bfbfdc22261c81, capture a2029e117235cceb
-    hsdpa-7.2: ends at 60000000000 ns, 246647 events fdcfa6f9eb98670b, capture 99cea5f42ef57530
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 382063 events dc7ea02398ddc712, capture 06c0d90f2855c082
-    jayanathan-46: ends at 460725371775 ns, 21552 events 3581b606cf94de3c, capture b689c608116438fc
-    lte-10mhz: ends at 20000000000 ns, 475706 events 0388ebcf9110a21b, capture 9c3c07c6e081c93c
-    lte-10mhz-10ue: ends at 20000000000 ns, 671083 events a7f7d0ee3bb5a87d, capture ec4174fed3c8ea92
-    lte-5mhz: ends at 30000000000 ns, 407094 events 3f1e1035f4b9d9e4, capture bfff6018848382d6
-    lte-drive: ends at 40000000000 ns, 383246 events fdea80d91a640672, capture 86aa6c687cfe74c2
-    lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a
-    lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture db1954db499dda6c
-    two-cells: ends at 30000000000 ns, 783072 events d951de9eb8ce20a3, capture b5e37679f4c5b7d2
-    umts-128: ends at 77210004160 ns, 22515 events fb5b1b6b1a5753d2, capture a0f9de7b1c396c0b
-    umts-128-simple: ends at 72535763680 ns, 12708 events 90b6fd6ad2454e59, capture b2bfd943eb4cfa0c
-    umts-384: ends at 49150004160 ns, 33560 events 9523b6aeb5e2e98d, capture ecbb6fbcc67fb346
-    umts-384-simple: ends at 48695737920 ns, 19526 events caf90139c85d9e44, capture 2747b70bcd527afc
-    umts-64: ends at 74550012480 ns, 16419 events 877641cb88724fae, capture c5788cbd7561eee9
-    umts-64-simple: ends at 72535637920 ns, 8613 events 4a97045ed1dcf965, capture 8d181fc0280afa77
-    umts-handover: ends at 60000000000 ns, 39561 events 7d010f7075f4ebe1, capture fe9f58057bcb7c9c
-    umts-network: ends at 47460387200 ns, 36145 events 7f9d74ef7d0e4428, capture c3da0ad86b676dd7
-    umts-snoop: ends at 66390003200 ns, 13239 events 08156fdfc87913d3, capture e9f6d45a168a7b35
-    variable-3g: ends at 43075004160 ns, 9712 events 48a4b205a8cad75e, capture b05d950a3cd12486
-    zhang-dch: ends at 641129000000 ns, 225872 events 86bfb17d54415132, capture a4830f241928a4ee
+    alcaraz-384: ends at 60000000000 ns, 32903 events 32c64190a80b0b03, capture 0b93c45b97a67b69
+    alcaraz-384-ack-rate: ends at 60000000000 ns, 34122 events fe760b6e07c242ba, capture 3ea37690c867b2a3
+    alcaraz-384-combined-1: ends at 60000000000 ns, 35753 events f73aee8d148ec895, capture fc292cd9eed77aea
+    alcaraz-384-combined-2: ends at 60000000000 ns, 38077 events 277130abde02aaf4, capture 978e02177d431c29
+    alcaraz-384-pdpc: ends at 60000000000 ns, 31200 events 842f7c278e5de2aa, capture fbd0afd0e40d9859
+    chan-3g1x: ends at 115518769011 ns, 14571 events 67f6e01dc9da4f24, capture f39cf1037fec2580
+    chan-variable-rate: ends at 3600000000000 ns, 832062 events a33d293cd44b45af, capture c593701939fa4028
+    hdr-single: ends at 600000000000 ns, 367911 events 23594062aae883a9, capture 6fbf4f23ec52b21a
+    hdr-single-ar: ends at 600000000000 ns, 677226 events 2146c04ae22a512d, capture b5cf3715c17bffa8
+    hsdpa-3.6: ends at 60000000000 ns, 177550 events d7599313efad1690, capture a2029e117235cceb
+    hsdpa-7.2: ends at 60000000000 ns, 246647 events 0a3dc6a32097e79e, capture 99cea5f42ef57530
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 382063 events e4fc308476fd8aea, capture 06c0d90f2855c082
+    jayanathan-46: ends at 460725371775 ns, 21552 events a05af9f2c3cc79b3, capture b689c608116438fc
+    lte-10mhz: ends at 20000000000 ns, 475706 events cca9220a97f910d2, capture 9c3c07c6e081c93c
+    lte-10mhz-10ue: ends at 20000000000 ns, 671083 events c587d38f918cdadd, capture ec4174fed3c8ea92
+    lte-5mhz: ends at 30000000000 ns, 407094 events 398546afae577c8c, capture bfff6018848382d6
+    lte-drive: ends at 40000000000 ns, 383246 events 1d44ea67008dfbe7, capture 86aa6c687cfe74c2
+    lundsten-384-576: ends at 5140000000 ns, 2452 events 6fedf9201829bd3f, capture 7e9698462999e73a
+    lundsten-dch: ends at 1175340000000 ns, 402792 events c423767a724f48e9, capture db1954db499dda6c
+    two-cells: ends at 30000000000 ns, 783072 events 9b71b1168a128239, capture b5e37679f4c5b7d2
+    umts-128: ends at 77210004160 ns, 22515 events 19d7ecd368dfea1d, capture a0f9de7b1c396c0b
+    umts-128-simple: ends at 72535763680 ns, 12708 events 652899cd601ffacf, capture b2bfd943eb4cfa0c
+    umts-384: ends at 49150004160 ns, 33560 events 7accb0ea9ae81cc5, capture ecbb6fbcc67fb346
+    umts-384-simple: ends at 48695737920 ns, 19526 events 4b1c2f19cc47d349, capture 2747b70bcd527afc
+    umts-64: ends at 74550012480 ns, 16419 events 46b2f7c61cd7225f, capture c5788cbd7561eee9
+    umts-64-simple: ends at 72535637920 ns, 8613 events e8cacf906503b160, capture 8d181fc0280afa77
+    umts-handover: ends at 60000000000 ns, 39670 events d49c0d3d887f9569, capture fe9f58057bcb7c9c
+    umts-network: ends at 47460387200 ns, 36145 events 65efce9e251dc89f, capture c3da0ad86b676dd7
+    umts-snoop: ends at 66390003200 ns, 13242 events 1d141df19c4ba7eb, capture e9f6d45a168a7b35
+    variable-3g: ends at 43075004160 ns, 9712 events affb5ff7be248f61, capture b05d950a3cd12486
+    zhang-dch: ends at 641129000000 ns, 225872 events b5ee2b7c6f9119a8, capture a4830f241928a4ee
     ");
 }
 
@@ -106,11 +106,11 @@ fn trajectories_are_the_same_everywhere() {
 #[ignore = "slow"]
 fn long_trajectories_are_the_same_everywhere() {
     insta::assert_snapshot!(trajectories(true), @"
-    chan-variable-delay: ends at 3600000000000 ns, 777948 events 0295bc27c97b4c5f, capture d79cd5e145e58725
-    chan-variable-delay-ar: ends at 3600000000000 ns, 1440172 events fff66647012b7536, capture 56d3c6dc9bd23cc9
-    chan-variable-rate-ar: ends at 3600000000000 ns, 1323207 events 22f79cc68e49b794, capture cdf91b63416e06ee
-    hdr-4: ends at 600000000000 ns, 532286 events cd3a245b0e769e8d, capture c272cbd7d84e124d
-    hdr-4-ar: ends at 600000000000 ns, 1024527 events eb47b4fa74b4055d, capture 157b9f077a0e37f2
+    chan-variable-delay: ends at 3600000000000 ns, 777948 events 553885b644951c9d, capture d79cd5e145e58725
+    chan-variable-delay-ar: ends at 3600000000000 ns, 1440172 events e1e3fbd6089b9583, capture 56d3c6dc9bd23cc9
+    chan-variable-rate-ar: ends at 3600000000000 ns, 1323207 events 1b01fc24cfd70c36, capture cdf91b63416e06ee
+    hdr-4: ends at 600000000000 ns, 532286 events 3dc29265ab175248, capture c272cbd7d84e124d
+    hdr-4-ar: ends at 600000000000 ns, 1024527 events 6b8065aa56fd0dca, capture 157b9f077a0e37f2
     ");
 }
 
