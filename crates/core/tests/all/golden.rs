@@ -1,6 +1,9 @@
 //! Every event of the bundled scenarios, as one number: whatever changes a behaviour, on purpose or
 //! not, on this platform or another, changes it.
 //!
+//! Of each scenario there is also a hash for each kind of event in each sixteenth of its duration, which says where a
+//! difference is.
+//!
 //! After a change on purpose: say in the change log what changed and why, and take the new numbers over
 //! with `cargo insta review` (or from the message of the failing test).
 
@@ -10,6 +13,7 @@ use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, ProbeMask, Value};
+use std::collections::BTreeMap;
 
 const EVERYTHING: Observe = Observe { probes: ProbeMask::ALL, capture: Capture::Packets };
 
@@ -114,6 +118,38 @@ fn long_trajectories_are_the_same_everywhere() {
     ");
 }
 
+/// A run is divided into so many sections of the same length.
+const SECTIONS: u64 = 16;
+
+/// Hashes of the events of each kind in each section, so that a difference says what differs, and when.
+struct Sections {
+    length: Duration,
+    hashes: BTreeMap<(u64, &'static str), Hash>,
+}
+
+impl Sections {
+    fn of(duration: Duration) -> Self {
+        Self { length: Duration::from_nanos(duration.as_nanos().div_ceil(SECTIONS)), hashes: BTreeMap::new() }
+    }
+
+    fn event(&mut self, at: Instant, event: &Event) {
+        let section = at.as_nanos() / self.length.as_nanos();
+        self.hashes.entry((section, event.kind().name())).or_insert_with(Hash::new).event(at, event);
+    }
+
+    /// A line for each section: its begin, and each kind with a hash.
+    fn text(&self) -> String {
+        let mut lines = BTreeMap::<u64, String>::new();
+        for ((section, kind), hash) in &self.hashes {
+            let line = lines
+                .entry(*section)
+                .or_insert_with(|| format!("{} s:", self.length.as_secs_f64() * *section as f64));
+            *line += &format!(" {kind} {:04x}", hash.0 as u16);
+        }
+        lines.into_values().collect::<Vec<_>>().join("\n")
+    }
+}
+
 fn trajectories(long: bool) -> String {
     let mut lines = Vec::new();
     for (name, scenario) in bundled() {
@@ -122,6 +158,7 @@ fn trajectories(long: bool) -> String {
         }
         let mut simulation = Simulation::new(&scenario, 1, EVERYTHING);
         let (mut hash, mut events, mut captured) = (Hash::new(), 0, Hash::new());
+        let mut sections = Sections::of(scenario.duration);
         let mut until = Instant::ZERO;
         let mut is_over = false;
         while !is_over {
@@ -129,10 +166,16 @@ fn trajectories(long: bool) -> String {
             is_over = simulation.advance_to(until);
             for (at, event) in simulation.take_trace() {
                 hash.event(at, &event);
+                sections.event(at, &event);
                 events += 1;
             }
             captured.bytes(&simulation.take_capture());
         }
+        let mut place = insta::Settings::clone_current();
+        place.set_snapshot_path("golden");
+        place.set_prepend_module_to_snapshot(false);
+        place.set_omit_expression(true);
+        place.bind(|| insta::assert_snapshot!(name.as_str(), sections.text()));
         let end = simulation.now().as_nanos();
         lines.push(format!(
             "{name}: ends at {end} ns, {events} events {:016x}, capture {:016x}",
