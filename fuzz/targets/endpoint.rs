@@ -3,7 +3,7 @@
 #![no_main]
 
 use airpath_core::element::Element;
-use airpath_core::packet::{Dir, Flags, Packet, SackBlocks};
+use airpath_core::packet::{Dir, Flags, Form, Packet, SackBlocks};
 use airpath_core::path::Path;
 use airpath_core::scenario::{Scenario, bundled};
 use airpath_core::time::{Duration, Instant};
@@ -134,7 +134,7 @@ impl Segment {
             flags: Flags(self.flags & 0x1ff),
             window: self.window,
             payload: u32::from(self.len % 1400),
-            ecn: self.ecn & 3,
+            form: Form::TCP.with_ecn(self.ecn),
             has_timestamps: self.timestamps,
             ts_val: (device.now.as_nanos() / 1_000_000) as u32,
             ts_ecr: known.ts_val,

@@ -31,6 +31,6 @@ fuzz_target!(|bytes: &[u8]| {
     wire::parse(&whole, &mut again);
     assert_eq!(
         (again.seq, again.ack, again.flags, again.window, again.ecn),
-        (packet.seq, packet.ack, packet.flags, packet.window, packet.ecn)
+        (packet.seq, packet.ack, packet.flags, packet.window, packet.ecn())
     );
 });

@@ -3,7 +3,7 @@
 #![no_main]
 
 use airpath::{Duration, End, Instant, Net, Scenario, Sent};
-use airpath_core::packet::{Flags, Packet, SackBlocks};
+use airpath_core::packet::{Flags, Form, Packet, SackBlocks};
 use airpath_core::wire::{Endpoints, encode_segment};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
@@ -95,7 +95,7 @@ impl Segment {
             flags: Flags(self.flags & 0x1ff),
             window: self.window,
             payload: u32::from(self.payload % 1400),
-            ecn: self.ecn & 3,
+            form: Form::TCP.with_ecn(self.ecn),
             ..Packet::default()
         };
         if let Some((val, ecr)) = self.timestamps {

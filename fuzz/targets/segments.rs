@@ -2,7 +2,7 @@
 //! joined for the kernel, cut again, is what went in.
 #![no_main]
 
-use airpath_core::packet::{Flags, IpVersion, Packet};
+use airpath_core::packet::{Flags, Form, IpVersion, Packet};
 use airpath_core::wire::{Endpoints, encode_segment};
 use airpath_live::segments::{Large, MOST_BYTES, Run};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -71,7 +71,7 @@ fuzz_target!(|input: Input<'_>| {
                 seq = seq.wrapping_add(skip.into());
                 let payload = u32::from(length % 1449);
                 let flags = Flags(u16::from(flags)) | Flags::ACK;
-                let packet = Packet { seq, payload, flags, ip, ecn: ecn & 3, ..Packet::default() };
+                let packet = Packet { seq, payload, flags, form: Form::TCP.with_ip(ip).with_ecn(ecn), ..Packet::default() };
                 let mut octets = Vec::new();
                 let id = id.unwrap_or(next_id);
                 encode_segment(&packet, Endpoints { src, dst }, id, &vec![9; payload as usize], &mut octets);

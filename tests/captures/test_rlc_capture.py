@@ -133,7 +133,7 @@ def traced(trace):
         *(rows[name].tolist() for name in ("time_s", "ue", "direction", "lsn", "missing_pdus", "lost")),
         strict=True,
     ):
-        reports[ue, direction].append((round(at, 6), lsn, gone, bool(lost)))
+        reports[ue, direction].append((round(at, 6), lsn % SEQUENCE_NUMBERS, gone, bool(lost)))
     return pdus, reports
 
 

@@ -26,7 +26,7 @@ from airpath.runs import memory, trace
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
 from airpath.runs.memory import FINE_PROBES, coarse_probes
-from airpath.runs.recorder import UNFINISHED
+from airpath.runs.recorder import TABLES, UNFINISHED
 from airpath.runs.trace import UNITS, WORD_COLUMNS
 
 ALL_PROBES = tuple(_core.probes())
@@ -180,9 +180,33 @@ def test_every_column_says_its_unit(tmp_path):
     assert schemas["tcp_state"].field("tcpi_rtt").metadata[b"unit"] == b"us"
     flags = {"conservative", "after_drop", "poll", "lost", "flagged", "flags"}
     numbers = {"first_sn", "lsn", "sdu", "process", "transmission", "cqi", "units", "sinr_thousandths"}
+    identities = {"ue", "flow", "packet", "copy_of", "bearer", "slot", "element"}
     for columns in _core.probes().values():
         without = {name for name in columns if not UNITS[name]}
-        assert without <= {*WORD_COLUMNS, "ue", "flow", "element", "tcpi_ca_state", *flags, *numbers}
+        assert without <= {*WORD_COLUMNS, *identities, "tcpi_ca_state", *flags, *numbers}
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_trace_says_what_its_numbers_mean(tmp_path):
+    run_to_folder(airpath.load("two-cells").with_("duration", "2 s"), 1, tmp_path, probes=ALL_PROBES)
+    tables = json.loads((tmp_path / "trace" / TABLES).read_text())
+    trace = {kind: pq.read_table(tmp_path / "trace" / f"{kind}.parquet").to_pylist() for kind in ALL_PROBES}
+    assert len(tables["nodes"]) > 5 and len(tables["bearers"]) >= 4 and tables["flows"]
+    nodes, bearers = tables["nodes"], tables["bearers"]
+    rows = [(kind, row) for kind, rows in trace.items() for row in rows]
+    assert all(row["element"] < len(nodes) for _, row in rows if "element" in row)
+    flows = {(flow["ue"], flow["flow"]) for flow in tables["flows"]}
+    assert all((row["ue"], row["flow"]) in flows for _, row in rows if "flow" in row)
+    for kind, row in rows:
+        if "bearer" in row:
+            bearer = bearers[row["bearer"]]
+            assert row["ue"] == bearer["ue"] and nodes[bearer["node"]]["name"].startswith("radio.")
+            # STATUS PDUs go the other way.
+            way = row.get("direction", "downlink") == bearer["direction"]
+            assert way == (kind != "rlc_status")
+    blocks = [(row["time_ns"], bearers[row["bearer"]], row["slot"]) for row in trace["block_sent"]]
+    assert len(blocks) > 100
+    assert all(at == bearer["phase_ns"] + slot * bearer["slot_ns"] for at, bearer, slot in blocks)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -195,8 +219,9 @@ def test_a_folder_has_fine_probes_on_request_only(tmp_path, airpath_command):
         (("--probes", ""), set(ALL_PROBES)),
     ):
         assert airpath_command(*short, *options).code == 0
-        there = {file.stem for file in (tmp_path / "trace").iterdir()}
-        assert there == set(ALL_PROBES) - missing
+        there = {file.name for file in (tmp_path / "trace").iterdir()}
+        tables = {TABLES} if missing != set(ALL_PROBES) else set()
+        assert there == {f"{kind}.parquet" for kind in set(ALL_PROBES) - missing} | tables
     check_error(airpath_command(*short, "--probes", "x"), "probes", "no probe 'x'", "packet")
     check_error(airpath_command("run", "umts-64", "--probes", "all"), "--probes", "without a folder", "--out")
 

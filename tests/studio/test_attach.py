@@ -49,15 +49,13 @@ def whole(parts):
 def entered(events):
     """When each SDU that was sent had entered the buffer."""
     sdus, came = events["rlc_sdu"], events["bearer_enqueued"]
-    rows = {
-        way: [row for row, own in enumerate(came["direction"]) if own == way]
-        for way in set(came["direction"])
-    }
+    times = dict(zip(came["packet"], came["time_ns"], strict=True))
     return {
-        (time, way, first): came["time_ns"][rows[way][sdu]]
-        for time, way, first, sdu in zip(
-            *(sdus[name] for name in ("time_ns", "direction", "first_sn", "sdu")), strict=True
+        (time, way, first): times[packet]
+        for time, way, first, packet in zip(
+            *(sdus[name] for name in ("time_ns", "direction", "first_sn", "packet")), strict=True
         )
+        if packet in times
     }
 
 
@@ -114,7 +112,7 @@ def test_at_the_end_the_results_are_told(attached):
 
 def test_flows_beyond_those_that_are_told_apart_are_left_out(attached, monkeypatch):
     monkeypatch.setattr(attach, "MOST_FLOWS", 2)
-    columns = ("time_ns", "len_bytes", "queued_sdus", "queued_bytes")
+    columns = ("time_ns", "bearer", "packet", "len_bytes", "queued_sdus", "queued_bytes")
     numbers = {name: np.array([5, 5, 5, 5], np.uint64) for name in columns}
     numbers["len_bytes"][1] = 6
     flows = {"ue": np.zeros(4, np.uint64), "flow": np.array([0, 1, 2, 1], np.uint64)}

@@ -95,13 +95,13 @@ def test_a_running_link_is_shown_as_it_goes_on(live, opened):
 # When each SDU entered the buffer, by when the last of it was sent and in which PDUs.
 ENTERED = """() => {
   const sdus = store.events.table("rlc_sdu").columns;
-  const { time_ns, direction } = store.events.table("bearer_enqueued").columns;
-  const rows = { downlink: [], uplink: [] };
-  direction.values.forEach((code, row) => rows[direction.words[code]].push(row));
-  return Object.fromEntries([...sdus.sdu.values].map((sdu, row) => {
+  const { time_ns, packet } = store.events.table("bearer_enqueued").columns;
+  const times = new Map([...packet.values].map((id, row) => [id, time_ns.values[row]]));
+  return Object.fromEntries([...sdus.packet.values].filter((id) => times.has(id)).map((id) => {
+    const row = sdus.packet.values.indexOf(id);
     const way = sdus.direction.words[sdus.direction.values[row]];
     const name = [sdus.time_ns.values[row], way, sdus.first_sn.values[row]].join();
-    return [name, time_ns.values[rows[way][sdu]]];
+    return [name, times.get(id)];
   }));
 }"""
 

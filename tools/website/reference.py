@@ -19,7 +19,6 @@ import airpath
 from airpath import _core, errors
 from airpath.cli.main import COMMANDS, load_command
 from airpath.report.catalogue import component_name
-from airpath.runs.trace import UNITS
 from airpath.scenario import bundled
 from website.models import has_engine
 from website.pages import ROOT, PageError
@@ -182,23 +181,19 @@ def _default(value: Any) -> str:
 
 
 def trace() -> Iterator[str]:
-    """List every kind of event with its columns, from the enum of events."""
-    text = (CORE / "trace.rs").read_text(encoding="utf-8")
-    body = text[text.index("\nevents! {") :]
-    documented = {
-        kind[2]: (_docs(kind[1]), {field[2]: _docs(field[1]) for field in FIELD.finditer(kind[3])})
-        for kind in re.finditer(
-            r'((?: {4}///[^\n]*\n)+) {4}\w+ = "(\w+)" of [\w ]+\{\n(.*?)\n? {4}\}', body, re.DOTALL
-        )
-    }
-    for kind, columns in _core.probes().items():
-        means, fields = documented[kind]
-        yield f"## {kind}\n\n{means}\n"
-        rows = [(_code(name), UNITS[name], fields.get(name, WHOSE.get(name, ""))) for name in columns]
+    """List every kind of event with its columns, from the core's schema of events."""
+    for kind in json.loads(_core.trace_schema()):
+        yield f"## {kind['name']}\n\n{_line(kind['meaning'])}\n"
+        rows = [(_code(column["name"]), column["unit"], _column(column)) for column in kind["columns"]]
         yield from table(("column", "unit", "meaning"), rows)
 
 
-WHOSE = {"ue": "Number of the UE.", "flow": "Number of the flow at its UE."}
+def _column(column: dict[str, Any]) -> str:
+    """Say what a column means, and each of its words."""
+    words = "".join(f"<br>`{word['word']}`: {_line(word['meaning'])}" for word in column["words"])
+    return _line(column["meaning"]) + words
+
+
 FIELD = re.compile(r"((?: *///.*\n)+)(?: *#\[.*\]\n)* *(?:pub )?(\w+):(?: ([\w:<>&' ]+),)?")
 
 

@@ -161,7 +161,7 @@ impl Agenda {
         let timers = self.lanes[lane].ahead.clone()?;
         let (at, packet) = self.lanes[lane].packets.front()?;
         let at = *at;
-        if at >= horizon || may_end && !packet.precedes_end || !self.is_quiet(timers, at) {
+        if at >= horizon || may_end && !packet.precedes_end() || !self.is_quiet(timers, at) {
             return None;
         }
         let line = &mut self.lanes[lane];

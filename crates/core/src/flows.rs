@@ -167,7 +167,7 @@ impl Flows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Kind, Opaque};
+    use crate::packet::{Form, Kind, Opaque};
     use crate::wire::{encode_header, parse};
 
     /// A TCP packet between port 80 of the server and a port of the UE.
@@ -214,7 +214,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_one_flow_and_the_table_is_bounded() {
         let mut flows = Flows::default();
-        let garbage = Packet { kind: Kind::Opaque(Opaque::Malformed), ..Packet::default() };
+        let garbage =
+            Packet { form: Form::TCP.with_kind(Kind::Opaque(Opaque::Malformed)), ..Packet::default() };
         assert_eq!(flows.number(Dir::Uplink, b"", &garbage), 0);
         assert_eq!(flows.number(Dir::Downlink, b"\xff\xff", &garbage), 0);
         assert_eq!(flows.keys()[0].protocol_name(), "other");

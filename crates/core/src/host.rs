@@ -126,7 +126,7 @@ impl Interface {
         packet.ue = spec.ue;
         packet.flow = spec.flow;
         if spec.encrypted {
-            packet.kind = packet::Kind::Opaque(Opaque::Encrypted);
+            packet.set_kind(packet::Kind::Opaque(Opaque::Encrypted));
         }
         packet
     }
@@ -180,7 +180,7 @@ impl SendingEnd {
             let mut packet = Interface::packet(cx, spec);
             sender.write(now, &transmit, &mut packet);
             packet.sent_at = now;
-            packet.precedes_end = sender.has_more();
+            packet.set_precedes_end(sender.has_more());
             probe_sent(cx, &packet, &transmit);
             interface.send(cx, packet);
         }
@@ -210,7 +210,7 @@ impl ReceivingEnd {
         while let Some(cause) = receiver.poll_transmit(now) {
             let mut packet = Interface::packet(cx, spec);
             receiver.write(now, cause, &mut packet);
-            packet.precedes_end = receiver.rcv_nxt() < self.size;
+            packet.set_precedes_end(receiver.rcv_nxt() < self.size);
             interface.send(cx, packet);
         }
         arm(cx, key, receiver.deadline());
@@ -292,8 +292,8 @@ fn probe_sent(cx: &mut Cx<'_>, packet: &Packet, transmit: &Transmit) {
 #[inline(never)]
 fn tell_sent(cx: &mut Cx<'_>, packet: &Packet, transmit: Transmit) {
     let Transmit { seq, len: payload_bytes, cause } = transmit;
-    let (ue, flow) = (packet.ue, packet.flow);
-    cx.probe(Kind::SegmentSent, || Event::SegmentSent { ue, flow, seq, payload_bytes, cause });
+    let (ue, flow, packet) = (packet.ue, packet.flow, packet.id);
+    cx.probe(Kind::SegmentSent, || Event::SegmentSent { ue, flow, packet, seq, payload_bytes, cause });
 }
 
 /// Tells of data that arrived at `seq`.
@@ -307,8 +307,15 @@ fn probe_received(cx: &mut Cx<'_>, packet: &Packet, seq: u64, rcv_nxt: u64) {
 #[cold]
 #[inline(never)]
 fn tell_received(cx: &mut Cx<'_>, packet: &Packet, seq: u64, rcv_nxt: u64) {
-    let (ue, flow, payload_bytes) = (packet.ue, packet.flow, packet.payload);
-    cx.probe(Kind::SegmentReceived, || Event::SegmentReceived { ue, flow, seq, payload_bytes, rcv_nxt });
+    let (ue, flow, packet, payload_bytes) = (packet.ue, packet.flow, packet.id, packet.payload);
+    cx.probe(Kind::SegmentReceived, || Event::SegmentReceived {
+        ue,
+        flow,
+        packet,
+        seq,
+        payload_bytes,
+        rcv_nxt,
+    });
 }
 
 /// Arms the timer under `key` for `deadline`, or disarms it.

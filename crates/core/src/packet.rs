@@ -67,7 +67,7 @@ pub enum Kind {
     /// TCP over IP with a readable header: every field is valid.
     #[default]
     Tcp,
-    /// Anything else; only `ue`, `flow`, `len`, `ip` and `body` mean something to a box. A simulated host
+    /// Anything else; only `ue`, `flow`, `len`, IP version and `body` mean something to a box. A simulated host
     /// numbers such packets in `seq` and stamps them in `ts_val` and `ts_ecr`.
     Opaque(Opaque),
 }
@@ -83,6 +83,26 @@ pub enum Opaque {
     Fragment,
     /// An IP or TCP header that contradicts itself or is cut short.
     Malformed,
+}
+
+impl Kind {
+    const OPAQUE: [Opaque; 4] =
+        [Opaque::OtherProtocol, Opaque::Encrypted, Opaque::Fragment, Opaque::Malformed];
+
+    /// The kind as a number below 8.
+    const fn code(self) -> u8 {
+        match self {
+            Self::Tcp => 0,
+            Self::Opaque(why) => 1 + why as u8,
+        }
+    }
+
+    const fn of(code: u8) -> Self {
+        match code {
+            0 => Self::Tcp,
+            code => Self::Opaque(Self::OPAQUE[(code - 1) as usize & 3]),
+        }
+    }
 }
 
 /// IP version.
@@ -281,6 +301,56 @@ pub struct Body {
     pub touched: bool,
 }
 
+/// What a packet is, in one octet: readable TCP or why not, the IP version, the ECN field, and whether the packet precedes the
+/// end of a transfer.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Form(u8);
+
+impl Form {
+    const ECN: u8 = 0b0000_0011;
+    const IPV6: u8 = 0b0000_0100;
+    const PRECEDES_END: u8 = 0b0000_1000;
+    const KIND: u8 = 0b0111_0000;
+
+    /// TCP over IPv4, not ECN-capable: the default.
+    pub const TCP: Self = Self(0);
+
+    const fn with(self, mask: u8, bits: u8) -> Self {
+        Self(self.0 & !mask | bits & mask)
+    }
+
+    /// The same with another ECN field, of which the two lowest bits count.
+    #[must_use]
+    pub const fn with_ecn(self, ecn: u8) -> Self {
+        self.with(Self::ECN, ecn)
+    }
+
+    /// The same over another version of IP.
+    #[must_use]
+    pub const fn with_ip(self, ip: IpVersion) -> Self {
+        self.with(Self::IPV6, if matches!(ip, IpVersion::Ipv6) { Self::IPV6 } else { 0 })
+    }
+
+    /// The same of another kind.
+    #[must_use]
+    pub const fn with_kind(self, kind: Kind) -> Self {
+        self.with(Self::KIND, kind.code() << Self::KIND.trailing_zeros())
+    }
+
+    /// The same before the end of a transfer, or not.
+    const fn with_precedes_end(self, precedes: bool) -> Self {
+        self.with(Self::PRECEDES_END, if precedes { Self::PRECEDES_END } else { 0 })
+    }
+}
+
+impl std::fmt::Debug for Form {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let packet = Packet { form: *self, ..Packet::default() };
+        let (kind, ip, ecn) = (packet.kind(), packet.ip(), packet.ecn());
+        write!(f, "{kind:?} {ip:?} ecn {ecn}{}", if packet.precedes_end() { " precedes end" } else { "" })
+    }
+}
+
 /// One IP packet.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Packet {
@@ -304,6 +374,9 @@ pub struct Packet {
     pub len: u32,
     /// TCP payload in bytes.
     pub payload: u32,
+    /// Number of the packet in its run, from 1, in the order in which packets are made; a copy has a number of its own. 0
+    /// outside of a run. Events name packets by it.
+    pub id: u32,
     /// Number of the UE.
     pub ue: u16,
     /// Number of the flow among the flows of its UE.
@@ -316,14 +389,8 @@ pub struct Packet {
     pub identification: u16,
     /// Whether the timestamps option is present.
     pub has_timestamps: bool,
-    /// ECN field of the IP header, RFC 3168 (5): 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
-    pub ecn: u8,
-    /// IP version.
-    pub ip: IpVersion,
-    /// Readable TCP, or why not.
-    pub kind: Kind,
-    /// Set by a simulated host: its transfer ends with something that is sent after this packet, and on the same way.
-    pub precedes_end: bool,
+    /// Kind, IP version and ECN field, for which the packet has methods.
+    pub form: Form,
 }
 
 impl Packet {
@@ -336,7 +403,7 @@ impl Packet {
     /// Congestion experienced.
     pub const CE: u8 = 3;
 
-    /// Makes a used packet ready for its next user: no body, no options, no marks. The numbers (`seq`,
+    /// Makes a used packet ready for its next user: no body, no options, no marks. The numbers (`id`, `seq`,
     /// `ack`, `sent_at`, `ts_*`, `len`, `payload`, `ue`, `flow`, `window`, `identification`) keep their old values, since every
     /// header has them; the code that takes a packet from the pool sets them.
     #[inline]
@@ -349,10 +416,55 @@ impl Packet {
         }
         self.flags = Flags::default();
         self.has_timestamps = false;
-        self.ecn = 0;
-        self.ip = IpVersion::Ipv4;
-        self.kind = Kind::Tcp;
-        self.precedes_end = false;
+        self.form = Form::TCP;
+    }
+
+    /// Readable TCP, or why not.
+    #[inline]
+    pub const fn kind(&self) -> Kind {
+        Kind::of((self.form.0 & Form::KIND) >> Form::KIND.trailing_zeros())
+    }
+
+    /// Makes the packet one of another kind.
+    pub fn set_kind(&mut self, kind: Kind) {
+        self.form = self.form.with_kind(kind);
+    }
+
+    /// IP version.
+    #[inline]
+    pub const fn ip(&self) -> IpVersion {
+        if self.form.0 & Form::IPV6 == 0 { IpVersion::Ipv4 } else { IpVersion::Ipv6 }
+    }
+
+    /// Sets the IP version.
+    #[inline]
+    pub fn set_ip(&mut self, ip: IpVersion) {
+        self.form = self.form.with_ip(ip);
+    }
+
+    /// ECN field of the IP header, RFC 3168 (5): 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    #[inline]
+    pub const fn ecn(&self) -> u8 {
+        self.form.0 & Form::ECN
+    }
+
+    /// Sets the ECN field, of which the two lowest bits count.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: u8) {
+        self.form = self.form.with_ecn(ecn);
+    }
+
+    /// Whether the transfer of this packet ends with something that is sent after it, and over the same path: a simulated host
+    /// says so.
+    #[inline]
+    pub const fn precedes_end(&self) -> bool {
+        self.form.0 & Form::PRECEDES_END != 0
+    }
+
+    /// Says whether the transfer of this packet ends with something that is sent after it.
+    #[inline]
+    pub fn set_precedes_end(&mut self, precedes: bool) {
+        self.form = self.form.with_precedes_end(precedes);
     }
 
     /// Options beside timestamps.
@@ -374,12 +486,12 @@ impl Packet {
 
     /// Whether the packet may be marked in place of a drop.
     pub fn can_be_marked(&self) -> bool {
-        self.ecn != Self::NOT_ECT
+        self.ecn() != Self::NOT_ECT
     }
 
     /// Marks a packet that can be marked: it has met congestion, RFC 3168 (5).
     pub fn mark(&mut self) {
-        self.ecn = Self::CE;
+        self.set_ecn(Self::CE);
         self.touch();
     }
 
@@ -424,7 +536,7 @@ impl Packet {
 
     /// Whether every TCP field is valid.
     pub fn is_tcp(&self) -> bool {
-        self.kind == Kind::Tcp
+        self.form.0 & Form::KIND == 0
     }
 }
 
@@ -435,6 +547,23 @@ mod tests {
     #[test]
     fn a_packet_fits_the_memory_budget() {
         assert!(size_of::<Packet>() <= 64, "{} bytes", size_of::<Packet>());
+    }
+
+    #[test]
+    fn parts_of_the_form_are_apart() {
+        let kinds = Kind::OPAQUE.map(Kind::Opaque);
+        for (kind, other) in [Kind::Tcp].iter().chain(&kinds).zip(kinds.iter().chain(&[Kind::Tcp])) {
+            for (ip, ecn) in [(IpVersion::Ipv4, Packet::CE), (IpVersion::Ipv6, Packet::ECT_1)] {
+                let form = Form::TCP.with_kind(*other).with_kind(*kind).with_ip(ip).with_ecn(ecn);
+                let mut packet = Packet { form, ..Packet::default() };
+                for precedes_end in [true, false] {
+                    packet.set_precedes_end(precedes_end);
+                    let parts = (packet.kind(), packet.ip(), packet.ecn(), packet.precedes_end());
+                    assert_eq!(parts, (*kind, ip, ecn, precedes_end));
+                    assert_eq!(packet.is_tcp(), *kind == Kind::Tcp);
+                }
+            }
+        }
     }
 
     #[test]

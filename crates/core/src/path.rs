@@ -40,7 +40,7 @@ use crate::link;
 use crate::packet::{Dir, Flags, Packet};
 use crate::port::Target;
 use crate::time::Instant;
-use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
+use crate::trace::{BearerRow, Event, Kind, ProbeMask, Reason, Recorder};
 use std::any::Any;
 use std::collections::VecDeque;
 
@@ -172,6 +172,11 @@ impl Path {
     /// Stops the run when more than `packets` are in use at once: see [`Path::is_overfull`].
     pub fn stop_above(&mut self, packets: u64) {
         self.engine.most_packets = packets;
+    }
+
+    /// Bearers by their numbers, which events have.
+    pub fn bearer_rows(&self) -> &[BearerRow] {
+        &self.engine.bearer_rows
     }
 
     /// Packets created so far: the largest number in use at once.
@@ -391,9 +396,10 @@ impl Path {
         if let Some(element) = self.number(target, direction)
             && self.engine.recorder.mask.has(Kind::Packet)
         {
-            let Packet { ue, flow, seq, len: len_bytes, flags, .. } = *packet;
+            let Packet { id, ue, flow, seq, len: len_bytes, flags, .. } = *packet;
             let (ack, flags) = (if flags.has(Flags::ACK) { packet.ack } else { 0 }, flags.0);
-            let event = Event::Packet { ue, flow, direction, element, seq, ack, len_bytes, flags };
+            let event =
+                Event::Packet { ue, flow, packet: id, element, direction, seq, ack, len_bytes, flags };
             self.engine.recorder.push(at, event);
         }
         self.deliver(at, target, packet);

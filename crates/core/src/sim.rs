@@ -8,7 +8,7 @@ use crate::path::Path;
 use crate::rng;
 use crate::scenario::{Plan, Scenario};
 use crate::time::Instant;
-use crate::trace::{Event, ProbeMask};
+use crate::trace::{Event, FlowRow, NodeRow, ProbeMask, Tables};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -148,6 +148,17 @@ impl Simulation {
     /// What the probes recorded since the last call.
     pub fn take_trace(&mut self) -> Vec<(Instant, Event)> {
         self.path.take_trace()
+    }
+
+    /// What the numbers in events mean.
+    pub fn tables(&self) -> Tables {
+        let flow = |FlowReport { ue, flow, direction, app, .. }| FlowRow { ue, flow, direction, app };
+        Tables {
+            nodes: self.names.iter().map(|name| NodeRow { name: name.clone() }).collect(),
+            interfaces: self.interfaces.clone(),
+            bearers: self.path.bearer_rows().to_vec(),
+            flows: self.flows().into_iter().map(flow).collect(),
+        }
     }
 
     /// How many events the probes recorded since the last call of `take_trace`.

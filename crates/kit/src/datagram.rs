@@ -121,6 +121,6 @@ impl Arrival {
         let (_, ends) = endpoints(&self.packet)?;
         let mut header = Packet::default();
         parse(&self.packet, &mut header);
-        Some(Datagram { src: ends.src, dst: ends.dst, ecn: Ecn::from_bits(header.ecn), payload })
+        Some(Datagram { src: ends.src, dst: ends.dst, ecn: Ecn::from_bits(header.ecn()), payload })
     }
 }

@@ -65,7 +65,7 @@ impl Event {
     pub fn columns(&self) -> Vec<(&'static str, Value)> {
         let mut values = Vec::new();
         self.core.values(|value| values.push(value));
-        self.core.kind().columns().iter().copied().zip(values).collect()
+        self.core.kind().columns().iter().map(|column| column.name).zip(values).collect()
     }
 
     /// The number in a column, if it has this column and it holds numbers.

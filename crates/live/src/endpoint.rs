@@ -266,7 +266,7 @@ impl Endpoint {
         let Some(reset) = Reset::answering(packet) else { return };
         self.counts.strays_reset += 1;
         let mut answer = cx.packet();
-        reset.write(packet.ip, &mut answer);
+        reset.write(packet.ip(), &mut answer);
         self.send(cx, answer, addresses, (packet.ue, packet.flow), &[]);
     }
 
@@ -282,7 +282,7 @@ impl Endpoint {
             return None;
         }
         self.counts.accepted += 1;
-        let (config, iss) = (self.config(syn.ip), self.sequence_number());
+        let (config, iss) = (self.config(syn.ip()), self.sequence_number());
         let connection = Connection::accept(&config, self.limits, iss, cx.now, syn);
         Some(self.insert(cx.now, connection, endpoints, (syn.ue, syn.flow), service, None))
     }
@@ -392,7 +392,7 @@ impl Endpoint {
                 break;
             };
             let (flow, endpoints) = ((slot.ue, slot.flow), slot.endpoints);
-            probe_sent(cx, flow, &sent);
+            probe_sent(cx, flow, packet.id, &sent);
             self.send(cx, packet, endpoints, flow, &payload);
         }
         self.settle(cx, index);
@@ -442,10 +442,10 @@ impl Endpoint {
 }
 
 /// Tells of a segment with data.
-fn probe_sent(cx: &mut Cx<'_>, (ue, flow): (u16, u16), sent: &Sent) {
+fn probe_sent(cx: &mut Cx<'_>, (ue, flow): (u16, u16), packet: u32, sent: &Sent) {
     let Sent { seq, len: payload_bytes, cause } = *sent;
     if payload_bytes > 0 {
-        let event = Event::SegmentSent { ue, flow, seq, payload_bytes, cause };
+        let event = Event::SegmentSent { ue, flow, packet, seq, payload_bytes, cause };
         cx.probe(Probe::SegmentSent, move || event);
     }
 }

@@ -43,7 +43,7 @@ impl Counts {
     fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.bytes += u64::from(packet.len);
-        if let Kind::Opaque(why) = packet.kind {
+        if let Kind::Opaque(why) = packet.kind() {
             self.opaque.count(why);
         }
     }
@@ -137,7 +137,8 @@ impl Port {
                 && tells
             {
                 let cause = if again { SendCause::Retransmission } else { SendCause::New };
-                let event = Event::SegmentSent { ue, flow: number, seq, payload_bytes, cause };
+                let event =
+                    Event::SegmentSent { ue, flow: number, packet: packet.id, seq, payload_bytes, cause };
                 cx.probe(Probe::SegmentSent, move || event);
             }
             return;
@@ -150,7 +151,8 @@ impl Port {
         }
         if let Some(seq) = flow.incoming.handle_received(packet) {
             let rcv_nxt = flow.incoming.rcv_nxt();
-            let event = Event::SegmentReceived { ue, flow: number, seq, payload_bytes, rcv_nxt };
+            let event =
+                Event::SegmentReceived { ue, flow: number, packet: packet.id, seq, payload_bytes, rcv_nxt };
             cx.probe(Probe::SegmentReceived, move || event);
         }
     }

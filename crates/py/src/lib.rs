@@ -76,6 +76,13 @@ fn path(text: &str) -> PyResult<Vec<String>> {
     Ok(parse(text, &[])?.path())
 }
 
+/// What the numbers in a run's events mean, as JSON: tables of nodes, interfaces, bearers and flows.
+#[pyfunction]
+fn tables_of(text: &str) -> PyResult<String> {
+    let tables = CoreSimulation::new(&parse(text, &[])?, 0, Observe::default()).tables();
+    serde_json::to_string_pretty(&tables).map_err(value_error)
+}
+
 /// Text of a trace of delivery opportunities of constant rate, such as "12 Mbit/s".
 #[pyfunction]
 fn constant_trace(rate: &str) -> PyResult<String> {
@@ -179,12 +186,19 @@ fn schema() -> String {
     format!("{:#}", Scenario::schema())
 }
 
+/// The schema of events as JSON.
+#[pyfunction]
+fn trace_schema() -> String {
+    format!("{:#}", airpath_core::trace::schema())
+}
+
 /// The probes with their columns.
 #[pyfunction]
 fn probes(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let kinds = PyDict::new(py);
     for kind in Kind::ALL {
-        kinds.set_item(kind.name(), kind.columns())?;
+        let columns: Vec<_> = kind.columns().iter().map(|column| column.name).collect();
+        kinds.set_item(kind.name(), columns)?;
     }
     Ok(kinds)
 }
@@ -324,7 +338,8 @@ fn tables<'py>(py: Python<'py>, events: &[(Instant, Event)]) -> PyResult<Bound<'
 fn columns<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("time_ns", table.time_ns.into_pyarray(py))?;
-    for (name, column) in table.kind.columns().iter().zip(table.columns) {
+    for (info, column) in table.kind.columns().iter().zip(table.columns) {
+        let name = info.name;
         if column.words.is_empty() {
             result.set_item(name, column.numbers.into_pyarray(py))?;
         } else {
@@ -403,6 +418,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_size, module)?)?;
     module.add_function(wrap_pyfunction!(bundled, module)?)?;
     module.add_function(wrap_pyfunction!(path, module)?)?;
+    module.add_function(wrap_pyfunction!(tables_of, module)?)?;
     module.add_function(wrap_pyfunction!(constant_trace, module)?)?;
     module.add_function(wrap_pyfunction!(series_length, module)?)?;
     module.add_function(wrap_pyfunction!(recording_offset, module)?)?;
@@ -413,6 +429,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(probes, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_schema, module)?)?;
     module.add_function(wrap_pyfunction!(seconds, module)?)?;
     module.add_function(wrap_pyfunction!(octets, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

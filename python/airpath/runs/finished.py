@@ -130,7 +130,7 @@ class FinishedRun:
             there = pq.read_schema(file)
         for field in schema_of(columns):
             if field.name not in there.names:
-                raise self._damaged(kind, f"it has no column {field.name}")
+                raise self._damaged(kind, f"it has no column {field.name}, as of another version of airpath")
             own = there.field(field.name)
             if own.type != field.type:
                 raise self._damaged(kind, f"its column {field.name} holds {own.type}")

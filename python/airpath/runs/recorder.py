@@ -44,9 +44,9 @@ RESOLVED, RESULTS, CAPTURE, PLOT, PAGE, MANIFEST = (
     "page.html",
     "manifest.json",
 )
-# Folder of the trace, with a file for each kind of event.
-TRACE = "trace"
-TRACES = tuple(f"{TRACE}/{file_name(kind)}" for kind in _core.probes())
+# Folder of the trace: a file for each kind of event, and tables of what the numbers in them mean.
+TRACE, TABLES = "trace", "tables.json"
+TRACES = (*(f"{TRACE}/{file_name(kind)}" for kind in _core.probes()), f"{TRACE}/{TABLES}")
 FILES = (RESOLVED, RESULTS, *TRACES, CAPTURE, PLOT, PAGE, MANIFEST)
 
 # Subfolder of the files until the run has ended, and the lock of the process that writes them.
@@ -123,6 +123,9 @@ class Recorder:
         with self._writing():
             metadata = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "seed": str(seed)}
             with self._unfinished.make(TRACE) as folder, contextlib.ExitStack() as files:
+                if kinds:
+                    with folder.create(TABLES) as tables:
+                        tables.write(_core.tables_of(scenario.text).encode() + b"\n")
                 self._trace = files.enter_context(contextlib.closing(TraceWriter(folder, kinds, metadata)))
                 self._files = files.pop_all()
 

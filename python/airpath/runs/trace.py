@@ -1,13 +1,14 @@
 """The trace of a run: events as columns, a table for each kind, in memory and as `trace/KIND.parquet`.
 
 A kind's table has `time_ns`, nanoseconds since the start of the run, and then the columns that
-`airpath._core.probes()` names, in that order; its rows are the events as they happened. Numbers are stored as
+`SCHEMA` names, in that order; its rows are the events as they happened. Numbers are stored as
 differences, which are small (DELTA_BINARY_PACKED of Parquet).
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from airpath import _core
 from airpath.files.text import open_to_read
 
 if TYPE_CHECKING:
@@ -30,33 +32,27 @@ RawColumns: TypeAlias = dict[str, RawColumn]
 Events: TypeAlias = dict[str, RawColumns]
 Trace: TypeAlias = dict[str, dict[str, NDArray[Any]]]
 
+# The schema of events: kind -> column -> what is known of it, as `trace/schema.rs` of the core has it.
+SCHEMA: dict[str, dict[str, dict[str, Any]]] = {
+    kind["name"]: {column["name"]: column for column in kind["columns"]}
+    for kind in json.loads(_core.trace_schema())
+}
+# A column of a name is the same in every kind.
+_COLUMNS = {name: column for columns in SCHEMA.values() for name, column in columns.items()}
+
 # Columns of words.
-WORD_COLUMNS = ("direction", "cause", "reason", "action", "phase", "state")
+WORD_COLUMNS = tuple(name for name, column in _COLUMNS.items() if column["words"])
 
 # Columns by their units; an empty unit is a number without one (an index or a code), or a word.
-_BY_UNIT = {
-    "s": "time_s",
-    "": "event ue flow direction cause reason action phase state element sdu first_sn poll lost lsn "
-    "tcpi_ca_state flagged conservative after_drop flags process transmission cqi units sinr_thousandths",
-    "bit": "bits",
-    "bit/s": "pacing_bps bandwidth_bps",
-    "B": "seq ack snd_una rcv_nxt len_bytes payload_bytes queued_bytes held_bytes inflight_limit_bytes "
-    "extra_acked_bytes",
-    "SDU": "queued_sdus occupancy_sdus",
-    "PDU": "pdus_sent pdus_lost pdus missing_pdus",
-    "ns": "time_ns delay_ns sojourn_ns",
-    "us": "rtt_us min_rtt_us tcpi_rtt tcpi_rttvar tcpi_rto t_id_us",
-    "segment": "send_window tcpi_snd_cwnd tcpi_snd_ssthresh tcpi_unacked cached_segments held_acks "
-    "ack_release_count window_segments",
-    "packet": "cached_packets",
+UNITS = {
+    "time_s": "s",
+    "time_ns": "ns",
+    "event": "",
+    **{name: column["unit"] for name, column in _COLUMNS.items()},
 }
-UNITS = {column: unit for unit, columns in _BY_UNIT.items() for column in columns.split()}
 
 # Columns of few different numbers, which are stored as words are: as codes.
-FEW_NUMBERS = (
-    *("ue", "flow", "element", "len_bytes", "payload_bytes", "pdus", "poll", "lost", "tcpi_ca_state"),
-    *("flagged", "conservative", "after_drop", "flags", "process", "transmission", "cqi", "units", "bits"),
-)
+FEW_NUMBERS = tuple(name for name, column in _COLUMNS.items() if column["store"] == "few")
 
 # Columns by which readers choose rows: only these have statistics, which take a tenth of the writing.
 SOUGHT = ("time_ns", "ue", "flow")

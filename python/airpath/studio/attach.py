@@ -10,7 +10,7 @@ import itertools
 import threading
 import time
 import tomllib
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +23,7 @@ from airpath.studio.chunks import encode
 from airpath.studio.facts import live
 
 if TYPE_CHECKING:
-    from airpath.runs.trace import Events, RawColumns
+    from airpath.runs.trace import Events
     from airpath.scenario import Scenario
 
 MOST_ROWS = 400_000
@@ -56,7 +56,6 @@ class Attached:
         self._changed = threading.Condition()
         self._kept: deque[_Piece] = deque()
         self._rows = self._next = 0
-        self._sdus: Counter[str] = Counter()
         self._now_s, self._is_over = 0.0, False
         self._flows: dict[tuple[int, int], dict[str, Any]] = {}
         self._results: dict[str, Any] | None = None
@@ -67,8 +66,7 @@ class Attached:
         rows = sum(len(columns["time_ns"]) for columns in events.values())
         with self._changed:
             self._note_flows(events)
-            self._kept.append(_Piece(self._next, rows, self._sdus.copy(), events))
-            self._sdus += _entered(events)
+            self._kept.append(_Piece(self._next, rows, events))
             self._next, self._rows = self._next + 1, self._rows + rows
             while self._rows > MOST_ROWS and len(self._kept) > 1:
                 self._rows -= self._kept.popleft().rows
@@ -103,7 +101,6 @@ class Attached:
 
     def _parts(self) -> Iterator[bytes | dict[str, Any]]:
         place, now_s = 0, -1.0
-        seen: Counter[str] = Counter()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._is_over or self._now_s > now_s)  # noqa: B023
@@ -111,12 +108,8 @@ class Attached:
                 fresh = [piece for piece in self._kept if piece.number >= place]
                 place = self._next
                 told = self._told()
-            pieces = []
-            for piece in fresh:
-                pieces.append(_renumbered(piece.events, piece.sdus_before - seen))
-                seen += _entered(piece.events)
-            if pieces:
-                yield encode(_as_one(pieces))
+            if fresh:
+                yield encode(_as_one([piece.events for piece in fresh]))
             yield told
             if is_over:
                 return
@@ -162,34 +155,7 @@ class Attached:
 class _Piece(NamedTuple):
     number: int
     rows: int
-    sdus_before: Counter[str]
-    """SDUs that had entered the bearers before, by direction."""
     events: Events
-
-
-def _entered(events: Events) -> Counter[str]:
-    """Count the SDUs that entered the bearers, by direction."""
-    columns: Any = events.get("bearer_enqueued")
-    if columns is None:
-        return Counter()
-    codes, words = columns["direction"]
-    return Counter({word: int((codes == code).sum()) for code, word in enumerate(words)})
-
-
-def _renumbered(events: Events, missed: Counter[str]) -> Events:
-    """Number SDUs as the rows of `bearer_enqueued` of one who has missed so many."""
-    columns: Any = events.get("rlc_sdu")
-    if columns is None or not missed.total():
-        return events
-    codes, words = columns["direction"]
-    less = np.array([missed[word] for word in words], dtype=np.uint64)[codes]
-    known = columns["sdu"] >= less
-    kept: RawColumns = {
-        name: (column[0][known], column[1]) if isinstance(column, tuple) else column[known]
-        for name, column in columns.items()
-    }
-    kept["sdu"] = columns["sdu"][known] - less[known]
-    return events | {"rlc_sdu": kept}
 
 
 def _as_one(pieces: list[Events]) -> Events:

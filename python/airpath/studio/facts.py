@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 BY_NEED = (
     *("tcp_state", "rtt_sample", "segment_sent", "dropped", "marked", "bearer_enqueued", "outage"),
-    *("tcp_path", "ack_regulator", "ack_rate_control", "rnc_feedback", "snoop"),
+    *("tcp_path", "ack_regulator", "ack_rate_control", "rnc_feedback", "snoop", "made", "kept"),
     *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),
     *("block_sent",),
     *("packet", "rlc_sdu"),
@@ -100,6 +101,7 @@ def _facts(
         "chosen": choose_flows(summary),
         "summary": summary,
         "path": _core.path(text),
+        "bearers": json.loads(_core.tables_of(text))["bearers"],
         "values": _without_tables(scenario),
         "scenario": text[:MOST_SCENARIO],
         "cut": len(text) > MOST_SCENARIO,

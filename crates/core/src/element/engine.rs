@@ -6,7 +6,7 @@ use crate::agenda::Agenda;
 use crate::packet::{self, Dir, Opaque, Packet};
 use crate::port::Target;
 use crate::time::Instant;
-use crate::trace::{Event, Kind, ProbeMask, Reason, Recorder};
+use crate::trace::{BearerRow, Event, Kind, ProbeMask, Reason, Recorder};
 use crate::wire::pcapng::PcapngWriter;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -80,6 +80,8 @@ pub(crate) struct Engine {
     /// Somebody subscribed to either, or is told of each packet.
     pub tells: bool,
     bearers: Vec<Bearer>,
+    /// What the trace says of each of them, once.
+    pub bearer_rows: Vec<BearerRow>,
     /// First bearer of each element.
     first_bearer: Vec<u32>,
     /// Bearers of each UE in the cell to which it is attached, by direction.
@@ -109,6 +111,8 @@ pub(crate) struct Engine {
     pub transfers_left: Option<u32>,
     /// All transfers are complete, or there are too many packets: nothing more is of interest.
     pub stopped: bool,
+    /// Packets made so far: the number of the latest one.
+    made: u32,
     /// Packets created so far: the largest number that was ever in the path at once, as the pool comes first.
     pub created: u64,
     /// Number of packets that stops the run.
@@ -150,6 +154,7 @@ impl Engine {
             outages: VecDeque::new(),
             outages_wanted,
             tells: drops_wanted || outages_wanted || recorder.mask.has(Kind::Packet),
+            bearer_rows: BearerRow::of_all(layouts),
             bearers,
             first_bearer,
             attached,
@@ -166,6 +171,7 @@ impl Engine {
             datagram_drops: BTreeMap::new(),
             transfers_left: None,
             stopped: false,
+            made: 0,
             created: 0,
             most_packets: u64::MAX,
             horizon: Instant::ZERO,
@@ -191,7 +197,7 @@ impl Engine {
     #[inline(always)]
     fn goes_ahead(&mut self, lane: u32, at: Instant, packet: &Packet) -> bool {
         at < self.horizon
-            && (self.transfers_left.is_none() || packet.precedes_end)
+            && (self.transfers_left.is_none() || packet.precedes_end())
             && self.agenda.may_go_ahead(lane as usize, at)
     }
 
@@ -220,10 +226,19 @@ impl Engine {
         self.first.is_none() && self.handovers.is_empty()
     }
 
-    /// A packet from the pool, cleared: see [`Packet::clear`].
+    /// A packet from the pool, cleared and with a number of its own: see [`Packet::clear`].
     #[inline]
     pub fn packet(&mut self) -> Box<Packet> {
-        self.spare.take().or_else(|| self.pool.pop()).unwrap_or_else(|| self.create())
+        let mut packet = self.spare.take().or_else(|| self.pool.pop()).unwrap_or_else(|| self.create());
+        packet.id = self.next_id();
+        packet
+    }
+
+    /// Number of the next packet.
+    #[inline]
+    pub fn next_id(&mut self) -> u32 {
+        self.made = self.made.wrapping_add(1);
+        self.made
     }
 
     /// Creates a packet because every other one is in use. Out of line: a run in balance creates none.
@@ -355,6 +370,27 @@ impl<'a> Cx<'a> {
         self.engine.packet()
     }
 
+    /// Gives a packet that the element has copied, or made outside of the pool, a number of its own, and tells of it.
+    pub fn number(&mut self, packet: &mut Packet) {
+        let copy_of = std::mem::replace(&mut packet.id, self.engine.next_id());
+        self.tell_made(packet, copy_of);
+    }
+
+    /// Tells that an element that is no host has made a packet, a copy of another one or, with 0, one of its own.
+    #[cold]
+    pub fn tell_made(&mut self, packet: &Packet, copy_of: u32) {
+        let (packet, ue, flow, element) = (packet.id, packet.ue, packet.flow, self.base.element);
+        self.probe(Kind::Made, || Event::Made { ue, flow, packet, element, copy_of });
+    }
+
+    /// An element that is no host uses a packet up, which it answers itself.
+    #[cold]
+    pub fn keep(&mut self, dir: Dir, packet: Box<Packet>) {
+        let (ue, flow, id, element) = (packet.ue, packet.flow, packet.id, self.base.element);
+        self.probe(Kind::Kept, || Event::Kept { ue, flow, direction: dir, packet: id, element });
+        self.free(packet);
+    }
+
     /// A packet reached its destination and is used up.
     #[inline]
     pub fn free(&mut self, packet: Box<Packet>) {
@@ -365,7 +401,7 @@ impl<'a> Cx<'a> {
     #[cold]
     pub fn drop(&mut self, dir: Dir, packet: Box<Packet>, reason: Reason) {
         self.engine.drops[self.base.element as usize][reason as usize] += 1;
-        if packet.kind == packet::Kind::Opaque(Opaque::OtherProtocol) {
+        if packet.kind() == packet::Kind::Opaque(Opaque::OtherProtocol) {
             *self.engine.datagram_drops.entry((packet.ue, packet.flow, dir)).or_default() += 1;
         }
         let element = self.base.element;
@@ -373,6 +409,7 @@ impl<'a> Cx<'a> {
             ue: packet.ue,
             flow: packet.flow,
             direction: dir,
+            packet: packet.id,
             element,
             seq: packet.seq,
             len_bytes: packet.len,
@@ -406,6 +443,7 @@ impl<'a> Cx<'a> {
             ue: packet.ue,
             flow: packet.flow,
             direction: dir,
+            packet: packet.id,
             element,
             seq: packet.seq,
             len_bytes: packet.len,
@@ -493,6 +531,16 @@ impl<'a> Cx<'a> {
     pub(crate) fn open_bearer(&mut self, index: usize, terms: Terms) {
         self.engine.bearers[self.base.bearer as usize + index] =
             Bearer::open(&terms, self.engine.flows_wanted);
+    }
+
+    /// Says what the table of bearers has of one beside whose it is.
+    pub(crate) fn describe_bearer(&mut self, index: usize, describe: impl FnOnce(&mut BearerRow)) {
+        describe(&mut self.engine.bearer_rows[self.base.bearer as usize + index]);
+    }
+
+    /// Number of a bearer of this cell among those of the path.
+    pub(crate) fn bearer_number(&self, index: usize) -> u16 {
+        (self.base.bearer as usize + index) as u16
     }
 
     /// The books of a bearer: for the cell that keeps it.

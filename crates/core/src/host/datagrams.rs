@@ -26,8 +26,8 @@ impl DatagramEnd {
     pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
         while let Some(datagram) = self.app.poll_transmit(cx.now) {
             let mut packet = Interface::packet(cx, spec);
-            packet.kind = Kind::Opaque(Opaque::OtherProtocol);
-            packet.ip = spec.tcp.ip;
+            packet.set_kind(Kind::Opaque(Opaque::OtherProtocol));
+            packet.set_ip(spec.tcp.ip);
             packet.seq = datagram.number;
             packet.len = datagram.len;
             let stamp = datagram.stamp.as_nanos();

@@ -142,6 +142,7 @@ impl Element for Disturb {
         let copy = is_sent_twice.then(|| {
             let mut copy = cx.packet();
             copy.clone_from(&packet);
+            cx.number(&mut copy);
             copy
         });
         half.send(cx, dir, packet, is_held);

@@ -163,6 +163,7 @@ impl Freeze {
         let is_made = connection.make_ack(&mut packet, window);
         if is_made {
             self.releases.change(cx, key, before, None);
+            cx.number(&mut packet);
             cx.emit(Dir::Uplink, packet);
         } else {
             cx.free(packet);

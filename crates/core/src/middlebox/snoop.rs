@@ -328,15 +328,18 @@ impl Snoop {
     fn pump(&mut self, cx: &mut Cx<'_>, key: Key) {
         let Some(connection) = self.connections.get_mut(&key) else { return };
         let cached = connection.cached();
-        for (action, copy) in self.books.copies.drain(..) {
+        for (action, mut copy) in self.books.copies.drain(..) {
             tell(cx, key, action, cached);
+            cx.number(&mut copy);
             cx.emit(Dir::Downlink, copy);
         }
         let nacks = self.config.uplink_nacks && connection.takes_nacks();
         if nacks && let Some(nack) = connection.uplink.poll_nack(cx.now, &self.books.limits) {
             self.books.counters.nacks += 1;
             tell(cx, key, SnoopAction::Nack, cached);
-            cx.emit(Dir::Downlink, Box::new(nack));
+            let mut nack = Box::new(nack);
+            cx.number(&mut nack);
+            cx.emit(Dir::Downlink, nack);
         }
         let downlink =
             connection.downlink.as_ref().and_then(|downlink| downlink.deadline(&self.books.limits));
@@ -362,11 +365,12 @@ impl Element for Snoop {
         let key = (packet.ue, packet.flow);
         match dir {
             Dir::Downlink => match self.handle_downlink(cx, key, &packet) {
-                Some(answer) => {
+                Some(mut answer) => {
                     self.books.counters.answered += 1;
                     let cached = self.connections.get(&key).map_or(0, Connection::cached);
                     tell(cx, key, SnoopAction::Answered, cached);
                     cx.drop(dir, packet, Reason::AlreadyAcknowledged);
+                    cx.number(&mut answer);
                     cx.emit(Dir::Uplink, answer);
                 }
                 None => cx.emit(dir, packet),

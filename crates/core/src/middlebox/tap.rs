@@ -68,7 +68,7 @@ impl Element for Tap {
         let dir = port.dir();
         let counts = &mut self.counts[dir.index()];
         counts.bytes += u64::from(packet.len);
-        match packet.kind {
+        match packet.kind() {
             Kind::Tcp if packet.payload > 0 => counts.data_segments += 1,
             Kind::Tcp => counts.pure_acks += 1,
             Kind::Opaque(why) => counts.passed_unread.count(why),

@@ -131,12 +131,18 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Form;
 
     /// Packets of 1500 bytes with this ECN field that entered at these milliseconds.
     fn fifo(entered_ms: impl IntoIterator<Item = u64>, ecn: u8) -> Fifo {
         let mut fifo = Fifo::default();
         for (number, ms) in (0..).zip(entered_ms) {
-            let packet = Box::new(Packet { len: 1500, ecn, seq: number as u32, ..Packet::default() });
+            let packet = Box::new(Packet {
+                len: 1500,
+                form: Form::TCP.with_ecn(ecn),
+                seq: number as u32,
+                ..Packet::default()
+            });
             fifo.push(Waiting { number, entered: ms_after(ms), packet });
         }
         fifo

@@ -194,7 +194,7 @@ impl Queue for DualPi2 {
     }
 
     fn push(&mut self, waiting: Waiting, _evicted: &mut Evicted) {
-        let queue = match waiting.packet.ecn {
+        let queue = match waiting.packet.ecn() {
             Packet::ECT_1 | Packet::CE => &mut self.low,
             _ => &mut self.classic,
         };
@@ -235,6 +235,7 @@ impl Queue for DualPi2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Form;
     use crate::units::Bitrate;
 
     fn dualpi2(config: &Config) -> DualPi2 {
@@ -246,7 +247,7 @@ mod tests {
     }
 
     fn push(queue: &mut DualPi2, entered: Instant, ecn: u8, len: u32) {
-        let packet = Box::new(Packet { len, ecn, ..Packet::default() });
+        let packet = Box::new(Packet { len, form: Form::TCP.with_ecn(ecn), ..Packet::default() });
         queue.push(Waiting { number: 0, entered, packet }, &mut Vec::new());
     }
 

@@ -246,6 +246,7 @@ impl Queue for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Form;
     use crate::units::Bitrate;
 
     fn pie(config: &Config) -> Pie {
@@ -343,7 +344,7 @@ mod tests {
             (pie.probability, pie.burst) = (0.3, Duration::ZERO);
             (pie.delay, pie.old_delay) = (Duration::from_millis(20), Duration::from_millis(20));
             (0..3).for_each(|_| push(&mut pie, Instant::ZERO));
-            let packet = Packet { len: 1500, ecn: Packet::ECT_0, ..Packet::default() };
+            let packet = Packet { len: 1500, form: Form::TCP.with_ecn(Packet::ECT_0), ..Packet::default() };
             let verdicts: Vec<_> = (0..10_000).map(|_| pie.admit(Instant::ZERO, &packet)).collect();
             let share = |of| verdicts.iter().filter(|verdict| **verdict == of).count();
             let first = verdicts.iter().position(|verdict| *verdict != Verdict::Enter);

@@ -105,7 +105,7 @@ impl Aqm for PredictedSojourn {
         if verdict != Verdict::Enter || !packet.can_be_marked() {
             return verdict;
         }
-        let threshold = if packet.ecn == Packet::ECT_1 { self.threshold } else { self.classic_threshold };
+        let threshold = if packet.ecn() == Packet::ECT_1 { self.threshold } else { self.classic_threshold };
         let nominal = buffer.rate().as_bps() as f64 / 8.0;
         let rate = self.egress.rate(now).unwrap_or(nominal);
         let ahead = buffer.untransmitted_bytes() as f64;
@@ -181,6 +181,7 @@ impl Egress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Form;
     use crate::queue::Departed;
     use crate::units::Bitrate;
 
@@ -208,7 +209,7 @@ mod tests {
         }
 
         fn admit(&mut self, ecn: u8) -> Verdict {
-            let packet = Packet { len: LEN, ecn, ..Packet::default() };
+            let packet = Packet { len: LEN, form: Form::TCP.with_ecn(ecn), ..Packet::default() };
             let verdict = self.discipline.admit(at(self.now), &packet, &self.books);
             self.books.enter(&packet);
             verdict

@@ -258,6 +258,7 @@ impl Aqm for Red {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Form;
     use crate::time::Duration;
     use crate::units::Bitrate;
 
@@ -375,7 +376,7 @@ mod tests {
             let mut red = red(&Config { weight: 1.0, ..config.clone() });
             let mut seen = [0; 3];
             for _ in 0..1000 {
-                let packet = Packet { len: 1500, ecn, ..Packet::default() };
+                let packet = Packet { len: 1500, form: Form::TCP.with_ecn(ecn), ..Packet::default() };
                 let kind = match red.admit(Instant::ZERO, &packet, &buffer(sdus, 1500)) {
                     Verdict::Enter => 0,
                     Verdict::Mark => 1,
@@ -391,7 +392,7 @@ mod tests {
         assert_eq!(verdicts(31, 2), [0, 0, 1000]);
         // No room: not marked, but dropped.
         let full = Config { packets: Some(14), weight: 1.0, ..config.clone() };
-        let packet = Packet { len: 1500, ecn: 2, ..Packet::default() };
+        let packet = Packet { len: 1500, form: Form::TCP.with_ecn(2), ..Packet::default() };
         let verdict = red(&full).admit(Instant::ZERO, &packet, &buffer(14, 1500));
         assert_eq!(verdict, Verdict::Drop(Reason::QueueFull));
     }

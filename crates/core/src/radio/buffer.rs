@@ -277,9 +277,12 @@ impl Buffer {
     fn note_enqueued(&self, cx: &mut Cx<'_>, packet: &Packet) {
         let books = cx.bearer(self.index() as usize);
         let (queued_sdus, queued_bytes) = (books.sdus(), books.bytes() as u32);
+        let bearer = cx.bearer_number(self.index() as usize);
         cx.probe(Kind::BearerEnqueued, || Event::BearerEnqueued {
             ue: self.ue,
             flow: packet.flow,
+            bearer,
+            packet: packet.id,
             direction: self.dir,
             len_bytes: packet.len,
             queued_sdus,
@@ -301,7 +304,7 @@ impl Buffer {
     pub fn deliver(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, waited: Duration) {
         let index = self.index();
         self.leave(cx, packet.flow, packet.len, true);
-        self.note_delivered(cx, packet.flow, packet.seq, packet.len, waited + self.delay);
+        self.note_delivered(cx, Gone::of(&packet), waited + self.delay);
         if self.delay.is_zero() {
             cx.emit(self.dir, packet);
         } else {
@@ -320,18 +323,34 @@ impl Buffer {
 
     /// A packet arrives so long after it came.
     #[inline]
-    pub fn probe_delivered(&self, cx: &mut Cx<'_>, flow: u16, len_bytes: u32, delay: Duration) {
-        cx.probe(Kind::BearerDelivered, || {
-            let (ue, direction, delay_ns) = (self.ue, self.dir, delay.as_nanos());
-            Event::BearerDelivered { ue, flow, direction, len_bytes, delay_ns }
+    pub fn probe_delivered(&self, cx: &mut Cx<'_>, gone: Gone, delay: Duration) {
+        if cx.probes(Kind::BearerDelivered) {
+            self.record_delivered(cx, gone, delay);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_delivered(&self, cx: &mut Cx<'_>, gone: Gone, delay: Duration) {
+        let Gone { id: packet, flow, len: len_bytes, .. } = gone;
+        let bearer = cx.bearer_number(self.index() as usize);
+        let (ue, direction, delay_ns) = (self.ue, self.dir, delay.as_nanos());
+        cx.probe(Kind::BearerDelivered, || Event::BearerDelivered {
+            ue,
+            flow,
+            bearer,
+            packet,
+            direction,
+            len_bytes,
+            delay_ns,
         });
     }
 
     /// A packet left the buffer; it arrives so long after it came.
     #[inline]
-    pub fn note_delivered(&self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32, delay: Duration) {
-        self.probe_delivered(cx, flow, len, delay);
-        self.tell(cx, RadioEventKind::Delivered, flow, seq, len);
+    pub fn note_delivered(&self, cx: &mut Cx<'_>, gone: Gone, delay: Duration) {
+        self.probe_delivered(cx, gone, delay);
+        self.tell(cx, RadioEventKind::Delivered, gone.flow, gone.seq, gone.len);
     }
 
     /// The link layer gave a packet up.
@@ -445,6 +464,22 @@ pub(super) fn share(sent: f64, possible: f64) -> f64 {
     if possible > 0.0 { sent / possible } else { 0.0 }
 }
 
+/// What is told of a packet that has left a buffer.
+#[derive(Clone, Copy)]
+pub(super) struct Gone {
+    pub id: u32,
+    pub seq: u32,
+    pub len: u32,
+    pub flow: u16,
+}
+
+impl Gone {
+    #[inline]
+    pub fn of(packet: &Packet) -> Self {
+        Self { id: packet.id, seq: packet.seq, len: packet.len, flow: packet.flow }
+    }
+}
+
 /// Ends of transmissions that were computed ahead, as events: the packets in a buffer whose ends somebody wants to know,
 /// in their order.
 #[derive(Default)]
@@ -456,9 +491,7 @@ struct Watched {
     end: Instant,
     /// From there to its arrival.
     behind: Duration,
-    seq: u32,
-    len: u32,
-    flow: u16,
+    packet: Gone,
 }
 
 impl Departures {
@@ -476,8 +509,7 @@ impl Departures {
         buffer.note_enqueued(cx, packet);
         let starts = self.0.is_empty();
         let behind = arrival.since(end);
-        let (seq, len, flow) = (packet.seq, packet.len, packet.flow);
-        let watched = Watched { entered: cx.now, end, behind, seq, len, flow };
+        let watched = Watched { entered: cx.now, end, behind, packet: Gone::of(packet) };
         self.0.push_back(watched);
         if starts {
             Self::start(cx, buffer, watched);
@@ -488,15 +520,15 @@ impl Departures {
     pub fn handle_end(&mut self, cx: &mut Cx<'_>, buffer: &Buffer) {
         if let Some(gone) = self.0.pop_front() {
             let delay = cx.now.since(gone.entered) + gone.behind;
-            buffer.note_delivered(cx, gone.flow, gone.seq, gone.len, delay);
+            buffer.note_delivered(cx, gone.packet, delay);
         }
         if let Some(next) = self.0.front() {
             Self::start(cx, buffer, *next);
         }
     }
 
-    fn start(cx: &mut Cx<'_>, buffer: &Buffer, packet: Watched) {
+    fn start(cx: &mut Cx<'_>, buffer: &Buffer, Watched { packet, end, .. }: Watched) {
         buffer.tell(cx, RadioEventKind::Started, packet.flow, packet.seq, packet.len);
-        cx.arm(buffer.index(), packet.end);
+        cx.arm(buffer.index(), end);
     }
 }

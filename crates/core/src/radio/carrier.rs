@@ -230,6 +230,7 @@ impl Carrier {
         if cx.probes(Kind::SlotEnded) {
             self.ending = Some(Ending { at: end, pdus_sent: sent.pdus() as u32, pdus_lost: lost as u32 });
         }
+        bearer.note_beginning(report);
         bearer.note_fates(cx, &sent, tti);
         bearer.note_ends(cx, &sent);
         bearer.capture_pdus(cx, &sent, tti, report);
@@ -242,7 +243,8 @@ impl Carrier {
     pub fn note_ended(&mut self, cx: &mut Cx<'_>, bearer: &RlcBearer) {
         if let Some(Ending { pdus_sent, pdus_lost, .. }) = self.ending.take_if(|ending| ending.at <= cx.now) {
             let (ue, direction) = (bearer.buffer.ue, bearer.buffer.dir);
-            cx.probe(Kind::SlotEnded, || Event::SlotEnded { ue, direction, pdus_sent, pdus_lost });
+            let bearer = cx.bearer_number(bearer.buffer.index() as usize);
+            cx.probe(Kind::SlotEnded, || Event::SlotEnded { ue, bearer, direction, pdus_sent, pdus_lost });
         }
     }
 }

@@ -6,7 +6,7 @@
 //! there: before that, or after it if the entity there waits for another SDU.
 
 use super::Plan;
-use super::buffer::{Buffer, Delivered, report_service, share};
+use super::buffer::{Buffer, Delivered, Gone, report_service, share};
 use super::pdu_capture::PduCapture;
 use super::sdus::Sdus;
 use crate::element::{Cx, RadioEventKind};
@@ -39,6 +39,14 @@ pub(super) struct RlcBearer {
     occupancy: Occupancy,
     pub counts: Counts,
     capture: PduCapture,
+    /// Number of PDU 0 in events: numbers there go on where the entity begins anew.
+    numbered_from: u64,
+    /// Behind the highest number that was told.
+    numbered_to: u64,
+    /// `numbered_from` of the data on which STATUS PDUs of this direction report.
+    pub reported_from: u64,
+    /// A new beginning was noted before what followed from it was settled.
+    has_noted: bool,
 }
 
 #[derive(Default)]
@@ -89,11 +97,21 @@ impl RlcBearer {
             occupancy: Occupancy::default(),
             counts: Counts::default(),
             capture: PduCapture::new(rlc, ue, dir),
+            numbered_from: 0,
+            numbered_to: 0,
+            reported_from: 0,
+            has_noted: false,
         }
     }
 
     pub fn open(&self, cx: &mut Cx<'_>) {
         cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, false));
+        let Ttis { tti, offset, sequence_numbers, resends, .. } = self.ttis;
+        cx.describe_bearer(self.buffer.index() as usize, |row| {
+            (row.slot_ns, row.phase_ns, row.delay_ns) =
+                (tti.as_nanos(), offset.as_nanos(), self.buffer.delay.as_nanos());
+            (row.sequence_numbers, row.resends) = (sequence_numbers, resends);
+        });
     }
 
     /// Lets a packet in, or drops it, or another one that waits.
@@ -155,7 +173,9 @@ impl RlcBearer {
     /// Tells of each STATUS PDU, and of each run of PDUs that share their P bit and their fate.
     #[cold]
     pub fn note_fates(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
-        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
+        let (ue, direction, own) = (self.buffer.ue, self.buffer.dir, self.buffer.index());
+        // STATUS PDUs report on the data that goes the other way.
+        let [bearer, reported] = [own, own ^ 1].map(|index| cx.bearer_number(index as usize));
         let alone = sent.control.iter().filter_map(|control| match control {
             Control::Status(status) => Some((status, !arrives.control.contains(control))),
             Control::Reset(_) | Control::ResetAck(_) => None,
@@ -168,14 +188,29 @@ impl RlcBearer {
         let of_lte = sent.lte.status.iter();
         let of_lte = of_lte.map(|status| (status.ack_sn, status.missing(), arrives.lte.status.is_none()));
         for (lsn, missing_pdus, lost) in of_umts.chain(of_lte) {
-            let lsn = (lsn % self.ttis.sequence_numbers) as u32;
-            cx.probe(Kind::RlcStatus, || Event::RlcStatus { ue, direction, lsn, missing_pdus, lost });
+            let lsn = self.reported_from + lsn;
+            cx.probe(Kind::RlcStatus, || Event::RlcStatus {
+                ue,
+                bearer: reported,
+                direction,
+                lsn,
+                missing_pdus,
+                lost,
+            });
         }
         for run in &sent.data.runs {
             for (sns, lost) in run.fates(&arrives.data.runs) {
-                let (first_sn, pdus) = ((sns.first % self.ttis.sequence_numbers) as u32, sns.len() as u32);
-                let poll = run.poll;
-                cx.probe(Kind::RlcData, || Event::RlcData { ue, direction, first_sn, pdus, poll, lost });
+                let (first_sn, pdus, poll) = (self.numbered_from + sns.first, sns.len() as u32, run.poll);
+                self.numbered_to = self.numbered_to.max(first_sn + u64::from(pdus));
+                cx.probe(Kind::RlcData, || Event::RlcData {
+                    ue,
+                    bearer,
+                    direction,
+                    first_sn,
+                    pdus,
+                    poll,
+                    lost,
+                });
             }
         }
     }
@@ -187,18 +222,27 @@ impl RlcBearer {
             return;
         }
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
+        let bearer = cx.bearer_number(self.buffer.index() as usize);
         for end in &sent.data.ends {
             if end.sdu >= self.next_ended
-                && let Some(flow) = self.sdus.entry(end.sdu).map(|sdu| sdu.flow)
+                && let Some((flow, packet)) = self.sdus.entry(end.sdu).map(|sdu| (sdu.flow, sdu.id))
             {
                 let passed = (end.sdu - self.next_ended) as usize;
                 let number = self.numbers.get(passed).copied().unwrap_or(end.sdu);
                 self.numbers.drain(..self.numbers.len().min(passed + 1));
                 self.next_ended = end.sdu + 1;
-                let (first_sn, pdus) =
-                    ((end.first % self.ttis.sequence_numbers) as u32, (end.sn - end.first + 1) as u32);
-                let sdu = number;
-                cx.probe(Kind::RlcSdu, || Event::RlcSdu { ue, flow, direction, sdu, first_sn, pdus });
+                let (first_sn, pdus) = (self.numbered_from + end.first, (end.sn - end.first + 1) as u32);
+                self.numbered_to = self.numbered_to.max(first_sn + u64::from(pdus));
+                cx.probe(Kind::RlcSdu, || Event::RlcSdu {
+                    ue,
+                    flow,
+                    bearer,
+                    packet,
+                    direction,
+                    sdu: number,
+                    first_sn,
+                    pdus,
+                });
             }
         }
     }
@@ -221,10 +265,27 @@ impl RlcBearer {
         if cx.captures_pdus() {
             self.capture.settle(report);
         }
-        report.began_anew = false;
+        if report.began_anew {
+            self.note_beginning(report);
+            (report.began_anew, self.has_noted) = (false, false);
+        }
         if !(report.confirmed.is_empty() && report.discarded.is_empty() && report.unsent.is_empty()) {
             self.release_all(cx, report);
         }
+    }
+
+    /// Goes on with numbers in events if the entity has begun anew, the first time that a report says so.
+    #[cold]
+    pub fn note_beginning(&mut self, report: &Report) {
+        if report.began_anew && !self.has_noted {
+            self.numbered_from = self.numbered_to.next_multiple_of(self.ttis.sequence_numbers.max(1));
+            self.has_noted = true;
+        }
+    }
+
+    /// Number of PDU 0 in events.
+    pub fn numbered_from(&self) -> u64 {
+        self.numbered_from
     }
 
     #[inline(never)]
@@ -278,19 +339,27 @@ impl RlcBearer {
     fn release(&mut self, cx: &mut Cx<'_>, number: u64, kind: RadioEventKind) {
         let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) else { return };
         sdu.released = true;
-        let (flow, seq, len) = (sdu.flow, sdu.seq, sdu.len);
+        let (id, flow, seq, len) = (sdu.id, sdu.flow, sdu.seq, sdu.len);
         self.buffer.leave(cx, flow, len, kind == RadioEventKind::Delivered);
         if cx.probes(Kind::RlcConfirmed) {
-            self.note_confirmed(cx, flow, len);
+            self.note_confirmed(cx, Gone { id, flow, seq, len });
         }
         self.buffer.tell(cx, kind, flow, seq, len);
     }
 
     #[cold]
-    fn note_confirmed(&self, cx: &mut Cx<'_>, flow: u16, len_bytes: u32) {
-        let (ue, direction) = (self.buffer.ue, self.buffer.dir);
-        let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
-        cx.probe(Kind::RlcConfirmed, || Event::RlcConfirmed { ue, flow, direction, len_bytes, queued_sdus });
+    fn note_confirmed(&self, cx: &mut Cx<'_>, Gone { id: packet, flow, len: len_bytes, .. }: Gone) {
+        let (ue, direction, index) = (self.buffer.ue, self.buffer.dir, self.buffer.index() as usize);
+        let (bearer, queued_sdus) = (cx.bearer_number(index), cx.bearer(index).sdus());
+        cx.probe(Kind::RlcConfirmed, || Event::RlcConfirmed {
+            ue,
+            flow,
+            bearer,
+            packet,
+            direction,
+            len_bytes,
+            queued_sdus,
+        });
     }
 
     /// The entity gives an SDU up; whether it arrives all the same, its peer will tell.
@@ -337,7 +406,7 @@ impl RlcBearer {
         let delay = cx.now.since(sdu.entered);
         self.counts.delivered.sdus += 1;
         self.counts.delivered.bytes += u64::from(packet.len);
-        self.buffer.probe_delivered(cx, packet.flow, packet.len, delay);
+        self.buffer.probe_delivered(cx, Gone::of(&packet), delay);
         cx.emit(self.buffer.dir, packet);
     }
 

@@ -63,6 +63,7 @@ impl RlcPair {
         self.build_tti(cx, dir, room, tti, report);
         let bearer = self.bearer(dir);
         if cx.probes_any(OF_TTIS) || cx.captures_pdus() {
+            bearer.note_beginning(report);
             bearer.note_ends(cx, tti);
             bearer.capture_pdus(cx, tti, tti, report);
         }
@@ -108,10 +109,19 @@ impl RlcPair {
     /// Does what has followed from filling a TTI.
     #[inline(always)]
     pub fn settle_sent(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
-        let bearer = &mut self.bearers[dir.index()];
-        bearer.settle_started(cx, report);
-        bearer.settle_sent(cx, report);
-        bearer.feed(cx, self.ends[dir.index()].as_mut(), 1);
+        self.bearers[dir.index()].settle_started(cx, report);
+        let begins = report.began_anew;
+        self.bearers[dir.index()].settle_sent(cx, report);
+        if begins {
+            self.share_beginning(dir);
+        }
+        self.bearers[dir.index()].feed(cx, self.ends[dir.index()].as_mut(), 1);
+    }
+
+    /// The entity that sends in this direction has begun anew: STATUS PDUs of the other one report on its new numbers.
+    #[cold]
+    fn share_beginning(&mut self, dir: Dir) {
+        self.bearers[dir.reverse().index()].reported_from = self.bearers[dir.index()].numbered_from();
     }
 
     /// A TTI arrives that was sent in this direction. Whether the deadline of the other one may have changed.
@@ -123,7 +133,11 @@ impl RlcPair {
         self.expiries[other.index()] = end.expiry();
         self.bearers[dir.index()].settle_received(cx, report);
         if concerns_sender {
+            let begins = report.began_anew;
             self.bearers[other.index()].settle_sent(cx, report);
+            if begins {
+                self.share_beginning(other);
+            }
         }
         concerns_sender
     }

@@ -16,6 +16,8 @@ pub(super) struct Sdus {
 pub(super) struct Sdu {
     /// `None` once it has left.
     pub packet: Option<Box<Packet>>,
+    /// Number of the packet.
+    pub id: u32,
     pub flow: u16,
     pub seq: u32,
     pub len: u32,
@@ -29,10 +31,10 @@ pub(super) struct Sdu {
 impl Sdus {
     #[inline]
     pub fn push(&mut self, now: Instant, packet: Box<Packet>) {
-        let (flow, seq, len) = (packet.flow, packet.seq, packet.len);
+        let (id, flow, seq, len) = (packet.id, packet.flow, packet.seq, packet.len);
         let (released, given_up) = (false, false);
         let packet = Some(packet);
-        self.entries.push_back(Sdu { packet, flow, seq, len, entered: now, released, given_up });
+        self.entries.push_back(Sdu { packet, id, flow, seq, len, entered: now, released, given_up });
     }
 
     #[inline]

@@ -123,7 +123,7 @@ impl SegmentTemplate {
     /// Fills in what does not depend on the kind of segment.
     #[inline]
     pub fn stamp(&self, now: Instant, ts_ecr: u32, packet: &mut Packet) {
-        packet.ip = self.ip;
+        packet.set_ip(self.ip);
         if self.has_timestamps {
             write_timestamps(now, ts_ecr, packet);
         }

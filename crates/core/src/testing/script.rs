@@ -59,7 +59,7 @@
 
 use super::line::{Described, Shape, parse_bytes, parse_number, parse_seconds, split_words};
 use super::state::{receiver_value, sender_value};
-use crate::packet::{EcnBytes, EcnOrder, Flags, Packet};
+use crate::packet::{EcnBytes, EcnOrder, Flags, Form, Packet};
 use crate::tcp::ecn::Ecn;
 use crate::tcp::handshake::Role;
 use crate::tcp::{Config, Receiver, Sender, profile};
@@ -216,7 +216,7 @@ impl Sent {
             "sackok" => packet.options().sack_permitted.then_some(1),
             "seq" => Some(packet.seq.into()),
             "acks" => packet.flags.has(Flags::ACK).then_some(packet.ack.into()),
-            "ecn" => Some(packet.ecn.into()),
+            "ecn" => Some(packet.ecn().into()),
             "ace" => Some(packet.ace().into()),
             "e0b" | "ceb" | "e1b" => packet.options().ecn.by_mark()[counter(name)].map(u64::from),
             _ => match flag(name) {
@@ -330,7 +330,7 @@ impl Runner {
                     None => return Ok(()),
                 },
             };
-            let headers = packet.ip.header_bytes() + tcp_header_bytes(&packet);
+            let headers = packet.ip().header_bytes() + tcp_header_bytes(&packet);
             if packet.len != headers + packet.payload {
                 return Err(format!("{packet:?} is {} B long", headers + packet.payload));
             }
@@ -428,7 +428,7 @@ impl Runner {
             seq,
             ack,
             flags,
-            ip: config.ip,
+            form: Form::TCP.with_ip(config.ip),
             window: if syn { window.min(65_535) as u16 } else { (window >> config.window_shift()) as u16 },
             has_timestamps: config.timestamps,
             ts_val: (self.now.as_nanos() / 1_000_000) as u32,
@@ -471,7 +471,7 @@ impl Runner {
                     packet.flags = packet.flags | Flags::SYN;
                     packet.seq = packet.seq.wrapping_sub(1);
                 }
-                "ecn" => packet.ecn = number as u8,
+                "ecn" => packet.set_ecn(number as u8),
                 "ace" => packet.set_ace(number as u8),
                 "e0b" | "ceb" | "e1b" => counters[counter(name)] = *value,
                 "tsval" => packet.ts_val = number as u32,
@@ -501,7 +501,7 @@ impl Runner {
         if counters != [None; EcnBytes::MAX] {
             packet.options_mut().ecn = EcnBytes::new(order, fields.into_iter().map_while(|field| field));
         }
-        packet.len = packet.ip.header_bytes() + tcp_header_bytes(&packet) + packet.payload;
+        packet.len = packet.ip().header_bytes() + tcp_header_bytes(&packet) + packet.payload;
         Ok(packet)
     }
 

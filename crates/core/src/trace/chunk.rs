@@ -2,13 +2,12 @@
 //! and hands over what comes from files; what is simulated goes from columns into a chunk directly.
 
 use super::Table;
+use super::schema::is_counting;
 
 /// The columns begin at a multiple of this, octets.
 const ALIGNMENT: usize = 8;
 /// The column of times.
 const TIME: &str = "time_ns";
-/// Columns besides times that are deflated as differences.
-const COUNTING: [&str; 5] = ["seq", "snd_una", "rcv_nxt", "first_sn", "sdu"];
 /// Types of numbers, with the octets that they have.
 const TYPES: [(&str, usize); 3] = [("u1", 1), ("u2", 2), ("u4", 4)];
 
@@ -100,7 +99,7 @@ impl Chunk {
             };
             let fits = match name {
                 TIME => apart().all(|each| each >> 32 == 0).then_some(TYPES[2]),
-                _ if COUNTING.contains(&name) => narrow(most),
+                _ if is_counting(name) => narrow(most),
                 _ => None,
             };
             if let Some((code, octets)) = fits {

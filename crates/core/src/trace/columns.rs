@@ -40,7 +40,7 @@ impl Table {
     fn new(kind: Kind, rows: &[u64]) -> Self {
         let rows = rows.chunks_exact(1 + kind.columns().len());
         let numbers = |place: usize| rows.clone().map(move |row| row[place]);
-        let columns = (1..).zip(kind.words()).map(|(place, words)| match words {
+        let columns = (1..).zip(kind.columns()).map(|(place, column)| match column.words {
             [] => Column { numbers: numbers(place).collect(), ..Column::default() },
             words => Column::of_words(numbers(place), words),
         });
@@ -49,7 +49,7 @@ impl Table {
 
     /// The columns with their names, the time left out.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &Column)> {
-        self.kind.columns().iter().copied().zip(&self.columns)
+        self.kind.columns().iter().map(|column| column.name).zip(&self.columns)
     }
 }
 

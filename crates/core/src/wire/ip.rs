@@ -20,21 +20,20 @@ use etherparse::{
     ip_number,
 };
 
-use crate::packet::{EcnBytes, EcnOrder, Flags, IpVersion, Kind, Opaque, Packet};
+use crate::packet::{EcnBytes, EcnOrder, Flags, Form, IpVersion, Kind, Opaque, Packet};
 
-/// Reads the IP packet in `bytes` into every field of `packet` but `ue`, `flow` and `body`.
+/// Reads the IP packet in `bytes` into every field of `packet` but `id`, `ue`, `flow` and `body`.
 ///
 /// Whatever is no readable TCP becomes [`Kind::Opaque`] with the reason and TCP fields at their
 /// defaults. `len` is the length the IP header claims if `bytes` has as many, else that of `bytes`.
 pub fn parse(bytes: &[u8], packet: &mut Packet) {
     let mut read = Packet { len: bytes.len() as u32, ..Packet::default() };
     if let Err(why) = read_ip(bytes, &mut read) {
-        let (len, ecn, ip) = (read.len, read.ecn, read.ip);
-        read = Packet { len, ecn, ip, kind: Kind::Opaque(why), ..Packet::default() };
+        let (len, form) = (read.len, read.form.with_kind(Kind::Opaque(why)));
+        read = Packet { len, form, ..Packet::default() };
     }
     read.body = packet.body.take();
-    read.ue = packet.ue;
-    read.flow = packet.flow;
+    (read.id, read.ue, read.flow) = (packet.id, packet.ue, packet.flow);
     *packet = read;
 }
 
@@ -47,7 +46,7 @@ pub fn endpoints(bytes: &[u8]) -> Option<(u8, Endpoints)> {
         Err(Opaque::Fragment) => (ip_number::IPV6_FRAG, &[][..]),
         Err(_) => return None,
     };
-    let (src, dst): (IpAddr, IpAddr) = match header.ip {
+    let (src, dst): (IpAddr, IpAddr) = match header.ip() {
         IpVersion::Ipv4 => (
             Ipv4Addr::from(*bytes.get(12..16)?.first_chunk::<4>()?).into(),
             Ipv4Addr::from(*bytes.get(16..20)?.first_chunk::<4>()?).into(),
@@ -77,7 +76,7 @@ pub fn checked_payload(bytes: &[u8]) -> Option<Range<usize>> {
         return None;
     }
     let end = header.len as usize;
-    is_intact(bytes, header.ip, protocol, segment)?.then(|| end - segment.len() + offset..end)
+    is_intact(bytes, header.ip(), protocol, segment)?.then(|| end - segment.len() + offset..end)
 }
 
 /// The octets of a UDP datagram (RFC 768), where in `bytes` they are; `None` if this is no UDP, or if its checksum or
@@ -92,10 +91,10 @@ pub fn checked_datagram(bytes: &[u8]) -> Option<Range<usize>> {
     let datagram = rest.get(..length)?;
     let start = header.len as usize - rest.len();
     let unchecked = datagram[6..8] == [0; 2];
-    let right = match header.ip {
-        IpVersion::Ipv4 if unchecked => is_intact(bytes, header.ip, protocol, &[])?,
+    let right = match header.ip() {
+        IpVersion::Ipv4 if unchecked => is_intact(bytes, header.ip(), protocol, &[])?,
         IpVersion::Ipv6 if unchecked => false,
-        _ => is_intact(bytes, header.ip, protocol, datagram)?,
+        _ => is_intact(bytes, header.ip(), protocol, datagram)?,
     };
     right.then(|| start + UDP_HEADER_BYTES as usize..start + length)
 }
@@ -128,11 +127,11 @@ pub(super) fn tcp_offset(bytes: &[u8]) -> Option<usize> {
 /// Reads the IP header and returns the protocol above it with its bytes.
 fn read_network<'a>(bytes: &'a [u8], packet: &mut Packet) -> Result<(IpNumber, &'a [u8]), Opaque> {
     // Even where the rest cannot be read: it is written back.
-    packet.ecn = match bytes {
-        [first, second, ..] if first >> 4 == 6 => second >> 4 & 3,
-        [_, second, ..] => second & 3,
+    packet.set_ecn(match bytes {
+        [first, second, ..] if first >> 4 == 6 => second >> 4,
+        [_, second, ..] => *second,
         _ => 0,
-    };
+    });
     match bytes.first().map(|first| first >> 4) {
         Some(4) => read_ipv4(bytes, packet),
         Some(6) => read_ipv6(bytes, packet),
@@ -157,7 +156,7 @@ fn read_ipv4<'a>(bytes: &'a [u8], packet: &mut Packet) -> Result<(IpNumber, &'a 
     let total = header.total_len();
     let payload = bytes.get(header.slice().len()..usize::from(total)).ok_or(Opaque::Malformed)?;
     packet.len = u32::from(total);
-    packet.ecn = header.ecn().value();
+    packet.set_ecn(header.ecn().value());
     if header.is_fragmenting_payload() {
         return Err(Opaque::Fragment);
     }
@@ -166,12 +165,12 @@ fn read_ipv4<'a>(bytes: &'a [u8], packet: &mut Packet) -> Result<(IpNumber, &'a 
 
 /// Reads the header and the extension headers and returns the protocol above them with its bytes.
 fn read_ipv6<'a>(bytes: &'a [u8], packet: &mut Packet) -> Result<(IpNumber, &'a [u8]), Opaque> {
-    packet.ip = IpVersion::Ipv6;
+    packet.set_ip(IpVersion::Ipv6);
     let header = Ipv6HeaderSlice::from_slice(bytes).map_err(|_| Opaque::Malformed)?;
     let total = header.slice().len() + usize::from(header.payload_length());
     let mut rest = bytes.get(header.slice().len()..total).ok_or(Opaque::Malformed)?;
     packet.len = total as u32;
-    packet.ecn = header.ecn().value();
+    packet.set_ecn(header.ecn().value());
     let mut next = header.next_header();
     loop {
         match next {
@@ -315,15 +314,15 @@ pub fn encode_datagram(
     out: &mut Vec<u8>,
 ) {
     let len = ip.header_bytes() + UDP_HEADER_BYTES + payload.len() as u32;
-    let kind = Kind::Opaque(Opaque::OtherProtocol);
-    encode_over(&Packet { ip, ecn, len, kind, ..Packet::default() }, endpoints, ip_id, payload, out);
+    let form = Form::TCP.with_kind(Kind::Opaque(Opaque::OtherProtocol)).with_ip(ip).with_ecn(ecn);
+    encode_over(&Packet { len, form, ..Packet::default() }, endpoints, ip_id, payload, out);
     out.extend_from_slice(payload);
 }
 
 /// Appends the headers; `payload` goes into the checksum, and missing octets count as zeros.
 fn encode_over(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8], out: &mut Vec<u8>) {
-    let ip_bytes = packet.ip.header_bytes();
-    let (protocol, transport_bytes, total) = match packet.kind {
+    let ip_bytes = packet.ip().header_bytes();
+    let (protocol, transport_bytes, total) = match packet.kind() {
         Kind::Tcp => {
             let segment = tcp_header_bytes(packet) + packet.payload;
             (ip_number::TCP, segment, packet.len.max(ip_bytes + segment))
@@ -333,9 +332,9 @@ fn encode_over(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8]
             (ip_number::UDP, datagram, ip_bytes + datagram)
         }
     };
-    let mut addresses = match packet.ip {
-        IpVersion::Ipv4 => write_ipv4(packet.ecn, endpoints, ip_id, protocol, total, out),
-        IpVersion::Ipv6 => write_ipv6(packet.ecn, endpoints, protocol, total, out),
+    let mut addresses = match packet.ip() {
+        IpVersion::Ipv4 => write_ipv4(packet.ecn(), endpoints, ip_id, protocol, total, out),
+        IpVersion::Ipv6 => write_ipv6(packet.ecn(), endpoints, protocol, total, out),
     };
     // The pseudo header sums up alike for both IP versions; zero payload bytes add nothing to it.
     let pseudo = addresses.add_4bytes(transport_bytes.to_be_bytes()).add_2bytes([0, protocol.0]);
@@ -343,7 +342,7 @@ fn encode_over(packet: &Packet, endpoints: Endpoints, ip_id: u16, payload: &[u8]
     let ports = [endpoints.src.port().to_be_bytes(), endpoints.dst.port().to_be_bytes()];
     out.extend_from_slice(ports.as_flattened());
     // Either header is a whole number of words, so that the payload may be added for itself.
-    match packet.kind {
+    match packet.kind() {
         Kind::Tcp => {
             write_tcp(packet, out);
             let sum = pseudo.add_slice(&out[start..]).add_slice(payload).ones_complement();
@@ -519,7 +518,7 @@ mod tests {
     /// The whole packet: header and a payload of zeros.
     fn encode(packet: &Packet) -> Vec<u8> {
         let mut bytes = Vec::new();
-        encode_header(packet, endpoints(packet.ip), 7, &mut bytes);
+        encode_header(packet, endpoints(packet.ip()), 7, &mut bytes);
         bytes.resize(packet.len as usize, 0);
         bytes
     }
@@ -531,7 +530,7 @@ mod tests {
     }
 
     fn why(bytes: &[u8]) -> Opaque {
-        match parsed(bytes).kind {
+        match parsed(bytes).kind() {
             Kind::Opaque(why) => why,
             Kind::Tcp => panic!("read as TCP"),
         }
@@ -547,7 +546,7 @@ mod tests {
             ts_val: 11,
             ts_ecr: 12,
             payload,
-            ip,
+            form: Form::TCP.with_ip(ip),
             ..Packet::default()
         };
         packet.len = ip.header_bytes() + tcp_header_bytes(&packet) + payload;
@@ -571,7 +570,7 @@ mod tests {
             let packet = parsed(&bytes);
             assert_eq!((packet.len, packet.options().sack.as_slice().len()), (80 + payload as u32, 1));
             let mut header = Vec::new();
-            encode_header(&packet, endpoints(packet.ip), 7, &mut header);
+            encode_header(&packet, endpoints(packet.ip()), 7, &mut header);
             assert_eq!((header.len(), header[5]), (84, 44 + payload as u8));
             header.resize(84 + payload, 0);
             assert_eq!(parsed(&header), Packet { len: 84 + payload as u32, ..packet });
@@ -607,8 +606,8 @@ mod tests {
             counters in prop::collection::vec(0..1_u64 << 24, 0..=3), order in 0..3_u8,
         ) -> Packet {
             let (seq, ack, ts_val, ts_ecr, window) = numbers;
-            let mut packet = Packet { seq, ack, window, flags: Flags(flags), ecn, payload, ..Packet::default() };
-            packet.ip = if v6 { IpVersion::Ipv6 } else { IpVersion::Ipv4 };
+            let mut packet = Packet { seq, ack, window, flags: Flags(flags), form: Form::TCP.with_ecn(ecn), payload, ..Packet::default() };
+            packet.set_ip(if v6 { IpVersion::Ipv6 } else { IpVersion::Ipv4 });
             if packet.flags.has(Flags::SYN) {
                 let options = Options { mss, window_scale_plus_1, sack_permitted, ..Options::default() };
                 packet.options = (options != Options::default()).then(|| Box::new(options));
@@ -627,7 +626,7 @@ mod tests {
                     packet.options_mut().ecn = option;
                 }
             }
-            packet.len = packet.ip.header_bytes() + tcp_header_bytes(&packet) + payload;
+            packet.len = packet.ip().header_bytes() + tcp_header_bytes(&packet) + payload;
             packet
         }
     }
@@ -636,8 +635,8 @@ mod tests {
         #[test]
         fn what_is_encoded_reads_back(packet in tcp_fields()) {
             let mut header = Vec::new();
-            encode_header(&packet, endpoints(packet.ip), 7, &mut header);
-            prop_assert_eq!(header.len() as u32, packet.ip.header_bytes() + tcp_header_bytes(&packet));
+            encode_header(&packet, endpoints(packet.ip()), 7, &mut header);
+            prop_assert_eq!(header.len() as u32, packet.ip().header_bytes() + tcp_header_bytes(&packet));
             prop_assert_eq!(parsed(&encode(&packet)), packet);
         }
 
@@ -647,11 +646,11 @@ mod tests {
         ) {
             let payload: Vec<u8> = (0..packet.payload).map(|n| (seed >> (n % 57)) as u8).collect();
             let mut bytes = Vec::new();
-            encode_segment(&packet, endpoints(packet.ip), 7, &payload, &mut bytes);
+            encode_segment(&packet, endpoints(packet.ip()), 7, &payload, &mut bytes);
             let range = checked_payload(&bytes);
             prop_assert_eq!(range.map(|range| bytes[range].to_vec()), Some(payload));
             // Bits that a checksum covers: not the first four octets of an IPv6 header, nor its hop limit.
-            let from = if packet.ip == IpVersion::Ipv6 { 8 } else { 0 };
+            let from = if packet.ip() == IpVersion::Ipv6 { 8 } else { 0 };
             let at = from + flip.index(bytes.len() - from);
             bytes[at] ^= 1 << (seed % 8);
             prop_assert_eq!(checked_payload(&bytes), None);
@@ -678,7 +677,7 @@ mod tests {
             prop_assert_eq!(header.checksum, sum.unwrap());
             prop_assert_eq!(checked_datagram(&bytes), Some(start..bytes.len()));
             let packet = parsed(&bytes);
-            prop_assert_eq!((packet.kind, packet.ecn), (Kind::Opaque(Opaque::OtherProtocol), ecn));
+            prop_assert_eq!((packet.kind(), packet.ecn()), (Kind::Opaque(Opaque::OtherProtocol), ecn));
             // Bits that a checksum covers: not the first four octets of an IPv6 header, nor its hop limit.
             let from = if v6 { 8 } else { 0 };
             bytes[from + flip.index(start + payload.len() - from)] ^= 1 << bit;
@@ -689,9 +688,9 @@ mod tests {
         #[test]
         fn checksums_agree_with_another_implementation(packet in tcp_fields()) {
             let bytes = encode(&packet);
-            let at = packet.ip.header_bytes() as usize;
+            let at = packet.ip().header_bytes() as usize;
             let (tcp, payload) = TcpHeader::from_slice(&bytes[at..]).unwrap();
-            let wanted = match packet.ip {
+            let wanted = match packet.ip() {
                 IpVersion::Ipv4 => {
                     let ip = Ipv4Header::from_slice(&bytes).unwrap().0;
                     prop_assert_eq!(ip.header_checksum, ip.calc_header_checksum());
@@ -730,7 +729,7 @@ mod tests {
             let read = parsed(&bytes);
             prop_assert!(read.len as usize <= bytes.len());
             if read.is_tcp() {
-                prop_assert!(read.ip.header_bytes() + 20 + read.payload <= read.len);
+                prop_assert!(read.ip().header_bytes() + 20 + read.payload <= read.len);
             }
         }
     }
@@ -830,7 +829,7 @@ mod tests {
     fn options_with_lying_lengths_are_malformed() {
         for options in [[2, 0, 0, 0], [1, 1, 1, 8], [8, 10, 0, 0], [2, 1, 0, 0]] {
             assert_eq!(
-                with_options(Flags::SYN, &options).kind,
+                with_options(Flags::SYN, &options).kind(),
                 Kind::Opaque(Opaque::Malformed),
                 "{options:?}"
             );
@@ -843,7 +842,7 @@ mod tests {
             let good = encode(&data(ip, 100));
             for len in 0..good.len() {
                 let packet = parsed(&good[..len]);
-                assert_eq!((packet.kind, packet.len), (Kind::Opaque(Opaque::Malformed), len as u32));
+                assert_eq!((packet.kind(), packet.len), (Kind::Opaque(Opaque::Malformed), len as u32));
             }
             // Ethernet padding behind the packet does not count.
             let padded = parsed(&[&good[..], &[0; 6]].concat());
@@ -873,7 +872,14 @@ mod tests {
         assert_eq!(why(&changed(6, 0x20)), Opaque::Fragment);
         assert_eq!(why(&changed(7, 1)), Opaque::Fragment);
         let fragment = parsed(&changed(7, 1));
-        assert_eq!(fragment, Packet { len: 152, kind: Kind::Opaque(Opaque::Fragment), ..Packet::default() });
+        assert_eq!(
+            fragment,
+            Packet {
+                len: 152,
+                form: Form::TCP.with_kind(Kind::Opaque(Opaque::Fragment)),
+                ..Packet::default()
+            }
+        );
     }
 
     #[test]
@@ -898,8 +904,11 @@ mod tests {
     #[test]
     fn an_opaque_packet_becomes_udp_of_its_length() {
         for ip in [IpVersion::Ipv4, IpVersion::Ipv6] {
-            let opaque =
-                Packet { len: 300, ip, kind: Kind::Opaque(Opaque::OtherProtocol), ..Packet::default() };
+            let opaque = Packet {
+                len: 300,
+                form: Form::TCP.with_ip(ip).with_kind(Kind::Opaque(Opaque::OtherProtocol)),
+                ..Packet::default()
+            };
             assert_eq!(parsed(&encode(&opaque)), opaque);
             let mut header = Vec::new();
             encode_header(&Packet { len: 5, ..opaque }, endpoints(ip), 0, &mut header);

@@ -13,13 +13,13 @@ use std::ops::Range;
 /// field only.
 pub fn rewrite(bytes: &mut [u8], packet: &Packet) {
     let tcp = tcp_offset(bytes).filter(|_| packet.is_tcp());
-    match packet.ip {
+    match packet.ip() {
         IpVersion::Ipv4 => change(bytes, 0..20, IPV4_CHECKSUM, |header| {
-            header[1] = header[1] & !3 | packet.ecn & 3;
+            header[1] = header[1] & !3 | packet.ecn() & 3;
         }),
         IpVersion::Ipv6 => {
             if let Some(byte) = bytes.get_mut(1) {
-                *byte = *byte & !0x30 | (packet.ecn & 3) << 4;
+                *byte = *byte & !0x30 | (packet.ecn() & 3) << 4;
             }
         }
     }
@@ -109,6 +109,7 @@ const TCP_CHECKSUM: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Form;
     use crate::wire::{Endpoints, encode_header, parse};
     use etherparse::{Ipv4Header, PacketHeaders, TransportHeader};
     use proptest::prelude::*;
@@ -136,8 +137,15 @@ mod tests {
 
     /// A packet with payload, and with options in front of the timestamps that `Packet` has no field for.
     fn bytes(ip: IpVersion, odd: bool) -> Vec<u8> {
-        let mut packet =
-            Packet { seq: 1, ack: 2, flags: Flags::ACK, window: 3, ip, payload: 9, ..Packet::default() };
+        let mut packet = Packet {
+            seq: 1,
+            ack: 2,
+            flags: Flags::ACK,
+            window: 3,
+            form: Form::TCP.with_ip(ip),
+            payload: 9,
+            ..Packet::default()
+        };
         packet.len = ip.header_bytes() + 20 + 9;
         let v6: SocketAddr = "[fd00::1]:80".parse().unwrap();
         let endpoints = match ip {
@@ -226,7 +234,8 @@ mod tests {
             parse(&before, &mut packet);
             prop_assert!(packet.is_tcp() && packet.has_timestamps);
             (packet.seq, packet.ack, packet.ts_val, packet.ts_ecr, packet.window) = numbers;
-            (packet.flags, packet.ecn) = (Flags(flags), ecn);
+            packet.flags = Flags(flags);
+            packet.set_ecn(ecn);
             let mut after = before.clone();
             rewrite(&mut after, &packet);
             let mut read = Packet::default();

@@ -9,7 +9,7 @@ use crate::packet::{Dir, IpVersion, Packet};
 /// Addresses and ports of a simulated packet: the server is 10.0.0.1, UE n has 10.64.0.1 + n (over IPv6
 /// the same numbers in fd00::/64), as in captures.
 pub fn endpoints_of(packet: &Packet, dir: Dir) -> Endpoints {
-    let [server, client] = [None, Some(packet.ue)].map(|ue| match packet.ip {
+    let [server, client] = [None, Some(packet.ue)].map(|ue| match packet.ip() {
         IpVersion::Ipv4 => IpAddr::from(ipv4_of(ue)),
         IpVersion::Ipv6 => ipv6_of(ue).into(),
     });

@@ -343,7 +343,7 @@ fn packet(path: &mut Path, number: u32) -> Box<Packet> {
     packet.payload = packet.len - 40;
     if number.is_multiple_of(5) {
         let why = [Opaque::OtherProtocol, Opaque::Encrypted, Opaque::Fragment, Opaque::Malformed];
-        packet.kind = Kind::Opaque(why[(number / 5 % 4) as usize]);
+        packet.set_kind(Kind::Opaque(why[(number / 5 % 4) as usize]));
     }
     packet
 }

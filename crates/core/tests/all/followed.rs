@@ -5,7 +5,7 @@ use airpath_core::packet::Dir;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
-use airpath_core::trace::{Event, ProbeMask};
+use airpath_core::trace::{Event, Kind, ProbeMask};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -25,37 +25,27 @@ fn named(name: &str) -> Scenario {
 struct Sdus {
     entered: usize,
     delivered: Vec<Instant>,
-    /// Sequence numbers count on behind 4096 here.
     pdus: Vec<(usize, u64, u64)>,
     /// When the PDUs of a sequence number began on the air, for the first time with success.
     arrives: HashMap<u64, Instant>,
 }
 
-/// The number with this remainder that is closest to another one.
-fn unwrapped(near: u64, remainder: u64, modulus: u64) -> u64 {
-    let ahead = (remainder + modulus - near % modulus) % modulus;
-    if ahead < modulus / 2 || near + ahead < modulus { near + ahead } else { near + ahead - modulus }
-}
-
 impl Sdus {
-    fn of(trace: &[(Instant, Event)], wanted: Dir, modulus: u64) -> Self {
-        let (mut sdus, mut newest) = (Self::default(), 0);
+    fn of(trace: &[(Instant, Event)], wanted: Dir) -> Self {
+        let mut sdus = Self::default();
         for &(at, event) in trace {
             match event {
                 Event::BearerEnqueued { direction, .. } if direction == wanted => sdus.entered += 1,
                 Event::BearerDelivered { direction, .. } if direction == wanted => sdus.delivered.push(at),
                 Event::RlcData { direction, first_sn, pdus, lost, .. } if direction == wanted => {
-                    let first = unwrapped(newest, first_sn.into(), modulus);
-                    newest = newest.max(first);
-                    for sn in first..first + u64::from(pdus) {
+                    for sn in first_sn..first_sn + u64::from(pdus) {
                         if !lost {
                             sdus.arrives.entry(sn).or_insert(at);
                         }
                     }
                 }
                 Event::RlcSdu { direction, sdu, first_sn, pdus, .. } if direction == wanted => {
-                    let first = unwrapped(newest, first_sn.into(), modulus);
-                    sdus.pdus.push((sdu as usize, first, first + u64::from(pdus)));
+                    sdus.pdus.push((sdu as usize, first_sn, first_sn + u64::from(pdus)));
                 }
                 _ => {}
             }
@@ -76,7 +66,7 @@ fn every_sdu_of_a_download_is_in_pdus_and_none_is_handed_up_before_they_have_arr
     let (trace, _) = traced(&named("umts-384"));
     // A TTI and the delay of the bearer, of each direction.
     for (dir, after_ms) in [(Dir::Downlink, 25), (Dir::Uplink, 35)] {
-        let sdus = Sdus::of(&trace, dir, 4096);
+        let sdus = Sdus::of(&trace, dir);
         let sent: Vec<usize> = sdus.pdus.iter().map(|(sdu, _, _)| *sdu).collect();
         assert!(sent.len() >= sdus.delivered.len() && sdus.delivered.len() > 500, "{dir:?}");
         // The run may end before the last SDUs are sent.
@@ -102,7 +92,7 @@ fn sdus_that_a_lossy_link_layer_delivers_have_pdus_that_have_all_arrived() {
         );
         let scenario = Scenario::parse(&text, &[]).unwrap();
         let (trace, results) = traced(&scenario);
-        let sdus = Sdus::of(&trace, Dir::Downlink, if rlc.starts_with("um") { 128 } else { 4096 });
+        let sdus = Sdus::of(&trace, Dir::Downlink);
         let whole = sdus.pdus.iter().filter(|&&pdus| sdus.complete(pdus, Duration::ZERO).is_some()).count();
         assert!(sdus.pdus.is_sorted() && sdus.pdus.len() > 100, "{rlc}: {}", sdus.pdus.len());
         assert!(sdus.delivered.len() < sdus.pdus.len(), "{rlc}: something is lost");
@@ -140,29 +130,115 @@ fn packets_that_arrive_at_a_place_were_at_the_one_before() {
     assert_eq!((arrived(0, Dir::Downlink), arrived(3, Dir::Uplink)), (0, 0));
 }
 
+/// Where a packet is: the node, and its direction.
+type Place = (u16, Dir);
+
+/// By their numbers, packets go from each place to the next one; they are dropped, kept, copied and handed up where they are.
 #[test]
-fn a_dropped_packet_is_the_one_that_had_arrived_there() {
-    for name in ["umts-384", "alcaraz-384"] {
-        let (trace, _) = traced(&named(name));
-        let mut arrived = Vec::new();
-        let mut drops = 0;
-        for (_, event) in trace {
+fn a_number_follows_its_packet_from_place_to_place() {
+    let with_box = |middlebox: &str| {
+        let text = format!(
+            "duration = \"20 s\"\n[[middlebox]]\n{middlebox}\n[[middlebox]]\ntap = {{}}\n[radio.dch.downlink]\n\
+             rate = \"384 kbit/s\"\n[radio.dch.uplink]\nrate = \"64 kbit/s\"\n[[flow]]\napp = \"bulk\""
+        );
+        Scenario::parse(&text, &[]).unwrap()
+    };
+    let disturb =
+        "disturb = { downlink.duplicate = \"5 %\", uplink = { duplicate = \"5 %\", loss = \"2 %\" } }";
+    let boxes = [("disturb", with_box(disturb)), ("split", with_box("split = {}"))];
+    let names = ["umts-384", "alcaraz-384", "umts-snoop", "umts-handover", "lte-drive"];
+    let all = names.map(|name| (name, named(name))).into_iter().chain(boxes);
+    let (mut copies, mut own, mut kept, mut dropped) = (0, 0, 0, 0);
+    for (name, mut scenario) in all {
+        scenario.duration = scenario.duration.min(Duration::from_secs(20));
+        let last = scenario.path().len() as u16 - 1;
+        let mut at: HashMap<u32, Place> = HashMap::new();
+        // Where boxes made packets that have not come to a place yet.
+        let mut made: HashMap<u32, u16> = HashMap::new();
+        for (_, event) in traced(&scenario).0 {
             match event {
-                Event::Packet { ue, flow, direction, element, seq, len_bytes, .. } => {
-                    arrived.push((ue, flow, direction, element, seq, len_bytes));
+                Event::Packet { packet, element, direction, .. } => {
+                    let from = at.get(&packet).map(|(place, _)| *place).or_else(|| made.remove(&packet));
+                    let from = from.unwrap_or(if direction == Dir::Downlink { 0 } else { last });
+                    let next = if direction == Dir::Downlink { from + 1 } else { from - 1 };
+                    assert_eq!(element, next, "{name}: packet {packet} {direction:?}");
+                    at.insert(packet, (element, direction));
                 }
-                Event::Dropped { ue, flow, direction, element, seq, len_bytes, .. } => {
-                    assert!(
-                        arrived.contains(&(ue, flow, direction, element, seq, len_bytes)),
-                        "{name} {seq}"
+                Event::Made { packet, element, copy_of, .. } => {
+                    assert!(!at.contains_key(&packet) && made.insert(packet, element).is_none(), "{name}");
+                    assert!(copy_of < packet && (copy_of == 0 || at.contains_key(&copy_of)), "{name}");
+                    *(if copy_of == 0 { &mut own } else { &mut copies }) += 1;
+                }
+                Event::Dropped { packet, element, direction, .. } => {
+                    assert_eq!(
+                        at.get(&packet),
+                        Some(&(element, direction)),
+                        "{name}: packet {packet} dropped"
                     );
-                    drops += 1;
+                    dropped += 1;
+                }
+                Event::Kept { packet, element, direction, .. } => {
+                    assert_eq!(at.get(&packet), Some(&(element, direction)), "{name}: packet {packet} kept");
+                    kept += 1;
+                }
+                Event::BearerEnqueued { packet, direction, .. }
+                | Event::BearerDelivered { packet, direction, .. }
+                | Event::RlcSdu { packet, direction, .. }
+                | Event::RlcConfirmed { packet, direction, .. } => {
+                    assert_eq!(at[&packet].1, direction, "{name}: packet {packet} in the cell");
                 }
                 _ => {}
             }
         }
-        assert!(drops > 0, "{name}");
     }
+    assert!(copies > 10 && own > 10 && kept > 10 && dropped > 10, "{copies} {own} {kept} {dropped}");
+}
+
+/// Who looks at one kind of event sees the same numbers as who looks at all.
+#[test]
+fn numbers_of_packets_are_the_same_whatever_is_recorded() {
+    for name in ["variable-3g", "umts-384-simple", "chan-3g1x"] {
+        let mut scenario = named(name);
+        scenario.duration = scenario.duration.min(Duration::from_secs(10));
+        let sent = |probes| {
+            let mut simulation = Simulation::new(&scenario, 1, Observe { probes, ..Observe::default() });
+            simulation.run();
+            let all = simulation.take_trace().into_iter();
+            let sent = all.filter(|(_, event)| event.kind() == Kind::SegmentSent).collect::<Vec<_>>();
+            assert!(sent.len() > 100, "{name}: {}", sent.len());
+            sent
+        };
+        assert!(sent(ProbeMask::ALL) == sent(ProbeMask::NONE.with(Kind::SegmentSent)), "{name}");
+    }
+}
+
+/// A RESET begins with PDU 0 anew; in events numbers go on.
+#[test]
+fn numbers_of_pdus_go_on_behind_a_reset() {
+    let text = "duration = \"60 s\"\n[radio.dch.downlink]\nrate = \"384 kbit/s\"\n\
+        rlc.am = { pdu = \"42 B\", max_dat = 2 }\nchannel.bernoulli.bler = \"20 %\"\n\
+        [radio.dch.uplink]\nrate = \"64 kbit/s\"\nrlc.am = { pdu = \"42 B\" }\n[[flow]]\napp = \"bulk\"";
+    let (trace, results) = traced(&Scenario::parse(text, &[]).unwrap());
+    let cell = &results["elements"][1]["ues"][0]["downlink"]["rlc"];
+    assert!(cell["resets"].as_u64().unwrap() > 3, "{cell}");
+    let (mut next, mut told) = (0, std::collections::BTreeSet::new());
+    for (_, event) in trace {
+        match event {
+            Event::RlcData { direction: Dir::Downlink, first_sn, pdus, .. } => {
+                // What is new follows on what was, or begins at the next multiple.
+                assert!(
+                    first_sn <= next || first_sn == u64::next_multiple_of(next, 4096),
+                    "{first_sn} {next}"
+                );
+                next = next.max(first_sn + u64::from(pdus));
+            }
+            Event::RlcSdu { direction: Dir::Downlink, first_sn, .. } => {
+                told.insert(first_sn / 4096);
+            }
+            _ => {}
+        }
+    }
+    assert!(told.len() > 3, "{told:?}");
 }
 
 #[test]

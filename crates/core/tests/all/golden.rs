@@ -1,6 +1,9 @@
 //! Every event of the bundled scenarios, as one number: whatever changes a behaviour, on purpose or
 //! not, on this platform or another, changes it.
 //!
+//! Of each scenario there is also a hash for each kind of event in each sixteenth of its duration, which says where a
+//! difference is.
+//!
 //! After a change on purpose: say in the change log what changed and why, and take the new numbers over
 //! with `cargo insta review` (or from the message of the failing test).
 
@@ -10,6 +13,7 @@ use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, ProbeMask, Value};
+use std::collections::BTreeMap;
 
 const EVERYTHING: Observe = Observe { probes: ProbeMask::ALL, capture: Capture::Packets };
 
@@ -68,37 +72,37 @@ const LONG: [&str; 5] =
 #[test]
 fn trajectories_are_the_same_everywhere() {
     insta::assert_snapshot!(trajectories(false), @"
-    alcaraz-384: ends at 60000000000 ns, 32903 events a878236b136b41b7, capture 0b93c45b97a67b69
-    alcaraz-384-ack-rate: ends at 60000000000 ns, 34122 events a414834b0e7d1133, capture 3ea37690c867b2a3
-    alcaraz-384-combined-1: ends at 60000000000 ns, 35753 events 75aeb36dc1ada38c, capture fc292cd9eed77aea
-    alcaraz-384-combined-2: ends at 60000000000 ns, 38077 events cfc9a122678a43c5, capture 978e02177d431c29
-    alcaraz-384-pdpc: ends at 60000000000 ns, 31200 events 26bf23b4c57fa1ee, capture fbd0afd0e40d9859
-    chan-3g1x: ends at 115518769011 ns, 14571 events 49d09a825faced2b, capture f39cf1037fec2580
-    chan-variable-rate: ends at 3600000000000 ns, 832062 events cdcc09cc1da546ae, capture c593701939fa4028
-    hdr-single: ends at 600000000000 ns, 367911 events 2a161e1862eedb31, capture 6fbf4f23ec52b21a
-    hdr-single-ar: ends at 600000000000 ns, 677226 events b565005bf5b8cb73, capture b5cf3715c17bffa8
-    hsdpa-3.6: ends at 60000000000 ns, 173666 events 6f9c10b88fa9b6e3, capture 4343c18a77e79af1
-    hsdpa-7.2: ends at 60000000000 ns, 244043 events 401463aa7e0f4635, capture 3c9e4db6ca916932
-    hsdpa-7.2-4ue: ends at 60000000000 ns, 380719 events af1457f822e6e984, capture 9a3a534556d6e324
-    jayanathan-46: ends at 460725371775 ns, 21552 events 3581b606cf94de3c, capture b689c608116438fc
-    lte-10mhz: ends at 20000000000 ns, 472506 events 38f9b76f338de39d, capture c65a77d9ae6c0f9d
-    lte-10mhz-10ue: ends at 20000000000 ns, 670254 events 83d78beff7cec9e5, capture dd87924ed81a4e71
-    lte-5mhz: ends at 30000000000 ns, 409279 events 523a1cfce07c08ee, capture 685c997dbb872a94
-    lte-drive: ends at 40000000000 ns, 387864 events e5ef01b9d3f5d291, capture c51faa92a5335a29
-    lundsten-384-576: ends at 5140000000 ns, 2452 events 3376de0a22a32cb8, capture 7e9698462999e73a
-    lundsten-dch: ends at 1175340000000 ns, 402792 events 4c72f8ac3ca46f2c, capture db1954db499dda6c
-    two-cells: ends at 30000000000 ns, 781916 events b504508fd13119f8, capture adf79513fe3e1086
-    umts-128: ends at 77030004160 ns, 22585 events c52544acb266a2fb, capture ed7edff736876bd2
-    umts-128-simple: ends at 72535637920 ns, 12881 events d51ace186b0117f7, capture 713e4a0654663433
-    umts-384: ends at 50030004160 ns, 32229 events 0c5e46dcfbf6fd80, capture 564039ccaa826587
-    umts-384-simple: ends at 48695637920 ns, 18836 events 36a1836e3e749016, capture fc222bcbebd273fe
-    umts-64: ends at 75870004160 ns, 16467 events 6132308808754db9, capture e1e347ffdf816744
-    umts-64-simple: ends at 72535637920 ns, 8641 events e892b32a3aae2ea3, capture 013bffaf715b7d24
-    umts-handover: ends at 60000000000 ns, 39561 events 7d010f7075f4ebe1, capture fe9f58057bcb7c9c
-    umts-network: ends at 47460387200 ns, 36145 events 7f9d74ef7d0e4428, capture c3da0ad86b676dd7
-    umts-snoop: ends at 66390003200 ns, 13239 events 08156fdfc87913d3, capture e9f6d45a168a7b35
-    variable-3g: ends at 42935004160 ns, 9355 events 185ee2c6d58f2502, capture c3acf12be1641e29
-    zhang-dch: ends at 641129000000 ns, 225872 events 86bfb17d54415132, capture a4830f241928a4ee
+    alcaraz-384: ends at 60000000000 ns, 32903 events 32c64190a80b0b03, capture 0b93c45b97a67b69
+    alcaraz-384-ack-rate: ends at 60000000000 ns, 34122 events fe760b6e07c242ba, capture 3ea37690c867b2a3
+    alcaraz-384-combined-1: ends at 60000000000 ns, 35753 events f73aee8d148ec895, capture fc292cd9eed77aea
+    alcaraz-384-combined-2: ends at 60000000000 ns, 38077 events 277130abde02aaf4, capture 978e02177d431c29
+    alcaraz-384-pdpc: ends at 60000000000 ns, 31200 events 842f7c278e5de2aa, capture fbd0afd0e40d9859
+    chan-3g1x: ends at 115518769011 ns, 14571 events 67f6e01dc9da4f24, capture f39cf1037fec2580
+    chan-variable-rate: ends at 3600000000000 ns, 832062 events a33d293cd44b45af, capture c593701939fa4028
+    hdr-single: ends at 600000000000 ns, 367911 events 23594062aae883a9, capture 6fbf4f23ec52b21a
+    hdr-single-ar: ends at 600000000000 ns, 677226 events 2146c04ae22a512d, capture b5cf3715c17bffa8
+    hsdpa-3.6: ends at 60000000000 ns, 173666 events c430548288ccfd5c, capture 4343c18a77e79af1
+    hsdpa-7.2: ends at 60000000000 ns, 244043 events 0793294f6d5da12f, capture 3c9e4db6ca916932
+    hsdpa-7.2-4ue: ends at 60000000000 ns, 380719 events 5f315cf3d71c8bc8, capture 9a3a534556d6e324
+    jayanathan-46: ends at 460725371775 ns, 21552 events a05af9f2c3cc79b3, capture b689c608116438fc
+    lte-10mhz: ends at 20000000000 ns, 472506 events 7ab250cb411f1be9, capture c65a77d9ae6c0f9d
+    lte-10mhz-10ue: ends at 20000000000 ns, 670254 events d64807fc68165322, capture dd87924ed81a4e71
+    lte-5mhz: ends at 30000000000 ns, 409279 events 9a847e6cd30eb56c, capture 685c997dbb872a94
+    lte-drive: ends at 40000000000 ns, 387864 events 5a4c0cbd2f4480e3, capture c51faa92a5335a29
+    lundsten-384-576: ends at 5140000000 ns, 2452 events 6fedf9201829bd3f, capture 7e9698462999e73a
+    lundsten-dch: ends at 1175340000000 ns, 402792 events c423767a724f48e9, capture db1954db499dda6c
+    two-cells: ends at 30000000000 ns, 781916 events cd1320e3ef5250f1, capture adf79513fe3e1086
+    umts-128: ends at 77030004160 ns, 22585 events db648a3169078584, capture ed7edff736876bd2
+    umts-128-simple: ends at 72535637920 ns, 12881 events 78f0ecb9e8db7f7e, capture 713e4a0654663433
+    umts-384: ends at 50030004160 ns, 32229 events 2d934a14c441f10c, capture 564039ccaa826587
+    umts-384-simple: ends at 48695637920 ns, 18836 events 4e4a479a42ffa8cd, capture fc222bcbebd273fe
+    umts-64: ends at 75870004160 ns, 16467 events 723d914eff21599b, capture e1e347ffdf816744
+    umts-64-simple: ends at 72535637920 ns, 8641 events ad320b47d8b06df7, capture 013bffaf715b7d24
+    umts-handover: ends at 60000000000 ns, 39670 events d49c0d3d887f9569, capture fe9f58057bcb7c9c
+    umts-network: ends at 47460387200 ns, 36145 events 65efce9e251dc89f, capture c3da0ad86b676dd7
+    umts-snoop: ends at 66390003200 ns, 13242 events 1d141df19c4ba7eb, capture e9f6d45a168a7b35
+    variable-3g: ends at 42935004160 ns, 9355 events cf05e38291ff81d0, capture c3acf12be1641e29
+    zhang-dch: ends at 641129000000 ns, 225872 events b5ee2b7c6f9119a8, capture a4830f241928a4ee
     ");
 }
 
@@ -106,12 +110,44 @@ fn trajectories_are_the_same_everywhere() {
 #[ignore = "slow"]
 fn long_trajectories_are_the_same_everywhere() {
     insta::assert_snapshot!(trajectories(true), @"
-    chan-variable-delay: ends at 3600000000000 ns, 777948 events 0295bc27c97b4c5f, capture d79cd5e145e58725
-    chan-variable-delay-ar: ends at 3600000000000 ns, 1440172 events fff66647012b7536, capture 56d3c6dc9bd23cc9
-    chan-variable-rate-ar: ends at 3600000000000 ns, 1323207 events 22f79cc68e49b794, capture cdf91b63416e06ee
-    hdr-4: ends at 600000000000 ns, 532286 events cd3a245b0e769e8d, capture c272cbd7d84e124d
-    hdr-4-ar: ends at 600000000000 ns, 1024527 events eb47b4fa74b4055d, capture 157b9f077a0e37f2
+    chan-variable-delay: ends at 3600000000000 ns, 777948 events 553885b644951c9d, capture d79cd5e145e58725
+    chan-variable-delay-ar: ends at 3600000000000 ns, 1440172 events e1e3fbd6089b9583, capture 56d3c6dc9bd23cc9
+    chan-variable-rate-ar: ends at 3600000000000 ns, 1323207 events 1b01fc24cfd70c36, capture cdf91b63416e06ee
+    hdr-4: ends at 600000000000 ns, 532286 events 3dc29265ab175248, capture c272cbd7d84e124d
+    hdr-4-ar: ends at 600000000000 ns, 1024527 events 6b8065aa56fd0dca, capture 157b9f077a0e37f2
     ");
+}
+
+/// A run is divided into so many sections of the same length.
+const SECTIONS: u64 = 16;
+
+/// Hashes of the events of each kind in each section, so that a difference says what differs, and when.
+struct Sections {
+    length: Duration,
+    hashes: BTreeMap<(u64, &'static str), Hash>,
+}
+
+impl Sections {
+    fn of(duration: Duration) -> Self {
+        Self { length: Duration::from_nanos(duration.as_nanos().div_ceil(SECTIONS)), hashes: BTreeMap::new() }
+    }
+
+    fn event(&mut self, at: Instant, event: &Event) {
+        let section = at.as_nanos() / self.length.as_nanos();
+        self.hashes.entry((section, event.kind().name())).or_insert_with(Hash::new).event(at, event);
+    }
+
+    /// A line for each section: its begin, and each kind with a hash.
+    fn text(&self) -> String {
+        let mut lines = BTreeMap::<u64, String>::new();
+        for ((section, kind), hash) in &self.hashes {
+            let line = lines
+                .entry(*section)
+                .or_insert_with(|| format!("{} s:", self.length.as_secs_f64() * *section as f64));
+            *line += &format!(" {kind} {:04x}", hash.0 as u16);
+        }
+        lines.into_values().collect::<Vec<_>>().join("\n")
+    }
 }
 
 fn trajectories(long: bool) -> String {
@@ -122,6 +158,7 @@ fn trajectories(long: bool) -> String {
         }
         let mut simulation = Simulation::new(&scenario, 1, EVERYTHING);
         let (mut hash, mut events, mut captured) = (Hash::new(), 0, Hash::new());
+        let mut sections = Sections::of(scenario.duration);
         let mut until = Instant::ZERO;
         let mut is_over = false;
         while !is_over {
@@ -129,10 +166,16 @@ fn trajectories(long: bool) -> String {
             is_over = simulation.advance_to(until);
             for (at, event) in simulation.take_trace() {
                 hash.event(at, &event);
+                sections.event(at, &event);
                 events += 1;
             }
             captured.bytes(&simulation.take_capture());
         }
+        let mut place = insta::Settings::clone_current();
+        place.set_snapshot_path("golden");
+        place.set_prepend_module_to_snapshot(false);
+        place.set_omit_expression(true);
+        place.bind(|| insta::assert_snapshot!(name.as_str(), sections.text()));
         let end = simulation.now().as_nanos();
         lines.push(format!(
             "{name}: ends at {end} ns, {events} events {:016x}, capture {:016x}",

@@ -114,7 +114,7 @@ fn link_layers_with_pdus_tell_of_their_slots() {
         let cell = results.elements.iter().find(|report| report["element"] == "radio.dch").unwrap();
         let (mut sent, mut lost) = (0, 0);
         for (_, event) in trace {
-            if let Event::SlotEnded { ue: 0, direction: Dir::Downlink, pdus_sent, pdus_lost } = event {
+            if let Event::SlotEnded { ue: 0, direction: Dir::Downlink, pdus_sent, pdus_lost, .. } = event {
                 sent += u64::from(pdus_sent);
                 lost += u64::from(pdus_lost);
             }

@@ -49,7 +49,8 @@ fn places(queue: &Value) -> Vec<(String, u64, Box<dyn Element>)> {
 
 fn push(path: &mut Path, at_us: u64, number: u32, (flow, len, ecn): (u16, u32, u8)) {
     let mut packet = path.packet();
-    (packet.seq, packet.flow, packet.len, packet.payload, packet.ecn) = (number, flow, len, len - 40, ecn);
+    (packet.seq, packet.flow, packet.len, packet.payload) = (number, flow, len, len - 40);
+    packet.set_ecn(ecn);
     path.handle_packet(Instant::from_nanos(1000 * at_us), Dir::Downlink, packet);
 }
 
@@ -128,7 +129,7 @@ fn marks_are_counted_told_and_carried() {
             let mut path = Path::new(vec![element], ALL);
             (0..500).for_each(|number| push(&mut path, gap_us * u64::from(number), number, (0, 750, ecn)));
             let out = finish(&mut path);
-            let marked = out.iter().filter(|(_, packet)| packet.ecn == Packet::CE).count() as u64;
+            let marked = out.iter().filter(|(_, packet)| packet.ecn() == Packet::CE).count() as u64;
             let trace = path.take_trace();
             let told = trace.iter().filter(|(_, event)| matches!(event, Event::Marked { .. })).count() as u64;
             let report = path.reports()[0].clone();

@@ -29,13 +29,14 @@ fn through_the_link(red: &Value, arrivals: &Arrivals) -> Fates {
         let mut packet = path.packet();
         // Every third cannot be marked.
         let ecn = if number % 3 == 0 { Packet::NOT_ECT } else { Packet::ECT_0 };
-        (packet.seq, packet.len, packet.ecn) = (number as u32, *len, ecn);
+        (packet.seq, packet.len) = (number as u32, *len);
+        packet.set_ecn(ecn);
         path.handle_packet(Instant::from_nanos(now), Dir::Downlink, packet);
     }
     path.handle_timeout(Instant::from_nanos(now + 1_000_000_000_000));
     let mut fates = vec![None; arrivals.len()];
     while let Some((at, _, packet)) = path.poll_output() {
-        fates[packet.seq as usize] = Some((at.as_nanos(), packet.ecn));
+        fates[packet.seq as usize] = Some((at.as_nanos(), packet.ecn()));
     }
     fates
 }

@@ -4,7 +4,7 @@
 use crate::octets::{Devices, UE, dir, gap, ones_complement, packet, real, settle, transport_sum};
 use airpath_core::element::{Capture, Element};
 use airpath_core::middlebox;
-use airpath_core::packet::{Dir, Flags, Packet, SackBlocks};
+use airpath_core::packet::{Dir, Flags, Form, Packet, SackBlocks};
 use airpath_core::path::Path;
 use airpath_core::scenario::Scenario;
 use airpath_core::time::{Duration, Instant};
@@ -102,8 +102,9 @@ fn rest(bytes: &[u8], dir: Dir, writes: Writes) -> Vec<u8> {
     let is_uplink_tcp = packet.is_tcp() && dir == Dir::Uplink;
     match writes {
         // RFC 3168 (5): of IPv4 the header's checksum changes with it; not-ECT stays.
-        Writes::Congestion if packet.is_tcp() && dir == Dir::Downlink && packet.ecn != Packet::NOT_ECT => {
-            (packet.ecn, packet.body) = (Packet::CE, None);
+        Writes::Congestion if packet.is_tcp() && dir == Dir::Downlink && packet.ecn() != Packet::NOT_ECT => {
+            packet.set_ecn(Packet::CE);
+            packet.body = None;
             wire::rewrite(&mut rest, &packet);
         }
         Writes::RadioFlag if is_uplink_tcp && is_pure_ack(&packet) => {
@@ -155,7 +156,7 @@ fn is_sound(bytes: &[u8]) -> bool {
     let mut packet = Packet::default();
     parse(bytes, &mut packet);
     let header = usize::from(bytes.first().map_or(0, |first| first & 15)) * 4;
-    let is_v4 = packet.ip == airpath_core::packet::IpVersion::Ipv4;
+    let is_v4 = packet.ip() == airpath_core::packet::IpVersion::Ipv4;
     !packet.is_tcp()
         || (!is_v4 || bytes.get(..header).is_none_or(|head| ones_complement(&[head]) == 0xffff))
             && transport_sum(&bytes[..packet.len as usize]) == 0xffff
@@ -194,8 +195,15 @@ fn ordinary() -> impl Strategy<Value = (Dir, Vec<u8>)> {
     (dir(), any::<bool>(), 0..2_u16, number.clone(), number, flags, blocks, window, 0..4_u8, any::<bool>())
         .prop_map(|(dir, is_data, port, seq, ack, flags, blocks, window, ecn, has_timestamps)| {
             let is_data = is_data && (dir == Dir::Downlink || port == 1);
-            let mut segment =
-                Packet { seq, ack, window, ecn, has_timestamps, ts_val: 7, ..Packet::default() };
+            let mut segment = Packet {
+                seq,
+                ack,
+                window,
+                form: Form::TCP.with_ecn(ecn),
+                has_timestamps,
+                ts_val: 7,
+                ..Packet::default()
+            };
             segment.flags = Flags(Flags::ACK.0 | flags);
             if !is_data {
                 let mut sack = SackBlocks::default();
@@ -258,7 +266,7 @@ fn is_marked_at_most(before: &[u8], after: &[u8], writes: Writes) -> bool {
     parse(before, &mut was);
     parse(after, &mut is);
     is.flags.has(was.flags)
-        && (is.ecn == was.ecn || is.ecn == Packet::CE && was.ecn != 0)
+        && (is.ecn() == was.ecn() || is.ecn() == Packet::CE && was.ecn() != 0)
         && (is.window == was.window || writes == Writes::Window && is.window < was.window)
         && (is.ack, is.options()) == (was.ack, was.options())
         && is_sound(before) == is_sound(after)

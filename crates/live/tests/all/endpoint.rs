@@ -257,7 +257,8 @@ fn the_report_of_a_flow_has_the_marks_that_arrived() {
     let config = Config { ecn: Ecn::Accurate, ..Config::default() };
     let mut path = end_of(Plan { tcp: Arc::new(config.clone()), ..plan(0, 1) });
     let mut client = Connection::connect(&config, Limits::default(), 5, Instant::ZERO);
-    let mark = |packet: &mut Packet| packet.ecn = if packet.payload > 0 { Packet::CE } else { packet.ecn };
+    let mark =
+        |packet: &mut Packet| packet.set_ecn(if packet.payload > 0 { Packet::CE } else { packet.ecn() });
     for octets in [&[][..], &[1; 500]] {
         client.write(Instant::ZERO, octets);
         turn(&mut path, &mut client, Instant::ZERO, (7000, 9), mark);

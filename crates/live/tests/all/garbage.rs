@@ -94,7 +94,7 @@ fn opaque(packets: &[Vec<u8>]) -> OpaqueCounts {
     for bytes in packets {
         let mut packet = Packet::default();
         parse(bytes, &mut packet);
-        match packet.kind {
+        match packet.kind() {
             Kind::Tcp => {}
             Kind::Opaque(Opaque::OtherProtocol) => counts.other_protocol += 1,
             Kind::Opaque(Opaque::Encrypted) => counts.encrypted += 1,
@@ -209,7 +209,7 @@ proptest! {
                     prop_assert_eq!(before, after);
                     continue;
                 }
-                let start = packet.ip.header_bytes() as usize;
+                let start = packet.ip().header_bytes() as usize;
                 let mut expected = before.clone();
                 expected[start + 8..start + 12].copy_from_slice(&ack.to_be_bytes());
                 expected[start + 14..start + 16].copy_from_slice(&window.to_be_bytes());
@@ -217,7 +217,7 @@ proptest! {
                 prop_assert_eq!(&expected, after);
                 prop_assert_eq!(transport_sum(after) == 0xffff, was_sound, "a checksum changed sides");
                 // Of IPv4 the header's own: still right.
-                prop_assert!(packet.ip == IpVersion::Ipv6 || ones_complement(&[&after[..20]]) == 0xffff);
+                prop_assert!(packet.ip() == IpVersion::Ipv6 || ones_complement(&[&after[..20]]) == 0xffff);
             }
         }
     }

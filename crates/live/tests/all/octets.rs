@@ -1,7 +1,7 @@
 //! Packets as octets: correct ones, and such as are spoiled in every way that comes to mind; and devices to feed them
 //! from.
 
-use airpath_core::packet::{Dir, Flags, IpVersion, Kind, Opaque, Packet};
+use airpath_core::packet::{Dir, Flags, Form, IpVersion, Kind, Opaque, Packet};
 use airpath_core::time::Instant;
 use airpath_core::wire::{Endpoints, encode_header};
 use airpath_live::driver::{Driver, World};
@@ -60,7 +60,7 @@ pub fn settle(driver: &mut Driver, devices: &mut Devices) -> Option<Instant> {
 /// A correct packet: TCP if it has flags, else UDP; with checksums for the payload it has.
 pub fn real(v6: bool, ports: (u16, u16), seed: &Packet, payload: &[u8]) -> Vec<u8> {
     let ip = if v6 { IpVersion::Ipv6 } else { IpVersion::Ipv4 };
-    let mut packet = Packet { ip, payload: payload.len() as u32, ..seed.clone() };
+    let mut packet = Packet { form: seed.form.with_ip(ip), payload: payload.len() as u32, ..seed.clone() };
     let transport = if packet.is_tcp() { airpath_core::wire::tcp_header_bytes(&packet) } else { 8 };
     packet.len = ip.header_bytes() + transport + packet.payload;
     let address = |host: u8, port| {
@@ -192,7 +192,7 @@ pub fn segment() -> impl Strategy<Value = Packet> {
                 window,
                 has_timestamps,
                 ts_val,
-                kind,
+                form: Form::TCP.with_kind(kind),
                 ..Packet::default()
             }
         },

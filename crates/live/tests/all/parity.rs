@@ -135,9 +135,9 @@ fn numbers_of(event: &Event) -> Vec<(u64, &'static str)> {
 }
 
 fn ue_of(event: &Event) -> u16 {
-    let (mut columns, mut found) = (event.kind().columns().iter(), None);
+    let (mut columns, mut found) = (event.kind().columns().iter().map(|column| column.name), None);
     event.values(|value| {
-        if let (Some(&"ue"), Value::Number(ue)) = (columns.next(), value) {
+        if let (Some("ue"), Value::Number(ue)) = (columns.next(), value) {
             found = Some(ue as u16);
         }
     });

@@ -1,7 +1,7 @@
 //! Packets that stand for many: cut as the kernel would have, and joined so that nobody can tell.
 
 use crate::octets::{ones_complement, packet, real, transport_sum};
-use airpath_core::packet::{Flags, Kind, Opaque, Packet};
+use airpath_core::packet::{Flags, Form, Kind, Opaque, Packet};
 use airpath_core::wire::{checked_payload, parse};
 use airpath_live::segments::{HEADER_BYTES, Large, Run};
 use proptest::prelude::*;
@@ -77,7 +77,7 @@ prop_compose! {
         let (seq, ack, ts_val, ts_ecr, window) = numbers;
         let kind = if udp { Kind::Opaque(Opaque::OtherProtocol) } else { Kind::Tcp };
         let flags = Flags(flags & !Flags::SYN.0);
-        Packet { seq, ack, ts_val, ts_ecr, window, flags, ecn, has_timestamps, kind, ..Packet::default() }
+        Packet { seq, ack, ts_val, ts_ecr, window, flags, form: Form::TCP.with_ecn(ecn).with_kind(kind), has_timestamps, ..Packet::default() }
     }
 }
 
@@ -122,8 +122,7 @@ proptest! {
                 let expected = Packet {
                     seq: fields.seq.wrapping_add((n * size) as u32),
                     flags: Flags(fields.flags.0 & !(not_first | not_last).0),
-                    ip: packet.ip,
-                    kind: Kind::Tcp,
+                    form: fields.form.with_ip(packet.ip()).with_kind(Kind::Tcp),
                     len: packet.len,
                     payload: if last { payload.len() - n * size } else { size } as u32,
                     ..fields.clone()
@@ -135,7 +134,7 @@ proptest! {
                 data.extend_from_slice(&bytes[headers..]);
                 let length = u16::from_be_bytes([bytes[headers - 4], bytes[headers - 3]]);
                 prop_assert_eq!(usize::from(length), bytes.len() - headers + 8);
-                prop_assert_eq!(packet.ecn, fields.ecn);
+                prop_assert_eq!(packet.ecn(), fields.ecn());
             }
         }
         prop_assert_eq!(data, payload);
@@ -153,8 +152,8 @@ proptest! {
     #[test]
     fn a_download_is_written_at_once(v6: bool, ece: bool, ecn in 0..4_u8, payload in payload(), size in 1..1500_usize) {
         let flags = if ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
-        let pushed = Packet { flags: flags | Flags::PSH, ecn, ..data() };
-        for fields in [Packet { flags, ecn, ..data() }, pushed] {
+        let pushed = Packet { flags: flags | Flags::PSH, form: Form::TCP.with_ecn(ecn), ..data() };
+        for fields in [Packet { flags, form: Form::TCP.with_ecn(ecn), ..data() }, pushed] {
             let whole = handed_over(v6, &fields, &payload, size);
             let packets = cut(&whole);
             let mut written = joined(&packets);

@@ -15,7 +15,7 @@ apart, so that data of the other end is among the segments.
 
 At a bearer: `packet_sent` for a packet of one direction that comes to its buffer, `packet_received` for one
 of the other that leaves it, `packet_lost` with the reason for a drop of the former, and the bytes in the
-buffer as `bytes_in_flight`. Packets that the buffer let in and dropped later have no number.
+buffer as `bytes_in_flight`. Packets that are dropped before they come to the buffer have no number.
 """
 
 from __future__ import annotations
@@ -109,10 +109,14 @@ def write_qlog_link(run: Run, out: IO[bytes], *, ue: int, direction: str, versio
     log = Log(
         run, out, version, {"name": f"bearer of UE {ue}", "type": "network", "flow": SENDERS[direction]}
     )
-    columns = ("ue", "flow", "direction", "len_bytes", "queued_bytes", "element", "reason")
+    columns = ("ue", "flow", "packet", "direction", "len_bytes", "queued_bytes", "element", "reason")
     numbers = {way: count() for way in OPPOSITE}
+    # Numbers in the log of packets in the buffer, by their numbers in the trace.
+    held: dict[int, int] = {}
     queued_bytes = None
-    for time_ns, kind, row_ue, flow, way, size, queued, element, reason in run.rows(AT_A_BEARER, columns):
+    for time_ns, kind, row_ue, flow, own, way, size, queued, element, reason in run.rows(
+        AT_A_BEARER, columns
+    ):
         if row_ue != ue:
             continue
         events: list[Event] = []
@@ -121,7 +125,8 @@ def write_qlog_link(run: Run, out: IO[bytes], *, ue: int, direction: str, versio
             if kind == "bearer_delivered":
                 events.append(("quic:packet_received", _packet(next(numbers[way]), size), {}))
         elif kind == "bearer_enqueued" or is_refused:
-            packet = _packet(next(numbers[way]), size)
+            held[own] = next(numbers[way])
+            packet = _packet(held[own], size)
             events.append(("quic:packet_sent", packet, {}))
             if is_refused:
                 events.append(("quic:packet_lost", {"header": packet["header"]}, {"reason": reason}))
@@ -129,7 +134,10 @@ def write_qlog_link(run: Run, out: IO[bytes], *, ue: int, direction: str, versio
                 queued_bytes = queued
                 events.append(("quic:recovery_metrics_updated", {"bytes_in_flight": queued}, {}))
         elif kind == "dropped":
-            events.append(("quic:packet_lost", {}, {"reason": reason}))
+            header = {"header": _header(held[own])} if own in held else {}
+            events.append(("quic:packet_lost", header, {"reason": reason}))
+        else:
+            held.pop(own, None)
         log.write(time_ns, (ue, flow), events)
 
 

@@ -1,10 +1,6 @@
 // Bearers of a run: SDUs in the buffer, the PDUs that carry them, the TTIs in which these went on the air, and STATUS
 // PDUs. Times are nanoseconds; numbers of PDUs are without the modulo.
 
-import { FATES } from "studio/packets";
-import { firstFrom } from "studio/reduce";
-import { moduloOf, nearest } from "studio/series";
-
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/events").Table} Table */
 /** @typedef {import("studio/packets").Packets} Packets */
@@ -16,7 +12,7 @@ import { moduloOf, nearest } from "studio/series";
  * @property {Uint32Array} sdus rows of `bearer_enqueued`: the SDU k is the k-th
  * @property {Uint32Array} runs rows of `rlc_data`: PDUs that went on the air together
  * @property {Float64Array} number of the first PDU of each run
- * @property {number} modulo by which its numbers count on the air
+ * @property {number} modulo by which its numbers count on the air; 1 without any
  * @property {Float64Array} next the number behind the highest that was sent, after each run
  * @property {Float64Array} arrived when each PDU arrived; Infinity if it did not
  * @property {Float64Array} complete when each PDU and all before it had arrived
@@ -36,13 +32,12 @@ import { moduloOf, nearest } from "studio/series";
  * @property {Int32Array} packet that the SDU is, or -1
  * @property {Int32Array} of the SDU of each packet, or -1
  * @property {Int32Array} ended row of `rlc_sdu`, or -1
- * @property {Int32Array} first the number of its first PDU, as far as `ended` is known
+ * @property {Float64Array} first the number of its first PDU, as far as `ended` is known
  * @property {Float64Array} left when it was sent: its last PDU, or all of it; Infinity if it was not
  * @property {Float64Array} out when it came to the place behind the cell; Infinity if it did not
  * @property {Float64Array} confirmed when its sender was done with it
+ * @property {Map<number, number>} rows of `bearer_enqueued` by the numbers of their packets
  */
-
-const DROPPED = FATES.indexOf("dropped");
 
 /** @type {(ue: number, isUp: boolean) => number} */
 export const bearerKey = (ue, isUp) => 2 * ue + Number(isUp);
@@ -50,10 +45,10 @@ export const bearerKey = (ue, isUp) => 2 * ue + Number(isUp);
 /**
  * @param {Events} events
  * @param {Packets | null} packets
- * @param {number} radio place of the cell on the path
+ * @param {import("studio/source").BearerRow[]} rows of the table of bearers
  * @returns {{bearers: Map<number, Bearer>, sdus: Sdus | null}}
  */
-export function bearersOf(events, packets, radio) {
+export function bearersOf(events, packets, rows) {
   const sdus = events.table("bearer_enqueued");
   const data = events.table("rlc_data");
   const slots = events.table("slot_ended");
@@ -65,31 +60,32 @@ export function bearersOf(events, packets, radio) {
   for (const key of new Set([...ofSdus.keys(), ...ofData.keys(), ...ofSlots.keys(), ...ofStatus.keys()])) {
     const runs = ofData.get(key) ?? none;
     const own = ofSlots.get(key) ?? none;
-    const starts = (runs.length ? data : slots)?.columns.time_ns.values;
-    const tti = !starts ? 0 : runs.length ? gridOf(starts, runs) : shortestStep(starts, own);
+    const isUp = Boolean(key & 1);
+    const known = rows.find(({ ue, direction }) => bearerKey(ue, direction === "uplink") === key);
     const empty = new Float64Array(0);
+    const tti = known?.slot_ns ?? 0;
     bearers.set(key, {
-      ue: key >> 1, direction: key & 1 ? "uplink" : "downlink", sdus: ofSdus.get(key) ?? none, runs, number: empty, next: empty, modulo: 1,
-      arrived: empty, complete: empty, starts: empty, status: ofStatus.get(key) ?? none, slots: own, tti,
-      phase: starts && runs.length ? starts[runs[0]] : starts && own.length ? starts[own[0]] - tti : 0, delay: tti, isShared: !(key & 1) && Boolean(events.table("block_sent")?.rows), resends: false,
+      ue: key >> 1, direction: isUp ? "uplink" : "downlink", sdus: ofSdus.get(key) ?? none, runs, number: empty, next: empty,
+      modulo: known?.sequence_numbers || 1, arrived: empty, complete: empty, starts: empty, status: ofStatus.get(key) ?? none, slots: own, tti,
+      phase: known?.phase_ns ?? 0, delay: tti + (known?.delay_ns ?? 0), isShared: known?.shared ?? false, resends: known?.resends ?? false,
     });
   }
-  const made = sdus && sdusOf(sdus, events, bearers, packets, radio);
+  const made = sdus && sdusOf(sdus, events, packets, rows);
   for (const bearer of bearers.values()) {
-    if (data && bearer.runs.length) number(bearer, data, status, bearers.get(bearerKey(bearer.ue, bearer.direction === "downlink")));
+    if (data && bearer.runs.length) number(bearer, data);
   }
   if (made && data) {
-    carry(made, events, bearers, packets);
+    carry(made, events, bearers);
     for (const bearer of bearers.values()) if (bearer.runs.length) follow(bearer, data, made, events, packets);
   }
   return { bearers, sdus: made };
 }
 
-/** Rows of a table by bearer; of one element only, if it is named. @type {(table: Table | null, element?: number) => Map<number, Uint32Array<ArrayBuffer>>} */
-function rowsByBearer(table, element = -1) {
+/** Rows of a table by bearer. @type {(table: Table | null) => Map<number, Uint32Array<ArrayBuffer>>} */
+function rowsByBearer(table) {
   const found = new Map();
   if (!table) return found;
-  const { ue, direction, element: places } = table.columns;
+  const { ue, direction } = table.columns;
   const isUp = (direction.words ?? []).map((word) => word === "uplink");
   /** By bearer: how many rows it has, and then how many are filled in. @type {number[]} */
   const counts = [];
@@ -97,7 +93,6 @@ function rowsByBearer(table, element = -1) {
   const lists = [];
   for (const isCounting of [true, false]) {
     for (let row = 0; row < table.rows; row += 1) {
-      if (element >= 0 && places.values[row] !== element) continue;
       const key = bearerKey(ue.values[row], isUp[direction.values[row]]);
       if (isCounting) counts[key] = (counts[key] ?? 0) + 1;
       else {
@@ -112,174 +107,78 @@ function rowsByBearer(table, element = -1) {
   return found;
 }
 
-/** The distance of TTIs, which lie on a grid: what divides all times between them. @type {(times: ArrayLike<number>, rows: Uint32Array) => number} */
-function gridOf(times, rows) {
-  let step = 0;
-  for (let at = 1; at < rows.length; at += 1) {
-    for (let other = times[rows[at]] - times[rows[at - 1]]; other > 0; ) [step, other] = other > step ? [other, step] : [other, step % other];
-  }
-  return step;
-}
-
-/** The shortest time between two slots: those of a bearer without a grid follow each other. @type {(times: ArrayLike<number>, rows: Uint32Array) => number} */
-function shortestStep(times, rows) {
-  let least = Infinity;
-  for (let at = 1; at < rows.length; at += 1) {
-    const step = times[rows[at]] - times[rows[at - 1]];
-    if (step > 0 && step < least) least = step;
-  }
-  return Number.isFinite(least) ? least : 0;
-}
-
-/**
- * Number the PDUs of a bearer without the modulo. After a RESET they begin anew, beyond all before: a number that the
- * other side has confirmed is never sent again.
- * @type {(bearer: Bearer, data: Table, status: Table | null, back: Bearer | undefined) => void}
- */
-function number(bearer, data, status, back) {
+/** Note the numbers of a bearer's PDUs. @type {(bearer: Bearer, data: Table) => void} */
+function number(bearer, data) {
   const { runs } = bearer;
-  const { first_sn, pdus, time_ns } = data.columns;
-  const reports = back?.status ?? new Uint32Array(0);
-  const modulo = moduloOf(runs, first_sn.values, reports.length > 0, bearer.isShared);
-  const numbers = new Float64Array(runs.length);
-  const after = new Float64Array(runs.length);
-  let [highest, confirmed, report] = [0, 0, 0];
-  for (let at = 0; at < runs.length; at += 1) {
-    const row = runs[at];
-    for (; status && back && report < reports.length; report += 1) {
-      const { lsn, lost, time_ns: told } = status.columns;
-      if (told.values[reports[report]] + back.delay > time_ns.values[row]) break;
-      if (!lost.values[reports[report]]) confirmed = Math.max(confirmed, nearest(lsn.values[reports[report]], highest, modulo));
-    }
-    let own = nearest(first_sn.values[row], highest, modulo);
-    if (own < confirmed - modulo / 4 || (own < confirmed && first_sn.values[row] === 0)) {
-      own = first_sn.values[row] + modulo * Math.ceil((highest - first_sn.values[row]) / modulo);
-      confirmed = own;
-    }
-    if (own < highest && !bearer.isShared) bearer.resends = true;
-    numbers[at] = own;
-    highest = after[at] = Math.max(highest, own + pdus.values[row]);
-  }
-  if (reports.length) bearer.resends = true;
-  [bearer.number, bearer.next, bearer.modulo] = [numbers, after, modulo];
+  const { first_sn, pdus } = data.columns;
+  bearer.number = Float64Array.from(runs, (row) => first_sn.values[row]);
+  bearer.next = new Float64Array(runs.length);
+  let highest = 0;
+  for (let at = 0; at < runs.length; at += 1) bearer.next[at] = highest = Math.max(highest, bearer.number[at] + pdus.values[runs[at]]);
 }
 
 /**
  * SDUs with their packets, and when they left the buffer where they are sent whole.
- * @type {(table: Table, events: Events, bearers: Map<number, Bearer>, packets: Packets | null, radio: number) => Sdus}
+ * @type {(table: Table, events: Events, packets: Packets | null, bearers: import("studio/source").BearerRow[]) => Sdus}
  */
-function sdusOf(table, events, bearers, packets, radio) {
-  const rows = table.rows;
+function sdusOf(table, events, packets, bearers) {
+  const { rows } = table;
   /** @type {Sdus} */
   const sdus = {
     table, packet: new Int32Array(rows).fill(-1), of: new Int32Array(packets?.count ?? 0).fill(-1), ended: new Int32Array(rows).fill(-1),
-    first: new Int32Array(rows), left: new Float64Array(rows).fill(Infinity), out: new Float64Array(rows).fill(Infinity),
-    confirmed: new Float64Array(rows).fill(Infinity),
+    first: new Float64Array(rows), left: new Float64Array(rows).fill(Infinity), out: new Float64Array(rows).fill(Infinity),
+    confirmed: new Float64Array(rows).fill(Infinity), rows: rowsByPacket(table),
   };
-  const arrivals = rowsByBearer(packets?.table ?? null, radio);
-  const delivered = events.table("bearer_delivered");
-  const ofDelivered = rowsByBearer(delivered);
-  for (const [key, bearer] of bearers) {
-    if (packets) pair(sdus, bearer, packets, arrivals.get(key) ?? new Uint32Array(0));
-    const out = ofDelivered.get(key);
-    if (delivered && out) leave(sdus, bearer, delivered, out);
+  const { packet: ids, bearer } = table.columns;
+  for (let sdu = 0; packets && sdu < rows; sdu += 1) {
+    const packet = packets.place(ids?.values[sdu] ?? 0);
+    if (packet < 0) continue;
+    sdus.packet[sdu] = packet;
+    sdus.of[packet] = sdu;
+    const { first, stops, table: { columns } } = packets;
+    const cell = bearers[bearer.values[sdu]]?.node;
+    for (let at = first[packet]; at < first[packet + 1] - 1; at += 1) {
+      if (columns.element.values[stops[at]] === cell) sdus.out[sdu] = columns.time_ns.values[stops[at + 1]];
+    }
   }
+  // When SDUs were sent, or had arrived.
+  eachSdu(sdus, events.table("bearer_delivered"), (sdu, _, now) => {
+    sdus.left[sdu] = now;
+  });
   return sdus;
 }
 
-/** Pair SDUs with the packets that came to the cell at the same instant. @type {(sdus: Sdus, bearer: Bearer, packets: Packets, arrivals: Uint32Array) => void} */
-function pair(sdus, bearer, { table, of, first, stops, fate, end }, arrivals) {
-  const [into, came] = [sdus.table.columns, table.columns];
-  let at = 0;
-  for (const sdu of bearer.sdus) {
-    const now = into.time_ns.values[sdu];
-    while (at < arrivals.length && came.time_ns.values[arrivals[at]] < now) at += 1;
-    for (let near = at; near < arrivals.length && came.time_ns.values[arrivals[near]] === now; near += 1) {
-      const row = arrivals[near];
-      const packet = of[row];
-      if (came.flow.values[row] !== into.flow.values[sdu] || came.len_bytes.values[row] !== into.len_bytes.values[sdu]) continue;
-      // One that was dropped as it came is no SDU.
-      if (sdus.of[packet] >= 0 || (fate[packet] === DROPPED && end[packet] === now)) continue;
-      sdus.packet[sdu] = packet;
-      sdus.of[packet] = sdu;
-      const next = stops.indexOf(row, first[packet]) + 1;
-      if (next < first[packet + 1]) sdus.out[sdu] = came.time_ns.values[stops[next]];
-      break;
-    }
-  }
+/** Rows of `bearer_enqueued` by the numbers of their packets. @param {Table} table @returns {Map<number, number>} */
+function rowsByPacket({ rows, columns: { packet } }) {
+  const found = new Map();
+  for (let row = 0; packet && row < rows; row += 1) found.set(packet.values[row], row);
+  return found;
 }
 
 /**
- * When SDUs were sent, by `bearer_delivered`: its delay is the time from the buffer to the other side, which is the
- * instant of the event, or lies behind it.
- * @type {(sdus: Sdus, bearer: Bearer, delivered: Table, rows: Uint32Array) => void}
+ * Call a function with each SDU whose packet a table names, the row there and its time.
+ * @type {(sdus: Sdus, table: Table | null, call: (sdu: number, row: number, now: number) => void) => void}
  */
-function leave(sdus, bearer, delivered, rows) {
-  const into = sdus.table.columns;
-  const { time_ns, len_bytes, flow, delay_ns } = delivered.columns;
-  let head = 0;
-  for (const row of rows) {
-    const now = time_ns.values[row];
-    while (head < bearer.sdus.length && sdus.left[bearer.sdus[head]] < Infinity) head += 1;
-    for (let at = head; at < bearer.sdus.length; at += 1) {
-      const sdu = bearer.sdus[at];
-      const came = into.time_ns.values[sdu];
-      if (came > now) break;
-      if (sdus.left[sdu] < Infinity || came + delay_ns.values[row] < now) continue;
-      if (into.len_bytes.values[sdu] !== len_bytes.values[row] || into.flow.values[sdu] !== flow.values[row]) continue;
-      sdus.left[sdu] = now;
-      break;
-    }
+function eachSdu(sdus, table, call) {
+  for (let row = 0; table?.columns.packet && row < table.rows; row += 1) {
+    const sdu = sdus.rows.get(table.columns.packet.values[row]);
+    if (sdu !== undefined) call(sdu, row, table.columns.time_ns.values[row]);
   }
 }
 
-/** SDUs with their PDUs, and when their senders were done with them. @type {(sdus: Sdus, events: Events, bearers: Map<number, Bearer>, packets: Packets | null) => void} */
-function carry(sdus, events, bearers, packets) {
+/** SDUs with their PDUs, and when their senders were done with them. @type {(sdus: Sdus, events: Events, bearers: Map<number, Bearer>) => void} */
+function carry(sdus, events, bearers) {
+  const { ue, direction } = sdus.table.columns;
   const ended = events.table("rlc_sdu");
-  const confirmed = events.table("rlc_confirmed");
-  const sent = /** @type {Table} */ (events.table("rlc_data")).columns.time_ns.values;
-  const ofConfirmed = rowsByBearer(confirmed);
-  for (const [key, rows] of rowsByBearer(ended)) {
-    const bearer = bearers.get(key);
-    if (!ended || !bearer) continue;
-    const { sdu, first_sn, time_ns, pdus } = ended.columns;
-    let least = Infinity;
-    for (const row of rows) {
-      const own = bearer.sdus[sdu.values[row]];
-      if (own === undefined) continue;
-      sdus.ended[own] = row;
-      const near = bearer.next[Math.max(0, firstFrom(sent, bearer.runs, time_ns.values[row] + 1) - 1)] - pdus.values[row];
-      sdus.first[own] = nearest(first_sn.values[row], near, bearer.modulo);
-      sdus.left[own] = time_ns.values[row] + bearer.tti;
-      least = Math.min(least, sdus.out[own] - time_ns.values[row]);
-    }
-    // The quickest SDU was handed up when the TTI of its end arrived.
-    if (Number.isFinite(least)) bearer.delay = least;
-  }
-  for (const [key, rows] of ofConfirmed) {
-    const bearer = bearers.get(key);
-    if (confirmed && bearer) confirm(sdus, bearer, confirmed, rows, packets);
-  }
-}
-
-/** The sender is done with SDUs: with the oldest of that flow and length. @type {(sdus: Sdus, bearer: Bearer, confirmed: Table, rows: Uint32Array, packets: Packets | null) => void} */
-function confirm(sdus, bearer, confirmed, rows, packets) {
-  const into = sdus.table.columns;
-  const { time_ns, len_bytes, flow } = confirmed.columns;
-  let head = 0;
-  for (const row of rows) {
-    const now = time_ns.values[row];
-    while (head < bearer.sdus.length && sdus.confirmed[bearer.sdus[head]] < Infinity) head += 1;
-    for (let at = head; at < bearer.sdus.length && into.time_ns.values[bearer.sdus[at]] <= now; at += 1) {
-      const sdu = bearer.sdus[at];
-      if (sdus.confirmed[sdu] < Infinity) continue;
-      // Of one that was evicted nothing is told.
-      if (packets && sdus.packet[sdu] >= 0 && sdus.ended[sdu] < 0 && packets.end[sdus.packet[sdu]] < now) continue;
-      if (into.len_bytes.values[sdu] !== len_bytes.values[row] || into.flow.values[sdu] !== flow.values[row]) continue;
-      sdus.confirmed[sdu] = now;
-      break;
-    }
-  }
+  eachSdu(sdus, ended, (sdu, row, now) => {
+    const bearer = bearers.get(bearerKey(ue.values[sdu], direction.words?.[direction.values[sdu]] === "uplink"));
+    sdus.ended[sdu] = row;
+    sdus.first[sdu] = ended?.columns.first_sn.values[row] ?? 0;
+    sdus.left[sdu] = now + (bearer?.tti ?? 0);
+  });
+  eachSdu(sdus, events.table("rlc_confirmed"), (sdu, _, now) => {
+    sdus.confirmed[sdu] = now;
+  });
 }
 
 /** When each PDU arrived, and each with all before it. @type {(bearer: Bearer, data: Table, sdus: Sdus, events: Events, packets: Packets | null) => void} */

@@ -55,8 +55,6 @@ export class Events {
     this.parts = {};
     /** Since when events are kept, seconds: of a run that goes on the oldest are let go. */
     this.from = 0;
-    /** SDUs of each bearer that were let go. @type {Map<string, number>} */
-    this.gone = new Map();
     /** Kinds whose first part somebody has. @type {Set<string>} */
     this.given = new Set();
     /** How many kinds of a chunk are not joined yet. @type {WeakMap<ArrayBufferLike, number>} */
@@ -77,21 +75,11 @@ export class Events {
     this.from = from;
     /** @type {Record<string, number>} */
     const gone = {};
-    const before = this.table("bearer_enqueued");
     for (const kind of this.kinds) {
       const table = /** @type {Table} */ (this.table(kind));
       gone[kind] = lowerBound(table.columns.time_ns.values, from * 1e9);
       this.parts[kind] = [behind(table, gone[kind])];
     }
-    if (!before || !this.parts.rlc_sdu) return gone;
-    /** @type {Map<string, number>} */
-    const less = new Map();
-    for (let row = 0; row < gone.bearer_enqueued; row += 1) {
-      const bearer = bearerOf(before, row);
-      less.set(bearer, (less.get(bearer) ?? 0) + 1);
-    }
-    this.parts.rlc_sdu = [renumbered(this.parts.rlc_sdu[0], less)];
-    less.forEach((count, bearer) => this.gone.set(bearer, count + (this.gone.get(bearer) ?? 0)));
     return gone;
   }
 
@@ -100,7 +88,7 @@ export class Events {
     const tables = Object.entries(decode(buffer));
     this.left.set(buffer, tables.length);
     for (const [kind, table] of tables) {
-      (this.parts[kind] ??= []).push(kind === "rlc_sdu" && this.gone.size ? renumbered(table, this.gone) : table);
+      (this.parts[kind] ??= []).push(table);
     }
   }
 
@@ -179,30 +167,4 @@ function joinedColumn(parts, rows) {
 function behind({ rows, columns }, first) {
   const kept = Object.entries(columns).map(([name, { values, words }]) => [name, { values: values.subarray(first), words }]);
   return { rows: rows - first, columns: Object.fromEntries(kept) };
-}
-
-/** @type {(table: Table, row: number) => string} */
-function bearerOf({ columns: { ue, direction } }, row) {
-  return `${ue.values[row]} ${direction.words?.[direction.values[row]]}`;
-}
-
-/**
- * SDUs are numbered as the rows of `bearer_enqueued` of their bearer: where some of these are gone, by less.
- * @param {Table} sdus
- * @param {Map<string, number>} less
- * @returns {Table}
- */
-function renumbered(sdus, less) {
-  const numbers = Float64Array.from(sdus.columns.sdu.values, (sdu, row) => sdu - (less.get(bearerOf(sdus, row)) ?? 0));
-  // SDUs that came before and were sent behind the instant have no row any more.
-  const known = [...numbers.keys()].filter((row) => numbers[row] >= 0);
-  const columns = Object.entries({ ...sdus.columns, sdu: { values: numbers, words: null } }).map(([name, { values, words }]) => {
-    const Type = /** @type {new (n: number) => Values} */ (values.constructor);
-    const kept = new Type(known.length);
-    known.forEach((row, at) => {
-      kept[at] = values[row];
-    });
-    return [name, { values: kept, words }];
-  });
-  return { rows: known.length, columns: Object.fromEntries(columns) };
 }

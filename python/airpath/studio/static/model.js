@@ -62,11 +62,10 @@ export class Model {
     this.radio = Math.max(1, this.path.findIndex((/** @type {string} */ name) => name.startsWith("radio.")));
     this.end = Math.max(run.summary.simulated_s * 1e9, ...events.kinds.map((kind) => events.table(kind)?.columns.time_ns.values.at(-1) ?? 0));
     this.packets = packetsOf(events, this.path, this.end);
-    const { bearers, sdus } = bearersOf(events, this.packets, this.radio);
+    const { bearers, sdus } = bearersOf(events, this.packets, run.bearers);
     this.bearers = bearers;
     /** Slots of a shared downlink. */
-    this.slots = slotsOf(events);
-    for (const bearer of bearers.values()) if (this.slots?.length && bearer.isShared) [bearer.tti, bearer.phase] = [this.slots.length, this.slots.phase];
+    this.slots = slotsOf(events, run.bearers);
     this.sdus = sdus;
     this.looks = this.packets ? looksOf(this.packets, events.table("segment_sent")) : new Uint8Array(0);
     /** The shortest time on the wire, down and up. */

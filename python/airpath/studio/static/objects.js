@@ -115,12 +115,12 @@ export class ObjectList {
     const of = (/** @type {string} */ name) => columns[name].values[row];
     const isUp = columns.direction.words?.[of("direction")] === "uplink";
     const bearer = model.bearer(of("ue"), isUp);
-    const last = (of("first_sn") + of("pdus") - 1) % (bearer?.modulo ?? 1);
+    const [first, last] = [0, of("pdus") - 1].map((at) => (of("first_sn") + at) % (bearer?.modulo ?? 1));
     const { chosen } = this.store.state;
     return {
       look: `event packet fate-${of("lost") ? 2 : 1}`, isChosen: chosen?.kind === "rlc_data" && chosen.row === row,
       cells: [
-        ["time", (of("time_ns") / 1e9).toFixed(4)], ["kind", `${isUp ? "↑" : "↓"} PDU ${of("first_sn")}${of("pdus") > 1 ? ` to ${last}` : ""}`],
+        ["time", (of("time_ns") / 1e9).toFixed(4)], ["kind", `${isUp ? "↑" : "↓"} PDU ${first}${of("pdus") > 1 ? ` to ${last}` : ""}`],
         ["whose", `UE ${of("ue")}`], ["what", `TTI ${model.tti(bearer, of("time_ns"))}${of("lost") ? ", lost" : ""}${of("poll") ? ", poll" : ""}`],
       ],
       click: () => this.store.choose({ kind: "rlc_data", row }),

@@ -1,5 +1,4 @@
-// Packets of a run, made from its `packet` events. An event says that a packet arrived at a place of the path; which
-// packet it was, follows from its header: equal ones leave a place in the order in which they came there.
+// Packets of a run, made from its events, which name them by number: where each came, and what became of it.
 
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/events").Table} Table */
@@ -17,23 +16,17 @@
  * @property {Int32Array} sent its row of `segment_sent`, or -1
  * @property {Int8Array} flagged the place at which a box flagged it, or -1
  * @property {boolean} hasFlags whether a box has flagged one
+ * @property {(id: number) => number} place the packet with a number of events, or -1
  * @property {Uint32Array} alive by parts of `PART_NS`: the first packet that was under way then
  */
 
 /** How packets end. `taken`: a box kept it, as one that answers for a host does. */
 export const FATES = ["under way", "arrived", "dropped", "taken by a box"];
-const [UNDER_WAY, ARRIVED, DROPPED, TAKEN] = [0, 1, 2, 3];
+const [ARRIVED, DROPPED, TAKEN] = [1, 2, 3];
 /** Objects are found by parts of the time, nanoseconds. */
 export const PART_NS = 1e8;
 /** The flag by which the RNC tells of losses on the radio; an ACK gets it on its way. */
 export const AE = 0x100;
-/** A box that has let none through for this long has kept them, nanoseconds. */
-const KEPT_NS = 5e9;
-/** How far back a packet is looked for that was dropped after it had come, rows. */
-const LOOK_BACK = 20_000;
-/** Room for so many packets at first, and by what it grows. */
-const FIRST_ROOM = 4096;
-const MORE_ROOM = 1.5;
 
 /**
  * Make the packets, or null where no `packet` events were recorded.
@@ -45,239 +38,79 @@ const MORE_ROOM = 1.5;
 export function packetsOf(events, path, end) {
   const table = events.table("packet");
   if (!table) return null;
-  const packets = new Linker(table, path.length - 1).link(events.table("dropped"));
-  nameCauses(packets, events.table("segment_sent"));
-  findTaken(packets, path, end);
+  const packets = gathered(table);
+  const { fate, end: ends, first, stops, drop, sent } = packets;
+  const { element, time_ns } = table.columns;
+  for (let packet = 0; packet < packets.count; packet += 1) {
+    const row = stops[first[packet + 1] - 1];
+    if (element.values[row] !== 0 && element.values[row] !== path.length - 1) continue;
+    [fate[packet], ends[packet]] = [ARRIVED, time_ns.values[row]];
+  }
+  each(packets, events.table("dropped"), (packet, row, time) => {
+    [fate[packet], ends[packet], drop[packet]] = [DROPPED, time, row];
+  });
+  each(packets, events.table("kept"), (packet, _, time) => {
+    [fate[packet], ends[packet]] = [TAKEN, time];
+  });
+  each(packets, events.table("segment_sent"), (packet, row) => {
+    sent[packet] = row;
+  });
+  packets.hasFlags = findFlagged(packets);
   packets.alive = aliveBy(packets, end);
   return packets;
 }
 
-/** Follows packets from place to place: through a table of hashes of where a packet is and what its header says. */
-class Linker {
-  /**
-   * @param {Table} table
-   * @param {number} last place of the path
-   */
-  constructor(table, last) {
-    this.table = table;
-    this.last = last;
-    const { rows, columns } = table;
-    const bits = Math.max(10, Math.ceil(Math.log2(rows + 1)) - 1);
-    this.mask = 2 ** bits - 1;
-    /** Chains of packets by hash: oldest first. */
-    this.heads = new Int32Array(this.mask + 1).fill(-1);
-    this.tails = new Int32Array(this.mask + 1).fill(-1);
-    this.of = new Uint32Array(rows);
-    this.count = 0;
-    // How many packets there are is not known yet: these grow.
-    this.next = new Int32Array(FIRST_ROOM);
-    /** The last row of each packet. */
-    this.latest = new Uint32Array(FIRST_ROOM);
-    this.fate = new Uint8Array(FIRST_ROOM);
-    this.ends = new Float64Array(FIRST_ROOM);
-    this.drop = new Int32Array(FIRST_ROOM);
-    this.flagged = new Int8Array(FIRST_ROOM);
-    const isUp = (columns.direction.words ?? []).map((word) => word === "uplink");
-    /** 1 for packets to the server. */
-    this.up = new Uint8Array(rows);
-    for (let row = 0; row < rows; row += 1) this.up[row] = Number(isUp[columns.direction.values[row]]);
-    this.ue = columns.ue.values;
-    this.flow = columns.flow.values;
-    this.element = columns.element.values;
-    this.seq = columns.seq.values;
-    this.ack = columns.ack.values;
-    this.len = columns.len_bytes.values;
-    this.flags = columns.flags.values;
-    this.time = columns.time_ns.values;
+/** Gather the stops of each packet: packets in the order of their first ones. @param {Table} table @returns {Packets} */
+function gathered(table) {
+  const { rows } = table;
+  const ids = table.columns.packet?.values ?? new Uint32Array(0);
+  let [least, most] = [Infinity, 0];
+  for (let row = 0; row < rows; row += 1) [least, most] = [Math.min(least, ids[row]), Math.max(most, ids[row])];
+  const places = new Int32Array(rows ? most - least + 1 : 0).fill(-1);
+  const of = new Uint32Array(rows);
+  let count = 0;
+  for (let row = 0; row < rows; row += 1) {
+    if (places[ids[row] - least] < 0) places[ids[row] - least] = count++;
+    of[row] = places[ids[row] - least];
   }
-
-  /** @param {Table | null} dropped @returns {Packets} */
-  link(dropped) {
-    const { table: { rows }, time } = this;
-    const drops = dropped?.columns.seq ? dropped : null;
-    const dropTimes = drops?.columns.time_ns.values;
-    for (let row = 0, drop = 0; row <= rows; row += 1) {
-      const now = row < rows ? time[row] : Infinity;
-      for (; drops && dropTimes && drop < drops.rows && dropTimes[drop] < now; drop += 1) this.dropAt(drops, drop, row);
-      if (row < rows) this.arrive(row);
-    }
-    return this.packed();
-  }
-
-  /** @type {(row: number, place: number, flags: number) => number} */
-  hash(row, place, flags) {
-    let hash = Math.imul(this.ue[row] * 2 + this.up[row], 0x9e3779b1) ^ Math.imul(this.flow[row] * 32 + place, 0x85ebca6b);
-    hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35) ^ Math.imul(this.seq[row] | 0, 0x27d4eb2f);
-    hash = Math.imul(hash ^ (hash >>> 13), 0x165667b1) ^ Math.imul(this.ack[row] | 0, 0x9e3779b1) ^ (this.len[row] * 64 + flags);
-    return (Math.imul(hash ^ (hash >>> 16), 0x85ebca6b) >>> 7) & this.mask;
-  }
-
-  /** @param {number} row */
-  arrive(row) {
-    const before = this.element[row] + (this.up[row] ? 1 : -1);
-    let packet = this.take(row, before, this.flags[row]);
-    if (packet < 0 && this.flags[row] & AE) {
-      packet = this.take(row, before, this.flags[row] ^ AE);
-      if (packet >= 0) this.flagged[packet] = before;
-    }
-    if (packet < 0) packet = this.begin();
-    this.of[row] = packet;
-    this.latest[packet] = row;
-    const place = this.element[row];
-    if (place === 0 || place === this.last) {
-      this.fate[packet] = ARRIVED;
-      this.ends[packet] = this.time[row];
-      return;
-    }
-    const hash = this.hash(row, place, this.flags[row]);
-    this.next[packet] = -1;
-    if (this.heads[hash] < 0) this.heads[hash] = packet;
-    else this.next[this.tails[hash]] = packet;
-    this.tails[hash] = packet;
-  }
-
-  /** A packet that was not seen before. */
-  begin() {
-    const packet = this.count++;
-    if (packet === this.next.length) {
-      for (const name of /** @type {const} */ (["next", "latest", "fate", "ends", "drop", "flagged"])) {
-        const less = this[name];
-        const more = new /** @type {any} */ (less.constructor)(Math.ceil(MORE_ROOM * packet));
-        more.set(less);
-        this[name] = more;
-      }
-    }
-    this.ends[packet] = Infinity;
-    this.drop[packet] = this.flagged[packet] = -1;
-    return packet;
-  }
-
-  /**
-   * The oldest packet at a place with the header of a row; it leaves its chain. -1 if there is none.
-   * @type {(row: number, place: number, flags: number) => number}
-   */
-  take(row, place, flags) {
-    const hash = this.hash(row, place, flags);
-    for (let before = -1, packet = this.heads[hash]; packet >= 0; packet = this.next[packet]) {
-      const isGone = this.fate[packet] !== UNDER_WAY;
-      if (isGone || this.isSame(row, this.latest[packet], place, flags)) {
-        if (before < 0) this.heads[hash] = this.next[packet];
-        else this.next[before] = this.next[packet];
-        if (this.tails[hash] === packet) this.tails[hash] = before;
-        if (!isGone) return packet;
-      } else before = packet;
-    }
-    return -1;
-  }
-
-  /** @type {(row: number, other: number, place: number, flags: number) => boolean} */
-  isSame(row, other, place, flags) {
-    return this.element[other] === place && this.seq[other] === this.seq[row] && this.ack[other] === this.ack[row] &&
-      this.len[other] === this.len[row] && this.flags[other] === flags && this.up[other] === this.up[row] &&
-      this.flow[other] === this.flow[row] && this.ue[other] === this.ue[row];
-  }
-
-  /**
-   * A packet was dropped: one that has just come, else the oldest that is there.
-   * @param {Table} drops
-   * @param {number} drop
-   * @param {number} until the first row that is later
-   */
-  dropAt(drops, drop, until) {
-    const of = (/** @type {string} */ name) => drops.columns[name].values[drop];
-    const isUp = Number(drops.columns.direction.words?.[of("direction")] === "uplink");
-    const [ue, flow, place, seq, len, now] = ["ue", "flow", "element", "seq", "len_bytes", "time_ns"].map(of);
-    let found = -1;
-    for (let row = until - 1; row >= Math.max(0, until - LOOK_BACK); row -= 1) {
-      // What has just come goes first; of what came before, the oldest.
-      if (found >= 0 && this.time[this.latest[found]] === now) break;
-      if (this.seq[row] !== seq || this.element[row] !== place || this.len[row] !== len || this.up[row] !== isUp) continue;
-      if (this.flow[row] !== flow || this.ue[row] !== ue) continue;
-      const packet = this.of[row];
-      if (this.latest[packet] === row && this.fate[packet] === UNDER_WAY) found = packet;
-    }
-    if (found < 0) return;
-    this.fate[found] = DROPPED;
-    this.ends[found] = now;
-    this.drop[found] = drop;
-  }
-
-  /** @returns {Packets} */
-  packed() {
-    const { table, of, count } = this;
-    const first = new Uint32Array(count + 1);
-    for (let row = 0; row < of.length; row += 1) first[of[row] + 1] += 1;
-    for (let packet = 0; packet < count; packet += 1) first[packet + 1] += first[packet];
-    const stops = new Uint32Array(of.length);
-    const filled = first.slice();
-    for (let row = 0; row < of.length; row += 1) stops[filled[of[row]]++] = row;
-    const flagged = this.flagged.slice(0, count);
-    return {
-      count, table, first, stops, of, fate: this.fate.slice(0, count), end: this.ends.slice(0, count),
-      drop: this.drop.slice(0, count), flagged, sent: new Int32Array(count).fill(-1),
-      hasFlags: flagged.some((place) => place >= 0), alive: new Uint32Array(0),
-    };
-  }
+  const first = new Uint32Array(count + 1);
+  for (let row = 0; row < rows; row += 1) first[of[row] + 1] += 1;
+  for (let packet = 0; packet < count; packet += 1) first[packet + 1] += first[packet];
+  const stops = new Uint32Array(rows);
+  const filled = first.slice();
+  for (let row = 0; row < rows; row += 1) stops[filled[of[row]]++] = row;
+  return {
+    count, table, first, stops, of, fate: new Uint8Array(count), end: new Float64Array(count).fill(Infinity),
+    drop: new Int32Array(count).fill(-1), sent: new Int32Array(count).fill(-1), flagged: new Int8Array(count).fill(-1),
+    hasFlags: false, alive: new Uint32Array(0), place: (id) => places[id - least] ?? -1,
+  };
 }
 
 /**
- * Find the packet of each segment that was sent: it comes to its first place at the same instant.
- * @param {Packets} packets
- * @param {Table | null} segments
+ * Call a function with each packet that a table names, its row and its time.
+ * @type {(packets: Packets, table: Table | null, call: (packet: number, row: number, time: number) => void) => void}
  */
-function nameCauses({ table, of, first, stops, sent }, segments) {
-  if (!segments) return;
-  const { time_ns, ue, flow, seq, len_bytes } = table.columns;
-  const own = segments.columns;
-  /** Sequence numbers of headers minus those of the stream, by flow. @type {Map<number, number>} */
-  const offsets = new Map();
-  let begin = 0;
-  for (let segment = 0; segment < segments.rows; segment += 1) {
-    const now = own.time_ns.values[segment];
-    while (begin < table.rows && time_ns.values[begin] < now) begin += 1;
-    const whose = own.ue.values[segment] * 65536 + own.flow.values[segment];
-    const offset = offsets.get(whose);
-    for (let row = begin; row < table.rows && time_ns.values[row] === now; row += 1) {
-      const packet = of[row];
-      if (sent[packet] >= 0 || stops[first[packet]] !== row || len_bytes.values[row] <= own.payload_bytes.values[segment]) continue;
-      if (ue.values[row] * 65536 + flow.values[row] !== whose) continue;
-      const found = (seq.values[row] - (own.seq.values[segment] % 2 ** 32)) >>> 0;
-      if (offset !== undefined && found !== offset) continue;
-      offsets.set(whose, found);
-      sent[packet] = segment;
-      break;
-    }
+function each({ place }, table, call) {
+  const ids = table?.columns.packet?.values;
+  if (!table || !ids) return;
+  for (let row = 0; row < table.rows; row += 1) {
+    const packet = place(ids[row]);
+    if (packet >= 0) call(packet, row, table.columns.time_ns.values[row]);
   }
 }
 
-/**
- * Packets that a box has kept without a word: those behind them have gone on.
- * @param {Packets} packets
- * @param {string[]} path
- * @param {number} end
- */
-function findTaken({ count, table, first, stops, fate, end: ends }, path, end) {
-  const { time_ns, ue, flow, element, direction } = table.columns;
-  /** The latest arrival at each place of those that have gone on, by flow and direction. @type {Map<number, number>} */
-  const gone = new Map();
-  const key = (/** @type {number} */ row) =>
-    ((ue.values[row] * 65536 + flow.values[row]) * 32 + element.values[row]) * 2 + direction.values[row];
+/** Find the places at which boxes flagged packets. Whether there is one. @param {Packets} packets */
+function findFlagged({ count, table, first, stops, flagged }) {
+  const { flags, element } = table.columns;
+  let hasFlags = false;
   for (let packet = 0; packet < count; packet += 1) {
-    for (let at = first[packet]; at < first[packet + 1] - 1; at += 1) {
-      const own = key(stops[at]);
-      gone.set(own, Math.max(gone.get(own) ?? -1, time_ns.values[stops[at]]));
+    for (let at = first[packet] + 1; at < first[packet + 1]; at += 1) {
+      if (!(~flags.values[stops[at - 1]] & flags.values[stops[at]] & AE)) continue;
+      flagged[packet] = element.values[stops[at - 1]];
+      hasFlags = true;
     }
   }
-  for (let packet = 0; packet < count; packet += 1) {
-    if (fate[packet] !== UNDER_WAY) continue;
-    const row = stops[first[packet + 1] - 1];
-    const came = time_ns.values[row];
-    if (!path[element.values[row]]?.startsWith("middlebox.")) continue;
-    if (came < (gone.get(key(row)) ?? end - KEPT_NS)) {
-      fate[packet] = TAKEN;
-      ends[packet] = came;
-    }
-  }
+  return hasFlags;
 }
 
 /**

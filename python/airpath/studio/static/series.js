@@ -1,7 +1,5 @@
 // The lines and marks of a flow, made from events: the same as those of `airpath/runs/lines.py`, and a few more.
 
-import { lowerBound } from "studio/reduce";
-
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/events").Table} Table */
 /** @typedef {import("studio/events").Values} Values */
@@ -13,13 +11,6 @@ import { lowerBound } from "studio/reduce";
 
 /** Slow start thresholds from here on mean: none yet. */
 const UNLIMITED_SSTHRESH = 2 ** 31 - 1;
-/** Sequence numbers of RLC count modulo this. */
-const RLC_NUMBERS = 4096;
-/** Those of LTE, and of HSDPA where so few were sent that none came twice. */
-const SHARED_NUMBERS = 1024;
-/** Those of RLC UM, which has no STATUS. */
-const UM_NUMBERS = 128;
-
 /** Retransmissions by what made the sender send again. */
 export const CAUSES = {
   fast: ["fast_retransmit", "partial_ack", "sack", "wireless_fast_retransmit"],
@@ -215,8 +206,7 @@ function linkLayer(tables, flow) {
   const own = ofFlow(data, flow, along(data, flow));
   const status = tables.get("rlc_status");
   const back = status && ofFlow(status, flow, against(status, flow));
-  const modulo = moduloOf(own.rows, data.columns.first_sn.values, Boolean(back?.rows.length), Boolean(tables.get("block_sent")?.rows));
-  const y = unwrapped(own.rows, data.columns.first_sn.values, modulo);
+  const y = Float64Array.from(own.rows, (row) => data.columns.first_sn.values[row]);
   if (!y.length) return {};
   /** @type {Record<string, number[]>} */
   const places = { pdu: [], pduAgain: [], pduLost: [] };
@@ -248,45 +238,8 @@ function linkLayer(tables, flow) {
   }
   for (const [name, sum] of Object.entries(sums)) lines[name] = { kind: "rlc_data", ...own, y: summed(sum, 1) };
   if (status && back) {
-    const { lsn } = status.columns;
-    const highest = Float64Array.from(y);
-    for (let at = 1; at < y.length; at += 1) highest[at] = Math.max(highest[at], highest[at - 1]);
-    const confirmed = Float64Array.from(back.rows, (row, at) => {
-      const near = highest[Math.max(0, lowerBound(own.x, back.x[at]) - 1)];
-      return nearest(lsn.values[row], near, modulo);
-    });
+    const confirmed = Float64Array.from(back.rows, (row) => status.columns.lsn.values[row]);
     if (back.rows.length) lines.status = { kind: "rlc_status", ...back, y: confirmed };
   }
   return lines;
-}
-
-/** @type {(rows: Uint32Array, numbers: ArrayLike<number>, modulo: number) => Float64Array} */
-function unwrapped(rows, numbers, modulo) {
-  const y = new Float64Array(rows.length);
-  let highest = 0;
-  for (let at = 0; at < y.length; at += 1) {
-    y[at] = nearest(numbers[rows[at]], highest, modulo);
-    highest = Math.max(highest, y[at]);
-  }
-  return y;
-}
-
-/**
- * By what the numbers of a bearer's PDUs count.
- * @param {Uint32Array} rows of `rlc_data`
- * @param {ArrayLike<number>} numbers
- * @param {boolean} hasStatus whether STATUS PDUs report on them
- * @param {boolean} isShared whether the cell is a shared one
- */
-export function moduloOf(rows, numbers, hasStatus, isShared) {
-  if (isShared && !rows.some((row) => numbers[row] >= SHARED_NUMBERS)) return SHARED_NUMBERS;
-  return hasStatus || rows.some((row) => numbers[row] >= UM_NUMBERS) ? RLC_NUMBERS : UM_NUMBERS;
-}
-
-/**
- * The number that is `sn` by the modulo and lies nearest to another.
- * @type {(sn: number, near: number, modulo: number) => number}
- */
-export function nearest(sn, near, modulo) {
-  return sn + modulo * Math.round((near - sn) / modulo);
 }

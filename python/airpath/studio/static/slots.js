@@ -1,4 +1,4 @@
-// Slots of a shared downlink: their length is what divides the times of all blocks.
+// Slots of a shared downlink.
 
 /** @typedef {import("studio/events").Events} Events */
 /**
@@ -6,17 +6,16 @@
  * @typedef {{table: import("studio/events").Table, length: number, phase: number, units: number}} Slots
  */
 
-/** @param {Events} events @returns {Slots | null} */
-export function slotsOf(events) {
+/** @type {(events: Events, bearers: import("studio/source").BearerRow[]) => Slots | null} */
+export function slotsOf(events, bearers) {
   const table = events.table("block_sent");
-  if (!table?.rows) return null;
-  const times = table.columns.time_ns.values;
-  let [length, units, sum] = [0, 0, 0];
+  const cell = bearers.find(({ shared }) => shared);
+  if (!table?.rows || !cell) return null;
+  const { slot, units: own } = table.columns;
+  let [units, sum] = [0, 0];
   for (let row = 0; row < table.rows; row += 1) {
-    const apart = row ? times[row] - times[row - 1] : 0;
-    sum = (apart ? 0 : sum) + table.columns.units.values[row];
+    sum = (row && slot.values[row] === slot.values[row - 1] ? sum : 0) + own.values[row];
     units = Math.max(units, sum);
-    for (let other = apart; other > 0; ) [length, other] = other > length ? [other, length] : [other, length % other];
   }
-  return { table, length, phase: times[0], units };
+  return { table, length: cell.slot_ns, phase: cell.phase_ns, units };
 }

@@ -14,6 +14,12 @@
  *   p90?: number | null, p95?: number | null, p99?: number | null}} Delays
  */
 /**
+ * One direction of a UE in a cell, which is the place `node` on the path; times are nanoseconds, and 0 of what the bearer does
+ * not have, as `BearerRow` of the core says.
+ * @typedef {{node: number, ue: number, direction: string, slot_ns: number, phase_ns: number, delay_ns: number,
+ *   sequence_numbers: number, resends: boolean, shared: boolean}} BearerRow
+ */
+/**
  * What is known of a run beside its events; `airpath/studio/facts.py` writes it.
  * @typedef {object} Run
  * @property {string} title
@@ -22,6 +28,7 @@
  * @property {number[]} chosen places of the flows to show first
  * @property {{seed: number, simulated_s: number, complete: boolean, flows: Flow[], elements: any[], live?: any}} summary
  * @property {string[]} path names of the places on the path, from the server to the UEs, which events call `element`
+ * @property {BearerRow[]} bearers by their numbers, which events call `bearer`
  * @property {string} scenario TOML with every default
  * @property {boolean} cut whether `scenario` is only its begin
  * @property {string[] | null} changes arguments of `--set`; null if not known

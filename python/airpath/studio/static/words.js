@@ -32,6 +32,8 @@ export const KINDS = {
   snoop: "snoop",
   outage: "outage",
   packet: "packet",
+  made: "packet made",
+  kept: "packet kept",
   dropped: "drop",
   marked: "ECN mark",
 };
@@ -133,6 +135,15 @@ const way = ({ word }) => (word("direction") === "uplink" ? "up" : "down");
 /** @type {(count: number, thing: string) => string} */
 const count = (value, thing) => `${figure(value)} ${thing}${value === 1 ? "" : "s"}`;
 
+/** The number of a PDU as it is on the air. @type {(run: Run, bearer: number, number: number) => number} */
+const onAir = (run, bearer, number) => number % (run.bearers[bearer]?.sequence_numbers || Infinity);
+
+/** @type {(told: Told) => string} */
+const pdus = ({ n, run }) => {
+  const [first, last] = [0, n("pdus") - 1].map((at) => onAir(run, n("bearer"), n("first_sn") + at));
+  return n("pdus") === 1 ? `PDU ${first}` : `PDUs ${first} to ${last}`;
+};
+
 /** Of what a block takes how much: codes of HSDPA, or resource blocks of LTE. @type {(told: Told) => string} */
 const unitsOf = ({ n, run }) => count(n("units"), run.path.includes("radio.hsdpa") ? "code" : "PRB");
 const ORDINALS = ["", "first", "second", "third", "fourth"];
@@ -150,8 +161,8 @@ const SHORT = {
   bearer_delivered: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))} after ${figure(own.n("delay_ns") / 1e6, 1)} ms`,
   slot_ended: (own) => `${way(own)}, ${count(own.n("pdus_sent"), "PDU")}, ${own.n("pdus_lost")} lost`,
   block_sent: (own) => `${figure(own.n("bits"))} bit, ${unitsOf(own)}, CQI ${own.n("cqi")}${own.n("transmission") > 1 ? `, transmission ${own.n("transmission")}` : ""}${own.n("lost") ? ", lost" : ""}`,
-  rlc_data: (own) => `${way(own)}, ${count(own.n("pdus"), "PDU")} from ${own.n("first_sn")}${own.n("poll") ? ", poll" : ""}${own.n("lost") ? ", lost" : ""}`,
-  rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${own.n("first_sn")}`,
+  rlc_data: (own) => `${way(own)}, ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}${own.n("poll") ? ", poll" : ""}${own.n("lost") ? ", lost" : ""}`,
+  rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}`,
   rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
   rlc_confirmed: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${count(own.n("queued_sdus"), "SDU")} left`,
   ack_regulator: ({ n }) => `${count(n("held_acks"), "ACK")} held, window ${n("window_segments")}`,
@@ -160,6 +171,8 @@ const SHORT = {
   snoop: ({ n, word }) => `${word("action").replaceAll("_", " ")}, ${count(n("cached_packets"), "packet")} kept`,
   outage: ({ word }) => word("phase").replaceAll("_", " "),
   packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, at ${elementName(own.run, own.n("element"))}`,
+  made: ({ n, run }) => `packet ${n("packet")}${n("copy_of") ? `, a copy of ${n("copy_of")}` : ""}, at ${elementName(run, n("element"))}`,
+  kept: ({ n, run }) => `packet ${n("packet")}, at ${elementName(run, n("element"))}`,
   dropped: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${own.word("reason").replaceAll("_", " ")}`,
   marked: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))} after ${figure(own.n("sojourn_ns") / 1e6, 1)} ms`,
 };
@@ -198,20 +211,17 @@ const SENTENCE = {
     return `UE ${n("ue")} is sent a block of ${figure(n("bits"))} bits (CQI ${n("cqi")}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
       `${which} transmission, at an SINR of ${decibels(own)}: ${n("lost") ? "lost, as the UE cannot decode it yet" : "the UE decodes it"}.`;
   },
-  rlc_data: ({ n, word }) => {
-    const last = (n("first_sn") + n("pdus") - 1) % 4096;
-    const which = n("pdus") === 1 ? `RLC PDU ${n("first_sn")} went` : `RLC PDUs ${n("first_sn")} to ${last} went`;
+  rlc_data: (own) => {
+    const { n, word } = own;
+    const which = `RLC ${pdus(own)} went`;
     const poll = n("poll") ? " They ask for a STATUS." : "";
     const fate = n("lost") ? "The channel destroyed them: the link layer has to send them again." : "They will arrive.";
     return `${which} on the air ${word("direction")}. ${fate}${poll}`;
   },
-  rlc_sdu: ({ n, word }) => {
-    const last = (n("first_sn") + n("pdus") - 1) % 4096;
-    const which = n("pdus") === 1 ? `PDU ${n("first_sn")}` : `PDUs ${n("first_sn")} to ${last}`;
-    return `All of ${word("direction")} SDU ${n("sdu")} has now been on the air: it is in RLC ${which}.`;
-  },
-  rlc_status: ({ n, word }) =>
-    `A STATUS PDU went ${word("direction")}: everything below number ${n("lsn")} has arrived` +
+  rlc_sdu: (own) =>
+    `All of ${own.word("direction")} SDU ${own.n("sdu")} has now been on the air: it is in RLC ${pdus(own)}.`,
+  rlc_status: ({ n, word, run }) =>
+    `A STATUS PDU went ${word("direction")}: everything below number ${onAir(run, n("bearer"), n("lsn"))} has arrived` +
     `${n("missing_pdus") ? `, except ${count(n("missing_pdus"), "PDU")}` : ""}.` +
     `${n("lost") ? " The channel destroyed it." : ""}`,
   rlc_confirmed: ({ n, word }) =>
@@ -229,6 +239,9 @@ const SENTENCE = {
       : `The RNC's table has ${count(n("cached_segments"), "segment")} of the flow.`,
   snoop: ({ n, word }) =>
     `The snoop box ${SNOOP[word("action")] ?? word("action")}. It has ${count(n("cached_packets"), "packet")} of the flow.`,
+  made: ({ n, run }) =>
+    `${elementName(run, n("element"))} made packet ${n("packet")}${n("copy_of") ? `, a copy of packet ${n("copy_of")}` : ""}.`.replace(/^t/, "T"),
+  kept: ({ n, run }) => `${elementName(run, n("element"))} kept packet ${n("packet")}: it answers for the other side.`.replace(/^t/, "T"),
   outage: ({ word }) => `${OUTAGE[word("phase")] ?? word("phase")}.`,
   packet: (own) => {
     const { n, word, run } = own;

@@ -158,7 +158,7 @@ impl Flow {
 
     /// A segment of data passes, and is marked if one must be: RFC 3168 (5).
     pub fn mark(&mut self, now: Instant, packet: &mut Packet) {
-        self.is_ect = packet.ecn != Packet::NOT_ECT;
+        self.is_ect = packet.ecn() != Packet::NOT_ECT;
         if self.mode != Mode::MarkDue || !self.is_ect {
             return;
         }

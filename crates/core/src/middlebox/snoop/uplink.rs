@@ -2,7 +2,7 @@
 
 use super::downlink::Limits;
 use crate::middlebox::acks::{are_far_apart, is_after};
-use crate::packet::{Body, Flags, Kind, Packet, SackBlocks};
+use crate::packet::{Body, Flags, Form, Packet, SackBlocks};
 use crate::tcp::rto::{self, Rto};
 use crate::time::Instant;
 use crate::wire::{Endpoints, encode_header, endpoints, tcp_header_bytes};
@@ -62,10 +62,9 @@ impl Uplink {
             has_timestamps: packet.has_timestamps,
             ts_val,
             ts_ecr,
-            ip: packet.ip,
+            form: Form::TCP.with_ip(packet.ip()),
             ue: packet.ue,
             flow: packet.flow,
-            kind: Kind::Tcp,
             ..Packet::default()
         });
         for gap in &mut self.gaps {
@@ -167,7 +166,7 @@ impl Uplink {
             blocks.push(gap.end, next);
         }
         packet.options_mut().sack = blocks;
-        packet.len = packet.ip.header_bytes() + tcp_header_bytes(&packet);
+        packet.len = packet.ip().header_bytes() + tcp_header_bytes(&packet);
         if let Some(endpoints) = self.endpoints {
             let mut bytes = Vec::new();
             encode_header(&packet, endpoints, 0, &mut bytes);

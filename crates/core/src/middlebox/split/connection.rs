@@ -96,7 +96,7 @@ impl Connection {
             return waiting.push((dir, packet));
         }
         self.handle_packet(cx.now, dir, &packet);
-        cx.free(packet);
+        cx.keep(dir, packet);
         self.pump(cx, keys, wire);
     }
 
@@ -107,7 +107,7 @@ impl Connection {
         }
         for (dir, packet) in self.moving.take().map(|(_, waiting)| waiting).into_iter().flatten() {
             self.handle_packet(cx.now, dir, &packet);
-            cx.free(packet);
+            cx.keep(dir, packet);
         }
         self.handle_deadlines(cx.now);
         self.pump(cx, keys, wire);
@@ -181,6 +181,7 @@ impl Connection {
         let mut packet = cx.packet();
         packet.ue = self.ue;
         packet.flow = self.flow;
+        cx.tell_made(&packet, 0);
         packet
     }
 

@@ -253,14 +253,14 @@ impl Proxy {
                 && let Some(reset) = Reset::answering(&packet)
             {
                 let (endpoints, mut answer) = (split.endpoints(dir.reverse()), cx.packet());
-                reset.write(packet.ip, &mut answer);
+                reset.write(packet.ip(), &mut answer);
                 (answer.ue, answer.flow) = (packet.ue, packet.flow);
                 self.send(cx, dir.reverse(), endpoints, answer, &[]);
             } else {
                 side.connection.handle_segment(cx.now, &packet, &body.bytes[payload]);
             }
         }
-        cx.free(packet);
+        cx.keep(dir, packet);
         self.pump(cx, key);
     }
 
@@ -273,6 +273,7 @@ impl Proxy {
         mut packet: Box<Packet>,
         payload: &[u8],
     ) {
+        cx.tell_made(&packet, 0);
         self.identification = self.identification.wrapping_add(1);
         let mut body = Box::<Body>::default();
         encode_segment(&packet, endpoints, self.identification, payload, &mut body.bytes);
@@ -300,15 +301,15 @@ impl Proxy {
     /// Our TCP towards one end: its segments fit the devices, and are no larger than what the SYN's sender takes.
     fn side_config(&self, towards: Dir, syn: &Packet) -> tcp::Config {
         let ours = &self.tcp[towards.index()];
-        let most = MTU - u64::from(syn.ip.header_bytes() + TCP_HEADER_BYTES);
-        let theirs = match (syn.options().mss, syn.ip) {
+        let most = MTU - u64::from(syn.ip().header_bytes() + TCP_HEADER_BYTES);
+        let theirs = match (syn.options().mss, syn.ip()) {
             // RFC 9293 (3.7.1): what a SYN without the option means.
             (0, IpVersion::Ipv4) => 536,
             (0, IpVersion::Ipv6) => 1220,
             (mss, _) => u64::from(mss.max(LEAST_MSS)),
         };
         let mss = ours.mss.min(Bytes::from_bytes(most.min(theirs)));
-        tcp::Config { ip: syn.ip, mss, ..ours.clone() }
+        tcp::Config { ip: syn.ip(), mss, ..ours.clone() }
     }
 
     fn sequence_number(&mut self) -> u32 {

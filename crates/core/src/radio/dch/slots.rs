@@ -32,6 +32,8 @@ pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Box<dyn Pausable> {
 struct Bearer {
     buffer: Buffer,
     rate: Bitrate,
+    /// Length of a slot; zero where packets are sent whole.
+    slot: Duration,
     /// `None` sends packets whole.
     link_layer: Option<LinkLayer>,
     /// Without a link layer, and only if somebody looks: packets in the buffer.
@@ -88,6 +90,7 @@ impl Bearer {
         Self {
             buffer: Buffer::new(&config.queue, place, config.delay, run_seed, ue, dir),
             rate: config.rate,
+            slot: if config.rlc.sends_whole() { Duration::ZERO } else { config.rlc.slot() },
             link_layer,
             departures: Departures::default(),
             counts: Counts::default(),
@@ -164,7 +167,8 @@ impl Bearer {
         self.counts.slots += 1;
         self.counts.pdus_sent += u64::from(pdus_sent);
         self.counts.pdus_lost += u64::from(pdus_lost);
-        cx.probe(Kind::SlotEnded, || Event::SlotEnded { ue, direction, pdus_sent, pdus_lost });
+        let bearer = cx.bearer_number(self.buffer.index() as usize);
+        cx.probe(Kind::SlotEnded, || Event::SlotEnded { ue, bearer, direction, pdus_sent, pdus_lost });
         (report.pdus_sent, report.pdus_lost) = (0, 0);
     }
 
@@ -286,6 +290,10 @@ impl Element for Dch {
         for bearer in &self.bearers {
             let buffer = &bearer.buffer;
             cx.open_bearer(buffer.index() as usize, buffer.terms(bearer.rate, false));
+            cx.describe_bearer(buffer.index() as usize, |row| {
+                row.delay_ns = buffer.delay.as_nanos();
+                row.slot_ns = bearer.slot.as_nanos();
+            });
         }
     }
 

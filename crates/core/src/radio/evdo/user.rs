@@ -7,7 +7,7 @@ use super::{DownlinkConfig, rates::PHYSICAL_PACKETS};
 use crate::distribution::Sampler;
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
-use crate::radio::buffer::{Buffer, Served, report_service, share};
+use crate::radio::buffer::{Buffer, Gone, Served, report_service, share};
 use crate::radio::delay_line::DelayLine;
 use crate::radio::flow_buffers::{FlowBuffers, Sharing, Waiting};
 use crate::rng::{self, Stream, Threshold};
@@ -130,7 +130,7 @@ impl User {
             self.waiting.finish(cx, &self.buffer, &packet);
             let delay = self.delay.draw(&mut self.delays);
             let arrival = self.line.arrival(cx.now, delay);
-            self.buffer.note_delivered(cx, packet.flow, packet.seq, packet.len, arrival.since(entered));
+            self.buffer.note_delivered(cx, Gone::of(&packet), arrival.since(entered));
             self.line.put(cx, arrival, packet);
         }
         if !self.waits() {

@@ -5,7 +5,7 @@ use super::harq::{Block, State};
 use super::reception::Rows;
 use super::ue::Ue;
 use super::{Arrival, Framing, Setup, Shares, Work, pop_if};
-use crate::element::Cx;
+use crate::element::{Cx, bearer_index};
 use crate::packet::Dir;
 use crate::radio::rlc_bearer::OF_TTIS;
 use crate::scheduler::Scheduler;
@@ -437,8 +437,11 @@ impl Downlink {
         let lost = ue.reception.loses(slot, probability) | ue.silences.cover(self.slot_length, end);
         ue.counts.first_lost += u64::from(lost && transmissions == 1);
         let Format { cqi, units, bits } = format;
+        let bearer = cx.bearer_number(bearer_index(number, Dir::Downlink));
         cx.probe(Kind::BlockSent, move || Event::BlockSent {
             ue: number,
+            bearer,
+            slot,
             process: process.into(),
             transmission: transmissions.into(),
             cqi: cqi.into(),

@@ -114,6 +114,8 @@ impl Ue {
 
     pub fn open(&self, cx: &mut Cx<'_>) {
         self.pair.open(cx);
+        let downlink = self.bearers()[0].buffer.index() as usize;
+        cx.describe_bearer(downlink, |row| row.shared = true);
     }
 
     /// Room that everything would take that waits for blocks, in the unit of the entity.

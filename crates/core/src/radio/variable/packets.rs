@@ -10,7 +10,7 @@ use super::{Bearer, BearerConfig};
 use crate::channel::{Channel, Service};
 use crate::element::{Cx, FAR};
 use crate::packet::{Dir, Packet};
-use crate::radio::buffer::{Buffer, Departures, report_service, share};
+use crate::radio::buffer::{Buffer, Departures, Gone, report_service, share};
 use crate::radio::delay_line::DelayLine;
 use crate::radio::flow_buffers::{FlowBuffers, Sharing, Waiting};
 use crate::time::{Duration, Instant};
@@ -156,7 +156,7 @@ impl Bearer for PacketBearer {
                 } else {
                     let arrival = self.line.arrival(cx.now, service.delay + self.buffer.delay);
                     let delay = arrival.since(entered);
-                    self.buffer.note_delivered(cx, packet.flow, packet.seq, packet.len, delay);
+                    self.buffer.note_delivered(cx, Gone::of(&packet), delay);
                     self.line.put(cx, arrival, packet);
                 }
                 self.start_next(cx);

@@ -384,6 +384,6 @@ fn copy_header(from: &Packet, to: &mut Packet) {
     to.options.clone_from(&from.options);
     (to.seq, to.ack, to.ts_val, to.ts_ecr) = (from.seq, from.ack, from.ts_val, from.ts_ecr);
     (to.len, to.payload, to.flags, to.window) = (from.len, from.payload, from.flags, from.window);
-    (to.has_timestamps, to.ecn, to.ip, to.kind) = (from.has_timestamps, from.ecn, from.ip, from.kind);
+    (to.has_timestamps, to.form) = (from.has_timestamps, from.form);
     (to.ue, to.flow, to.identification) = (from.ue, from.flow, from.identification);
 }

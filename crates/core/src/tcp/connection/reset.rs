@@ -29,7 +29,7 @@ impl Reset {
 
     /// Fills in a header.
     pub fn write(&self, ip: IpVersion, packet: &mut Packet) {
-        packet.ip = ip;
+        packet.set_ip(ip);
         packet.seq = self.seq;
         packet.ack = self.ack.unwrap_or(0);
         packet.flags = if self.ack.is_some() { Flags::RST | Flags::ACK } else { Flags::RST };

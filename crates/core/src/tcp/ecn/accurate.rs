@@ -47,7 +47,7 @@ impl Counts {
     pub(super) fn count(&mut self, packet: &Packet) {
         // A FIN that `connection` has made an octet of is no payload.
         let payload = u64::from(packet.payload).saturating_sub(packet.flags.has(Flags::FIN).into());
-        match packet.ecn {
+        match packet.ecn() {
             Packet::CE => {
                 self.ce_packets += 1;
                 self.ce_bytes += payload;
@@ -151,6 +151,7 @@ fn most_likely(least: u64, segments: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Form;
 
     const MSS: u64 = 1460;
 
@@ -164,9 +165,9 @@ mod tests {
     fn the_option_has_what_has_changed_in_the_shorter_order() {
         let arrived = |marks: &[u8]| {
             let mut counts = Counts::default();
-            marks
-                .iter()
-                .for_each(|ecn| counts.count(&Packet { ecn: *ecn, payload: 10, ..Packet::default() }));
+            marks.iter().for_each(|ecn| {
+                counts.count(&Packet { form: Form::TCP.with_ecn(*ecn), payload: 10, ..Packet::default() })
+            });
             let option = counts.option();
             (option.order(), option.as_slice().to_vec())
         };

@@ -202,12 +202,12 @@ impl Agreement {
         let is_client = packet.flags.has(Flags::ACK);
         let ecn = if is_client { ours.answered(packet.flags) } else { ours.answering(packet.flags) };
         let seen = if is_client && ecn.is_accurate() { Seen::of(packet) } else { Seen::Unknown };
-        Self { ecn, came: packet.ecn, is_client, seen, is_in_ack: false }
+        Self { ecn, came: packet.ecn(), is_client, seen, is_in_ack: false }
     }
 
     /// The SYN came again, with this ECN field: the latest counts, RFC 9768 (3.1.5).
     pub fn on_syn_again(&mut self, packet: &Packet) {
-        self.came = packet.ecn;
+        self.came = packet.ecn();
     }
 
     /// The ACK of the SYN-ACK arrived. Without data and SACK blocks it tells how that came: RFC 9768 (3.2.2.1).
@@ -261,6 +261,7 @@ pub struct BothCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Form;
 
     /// Table 2 of RFC 9768: what the client offers, what the server has, and the ECN that both use then.
     #[test]
@@ -289,8 +290,16 @@ mod tests {
     #[test]
     fn the_syn_ack_says_how_the_syn_came_and_the_ack_how_the_syn_ack_came() {
         for (field, bits) in Seen::CODES {
-            let syn = Packet { flags: Flags::SYN | Flags::ACE, ecn: field, ..Packet::default() };
-            let mut answer = Packet { flags: Flags::SYN | Flags::ACK, ecn: field, ..Packet::default() };
+            let syn = Packet {
+                flags: Flags::SYN | Flags::ACE,
+                form: Form::TCP.with_ecn(field),
+                ..Packet::default()
+            };
+            let mut answer = Packet {
+                flags: Flags::SYN | Flags::ACK,
+                form: Form::TCP.with_ecn(field),
+                ..Packet::default()
+            };
             Agreement::of_syn(Ecn::Accurate, &syn).write_answer(&mut answer, true);
             assert_eq!(answer.ace(), bits);
             let client = Agreement::of_syn(Ecn::Accurate, &answer);

@@ -64,7 +64,7 @@ impl Receiving {
     /// A segment arrived, other than a SYN.
     #[cold]
     pub fn on_segment(&mut self, packet: &Packet) {
-        let (is_marked, has_data) = (packet.ecn == Packet::CE, packet.payload > 0);
+        let (is_marked, has_data) = (packet.ecn() == Packet::CE, packet.payload > 0);
         self.marks += u64::from(is_marked && has_data);
         if let Telling::Classic { echoes } = &mut self.telling
             && has_data
@@ -79,7 +79,7 @@ impl Receiving {
     #[cold]
     pub fn on_accepted(&mut self, packet: &Packet, has_unacked: bool) -> bool {
         let Telling::Accurate(reflector) = &mut self.telling else { return false };
-        let is_marked = packet.ecn == Packet::CE;
+        let is_marked = packet.ecn() == Packet::CE;
         reflector.counts.count(packet);
         reflector.marks += u32::from(is_marked);
         let was_marked = std::mem::replace(&mut reflector.was_marked, is_marked);

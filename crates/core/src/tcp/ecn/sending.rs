@@ -163,7 +163,7 @@ impl Sending {
         if transmit.len == 0 || !matches!(transmit.cause, SendCause::New | SendCause::LimitedTransmit) {
             return;
         }
-        packet.ecn = self.ect;
+        packet.set_ecn(self.ect);
         if self.end == Some(transmit.seq) && self.follower.is_none() {
             packet.flags = packet.flags | Flags::CWR;
         }

@@ -136,7 +136,7 @@ impl Bench {
             let relative = packet.seq.wrapping_sub(ISS) as i32;
             let from = relative.max(1) as u64 - 1;
             assert_eq!(payload, octets(from, payload.len()), "octets at {from}");
-            let headers = packet.ip.header_bytes() + airpath_core::wire::tcp_header_bytes(&packet);
+            let headers = packet.ip().header_bytes() + airpath_core::wire::tcp_header_bytes(&packet);
             assert_eq!(packet.len, headers + packet.payload);
             lines.push(line_of(&packet));
             (packet, payload) = (Packet::default(), Vec::new());

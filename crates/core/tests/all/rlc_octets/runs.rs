@@ -66,8 +66,8 @@ app.bulk = {}
 "#;
 
 /// Sequence numbers of the modes.
-const AM: Option<u32> = Some(4096);
-const UM: Option<u32> = Some(128);
+const AM: Option<u64> = Some(4096);
+const UM: Option<u64> = Some(128);
 
 const AND_PDUS: Capture = Capture::PacketsAnd { pdus: true, iu: false };
 
@@ -155,18 +155,19 @@ fn framed(octets: &[u8]) -> (u8, Bearer, Vec<u8>) {
 type Log = Vec<(Instant, String, bool)>;
 
 /// PDUs by the events of the trace, with so many sequence numbers, if they have any on the air.
-fn traced(events: &[(Instant, Event)], numbers: Option<u32>) -> BTreeMap<Bearer, Log> {
+fn traced(events: &[(Instant, Event)], numbers: Option<u64>) -> BTreeMap<Bearer, Log> {
     let mut logs: BTreeMap<Bearer, Log> = BTreeMap::new();
     for &(at, ref event) in events {
         match *event {
-            Event::RlcData { ue, direction, first_sn, pdus, poll, lost } => {
+            Event::RlcData { ue, direction, first_sn, pdus, poll, lost, .. } => {
                 let log = logs.entry((ue, direction)).or_default();
-                for sn in first_sn..first_sn + pdus {
+                for sn in first_sn..first_sn + u64::from(pdus) {
                     let sn = numbers.map_or(String::new(), |numbers| format!("{} ", sn % numbers));
                     log.push((at, format!("data {sn}poll {poll}"), lost));
                 }
             }
-            Event::RlcStatus { ue, direction, lsn, missing_pdus, lost } => {
+            Event::RlcStatus { ue, direction, lsn, missing_pdus, lost, .. } => {
+                let lsn = numbers.map_or(lsn, |numbers| lsn % numbers);
                 let text = format!("status {lsn} missing {missing_pdus}");
                 logs.entry((ue, direction)).or_default().push((at, text, lost));
             }
@@ -297,7 +298,7 @@ fn run(changes: &[(&str, &str)]) -> (Vec<(Instant, Event)>, Vec<Frame>) {
 
 /// What the capture says of PDUs is what the trace says; what a reader of octets makes of those that arrive is what
 /// arrives at the hosts. Gives the number of PDUs, and of packets.
-fn agree(numbers: Option<u32>, changes: &[(&str, &str)]) -> (usize, usize) {
+fn agree(numbers: Option<u64>, changes: &[(&str, &str)]) -> (usize, usize) {
     let (events, frames) = run(changes);
     let mut seen: BTreeMap<Bearer, Log> = BTreeMap::new();
     let mut readers: BTreeMap<Bearer, Reader> = BTreeMap::new();

@@ -3,7 +3,7 @@
 
 use airpath_core::gtp::{Endpoint, Received, Relay, Relayed, Side, Tunnel};
 use airpath_core::middlebox::{Config, Plan, rnc_feedback};
-use airpath_core::packet::{Body, Dir, Flags, Packet};
+use airpath_core::packet::{Body, Dir, Flags, Form, Packet};
 use airpath_core::path::Path;
 use airpath_core::time::Instant;
 use airpath_core::trace::ProbeMask;
@@ -97,7 +97,13 @@ fn segment(seq: u32) -> Vec<u8> {
 
 /// With an ECN field, a window, timestamps and SACK blocks, none of which is the box's business.
 fn ack(number: u16, ack: u32, flags: Flags) -> Vec<u8> {
-    let mut packet = Packet { ack, flags: Flags::ACK | flags, window: 777, ecn: 2, ..Packet::default() };
+    let mut packet = Packet {
+        ack,
+        flags: Flags::ACK | flags,
+        window: 777,
+        form: Form::TCP.with_ecn(2),
+        ..Packet::default()
+    };
     (packet.has_timestamps, packet.ts_val, packet.ts_ecr) = (true, 1000 + u32::from(number), 999);
     if number > 0 {
         packet.options_mut().sack.push(3001, 3001 + 1000 * u32::from(number));

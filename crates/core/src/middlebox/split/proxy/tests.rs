@@ -122,7 +122,7 @@ impl World {
         if host.connection.is_none() && (host.plan.is_deaf || !packet.flags.has(Flags::SYN)) {
             let (mut answer, mut answered) = (Packet::default(), Vec::new());
             if let Some(reset) = Reset::answering(&packet) {
-                reset.write(packet.ip, &mut answer);
+                reset.write(packet.ip(), &mut answer);
                 encode_segment(&answer, endpoints_of(dir.reverse()), 0, &[], &mut answered);
                 self.put(now, true, dir.reverse(), answered);
             }

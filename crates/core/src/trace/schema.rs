@@ -1,0 +1,520 @@
+//! The one schema of events: kinds, columns, units, what they mean, and how files store them.
+//!
+//! Columns, Python's readers, the studio's decoders and the reference are made from it: [`schema`] has it as JSON.
+
+use super::words::{ModelState, Outage, Reason, SendCause, SnoopAction};
+use crate::packet::Dir;
+use crate::time::Instant;
+use serde::Serialize;
+use serde_json::json;
+
+/// A value on its way into a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A count, a length, a time or a sequence number.
+    Number(u64),
+    /// One of a fixed set of words.
+    Word(&'static str),
+}
+
+/// What a column holds: numbers, or words of a list, each as its place there.
+pub(super) trait Field: Copy {
+    /// The words; none for numbers.
+    const WORDS: &'static [&'static str] = &[];
+    /// What each word means.
+    const MEANINGS: &'static [&'static str] = &[];
+
+    /// The number, or the word's place.
+    fn number(self) -> u64;
+
+    fn value(self) -> Value {
+        let number = self.number();
+        Self::WORDS.get(number as usize).map_or(Value::Number(number), |word| Value::Word(word))
+    }
+}
+
+macro_rules! numbers {
+    ($($ty:ty),*) => {$(
+        impl Field for $ty {
+            #[inline]
+            fn number(self) -> u64 {
+                u64::from(self)
+            }
+        }
+    )*};
+}
+numbers!(u16, u32, u64, bool);
+
+impl Field for Dir {
+    const WORDS: &'static [&'static str] = &[Self::Downlink.name(), Self::Uplink.name()];
+    const MEANINGS: &'static [&'static str] = &["From the server to the UE.", "From the UE to the server."];
+
+    #[inline]
+    fn number(self) -> u64 {
+        self as u64
+    }
+}
+
+/// How a column of numbers is stored where something is known of its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Store {
+    /// Any numbers.
+    Plain,
+    /// Few different numbers, which are stored as words are: as codes.
+    Few,
+    /// Numbers that count up, which are stored as differences.
+    Counting,
+}
+
+/// A column of a kind of event.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Unit of its numbers; empty without one.
+    pub unit: &'static str,
+    /// What it says.
+    pub meaning: &'static str,
+    /// How its numbers are stored.
+    pub store: Store,
+    /// Words in place of numbers; none of a column of numbers.
+    pub words: &'static [&'static str],
+    /// What each word means.
+    pub word_meanings: &'static [&'static str],
+}
+
+/// A kind of event.
+#[derive(Clone, Copy, Debug)]
+pub struct KindInfo {
+    /// Name of its probe, and of its table.
+    pub name: &'static str,
+    /// What has happened.
+    pub meaning: &'static str,
+    /// Its columns, the time left out.
+    pub columns: &'static [ColumnInfo],
+}
+
+/// Type of a column that says whose an event is.
+macro_rules! id_type {
+    (packet) => {
+        u32
+    };
+    (slot) => {
+        u64
+    };
+    ($other:ident) => {
+        u16
+    };
+}
+
+/// What such a column says.
+macro_rules! id_meaning {
+    (ue) => {
+        "Number of the UE."
+    };
+    (flow) => {
+        "Number of the flow at its UE."
+    };
+    (packet) => {
+        "Number of the packet in the run, from 1; a copy has a number of its own."
+    };
+    (bearer) => {
+        "Number of the bearer, as in the table of bearers; of a STATUS PDU, of the bearer on whose data it reports."
+    };
+    (slot) => {
+        "Number of the slot of the cell, from 0."
+    };
+    (element) => {
+        "Number of the node, as in the table of nodes: on a line its position, counted from the server."
+    };
+}
+
+/// How such a column is stored.
+macro_rules! id_store {
+    (packet) => {
+        Store::Counting
+    };
+    (slot) => {
+        Store::Counting
+    };
+    ($other:ident) => {
+        Store::Few
+    };
+}
+
+macro_rules! store {
+    () => {
+        Store::Plain
+    };
+    (few) => {
+        Store::Few
+    };
+    (counting) => {
+        Store::Counting
+    };
+}
+
+/// The columns of a kind.
+macro_rules! columns {
+    ($($id:ident)+ { $([$($field_doc:literal)*] $field:ident: $ty:ty [$unit:literal $($store:ident)?],)* }) => {
+        &[
+            $(ColumnInfo {
+                name: stringify!($id), unit: "", meaning: id_meaning!($id), store: id_store!($id),
+                words: &[], word_meanings: &[],
+            },)+
+            $(ColumnInfo {
+                name: stringify!($field), unit: $unit, meaning: concat!($($field_doc),*), store: store!($($store)?),
+                words: <$ty as Field>::WORDS, word_meanings: <$ty as Field>::MEANINGS,
+            },)*
+        ]
+    };
+}
+
+/// Declares events: whose they are, and with which columns beyond, each with its unit and how it is stored.
+macro_rules! events {
+    ($($(#[doc = $doc:literal])* $variant:ident = $kind:literal of $($id:ident)+ {
+        $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty [$unit:literal $($store:ident)?],)*
+    })*) => {
+        /// Every observable fact.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Event {
+            $($(#[doc = $doc])* $variant {
+                $(#[doc = id_meaning!($id)] $id: id_type!($id),)+
+                $($(#[doc = $field_doc])* $field: $ty,)*
+            },)*
+        }
+
+        /// The kinds of event: what a probe selects.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Kind { $($(#[doc = $doc])* $variant,)* }
+
+        /// All kinds, in order of declaration.
+        const KINDS: &[KindInfo] = &[$(KindInfo {
+            name: $kind, meaning: concat!($($doc),*),
+            columns: columns!($($id)+ { $([$($field_doc)*] $field: $ty [$unit $($store)?],)* }),
+        },)*];
+
+        impl Kind {
+            /// All kinds, in order of declaration.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+        }
+
+        impl Event {
+            /// What kind of event this is.
+            pub const fn kind(&self) -> Kind {
+                match self { $(Self::$variant { .. } => Kind::$variant,)* }
+            }
+
+            /// Calls `each` with the value of every column, in the order of [`KindInfo::columns`].
+            pub fn values(&self, mut each: impl FnMut(Value)) {
+                match *self {
+                    $(Self::$variant { $($id,)+ $($field,)* } => {
+                        $(each($id.value());)+
+                        $(each($field.value());)*
+                    })*
+                }
+            }
+
+            /// Appends a row of numbers: when it was, and every column.
+            pub(super) fn append(&self, at: Instant, rows: &mut Vec<u64>) {
+                match *self {
+                    $(Self::$variant { $($id,)+ $($field,)* } => rows.extend_from_slice(&[
+                        at.as_nanos(), $($id.number(),)+ $($field.number(),)*
+                    ]),)*
+                }
+            }
+        }
+    };
+}
+
+impl Kind {
+    /// What is known of it.
+    pub const fn info(self) -> &'static KindInfo {
+        &KINDS[self as usize]
+    }
+
+    /// Name of the probe, and of its table in a trace.
+    pub const fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// Its columns, in order.
+    pub const fn columns(self) -> &'static [ColumnInfo] {
+        self.info().columns
+    }
+}
+
+/// How the numbers of columns of this name are stored.
+pub(super) fn is_counting(name: &str) -> bool {
+    KINDS
+        .iter()
+        .flat_map(|kind| kind.columns)
+        .any(|column| column.name == name && column.store == Store::Counting)
+}
+
+/// The schema as JSON: each kind with its meaning and columns, in order.
+pub fn schema() -> serde_json::Value {
+    // Comments escape brackets that are no links.
+    let plain = |meaning: &str| meaning.trim().replace("\\[", "[").replace("\\]", "]");
+    let column = |column: &ColumnInfo| {
+        let words: Vec<_> = column.words.iter().zip(column.word_meanings).collect();
+        let words: Vec<_> =
+            words.iter().map(|(word, means)| json!({ "word": word, "meaning": plain(means) })).collect();
+        json!({
+            "name": column.name, "unit": column.unit, "meaning": plain(column.meaning), "store": column.store, "words": words,
+        })
+    };
+    let kind = |kind: &KindInfo| {
+        let columns: Vec<_> = kind.columns.iter().map(column).collect();
+        json!({ "name": kind.name, "meaning": plain(kind.meaning), "columns": columns })
+    };
+    KINDS.iter().map(kind).collect()
+}
+
+events! {
+    /// State of a TCP sender after it handled an ACK or a timeout.
+    TcpState = "tcp_state" of ue flow {
+        /// Congestion window, segments.
+        tcpi_snd_cwnd: u32 ["segment"],
+        /// Slow start threshold, segments; 2147483647 while unlimited.
+        tcpi_snd_ssthresh: u32 ["segment"],
+        /// Segments in flight.
+        tcpi_unacked: u32 ["segment"],
+        /// What the sender may have in flight: the smaller of congestion and receive window, segments.
+        send_window: u32 ["segment"],
+        /// Smoothed round-trip time, microseconds.
+        tcpi_rtt: u32 ["us"],
+        /// Round-trip time variation, microseconds.
+        tcpi_rttvar: u32 ["us"],
+        /// Retransmission timeout, microseconds.
+        tcpi_rto: u32 ["us"],
+        /// 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
+        tcpi_ca_state: u32 ["" few],
+        /// Oldest unacknowledged byte.
+        snd_una: u64 ["B" counting],
+    }
+    /// A TCP sender took a round-trip time sample.
+    RttSample = "rtt_sample" of ue flow {
+        /// The sample, microseconds.
+        rtt_us: u32 ["us"],
+    }
+    /// A TCP sender sent a segment with data.
+    SegmentSent = "segment_sent" of ue flow packet {
+        /// Offset of the first byte in the stream.
+        seq: u64 ["B" counting],
+        /// Payload, bytes.
+        payload_bytes: u32 ["B" few],
+        /// Why it was sent.
+        cause: SendCause [""],
+    }
+    /// How a TCP sender paces, and the path as its congestion control sees it, after an ACK or a timeout. Only of senders
+    /// that pace.
+    TcpPath = "tcp_path" of ue flow {
+        /// What the congestion control is doing.
+        state: ModelState [""],
+        /// Rate at which segments leave, bit/s of payload; 0 while they are not held.
+        pacing_bps: u64 ["bit/s"],
+        /// Estimated bandwidth of the bottleneck, bit/s of payload; 0 without a model.
+        bandwidth_bps: u64 ["bit/s"],
+        /// Shortest round-trip time of late, microseconds; 0 without one.
+        min_rtt_us: u32 ["us"],
+        /// Upper limit of what is to be in flight that losses have shown, bytes; 0 without one.
+        inflight_limit_bytes: u64 ["B"],
+        /// Part of the window that allows for ACKs in bunches, bytes.
+        extra_acked_bytes: u64 ["B"],
+    }
+    /// A TCP receiver got a segment with data.
+    SegmentReceived = "segment_received" of ue flow packet {
+        /// Offset of the first byte in the stream.
+        seq: u64 ["B" counting],
+        /// Payload, bytes.
+        payload_bytes: u32 ["B" few],
+        /// Next byte expected after this segment.
+        rcv_nxt: u64 ["B" counting],
+    }
+    /// A bearer's buffer took a packet in.
+    BearerEnqueued = "bearer_enqueued" of ue flow bearer packet {
+        /// Direction of the bearer.
+        direction: Dir [""],
+        /// Length of the packet, bytes.
+        len_bytes: u32 ["B" few],
+        /// Packets in the buffer, this one and the one in transmission included.
+        queued_sdus: u32 ["SDU"],
+        /// Bytes in the buffer, those of this packet and of the one in transmission included.
+        queued_bytes: u32 ["B"],
+    }
+    /// A packet left a bearer's buffer: its last octet was sent or, with a link layer, it arrived.
+    BearerDelivered = "bearer_delivered" of ue flow bearer packet {
+        /// Direction of the bearer.
+        direction: Dir [""],
+        /// Length of the packet, bytes.
+        len_bytes: u32 ["B" few],
+        /// From entering the buffer to arrival at the other side, nanoseconds.
+        delay_ns: u64 ["ns"],
+    }
+    /// A slot or TTI of a bearer ended in which its link layer sent PDUs. Where there are none, packets being sent whole,
+    /// by opportunities or in physical-layer packets, nothing of this is told.
+    SlotEnded = "slot_ended" of ue bearer {
+        /// Direction of the bearer.
+        direction: Dir [""],
+        /// PDUs sent.
+        pdus_sent: u32 ["PDU"],
+        /// PDUs that the channel destroyed.
+        pdus_lost: u32 ["PDU"],
+    }
+    /// A block went on the air in a slot of a shared downlink, for the first time or again.
+    BlockSent = "block_sent" of ue bearer slot {
+        /// HARQ process that it belongs to.
+        process: u16 ["" few],
+        /// Which transmission of the block it is, from 1.
+        transmission: u16 ["" few],
+        /// Row of the CQI table.
+        cqi: u16 ["" few],
+        /// Codes or resource blocks that it takes.
+        units: u32 ["" few],
+        /// Size, bits.
+        bits: u32 ["bit" few],
+        /// Signal-to-interference-and-noise ratio of this transmission at the UE, as a ratio times 1000.
+        sinr_thousandths: u64 [""],
+        /// Whether the UE could not decode it, with what it has of it from before.
+        lost: bool ["" few],
+    }
+    /// RLC data PDUs with adjacent sequence numbers went on the air together and share their fate.
+    RlcData = "rlc_data" of ue bearer {
+        /// Direction of the bearer.
+        direction: Dir [""],
+        /// Sequence number of the first, without the modulo by which it counts on the air: what `sequence_numbers` of the
+        /// bearer's table says. After a RESET or a re-establishment numbers go on at the next multiple of that.
+        first_sn: u64 ["" counting],
+        /// How many.
+        pdus: u32 ["PDU" few],
+        /// Whether each of them polls.
+        poll: bool ["" few],
+        /// Whether the channel destroyed them.
+        lost: bool ["" few],
+    }
+    /// The end of an SDU went on the air for the first time: all of its PDUs were sent. Told by link layers with sequence
+    /// numbers: `am`, `um` and `tm`.
+    RlcSdu = "rlc_sdu" of ue flow bearer packet {
+        /// Direction of the bearer.
+        direction: Dir [""],
+        /// Number of the SDU in its bearer, from 0: that of its row among those of `bearer_enqueued`.
+        sdu: u64 ["" counting],
+        /// Sequence number of the PDU with its first octet, as in `rlc_data`.
+        first_sn: u64 ["" counting],
+        /// PDUs from that one to the one that tells its end.
+        pdus: u32 ["PDU" few],
+    }
+    /// An RLC STATUS PDU went on the air.
+    RlcStatus = "rlc_status" of ue bearer {
+        /// Direction in which it went, opposite to that of the data on which it reports.
+        direction: Dir [""],
+        /// What its ACK super-field says, as `first_sn` of `rlc_data`: everything below has arrived, except what is missing.
+        lsn: u64 [""],
+        /// PDUs that it reports missing.
+        missing_pdus: u32 ["PDU"],
+        /// Whether the channel destroyed it.
+        lost: bool ["" few],
+    }
+    /// The link layer is done with a packet at its sender: it is acknowledged, or given up.
+    RlcConfirmed = "rlc_confirmed" of ue flow bearer packet {
+        /// Direction of the bearer.
+        direction: Dir [""],
+        /// Length of the packet, bytes.
+        len_bytes: u32 ["B" few],
+        /// Packets left in the buffer.
+        queued_sdus: u32 ["SDU"],
+    }
+    /// Something has changed at a box that holds ACKs back until there is room for what they bring.
+    AckRegulator = "ack_regulator" of ue flow {
+        /// Segments held.
+        held_acks: u32 ["segment"],
+        /// Their bytes.
+        held_bytes: u32 ["B"],
+        /// Packets that the source is expected to send for the ACKs released.
+        ack_release_count: u32 ["segment"],
+        /// Whether there is room for one packet more.
+        conservative: bool ["" few],
+        /// The source's window as the box sees it, segments.
+        window_segments: u32 ["segment"],
+    }
+    /// Something has changed at a box that spaces a bearer's ACKs by the occupancy of its buffer.
+    AckRateControl = "ack_rate_control" of ue {
+        /// Segments held.
+        held_acks: u32 ["segment"],
+        /// Their bytes.
+        held_bytes: u32 ["B"],
+        /// SDUs in the buffer of the data, as the box counts them.
+        occupancy_sdus: u32 ["SDU"],
+        /// Time between two ACKs at this occupancy, microseconds.
+        t_id_us: u64 ["us"],
+        /// Whether it is that after a drop.
+        after_drop: bool ["" few],
+    }
+    /// The table of a box that gives feedback on radio losses has changed, or it has flagged an ACK.
+    RncFeedback = "rnc_feedback" of ue flow {
+        /// Segments of the flow in the table.
+        cached_segments: u32 ["segment"],
+        /// Whether this is an ACK with the flag.
+        flagged: bool ["" few],
+    }
+    /// A snoop box did something.
+    Snoop = "snoop" of ue flow {
+        /// What it did.
+        action: SnoopAction [""],
+        /// Packets of the flow in the cache.
+        cached_packets: u32 ["packet"],
+    }
+    /// A hand-over: the outage of a UE is expected, begins or ends.
+    Outage = "outage" of ue {
+        /// How far it has come.
+        phase: Outage [""],
+    }
+    /// A packet arrived at an element of the path, from the one before it.
+    Packet = "packet" of ue flow packet element {
+        /// Direction of the packet.
+        direction: Dir [""],
+        /// Sequence number in its header; of a simulated datagram, its number.
+        seq: u32 ["B" counting],
+        /// Acknowledgment number in its header; 0 without one.
+        ack: u32 ["B"],
+        /// Length of the packet, bytes.
+        len_bytes: u32 ["B" few],
+        /// Bits of the TCP header, FIN the lowest; 0 of what is not TCP.
+        flags: u16 ["" few],
+    }
+    /// A box made a packet: a copy of another one, or one of its own.
+    Made = "made" of ue flow packet element {
+        /// The packet of which it is a copy; 0 of one of the box's own.
+        copy_of: u32 [""],
+    }
+    /// A box kept a packet that came to it, because it answers for the other side.
+    Kept = "kept" of ue flow packet element {
+        /// Direction of the packet.
+        direction: Dir [""],
+    }
+    /// A packet was dropped.
+    Dropped = "dropped" of ue flow packet element {
+        /// Direction of the packet.
+        direction: Dir [""],
+        /// Sequence number in its header; of a simulated datagram, its number.
+        seq: u32 ["B" counting],
+        /// Length of the packet, bytes.
+        len_bytes: u32 ["B" few],
+        /// Why.
+        reason: Reason [""],
+    }
+    /// A queue discipline marked a packet: it has met congestion, RFC 3168.
+    Marked = "marked" of ue flow packet element {
+        /// Direction of the packet.
+        direction: Dir [""],
+        /// Sequence number in its header; of a simulated datagram, its number.
+        seq: u32 ["B" counting],
+        /// Length of the packet, bytes.
+        len_bytes: u32 ["B" few],
+        /// How long it has waited in the buffer, nanoseconds; 0 of one that was marked as it came.
+        sojourn_ns: u64 ["ns"],
+    }
+}

@@ -1,0 +1,81 @@
+//! What the numbers in events mean: tables that a trace has once.
+
+use crate::element::Layout;
+use crate::packet::Dir;
+use serde::Serialize;
+
+/// A node of the path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NodeRow {
+    /// Its name, as in a scenario; `link+umts` stands for both.
+    pub name: String,
+}
+
+/// A bearer: one direction of a UE in a cell. Times that a link layer does not have are 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BearerRow {
+    /// Number of the cell among the nodes.
+    pub node: u16,
+    /// Number of the UE, or of its interface.
+    pub ue: u16,
+    /// Direction of the data.
+    pub direction: Dir,
+    /// Length of a TTI or slot, nanoseconds; 0 where packets are sent whole.
+    pub slot_ns: u64,
+    /// Start of the first TTI, nanoseconds.
+    pub phase_ns: u64,
+    /// From the end of a transmission to its arrival, nanoseconds.
+    pub delay_ns: u64,
+    /// How many sequence numbers its link layer has on the air; 0 without any.
+    pub sequence_numbers: u64,
+    /// Whether the link layer sends lost PDUs again.
+    pub resends: bool,
+    /// Whether its transmissions are blocks of a cell that UEs share.
+    pub shared: bool,
+}
+
+impl BearerRow {
+    /// Bearers of all elements, of which nothing is known yet but whose they are.
+    pub(crate) fn of_all(layouts: &[Layout]) -> Vec<Self> {
+        let of_cell = |(node, layout): (u16, &Layout)| {
+            (0..layout.bearers as u16).map(move |index| Self {
+                node,
+                ue: index / 2,
+                direction: Dir::BOTH[usize::from(index % 2)],
+                slot_ns: 0,
+                phase_ns: 0,
+                delay_ns: 0,
+                sequence_numbers: 0,
+                resends: false,
+                shared: false,
+            })
+        };
+        (0..).zip(layouts).flat_map(of_cell).collect()
+    }
+}
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FlowRow {
+    /// Number of its UE, or of the UE's interface.
+    pub ue: u16,
+    /// Its number there.
+    pub flow: u16,
+    /// Where its data goes.
+    pub direction: Dir,
+    /// Name of its application.
+    pub app: &'static str,
+}
+
+/// All tables of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Tables {
+    /// Nodes by their numbers, which `element` has.
+    pub nodes: Vec<NodeRow>,
+    /// Names of the UEs' interfaces by number, which `ue` has; none where each UE has one.
+    pub interfaces: Vec<String>,
+    /// Bearers by their numbers, which `bearer` has.
+    pub bearers: Vec<BearerRow>,
+    /// Flows.
+    pub flows: Vec<FlowRow>,
+}

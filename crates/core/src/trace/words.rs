@@ -1,0 +1,151 @@
+//! Words that appear in events and results, with what each means.
+
+use super::schema::Field;
+
+/// Declares words that appear in results and columns.
+macro_rules! words {
+    ($($(#[doc = $about:literal])* $name:ident {
+        $($(#[doc = $doc:literal])* $variant:ident = $word:literal,)*
+    })*) => {$(
+        $(#[doc = $about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum $name { $($(#[doc = $doc])* $variant,)* }
+
+        impl $name {
+            /// All of them, in order.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The word for it in results and columns.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+        }
+
+        impl Field for $name {
+            const WORDS: &'static [&'static str] = &[$($word,)*];
+            const MEANINGS: &'static [&'static str] = &[$(concat!($($doc),*),)*];
+
+            #[inline]
+            fn number(self) -> u64 {
+                self as u64
+            }
+        }
+    )*};
+}
+
+words! {
+    /// Why a packet was dropped.
+    Reason {
+        /// The queue had no room.
+        QueueFull = "queue_full",
+        /// The queue discipline dropped it at its arrival, though there was room.
+        EarlyDrop = "early_drop",
+        /// The queue discipline dropped it while it waited in the buffer.
+        Evicted = "evicted",
+        /// The wired link lost it.
+        LinkLoss = "link_loss",
+        /// The link layer gave up after its maximum number of transmissions.
+        MaxTransmissions = "max_transmissions",
+        /// A box repairs the loss that the duplicate ACK reports.
+        DupackSuppressed = "dupack_suppressed",
+        /// A box has passed a newer ACK on already.
+        StaleAck = "stale_ack",
+        /// A box answered for the UE, which has acknowledged it.
+        AlreadyAcknowledged = "already_acknowledged",
+        /// A newer ACK took its place in a box.
+        AckFiltered = "ack_filtered",
+        /// A probe of a closed window, which a box has answered in place of the receiver.
+        ProbeAnswered = "probe_answered",
+        /// Addressed to a UE that the cell does not have.
+        UnknownUe = "unknown_ue",
+        /// Addressed to a flow that the host does not have.
+        UnknownFlow = "unknown_flow",
+        /// Its UE has no active PDP context: the core network knows no tunnel for it.
+        NoPdpContext = "no_pdp_context",
+        /// The link layer discarded it unsent: it had waited too long, or was larger than a TTI.
+        SduDiscarded = "sdu_discarded",
+    }
+
+    /// Why a segment was sent.
+    SendCause {
+        /// Connection set-up.
+        Handshake = "handshake",
+        /// Data never sent before.
+        New = "new",
+        /// One byte beyond a closed window, RFC 9293 (3.8.6.1).
+        WindowProbe = "window_probe",
+        /// New data on one of the first duplicate ACKs, RFC 3042.
+        LimitedTransmit = "limited_transmit",
+        /// Three duplicate ACKs.
+        FastRetransmit = "fast_retransmit",
+        /// A partial ACK during recovery, RFC 6582.
+        PartialAck = "partial_ack",
+        /// The SACK scoreboard names it, RFC 6675.
+        Sack = "sack",
+        /// The retransmission timer expired.
+        Timeout = "timeout",
+        /// Sent again after a timeout without knowing that it was lost.
+        GoBackN = "go_back_n",
+        /// Sent again, the reason being known to the sender alone: seen from outside.
+        Retransmission = "retransmission",
+        /// The same SYN or SYN-ACK again.
+        HandshakeTimeout = "handshake_timeout",
+        /// A duplicate ACK said that the radio had lost it: \[jayanathan\].
+        WirelessFastRetransmit = "wireless_fast_retransmit",
+        /// The last segment again, as ACKs stay away: RFC 8985 (7).
+        TailLossProbe = "tail_loss_probe",
+    }
+
+    /// What a congestion control that models the path is doing.
+    ModelState {
+        /// It does not model the path.
+        None = "none",
+        /// Doubles its rate each round.
+        Startup = "startup",
+        /// Takes away the queue that this made.
+        Drain = "drain",
+        /// Sends below the bandwidth.
+        ProbeBwDown = "probe_bw_down",
+        /// Sends at the bandwidth.
+        ProbeBwCruise = "probe_bw_cruise",
+        /// Fills the pipe without a queue.
+        ProbeBwRefill = "probe_bw_refill",
+        /// Sends above the bandwidth.
+        ProbeBwUp = "probe_bw_up",
+        /// Leaves little in flight, to see the shortest round-trip time.
+        ProbeRtt = "probe_rtt",
+        /// Keeps a few segments waiting: Copa alone.
+        FewWait = "few_wait",
+        /// Takes its share from others that fill the buffer: Copa.
+        Competes = "competes",
+    }
+
+    /// What a snoop box did.
+    SnoopAction {
+        /// Kept a packet.
+        Cached = "cached",
+        /// Let packets go: acknowledged, or dropped by the buffer behind the box.
+        Freed = "freed",
+        /// Sent a packet again for a duplicate ACK, or a SACK block.
+        DupackRetransmission = "dupack_retransmission",
+        /// Sent a packet again because no ACK came.
+        TimerRetransmission = "timer_retransmission",
+        /// Kept a duplicate ACK from the sender.
+        DupackSuppressed = "dupack_suppressed",
+        /// Answered the sender for the UE.
+        Answered = "answered",
+        /// Told the UE what the radio has lost of its data.
+        Nack = "nack",
+    }
+
+    /// How far an outage of a UE has come.
+    Outage {
+        /// The UE knows that it will begin.
+        Expected = "expected",
+        /// Nothing reaches the UE, or comes from it.
+        Began = "began",
+        /// The UE can be reached again.
+        Ended = "ended",
+    }
+}
