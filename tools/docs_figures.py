@@ -5,24 +5,26 @@
     python tools/docs_figures.py --check   change nothing; a line for each passage that is not current
 
 What documents quote is kept in `docs/papers/figures/PAPER.json`, so that a check takes no simulation. Tests
-compare the first run of everything there with what the code gives, and read there what takes hundreds of
-runs to say. A passage of a document is a template in a comment, and behind it what the template gives:
+compare the first run of everything there with what the code gives, and read there what takes hundreds of runs
+to say. A passage of a document is a template in a comment, and behind it what the template gives:
 
     fits <!--= {lundsten-t6-384-576} -->33.9<!--/--> %
 
 A name in braces is the id of a published value, `PAPER|PLACE|ROW|COLUMN` for a grid (with its title behind
-the place, if it has one), `PAPER.WHAT` (see `_of_paper`), `run|SCENARIO|KEY=VALUE|METRIC/UNIT`: the mean
+the place, if it has one), `PAPER.WHAT` (see `_of_paper`), `run|SCENARIO|KEY=VALUE;...|METRIC/UNIT`: the mean
 of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a number, or
-`capture|SCENARIO|KEY=VALUE|FIGURE`: likewise what `airpath compare` takes from the captures.
-`{NAME@READING}` is what another reading gives, `{NAME@published}` what the paper has, `{says|CLAIM}` the words
-of a claim, and `{=EXPRESSION}` what Python makes of `of('NAME')`, `runs('NAME')`, `each('PATTERN')`, a list,
-`off('PATTERN')`, how far each lies from the published value in percent, and `math`. Behind `!` stands the form: `pair` (published and measured, bold where the value is not reproduced), `share` (measured in percent
-of published), `sd` (of a run) or `range` (where 95 % of single runs fall); behind it, or alone, a format of
+`capture|SCENARIO|KEY=VALUE|FIGURE`: likewise what `airpath compare` takes from the captures. `{NAME@READING}`
+is what another reading gives, `{NAME@published}` what the paper has, `{says|CLAIM}` the words of a claim, and
+`{=EXPRESSION}` what Python makes of `of('NAME')`, `runs('NAME')`, `each('PATTERN')`, a list,
+`off('PATTERN')`, how far each lies from the published value in percent, and `math`. Behind `!` stands the
+form: `pair` (published and measured, bold where the value is not reproduced), `share` (measured in percent of
+published), `sd` (of a run) or `range` (where 95 % of single runs fall); behind it, or alone, a format of
 Python, such as `.1f`. In a table `[c: 20 ms; 50 ms => {zhang|Study 1|$c|384/576} |]` repeats what is behind
 the arrow for each value of `$c`, as lines if it is a whole line; `[c, d: 1 ~ one; 2 ~ two => ...]` for pairs.
 The head of a table stands in the document alone: a template without one leaves it as it is.
 
-A number in the prose of a paper's page that is neither generated nor given (see `typed_numbers`) is a mistake, too.
+A number in the prose of a paper's page that is neither generated nor given (see `typed_numbers`) is a
+mistake, too.
 """
 
 from __future__ import annotations
@@ -198,10 +200,9 @@ class Figures:
 
 @cache
 def _of_runs(scenario: str, setting: str, metric: str) -> dict[str, Any]:
-    """Run a scenario with a setting under the seeds 1 to 10."""
-    key, _, value = setting.partition("=")
+    """Run a scenario with settings, `;` between them, under the seeds 1 to 10."""
     metric, _, unit = metric.partition("/")
-    known = airpath.replicate(airpath.load(scenario).with_(key, value), metric, min_runs=10, max_runs=10)
+    known = airpath.replicate(_set(scenario, setting), metric, min_runs=10, max_runs=10)
     return {"measured": known.mean / float(unit or 1)}
 
 
@@ -213,10 +214,17 @@ def _of_captures(scenario: str, setting: str, figure: str) -> dict[str, Any]:
 
 @cache
 def _analysed(scenario: str, setting: str) -> list[FlowFigures]:
-    key, _, value = setting.partition("=")
-    chosen = airpath.load(scenario).with_(key, value)
+    chosen = _set(scenario, setting)
     with TemporaryDirectory() as folder:
         return [simulate_once(chosen, seed, Path(folder) / str(seed))[0] for seed in range(1, 11)]
+
+
+def _set(scenario: str, setting: str) -> airpath.Scenario:
+    chosen = airpath.load(scenario)
+    for one in setting.split(";"):
+        key, _, value = one.partition("=")
+        chosen = chosen.with_(key, value)
+    return chosen
 
 
 COMPARED = (*COUNTED, "calibrated", "calibrated_not_met")
@@ -424,9 +432,9 @@ def rendered(text: str, figures: Figures) -> str:
     return PASSAGE.sub(render, text)
 
 
-def _without_figures(passage: re.Match[str]) -> str:
-    """Leave of a passage the lines that it takes alone."""
-    return "\N{WHITE SQUARE}" + "\n" * passage[0].count("\n")
+def without_figures(text: str) -> str:
+    """Leave of each passage of a document the lines that it takes alone."""
+    return PASSAGE.sub(lambda passage: "\N{WHITE SQUARE}" + "\n" * passage[0].count("\n"), text)
 
 
 def main() -> int:
@@ -460,7 +468,7 @@ def main() -> int:
                     stale += 1
                     line = text.count("\n", 0, old.start()) + 1
                     print(f"{document.relative_to(ROOT)}:{line}: is '{old['text']}', not '{new['text']}'")
-            for line, found in typed_numbers.typed(document.stem, PASSAGE.sub(_without_figures, text)):
+            for line, found in typed_numbers.typed(document.stem, without_figures(text)):
                 stale += 1
                 print(f"{document.relative_to(ROOT)}:{line}: '{found}' is typed: generate it")
         elif current != text:

@@ -1,10 +1,10 @@
 """Finds numbers in the prose of a paper's page that are neither generated nor given.
 
 Given are the numbers of the paper (`published/PAPER.csv`) and those of what is run: the settings of its
-scenarios and cells, what rows and columns are called, the parameters and the claims as stated. Any other number
-is a result, or follows from some, and is to be generated (see `docs_figures`). A number with a unit that
-results have is given with that unit alone. What refers to a place, a standard or a year is no number here, nor
-is a quotation, nor a whole number up to twenty without a unit.
+scenarios and cells, what rows and columns are called, the parameters and the claims as stated. Any other
+number is a result, or follows from some, and is to be generated (see `docs_figures`). A number with a unit
+that results have is given with that unit alone. What refers to a place, a standard or a year is no number
+here, nor is a quotation, nor a whole number up to twenty without a unit.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from airpath.experiments.papers import PAPERS
 from airpath.experiments.papers.base.cell import Cell
 from airpath.experiments.papers.base.paper import Paper
 from airpath.experiments.papers.base.wording import unit_name
+from airpath.experiments.papers.explore.plan import explorations, load_exploration
 
 _UNITS = (
     "kbit/s",
@@ -51,17 +52,27 @@ _NUMBER = re.compile(
     r"(?<![\w./^-])(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)(?![\w/^]|[.,]\d)"
     rf"(?:[ \n]+(?P<unit>{'|'.join(_UNITS)})(?![\w/]))?"
 )
+_SECTION = r"\d\.\d(?:\.\d)?"
+_PLACES = "[Ss]ections?|[Cc]laims?|[Tt]ables?|[Ff]igures?|Stud(?:y|ies)|[Ee]quations?|[Cc]ases?|[Rr]ules?"
 _NO_NUMBER = re.compile(
-    r"`[^`]*`|\"[^\"]{1,80}\"|\]\([^)]*\)|\b(?:RFC|TS|Appendix) [\d.]+(?:, \d\.\d+)?|\b(?:[12]?\d [A-Z][a-z]+ )?(?:19|20)\d\d(?:-\d\d)*\b"
-    r"|\b(?:[Ss]ections?|[Cc]laims?|[Tt]ables?|[Ff]igures?|Stud(?:y|ies)|[Ee]quations?|[Cc]ases?|[Rr]ules?)"
-    r" (?:\d[\d.]*[a-z]?(?:, |,? and | to |-|\b))+"
-    r"|\(\d\.\d(?:\.\d)?[,;)]|(?<=[(,;] )?\b\d\.\d(?:\.\d)? (?:has|implies|prints|speaks|gives)\b"
+    "|".join(
+        (
+            r"`[^`]*`",
+            r"\"[^\"]{1,80}\"",
+            r"\]\([^)]*\)",
+            r"\b(?:RFC|TS|Appendix) [\d.]+(?:, \d\.\d+)?",
+            r"\b(?:[12]?\d [A-Z][a-z]+ )?(?:19|20)\d\d(?:-\d\d)*\b",
+            rf"\b(?:{_PLACES}) (?:\d[\d.]*[a-z]?(?:, |,? and | to |-|\b))+",
+            rf"(?<=[(;]){_SECTION}(?:(?:, |; |,? and | to ){_SECTION})*(?=[),;])",
+            rf"\b{_SECTION} (?:has|implies|prints|speaks|gives)\b",
+        )
+    )
 )
 _SMALL = 20
 
 
 def typed(page: str, text: str) -> Iterator[tuple[int, str]]:
-    """Yield line and number of what a paper's page has typed; nothing for a page of no paper."""
+    """Yield line and number of what a text about a paper has typed; nothing for a page of no paper."""
     paper = PAPERS.get(page)
     if paper is None or paper.is_own:
         return
@@ -107,6 +118,8 @@ def _settings(paper: Paper) -> Iterator[str]:
     for reading in paper.readings:
         yield reading.description
         yield from (value for _, value in reading.overrides)
+    if paper.name in explorations():
+        yield from (option.name for choice in load_exploration(paper).choices for option in choice.options)
     for claim in paper.claims:
         yield from (claim.place, claim.text)
     for value in paper.published.values():

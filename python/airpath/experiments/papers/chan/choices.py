@@ -169,7 +169,7 @@ CHOICES = (
         place="3, Figure 2",
         open="the delays of the live system",
         tried="nothing else",
-        taken="values whose pings have the printed least, mean, 75 and 97 % and most",
+        taken="values whose pings have the printed least, mean, quantiles and most",
         why="only the pings are printed; the download is what they are tested by",
         uses=("chan-s1-ping-lo", "chan-s1-ping-hi", "chan-s3-ping-mean", "chan-f2-75", "chan-f2-3"),
     ),
