@@ -274,14 +274,14 @@ FORMS: dict[str, Form] = {
 def _of_paper(kept: dict[str, Any], what: str) -> str:
     """Say something of a whole paper.
 
-    ``published``, how many values the paper has, and ``stated``, how many claims;
-    ``values``, how many were measured and are counted; ``met``, how many of them came out, and ``link``, how
-    many of these a link without TCP would meet; ``counts``, the verdicts on them; ``misses``, a table of
-    those that did not come out; ``claims``, how many hold of how many that did not help to choose;
+    ``published``, how many values the paper has, and ``stated``, how many claims; ``values``, how many
+    were measured and are counted; ``met``, how many of them came out, and ``link``, how many of these a
+    link without TCP would meet; ``counts``, the verdicts on them; ``misses``, a table of those that did
+    not come out; ``claims``, how many hold of how many that could fail and did not help to choose;
     ``counts@READING``, the numbers of all verdicts under a reading, the best first, for a row of a table;
-    or the number of one verdict, by its name. ``choices``, a table of what the paper leaves open, comes from
-    the paper itself. ``explored`` is a table of the set-ups that a search of the free choices found, and
-    ``explored_says`` how it went; ``explored_swapped`` and ``explored_swapped_says``, with the halves
+    or the number of one verdict, by its name. ``choices``, a table of what the paper leaves open, comes
+    from the paper itself. ``explored`` is a table of the set-ups that a search of the free choices found,
+    and ``explored_says`` how it went; ``explored_swapped`` and ``explored_swapped_says``, with the halves
     exchanged.
     """
     what, _, reading = what.partition("@")
@@ -307,7 +307,7 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
             if counts[name]
         )
     if what == "claims":
-        return f"{claims['holds']} of {sum(claims.values()) - claims['calibrated']}"
+        return f"{claims['holds']} of {sum(claims.values()) - claims['calibrated'] - claims['derived']}"
     if what == "misses":
         heads = ["| value | published | ours | unit | verdict |", "|---|---:|---:|---|---|"]
         missed = [name for name, value in measured.items() if value["verdict"] in _MISSED]
