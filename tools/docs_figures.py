@@ -468,7 +468,8 @@ def main() -> int:
                     stale += 1
                     line = text.count("\n", 0, old.start()) + 1
                     print(f"{document.relative_to(ROOT)}:{line}: is '{old['text']}', not '{new['text']}'")
-            for line, found in typed_numbers.typed(document.stem, without_figures(text)):
+            page = document.stem if document.parent == FIGURES.parent else ""
+            for line, found in typed_numbers.typed(page, without_figures(text)):
                 stale += 1
                 print(f"{document.relative_to(ROOT)}:{line}: '{found}' is typed: generate it")
         elif current != text:
