@@ -5,21 +5,26 @@
     python tools/docs_figures.py --check   change nothing; a line for each passage that is not current
 
 What documents quote is kept in `docs/papers/figures/PAPER.json`, so that a check takes no simulation. Tests
-compare the first run of everything there with what the code gives, and read there what takes hundreds of
-runs to say. A passage of a document is a template in a comment, and behind it what the template gives:
+compare the first run of everything there with what the code gives, and read there what takes hundreds of runs
+to say. A passage of a document is a template in a comment, and behind it what the template gives:
 
     fits <!--= {lundsten-t6-384-576} -->33.9<!--/--> %
 
 A name in braces is the id of a published value, `PAPER|PLACE|ROW|COLUMN` for a grid (with its title behind
-the place, if it has one), `PAPER.WHAT` (see `_of_paper`), `run|SCENARIO|KEY=VALUE|METRIC/UNIT`: the mean
+the place, if it has one), `PAPER.WHAT` (see `_of_paper`), `run|SCENARIO|KEY=VALUE;...|METRIC/UNIT`: the mean
 of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a number, or
-`capture|SCENARIO|KEY=VALUE|FIGURE`: likewise what `airpath compare` takes from the captures.
-`{NAME@READING}` is what another reading gives, `{says|CLAIM}` the words of a claim. Behind `!` stands the
-form: `pair` (published and measured, bold where the value is not reproduced), `share` (measured in percent
-of published), `sd` (of a run) or `range` (where 95 % of single runs fall); behind it, or alone, a format of
+`capture|SCENARIO|KEY=VALUE|FIGURE`: likewise what `airpath compare` takes from the captures. `{NAME@READING}`
+is what another reading gives, `{NAME@published}` what the paper has, `{says|CLAIM}` the words of a claim, and
+`{=EXPRESSION}` what Python makes of `of('NAME')`, `runs('NAME')`, `each('PATTERN')`, a list,
+`off('PATTERN')`, how far each lies from the published value in percent, and `math`. Behind `!` stands the
+form: `pair` (published and measured, bold where the value is not reproduced), `share` (measured in percent of
+published), `sd` (of a run) or `range` (where 95 % of single runs fall); behind it, or alone, a format of
 Python, such as `.1f`. In a table `[c: 20 ms; 50 ms => {zhang|Study 1|$c|384/576} |]` repeats what is behind
 the arrow for each value of `$c`, as lines if it is a whole line; `[c, d: 1 ~ one; 2 ~ two => ...]` for pairs.
 The head of a table stands in the document alone: a template without one leaves it as it is.
+
+A number in the prose of a paper's page that is neither generated nor given (see `typed_numbers`) is a
+mistake, too.
 """
 
 from __future__ import annotations
@@ -33,10 +38,13 @@ import statistics
 import sys
 from collections import Counter
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NoReturn
+
+import typed_numbers
 
 import airpath
 from airpath.experiments.papers import PAPERS
@@ -145,23 +153,56 @@ class Figures:
             return _of_paper(self._papers[paper], what)
         if name.startswith("says|"):
             return SAID[name.removeprefix("says|")]
-        name, _, reading = name.partition("@")
-        kind, *of = name.split("|")
-        entry = MADE[kind](*of) if kind in MADE else self._entries[name]
-        known = entry["readings"][reading] if reading else entry
+        entry, known = self._found(name)
         kind, _, digits = form.rpartition(" ")
         kind, digits = (digits, "") if digits in FORMS else (kind, digits)
+        if not digits and name.endswith("@published"):
+            digits = "g"
         return FORMS[kind](
             entry, known, lambda value: format(value, f"z{digits}") if digits else number(value)
         )
 
+    def _found(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Look up what a name names, and what is known of it under the reading asked for."""
+        if name.startswith("="):
+            made = {"measured": float(eval(name[1:], {"__builtins__": BUILTINS, **self._functions}))}
+            return made, made
+        name, _, reading = name.partition("@")
+        kind, *of = name.split("|")
+        entry = MADE[kind](*of) if kind in MADE else self._entries[name]
+        if reading == "published":
+            return entry, {"measured": entry["published"]}
+        return entry, entry["readings"][reading] if reading else entry
+
+    @property
+    def _functions(self) -> dict[str, Any]:
+        """What an expression can call."""
+
+        def of(name: str) -> float:
+            measured: float = self._found(name)[1]["measured"]
+            return measured
+
+        def each(pattern: str) -> list[float]:
+            pattern, _, reading = pattern.partition("@")
+            names = [name for name in self._entries if fnmatchcase(name, pattern)]
+            return [of(f"{name}@{reading}" if reading else name) for name in names] or _unknown(pattern)
+
+        def off(pattern: str) -> list[float]:
+            pairs = zip(each(pattern), each(f"{pattern}@published"), strict=True)
+            return [100 * (ours / published - 1) for ours, published in pairs]
+
+        def runs(name: str) -> int:
+            count: int = self._found(name)[1]["runs"]
+            return count
+
+        return {"of": of, "each": each, "off": off, "runs": runs, "math": math}
+
 
 @cache
 def _of_runs(scenario: str, setting: str, metric: str) -> dict[str, Any]:
-    """Run a scenario with a setting under the seeds 1 to 10."""
-    key, _, value = setting.partition("=")
+    """Run a scenario with settings, `;` between them, under the seeds 1 to 10."""
     metric, _, unit = metric.partition("/")
-    known = airpath.replicate(airpath.load(scenario).with_(key, value), metric, min_runs=10, max_runs=10)
+    known = airpath.replicate(_set(scenario, setting), metric, min_runs=10, max_runs=10)
     return {"measured": known.mean / float(unit or 1)}
 
 
@@ -173,10 +214,17 @@ def _of_captures(scenario: str, setting: str, figure: str) -> dict[str, Any]:
 
 @cache
 def _analysed(scenario: str, setting: str) -> list[FlowFigures]:
-    key, _, value = setting.partition("=")
-    chosen = airpath.load(scenario).with_(key, value)
+    chosen = _set(scenario, setting)
     with TemporaryDirectory() as folder:
         return [simulate_once(chosen, seed, Path(folder) / str(seed))[0] for seed in range(1, 11)]
+
+
+def _set(scenario: str, setting: str) -> airpath.Scenario:
+    chosen = airpath.load(scenario)
+    for one in setting.split(";"):
+        key, _, value = one.partition("=")
+        chosen = chosen.with_(key, value)
+    return chosen
 
 
 COMPARED = (*COUNTED, "calibrated", "calibrated_not_met")
@@ -185,6 +233,9 @@ _MISSED = (*MISSED, "calibrated_not_met")
 
 SAID = {claim.id: claim.text for paper in PAPERS.values() for claim in paper.claims}
 """The words of claims, by id."""
+
+BUILTINS = {known.__name__: known for known in (abs, len, list, max, min, round, sum, zip)}
+"""What an expression can use of Python beside `math`."""
 
 MADE = {"run": _of_runs, "capture": _of_captures}
 """Figures that are made on the spot, by their kind."""
@@ -223,13 +274,14 @@ FORMS: dict[str, Form] = {
 def _of_paper(kept: dict[str, Any], what: str) -> str:
     """Say something of a whole paper.
 
-    ``values``, how many were measured and are counted; ``met``, how many of them came out, and ``link``, how
-    many of these a link without TCP would meet; ``counts``, the verdicts on them; ``misses``, a table of
-    those that did not come out; ``claims``, how many hold of how many that did not help to choose;
+    ``published``, how many values the paper has, and ``stated``, how many claims; ``values``, how many
+    were measured and are counted; ``met``, how many of them came out, and ``link``, how many of these a
+    link without TCP would meet; ``counts``, the verdicts on them; ``misses``, a table of those that did
+    not come out; ``claims``, how many hold of how many that could fail and did not help to choose;
     ``counts@READING``, the numbers of all verdicts under a reading, the best first, for a row of a table;
-    or the number of one verdict, by its name. ``choices``, a table of what the paper leaves open, comes from
-    the paper itself. ``explored`` is a table of the set-ups that a search of the free choices found, and
-    ``explored_says`` how it went; ``explored_swapped`` and ``explored_swapped_says``, with the halves
+    or the number of one verdict, by its name. ``choices``, a table of what the paper leaves open, comes
+    from the paper itself. ``explored`` is a table of the set-ups that a search of the free choices found,
+    and ``explored_says`` how it went; ``explored_swapped`` and ``explored_swapped_says``, with the halves
     exchanged.
     """
     what, _, reading = what.partition("@")
@@ -239,6 +291,8 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
         return " | ".join(str(read[name]) for name in COMPARED)
     counts = Counter(value["verdict"] for value in measured.values())
     claims = Counter(claim["verdict"] for claim in kept["claims"].values())
+    if what in ("published", "stated"):
+        return str(len(kept["values" if what == "published" else "claims"]))
     if what == "values":
         return str(sum(value["verdict"] != "restated" for value in measured.values()))
     met = [value for value in measured.values() if value["verdict"] in MET]
@@ -253,7 +307,7 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
             if counts[name]
         )
     if what == "claims":
-        return f"{claims['holds']} of {sum(claims.values()) - claims['calibrated']}"
+        return f"{claims['holds']} of {sum(claims.values()) - claims['calibrated'] - claims['derived']}"
     if what == "misses":
         heads = ["| value | published | ours | unit | verdict |", "|---|---:|---:|---|---|"]
         missed = [name for name, value in measured.items() if value["verdict"] in _MISSED]
@@ -318,7 +372,7 @@ def _miss(name: str, value: dict[str, Any]) -> str:
     return f"| `{name}` | {value['published']:g} | {ours} | {unit} | {VERDICT_WORDS[value['verdict']]} |"
 
 
-def _unknown(what: str) -> str:
+def _unknown(what: str) -> NoReturn:
     raise KeyError(what)
 
 
@@ -378,6 +432,11 @@ def rendered(text: str, figures: Figures) -> str:
     return PASSAGE.sub(render, text)
 
 
+def without_figures(text: str) -> str:
+    """Leave of each passage of a document the lines that it takes alone."""
+    return PASSAGE.sub(lambda passage: "\N{WHITE SQUARE}" + "\n" * passage[0].count("\n"), text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write the figures of reproductions into the documentation.")
     parser.add_argument("results", type=Path, nargs="?", help="folder with new results, PAPER/report.json")
@@ -409,6 +468,10 @@ def main() -> int:
                     stale += 1
                     line = text.count("\n", 0, old.start()) + 1
                     print(f"{document.relative_to(ROOT)}:{line}: is '{old['text']}', not '{new['text']}'")
+            page = document.stem if document.parent == FIGURES.parent else ""
+            for line, found in typed_numbers.typed(page, without_figures(text)):
+                stale += 1
+                print(f"{document.relative_to(ROOT)}:{line}: '{found}' is typed: generate it")
         elif current != text:
             document.write_text(current, encoding="utf-8")
     if stale:

@@ -1,6 +1,7 @@
 """Claims: every one holds or is listed as not reproduced; the rules, at their boundaries."""
 
 import math
+import random
 
 import docs_figures
 import pytest
@@ -26,7 +27,9 @@ from airpath.experiments.papers.base.conditions import (
     rising,
 )
 from airpath.experiments.papers.base.quantity import Gain, Minus, Quantity, Times
-from airpath.experiments.papers.downloads import increase
+from airpath.experiments.papers.downloads import FLOOR, increase
+from airpath.experiments.papers.jayanathan.claims import WINDOW_SEGMENTS
+from airpath.experiments.papers.jayanathan.measured import peak_cached
 from airpath.stats.estimate import estimate, t_quantile
 
 CLAIMS = {
@@ -40,6 +43,7 @@ CLAIMS = {
 }
 ALL = [claim for paper in PAPERS.values() for claim in paper.claims]
 CALIBRATED = {name for paper in PAPERS.values() for name in paper.calibrated}
+DERIVED = {name for paper in PAPERS.values() for name in paper.derived}
 LISTED = {name: reason for paper in PAPERS.values() for name, reason in paper.not_reproduced.items()}
 OPEN = {
     *("alcaraz-c6", "alcaraz-c14", "atlas-c2", "atlas-c6"),
@@ -54,6 +58,7 @@ def test_a_claim_holds_unless_it_is_listed_as_not_reproduced(claim):
     kept = docs_figures.load()[claim.id.rpartition("-")[0]]["claims"][claim.id]
     assert kept["asks"] == docs_figures.asked_by(claim), CHANGED
     listed = "does_not_hold" if claim.id in LISTED else "not_checkable" if claim.id in OPEN else "holds"
+    listed = "derived" if claim.id in DERIVED else listed
     assert kept["verdict"] == ("calibrated" if claim.id in CALIBRATED else listed)
 
 
@@ -208,32 +213,73 @@ def claim(*conditions):
 
 def test_a_claim_holds_if_all_conditions_do():
     estimates = {A: estimate([1.0, 1.1]), B: estimate([50.0, 50.1])}
-    assert judge(claim(Less(A, B), AtMost(A, 3)), estimates, {}, {}).verdict == "holds"
-    result = judge(claim(Less(A, B), AtLeast(A, 30)), estimates, {}, {})
+    assert judge(claim(Less(A, B), AtMost(A, 3)), estimates, {}, {}, {}).verdict == "holds"
+    result = judge(claim(Less(A, B), AtLeast(A, 30)), estimates, {}, {}, {})
     assert result.verdict == "does_not_hold"
     assert "a 1.05" in result.reason and "at least 30" in result.reason and "50" not in result.reason
 
 
 def test_a_known_reason_replaces_the_figures():
     estimates = {A: estimate([1.0, 1.1]), B: estimate([50.0, 50.1])}
-    assert judge(claim(Less(B, A)), estimates, {"paper-c1": "for a reason"}, {}).reason == "for a reason"
+    assert judge(claim(Less(B, A)), estimates, {"paper-c1": "for a reason"}, {}, {}).reason == "for a reason"
 
 
 def test_a_claim_that_helped_to_choose_tests_nothing():
     choice = Choice("2.1", "the delay", "1 and 2 s", "1 s", "it fits best", ("paper-c1",))
     estimates = {A: estimate([1.0, 2.0]), B: estimate([20.0, 50.0])}
-    result = judge(claim(Less(A, B)), estimates, {}, {"paper-c1": choice})
+    result = judge(claim(Less(A, B)), estimates, {}, {"paper-c1": choice}, {})
     assert (result.verdict, result.reason) == ("calibrated", "helped to choose: the delay")
     assert result.findings
 
 
+def test_a_claim_that_could_not_fail_tests_nothing():
+    estimates = {A: estimate([1.0, 1.1]), B: estimate([50.0, 50.1])}
+    result = judge(claim(Less(A, B)), estimates, {}, {}, {"paper-c1": "a rule"})
+    assert (result.verdict, result.reason) == ("derived", "follows: a rule")
+    assert judge(claim(Less(B, A)), estimates, {}, {}, {"paper-c1": "a rule"}).verdict == "does_not_hold"
+
+
+def bounds(quantity):
+    """Say what a quantity may be whatever TCP does: an increase is that of the link at least, and so on."""
+    low, high = -50.0 if quantity.unit == "percent" else 1e-3, 1e4
+    if quantity.metric is increase and "bler', '0 %" in str(quantity.cell.reference):
+        low = FLOOR
+    if quantity.metric is peak_cached:
+        high = WINDOW_SEGMENTS
+    return low, high
+
+
+def can_fail(claim):
+    """Whether what is physically possible refutes a claim: each quantity at its least or most."""
+    rng = random.Random(claim.id)
+    for condition in claim.conditions:
+        of = list(dict.fromkeys(condition.quantities))
+        for _ in range(200):
+            drawn = {one: rng.choice(bounds(one)) for one in of}
+            if condition.check(lambda one, drawn=drawn: estimate([drawn[one]] * 2)).holds is False:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.id)
+def test_each_claim_could_have_failed_or_is_called_derived(claim):
+    if claim.id not in DERIVED:
+        assert can_fail(claim)
+
+
+@pytest.mark.parametrize("name", ["lundsten-c4", "jayanathan-c8"])
+def test_a_claim_that_could_not_fail_is_found(name):
+    (claim,) = (one for one in ALL if one.id == name)
+    assert name in DERIVED and not can_fail(claim)
+
+
 def test_too_few_runs_leave_a_claim_open():
-    open_ = judge(claim(Less(A, B)), {A: estimate([1.0, 30.0]), B: estimate([50.0, 20.0])}, {}, {})
+    open_ = judge(claim(Less(A, B)), {A: estimate([1.0, 30.0]), B: estimate([50.0, 20.0])}, {}, {}, {})
     assert open_.verdict == "not_checkable" and "more runs are needed" in open_.reason
-    one = judge(claim(Less(A, B)), {A: estimate([1.0]), B: estimate([20.0, 50.0])}, {}, {})
+    one = judge(claim(Less(A, B)), {A: estimate([1.0]), B: estimate([20.0, 50.0])}, {}, {}, {})
     assert one.verdict == "not_checkable" and one.reason == "one run has no interval"
 
 
 def test_what_was_not_simulated_is_named():
-    result = judge(claim(Less(A, B)), {A: estimate([1.0, 2.0])}, {}, {})
+    result = judge(claim(Less(A, B)), {A: estimate([1.0, 2.0])}, {}, {}, {})
     assert result.verdict == "not_checkable" and result.reason == "not simulated: b"

@@ -6,8 +6,10 @@ import sys
 
 import docs_figures
 import pytest
+import typed_numbers
 
 import airpath
+from airpath.experiments.papers import PAPERS
 
 VALUE = {
     "id": "p-1",
@@ -48,6 +50,11 @@ KEPT = docs_figures.condensed([{**VALUE, "readings": READ}, ENTRY, {**ENTRY, "sh
         ("{p.values}: {p.counts}, {p.claims}", "1: 1 not reproduced, 1 of 2"),
         ("| {p.counts@other} |", "| 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |"),
         ("{p.link} of {p.met}", "0 of 0"),
+        ("{p.published} and {p.stated}", "1 and 2"),
+        ("{p-1@published}, {p-1@published!.0f}", "34.55, 35"),
+        ("{=of('p-1') - of('p-1@published')!.2f}", "15.45"),
+        ("{=max(off('p-*'))!.0f} % in {=runs('p-1')!.0f} runs", "45 % in 100 runs"),
+        ("{=sum(x / y for x, y in zip(each('p|*'), each('p|*'))) / math.pi!.3f}", "0.637"),
     ],
 )
 def test_a_template_is_filled_with_what_was_measured(template, text):
@@ -88,11 +95,68 @@ def test_the_head_of_a_table_stays():
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("is <!--= {p-2} -->1<!--/-->", "no figure 'p-2'"), ("is\n<!--= {p-1} -->1<!--/-->", "begins a line")],
+    [
+        ("is <!--= {p-2} -->1<!--/-->", "no figure 'p-2'"),
+        ("is <!--= {=max(each('q-*'))} -->1<!--/-->", r"no figure 'q-\*'"),
+        ("is\n<!--= {p-1} -->1<!--/-->", "begins a line"),
+    ],
 )
 def test_a_mistake_is_named(text, says):
     with pytest.raises(ValueError, match=says):
         docs_figures.rendered(text, docs_figures.Figures({"p": KEPT}))
+
+
+def test_runs_take_several_settings():
+    figures = docs_figures.Figures({"p": KEPT})
+    one, both = (
+        figures.fill(f"{{run|jayanathan-46|{keys}|goodput_bps/1000!.3f}}")
+        for keys in ("tcp.sack=true", "tcp.sack=true;wired.delay=400 ms")
+    )
+    assert float(both) < float(one)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Goodput is 281 kbit/s.",
+        "It takes 0.93 s.",
+        "Drop-tail has 9 % more.",
+        "Of the runs 37 stall.",
+        "a mean of 12.25",
+        "lost: 1,234 packets",
+        "384 s instead of 384\nkbit/s",
+    ],
+)
+def test_a_typed_result_is_found(text):
+    ((line, number),) = typed_numbers.typed("alcaraz", f"# Head\n\n{text}\n")
+    assert line == 3 and number in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "published 281.9 kbit/s, at 384 kbit/s, with a buffer of 50 SDUs",
+        "in Tables 2 and 3.1, section 3.3, claims 22, 24 to 26 and Study 12 of RFC 5681",
+        'four flows, 4 of 5; `tcp.x = 281` and "281 kbit/s" in 2006',
+        "(3.1, 3.2) as in [31](page-271.md)",
+    ],
+)
+def test_what_is_given_is_no_typed_result(text):
+    assert list(typed_numbers.typed("alcaraz", text)) == []
+
+
+@pytest.mark.parametrize(
+    "paper", [one for one in PAPERS.values() if not one.is_own], ids=lambda one: one.name
+)
+def test_no_result_is_typed(paper):
+    page = docs_figures.ROOT / f"docs/papers/{paper.name}.md"
+    texts = [
+        docs_figures.without_figures(page.read_text(encoding="utf-8")),
+        *paper.not_reproduced.values(),
+        *(row.remark for one in paper.experiments for row in one.rows),
+        *(text for known in paper.choices for text in (known.open, known.tried, known.taken, known.why)),
+    ]
+    assert [found for text in texts for found in typed_numbers.typed(paper.name, text)] == []
 
 
 @pytest.mark.slow

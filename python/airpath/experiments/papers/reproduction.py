@@ -191,7 +191,9 @@ class Reproduction:
         known = {quantity: self._measured(quantity) for quantity in self._quantities}
         estimates = {quantity: measured for quantity, measured in known.items() if measured is not None}
         claims = tuple(
-            judge_claim(claim, estimates, self._paper.not_reproduced, self._paper.calibrated)
+            judge_claim(
+                claim, estimates, self._paper.not_reproduced, self._paper.calibrated, self._paper.derived
+            )
             for claim in self._claims
         )
         return PaperOutcome(self._paper, self._effort, sections, unmeasured, claims, not complete)

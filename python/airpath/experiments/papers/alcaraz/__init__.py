@@ -33,6 +33,7 @@ PAPER = Paper(
     choices=CHOICES,
     derived={
         "alcaraz-s5-tid-low": "12.5 ms per SDU, taken from the paper, times 10 SDUs, and tests nothing",
+        "alcaraz-c3": "Equation 1, whatever is sent: t_id at an occupancy is computed from alpha alone",
     },
     link_alone=link_alone,
 )

@@ -34,7 +34,7 @@ CHOICES = (
         open="maxth of both combined schemes",
         tried="35 and 40",
         taken="40",
-        why="rule 1 has 35 or 40; times 10 ms/SDU, 40 gives the 400 ms of rule 3",
+        why="rule 1 has 35 or 40; times a ratio of 10, 40 gives the 400 ms of rule 3",
         uses=("alcaraz-s5-tid-high", "alcaraz-c9"),
     ),
     Choice(
@@ -95,7 +95,7 @@ CHOICES = (
     ),
     Choice(
         place="Table 1",
-        open="packets in 64 kbytes, which are 43.7",
+        open="packets in 64 kbytes, which are no whole number",
         tried="44, 48, 64 (Study 4)",
         taken="44",
         why="the nearest whole number",

@@ -1,7 +1,8 @@
 """Claims: what a paper says about its figures, and whether it holds for what is measured.
 
-A claim holds if all of its conditions do, under the default reading. It cannot be checked where there are
-too few runs to tell, or one run and so no interval. One that helped to choose a value is ``calibrated``.
+A claim holds if all of its conditions do, under the default reading. It cannot be checked where there are too
+few runs to tell, or one run and so no interval. One that helped to choose a value is ``calibrated``, and one
+that could not fail, whatever TCP did, is ``derived``: it follows from the set-up by a rule that is stated.
 """
 
 from __future__ import annotations
@@ -70,10 +71,12 @@ def judge(
     estimates: Mapping[Quantity, Estimate],
     known_reasons: Mapping[str, str],
     calibrated: Mapping[str, Choice],
+    derived: Mapping[str, str],
 ) -> ClaimResult:
     """Check a claim against what was measured; one that needs more than that is not checkable.
 
-    By id of a claim, `known_reasons` has why it does not hold, and `calibrated` what it helped to choose.
+    By id of a claim, `known_reasons` has why it does not hold, `calibrated` what it helped to choose, and
+    `derived` the rule by which it could not fail.
     """
     measured = {quantity: estimates[quantity] for quantity in claim.quantities if quantity in estimates}
 
@@ -89,7 +92,8 @@ def judge(
     if claim.id in calibrated:
         return result("calibrated", calibrated[claim.id].reason, findings)
     if all(finding.holds for finding in findings):
-        return result("holds", "", findings)
+        rule = derived.get(claim.id)
+        return result("derived", f"follows: {rule}", findings) if rule else result("holds", "", findings)
     if all(finding.holds is not False for finding in findings):
         return result("not_checkable", f"more runs are needed: {_failed(findings)}", findings)
     reason = known_reasons.get(claim.id, "")

@@ -162,7 +162,7 @@ class Paper:
     """Confidence level of the intervals that the paper prints; None if it prints none."""
     choices: tuple[Choice, ...] = ()
     derived: Mapping[str, str] = field(default_factory=dict)
-    """The values that follow from others, by id, and the rule by which they do."""
+    """The values that follow from others and the claims that could not fail, by id, and the rule by which."""
     link_alone: Callable[[Row, Estimate], float | None] = lambda _row, _measured: None
     """What a link that is never idle would give for a row, from headers and rates alone, in the published
     unit; None where that says nothing. Where TCP has no part in what was measured, it is this itself."""

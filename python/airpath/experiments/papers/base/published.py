@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 NOT_SIMULATED = ("background", "measurement", "definition", "recommendation")
 """Classes of published value that no experiment can be set against."""
@@ -33,6 +35,8 @@ class Published:
     """Id of the value that this one says once more."""
     range_of: str | None = None
     """Id of the lower end of the range of which this is the upper end."""
+    context: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """What the paper says of the setting, by the names of the file."""
 
     @property
     def target(self) -> float:
@@ -68,5 +72,6 @@ def load_published(paper: str) -> dict[str, Published]:
             background=context.get("class") in NOT_SIMULATED,
             restates=context.get("restates"),
             range_of=context.get("range_of"),
+            context=context,
         )
     return values

@@ -71,7 +71,7 @@ MISSED: tuple[Verdict, ...] = ("not_reproduced", "more_runs_needed", "close", "c
 COUNTED: tuple[Verdict, ...] = (*MET, "consistent", "close", "not_reproduced", "more_runs_needed")
 """Those of a value that tests something."""
 
-ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable", "calibrated"]
+ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable", "calibrated", "derived"]
 
 CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
 """All verdicts on claims, the best first."""

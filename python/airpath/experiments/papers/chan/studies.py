@@ -398,4 +398,67 @@ DOPPLER = study(
     charts=_charts("Doppler frequency, Hz", DOPPLERS_HZ, _doppler),
 )
 
-STUDIES = (FORMS, WIRED, BY_MARK, AT_MOBILE, DELAYED_ACKS, RESERVES, HELD_ACKS, ESP, MEAN_SINR, DOPPLER)
+_SLOTS = "radio.evdo.downlink"
+_LEFT_OPEN: dict[str, Overrides] = {
+    "as read": (),
+    "timer of at least 0.2 s": (("tcp.rto.min", "200 ms"),),
+    "timer of at least 0.2 s, ticks of 10 ms": (("tcp.rto.min", "200 ms"), ("tcp.rto.tick", "10 ms")),
+    "one fast retransmit in a window": (("tcp.multiple_fast_retransmits", "false"),),
+    "limited transmit": (("tcp.limited_transmit", "true"),),
+    "threshold without the packet in transmission": (LITERAL[2],),
+    "reset at a departure": (LITERAL[0],),
+    "a user chosen for a slot": ((f"{_SLOTS}.choose", "slot"),),
+    "a user chosen for a slot, slots shared": (
+        (f"{_SLOTS}.choose", "slot"),
+        (f"{_SLOTS}.share_slots", "true"),
+    ),
+    "scheduler over 100 slots": ((f"{_SLOTS}.scheduler.proportional_fair.window", "100"),),
+    "runs of 2 min": (("duration", "2 min"),),
+}
+"""What the paper does not say of Sections 6.4 and 6.5 (or, of the scheduler, says otherwise)."""
+
+
+@cache
+def _left_open(users: int, flow: Flow, how: Overrides) -> Cell:
+    """Set regulated flows beside others under a setting; what is of the regulator has no part in the twin."""
+    twin = _hdr(flow, users, tuple(change for change in how if not change[0].startswith(BOX)))
+    return replace(_hdr(REGULATED[flow], users, how), reference=twin.overrides, paired=True)
+
+
+OPEN_OF_HDR = study(
+    11,
+    "What the gains of several HDR users rest on",
+    "Neither the gain of eight users nor the total of one comes out with the Doppler frequency that gives "
+    "the gain of four. A round trip of 0.2 s is below the least retransmission timer of 1 s, and three "
+    "packets of buffer bring timeouts: this minimum, which no other section feels, decides. 20 minutes.",
+    *tables(
+        "setting",
+        {
+            f"{counted(users, 'user')}, over {flow.name}": partial(_left_open, users, flow)
+            for users in HDR_BUFFERS
+            for flow in REGULATED
+        },
+        _LEFT_OPEN,
+        (GAIN,),
+    ),
+    *tables(
+        "setting",
+        {counted(users, "user"): partial(_left_open, users, RENO) for users in HDR_BUFFERS},
+        _LEFT_OPEN,
+        (TOTAL,),
+    ),
+)
+
+STUDIES = (
+    FORMS,
+    WIRED,
+    BY_MARK,
+    AT_MOBILE,
+    DELAYED_ACKS,
+    RESERVES,
+    HELD_ACKS,
+    ESP,
+    MEAN_SINR,
+    DOPPLER,
+    OPEN_OF_HDR,
+)

@@ -60,7 +60,7 @@ CHOICES = (
     Choice(
         "Table 2",
         "24.55 kbit/s at 5 %",
-        "41.55 over it is a gain of 69 %, over 34.55 of 20.26 %, as printed",
+        "41.55 over it is a gain far beyond the printed one, over 34.55 one of 20.26 %, as printed",
         "34.55 kbit/s",
         "the printed gain, and the order of the column",
     ),

@@ -41,5 +41,6 @@ PAPER = Paper(
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
     choices=CHOICES,
+    derived={"lundsten-c4": "the link sends a tenth of its blocks again, whatever TCP does"},
     link_alone=link_alone,
 )

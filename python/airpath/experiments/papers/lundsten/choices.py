@@ -55,7 +55,7 @@ CHOICES = (
         "details of Reno",
         "without limited transmit, RFC arithmetic, more fast retransmits in a window",
         "ns-2's: limited transmit, windows halved to whole segments, ticks of 0.1 s",
-        "what ns-2 did until 7 March 2002, whose ticks are 0.01 s since (Study 5)",
+        "what ns-2 did until 7 March 2002, whose ticks are finer since (Study 5)",
     ),
     Choice(
         "3.1.5",

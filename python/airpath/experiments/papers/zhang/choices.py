@@ -18,9 +18,9 @@ CHOICES = (
     Choice(
         "Figure 5, column 0 %",
         "what the column is, as an increase over itself would be 0",
-        "an error-free link (0); 0.9 of the time of the other column",
+        "an error-free link (0); nine tenths of the time of the other column",
         "the other column, a tenth of the time taken off",
-        "five of its six values are this, to 0.6 points; 179.9 would be 193.4",
+        "all of its values but one are this, within a point; 179.9 is further off",
     ),
     Choice(
         "2.4, Figure 5",
@@ -40,12 +40,12 @@ CHOICES = (
         "slot of a block that is back after just three TTIs",
         "all four readings, below",
         "`before`: it catches the slot",
-        "the other readings make 60 ms 80, or 70 on average; no value was asked",
+        "the other readings make 60 ms 80, or as often one as the other; no value was asked",
     ),
     Choice(
         "2.2",
         "rate of the uplink",
-        "64, 384, 5000 kbit/s in the thesis' model (its Study 9): all the same",
+        "other rates in the thesis' model (its Study 9): all the same",
         "64 kbit/s",
         "the slowest bearer of the paper",
     ),
