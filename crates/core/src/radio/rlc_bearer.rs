@@ -265,10 +265,7 @@ impl RlcBearer {
         if cx.captures_pdus() {
             self.capture.settle(report);
         }
-        if report.began_anew {
-            self.note_beginning(report);
-            (report.began_anew, self.has_noted) = (false, false);
-        }
+        report.began_anew = false;
         if !(report.confirmed.is_empty() && report.discarded.is_empty() && report.unsent.is_empty()) {
             self.release_all(cx, report);
         }
@@ -283,8 +280,9 @@ impl RlcBearer {
         }
     }
 
-    /// Number of PDU 0 in events.
-    pub fn numbered_from(&self) -> u64 {
+    /// What follows from a new beginning is settled now. The number of PDU 0 in events.
+    pub fn settle_beginning(&mut self) -> u64 {
+        self.has_noted = false;
         self.numbered_from
     }
 

@@ -110,18 +110,21 @@ impl RlcPair {
     #[inline(always)]
     pub fn settle_sent(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
         self.bearers[dir.index()].settle_started(cx, report);
-        let begins = report.began_anew;
-        self.bearers[dir.index()].settle_sent(cx, report);
-        if begins {
-            self.share_beginning(dir);
+        if report.began_anew {
+            self.note_beginning(dir, report);
         }
+        self.bearers[dir.index()].settle_sent(cx, report);
         self.bearers[dir.index()].feed(cx, self.ends[dir.index()].as_mut(), 1);
     }
 
     /// The entity that sends in this direction has begun anew: STATUS PDUs of the other one report on its new numbers.
     #[cold]
-    fn share_beginning(&mut self, dir: Dir) {
-        self.bearers[dir.reverse().index()].reported_from = self.bearers[dir.index()].numbered_from();
+    #[inline(never)]
+    fn note_beginning(&mut self, dir: Dir, report: &Report) {
+        let bearer = &mut self.bearers[dir.index()];
+        bearer.note_beginning(report);
+        let numbered_from = bearer.settle_beginning();
+        self.bearers[dir.reverse().index()].reported_from = numbered_from;
     }
 
     /// A TTI arrives that was sent in this direction. Whether the deadline of the other one may have changed.
@@ -133,11 +136,10 @@ impl RlcPair {
         self.expiries[other.index()] = end.expiry();
         self.bearers[dir.index()].settle_received(cx, report);
         if concerns_sender {
-            let begins = report.began_anew;
-            self.bearers[other.index()].settle_sent(cx, report);
-            if begins {
-                self.share_beginning(other);
+            if report.began_anew {
+                self.note_beginning(other, report);
             }
+            self.bearers[other.index()].settle_sent(cx, report);
         }
         concerns_sender
     }

@@ -437,19 +437,21 @@ impl Downlink {
         let lost = ue.reception.loses(slot, probability) | ue.silences.cover(self.slot_length, end);
         ue.counts.first_lost += u64::from(lost && transmissions == 1);
         let Format { cqi, units, bits } = format;
-        let bearer = cx.bearer_number(bearer_index(number, Dir::Downlink));
-        cx.probe(Kind::BlockSent, move || Event::BlockSent {
-            ue: number,
-            bearer,
-            slot,
-            process: process.into(),
-            transmission: transmissions.into(),
-            cqi: cqi.into(),
-            units,
-            bits,
-            sinr_thousandths: (ratio * 1000.0) as u64,
-            lost,
-        });
+        if cx.probes(Kind::BlockSent) {
+            let bearer = cx.bearer_number(bearer_index(number, Dir::Downlink));
+            cx.probe(Kind::BlockSent, move || Event::BlockSent {
+                ue: number,
+                bearer,
+                slot,
+                process: process.into(),
+                transmission: transmissions.into(),
+                cqi: cqi.into(),
+                units,
+                bits,
+                sinr_thousandths: (ratio * 1000.0) as u64,
+                lost,
+            });
+        }
         if lost {
             return;
         }
