@@ -23,6 +23,7 @@ mod file;
 mod flow;
 mod gtp;
 mod link;
+mod phases;
 mod report;
 mod segment;
 mod sequence;
