@@ -34,9 +34,11 @@ mod table;
 mod tunnels;
 mod verdict;
 mod view;
+mod waterfall;
 
 pub use file::{Beginning, FileError};
 pub use table::Report;
+pub use waterfall::{Row, Running};
 
 use std::io::Read;
 use std::path::Path;

@@ -47,6 +47,8 @@ pub struct Phases {
     pub start_s: Vec<f64>,
     pub end_s: Vec<f64>,
     pub phase: Vec<Phase>,
+    /// Seconds in which something was wanted: without [`Phase::NoData`] and [`Phase::Idle`].
+    pub active_s: f64,
 }
 
 /// A flow of the connection: its sender, its bytes, and what its time was spent on if that is known.
@@ -129,6 +131,9 @@ impl Phases {
             self.start_s.push(start_s);
         }
         self.end_s.push(end_s);
+        if !matches!(phase, Phase::NoData | Phase::Idle) {
+            self.active_s += end_s - start_s;
+        }
     }
 }
 
@@ -165,10 +170,10 @@ mod tests {
     fn the_phases_cover_the_life_of_a_connection() {
         let server = spending(1150, &[(Part::Waiting, 0.2), (Part::SlowStart, 0.3), (Part::Link, 0.1)]);
         let client = spending(1150, &[(Part::Idle, 0.7)]);
-        let flows = |server| {
+        let flows = |spending| {
             [
                 Told { sender: "client", bytes: 300, spending: Some(&client) },
-                Told { sender: "server", bytes: 50_000, spending: server },
+                Told { sender: "server", bytes: 50_000, spending },
             ]
         };
         let phases = Phases::of(life(true, Some(1100)), &flows(Some(&server)));
@@ -183,6 +188,7 @@ mod tests {
             (Phase::NoData, 1000),
         ];
         assert_eq!(ends(&phases), expected);
+        assert!((phases.active_s - 0.8).abs() < 1e-9);
         let unknown = Phases::of(life(false, None), &flows(None));
         assert_eq!(ends(&unknown), [(Phase::Unknown, 1000)]);
         assert_eq!(ends(&Phases::of(life(true, None), &[])), [(Phase::Handshake, 1000)]);

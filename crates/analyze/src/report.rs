@@ -15,19 +15,20 @@ use crate::flow::{Counters, Flow, Spending, flight, late};
 use crate::gtp::IN_TUNNEL;
 use crate::phases::{Life, Phases, Told};
 use crate::segment::{Endpoint, Offer};
-use crate::series::{Curve, Marks};
+use crate::series::{Curve, Marks, Rates};
 use crate::sketch::Distribution;
 use crate::verdict::{Figures, Verdict, verdict};
 use crate::view::{Side, View, Viewpoint};
 
 /// Connections that are not reported one by one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Others {
     pub connections: u64,
     pub packets: u64,
     pub payload_bytes: u64,
+    /// The least of those kept for their data, and of those kept for their time.
     #[serde(skip)]
-    pub(crate) least_kept_bytes: u64,
+    pub(crate) least_kept: (u64, f64),
 }
 
 impl Others {
@@ -181,6 +182,8 @@ pub struct FlowReport {
     pub flight: flight::Report,
     pub rate: delivery::Report,
     pub progress: Curve,
+    /// Bytes acknowledged over time, as a rate.
+    pub throughput: Rates,
     pub verdict: Verdict,
 }
 
@@ -519,6 +522,7 @@ fn of_flow(
         flight,
         rate,
         progress: flow.progress.curve(start, 1.0),
+        throughput: flow.progress.rates(start),
         verdict: verdict(&figures),
     }
 }

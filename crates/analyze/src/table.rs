@@ -41,7 +41,7 @@ pub struct Report {
     pub other_tunnels: Others,
     /// Connections in the capture.
     pub connections_seen: u64,
-    /// Those with most data, in the order of their first packets.
+    /// Half of them those with most data, half those that were active for longest, in the order of their first packets.
     pub connections: Vec<ConnectionReport>,
     /// The rest.
     pub others: Others,
@@ -272,9 +272,11 @@ impl Table {
     fn report(&mut self, connection: &Connection) {
         let start = self.first_at.unwrap_or(connection.first_at());
         let payload = connection.payload();
-        // Those with little data are not worth a report while there are enough with more.
-        if self.done.len() >= self.options.most_connections.max(1) && payload <= self.others.least_kept_bytes
-        {
+        let life_s = connection.latest_at().since(connection.first_at()).as_secs_f64();
+        let (least_bytes, least_s) = self.others.least_kept;
+        // Short ones with little data are not worth a report while there are enough others.
+        let is_full = self.done.len() >= self.options.most_connections.max(1);
+        if is_full && payload <= least_bytes && life_s <= least_s {
             self.others.add(connection.packets(), payload);
             return;
         }
@@ -285,12 +287,18 @@ impl Table {
     }
 
     fn keep_largest(&mut self) {
-        self.done.sort_by_key(|done| (Reverse(done.payload_bytes), done.number));
         let kept = self.options.most_connections.min(self.done.len());
+        let for_data = kept - kept / 2;
+        self.done.sort_by_key(|done| (Reverse(done.payload_bytes), done.number));
+        let least_bytes = for_data.checked_sub(1).map_or(0, |at| self.done[at].payload_bytes);
+        let active = |done: &ConnectionReport| done.phases.active_s;
+        self.done[for_data..]
+            .sort_by(|one, other| active(other).total_cmp(&active(one)).then(one.number.cmp(&other.number)));
+        let least_s = if kept > for_data { active(&self.done[kept - 1]) } else { f64::INFINITY };
         for dropped in self.done.drain(kept..) {
             self.others.add(dropped.packets, dropped.payload_bytes);
         }
-        self.others.least_kept_bytes = self.done.last().map_or(0, |least| least.payload_bytes);
+        self.others.least_kept = (least_bytes, least_s);
     }
 
     /// What was found, in a file of which this is known.

@@ -198,11 +198,16 @@ def run(
     return Result(json.loads(simulation.results()), trace, scenario, b"".join(packets))
 
 
-def simulate(scenario: Scenario, seed: int, probes: Sequence[str], *captures: bool) -> _core.Simulation:
-    """Prepare a simulation; `captures` are `capture`, `capture_rlc` and `capture_iu` of `run`."""
+def simulate(
+    scenario: Scenario, seed: int, probes: Sequence[str], *captures: bool, waterfall: bool = False
+) -> _core.Simulation:
+    """Prepare a simulation; `captures` are `capture`, `capture_rlc` and `capture_iu` of `run`.
+
+    With `waterfall` the packets are analyzed as they are captured, and not handed out.
+    """
     check_seed(seed)
     check_probes(probes)
-    return _core.Simulation(scenario.text, seed, list(probes), *captures)
+    return _core.Simulation(scenario.text, seed, list(probes), *captures, waterfall=waterfall)
 
 
 def coarse_probes() -> list[str]:

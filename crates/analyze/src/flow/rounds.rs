@@ -304,10 +304,10 @@ impl Rounds {
             turns,
             ..Shares::default()
         };
-        for (round, kinds) in self.rounds.iter().zip(kinds) {
-            *found.part_mut(kinds.busy) += round.busy_s;
-            *found.part_mut(kinds.window) += round.window_s;
-            *found.part_mut(kinds.recovery) += round.recovery_s;
+        for (round, of) in self.rounds.iter().zip(kinds) {
+            *found.part_mut(of.busy) += round.busy_s;
+            *found.part_mut(of.window) += round.window_s;
+            *found.part_mut(of.recovery) += round.recovery_s;
         }
         found.divided()
     }
