@@ -421,7 +421,9 @@ def test_a_damaged_capture_gives_what_can_be_read(analyzed, tmp_path):
     assert report["file"]["ends_within_record"]
     assert middle - 200 < report["file"]["unreadable_from"] <= middle + 8
     assert before - 10 < report["packets"]["tcp"] < before
-    assert any("unreadable" in note for note in in_page(capture_page(with_models(report), "x").decode())["notes"])
+    assert any(
+        "unreadable" in note for note in in_page(capture_page(with_models(report), "x").decode())["notes"]
+    )
 
 
 def with_models(report):

@@ -63,9 +63,7 @@ def capture_page(report: Mapping[str, Any], name: str) -> bytes:
     blocks = [block("report", zlib.compress(json.dumps(told).encode(), 9))]
     addresses = _addresses("capture")
     title = f"{name} - airpath"
-    return document(
-        title, addresses, "data:", front="capture", blocks=blocks, is_packed=True
-    ).html.encode()
+    return document(title, addresses, "data:", front="capture", blocks=blocks, is_packed=True).html.encode()
 
 
 def _with_words(report: Mapping[str, Any]) -> Any:

@@ -4,7 +4,7 @@
 import { byId, figure, make } from "studio/dom";
 import { Events } from "studio/events";
 import { sentenceOf } from "studio/field";
-import { hostOf, rowOf } from "studio/phases";
+import { hostOf, rowOf, sharesOf } from "studio/phases";
 import { Plots } from "studio/plots";
 import { lowerBound } from "studio/reduce";
 import { give } from "studio/series";
@@ -33,9 +33,13 @@ export let store = null;
 /** The flows of the capture, those that took longest first. @type {Found[]} */
 let flows = [];
 
+/** The other direction of the flow that is shown. @type {Found | null} */
+let other = null;
+
 const waterfall = new Waterfall(byId("waterfall"), (row) => {
   const [connection] = row.key.split("/");
-  const own = flows.filter(({ key }) => key === connection).reduce((most, next) => (sizeOf(next) > sizeOf(most) ? next : most));
+  const own = flows.find(({ key }) => key === connection);
+  if (!own) return;
   show(own, [row.start - own.one.start_s, row.end - own.one.start_s]);
   byId("flow").scrollIntoView({ block: "start" });
 });
@@ -60,6 +64,7 @@ byId("theme").addEventListener("click", () => {
   store?.set({ theme: isDark ? "light" : "dark" });
 });
 byId("out").addEventListener("click", () => store?.whole());
+byId("turn").addEventListener("click", () => other && show(other));
 const written = document.querySelector('script[data-of="report"]');
 if (written) void read(written);
 else document.documentElement.dataset.ready = "page";
@@ -136,20 +141,24 @@ function table(heads, rows) {
 /** A table whose rows lead to their flows. @type {(own: Found[], heads: string[], cells: (own: Found) => string[]) => HTMLElement} */
 function tableOf(own, heads, cells) {
   return table(["from > to", ...heads], own.map((flow) => {
-    const button = make("button", { type: "button", "data-key": flow.key, "data-sender": flow.flow.sender, click: () => show(flow) }, label(flow));
+    const button = make("button", { type: "button", "data-key": flow.key, click: () => show(flow) }, label(flow));
     return [button, ...cells(flow)];
   }));
 }
 
 /** @param {any} report */
 function tell(report) {
-  const [tcp, udp] = [found(report.connections, "t"), found(report.conversations, "u")];
-  flows = [...tcp, ...udp];
+  const all = [found(report.connections, "t"), found(report.conversations, "u")];
+  flows = all.flat();
+  // The main direction of each; the other is a button away.
+  const [tcp, udp] = all.map((own) => own.filter(({ key }, n) => own.findIndex((first) => first.key === key) === n).slice(0, MOST));
   const rows = [
     ...report.connections.map((/** @type {any} */ one) => rowOf(one, `t${one.number}`, `#${one.number} ${one.client} > ${one.server}`, hostOf(one.server))),
     ...report.conversations.map((/** @type {any} */ one) => rowOf(one, `u${one.number}`, `${one.quic ? "QUIC" : "UDP"} #${one.number} ${one.client} > ${one.server}`, hostOf(one.server))),
   ];
   byId("waterfall").hidden = !rows.length;
+  const went = sharesOf(rows);
+  byId("went").textContent = went.length ? `Time of all connections: ${went.join(", ")}.` : "";
   if (rows.length) waterfall.fill(rows);
   byId("tcp-head").hidden = !tcp.length;
   byId("udp-head").hidden = !udp.length;
@@ -171,10 +180,11 @@ function tell(report) {
 /** Describe a flow and draw it, its whole time or a range. @type {(own: Found, range?: [number, number]) => void} */
 function show(own, range) {
   for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#tables [data-key]"))) {
-    const isShown = button.dataset.key === own.key && button.dataset.sender === own.flow.sender;
-    button.closest("tr")?.classList.toggle("opened", isShown);
+    button.closest("tr")?.classList.toggle("opened", button.dataset.key === own.key);
   }
   waterfall.mark(own.key);
+  other = flows.find(({ key, flow }) => key === own.key && flow !== own.flow) ?? null;
+  byId("turn").hidden = !other;
   describe(own);
   draw(own, range);
 }

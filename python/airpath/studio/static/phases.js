@@ -31,21 +31,22 @@
  */
 export const LOOKS = [
   { look: "handshake", word: "handshake", phases: ["handshake"] },
-  { look: "waiting", word: "waiting for an answer", phases: ["waiting"] },
+  { look: "waiting", word: "waiting for the server", phases: ["waiting"] },
   { look: "slow", word: "slow start", phases: ["slow_start"] },
-  { look: "link", word: "queueing, link fully used", phases: ["link"] },
-  { look: "loss", word: "recovery from losses", phases: ["loss"] },
-  { look: "timeout", word: "waiting for a timeout", phases: ["timeouts"] },
+  { look: "link", word: "queueing", phases: ["link"] },
+  { look: "loss", word: "recovery", phases: ["loss"] },
+  { look: "timeout", word: "timeout", phases: ["timeouts"] },
   { look: "full", word: "window full", phases: ["receive_window", "congestion_window"] },
-  { look: "pause", word: "pause of the sender", phases: ["pause"] },
+  { look: "pause", word: "pause", phases: ["pause"] },
   { look: "other", word: "other", phases: ["other_direction", "unknown", "datagrams"] },
   { look: "idle", word: "idle", phases: ["idle", "no_data"] },
 ];
 
-/** @type {Map<string, string>} */
-const LOOK_OF = new Map(LOOKS.flatMap(({ look, phases }) => phases.map((phase) => [phase, look])));
-/** @type {Record<string, string>} */
-const WORDS = {
+const OTHER = LOOKS[LOOKS.length - 2];
+const LOOK_OF = new Map(LOOKS.flatMap((own) => own.phases.map((phase) => [phase, own])));
+/** What each phase is. @type {Record<string, string>} */
+export const WORDS = {
+  waiting: "a request has been sent, and no answer has come",
   handshake: "handshake", slow_start: "slow start", link: "queue at the bottleneck, or its full rate", loss: "recovery from losses, or a window that they keep small",
   timeouts: "waiting for a retransmission timeout", receive_window: "receive window full", congestion_window: "congestion window full", pause: "the sender has a pause",
   other_direction: "data of the other end", unknown: "not known", datagrams: "datagrams", idle: "nothing is asked for", no_data: "no data",
@@ -55,7 +56,7 @@ const IDLE = ["idle", "no_data"];
 
 /** @param {string} phase */
 export function lookOfPhase(phase) {
-  return LOOK_OF.get(phase) ?? "other";
+  return (LOOK_OF.get(phase) ?? OTHER).look;
 }
 
 /** @type {(phase: string, told: Told) => string} */
@@ -110,6 +111,22 @@ export function requestsOf(row) {
     const active = pieces.reduce((sum, own) => sum + own.end - own.start, 0);
     return { ...row, key: `${row.key}/${n}`, label: `${row.label} request ${n + 1}`, start, end, active, pieces };
   });
+}
+
+/**
+ * Shares of the rows' time in a few words, the largest first, those that round to 0 % left out.
+ * @param {Row[]} rows
+ */
+export function sharesOf(rows) {
+  /** @type {Map<string, number>} */
+  const found = new Map();
+  for (const [phase, seconds] of rows.flatMap(sums)) {
+    const { word } = LOOK_OF.get(phase) ?? OTHER;
+    found.set(word, (found.get(word) ?? 0) + seconds);
+  }
+  const whole = [...found.values()].reduce((sum, seconds) => sum + seconds, 0);
+  const shares = [...found].map(([word, seconds]) => ({ word, percent: Math.round((100 * seconds) / (whole || 1)) }));
+  return shares.filter(({ percent }) => percent > 0).sort((a, b) => b.percent - a.percent).map(({ word, percent }) => `${word} ${percent} %`);
 }
 
 /**

@@ -1,7 +1,7 @@
 // The waterfall: a row for each connection or request, in which colours say what it did. A click leads to its plots.
 
 import { figure, make } from "studio/dom";
-import { columnsOf, LOOKS, lookOfPhase, requestsOf, sums, wordOf } from "studio/phases";
+import { columnsOf, LOOKS, lookOfPhase, requestsOf, sharesOf, sums, WORDS, wordOf } from "studio/phases";
 
 /** @typedef {import("studio/phases").Row} Row */
 
@@ -67,7 +67,7 @@ export class Waterfall {
     this.order.value = "start";
     this.range = this.extent();
     const known = new Set(this.all.flatMap(({ pieces }) => pieces.map(({ phase }) => lookOfPhase(phase))));
-    this.legend.replaceChildren(...LOOKS.filter(({ look }) => known.has(look)).map(({ look, word }) => make("li", {}, make("span", { class: `fall-key p-${look}` }), word)));
+    this.legend.replaceChildren(...LOOKS.filter(({ look }) => known.has(look)).map(({ look, word, phases }) => make("li", { title: phases.map((phase) => WORDS[phase]).join("; ") }, make("span", { class: `fall-key p-${look}` }), word)));
     this.renew();
   }
 
@@ -134,12 +134,10 @@ export class Waterfall {
 
   /** @param {Row} row */
   row(row) {
-    const [most] = sums(row);
-    const share = most ? `${wordOf(most[0], row.told)} ${figure((100 * most[1]) / Math.max(row.active, 1e-9))} %` : "no data";
     const said = `${row.label}: from ${duration(row.start)}, ${duration(row.active)}; ${told(row)}`;
     return make("button", { type: "button", class: "fall-row", tabindex: -1, "data-key": row.key, "aria-label": said, click: () => this.hasDragged || this.choose(row) },
       make("span", { class: "fall-name", title: row.label }, row.label), make("span", { class: "fall-track" }, make("span", { class: "fall-life" })),
-      make("span", { class: "fall-figure", title: told(row) }, make("b", {}, duration(row.active)), ` ${share}`));
+      make("span", { class: "fall-figure", title: told(row) }, make("b", {}, duration(row.active)), ` ${sharesOf([row])[0] ?? "no data"}`));
   }
 
   /** Paint the bars and the axis. */
