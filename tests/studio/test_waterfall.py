@@ -171,8 +171,9 @@ def test_a_persistent_connection_shows_its_requests(explained, opened):
     (web,) = (one for one in report["connections"] if one["phases"]["phase"].count("waiting") > 2)
     asked = web["phases"]["phase"].count("waiting")
     assert asked == 9
-    requests = [name for name in rows(view) if "request" in name and name.startswith(f"#{web['number']} ")]
-    assert [name.rpartition(" ")[2] for name in requests] == [str(n) for n in range(1, asked + 1)]
+    requests = [name.partition(" of #") for name in rows(view)]
+    of_web = [name for name, _, of in requests if of.startswith(f"{web['number']} ")]
+    assert of_web == [f"request {n}" for n in range(1, asked + 1)]
     view.get_by_label("Rows", exact=True).select_option("connections")
     assert len(rows(view)) == 2
 

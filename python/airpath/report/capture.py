@@ -144,7 +144,7 @@ def complaints(report: dict[str, Any]) -> list[str]:
     if file["records_without_time"]:
         said.append(f"{file['records_without_time']} packets without time or interface")
     if others := report["others"]["connections"]:
-        said.append(f"{others} smaller connections not shown")
+        said.append(f"{others} connections with less data and less time not shown")
     if others := report["other_conversations"]["connections"]:
         said.append(f"{others} smaller UDP conversations not shown")
     return said

@@ -109,7 +109,7 @@ export function requestsOf(row) {
   return all.map((pieces, n) => {
     const [start, end] = [pieces[0].start, pieces[pieces.length - 1].end];
     const active = pieces.reduce((sum, own) => sum + own.end - own.start, 0);
-    return { ...row, key: `${row.key}/${n}`, label: `${row.label} request ${n + 1}`, start, end, active, pieces };
+    return { ...row, key: `${row.key}/${n}`, label: `request ${n + 1} of ${row.label}`, start, end, active, pieces };
   });
 }
 
