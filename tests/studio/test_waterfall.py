@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,10 +54,13 @@ def scenario() -> Callable[[str], airpath.Scenario]:
 def explained(scenario, tmp_path_factory) -> Callable[..., tuple[Path, dict[str, Any]]]:
     """Write the page of the capture of a page load; give the file and the report."""
 
-    def write(connections: str = "per_object", name: str = "page.pcapng") -> tuple[Path, dict[str, Any]]:
+    def write(
+        connections: str = "per_object", name: str = "page.pcapng", host: str | None = None
+    ) -> tuple[Path, dict[str, Any]]:
         folder = tmp_path_factory.mktemp("capture")
         capture = folder / "capture.pcapng"
         octets = airpath.run(scenario(connections), probes=(), capture=True).capture
+        octets = request(octets, host) if host else octets
         # Names of interfaces come from the file.
         capture.write_bytes(octets.replace(b"server\0\0", b"<b>srv\0\0"))
         report = analyze(capture)
@@ -176,6 +180,43 @@ def test_a_persistent_connection_shows_its_requests(explained, opened):
     assert of_web == [f"request {n}" for n in range(1, asked + 1)]
     view.get_by_label("Rows", exact=True).select_option("connections")
     assert len(rows(view)) == 2
+
+
+def request(capture: bytes, host: str) -> bytes:
+    """Put a request for a host behind the headers of the first data of a client."""
+    out, at, is_done = b"", 0, False
+    text = f"GET / HTTP/1.1\r\nHost: {host}\r\n".encode()
+    while at < len(capture):
+        kind, length = struct.unpack_from("<II", capture, at)
+        block = capture[at : at + length]
+        if kind == 6 and not is_done:
+            captured, original = struct.unpack_from("<II", block, 20)
+            packet = block[28 : 28 + captured]
+            if packet[16:20] == bytes([10, 0, 0, 1]) and original > captured + len(text):
+                packet += text
+                padded = packet + bytes(-len(packet) % 4)
+                block = block[8:20] + struct.pack("<II", len(packet), original) + padded
+                total = struct.pack("<I", 12 + len(block))
+                block = struct.pack("<I", 6) + total + block + total
+                is_done = True
+        out += block
+        at += length
+    assert is_done
+    return out
+
+
+def test_the_host_that_a_client_asked_for_names_its_row_and_stays_text(explained, opened):
+    page, report = explained("persistent", host=HOSTILE)
+    assert [one["name"] for one in report["connections"]].count(HOSTILE) == 1
+    view = opened(page).view
+    view.get_by_label("Rows", exact=True).select_option("connections")
+    assert [name for name in rows(view) if HOSTILE in name] == [rows(view)[0]]
+    view.get_by_label("group by host").check()
+    assert HOSTILE in view.locator(".fall-host").first.inner_text()
+    view.get_by_label("Filter by address or name").fill("img src")
+    view.locator(".fall-row").click()
+    assert HOSTILE in view.locator("#title").inner_text()
+    assert view.locator("img").count() == 0
 
 
 def test_names_stay_text(explained, opened):

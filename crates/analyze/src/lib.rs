@@ -23,6 +23,7 @@ mod file;
 mod flow;
 mod gtp;
 mod link;
+mod name;
 mod phases;
 mod report;
 mod segment;

@@ -46,6 +46,8 @@ pub struct ConnectionReport {
     /// Who opened it, or the first end if that is not known.
     pub client: String,
     pub server: String,
+    /// The host that the client asked for, by TLS or HTTP/1.1; `None` if that was not captured.
+    pub name: Option<String>,
     /// From the capture's first packet to its own first, seconds.
     pub start_s: f64,
     /// From its first packet to its last, seconds.
@@ -327,6 +329,7 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
         number: connection.number,
         client: text(connection.end(client)),
         server: text(connection.end(1 - client)),
+        name: connection.name.clone(),
         start_s: seconds_from(start, first_at),
         duration_s: connection.latest_at().since(first_at).as_secs_f64(),
         packets: connection.packets(),

@@ -166,9 +166,10 @@ impl Table {
         }
         let mut opened = None;
         match found {
-            Ok(segment::Found { from, to, transport: Transport::Tcp(segment), .. }) => {
+            Ok(segment::Found { from, to, transport: Transport::Tcp(segment), payload, .. }) => {
                 let (ends, side) = between(from, to);
-                let is_counted = self.handle_segment(now, interface, (ends, side), &segment, tunnel);
+                let is_counted =
+                    self.handle_segment(now, interface, (ends, side), (&segment, payload), tunnel);
                 let counts = if tunnel.is_some() { &mut self.tunneled } else { &mut self.packets };
                 *(if is_counted { &mut counts.tcp } else { &mut counts.copies }) += 1;
                 counts.options_unread += u64::from(segment.lacks_options);
@@ -195,13 +196,13 @@ impl Table {
         }
     }
 
-    /// A segment of one side between two ends passes an interface; whether it is counted, and no copy of one before.
+    /// A segment of one side between two ends, and what was captured of its payload, passes an interface; whether it is counted, and no copy of one before.
     fn handle_segment(
         &mut self,
         now: Instant,
         interface: (u32, bool),
         (ends, side): (Ends, Side),
-        segment: &Segment,
+        (segment, payload): (&Segment, &[u8]),
         tunnel: Option<Tunnel>,
     ) -> bool {
         let has_copies = if tunnel.is_some() { &self.tunneled } else { &self.packets }.has_copies();
@@ -217,6 +218,9 @@ impl Table {
             connection.note_tunnel(side, tunnel);
         }
         let (is_counted, stranger) = connection.handle(now, interface, side, segment, has_copies);
+        if !payload.is_empty() {
+            connection.look_for_name(side, payload);
+        }
         if connection.packets() % PACKETS_BETWEEN_ACCOUNTS == 1 {
             let bytes = connection.bytes();
             self.accounted = (self.accounted + bytes).saturating_sub(connection.accounted);
@@ -411,7 +415,7 @@ mod tests {
         for &(ms, interface, side, flags, seq, ack, payload) in passing {
             let segment = Segment { seq, ack, flags, payload, window: 60_000, ..Segment::default() };
             let now = Instant::from_nanos(ms * 1_000_000);
-            table.handle_segment(now, (interface, true), (ends(), side), &segment, None);
+            table.handle_segment(now, (interface, true), (ends(), side), (&segment, &[]), None);
         }
         let report = table.into_report(Summary::default());
         assert_eq!(report.connections_seen, report.connections.len() as u64);

@@ -62,16 +62,20 @@ impl Report {
 #[derive(Debug)]
 pub struct Running {
     /// The blocks in front of the first packet: section and interfaces.
-    preamble: Option<Vec<u8>>,
+    preamble: Vec<u8>,
+    /// Blocks behind it that have not been read.
+    waiting: Vec<u8>,
     table: Table,
 }
 
 const ENHANCED_PACKET: [u8; 4] = 6_u32.to_le_bytes();
+/// Pieces are read when there is so much of them: to begin takes as long as some hundred packets.
+const ENOUGH: usize = 1 << 20;
 
 impl Running {
     /// Nothing has been captured.
     pub fn new(options: Options) -> Self {
-        Self { preamble: None, table: Table::new(options) }
+        Self { preamble: Vec::new(), waiting: Vec::new(), table: Table::new(options) }
     }
 
     /// Adds a piece; the first has the section and its interfaces, all others have packets of the same.
@@ -80,22 +84,36 @@ impl Running {
     ///
     /// If the first does not begin as a pcapng does.
     pub fn add(&mut self, piece: &[u8]) -> Result<(), FileError> {
-        if piece.is_empty() {
-            return Ok(());
-        }
-        let first = self.preamble.is_none();
-        let preamble = self.preamble.get_or_insert_with(|| piece[..packets_from(piece)].to_vec());
-        let rest = if first { &piece[preamble.len()..] } else { piece };
-        let mut source = Source::open(preamble.as_slice().chain(rest))?;
-        while let Some(record) = source.next_record()? {
-            self.table.handle_record(&record);
+        let packets = if self.preamble.is_empty() {
+            let (preamble, packets) = piece.split_at(packets_from(piece));
+            self.preamble = preamble.to_vec();
+            packets
+        } else {
+            piece
+        };
+        self.waiting.extend_from_slice(packets);
+        if self.waiting.len() >= ENOUGH { self.read() } else { Ok(()) }
+    }
+
+    fn read(&mut self) -> Result<(), FileError> {
+        if !self.waiting.is_empty() {
+            let mut source = Source::open(self.preamble.as_slice().chain(self.waiting.as_slice()))?;
+            while let Some(record) = source.next_record()? {
+                self.table.handle_record(&record);
+            }
+            self.waiting.clear();
         }
         Ok(())
     }
 
     /// What was found; of a file nothing is known.
-    pub fn into_report(self) -> Report {
-        self.table.into_report(Summary::default())
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    pub fn into_report(mut self) -> Result<Report, FileError> {
+        self.read()?;
+        Ok(self.table.into_report(Summary::default()))
     }
 }
 

@@ -320,7 +320,7 @@ impl Simulation {
 
     /// The rows of the waterfall of a run that was made with `waterfall`, as JSON; its packets are no longer known then.
     fn waterfall(&mut self) -> PyResult<String> {
-        let report = self.analysis.take().map(Running::into_report);
+        let report = self.analysis.take().map(Running::into_report).transpose().map_err(value_error)?;
         let rows = report.as_ref().map(airpath_analyze::Report::waterfall).unwrap_or_default();
         serde_json::to_string(&rows).map_err(value_error)
     }

@@ -142,7 +142,6 @@ pub extern "C" fn advance(sim_seconds: f64) -> u32 {
             let until = run.now().as_nanos().saturating_add((sim_seconds * 1e9) as u64);
             let over = run.advance_to(Instant::from_nanos(until));
             let piece = run.take_capture();
-            // The simulator's captures begin as they should.
             let _ = engine.analysis.as_mut().map(|analysis| analysis.add(&piece));
             over
         });
@@ -184,7 +183,8 @@ pub extern "C" fn take_chunk() {
 #[unsafe(no_mangle)]
 pub extern "C" fn waterfall() -> u32 {
     engine(|engine| {
-        let report = engine.analysis.take().map(Running::into_report);
+        // The simulator's captures begin as they should.
+        let report = engine.analysis.take().and_then(|analysis| analysis.into_report().ok());
         let rows = report.as_ref().map(airpath_analyze::Report::waterfall).unwrap_or_default();
         let answer = serde_json::to_vec(&rows).map_err(|error| ScenarioError::new("", error.to_string(), ""));
         engine.tell(answer)

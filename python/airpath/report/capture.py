@@ -160,6 +160,7 @@ def in_words(row: Row) -> list[str]:
     lines = [
         f"limited by {verdict['limited_by']}: {verdict['because']}",
         *_time(verdict),
+        *([f"host that the client asked for: {clean(one['name'])}"] if one["name"] else []),
         _seen(one, flow),
         *_path(flow),
         f"retransmissions: {again['total']} of {counted(segments, 'segment')}"

@@ -57,7 +57,7 @@ def page(run: FinishedRun, most_bytes: int = MOST_BYTES) -> bytes:
     return document(title, addresses, "data:", blocks=blocks, is_packed=True).html.encode()
 
 
-def capture_page(report: Mapping[str, Any], name: str) -> bytes:
+def capture_page(report: dict[str, Any], name: str) -> bytes:
     """Write the report of `analyze` on a capture as a page; its flows have models' predictions."""
     told = {"name": name, "notes": complaints(report), "report": _with_words(report)}
     blocks = [block("report", zlib.compress(json.dumps(told).encode(), 9))]
@@ -66,7 +66,7 @@ def capture_page(report: Mapping[str, Any], name: str) -> bytes:
     return document(title, addresses, "data:", front="capture", blocks=blocks, is_packed=True).html.encode()
 
 
-def _with_words(report: Mapping[str, Any]) -> Any:
+def _with_words(report: dict[str, Any]) -> Any:
     """Add to each flow what is said of it; without distributions, and with as many digits as a plot needs."""
     described = {"connections": in_words, "conversations": datagrams_in_words}
     lists = {

@@ -125,7 +125,8 @@ function found(all, kind) {
 
 /** @param {Found} own */
 function label({ one, flow }) {
-  return flow.sender === "client" ? `${one.client} > ${one.server}` : `${one.server} > ${one.client}`;
+  const ends = flow.sender === "client" ? `${one.client} > ${one.server}` : `${one.server} > ${one.client}`;
+  return one.name ? `${ends} (${one.name})` : ends;
 }
 
 /** @type {(value: number | null | undefined, digits?: number, scale?: number) => string} */
@@ -153,7 +154,7 @@ function tell(report) {
   // The main direction of each; the other is a button away.
   const [tcp, udp] = all.map((own) => own.filter(({ key }, n) => own.findIndex((first) => first.key === key) === n).slice(0, MOST));
   const rows = [
-    ...report.connections.map((/** @type {any} */ one) => rowOf(one, `t${one.number}`, `#${one.number} ${one.client} > ${one.server}`, hostOf(one.server))),
+    ...report.connections.map((/** @type {any} */ one) => rowOf(one, `t${one.number}`, `#${one.number} ${one.name ? `${one.name}, ` : ""}${one.client} > ${one.server}`, one.name ?? hostOf(one.server))),
     ...report.conversations.map((/** @type {any} */ one) => rowOf(one, `u${one.number}`, `${one.quic ? "QUIC" : "UDP"} #${one.number} ${one.client} > ${one.server}`, hostOf(one.server))),
   ];
   byId("waterfall").hidden = !rows.length;

@@ -6,6 +6,7 @@
  * @property {number} number
  * @property {string} client address and port
  * @property {string} server
+ * @property {string | null} [name] of the host that the client asked for
  * @property {number} start_s since the first packet of the capture, or on the clock of a run
  * @property {number} duration_s
  * @property {number} payload_bytes
