@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import struct
+import zlib
 
 import pytest
 from conftest import check_error
@@ -11,8 +14,8 @@ from conftest import check_error
 import airpath
 from airpath import captures as package
 from airpath.captures import analyze
-from airpath.report.capture import capture_page, rows
-from airpath.report.html import page as html_page
+from airpath.report.capture import in_words, rows
+from airpath.studio.page import capture_page
 
 OUT_OF_SEQUENCE = {"radio.dch.downlink.rlc.fixed_delay_arq.delivery": "out_of_sequence"}
 SHORT_QUEUE = {"radio.dch.downlink.queue.droptail.packets": 6}
@@ -335,14 +338,21 @@ def test_the_command_prints_a_table_or_json_and_writes_a_page(analyzed, tmp_path
     # Three losses make no loss rate.
     assert {model["kbit_per_s"] for model in flow["models"]} == {None}
     assert "no model applies: 3 loss indications are too few" in done.out
-    assert '<div class="bar"' in (tmp_path / "page" / "index.html").read_text()
     page = (tmp_path / "page" / "index.html").read_text()
-    assert page.count("<img") == 1 and "limited by" in page
-    assert page.index("<table") < page.index("<h2")
+    told = in_page(page)
+    (row,) = rows(written)[0]
+    assert told["name"] == "capture.pcapng" and told["notes"] == []
+    assert told["report"]["connections"][0]["flows"][0]["says"] == in_words(row)
     both = airpath_command("analyze", str(file), "--json", "--out", str(tmp_path / "both"))
     assert json.loads(both.out) == written
     assert "index.html" in both.err and "loss episodes" not in both.err
     assert (tmp_path / "both" / "index.html").read_text() == page
+
+
+def in_page(page):
+    """What a page has of the analysis."""
+    (block,) = re.findall('data-of="report">([^<]*)<', page)
+    return json.loads(zlib.decompress(base64.b64decode(block)))
 
 
 @pytest.mark.slow
@@ -356,9 +366,8 @@ def test_the_largest_flow_comes_first_and_small_ones_are_folded(tmp_path, airpat
     assert all(flow["sender"] == "client" for _, flow in small)
     done = airpath_command("analyze", str(file))
     assert f"and {len(small)} small flows with" in done.out
-    page = html_page("x", capture_page(report, "x"))
-    folded = page[page.index("<details>") : page.index("</details>")]
-    assert folded.count("<h2") == len(small) and page.count("<h2") == len(small) + 3
+    in_report = in_page(capture_page(report, "x").decode())["report"]["connections"]
+    assert sum(len(one["flows"]) for one in in_report) == len(flows) + len(small)
     of_one = airpath_command("analyze", str(file), "--connection", str(flows[0][0]["number"]))
     assert of_one.out.count("limited by too little data") == 1
 
@@ -412,7 +421,9 @@ def test_a_damaged_capture_gives_what_can_be_read(analyzed, tmp_path):
     assert report["file"]["ends_within_record"]
     assert middle - 200 < report["file"]["unreadable_from"] <= middle + 8
     assert before - 10 < report["packets"]["tcp"] < before
-    assert "unreadable" in html_page("x", capture_page(with_models(report), "x"))
+    assert any(
+        "unreadable" in note for note in in_page(capture_page(with_models(report), "x").decode())["notes"]
+    )
 
 
 def with_models(report):

@@ -9,6 +9,7 @@ use airpath_core::time::Instant;
 use crate::between::Between;
 use crate::crossing::{self, Crossing, Packet};
 use crate::gtp::Tunnel;
+use crate::name;
 use crate::segment::{Endpoint, Segment};
 use crate::view::{Side, View};
 
@@ -17,6 +18,8 @@ pub type Ends = (Endpoint, Endpoint);
 
 /// Tunnels remembered of a side: each handover makes another.
 const MOST_TUNNELS: usize = 16;
+/// A client asks for a host in its first segments.
+const MOST_LOOKED: u8 = 4;
 /// Seen at both interfaces, packets of one connection have been found again.
 const ENOUGH: u64 = 4096;
 
@@ -30,6 +33,10 @@ pub struct Connection {
     /// Tunnels that packets of either side came in.
     pub tunnels: [Vec<Tunnel>; 2],
     between: Between,
+    /// The host that the client asked for.
+    pub name: Option<String>,
+    /// Segments with payload of either side in which a name was looked for.
+    looked: [u8; 2],
     /// Bytes of memory it was last found to take.
     pub accounted: usize,
 }
@@ -38,7 +45,7 @@ impl Connection {
     /// A connection of which nothing has been seen.
     pub fn new(ends: Ends, number: u64) -> Self {
         let (tunnels, between) = Default::default();
-        Self { ends, number, views: Vec::new(), tunnels, between, accounted: 0 }
+        Self { ends, number, views: Vec::new(), tunnels, between, name: None, looked: [0; 2], accounted: 0 }
     }
 
     /// What one interface saw, and turned out to be a connection of its own.
@@ -129,6 +136,14 @@ impl Connection {
         Some(self.take(at))
     }
 
+    /// Looks for the name of a host in the first payloads of a side, at any of its views.
+    pub fn look_for_name(&mut self, side: Side, payload: &[u8]) {
+        if self.name.is_none() && self.looked[side] < MOST_LOOKED {
+            self.looked[side] += 1;
+            self.name = name::asked_for(payload);
+        }
+    }
+
     /// Who opened it.
     pub fn opener(&self) -> Option<Side> {
         self.views.iter().find_map(|view| view.opener)
@@ -177,6 +192,7 @@ impl Connection {
     }
 
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.views.iter().map(View::bytes).sum::<usize>() + self.between.bytes()
+        let name = self.name.as_ref().map_or(0, String::capacity);
+        size_of::<Self>() + name + self.views.iter().map(View::bytes).sum::<usize>() + self.between.bytes()
     }
 }

@@ -16,7 +16,7 @@ use crate::crossing::{self, Packet};
 use crate::datagram::Datagram;
 use crate::delivery::{self, Delivery};
 use crate::report::{Interface, Others, PathReport, ViewReport, seconds_from, text};
-use crate::series::{Curve, Series};
+use crate::series::{Curve, Rates, Series};
 use crate::sketch::Distribution;
 use crate::spin::{self, Spin};
 use crate::view::Side;
@@ -129,6 +129,8 @@ pub struct FlowReport {
     pub rate: delivery::Report,
     /// Bytes over time.
     pub progress: Curve,
+    /// Bytes seen over time, as a rate.
+    pub throughput: Rates,
     /// What became of datagrams up to the interface nearest to the receiver.
     pub path: Option<PathReport>,
     /// Bytes on the way between the two, in the mean: what arrived in a second times the mean delay.
@@ -334,6 +336,7 @@ impl Conversation {
             rate_bps: flow.bytes_per_s().map(|rate| rate * 8.0),
             rate: arrived.delivery.report(),
             progress: flow.progress.curve(start, 1.0),
+            throughput: flow.progress.rates(start),
             path,
             bytes_on_path: delay_s.zip(arrived.bytes_per_s()).map(|(delay, rate)| delay * rate),
             bytes_in_round_trip: view.spin.in_round_trip(side),

@@ -23,6 +23,8 @@ mod file;
 mod flow;
 mod gtp;
 mod link;
+mod name;
+mod phases;
 mod report;
 mod segment;
 mod sequence;
@@ -33,9 +35,11 @@ mod table;
 mod tunnels;
 mod verdict;
 mod view;
+mod waterfall;
 
 pub use file::{Beginning, FileError};
 pub use table::Report;
+pub use waterfall::{Row, Running};
 
 use std::io::Read;
 use std::path::Path;

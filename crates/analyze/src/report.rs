@@ -11,22 +11,24 @@ use crate::crossing::{self, Passage};
 use crate::delivery;
 use crate::flow::causes::{ByCause, Counts};
 use crate::flow::retransmissions::Spurious;
-use crate::flow::{Counters, Flow, flight, late};
+use crate::flow::{Counters, Flow, Spending, flight, late};
 use crate::gtp::IN_TUNNEL;
+use crate::phases::{Life, Phases, Told};
 use crate::segment::{Endpoint, Offer};
-use crate::series::{Curve, Marks};
+use crate::series::{Curve, Marks, Rates};
 use crate::sketch::Distribution;
 use crate::verdict::{Figures, Verdict, verdict};
 use crate::view::{Side, View, Viewpoint};
 
 /// Connections that are not reported one by one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Others {
     pub connections: u64,
     pub packets: u64,
     pub payload_bytes: u64,
+    /// The least of those kept for their data, and of those kept for their time.
     #[serde(skip)]
-    pub(crate) least_kept_bytes: u64,
+    pub(crate) least_kept: (u64, f64),
 }
 
 impl Others {
@@ -44,6 +46,8 @@ pub struct ConnectionReport {
     /// Who opened it, or the first end if that is not known.
     pub client: String,
     pub server: String,
+    /// The host that the client asked for, by TLS or HTTP/1.1; `None` if that was not captured.
+    pub name: Option<String>,
     /// From the capture's first packet to its own first, seconds.
     pub start_s: f64,
     /// From its first packet to its last, seconds.
@@ -72,6 +76,8 @@ pub struct ConnectionReport {
     pub server_keepalives: u64,
     /// The interfaces that saw it, in the order of the path from client to server.
     pub views: Vec<ViewReport>,
+    /// What it did from its first packet to its last.
+    pub phases: Phases,
     /// Directions with data, the client's first.
     pub flows: Vec<FlowReport>,
     pub not_known: Vec<String>,
@@ -178,6 +184,8 @@ pub struct FlowReport {
     pub flight: flight::Report,
     pub rate: delivery::Report,
     pub progress: Curve,
+    /// Bytes acknowledged over time, as a rate.
+    pub throughput: Rates,
     pub verdict: Verdict,
 }
 
@@ -301,10 +309,27 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
     let (to_peer, to_opener) = ends.handshake;
     let observed: Vec<_> =
         [client, 1 - client].into_iter().filter_map(|side| observe(connection, side)).collect();
+    let name = |seen: &Observed| if seen.side == client { "client" } else { "server" };
+    let spent: Vec<_> = observed.iter().map(|seen| of_near(connection, seen).spending()).collect();
+    let told = observed.iter().zip(&spent).map(|(seen, spending)| {
+        let flow = of_near(connection, seen);
+        Told {
+            sender: name(seen),
+            bytes: flow.bytes_acked().max(flow.bytes_known()),
+            spending: spending.as_ref(),
+        }
+    });
+    let life = Life {
+        first_at,
+        latest_at: connection.latest_at(),
+        has_syn: connection.opener().is_some(),
+        established_at: connection.views.iter().filter_map(|view| view.established_at).min(),
+    };
     ConnectionReport {
         number: connection.number,
         client: text(connection.end(client)),
         server: text(connection.end(1 - client)),
+        name: connection.name.clone(),
         start_s: seconds_from(start, first_at),
         duration_s: connection.latest_at().since(first_at).as_secs_f64(),
         packets: connection.packets(),
@@ -346,9 +371,11 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
                 packets: view.packets.iter().sum(),
             })
             .collect(),
+        phases: Phases::of(life, &told.collect::<Vec<_>>()),
         flows: observed
             .iter()
-            .map(|seen| of_flow(connection, seen, if seen.side == client { "client" } else { "server" }))
+            .zip(&spent)
+            .map(|(seen, spending)| of_flow(connection, seen, name(seen), spending.as_ref()))
             .collect(),
         not_known: not_known(connection, ends, &observed),
     }
@@ -373,6 +400,11 @@ fn observe(connection: &Connection, side: Side) -> Option<Observed> {
     let near = *seen.iter().find(|&&at| flow(at).counters.segments > 0).or(seen.first())?;
     let far = seen.last().copied().filter(|&far| far != near && flow(far).counters.segments > 0);
     Some(Observed { side, near, far })
+}
+
+/// The flow as the view nearest to its sender saw it.
+fn of_near<'a>(connection: &'a Connection, seen: &Observed) -> &'a Flow {
+    &connection.views[seen.near].flows[seen.side]
 }
 
 fn keepalives(connection: &Connection, side: Side) -> u64 {
@@ -433,7 +465,12 @@ fn not_known(connection: &Connection, ends: &View, observed: &[Observed]) -> Vec
     lines
 }
 
-fn of_flow(connection: &Connection, seen: &Observed, sender: &'static str) -> FlowReport {
+fn of_flow(
+    connection: &Connection,
+    seen: &Observed,
+    sender: &'static str,
+    spending: Option<&Spending>,
+) -> FlowReport {
     let (side, view) = (seen.side, &connection.views[seen.near]);
     let flow = &view.flows[side];
     let start = connection.first_at();
@@ -454,7 +491,7 @@ fn of_flow(connection: &Connection, seen: &Observed, sender: &'static str) -> Fl
     let causes = flow.causes().counts();
     let figures = Figures {
         segments: flow.counters.segments,
-        shares: flow.shares(),
+        shares: spending.map(|spending| spending.shares),
         goodput_bps,
         bottleneck_bps: rate.bottleneck_bps,
         rtt_ms: whole_rtt_ms(&rtt, viewpoint),
@@ -488,6 +525,7 @@ fn of_flow(connection: &Connection, seen: &Observed, sender: &'static str) -> Fl
         flight,
         rate,
         progress: flow.progress.curve(start, 1.0),
+        throughput: flow.progress.rates(start),
         verdict: verdict(&figures),
     }
 }

@@ -91,6 +91,8 @@ pub struct Found<'a> {
     pub from: Endpoint,
     pub to: Endpoint,
     pub transport: Transport,
+    /// What was captured of a segment's payload.
+    pub payload: &'a [u8],
     /// What a G-PDU carries, if this is one.
     pub opened: Option<gtp::Opened<'a>>,
     /// IP claims more octets than the frame had: the frame's count.
@@ -121,13 +123,13 @@ pub fn read(packet: Packet<'_>) -> Result<Found<'_>, Unread> {
     let rest = packet.within(len).behind(header_bytes).ok_or(Unread::BadLength)?;
     let &[a, b, c, d, ..] = rest.captured else { return Err(Unread::Truncated) };
     let (from_port, to_port) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-    let mut opened = None;
+    let (mut opened, mut payload): (_, &[u8]) = (None, &[]);
     let transport = if protocol == ip_number::UDP {
-        let payload = udp_payload(rest)?;
+        let datagram = udp_payload(rest)?;
         if to_port == gtp::PORT {
-            opened = gtp::open(payload, src, dst, false);
+            opened = gtp::open(datagram, src, dst, false);
         }
-        Transport::Udp(Datagram::new(payload.captured, payload.len() as u32, network.mark))
+        Transport::Udp(Datagram::new(datagram.captured, datagram.len() as u32, network.mark))
     } else {
         let mut segment = tcp(rest.captured).ok_or(Unread::Truncated)?;
         let offset = 4 * usize::from(rest.captured[12] >> 4);
@@ -136,9 +138,10 @@ pub fn read(packet: Packet<'_>) -> Result<Found<'_>, Unread> {
         }
         segment.payload = rest.len().checked_sub(offset).ok_or(Unread::BadLength)? as u32;
         segment.mark = network.mark;
+        payload = rest.captured.get(offset..).unwrap_or_default();
         Transport::Tcp(segment)
     };
-    Ok(Found { from: (src, from_port), to: (dst, to_port), transport, opened, exceeds_frame })
+    Ok(Found { from: (src, from_port), to: (dst, to_port), transport, payload, opened, exceeds_frame })
 }
 
 /// The payload of a datagram, no longer than its header says; without a length (offloaded, jumbograms) all.

@@ -44,6 +44,16 @@ pub struct Marks {
     pub count: Vec<u32>,
 }
 
+/// How fast a sum grows: means over intervals of equal length, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Rates {
+    /// Where the first begins, in seconds since the connection's first packet.
+    pub start_s: f64,
+    /// Length of each, seconds.
+    pub width_s: f64,
+    pub bps: Vec<f64>,
+}
+
 impl Series {
     /// Adds a sample; times do not decrease.
     pub fn add(&mut self, at: Instant, value: f64) {
@@ -87,6 +97,19 @@ impl Series {
         curve
     }
 
+    /// How fast the samples, bytes in all so far, have grown in each bin, times in seconds since `start`.
+    pub fn rates(&self, start: Instant) -> Rates {
+        let width_s = self.width.as_secs_f64();
+        let start_s = self.origin.map_or(0.0, |origin| origin.since(start).as_secs_f64());
+        let mut sum = 0.0_f32;
+        let grown = self.bins.iter().map(|bin| {
+            let before = sum;
+            sum = if bin.count > 0 { bin.max.max(sum) } else { sum };
+            f64::from(sum - before) * 8.0 / width_s
+        });
+        Rates { start_s, width_s, bps: grown.collect() }
+    }
+
     /// How many samples there are over time, in seconds since `start`.
     pub fn marks(&self, start: Instant) -> Marks {
         let (time_s, count) = self.filled(start).map(|(time_s, bin)| (time_s, bin.count)).unzip();
@@ -124,6 +147,22 @@ impl Bin {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sum_grows_at_its_rate_and_stands_still_without_samples() {
+        let mut series = Series::default();
+        for ms in (0..1000_u64).filter(|ms| !(400..600).contains(ms)) {
+            series.add(
+                Instant::from_nanos(ms * 1_000_000),
+                (125 * (ms.min(400) + ms.max(600) - 600 + 1)) as f64,
+            );
+        }
+        let rates = series.rates(Instant::ZERO);
+        assert_eq!((rates.start_s, rates.width_s, rates.bps.len()), (0.0, 0.01, 100));
+        let whole: f64 = rates.bps.iter().map(|bps| bps * rates.width_s / 8.0).sum();
+        assert!((whole - 100_000.0).abs() < 1e-6, "{whole}");
+        assert!((rates.bps[20] - 1e6).abs() < 1.0 && rates.bps[50] == 0.0, "{:?}", rates.bps);
+    }
 
     #[test]
     fn bins_double_and_nothing_is_lost() {

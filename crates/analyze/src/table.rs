@@ -41,7 +41,7 @@ pub struct Report {
     pub other_tunnels: Others,
     /// Connections in the capture.
     pub connections_seen: u64,
-    /// Those with most data, in the order of their first packets.
+    /// Half of them those with most data, half those that were active for longest, in the order of their first packets.
     pub connections: Vec<ConnectionReport>,
     /// The rest.
     pub others: Others,
@@ -166,9 +166,10 @@ impl Table {
         }
         let mut opened = None;
         match found {
-            Ok(segment::Found { from, to, transport: Transport::Tcp(segment), .. }) => {
+            Ok(segment::Found { from, to, transport: Transport::Tcp(segment), payload, .. }) => {
                 let (ends, side) = between(from, to);
-                let is_counted = self.handle_segment(now, interface, (ends, side), &segment, tunnel);
+                let is_counted =
+                    self.handle_segment(now, interface, (ends, side), (&segment, payload), tunnel);
                 let counts = if tunnel.is_some() { &mut self.tunneled } else { &mut self.packets };
                 *(if is_counted { &mut counts.tcp } else { &mut counts.copies }) += 1;
                 counts.options_unread += u64::from(segment.lacks_options);
@@ -195,13 +196,13 @@ impl Table {
         }
     }
 
-    /// A segment of one side between two ends passes an interface; whether it is counted, and no copy of one before.
+    /// A segment of one side between two ends, and what was captured of its payload, passes an interface; whether it is counted, and no copy of one before.
     fn handle_segment(
         &mut self,
         now: Instant,
         interface: (u32, bool),
         (ends, side): (Ends, Side),
-        segment: &Segment,
+        (segment, payload): (&Segment, &[u8]),
         tunnel: Option<Tunnel>,
     ) -> bool {
         let has_copies = if tunnel.is_some() { &self.tunneled } else { &self.packets }.has_copies();
@@ -217,6 +218,9 @@ impl Table {
             connection.note_tunnel(side, tunnel);
         }
         let (is_counted, stranger) = connection.handle(now, interface, side, segment, has_copies);
+        if !payload.is_empty() {
+            connection.look_for_name(side, payload);
+        }
         if connection.packets() % PACKETS_BETWEEN_ACCOUNTS == 1 {
             let bytes = connection.bytes();
             self.accounted = (self.accounted + bytes).saturating_sub(connection.accounted);
@@ -272,9 +276,11 @@ impl Table {
     fn report(&mut self, connection: &Connection) {
         let start = self.first_at.unwrap_or(connection.first_at());
         let payload = connection.payload();
-        // Those with little data are not worth a report while there are enough with more.
-        if self.done.len() >= self.options.most_connections.max(1) && payload <= self.others.least_kept_bytes
-        {
+        let life_s = connection.latest_at().since(connection.first_at()).as_secs_f64();
+        let (least_bytes, least_s) = self.others.least_kept;
+        // Short ones with little data are not worth a report while there are enough others.
+        let is_full = self.done.len() >= self.options.most_connections.max(1);
+        if is_full && payload <= least_bytes && life_s <= least_s {
             self.others.add(connection.packets(), payload);
             return;
         }
@@ -285,12 +291,18 @@ impl Table {
     }
 
     fn keep_largest(&mut self) {
-        self.done.sort_by_key(|done| (Reverse(done.payload_bytes), done.number));
         let kept = self.options.most_connections.min(self.done.len());
+        let for_data = kept - kept / 2;
+        self.done.sort_by_key(|done| (Reverse(done.payload_bytes), done.number));
+        let least_bytes = for_data.checked_sub(1).map_or(0, |at| self.done[at].payload_bytes);
+        let active = |done: &ConnectionReport| done.phases.active_s;
+        self.done[for_data..]
+            .sort_by(|one, other| active(other).total_cmp(&active(one)).then(one.number.cmp(&other.number)));
+        let least_s = if kept > for_data { active(&self.done[kept - 1]) } else { f64::INFINITY };
         for dropped in self.done.drain(kept..) {
             self.others.add(dropped.packets, dropped.payload_bytes);
         }
-        self.others.least_kept_bytes = self.done.last().map_or(0, |least| least.payload_bytes);
+        self.others.least_kept = (least_bytes, least_s);
     }
 
     /// What was found, in a file of which this is known.
@@ -403,7 +415,7 @@ mod tests {
         for &(ms, interface, side, flags, seq, ack, payload) in passing {
             let segment = Segment { seq, ack, flags, payload, window: 60_000, ..Segment::default() };
             let now = Instant::from_nanos(ms * 1_000_000);
-            table.handle_segment(now, (interface, true), (ends(), side), &segment, None);
+            table.handle_segment(now, (interface, true), (ends(), side), (&segment, &[]), None);
         }
         let report = table.into_report(Summary::default());
         assert_eq!(report.connections_seen, report.connections.len() as u64);

@@ -59,6 +59,8 @@ pub struct View {
     pub lacks_options: u64,
     /// Round trip of the handshake, seen from here to the opener's peer and to the opener.
     pub handshake: (Option<Duration>, Option<Duration>),
+    /// When the opener acknowledged the answer to its SYN.
+    pub established_at: Option<Instant>,
     copies: [Copies; 2],
     isn: [Option<u32>; 2],
     /// Sequence numbers that the opener's SYN took.
@@ -140,6 +142,10 @@ impl View {
         if self.is_stray(side, segment) {
             self.strays += 1;
             return true;
+        }
+        let is_third = self.opener == Some(side) && !segment.has(SYN) && segment.has(ACK);
+        if is_third && self.isn[1 - side].is_some() {
+            self.established_at.get_or_insert(now);
         }
         if segment.has(SYN) {
             self.on_syn(now, side, segment);

@@ -92,6 +92,14 @@ fn check(file: &[u8], options: Options) -> Result<(), TestCaseError> {
     prop_assert_eq!(inner + report.other_tunnels.packets, opened);
     let conversations = report.conversations.len() as u64 + report.other_conversations.connections;
     prop_assert_eq!(conversations, report.conversations_seen);
+    for one in &report.connections {
+        let phases = &one.phases;
+        prop_assert_eq!(phases.start_s.len(), phases.phase.len());
+        let starts = std::iter::once(&0.0).chain(&phases.end_s);
+        prop_assert!(phases.start_s.iter().zip(starts).all(|(start_s, end_s)| start_s == end_s));
+        prop_assert!(phases.start_s.iter().zip(&phases.end_s).all(|(start_s, end_s)| start_s < end_s));
+        prop_assert!(phases.end_s.last().copied().unwrap_or(0.0) >= one.duration_s);
+    }
     for flow in report.connections.iter().flat_map(|one| &one.flows) {
         let again = &flow.retransmissions;
         let causes = again.by_cause;

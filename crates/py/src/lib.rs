@@ -6,6 +6,7 @@ mod catalogue;
 mod files;
 mod net;
 
+use airpath_analyze::Running;
 use airpath_core::channel::{series, trace_file};
 use airpath_core::element::Capture;
 use airpath_core::error::ScenarioError as CoreError;
@@ -22,7 +23,7 @@ use pyo3::import_exception;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 import_exception!(airpath.errors, ScenarioError);
 
@@ -233,12 +234,22 @@ fn live_driver(py: Python<'_>, fd: i32) -> PyResult<()> {
 #[pyclass]
 struct Simulation {
     inner: CoreSimulation,
+    /// The analysis of its packets so far.
+    analysis: Option<Running>,
+}
+
+/// Rows of the waterfall of a run; they are small.
+const MOST_ROWS: usize = 1000;
+
+/// An analysis that tells of so many connections.
+fn of_most(most: usize) -> airpath_analyze::Options {
+    airpath_analyze::Options { most_connections: most, ..airpath_analyze::Options::default() }
 }
 
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (text, seed, probes = Vec::new(), capture = false, capture_rlc = false, capture_iu = false))]
+    #[pyo3(signature = (text, seed, probes = Vec::new(), capture = false, capture_rlc = false, capture_iu = false, waterfall = false))]
     fn new(
         text: &str,
         seed: u64,
@@ -246,13 +257,14 @@ impl Simulation {
         capture: bool,
         capture_rlc: bool,
         capture_iu: bool,
+        waterfall: bool,
     ) -> PyResult<Self> {
         let scenario = parse(text, &[])?;
         let probes: Vec<&str> = probes.iter().map(String::as_str).collect();
         let mask = ProbeMask::NONE.with_named(&probes).map_err(scenario_error)?;
-        let what = Capture::of(capture || capture_rlc || capture_iu, capture_rlc, capture_iu);
+        let what = Capture::of(capture || capture_rlc || capture_iu || waterfall, capture_rlc, capture_iu);
         let inner = CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture: what });
-        Ok(Self { inner })
+        Ok(Self { inner, analysis: waterfall.then(|| Running::new(of_most(MOST_ROWS))) })
     }
 
     /// Runs this many simulated seconds on; returns whether the run is over. Raises a ScenarioError if the run
@@ -263,7 +275,14 @@ impl Simulation {
         }
         let until =
             Instant::from_nanos(self.inner.now().as_nanos().saturating_add((sim_seconds * 1e9) as u64));
-        let over = py.detach(|| self.inner.advance_to(until));
+        let over = py.detach(|| {
+            let over = self.inner.advance_to(until);
+            if let Some(analysis) = &mut self.analysis {
+                analysis.add(&self.inner.take_capture())?;
+            }
+            Ok(over)
+        });
+        let over = over.map_err(|error: airpath_analyze::FileError| value_error(error))?;
         self.inner.overfull().map_or(Ok(over), |error| Err(scenario_error(error)))
     }
 
@@ -317,6 +336,13 @@ impl Simulation {
     /// Bytes of the capture written since the last call.
     fn take_capture<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.inner.take_capture())
+    }
+
+    /// The rows of the waterfall of a run that was made with `waterfall`, as JSON; its packets are no longer known then.
+    fn waterfall(&mut self) -> PyResult<String> {
+        let report = self.analysis.take().map(Running::into_report).transpose().map_err(value_error)?;
+        let rows = report.as_ref().map(airpath_analyze::Report::waterfall).unwrap_or_default();
+        serde_json::to_string(&rows).map_err(value_error)
     }
 
     /// Results so far, as JSON.
@@ -395,15 +421,23 @@ fn chunk<'py>(
 #[pyfunction]
 #[pyo3(signature = (path, most = 100))]
 fn analyze(py: Python<'_>, path: PathBuf, most: usize) -> PyResult<String> {
-    let options = airpath_analyze::Options { most_connections: most, ..airpath_analyze::Options::default() };
-    let report = py.detach(|| airpath_analyze::analyze_file(&path, options));
-    match report {
-        Ok(report) => serde_json::to_string(&report).map_err(value_error),
-        Err(airpath_analyze::FileError::Io(error)) => Err(error.into()),
-        Err(error @ (airpath_analyze::FileError::NoCapture(_) | airpath_analyze::FileError::Damaged(..))) => {
-            Err(value_error(error))
+    serde_json::to_string(&analyzed(py, &path, most)?).map_err(value_error)
+}
+
+/// The rows of the waterfall of a capture, as JSON; errors as of `analyze`.
+#[pyfunction]
+fn waterfall(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    serde_json::to_string(&analyzed(py, &path, MOST_ROWS)?.waterfall()).map_err(value_error)
+}
+
+fn analyzed(py: Python<'_>, path: &Path, most: usize) -> PyResult<airpath_analyze::Report> {
+    let report = py.detach(|| airpath_analyze::analyze_file(path, of_most(most)));
+    report.map_err(|error| match error {
+        airpath_analyze::FileError::Io(error) => error.into(),
+        airpath_analyze::FileError::NoCapture(_) | airpath_analyze::FileError::Damaged(..) => {
+            value_error(error)
         }
-    }
+    })
 }
 
 #[pymodule]
@@ -434,6 +468,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(octets, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(waterfall, module)?)?;
     module.add_function(wrap_pyfunction!(chunk, module)?)?;
     #[cfg(target_os = "linux")]
     module.add_function(wrap_pyfunction!(live_driver, module)?)?;

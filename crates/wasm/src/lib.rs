@@ -8,6 +8,8 @@
 // Each function is exported under its name.
 #![allow(unsafe_code)]
 
+use airpath_analyze::{Options, Running};
+use airpath_core::element::Capture;
 use airpath_core::error::ScenarioError;
 use airpath_core::rng;
 use airpath_core::scenario::{BUNDLED, Scenario};
@@ -22,6 +24,8 @@ use std::cell::RefCell;
 const TEXT: usize = 0;
 /// Number of the input that is a list in JSON.
 const LIST: usize = 1;
+/// Rows of the waterfall of a run.
+const MOST_ROWS: usize = 1000;
 
 /// What lies between two calls.
 #[derive(Default)]
@@ -29,6 +33,8 @@ struct Engine {
     inputs: [Vec<u8>; 2],
     answer: Vec<u8>,
     run: Option<Simulation>,
+    /// The analysis of its packets so far.
+    analysis: Option<Running>,
 }
 
 thread_local! {
@@ -120,11 +126,13 @@ pub extern "C" fn resolve() -> u32 {
 pub extern "C" fn start(seed: u64) -> u32 {
     fn started(engine: &Engine, seed: u64) -> Result<Simulation, ScenarioError> {
         let probes = ProbeMask::NONE.with_named(&engine.list::<Vec<&str>>()?)?;
-        let observe = Observe { probes, ..Observe::default() };
+        let observe = Observe { probes, capture: Capture::Packets };
         Ok(Simulation::new(&Scenario::parse(engine.text()?, &[])?, seed, observe))
     }
     engine(|engine| {
         let run = started(engine, seed);
+        let options = Options { most_connections: MOST_ROWS, ..Options::default() };
+        engine.analysis = Some(Running::new(options));
         let answer = run.map(|run| engine.run = Some(run)).map(|()| Vec::new());
         engine.tell(answer)
     })
@@ -136,7 +144,10 @@ pub extern "C" fn advance(sim_seconds: f64) -> u32 {
     engine(|engine| {
         let over = engine.run.as_mut().is_none_or(|run| {
             let until = run.now().as_nanos().saturating_add((sim_seconds * 1e9) as u64);
-            run.advance_to(Instant::from_nanos(until))
+            let over = run.advance_to(Instant::from_nanos(until));
+            let piece = run.take_capture();
+            let _ = engine.analysis.as_mut().map(|analysis| analysis.add(&piece));
+            over
         });
         u32::from(over)
     })
@@ -172,6 +183,18 @@ pub extern "C" fn take_chunk() {
     });
 }
 
+/// Answers with the rows of the run's waterfall, as JSON; once, at its end.
+#[unsafe(no_mangle)]
+pub extern "C" fn waterfall() -> u32 {
+    engine(|engine| {
+        // The simulator's captures begin as they should.
+        let report = engine.analysis.take().and_then(|analysis| analysis.into_report().ok());
+        let rows = report.as_ref().map(airpath_analyze::Report::waterfall).unwrap_or_default();
+        let answer = serde_json::to_vec(&rows).map_err(|error| ScenarioError::new("", error.to_string(), ""));
+        engine.tell(answer)
+    })
+}
+
 /// Answers with the results so far, as JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn results() {
@@ -184,7 +207,7 @@ pub extern "C" fn results() {
 #[unsafe(no_mangle)]
 pub extern "C" fn analyze(most: u32) -> u32 {
     engine(|engine| {
-        let options = airpath_analyze::Options { most_connections: most as usize, ..Default::default() };
+        let options = Options { most_connections: most as usize, ..Options::default() };
         let report = airpath_analyze::analyze(engine.inputs[TEXT].as_slice(), options)
             .map_err(|error| error.to_string())
             .and_then(|report| serde_json::to_vec(&report).map_err(|error| error.to_string()));

@@ -9,8 +9,8 @@ from airpath.captures import MOST_CONNECTIONS, analyze, predictions
 from airpath.cli.arguments import ForceOption, JsonOption, argument, option, out_option
 from airpath.cli.output import as_text, folder_for, tell, write_files
 from airpath.errors import ScenarioError
-from airpath.report import html
-from airpath.report.capture import MOST_ROWS, capture_page, capture_report
+from airpath.report.capture import MOST_ROWS, capture_report
+from airpath.studio.page import capture_page
 from airpath.terminal import console_for, say
 
 
@@ -42,6 +42,6 @@ def command(
     tell(json_, report, capture_report(report, capture.name))
     if files:
         page, data = files
-        drawn = html.page(capture.name, capture_page(report, capture.name))
+        drawn = capture_page(report, capture.name)
         write_files("out", {page: drawn, data: as_text(report) + "\n"}, force)
         say(console_for(stderr=json_), f"page: {page}")

@@ -1,4 +1,4 @@
-"""The reports of `airpath analyze`: a summary for the terminal, and a page with plots."""
+"""The report of `airpath analyze` for the terminal, and the words of its page."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from typing import Any
 
 from airpath.captures import CAUSES, LIMITS, NEVER_LOST
 from airpath.models.catalogue import MODELS
-from airpath.report.conversation import (
-    conversations_page,
-    conversations_report,
-    crossed,
-    interface_name,
-)
-from airpath.report.document import BLANK, Bar, Folded, Heading, Items, Note, Part, Picture, Span, Table
+from airpath.report.conversation import conversations_report, crossed, interface_name
+from airpath.report.document import BLANK, Items, Note, Part, Table
 from airpath.report.elements import percent
 from airpath.terminal import clean, counted, number_text
 
@@ -35,8 +30,6 @@ MOST_ROWS = 20
 """Flows in the terminal's table; the JSON has all."""
 MOST_IN_WORDS = 4
 """If more flows than this are shown, the terminal describes none."""
-MOST_WITH_PICTURES = 12
-"""If a page has more flows than this, the rest are described in words only."""
 
 
 def capture_report(report: dict[str, Any], name: str) -> Iterator[Part]:
@@ -60,50 +53,10 @@ def capture_report(report: dict[str, Any], name: str) -> Iterator[Part]:
     yield from conversations_report(report)
 
 
-def capture_page(report: dict[str, Any], name: str) -> Iterator[Part]:
-    """Report on an analysis in full; the parameters are those of `capture_report`."""
-    flows, small = rows(report)
-    yield Heading(name, level=1)
-    yield Note(f"{_content(report)}; {report['file']['format']}.", "citation")
-    yield from (Note(line, "warning") for line in complaints(report))
-    if flows or not report["conversations"]:
-        yield _table(flows)
-    for place, row in enumerate(flows):
-        yield from _section(row, with_picture=place < MOST_WITH_PICTURES)
-    if small:
-        parts: list[Part] = [_table(small)]
-        for place, row in enumerate(small, len(flows)):
-            parts += _section(row, with_picture=place < MOST_WITH_PICTURES)
-        yield Folded(_of_small(small), parts)
-    yield from conversations_page(report)
-
-
-def _section(row: Row, *, with_picture: bool) -> Iterator[Part]:
-    from airpath.plots.capture import flow_picture  # Slow to import.
-
-    one, flow = row
-    yield Heading(f"#{one['number']} {label(row)}", name=_anchor(row))
-    if shares := flow["verdict"]["shares"]:
-        says = "Time by what limited the sender"
-        yield Bar(says, [(name, shares[key]) for key, name in LIMITS.items()])
-    yield Items(in_words(row))
-    if one["not_known"]:
-        yield Note("Not known:", "reason")
-        yield Items(one["not_known"], "reason")
-    if with_picture and (png := flow_picture(flow)):
-        yield Picture(png)
-
-
-def _anchor(row: Row) -> str:
-    one, flow = row
-    return f"{one['number']}-{flow['sender']}"
-
-
 def _table(flows: list[Row]) -> Table:
-    """The flows; on a page each leads to its section."""
     return Table.of(
         [{**flow, "row": (one, flow)} for one, flow in flows],
-        ("#", lambda flow: Span(str(flow["row"][0]["number"]), link=_anchor(flow["row"]))),
+        ("#", lambda flow: str(flow["row"][0]["number"])),
         ("from > to", lambda flow: label(flow["row"])),
         ("goodput\nkbit/s", lambda flow: flow["goodput_bps"] and flow["goodput_bps"] / 1000, 1),
         ("RTT ms\nmin", "rtt.min_ms"),
@@ -191,7 +144,7 @@ def complaints(report: dict[str, Any]) -> list[str]:
     if file["records_without_time"]:
         said.append(f"{file['records_without_time']} packets without time or interface")
     if others := report["others"]["connections"]:
-        said.append(f"{others} smaller connections not shown")
+        said.append(f"{others} connections with less data and less time not shown")
     if others := report["other_conversations"]["connections"]:
         said.append(f"{others} smaller UDP conversations not shown")
     return said
@@ -207,6 +160,7 @@ def in_words(row: Row) -> list[str]:
     lines = [
         f"limited by {verdict['limited_by']}: {verdict['because']}",
         *_time(verdict),
+        *([f"host that the client asked for: {clean(one['name'])}"] if one["name"] else []),
         _seen(one, flow),
         *_path(flow),
         f"retransmissions: {again['total']} of {counted(segments, 'segment')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from airpath.report.document import BLANK, Heading, Items, Note, Part, Picture, Span, Table
+from airpath.report.document import BLANK, Items, Note, Part, Table
 from airpath.terminal import clean, counted
 
 Row = tuple[dict[str, Any], dict[str, Any]]
@@ -15,7 +15,6 @@ MOST_ROWS = 20
 """Directions in the terminal's table; the JSON has all."""
 MOST_IN_WORDS = 4
 """If there are more than this, the terminal describes none."""
-MOST_WITH_PICTURES = 12
 CROSSED = {"late": "overtaken", "added": "made on the way", "under_way": "still on the way at the end"}
 
 
@@ -32,30 +31,10 @@ def conversations_report(report: dict[str, Any]) -> Iterator[Part]:
             yield from (BLANK, Note(_label(row)), Items(in_words(row)))
 
 
-def conversations_page(report: dict[str, Any]) -> Iterator[Part]:
-    """Report on the conversations in full; nothing if there are none."""
-    from airpath.plots.capture import conversation_picture  # Slow to import.
-
-    rows = _rows(report)
-    if not rows:
-        return
-    yield Heading("UDP")
-    yield _table(rows)
-    for place, row in enumerate(rows):
-        yield Heading(f"UDP #{row[0]['number']} {_label(row)}", name=_anchor(row))
-        yield Items(in_words(row))
-        if place < MOST_WITH_PICTURES:
-            yield Picture(conversation_picture(*row))
-
-
 def _rows(report: dict[str, Any]) -> list[Row]:
     """All directions, the largest first."""
     found = [(one, flow) for one in report["conversations"] for flow in one["flows"]]
     return sorted(found, key=lambda row: -row[1]["bytes"])
-
-
-def _anchor(row: Row) -> str:
-    return f"udp-{row[0]['number']}-{row[1]['sender']}"
 
 
 def _label(row: Row) -> str:
@@ -72,7 +51,7 @@ def _protocol(one: dict[str, Any]) -> str:
 def _table(rows: list[Row]) -> Table:
     return Table.of(
         [{**flow, "row": (one, flow), "of": one} for one, flow in rows],
-        ("#", lambda flow: Span(str(flow["of"]["number"]), link=_anchor(flow["row"]))),
+        ("#", lambda flow: str(flow["of"]["number"])),
         ("from > to", lambda flow: _label(flow["row"])),
         ("protocol", lambda flow: _protocol(flow["of"])),
         ("rate\nkbit/s", lambda flow: flow["rate_bps"] and flow["rate_bps"] / 1000, 1),

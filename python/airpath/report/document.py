@@ -73,13 +73,6 @@ class Picture(NamedTuple):
     caption: str = ""
 
 
-class Bar(NamedTuple):
-    """Shares of a whole, as name and part of 1, in one bar with a legend: for pages."""
-
-    says: str
-    shares: Sequence[tuple[str, float]]
-
-
 @dataclass(frozen=True)
 class Folded:
     """Parts behind a line that opens them: for pages."""
@@ -156,7 +149,7 @@ class Table:
         return cls(*(column[0] for column in columns), rows=cells, words=words, keys=keys)
 
 
-Part = Heading | Note | Items | Source | Tally | Picture | Bar | Folded | Table
+Part = Heading | Note | Items | Source | Tally | Picture | Folded | Table
 
 
 def _text(row: Mapping[str, Any], value: Value, digits: int = 0) -> Text:

@@ -8,7 +8,6 @@ from html import escape
 from importlib.resources import files
 
 from airpath.report.document import (
-    Bar,
     Cell,
     Folded,
     Heading,
@@ -82,28 +81,10 @@ def _html(part: str | Span | Part) -> str:
             data = base64.b64encode(png).decode()
             image = f'<img alt="{text or "plots"}" src="data:image/png;base64,{data}">'
             return f"<figure>{image}{f'<figcaption>{text}</figcaption>' if text else ''}</figure>"
-        case Bar():
-            return _bar(part)
         case Folded():
             return _folded(part.says, "\n".join(map(_html, part.parts)), is_open=part.is_open)
         case Table():
             return _table(part)
-
-
-def _bar(bar: Bar) -> str:
-    """Write a bar of shares, and below it the names with their colours; shares of 0 stay away."""
-    shown = [(place, name, share) for place, (name, share) in enumerate(bar.shares) if share > 0]
-    parts = "".join(
-        f'<span class="part-{place}" style="flex: {share:.4f}" title="{escape(name)}"></span>'
-        for place, name, share in shown
-    )
-    legend = "".join(
-        f'<li><i class="part-{place}"></i>{escape(name)} <b>{100 * share:.1f} %</b></li>'
-        for place, name, share in shown
-    )
-    says = escape(bar.says)
-    image = f'<div class="bar" role="img" aria-label="{says}">{parts}</div>'
-    return f'<figure class="shares"><figcaption>{says}</figcaption>{image}<ul>{legend}</ul></figure>'
 
 
 def _table(table: Table) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.files.text import MOST_RESULTS_BYTES, misfit, parse_json, parse_toml, read_text
-from airpath.runs.recorder import MANIFEST, RESOLVED, RESULTS, TRACE
+from airpath.runs.recorder import CAPTURE, MANIFEST, RESOLVED, RESULTS, TRACE
 from airpath.runs.trace import file_name, read_events, read_pieces, schema_of
 from airpath.scenario import Scenario
 
@@ -91,6 +92,17 @@ class FinishedRun:
         except ScenarioError as error:
             what = f"{error.args[0]}: {error.args[1]}"
             raise self.unreadable(RESOLVED, what) from error
+
+    @cached_property
+    def waterfall(self) -> list[dict[str, Any]]:
+        """What each connection did, phase by phase, from the capture; without one, nothing."""
+        if CAPTURE not in self.manifest["files"]:
+            return []
+        try:
+            rows: list[dict[str, Any]] = json.loads(_core.waterfall(self._file(CAPTURE)))
+        except ValueError as error:
+            raise self.unreadable(CAPTURE, str(error)) from error
+        return rows
 
     @cached_property
     def kinds(self) -> dict[str, list[str]]:

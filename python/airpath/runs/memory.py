@@ -198,11 +198,23 @@ def run(
     return Result(json.loads(simulation.results()), trace, scenario, b"".join(packets))
 
 
-def simulate(scenario: Scenario, seed: int, probes: Sequence[str], *captures: bool) -> _core.Simulation:
-    """Prepare a simulation; `captures` are `capture`, `capture_rlc` and `capture_iu` of `run`."""
+def simulate(
+    scenario: Scenario,
+    seed: int,
+    probes: Sequence[str],
+    capture: bool = False,
+    capture_rlc: bool = False,
+    capture_iu: bool = False,
+    *,
+    waterfall: bool = False,
+) -> _core.Simulation:
+    """Prepare a simulation, for arguments as of `run`.
+
+    With `waterfall` the packets are analyzed as they are captured, and not handed out.
+    """
     check_seed(seed)
     check_probes(probes)
-    return _core.Simulation(scenario.text, seed, list(probes), *captures)
+    return _core.Simulation(scenario.text, seed, list(probes), capture, capture_rlc, capture_iu, waterfall)
 
 
 def coarse_probes() -> list[str]:

@@ -91,7 +91,7 @@ def document(
     """
     static = front_files()
     uplot = static / "vendor" / "uplot"
-    style = _text(uplot / "uPlot.min.css") + _text(static / "studio.css")
+    style = "".join(map(_text, (uplot / "uPlot.min.css", static / "studio.css", static / "waterfall.css")))
     if (own := static / f"{front}.css").is_file():
         style += _text(own)
     imports = {f"studio/{name}": address for name, address in addresses.items()}

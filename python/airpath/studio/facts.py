@@ -51,7 +51,7 @@ def finished(
     changed = None if changes is None else as_settings(changes)
     base = None if changed is None else title
     told = _facts(title, base, changed, run.summary, run.scenario, run.scenario_text, facts, left_out)
-    return told | {"not_again": not_again}
+    return told | {"not_again": not_again, "waterfall": run.waterfall}
 
 
 def simulated(
@@ -61,8 +61,9 @@ def simulated(
     summary: dict[str, Any],
     left_out: Mapping[str, None],
     elapsed_s: float,
+    waterfall: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Tell of a run that was simulated here; `base` and `changed` as in `static/source.js`."""
+    """Tell of a run that was simulated here; `base`, `changed` and `waterfall` as in `static/source.js`."""
     facts = {
         "airpath": _core.version(),
         "rng": _core.RNG_VERSION,
@@ -70,7 +71,8 @@ def simulated(
         "elapsed_s": round(elapsed_s, 4),
     }
     parsed = tomllib.loads(scenario.text)
-    return _facts(scenario.name, base, changed, summary, parsed, scenario.text, facts, left_out)
+    told = _facts(scenario.name, base, changed, summary, parsed, scenario.text, facts, left_out)
+    return told | {"waterfall": waterfall}
 
 
 def live(
@@ -108,6 +110,7 @@ def _facts(
         "facts": facts,
         "left_out": dict(left_out),
         "not_again": None,
+        "waterfall": [],
     }
 
 

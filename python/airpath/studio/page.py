@@ -13,9 +13,11 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping
 from string import ascii_letters, digits, punctuation
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from airpath.report.capture import complaints, in_words
+from airpath.report.conversation import in_words as datagrams_in_words
 from airpath.runs.finished import FinishedRun
 from airpath.studio.again import fine
 from airpath.studio.chunks import encode
@@ -50,12 +52,47 @@ def page(run: FinishedRun, most_bytes: int = MOST_BYTES) -> bytes:
     told = finished(run, events.left_out, events.not_again)
     blocks = [block("run", zlib.compress(json.dumps(told).encode(), 9))]
     blocks += [block("events", zipped) for zipped in events.chunks]
-    addresses = {
-        name: f"data:text/javascript,{quote(text, safe=PLAIN)}"
-        for name, text in needed(dict(modules())).items()
-    }
+    addresses = _addresses("main")
     title = f"{run.manifest['scenario']} - airpath"
     return document(title, addresses, "data:", blocks=blocks, is_packed=True).html.encode()
+
+
+def capture_page(report: dict[str, Any], name: str) -> bytes:
+    """Write the report of `analyze` on a capture as a page; its flows have models' predictions."""
+    told = {"name": name, "notes": complaints(report), "report": _with_words(report)}
+    blocks = [block("report", zlib.compress(json.dumps(told).encode(), 9))]
+    addresses = _addresses("capture")
+    title = f"{name} - airpath"
+    return document(title, addresses, "data:", front="capture", blocks=blocks, is_packed=True).html.encode()
+
+
+def _with_words(report: dict[str, Any]) -> Any:
+    """Add to each flow what is said of it; without distributions, and with as many digits as a plot needs."""
+    described = {"connections": in_words, "conversations": datagrams_in_words}
+    lists = {
+        kind: [
+            one | {"flows": [flow | {"says": say((one, flow))} for flow in one["flows"]]}
+            for one in report[kind]
+        ]
+        for kind, say in described.items()
+    }
+    return _short({**report, **lists})
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _short(inner) for key, inner in value.items() if key != "cdf"}
+    if isinstance(value, list):
+        return [_short(inner) for inner in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def _addresses(front: str) -> dict[str, str]:
+    """Modules that a front needs as ``data:`` addresses."""
+    return {
+        name: f"data:text/javascript,{quote(text, safe=PLAIN)}"
+        for name, text in needed(dict(modules()), front).items()
+    }
 
 
 def needed(modules: Mapping[str, str], front: str = "main") -> dict[str, str]:

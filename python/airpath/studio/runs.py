@@ -54,7 +54,7 @@ def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
     kinds, begin = list(BY_NEED), time.monotonic()
     told = begin
     while True:
-        simulation = simulate(chosen.scenario, seed, kinds)
+        simulation = simulate(chosen.scenario, seed, kinds, waterfall=True)
         pace, is_over = Pace(), False
         rows: Counter[str] = Counter()
         while not is_over and rows.total() <= MOST_EVENTS:
@@ -78,8 +78,9 @@ def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
         yield Again()
     left_out = dict.fromkeys(kind for kind in BY_NEED if kind not in kinds)
     summary = json.loads(simulation.results())
+    waterfall = json.loads(simulation.waterfall())
     elapsed_s = time.monotonic() - begin
-    yield simulated(chosen.scenario, chosen.base, chosen.changes, summary, left_out, elapsed_s)
+    yield simulated(chosen.scenario, chosen.base, chosen.changes, summary, left_out, elapsed_s, waterfall)
 
 
 def that_fit(rows: Mapping[str, float], most: float) -> list[str]:

@@ -24,12 +24,15 @@
 //! (T-RAT); Siekkinen, Urvoy-Keller, Biersack, Collange, "A root cause analysis toolkit for TCP", Computer Networks
 //! 2008; RFC 4898 and Linux `tcp_chrono_*` for the sender's own counters.
 
+mod timeline;
+
 use std::collections::VecDeque;
 
 use airpath_core::time::{Duration, Instant};
 
 use super::causes::{Cause, SMALLEST_TIMEOUT};
-use super::rounds::{QUEUED, Round, Rounds, Shares, Totals};
+use super::rounds::{Part, QUEUED, Round, Rounds, Shares, Totals};
+use timeline::{Spent, Timeline};
 
 /// A sender with data uses room within this, at least.
 const SHORTEST_PATIENCE: Duration = Duration::from_millis(1);
@@ -121,6 +124,18 @@ enum Reason {
     /// The window has shrunk and what is in flight exceeds it.
     Settling,
     Busy,
+    /// No data followed.
+    End,
+}
+
+/// Where the time of a flow went.
+#[derive(Clone, Debug)]
+pub struct Spending {
+    pub shares: Shares,
+    /// When the clock of the shares began.
+    pub from: Instant,
+    /// The stretches since then by what limited the sender, seconds; their sums are the shares.
+    pub parts: Vec<(Part, f64)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -155,6 +170,8 @@ pub struct Limits {
     drain: Drain,
     is_blocked: bool,
     is_turn: bool,
+    /// When data of the other end passed here first, since the latest new data.
+    asked_at: Option<Instant>,
     is_prompt: bool,
     has_probed: bool,
     phase: Phase,
@@ -168,6 +185,7 @@ pub struct Limits {
     totals: Totals,
     rounds: Rounds,
     turns: u64,
+    timeline: Timeline,
 }
 
 impl Gap {
@@ -192,6 +210,7 @@ impl Limits {
         self.pass(now, None);
         if heard.has_data {
             self.start(now);
+            self.asked_at.get_or_insert(now);
         }
         if answer.is_zero() {
             return self.apply(now, &heard);
@@ -268,14 +287,15 @@ impl Limits {
         match (cause, self.phase) {
             (Cause::Other, _) => {}
             (Cause::TailProbe, Phase::Open) => {
-                self.round.recovery_s += self.since.total();
-                self.since = Gap::default();
+                let since_s = std::mem::take(&mut self.since).total();
+                self.recover(since_s);
             }
             (Cause::Timeout, _) => {
-                self.totals.timeout_s += self.since.total() - self.since.closed_s + self.recovery_since_s;
-                self.round.window_s += self.since.closed_s;
-                self.round.recovery_s -= self.recovery_since_s;
-                (self.since, self.recovery_since_s) = (Gap::default(), 0.0);
+                let (since, waited_s) = (std::mem::take(&mut self.since), self.recovery_since_s);
+                self.recovery_since_s = 0.0;
+                self.relabel(waited_s);
+                self.fill_window(since.closed_s);
+                self.wait_for_timer(since.total() - since.closed_s);
                 let reason = self.reason(now);
                 self.close_gap(now, if reason == Reason::Busy { reason } else { Reason::Pause }, 0);
                 self.cut(now);
@@ -344,17 +364,51 @@ impl Limits {
         self.at = Some(now);
         match self.phase {
             // What the timer retransmits then is a probe (RFC 9293 (3.8.6.1)).
-            Phase::Loss { .. } if self.is_closed() => self.round.window_s += seconds,
+            Phase::Loss { .. } if self.is_closed() => self.fill_window(seconds),
             Phase::Recovery { .. } | Phase::Loss { has_progress: true, .. } => {
-                self.round.recovery_s += seconds;
+                self.recover(seconds);
                 self.recovery_since_s += seconds;
             }
-            Phase::Loss { has_progress: false, .. } => self.totals.timeout_s += seconds,
+            Phase::Loss { has_progress: false, .. } => self.wait_for_timer(seconds),
             Phase::Open if self.is_closed() => self.since.closed_s += seconds,
             Phase::Open if self.is_full() => self.since.full_s += seconds,
             Phase::Open if self.flight() == 0 => self.since.idle_s += seconds,
             Phase::Open => self.since.busy_s += seconds,
         }
+    }
+
+    /// Seconds of which it is known at once that the sender recovered, that its window was closed, or that it waited
+    /// for its timer. They stand behind an open gap.
+    fn recover(&mut self, seconds: f64) {
+        self.round.recovery_s += seconds;
+        self.push(Spent::Recovery(self.rounds.number()), seconds);
+    }
+
+    fn fill_window(&mut self, seconds: f64) {
+        self.round.window_s += seconds;
+        self.push(Spent::Window(self.rounds.number()), seconds);
+    }
+
+    fn wait_for_timer(&mut self, seconds: f64) {
+        self.totals.timeout_s += seconds;
+        self.push(Spent::On(Part::Timeouts), seconds);
+    }
+
+    fn push(&mut self, spent: Spent, seconds: f64) {
+        self.timeline.push(spent, seconds);
+        if self.gap().total() <= 0.0 {
+            self.timeline.close_gap();
+        }
+    }
+
+    /// The latest seconds of recovery were the wait for the timer.
+    fn relabel(&mut self, seconds: f64) {
+        let Self { timeline, rounds, round, totals, .. } = self;
+        timeline.recovery_was_timeout(seconds, |number, taken| {
+            let round = rounds.get_mut(number).unwrap_or(round);
+            round.recovery_s -= taken;
+            totals.timeout_s += taken;
+        });
     }
 
     /// An ACK reaches the sender.
@@ -479,12 +533,13 @@ impl Limits {
         (self.before, self.since, self.kept) = (Gap::default(), Gap::default(), Gap::default());
         (self.room_at, self.last_ack_at, self.drain) = (None, None, Drain::default());
         (self.is_blocked, self.is_turn, self.has_probed) = (false, false, false);
+        self.asked_at = None;
     }
 
     /// The gap ends with so many bytes of new data.
     fn close_gap(&mut self, now: Instant, reason: Reason, bytes: u64) {
         let gap = self.gap();
-        self.assign(gap, reason);
+        self.assign(now, gap, reason);
         self.totals.wait_s = self.totals.turn_s + self.totals.pause_s;
         if reason == Reason::Turn && self.is_turn {
             self.turns += 1;
@@ -500,25 +555,37 @@ impl Limits {
             *(if self.is_prompt { &mut self.round.prompt } else { &mut self.round.unprompted }) += bytes;
         }
         (self.before, self.since) = (Gap::default(), Gap::default());
+        self.timeline.close_gap();
     }
 
-    fn assign(&mut self, gap: Gap, reason: Reason) {
+    fn assign(&mut self, now: Instant, gap: Gap, reason: Reason) {
         let patience_s = self.patience().as_secs_f64();
+        let number = self.rounds.number();
         let round = &mut self.round;
         let totals = &mut self.totals;
+        let timeline = &mut self.timeline;
         let closed = if self.has_probed { gap.closed_s } else { 0.0 };
         match reason {
             Reason::Busy if self.is_first_flight && !self.answer.is_zero() => {
                 // One flight, spread by the path before it came here.
                 totals.drain_s += gap.total();
+                timeline.add_to_gap(Spent::On(Part::Link), gap.total());
             }
             Reason::Busy => {
-                round.window_s += gap.full_s + gap.closed_s;
                 round.busy_s += gap.busy_s + gap.idle_s;
+                round.window_s += gap.full_s + gap.closed_s;
+                timeline.add_to_gap(Spent::Busy(number), gap.busy_s + gap.idle_s);
+                timeline.add_to_gap(Spent::Window(number), gap.full_s + gap.closed_s);
             }
-            Reason::Settling => round.recovery_s += gap.total(),
-            Reason::Outage => totals.timeout_s += gap.total(),
-            Reason::Turn | Reason::Pause | Reason::Silence => {
+            Reason::Settling => {
+                round.recovery_s += gap.total();
+                timeline.add_to_gap(Spent::Recovery(number), gap.total());
+            }
+            Reason::Outage => {
+                totals.timeout_s += gap.total();
+                timeline.add_to_gap(Spent::On(Part::Timeouts), gap.total());
+            }
+            Reason::Turn | Reason::Pause | Reason::Silence | Reason::End => {
                 let windowed = if reason == Reason::Turn { closed } else { gap.closed_s + gap.full_s };
                 let shortest = self.shortest.map_or(0.0, Duration::as_secs_f64);
                 let waits = gap.busy_s + gap.full_s;
@@ -528,12 +595,23 @@ impl Limits {
                 round.window_s += windowed;
                 totals.drain_s += drain;
                 let rest = (gap.total() - windowed - drain).max(0.0);
-                *match (reason, self.has_pushed) {
-                    (Reason::Turn, _) => &mut totals.turn_s,
-                    (Reason::Silence, true) => &mut totals.timeout_s,
-                    (Reason::Silence, false) => &mut totals.unknown_s,
-                    _ => &mut totals.pause_s,
-                } += rest;
+                let (total, part) = match (reason, self.has_pushed) {
+                    (Reason::Turn, _) => (&mut totals.turn_s, Part::Idle),
+                    (Reason::Silence, true) => (&mut totals.timeout_s, Part::Timeouts),
+                    (Reason::Silence, false) => (&mut totals.unknown_s, Part::Unknown),
+                    (Reason::End, _) => (&mut totals.pause_s, Part::Idle),
+                    _ => (&mut totals.pause_s, Part::Pause),
+                };
+                *total += rest;
+                // A round trip passes until the first ACK of the flight, and its drain. The other end asks at last.
+                let asked_s = self.asked_at.filter(|_| reason == Reason::Turn);
+                let waiting_s = asked_s.map_or(0.0, |at| now.since(at).as_secs_f64()).min(rest);
+                let first_s = base_s.min(rest - waiting_s);
+                timeline.add_to_gap(Spent::On(part), first_s);
+                timeline.add_to_gap(Spent::On(Part::Link), drain);
+                timeline.add_to_gap(Spent::Window(number), windowed);
+                timeline.add_to_gap(Spent::On(part), rest - waiting_s - first_s);
+                timeline.add_to_gap(Spent::On(Part::Waiting), waiting_s);
             }
         }
     }
@@ -568,7 +646,9 @@ impl Limits {
         let is_new = self.rounds.cuts() == 0 && self.trend_seen <= TREND / 2;
         round.is_slow_start = is_new || 10 * sent >= 14 * acked && 2 * grown >= 3 * segment;
         round.grows = grows;
-        self.rounds.push(self.round);
+        if self.rounds.push(self.round) {
+            self.timeline.merge_rounds();
+        }
         self.begin_round();
     }
 
@@ -590,27 +670,30 @@ impl Limits {
         is_above && mean(half..count) >= before + self.full_segment as f64
     }
 
-    /// The shares of the time so far; `None` without any.
-    pub fn shares(&self) -> Option<Shares> {
+    /// What the time so far was spent on; `None` without any.
+    pub fn spending(&self) -> Option<Spending> {
         let mut whole = self.clone();
         let end = whole.heard.back().map(|(at, _)| *at);
         if let Some(end) = end {
             whole.pass(end, None);
         }
         let is_over = whole.flight() == 0;
-        let reason = if is_over && !whole.has_probed { Reason::Pause } else { Reason::Busy };
+        let reason = if is_over && !whole.has_probed { Reason::End } else { Reason::Busy };
         let kept = whole.kept;
-        if whole.phase == Phase::Open {
-            whole.assign(kept, reason);
-        }
         let now = whole.at?;
+        if whole.phase == Phase::Open {
+            whole.assign(now, kept, reason);
+        }
         whole.end_round(now);
         let answer = (!whole.answer.is_zero()).then_some(whole.answer.as_secs_f64());
-        whole.rounds.shares(&whole.totals, whole.turns, answer)
+        let kinds = whole.rounds.kinds(answer);
+        let shares = whole.rounds.shares(&kinds, &whole.totals, whole.turns)?;
+        Some(Spending { shares, from: whole.origin, parts: whole.timeline.parts(&kinds) })
     }
 
     pub fn bytes(&self) -> usize {
-        size_of::<(Instant, Heard)>() * self.heard.capacity() + self.rounds.bytes()
+        let heard = size_of::<(Instant, Heard)>() * self.heard.capacity();
+        heard + self.rounds.bytes() + self.timeline.bytes()
     }
 }
 

@@ -21,10 +21,10 @@ use crate::series::Series;
 use causes::{Causes, Place};
 use flight::Flight;
 use late::{Filling, Late};
+pub use limits::Spending;
 use limits::{Heard, Limits, Sent};
 use pieces::{Piece, Pieces};
 use retransmissions::{NewAck, Retransmissions};
-use rounds::Shares;
 use rtt::Rtt;
 use unseen::Unseen;
 
@@ -499,9 +499,9 @@ impl Flow {
         &self.causes
     }
 
-    /// Shares of the time by what limited the sender; `None` where data or ACKs were not captured.
-    pub fn shares(&self) -> Option<Shares> {
-        self.first_ack.and(self.first_data).and_then(|_| self.limits.shares())
+    /// What its time was spent on; `None` where data or ACKs were not captured.
+    pub fn spending(&self) -> Option<Spending> {
+        self.first_ack.and(self.first_data).and_then(|_| self.limits.spending())
     }
 
     pub fn spurious(&self) -> retransmissions::Spurious {

@@ -136,16 +136,56 @@ pub struct Shares {
     pub waits: f64,
 }
 
+/// A stretch of a flow's time, by what limited its sender. The comments name the share that it belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// `application`: the other end has asked, and no answer has come.
+    Waiting,
+    /// `application`: the other end has asked for nothing.
+    Idle,
+    /// `application`: in the midst of a response.
+    Pause,
+    ReceiveWindow,
+    CongestionWindow,
+    SlowStart,
+    Loss,
+    Timeouts,
+    Link,
+    #[default]
+    Unknown,
+}
+
+/// What limited the sender in a round trip: while it was busy, while its window was full, and in a recovery.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kinds {
+    pub busy: Part,
+    pub window: Part,
+    pub recovery: Part,
+}
+
 impl Rounds {
-    pub fn push(&mut self, round: Round) {
+    /// Adds a round trip; whether all were merged in pairs.
+    pub fn push(&mut self, round: Round) -> bool {
         let seconds = round.busy_s + round.window_s + round.recovery_s;
         if seconds <= 0.0 && round.acked == 0 {
-            return;
+            return false;
         }
         self.rounds.push(Round { cuts: self.cuts, ..round });
-        if self.rounds.len() > MOST_ROUNDS {
+        let is_full = self.rounds.len() > MOST_ROUNDS;
+        if is_full {
             self.merge();
         }
+        is_full
+    }
+
+    /// The number of the round trip that is added next.
+    pub fn number(&self) -> u32 {
+        self.rounds.len() as u32
+    }
+
+    /// The round trip of this number, if it has ended.
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut Round> {
+        self.rounds.get_mut(number as usize)
     }
 
     /// The sender reduced its window.
@@ -205,8 +245,8 @@ impl Rounds {
         self.rate_with_queue(is_probe, 0.0)
     }
 
-    /// Divides the time; `None` if there is none. Far from the sender its answer takes `answer_s` on an empty path.
-    pub fn shares(&self, totals: &Totals, turns: u64, answer_s: Option<f64>) -> Option<Shares> {
+    /// What limited the sender in each round trip. Far from the sender its answer takes `answer_s` on an empty path.
+    pub fn kinds(&self, answer_s: Option<f64>) -> Vec<Kinds> {
         let is_far = answer_s.is_some();
         let back_s = answer_s.map_or(0.0, |answer_s| answer_s.min(f64::from(self.base.back_s)));
         let base_s = f64::from(self.base.forward_s) + back_s;
@@ -217,18 +257,8 @@ impl Rounds {
             0 | 1 => 0.0,
             cuts => (self.last_cut_s - self.first_cut_s) / f64::from(cuts - 1),
         };
-        let mut found = Shares {
-            application: totals.turn_s + totals.pause_s,
-            timeouts: totals.timeout_s,
-            link: totals.drain_s,
-            unknown: totals.unknown_s,
-            between_turns: totals.turn_s,
-            waits: totals.wait_s,
-            turns,
-            ..Shares::default()
-        };
         let mut rtt_s = None;
-        for round in &self.rounds {
+        let mut kind = |round: &Round| {
             if !round.is_recovery() {
                 rtt_s = round.rtt_s(is_far).or(rtt_s);
             }
@@ -240,25 +270,44 @@ impl Rounds {
                 round.cuts > 0 && (round.cuts < self.cuts || round.to_s <= self.last_cut_s + between_cuts_s);
             let keeps_pace = !round.grows && (is_far || round.unprompted > round.prompt);
             let busy = if is_link {
-                &mut found.link
+                Part::Link
             } else if round.is_slow_start {
-                &mut found.slow_start
+                Part::SlowStart
             } else if is_bound {
-                &mut found.loss
+                Part::Loss
             } else if keeps_pace && is_far {
-                &mut found.unknown
+                Part::Unknown
             } else if keeps_pace {
-                &mut found.application
+                Part::Pause
             } else {
-                &mut found.congestion_window
+                Part::CongestionWindow
             };
-            *busy += round.busy_s;
-            *(if is_link && is_queued(rtt_s, base_s, DEEP) {
-                &mut found.link
-            } else {
-                &mut found.receive_window
-            }) += round.window_s;
-            *(if is_link { &mut found.link } else { &mut found.loss }) += round.recovery_s;
+            let is_deep = is_link && is_queued(rtt_s, base_s, DEEP);
+            Kinds {
+                busy,
+                window: if is_deep { Part::Link } else { Part::ReceiveWindow },
+                recovery: if is_link { Part::Link } else { Part::Loss },
+            }
+        };
+        self.rounds.iter().map(&mut kind).collect()
+    }
+
+    /// Divides the time; `None` if there is none.
+    pub fn shares(&self, kinds: &[Kinds], totals: &Totals, turns: u64) -> Option<Shares> {
+        let mut found = Shares {
+            application: totals.turn_s + totals.pause_s,
+            timeouts: totals.timeout_s,
+            link: totals.drain_s,
+            unknown: totals.unknown_s,
+            between_turns: totals.turn_s,
+            waits: totals.wait_s,
+            turns,
+            ..Shares::default()
+        };
+        for (round, of) in self.rounds.iter().zip(kinds) {
+            *found.part_mut(of.busy) += round.busy_s;
+            *found.part_mut(of.window) += round.window_s;
+            *found.part_mut(of.recovery) += round.recovery_s;
         }
         found.divided()
     }
@@ -314,6 +363,19 @@ impl Round {
 }
 
 impl Shares {
+    fn part_mut(&mut self, part: Part) -> &mut f64 {
+        match part {
+            Part::Waiting | Part::Idle | Part::Pause => &mut self.application,
+            Part::ReceiveWindow => &mut self.receive_window,
+            Part::CongestionWindow => &mut self.congestion_window,
+            Part::SlowStart => &mut self.slow_start,
+            Part::Loss => &mut self.loss,
+            Part::Timeouts => &mut self.timeouts,
+            Part::Link => &mut self.link,
+            Part::Unknown => &mut self.unknown,
+        }
+    }
+
     fn divided(mut self) -> Option<Self> {
         let seconds: f64 = self.parts().iter().map(|(_, part)| part).sum();
         if seconds <= 0.0 {

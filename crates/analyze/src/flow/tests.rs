@@ -356,7 +356,7 @@ fn probe_without_data_of_a_closed_window_is_counted() {
     let report = script.flow.flight.report(at(0));
     // From 101 to 3100 ms of 3200.
     assert!((report.window_limited_share.expect("a window") - 2.999 / 3.2).abs() < 1e-6, "{report:?}");
-    let shares = script.flow.shares().expect("data and ACKs");
+    let shares = script.flow.spending().expect("data and ACKs").shares;
     assert!(shares.receive_window > 0.93, "{shares:?}");
 }
 
@@ -374,7 +374,7 @@ fn octet_of_a_probe_that_comes_again_is_no_timeout() {
         }
         script.window = 60_000;
         script.ack(3100, 20).data(3200, 20, 39).ack(3300, 40);
-        let shares = script.flow.shares().expect("data and ACKs");
+        let shares = script.flow.spending().expect("data and ACKs").shares;
         assert_eq!(script.flow.counters.window_probes, 3);
         assert!(shares.receive_window > 0.85 && shares.timeouts == 0.0, "{answer:?} {shares:?}");
     }

@@ -14,7 +14,7 @@ const WHEEL = 0.0022;
  * @param {import("studio/plots").Plots} plots
  * @param {import("studio/table").EventTable} table
  * @param {import("studio/air").Air} air
- * @param {{tab(name: string): void, theme(): void}} page
+ * @param {{tab(name: string): void, theme(): void, waterfall(): void}} page
  */
 export function listenToKeys(store, plots, table, air, page) {
   /** @type {Record<string, () => void>} */
@@ -32,6 +32,7 @@ export function listenToKeys(store, plots, table, air, page) {
     ArrowRight: () => void table.step(1, false),
     ArrowLeft: () => void table.step(-1, false),
     t: () => page.theme(),
+    f: () => page.waterfall(),
     " ": () => air.player.toggle(),
     ",": () => air.player.step(-1),
     ".": () => air.player.step(1),

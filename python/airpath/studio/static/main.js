@@ -3,6 +3,7 @@
 import { Air } from "studio/air";
 import { byId, figure, make } from "studio/dom";
 import { Events } from "studio/events";
+import { Fall } from "studio/fall";
 import { chooseFlows } from "studio/flows";
 import { listenToKeys } from "studio/keys";
 import { ObjectList } from "studio/objects";
@@ -56,6 +57,7 @@ async function show(run) {
   chooseFlows(own);
   const plots = new Plots(own);
   new Strip(own);
+  const fall = new Fall(own);
   const table = new EventTable(own);
   const objects = new ObjectList(own);
   const tab = tabs(byId("more"), (name) => {
@@ -66,7 +68,7 @@ async function show(run) {
     own.set({ followed: packet });
     tab("packets");
   });
-  const page = { tab, theme: () => own.set({ theme: nextTheme(own.state.theme) }) };
+  const page = { tab, theme: () => own.set({ theme: nextTheme(own.state.theme) }), waterfall: () => fall.toggle() };
   listenToKeys(own, plots, table, air, page);
   tellInstant(own);
   if (engine && own.state.variants[0].settings && !("live" in run.summary)) {

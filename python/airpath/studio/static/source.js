@@ -37,6 +37,7 @@
  * @property {Record<string, any>} values the scenario's values, every default too; without long texts and lists
  * @property {Record<string, number | null>} left_out kinds of event that had no room, and their rows if they are known
  * @property {boolean} [goes_on] of a live run that is followed: whether it goes on
+ * @property {import("studio/phases").Told[]} waterfall what each connection did, phase by phase, from the run's packets
  * @property {string | null} not_again why packets and SDUs were not simulated again, where the trace has none
  */
 /** What a run is made from: a listed name or `text:` and TOML, changes as `key=value`. @typedef {{base: string, set: string[], seed: number}} Settings */
@@ -113,10 +114,11 @@ function embedded(page) {
 }
 
 /**
+ * What is deflated in a block of the page.
  * @param {Element} block
  * @returns {Promise<ArrayBuffer>}
  */
-async function unpacked(block) {
+export async function unpacked(block) {
   const text = atob(block.textContent ?? "");
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);

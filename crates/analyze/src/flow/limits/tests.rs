@@ -87,9 +87,28 @@ impl Path {
                 flow.handle_ack(now, &segment);
             }
         }
-        let shares = flow.shares().expect("data and ACKs");
+        let Spending { shares, parts, .. } = flow.spending().expect("data and ACKs");
         let sum: f64 = shares.parts().iter().map(|(_, part)| part).sum();
         assert!((sum - 1.0).abs() < 1e-9, "{shares:?}");
+        // The stretches of time say the same.
+        let whole_s: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+        let share_of = |own: &[Part]| {
+            let of = parts.iter().filter(|(part, _)| own.contains(part));
+            of.map(|(_, seconds)| seconds / whole_s).sum::<f64>()
+        };
+        let expected = [
+            (shares.application, &[Part::Waiting, Part::Idle, Part::Pause][..]),
+            (shares.receive_window, &[Part::ReceiveWindow]),
+            (shares.congestion_window, &[Part::CongestionWindow]),
+            (shares.slow_start, &[Part::SlowStart]),
+            (shares.loss, &[Part::Loss]),
+            (shares.timeouts, &[Part::Timeouts]),
+            (shares.link, &[Part::Link]),
+            (shares.unknown, &[Part::Unknown]),
+        ];
+        for (share, own) in expected {
+            assert!((share_of(own) - share).abs() < 1e-9, "{own:?}: {share}, {parts:?}");
+        }
         shares
     }
 }

@@ -80,6 +80,11 @@ class Engine {
     return this.json();
   }
 
+  waterfall() {
+    this.call("waterfall");
+    return this.json();
+  }
+
   /** @param {Uint8Array} capture @param {number} most connections in full */
   analyze(capture, most) {
     this.put(TEXT, capture);
@@ -211,12 +216,12 @@ async function run(id, chosen, seed) {
     kinds = thatFit(kinds.map((kind) => [kind, (rows[kind] ?? 0) / share]), settings.aim * settings.most_events);
     tell(id, { again: true });
   }
-  const summary = engine.results();
+  const [summary, waterfall] = [engine.results(), engine.waterfall()];
   const { airpath, rng } = about;
   const facts = { airpath, rng, seed: summary.seed, elapsed_s: Number(((performance.now() - begin) / 1000).toFixed(4)) };
   const leftOut = Object.fromEntries(settings.by_need.filter((kind) => !kinds.includes(kind)).map((kind) => [kind, null]));
   wanted.delete(id);
-  tell(id, { run: { ...known(chosen, summary, settings.most), facts, left_out: leftOut } });
+  tell(id, { run: { ...known(chosen, summary, settings.most), facts, left_out: leftOut, waterfall } });
   tell(id, { ended: true });
 }
 
