@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from airpath.experiments.papers.base.cell import Outcome, Overrides
 from airpath.experiments.papers.base.claims import claims_of
@@ -22,11 +24,11 @@ def _buffer(place: Place) -> Overrides:
     return queue(place, {"droptail": {"packets": place.limit, "in_service": "excluded"}})
 
 
-def _regulated(reading: str, place: Place) -> Overrides:
+def _regulated(keys: Mapping[str, str], place: Place) -> Overrides:
     # Linux has an ACK for two segments, counts bytes, and sends two more for the first two duplicates.
     linux = {"growth": "acked", "reserve_limited_transmit": 2}
     counts = {"count": "acks"} if _CHAN[0] in place.options else linux
-    return (*_buffer(place), ("middlebox", inline([{"ack_regulator": {"reading": reading, **counts}}])))
+    return (*_buffer(place), ("middlebox", inline([{"ack_regulator": {**keys, **counts}}])))
 
 
 def acks_held(outcome: Outcome) -> float:
@@ -41,8 +43,10 @@ HELD = Measure("ACKs held", "percent", acks_held)
 
 _CURES = {
     "none": _buffer,
-    "regulated": lambda place: _regulated("working", place),
-    "regulated, as printed": lambda place: _regulated("literal", place),
+    "regulated": partial(_regulated, {}),
+    "regulated, as printed": partial(
+        _regulated, {"reset": "departure", "window": "outstanding", "threshold": "waiting"}
+    ),
 }
 
 _BUNDLED = tuple(Place(radio, users) for radio in ("HSDPA", "LTE") for users in (1, 4))
