@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -41,7 +41,7 @@ def acks_held(outcome: Outcome) -> float:
 
 HELD = Measure("ACKs held", "percent", acks_held)
 
-_CURES = {
+_CURES: dict[str, Callable[[Place], Overrides]] = {
     "none": _buffer,
     "regulated": partial(_regulated, {}),
     "regulated, as printed": partial(
