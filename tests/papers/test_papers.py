@@ -56,6 +56,19 @@ FLOOR = 100 * (1 / 0.9 - 1)
 PRINTED = [paper for paper in PAPERS.values() if not paper.is_own]
 
 
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
+def test_each_cell_is_a_scenario(paper):
+    """Also that of a study that no quick test runs: its keys are those of today."""
+    (reading,) = (one for one in paper.readings if one.name == paper.default_reading)
+    cells = {cell for of in paper.experiments for cell in of.single_runs}
+    cells |= {cell for of in paper.experiments for row in of.rows for cell in row.cells}
+    cells |= {quantity.cell for of in paper.experiments for quantity in of.quantities}
+    cells |= {quantity.cell for claim in paper.claims for quantity in claim.quantities}
+    for cell in cells:
+        assert paper.text(cell, cell.overrides, reading)
+        assert cell.reference is None or paper.text(cell, cell.reference, reading)
+
+
 def reproduce(tmp_path, *options, paper="lundsten"):
     """Run the command; its result, the parsed JSON and the page."""
     out = tmp_path / "out"

@@ -81,7 +81,8 @@ def _other_text(comparison: Comparison, reading: str) -> str:
 
 def claims_text(verdicts: Iterable[ClaimVerdict]) -> str:
     """Count verdicts on claims."""
-    counts, words = Counter(verdicts), ("hold", "do not hold", "cannot be checked", "calibrated", "follow from the set-up")
+    counts = Counter(verdicts)
+    words = ("hold", "do not hold", "cannot be checked", "calibrated", "follow from the set-up")
     known = zip(CLAIM_VERDICTS, words, strict=True)
     return ", ".join(f"{counts[name]} {said}" for name, said in known if counts[name])
 

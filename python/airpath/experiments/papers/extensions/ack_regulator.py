@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from airpath.experiments.papers.base.cell import Outcome, Overrides
 from airpath.experiments.papers.base.claims import claims_of
@@ -17,19 +18,17 @@ _CHAN: Overrides = (tcp_of("hdr-single"),)
 _PASSING: Overrides = (("radio.hsdpa.downlink.iub", '{ capacity = 60, interval = "2 ms", delay = "0 ms" }'),)
 """A Node B that holds next to nothing, so that packets wait where the box looks."""
 
-_AS_PRINTED = {"reset": "departure", "window": "outstanding", "threshold": "waiting"}
-
 
 def _buffer(place: Place) -> Overrides:
     """Only what waits takes room: this is the buffer that the box looks at."""
     return queue(place, {"droptail": {"packets": place.limit, "in_service": "excluded"}})
 
 
-def _regulated(place: Place, choices: Mapping[str, str]) -> Overrides:
+def _regulated(keys: Mapping[str, str], place: Place) -> Overrides:
     # Linux has an ACK for two segments, counts bytes, and sends two more for the first two duplicates.
     linux = {"growth": "acked", "reserve_limited_transmit": 2}
     counts = {"count": "acks"} if _CHAN[0] in place.options else linux
-    return (*_buffer(place), ("middlebox", inline([{"ack_regulator": {**choices, **counts}}])))
+    return (*_buffer(place), ("middlebox", inline([{"ack_regulator": {**keys, **counts}}])))
 
 
 def acks_held(outcome: Outcome) -> float:
@@ -42,10 +41,12 @@ def acks_held(outcome: Outcome) -> float:
 
 HELD = Measure("ACKs held", "percent", acks_held)
 
-_CURES = {
+_CURES: dict[str, Callable[[Place], Overrides]] = {
     "none": _buffer,
-    "regulated": lambda place: _regulated(place, {}),
-    "regulated, as printed": lambda place: _regulated(place, _AS_PRINTED),
+    "regulated": partial(_regulated, {}),
+    "regulated, as printed": partial(
+        _regulated, {"reset": "departure", "window": "outstanding", "threshold": "waiting"}
+    ),
 }
 
 _BUNDLED = tuple(Place(radio, users) for radio in ("HSDPA", "LTE") for users in (1, 4))
