@@ -11,16 +11,17 @@
 //! an ACK acknowledges counts in slow start; a loss leaves 717/1024 of the window and not of the flight size, in
 //! whole segments; what counts as use of the window is judged at sending ([`crate::tcp::window::validation`]), and the clock
 //! stands still only while nothing is in flight; an undo brings the window back, but not the function. What a round trip
-//! adds follows from whole segments: the function's distance from the old window is cut to them, so that the window is
-//! back 1.4 s earlier, and leaves it as much earlier than the exact function. Left out: its fixed-point arithmetic
-//! otherwise.
+//! adds follows from whole segments ([`counted`]): the function's distance from the old window is cut to them, so that the
+//! window is back 1.4 s earlier, and leaves it as much earlier than the exact function.
 
+mod counted;
 mod hystart;
 
 use super::{Component, CongestionControl};
 use crate::registry::parameters;
 use crate::tcp::window::state::{State, Window};
 use crate::time::{Duration, Instant};
+use counted::Counted;
 use hystart::{Ack, Linux, PlusPlus};
 
 /// RFC 9438 (5): C, segments/s^3.
@@ -121,6 +122,8 @@ struct Epoch {
     k: f64,
     /// W_est, segments.
     w_est: f64,
+    /// Growth in whole segments, used by `variant = "linux"`.
+    counted: Counted,
 }
 
 impl Curve {
@@ -132,6 +135,7 @@ impl Curve {
             origin: w_max.max(cwnd),
             k: if w_max > cwnd { libm::cbrt((w_max - cwnd) / C) } else { 0.0 },
             w_est: cwnd,
+            counted: Counted::new(cwnd as u64),
         })
     }
 }
@@ -143,19 +147,11 @@ impl Epoch {
         C * x * x * x + self.origin
     }
 
-    /// Linux's growth by `acked` segments of a window of `cwnd`, with the function at `t` seconds for a target, in whole
-    /// segments: one for each `count` acknowledged. Before the first loss (`is_first`) at least 5 % in a round trip.
-    fn linux_growth(&self, t: f64, cwnd: f64, acked: f64, is_first: bool) -> f64 {
-        let (whole, x) = (libm::floor(cwnd).max(1.0), t - self.k);
-        let distance = libm::copysign(libm::floor(C * libm::fabs(x * x * x)), x);
-        let count_to = |target: f64| {
-            if target > whole { libm::floor(whole / (target - whole)) } else { 100.0 * whole }
-        };
-        let mut count = count_to(libm::floor(self.origin) + distance);
-        if is_first {
-            count = count.min(20.0);
-        }
-        acked / count.min(count_to(libm::floor(self.w_est))).max(2.0)
+    /// The function at `t` seconds in whole segments, as Linux computes it: the distance from the origin is rounded down.
+    fn whole_target(&self, t: f64) -> u64 {
+        let x = t - self.k;
+        let distance = libm::floor(C * libm::fabs(x * x * x));
+        (libm::floor(self.origin) + libm::copysign(distance, x)).max(0.0) as u64
     }
 }
 
@@ -340,24 +336,28 @@ impl Cubic {
 
     fn avoid_congestion(&mut self, window: &mut Window, acked: f64) {
         let cwnd = window.cwnd / window.mss;
-        let (is_linux, now, prior, w_max) = (self.is_linux, self.now, self.curve.prior, self.curve.w_max);
-        let ahead = if is_linux { self.rtt_min } else { self.srtt };
+        let (now, prior, is_first) = (self.now, self.curve.prior, self.curve.w_max == 0.0);
+        let ahead = if self.is_linux { self.rtt_min } else { self.srtt };
         let epoch = self.curve.stage(now, cwnd);
         let t = now.since(epoch.began).as_secs_f64();
-        // (4.2): the target, at most half as much again in a round trip.
         let ahead_of = t + ahead.unwrap_or_default().as_secs_f64();
+        if self.is_linux {
+            let mut counted = epoch.counted;
+            let grown = counted.on_ack(now, cwnd as u64, acked, is_first, || epoch.whole_target(ahead_of));
+            epoch.counted = counted;
+            window.cwnd += grown as f64 * window.mss;
+            return;
+        }
+        // (4.2): the target, at most half as much again in a round trip.
         let target = epoch.window(ahead_of).clamp(cwnd, 1.5 * cwnd);
         // (4.3) equation 4.
-        let alpha = if !is_linux && epoch.w_est >= prior { 1.0 } else { ALPHA };
+        let alpha = if epoch.w_est >= prior { 1.0 } else { ALPHA };
         epoch.w_est += alpha * acked / cwnd;
-        let cubic = (target - cwnd) / cwnd * acked;
-        let grown = if is_linux {
-            cwnd + epoch.linux_growth(ahead_of, cwnd, acked, w_max == 0.0)
-        } else if epoch.window(t) < epoch.w_est {
+        let grown = if epoch.window(t) < epoch.w_est {
             // No more than is acknowledged, where an undo or a pause has left the window below.
             cwnd.max(epoch.w_est).min(cwnd + acked)
         } else {
-            cwnd + cubic
+            cwnd + (target - cwnd) / cwnd * acked
         };
         window.cwnd = grown * window.mss;
     }

@@ -74,8 +74,8 @@ impl Autotuning {
         self.timed.get_or_insert((rcv_nxt + self.window, now));
     }
 
-    /// A segment arrived, the application has read all before `rcv_nxt`, and data up to `beyond` bytes from there has arrived
-    /// beyond a gap. Gives the window from now on, in bytes.
+    /// A segment arrived, the application then reads all before `rcv_nxt`, and data up to `beyond` bytes from there has arrived
+    /// beyond a gap. Returns the window from now on, in bytes.
     pub fn on_segment(&mut self, now: Instant, rcv_nxt: u64, beyond: u64) -> u64 {
         if beyond > 0 {
             self.aim(2 * self.read + beyond);
@@ -84,11 +84,12 @@ impl Autotuning {
             self.from = rcv_nxt;
         }
         let since = *self.since.get_or_insert(now);
+        self.window = (self.window + 2 * self.mss).min(self.goal).max(self.window);
+        // The application reads after the segment was taken in: a new goal opens the window with the next segment.
         if self.rtt.is_some_and(|rtt| now.since(since) >= rtt) {
             self.end_round(rcv_nxt - self.from);
             (self.from, self.since) = (rcv_nxt, Some(now));
         }
-        self.window = (self.window + 2 * self.mss).min(self.goal).max(self.window);
         self.window
     }
 
@@ -125,9 +126,9 @@ mod tests {
         let windows: Vec<u64> = (0..=100).map(|n| tuning.on_segment(at(5 * n), (n + 1) * MSS, 0)).collect();
         // Of 80 kB, 156 / 256 are 48,750 B.
         assert_eq!(windows[..5], [42_000, 44_000, 46_000, 48_000, 48_750]);
-        assert_eq!(windows[5..20], [48_750; 15]);
+        assert_eq!(windows[5..21], [48_750; 16]);
         // 21 segments in the first 100 ms, after ten were assumed: 2 * 21 * (1 + 2 * 11 / 10) = 134.4; then nothing new.
-        assert_eq!(windows[20..23], [50_750, 52_750, 54_750]);
+        assert_eq!(windows[21..24], [50_750, 52_750, 54_750]);
         assert_eq!(windows[100], 134_400);
         // With 93 kB beyond a gap it is 42 + 93 = 135 kB, and opens by two segments with each of the 19 that follow.
         let wider: Vec<u64> = (1..=50).map(|n| tuning.on_segment(at(500 + n), 101 * MSS, 3000 * n)).collect();
@@ -154,8 +155,7 @@ mod tests {
             windows.push(tuning.on_segment(now, n * mss, 0) / mss);
         }
         assert_eq!(windows[..8], [46, 48, 50, 52, 54, 55, 55, 55]);
-        // There a segment later.
-        assert_eq!(windows[29..33], [55, 57, 59, 61]);
+        assert_eq!(windows[30..34], [55, 57, 59, 61]);
         // 20 segments in the second round trip allow 120; there it was 20 or 21, which allow 134.
         assert_eq!(windows[109], 120);
     }
