@@ -126,11 +126,7 @@ def test_the_senders_side_shows_what_the_run_counted(name, changes, analyzed):
     run, found, _ = analyzed(name, changes)
     assert found["counters"]["segments"] == run["segments_sent"]
     assert found["bytes_acked"] == run["bytes_acked"]
-    seen, counted = causes(found), {cause: run["retransmissions"].get(cause, 0) for cause in CAUSES}
-    # After a timeout only the sender knows whether the timeout or a SACK block is why a segment goes.
-    known = [cause for cause in CAUSES if not counted["go_back_n"] or cause in ("total", "timeout")]
-    assert {cause: seen[cause] for cause in known} == {cause: counted[cause] for cause in known}
-    assert all(abs(seen[cause] - counted[cause]) <= counted["go_back_n"] / 3 for cause in CAUSES)
+    assert causes(found) == {cause: run["retransmissions"].get(cause, 0) for cause in CAUSES}
     assert found["retransmissions"]["by_cause"]["timeout"] == run["timeouts"]
     # By RFC 5681 (2), as tshark counts; a scoreboard counts new SACK blocks, whatever the window.
     if changes.keys().isdisjoint({"tcp.profile", "tcp.recovery.sack"}):
