@@ -228,7 +228,7 @@ impl Table {
         }
         if let Some(view) = stranger {
             self.opened += 1;
-            connections.push(Connection::of_view(view, ends, self.opened));
+            connections.push(Connection::of_view(*view, ends, self.opened));
         }
         if connections.len() > 1 {
             for before in take_replaced(connections) {
