@@ -144,8 +144,8 @@ class Nets(Made):
                 for direction, of in (("downlink", stats.downlink), ("uplink", stats.uplink))
             }
             told = {**about, "now_s": net.now / 1e9, **counts, "elements": net.report()}
-            files = {folder / "capture.pcapng": captured} if (captured := net.capture()) else {}
-            write_together({**files, folder / "net.json": json.dumps(told, indent=2) + "\n"})
+            files = {"capture.pcapng": captured} if (captured := net.capture()) else {}
+            write_together(folder, {**files, "net.json": json.dumps(told, indent=2) + "\n"})
             words = ", ".join(
                 f"{direction} {of['delivered']} of {of['sent']} packets, {of['dropped']} dropped"
                 for direction, of in counts.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -13,8 +14,12 @@ import pytest
 from conftest import Outcome, check_error, sampled
 
 import airpath
+from airpath.experiments.papers import PAPERS
+from airpath.experiments.papers.outcome import Effort
+from airpath.experiments.papers.reproduction import Reproduction
 from airpath.experiments.sweep.plan import read_plan
 from airpath.experiments.sweep.run import run_sweep
+from airpath.runner.work import versions
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
 from airpath.runs.memory import coarse_probes
@@ -277,3 +282,66 @@ def test_a_folder_may_have_any_name(tmp_path):
     folder = os.fsencode(tmp_path) + b"/\xff"
     assert {*os.listdir(folder), b"trace"} == {os.fsencode(file.split("/")[0]) for file in FILES}
     assert len(os.listdir(folder + b"/trace")) == len(coarse_probes())
+
+
+FOLDERS = {
+    "analyze": (["analyze", "{capture}"], ("index.html", "analysis.json")),
+    "reproduce": (
+        ["reproduce", "lundsten", "--table", "3", "--runs", "2"],
+        ("index.html", "report.json", "unfinished.jsonl"),
+    ),
+    "scorecard": (["scorecard", "reno", "--runs", "2"], ("index.html", "report.json", "conditions")),
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["analyze", *(pytest.param(name, marks=pytest.mark.slow) for name in ("reproduce", "scorecard"))],
+)
+def test_a_foreign_output_folder_is_not_written_through(command, outputs, tmp_path, airpath_command):
+    words, names = FOLDERS[command]
+    words = [word.format(capture=Path(outputs["overlay"][1]) / "capture.pcapng") for word in words]
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "file").write_text("mine\n")
+    for kind in ("file", "new", "pipe"):
+        out = tmp_path / kind
+        out.mkdir()
+        for name in names:
+            if kind == "pipe":
+                os.mkfifo(out / name)
+            else:
+                (out / name).symlink_to(victim if name == "conditions" else victim / kind)
+        outcome = airpath_command(*words, "--out", out, "--force")
+        if outcome.code:
+            check_error(outcome, "out", str(out), "")
+        assert os.listdir(victim) == ["file"], kind
+        assert (victim / "file").read_text() == "mine\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff" * 9,
+        b"[" * 100_000,
+        b"{head}\n" + b"[" * 100_000 + b"\n",
+        b"{head}\n[0, 1, [[1.0], 5]]\n",
+        b"{head}\n[0, 1, [[], null]]\n",
+        b"{head}\n[999999, 1, [[1.0], null]]\n",
+        b"{head}\n[0, 1, [[1.0, 2.0, 3.0], null]]\n",
+        b'{head}\n{"job": 0}\n',
+        b"{head}\n[0, 1, [[1e999], null]]\n",
+        b"{head}\n" + b"x" * 1000,
+    ],
+)
+def test_a_hostile_journal_of_a_reproduction_is_refused_or_made_again(content, tmp_path, airpath_command):
+    paper = PAPERS["lundsten"]
+    chosen = [one for one in paper.experiments if (one.kind, one.number) == ("table", 3)]
+    digest = Reproduction(paper, chosen, Effort.of(False, 2)).digest
+    head = json.dumps([digest, *versions()]).encode()
+    (tmp_path / "unfinished.jsonl").write_bytes(content.replace(b"{head}", head))
+    outcome = airpath_command("reproduce", "lundsten", "--table", "3", "--runs", "2", "--out", tmp_path)
+    assert outcome.code in (0, 2), outcome.err
+    if outcome.code:
+        check_error(outcome, "out", "unfinished.jsonl", "another folder")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
 import airpath
+from airpath.cli import doctor, ping, status
 from airpath.scenario import bundled
 
 
@@ -181,3 +184,16 @@ def test_output_is_plain_where_there_is_no_terminal():
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
+
+
+def test_every_exit_status_is_documented():
+    """`live`, whose status is its program's, is described below the table."""
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
+    table = page.partition("| exit status")[2].partition("\n\n")[0]
+    documented = {int(line.split("|")[1]) for line in table.splitlines()[2:]}
+    known = {value for name, value in vars(status).items() if name.isupper()}
+    assert documented == {0, *known, doctor.NEEDED_MISSING, ping.NO_ANSWER}
+    ends = re.compile(r"typer\.Exit\((\w*)\)")
+    sources = Path(status.__file__).parent.glob("*.py")
+    named = {name for file in sources for name in ends.findall(file.read_text(encoding="utf-8")) if name}
+    assert named - {"status"} <= {*vars(status), "NEEDED_MISSING", "NO_ANSWER"}

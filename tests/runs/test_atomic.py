@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from airpath.files import atomic
-from airpath.files.atomic import replacing, temporary, write_whole
+from airpath.files.atomic import replacing, temporary, write_together, write_whole
 
 
 def test_text_and_bytes_replace_what_was_there(tmp_path):
@@ -143,3 +143,23 @@ def test_devices_and_open_descriptors_are_written_and_not_replaced(tmp_path):
         subprocess.run([sys.executable, "-c", program], stdout=out, check=True)
     assert (tmp_path / "out").read_text() == "said"
     assert os.listdir(tmp_path) == ["out"]
+
+
+def test_files_that_belong_together_are_not_written_through_links_in_their_folder(tmp_path):
+    out, victim = tmp_path / "out", tmp_path / "victim"
+    out.mkdir()
+    victim.mkdir()
+    (victim / "file").write_text("mine")
+    (out / "page").symlink_to(victim / "file")
+    (out / "report").symlink_to(victim / "new")
+    os.mkfifo(out / "picture")
+    write_together(out, {"page": "p", "picture": "q", "more/page": "r", "report": "s"})
+    assert os.listdir(victim) == ["file"] and (victim / "file").read_text() == "mine"
+    assert [(out / name).read_text() for name in ("page", "picture", "more/page", "report")] == [*"pqrs"]
+    assert not any((out / name).is_symlink() for name in ("page", "picture", "report"))
+    (out / "less").symlink_to(victim)
+    with pytest.raises(OSError) as failed:
+        write_together(out, {"less/page": "p", "report": "t"})
+    assert failed.value.filename == str(out / "less")
+    assert os.listdir(victim) == ["file"] and (out / "report").read_text() == "s"
+    assert sorted(os.listdir(out)) == ["less", "more", "page", "picture", "report"]

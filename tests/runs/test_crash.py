@@ -28,7 +28,7 @@ from pathlib import Path
 from airpath.files.atomic import make_folder, write_together
 out, word = Path(sys.argv[1]), sys.argv[2]
 make_folder(out / "more")
-write_together({out / "more" / "page": word * 1000, out / "picture": word * 10, out / "report": word})
+write_together(out, {"more/page": word * 1000, "picture": word * 10, "report": word})
 """
 JOURNAL = """
 import sys

@@ -26,8 +26,9 @@ def command(
     ] = None,
 ) -> None:
     """Explain a capture: what limited each TCP connection, why it lost; rates and delays of UDP."""
-    files = (out / "index.html", out / "analysis.json") if out else ()
-    folder_for("out", *files, force=force)
+    files = ("index.html", "analysis.json")
+    if out:
+        folder_for("out", *(out / name for name in files), force=force)
     report = analyze(capture, MOST_CONNECTIONS)
     for one in report["connections"]:
         for flow in one["flows"]:
@@ -40,8 +41,8 @@ def command(
             raise ScenarioError("--connection", f"there is no {connection}", remedy)
         report["connections"], report["conversations"] = chosen, []
     tell(json_, report, capture_report(report, capture.name))
-    if files:
+    if out:
         page, data = files
         drawn = capture_page(report, capture.name)
-        write_files("out", {page: drawn, data: as_text(report) + "\n"}, force)
-        say(console_for(stderr=json_), f"page: {page}")
+        write_files("out", out, {page: drawn, data: as_text(report) + "\n"}, force)
+        say(console_for(stderr=json_), f"page: {out / page}")

@@ -22,7 +22,7 @@ from airpath.cli.arguments import (
     parse_changes,
     runs_option,
 )
-from airpath.cli.output import as_text, folder_for, output_errors, tell, write_file
+from airpath.cli.output import as_text, folder_for, output_errors, tell, write_files
 from airpath.errors import LiveError, ScenarioError
 from airpath.experiments.versus_kernel.campaign import (
     LIVE_PER_PROCESSOR,
@@ -36,6 +36,7 @@ from airpath.experiments.versus_kernel.carried import transfers
 from airpath.experiments.versus_kernel.mechanism import split_changes, with_mechanism
 from airpath.experiments.versus_kernel.tcp import WAYS, check_congestion_control, congestion_controls
 from airpath.files.atomic import withdraw
+from airpath.files.folder import Folder
 from airpath.live import driver
 from airpath.progress import progress_bar
 from airpath.report.document import Part
@@ -144,8 +145,8 @@ def check_output(out: Path | None, force: bool) -> None:
     """Make the folder; refuse to replace an earlier comparison unasked, whose captures the runs replace."""
     if out is not None:
         folder_for("out", out / COMPARISON, force=force)
-        with output_errors("out"):
-            withdraw(out / COMPARISON)
+        with output_errors("out"), Folder.open(out) as folder:
+            withdraw(folder, COMPARISON)
 
 
 def carry_out(jobs: Sequence[Job], name: str, workers: int | None, out: Path | None) -> Outcomes:
@@ -203,4 +204,4 @@ def _compare_published(
 def _write(said: dict[str, Any], report: Iterable[Part], json_: bool, out: Path | None, force: bool) -> None:
     tell(json_, said, report)
     if out is not None:
-        write_file("out", out / COMPARISON, as_text(said) + "\n", force)
+        write_files("out", out, {COMPARISON: as_text(said) + "\n"}, force)

@@ -74,15 +74,16 @@ def write_file(option: str, file: Path, content: str | bytes, force: bool = Fals
         target.write(content.encode() if isinstance(content, str) else content)
 
 
-def write_files(option: str, files: Mapping[Path, str | bytes], force: bool = False) -> None:
-    """Write files that belong together, the one that readers require last: `write_together`.
+def write_files(option: str, folder: Path, files: Mapping[str, str | bytes], force: bool = False) -> None:
+    """Write files of a folder that belong together, the one that readers require last: `write_together`.
 
     An `OutputError` of the option says which exists and may not be replaced, or cannot be written.
     """
-    for file in files:
-        check_free(option, file, force)
+    for name in files:
+        check_free(option, folder / name, force)
     with output_errors(option):
-        write_together(files)
+        make_folder(folder)
+        write_together(folder, files)
 
 
 def picture_format(file: Path, json_: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -92,10 +93,10 @@ def command(
     wanted = {"table": table or [], "figure": figure or [], "study": study or []}
     experiments = _select(chosen_paper, wanted)
     folder = out or Path("out") / paper
-    page, data, journal = folder / "index.html", folder / "report.json", folder / JOURNAL
+    page, data, journal = "index.html", "report.json", folder / JOURNAL
     # A resumed reproduction replaces the files of the interrupted one.
     replace = force or journal.is_file()
-    folder_for("out", page, data, force=replace)
+    folder_for("out", folder / page, folder / data, force=replace)
 
     everything = not any(wanted.values())
     reproduction = Reproduction(chosen_paper, experiments, Effort.of(quick, runs), claims=everything)
@@ -113,11 +114,11 @@ def command(
         said = outcome_as_json(outcome)
         parts = paper_page(outcome, _command(paper, wanted, quick, runs))
         files = {page: html.page(title_of(chosen_paper), parts), data: as_text(said) + "\n"}
-        write_files("out", files, replace)
+        write_files("out", folder, files, replace)
         if complete:
             kept.remove()
     tell(json_, said, paper_report(outcome))
-    say(console_for(stderr=json_), f"page: {page}")
+    say(console_for(stderr=json_), f"page: {folder / page}")
     if not complete:
         warn("interrupted: what was not finished is missing; the same command resumes")
         raise typer.Exit(INTERRUPTED)
@@ -128,8 +129,8 @@ def _explore(
 ) -> None:
     """Search the free choices of a paper, and write a page about what was found."""
     exploration = load_exploration(paper, file)
-    page, data = folder / "explored.html", folder / "explored.json"
-    folder_for("out", page, data, force=force)
+    page, data = "explored.html", "explored.json"
+    folder_for("out", folder / page, folder / data, force=force)
     with _progress() as on_progress:
         found = search(paper, exploration, workers, on_progress)
     if found is None:
@@ -141,9 +142,9 @@ def _explore(
     whole = [*parts, Heading("To get it again"), Source(f"airpath reproduce {paper.name} --explore{own}")]
     title = f"{paper.name.capitalize()}: free choices"
     files = {page: html.page(title, [Heading(title, level=1), *whole]), data: as_text(said) + "\n"}
-    write_files("out", files, force)
+    write_files("out", folder, files, force)
     tell(json_, said, parts)
-    say(console_for(stderr=json_), f"page: {page}")
+    say(console_for(stderr=json_), f"page: {folder / page}")
 
 
 def _select(paper: Paper, numbers: Mapping[str, Sequence[int]]) -> list[Experiment]:
@@ -170,7 +171,10 @@ def _command(paper: str, numbers: Mapping[str, Sequence[int]], quick: bool, runs
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[int, int, str], None]]:
-    """Show a bar of done and expected runs, and the cell being simulated."""
+    """Show a bar of done and expected runs, and the cell being simulated, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total, _what: None
+        return
     columns = (
         TextColumn("{task.completed:.0f} of about {task.total:.0f} runs"),
         BarColumn(),

@@ -54,9 +54,9 @@ def command(
     check_seed(seed + runs - 1)
     table = table_of(cc, parse_changes(set_))
     folder = out or Path("out") / f"scorecard-{cc}"
-    page, data = folder / "index.html", folder / "report.json"
-    scenarios = [(folder / "conditions" / f"{one.name}.toml", one) for one in CONDITIONS]
-    folder_for("out", page, data, *(file for file, _ in scenarios), force=force)
+    page, data = "index.html", "report.json"
+    scenarios = [(f"conditions/{one.name}.toml", one) for one in CONDITIONS]
+    folder_for("out", *(folder / name for name in (page, data, *dict(scenarios))), force=force)
     with progress_bar(cc) as progress:
         card = score(cc, table, range(seed, seed + runs), workers, on_progress=progress)
     said = card_as_json(card)
@@ -64,6 +64,6 @@ def command(
     parts = scorecard_page(card, shlex.join([*words, "--runs", str(runs), "--seed", str(seed)]))
     files = {file: scenario_of(condition, cc, table).text for file, condition in scenarios}
     files |= {page: html.page(title_of(card), parts), data: as_text(said) + "\n"}
-    write_files("out", files, force)
+    write_files("out", folder, files, force)
     tell(json_, said, scorecard_report(card))
-    say(console_for(stderr=json_), f"page: {page}")
+    say(console_for(stderr=json_), f"page: {folder / page}")

@@ -36,28 +36,43 @@ def write_in(folder: Folder, name: str, content: bytes | str) -> None:
         write_all(file, content.encode() if isinstance(content, str) else content)
 
 
-def write_together(files: Mapping[Path, bytes | str]) -> None:
-    """Write files that belong together, as `write_whole` writes each of them.
+def write_together(out: Path, files: Mapping[str, bytes | str]) -> None:
+    """Write files of a folder that belong together, by their names in it: `NAME` or `FOLDER/NAME`.
 
     The last one is that which readers require: it is gone before the first of the others changes, and comes
-    when all others are on the disk.
+    when all others are on the disk. Links in the folder are not followed: one with the name of a file is
+    replaced, one with the name of a folder is refused.
     """
     *others, last = files
     with contextlib.ExitStack() as written:
-        for path in (last, *others):  # What is entered first gets its name last.
-            content = files[path]
-            file = written.enter_context(replacing(path))
+        folder = written.enter_context(Folder.open(out))
+        for name in (last, *others):  # What is entered first gets its name last.
+            place = folder
+            for part in Path(name).parts[:-1]:
+                place = written.enter_context(place.enter(part, make=True))
+            content = files[name]
+            base = Path(name).name
+            file = written.enter_context(_replacing(place, base, _mode_of_file(place, base)))
             write_all(file, content.encode() if isinstance(content, str) else content)
             sync_file(file)  # What can fail, fails before anything is gone.
         if others:
-            withdraw(last)
+            withdraw(folder, last)
 
 
-def withdraw(path: Path) -> None:
-    """Remove the file that readers require, before those change that belong to it; a link or a pipe stays."""
-    if path.is_file() and not path.is_symlink():
-        path.unlink()
-        sync(path.parent)
+def _mode_of_file(folder: Folder, name: str) -> int | None:
+    """Type and permissions of a file in a folder; None for nothing, a link or what else is no file."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = folder.stat(name).st_mode
+        return mode if stat.S_ISREG(mode) else None
+    return None
+
+
+def withdraw(folder: Folder, name: str) -> None:
+    """Remove the file that readers require, before those change that belong to it."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISDIR(folder.stat(name).st_mode):
+            folder.remove(name)
+            folder.sync()
 
 
 def make_folder(path: Path) -> None:

@@ -192,7 +192,9 @@ def _fits(outcomes: Any, runs: int, width: int) -> bool:
     if hasattr(outcomes, "shape"):
         return bool(outcomes.shape == (runs, width))
     return len(outcomes) == runs and all(
-        isinstance(common, str) and len(values) == width and all(type(one) in (int, float) for one in values)
+        isinstance(common, str)
+        and len(values) == width
+        and all(type(one) in (int, float) and math.isfinite(one) for one in values)
         for values, common in outcomes
     )
 

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import json
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -138,6 +139,6 @@ def _rows_of(line: str) -> Rows:
     job, seed, (values, common) = json.loads(line)
     known = type(job) is int and type(seed) is int and job >= 0 and 0 <= seed < 2**64
     known = known and isinstance(values, list) and isinstance(common, str | None)
-    if not (known and all(type(value) in (int, float, type(None)) for value in values)):
+    if not (known and all(type(value) in (int, float) and math.isfinite(value) for value in values)):
         raise ValueError("it is no run")
     return (job, (seed,), [(tuple(values), common)])
