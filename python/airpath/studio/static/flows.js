@@ -69,8 +69,4 @@ export function chooseFlows(store) {
   store.on(["flows", "variants", "shown"], fill);
   store.on(["theme"], tell);
   fill();
-  // A click beside the menu closes it.
-  document.addEventListener("click", (event) => {
-    if (!menu.contains(/** @type {Node} */ (event.target))) menu.removeAttribute("open");
-  });
 }

@@ -5,6 +5,7 @@ import { byId, figure, make } from "studio/dom";
 import { Events } from "studio/events";
 import { chooseFlows } from "studio/flows";
 import { listenToKeys } from "studio/keys";
+import { listenToMenus } from "studio/menus";
 import { ObjectList } from "studio/objects";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
@@ -24,6 +25,7 @@ const REST_MS = 120;
 /** The state, once a run is there: for tests, and for those who look behind. @type {Store | null} */
 export let store = null;
 
+listenToMenus();
 const events = new Events();
 /** @type {Run | null} */
 let opened = null;
@@ -89,6 +91,7 @@ async function goOn(run) {
     await show(run);
     if (store && run.goes_on) begin(store);
   } else {
+    document.documentElement.dataset.waits = "";
     byId("said").textContent = run.goes_on ? "The link is up and waits for its first packet." : "The run has ended without a packet.";
   }
 }

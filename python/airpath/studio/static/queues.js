@@ -40,7 +40,7 @@ function drawOthers(scene, theme, buffer) {
       const rest = ues.slice(n).reduce((sum, [, own]) => sum + own, 0);
       ink.fillStyle = theme.quiet;
       ink.textAlign = "left";
-      scene.text(`${ues.length - n} more UEs: ${rest}`, buffer.left + 4, y + 10, buffer.right - buffer.left - 8);
+      scene.text([`${ues.length - n} more UEs: ${rest}`, `+ ${ues.length - n}: ${rest}`], buffer.left + 4, y + 10, buffer.right - buffer.left - 8);
       return;
     }
     ink.fillStyle = theme.quiet;
@@ -101,10 +101,12 @@ function between(scene, model, view, theme) {
   ink.fillStyle = theme.quiet;
   ink.textAlign = "center";
   if (buffer) {
-    const told = scene.isNarrow ? String(scene.waits[0]) : `${scene.waits[0]} wait${scene.kept ? `, ${scene.kept} kept` : ""}`;
-    if (scene.waits[0] + scene.kept) scene.text(told, (buffer.left + buffer.right) / 2, LANES.between, buffer.right - buffer.left);
+    const { waits: [waits], kept } = scene;
+    const short = kept ? `${waits} + ${kept}` : String(waits);
+    if (waits + kept) scene.text([`${waits} wait${kept ? `, ${kept} kept` : ""}`, short, String(waits)], (buffer.left + buffer.right) / 2, LANES.between, buffer.right - buffer.left);
   }
   if (!receiver || !bearer?.resends || scene.isNarrow) return;
   const { holes, waiting } = receiving(model, bearer, view.now);
-  if (holes) scene.text(`${waiting} wait, ${holes} ${holes === 1 ? "hole" : "holes"}`, (receiver.left + receiver.right) / 2, LANES.between, receiver.right - receiver.left);
+  const told = `${holes} ${holes === 1 ? "hole" : "holes"}`;
+  if (holes) scene.text([`${waiting} wait, ${told}`, told], (receiver.left + receiver.right) / 2, LANES.between, receiver.right - receiver.left);
 }
