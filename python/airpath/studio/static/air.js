@@ -1,6 +1,7 @@
 // The path, animated: one picture for each variant under the same cursor, the words to it, and what a click chooses.
 
 import { byId, make } from "studio/dom";
+import { labelsOf } from "studio/flowlist";
 import { LANES } from "studio/lanes";
 import { hasModel, modelOf } from "studio/model";
 import { Player } from "studio/player";
@@ -74,7 +75,7 @@ export class Air {
   offer() {
     const { flows } = this.store.state;
     const { value } = this.whose;
-    this.whose.replaceChildren(...flows.map((place) => make("option", { value: place }, this.store.run.names[place] ?? `flow ${place}`)));
+    this.whose.replaceChildren(...flows.map((place) => make("option", { value: place }, labelsOf(this.store.run)[place] ?? `flow ${place}`)));
     this.whose.value = flows.includes(Number(value)) && value ? value : String(flows[0] ?? "");
     this.whose.hidden = flows.length < 2;
   }

@@ -2,6 +2,7 @@
 // resource blocks; a block that is sent again has a bar across, one that the UE cannot decode yet is crossed.
 
 import { figure } from "studio/dom";
+import { readableOn } from "studio/paint";
 import { lowerBound } from "studio/reduce";
 import { cross } from "studio/tape";
 
@@ -42,7 +43,8 @@ export function drawBlocks(scene, { table, length, units }, view, theme, { left,
     filled += own.values[row];
     const [wide, high, middle] = [SLOT_PX - 2, Math.max(height - 1, 1), y + height / 2];
     ink.fillStyle = inkOf(theme, ue.values[row]);
-    ink.globalAlpha = lost.values[row] ? 0.3 : ue.values[row] === view.ue ? 1 : 0.6;
+    const alpha = lost.values[row] ? 0.3 : ue.values[row] === view.ue ? 1 : 0.6;
+    ink.globalAlpha = alpha;
     ink.fillRect(x + 1, y, wide, high);
     ink.globalAlpha = 1;
     scene.note(x + SLOT_PX / 2, middle, BLOCKS - row);
@@ -56,8 +58,8 @@ export function drawBlocks(scene, { table, length, units }, view, theme, { left,
       ink.lineWidth = 1.6;
       cross(ink, x + SLOT_PX / 2, middle, Math.min(5, Math.max(high / 2, 2)));
       ink.lineWidth = 1;
-    } else if (high >= WORD_PX + 3 * (transmission.values[row] - 1)) {
-      ink.fillStyle = theme.sheet;
+    } else if (x > left && x + SLOT_PX <= right + 4 && high >= WORD_PX + 3 * (transmission.values[row] - 1)) {
+      ink.fillStyle = readableOn(inkOf(theme, ue.values[row]), alpha, theme.ground);
       ink.textAlign = "center";
       ink.fillText(String(ue.values[row]), x + SLOT_PX / 2, middle + 4);
     }

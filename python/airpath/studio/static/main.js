@@ -105,7 +105,7 @@ function tellRun(run) {
     "live" in summary ? "live" : "simulated", ...(run.what ? [run.what] : []), ...("engine" in document.documentElement.dataset ? [] : [`seed ${summary.seed}`]), `${figure(summary.simulated_s, 2)} s`,
     ...(run.goes_on ? ["now"] : summary.complete ? [] : ["ended early"]),
   ].join(" · ");
-  showResults(run);
+  showResults(run, (place) => store?.set({ flows: [place] }));
   showScenario(run);
 }
 

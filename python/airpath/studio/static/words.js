@@ -1,6 +1,7 @@
 // Events in plain English: a few words for a list, a sentence for an instant, and how things stood then.
 
 import { figure } from "studio/dom";
+import { boxTitle } from "studio/lanes";
 import { CAUSES } from "studio/series";
 
 /** @typedef {import("studio/events").Table} Table */
@@ -116,14 +117,23 @@ const PLACES = {
   ue: "the UE",
 };
 
+/** Where a packet is, in a word or two. @type {(told: Told) => string} */
+function placeOf({ run, n }) {
+  const name = run.path[n("element")] ?? "";
+  if (name.startsWith("middlebox.")) return boxTitle(name);
+  return name.startsWith("link") ? "wire" : elementName(run, n("element")).replace(/^the /, "");
+}
+
 /** TCP's flags, the lowest bit first. */
 const FLAGS = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR", "AE"];
 
 /** @type {(told: Told) => string} */
 function header({ n }) {
   if (!n("flags")) return `number ${figure(n("seq"))}`;
-  const flags = FLAGS.filter((_, bit) => n("flags") & (1 << bit)).join(" ");
-  return `${flags}, seq ${figure(n("seq"))}${n("flags") & 16 ? `, ack ${figure(n("ack"))}` : ""}`;
+  const flags = FLAGS.filter((_, bit) => n("flags") & (1 << bit));
+  // Its number tells of an ACK already.
+  const told = flags.join() === "ACK" ? "" : `${flags.join(" ")}, `;
+  return `${told}seq ${figure(n("seq"))}${n("flags") & 16 ? `, ack ${figure(n("ack"))}` : ""}`;
 }
 
 /** @type {(bytes: number) => string} */
@@ -141,7 +151,7 @@ const decibels = ({ n }) => (n("sinr_thousandths") ? `${figure(10 * Math.log10(n
 
 /** A few words about an event. @type {Record<string, (told: Told) => string>} */
 const SHORT = {
-  tcp_state: ({ n }) => `cwnd ${n("tcpi_snd_cwnd")}, in flight ${n("tcpi_unacked")}, acknowledged ${figure(n("snd_una"))}`,
+  tcp_state: ({ n }) => `cwnd ${n("tcpi_snd_cwnd")}, in flight ${n("tcpi_unacked")}, acked ${figure(n("snd_una"))}`,
   rtt_sample: ({ n }) => `${figure(n("rtt_us") / 1000, 1)} ms`,
   tcp_path: ({ n, word }) => `${word("state").replaceAll("_", " ")}, paced at ${figure(n("pacing_bps") / 1000)} kbit/s`,
   segment_sent: ({ n, word }) => `${figure(n("seq"))} + ${n("payload_bytes")}, ${word("cause").replaceAll("_", " ")}`,
@@ -159,7 +169,7 @@ const SHORT = {
   rnc_feedback: ({ n }) => `${count(n("cached_segments"), "segment")} in the table${n("flagged") ? ", ACK flagged" : ""}`,
   snoop: ({ n, word }) => `${word("action").replaceAll("_", " ")}, ${count(n("cached_packets"), "packet")} kept`,
   outage: ({ word }) => word("phase").replaceAll("_", " "),
-  packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, at ${elementName(own.run, own.n("element"))}`,
+  packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, ${placeOf(own)}`,
   dropped: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${own.word("reason").replaceAll("_", " ")}`,
   marked: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))} after ${figure(own.n("sojourn_ns") / 1e6, 1)} ms`,
 };
