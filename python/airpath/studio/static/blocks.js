@@ -2,6 +2,7 @@
 // resource blocks; a block that is sent again has a bar across, one that the UE cannot decode yet is crossed.
 
 import { figure } from "studio/dom";
+import { ueName } from "studio/names";
 import { readableOn } from "studio/paint";
 import { lowerBound } from "studio/reduce";
 import { cross } from "studio/tape";
@@ -89,15 +90,15 @@ export function drawWaits(scene, waits, view, theme, { left, right }, { top, bot
   });
 }
 
-/** The slot of an instant in words. @type {(slots: Slots, path: string[], now: number) => string} */
-export function slotWords({ table, length, phase }, path, now) {
+/** The slot of an instant in words. @type {(slots: Slots, model: Model, now: number) => string} */
+export function slotWords({ table, length, phase }, { path, run }, now) {
   const { time_ns, ue, units, bits, transmission, lost } = table.columns;
   const begin = phase + Math.floor((now - phase) / length + 1e-6) * length;
   const thing = path.includes("radio.hsdpa") ? "codes" : "PRBs";
   const told = [];
   for (let row = lowerBound(time_ns.values, begin - 1); row < table.rows && time_ns.values[row] <= now; row += 1) {
     const again = transmission.values[row] > 1 ? `, transmission ${transmission.values[row]}` : "";
-    told.push(`UE ${ue.values[row]} has ${units.values[row]} ${thing}, ${figure(bits.values[row])} bits${again}${lost.values[row] ? ", lost" : ""}`);
+    told.push(`${ueName(run, ue.values[row])} has ${units.values[row]} ${thing}, ${figure(bits.values[row])} bits${again}${lost.values[row] ? ", lost" : ""}`);
   }
   return told.length ? `This slot: ${told.join("; ")}.` : "This slot is empty.";
 }

@@ -1,6 +1,7 @@
 // Flows in order: what took longest or carried most comes first, those of a UE stand together, and words find some.
 
 import { figure, make } from "studio/dom";
+import { ueName } from "studio/names";
 
 /** @typedef {import("studio/source").Run} Run */
 /** @typedef {import("studio/source").Flow} Flow */
@@ -40,11 +41,12 @@ export function labelsOf(run) {
 }
 
 /** @param {Run} run */
-function shortened({ names, summary: { flows } }) {
+function shortened({ names, summary }) {
+  const { flows } = summary;
   const ues = new Set(flows.map(({ ue }) => ue));
   if (ues.size === flows.length) return names;
   const end = common(names);
-  const begin = ues.size === 1 ? `UE ${flows[0].ue} ` : "";
+  const begin = ues.size === 1 ? `${ueName({ summary }, flows[0].ue)} ` : "";
   return names.map((name) => (name.startsWith(begin) ? name.slice(begin.length) : name).slice(0, end ? -end.length : undefined));
 }
 
@@ -75,7 +77,7 @@ export function arranged(run, { order, isUp, words }) {
   const end = common(names);
   return [...ues].map(([ue, own]) => {
     const sum = own.reduce((total, place) => total + carried(flows[place]), 0);
-    return { name: `UE ${ue}: ${own.length} ${own.length === 1 ? "flow" : "flows"}${end ? ` of ${end.slice(2)}` : ""}, ${figure(sum / 1e6, 3)} MB`, places: own };
+    return { name: `${ueName(run, ue)}: ${own.length} ${own.length === 1 ? "flow" : "flows"}${end ? ` of ${end.slice(2)}` : ""}, ${figure(sum / 1e6, 3)} MB`, places: own };
   });
 }
 

@@ -126,7 +126,7 @@ function tellInstant(own) {
     rest = window.setTimeout(() => {
       const { run, events, state: { at, chosen } } = own;
       const found = chosen && events.table(chosen.kind);
-      byId("instant").textContent = at === null ? "What happened?" : `${at.toFixed(6)} s${found && chosen ? `, ${whose(found, chosen.row)}` : ""}`;
+      byId("instant").textContent = at === null ? "What happened?" : `${at.toFixed(6)} s${found && chosen ? `, ${whose(run, found, chosen.row)}` : ""}`;
       byId("said").textContent = found && chosen ? sentence(run, chosen.kind, found, chosen.row) : at === null ? hint : "";
       byId("then").replaceChildren(...(at === null ? [] : standing(own, at)));
     }, REST_MS);

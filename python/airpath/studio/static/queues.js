@@ -3,6 +3,7 @@
 import { drawWaits } from "studio/blocks";
 import { INKS, LANES } from "studio/lanes";
 import { LOOKS } from "studio/model";
+import { ueName } from "studio/names";
 import { buffered } from "studio/standing";
 import { receiving } from "studio/tape";
 
@@ -27,11 +28,11 @@ export function drawQueues(scene, model, view, theme) {
   drawQueue(scene, model, view, theme, true, receiver, LANES.up);
   between(scene, model, view, theme);
   if (model.slots) drawWaits(scene, new Map([...model.ues.map((ue) => /** @type {[number, number]} */ ([ue, 0])), ...scene.others, [view.ue, scene.waits[0]]]), view, theme, buffer, LANES.up);
-  else if (scene.others.size && !model.bearer(view.ue, true)?.runs.length) drawOthers(scene, theme, buffer);
+  else if (scene.others.size && !model.bearer(view.ue, true)?.runs.length) drawOthers(scene, model, theme, buffer);
 }
 
-/** What waits for other UEs of the cell. @type {(scene: Scene, theme: Theme, buffer: Column) => void} */
-function drawOthers(scene, theme, buffer) {
+/** What waits for other UEs of the cell. @type {(scene: Scene, model: Model, theme: Theme, buffer: Column) => void} */
+function drawOthers(scene, model, theme, buffer) {
   const { ink } = scene;
   const ues = [...scene.others].sort(([a], [b]) => a - b);
   ues.slice(0, MOST_UES).forEach(([ue, count], n) => {
@@ -45,7 +46,7 @@ function drawOthers(scene, theme, buffer) {
     }
     ink.fillStyle = theme.quiet;
     ink.textAlign = "left";
-    ink.fillText(`UE ${ue}`, buffer.left + 4, y + 10);
+    ink.fillText(ueName(model.run, ue), buffer.left + 4, y + 10);
     ink.globalAlpha = 0.55;
     ink.fillStyle = theme.inks[0];
     const room = Math.floor((buffer.right - buffer.left - 46) / 4);

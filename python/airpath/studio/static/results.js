@@ -2,6 +2,7 @@
 
 import { byId, figure, make } from "studio/dom";
 import { FlowTable } from "studio/flowlist";
+import { ownerOf, ueName } from "studio/names";
 
 /** @typedef {import("studio/source").Run} Run */
 
@@ -73,9 +74,13 @@ export function showResults(run, plot) {
     ));
     place.append(list.root, detail);
   }
-  const bearers = elements.filter((element) => String(element.element).startsWith("radio.")).flatMap((element) =>
-    (element.ues ?? []).slice(0, MOST_ROWS).flatMap((/** @type {any} */ ue, /** @type {number} */ n) =>
-      ["downlink", "uplink"].filter((way) => ue[way]).map((way) => [`UE ${n} ${way}`, ue[way]])));
+  const cells = elements.filter((element) => String(element.element).startsWith("radio."));
+  const bearers = cells.flatMap(({ ues, node }) => (ues ?? []).slice(0, MOST_ROWS).flatMap((/** @type {any} */ ue, /** @type {number} */ n) => {
+    const where = cells.length > 1 ? ` in ${ownerOf(node)},` : "";
+    // Each of several cells has a bearer for each UE, whether the UE was ever there or not.
+    return ["downlink", "uplink"].filter((way) => ue[way] && (!where || ue[way].sdus_delivered || ue[way].sdus_dropped))
+      .map((way) => [`${ueName(run, n)}${where} ${way}`, ue[way]]);
+  }));
   if (!bearers.length) return;
   place.append(make("h3", {}, "Bearers"));
   place.append(table(

@@ -2,6 +2,7 @@
 
 import { figure } from "studio/dom";
 import { boxTitle } from "studio/lanes";
+import { ueName } from "studio/names";
 import { CAUSES } from "studio/series";
 
 /** @typedef {import("studio/events").Table} Table */
@@ -203,9 +204,9 @@ const SENTENCE = {
   slot_ended: ({ n, word }) =>
     `A ${word("direction")} slot ended: ${count(n("pdus_sent"), "PDU")} sent, ${figure(n("pdus_lost"))} of them lost on the air.`,
   block_sent: (own) => {
-    const { n } = own;
+    const { n, run } = own;
     const which = ORDINALS[n("transmission")] ?? `${n("transmission")}th`;
-    return `UE ${n("ue")} is sent a block of ${figure(n("bits"))} bits (CQI ${n("cqi")}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
+    return `${ueName(run, n("ue"))} is sent a block of ${figure(n("bits"))} bits (CQI ${n("cqi")}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
       `${which} transmission, at an SINR of ${decibels(own)}: ${n("lost") ? "lost, as the UE cannot decode it yet" : "the UE decodes it"}.`;
   },
   rlc_data: ({ n, word }) => {
@@ -292,10 +293,10 @@ export function sentence(run, kind, table, row) {
   return SENTENCE[kind]?.(told(run, table, row)) ?? KINDS[kind] ?? kind;
 }
 
-/** Whose an event is: "UE 0", or "UE 0.1" for a flow. @type {(table: Table, row: number) => string} */
-export function whose(table, row) {
+/** Whose an event is: "UE 0", or "UE 0.1" for a flow; "walker.1" of an interface. @type {(run: Run, table: Table, row: number) => string} */
+export function whose(run, table, row) {
   const { ue, flow } = table.columns;
-  return flow ? `UE ${ue.values[row]}.${flow.values[row]}` : `UE ${ue.values[row]}`;
+  return flow ? `${ueName(run, ue.values[row])}.${flow.values[row]}` : ueName(run, ue.values[row]);
 }
 
 /**
