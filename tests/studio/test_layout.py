@@ -1,4 +1,4 @@
-"""Nothing is cut, covered, out of reach or too pale: each screen at four sizes, in dark and light, and by keyboard."""
+"""Nothing is cut, covered, out of reach or too pale: each screen at four sizes, dark and light, and by keyboard."""
 
 from __future__ import annotations
 

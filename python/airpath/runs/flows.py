@@ -34,7 +34,7 @@ def congestion_controls(summary: dict[str, Any], scenario: dict[str, Any]) -> li
 
 
 def flow_owners(summary: dict[str, Any]) -> list[str]:
-    """Name the UE of each flow, with the flow's number where the UE has several; an interface has its own name."""
+    """Name the UE or interface of each flow, with the flow's number where it has several."""
     ues = [flow["ue"] for flow in summary["flows"]]
     return [
         str(flow.get("interface", f"UE {flow['ue']}"))
