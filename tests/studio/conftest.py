@@ -125,12 +125,19 @@ def settle(view: Any) -> None:
 class Opened:
     """The front in the browser, of a page or of a server, with what it said and asked for."""
 
-    def __init__(self, browser: Any, place: Path | Served, **context: Any) -> None:
+    def __init__(
+        self,
+        browser: Any,
+        place: Path | Served,
+        prepare: Callable[[Any], None] = lambda _: None,
+        **context: Any,
+    ) -> None:
         self.is_served = not isinstance(place, Path)
         self.address = place.as_uri() if isinstance(place, Path) else place.address
         self.origin = self.address if isinstance(place, Path) else f"{place.origin}/"
         context = {"viewport": {"width": 1280, "height": 720}, "offline": not self.is_served, **context}
         self.context = browser.new_context(**context)
+        prepare(self.context)
         self.view = self.context.new_page()
         self.said: list[str] = []
         self.requests: list[str] = []

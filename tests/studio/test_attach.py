@@ -87,10 +87,10 @@ def test_who_comes_late_gets_the_latest_and_sdus_keep_their_packets(attached, pi
         attached.add(events)
         attached.tick(now_s)
     everything = entered(whole_of(attached))
-    monkeypatch.setattr(attach, "MOST_ROWS", 3000)
+    monkeypatch.setattr(attach, "MOST_ROWS", 5000)
     attached.add({})
     late = whole_of(attached)
-    assert 100 < len(late["bearer_enqueued"]["time_ns"]) < len(everything)
+    assert 300 < len(late["bearer_enqueued"]["time_ns"]) < len(everything)
     known = entered(late)
     assert len(known) > 100 and all(everything[sdu] == came for sdu, came in known.items())
 

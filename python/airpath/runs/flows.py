@@ -34,15 +34,16 @@ def congestion_controls(summary: dict[str, Any], scenario: dict[str, Any]) -> li
 
 
 def flow_owners(summary: dict[str, Any]) -> list[str]:
-    """Name the UE of each flow, with the flow's number where the UE has several."""
+    """Name the UE or interface of each flow, with the flow's number where it has several."""
     ues = [flow["ue"] for flow in summary["flows"]]
     return [
-        f"UE {flow['ue']}" + (f" flow {flow['flow']}" if ues.count(flow["ue"]) > 1 else "")
+        str(flow.get("interface", f"UE {flow['ue']}"))
+        + (f" flow {flow['flow']}" if ues.count(flow["ue"]) > 1 else "")
         for flow in summary["flows"]
     ]
 
 
 def flow_names(summary: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
-    """Name each flow by its UE and its congestion control: ``"UE 1: cubic"``."""
+    """Name each flow by its UE and its congestion control: ``"UE 1: cubic"``, ``"phone: cubic"``."""
     named = zip(flow_owners(summary), congestion_controls(summary, scenario), strict=True)
     return [f"{whose}: {cc}" if cc else whose for whose, cc in named]

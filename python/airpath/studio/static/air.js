@@ -1,6 +1,7 @@
 // The path, animated: one picture for each variant under the same cursor, the words to it, and what a click chooses.
 
 import { byId, make } from "studio/dom";
+import { labelsOf } from "studio/flowlist";
 import { LANES } from "studio/lanes";
 import { hasModel, modelOf } from "studio/model";
 import { Player } from "studio/player";
@@ -20,6 +21,10 @@ const AFTER_MS = 80;
 const FALL_S = 0.7;
 const MOST_FALL_S = 2;
 const LEAST_FALL_S = 0.01;
+/** The paths of several variants take this share of the column at most: else the shown one's is drawn alone. */
+const MOST_SHARE = 0.45;
+/** What stands around the paths, pixels. */
+const AROUND_PX = 100;
 /** What colours and shapes mean: a sample and its words. */
 const LEGEND = [
   ["data", "data, sent first"], ["again", "data, sent again"], ["late", "data, sent again after a timeout"], ["ack", "ACK"],
@@ -39,8 +44,9 @@ export class Air {
     this.place = byId("scenes");
     this.said = byId("moment");
     this.clock = byId("clock");
-    /** @type {Scene[]} */
+    /** Pictures, and the variant that each is of. @type {{scene: Scene, variant: number}[]} */
     this.scenes = [];
+    this.column = /** @type {HTMLElement} */ (this.root.parentElement);
     this.rest = 0;
     this.making = 0;
     this.isNew = true;
@@ -54,12 +60,13 @@ export class Air {
     byId("lost").addEventListener("click", () => this.lost(1));
     byId("legend-list").append(...LEGEND.map(([name, words]) => make("li", {}, make("i", { class: `sample ${name}`, "aria-hidden": "true" }), words)));
     store.on(["variants", "shown", "flows"], () => this.offer());
-    store.on(["variants", "folded"], () => (this.isBuilt ? this.draw() : this.build()));
+    store.on(["variants", "folded", "shown"], () => (this.isBuilt ? this.draw() : this.build()));
     store.on(["at", "flows", "shown", "followed", "range"], () => this.draw());
     store.on(["playing"], () => this.tell());
     store.on(["theme"], () => this.recolour());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
     new ResizeObserver(() => this.resize()).observe(this.place);
+    new ResizeObserver(() => this.isBuilt || this.build()).observe(this.column);
     this.offer();
     this.build();
   }
@@ -68,15 +75,24 @@ export class Air {
   offer() {
     const { flows } = this.store.state;
     const { value } = this.whose;
-    this.whose.replaceChildren(...flows.map((place) => make("option", { value: place }, this.store.run.names[place] ?? `flow ${place}`)));
+    this.whose.replaceChildren(...flows.map((place) => make("option", { value: place }, labelsOf(this.store.run)[place] ?? `flow ${place}`)));
     this.whose.value = flows.includes(Number(value)) && value ? value : String(flows[0] ?? "");
     this.whose.hidden = flows.length < 2;
   }
 
-  /** Whether there is a picture for each variant: those of other runs are drawn into the same ones. */
+  /** Variants whose paths there is room for beside the plots: all of them where the page scrolls as a whole. */
+  get wanted() {
+    const { variants, folded, shown } = this.store.state;
+    if (folded.has("air")) return [];
+    const all = variants.map((_, n) => n);
+    const isPage = this.column.id !== "left" || matchMedia("(max-width: 1000px)").matches;
+    return isPage || AROUND_PX + all.length * LANES.height <= MOST_SHARE * this.column.clientHeight ? all : [shown];
+  }
+
+  /** Whether there is a picture for each of them: those of other runs are drawn into the same ones. */
   get isBuilt() {
-    const { variants, folded } = this.store.state;
-    return this.scenes.length === (folded.has("air") ? 0 : variants.length) && this.root.classList.contains("folded") === folded.has("air");
+    const isFolded = this.store.state.folded.has("air");
+    return this.scenes.map(({ variant }) => variant).join() === this.wanted.join() && this.root.classList.contains("folded") === isFolded;
   }
 
   build() {
@@ -85,16 +101,17 @@ export class Air {
     this.root.classList.toggle("folded", isFolded);
     byId("air-fold").setAttribute("aria-expanded", String(!isFolded));
     this.scenes = [];
-    this.place.replaceChildren(...(isFolded ? [] : variants.map(({ name }, n) => {
-      const canvas = make("canvas", { role: "img", "aria-label": "The path", click: (event) => this.click(n, event) });
-      this.scenes.push(new Scene(canvas));
-      return make("div", { class: "scene" }, variants.length > 1 ? make("b", { class: "variant" }, name) : null, canvas);
-    })));
+    this.place.replaceChildren(...this.wanted.map((variant) => {
+      const canvas = make("canvas", { role: "img", "aria-label": "The path", click: (event) => this.click(variant, event) });
+      const scene = new Scene(canvas);
+      this.scenes.push({ scene, variant });
+      return make("div", { class: "scene" }, variants.length > 1 ? make("b", { class: "variant" }, variants[variant].name) : null, canvas);
+    }));
     this.resize();
   }
 
   resize() {
-    for (const scene of this.scenes) {
+    for (const { scene } of this.scenes) {
       scene.canvas.style.height = `${LANES.height}px`;
       scene.size(scene.canvas.clientWidth, LANES.height);
     }
@@ -147,9 +164,9 @@ export class Air {
       if (followed !== null) return this.store.set({ followed: null });
     }
     const fall = Math.min(Math.max(FALL_S * speed, LEAST_FALL_S), MOST_FALL_S) * 1e9;
-    this.scenes.forEach((scene, n) => {
-      const { model, flow, ue } = this.of(n);
-      scene.draw(model, { ue, flow, now: this.now, fall, followed: n === shown ? followed : null }, this.theme);
+    this.scenes.forEach(({ scene, variant }) => {
+      const { model, flow, ue } = this.of(variant);
+      scene.draw(model, { ue, flow, now: this.now, fall, followed: variant === shown ? followed : null }, this.theme);
     });
     this.tell();
   }
@@ -166,7 +183,7 @@ export class Air {
       this.lastTold = performance.now();
       this.said.setAttribute("aria-live", this.store.state.playing ? "off" : "polite");
       this.said.textContent = this.words();
-      this.scenes.forEach(({ canvas }) => canvas.setAttribute("aria-label", `The path: ${this.said.textContent}`));
+      this.scenes.forEach(({ scene: { canvas } }) => canvas.setAttribute("aria-label", `The path: ${this.said.textContent}`));
     };
     if (playing && performance.now() - this.lastTold > MOVING_MS) say();
     else this.rest = window.setTimeout(say, playing ? MOVING_MS : REST_MS);
@@ -182,8 +199,10 @@ export class Air {
 
   /** @type {(variant: number, event: MouseEvent) => void} */
   click(variant, event) {
-    const { left, top } = this.scenes[variant].canvas.getBoundingClientRect();
-    const found = this.scenes[variant].at(event.clientX - left, event.clientY - top);
+    const scene = this.scenes.find((own) => own.variant === variant)?.scene;
+    if (!scene) return;
+    const { left, top } = scene.canvas.getBoundingClientRect();
+    const found = scene.at(event.clientX - left, event.clientY - top);
     if (variant !== this.store.state.shown) this.store.speakOf(variant);
     if (!found) return;
     if ("packet" in found) this.follow(found.packet);

@@ -2,6 +2,7 @@
 // far a run is.
 
 import { byId, figure, make } from "studio/dom";
+import { showForm } from "studio/form";
 import { colours, lookOf, swatch } from "studio/paint";
 import { command, keyOf, split, TEXT } from "studio/settings";
 import { NAMES } from "studio/store";
@@ -27,6 +28,7 @@ export class Bench {
     on("copy", () => this.copy());
     on("stop", () => experiment.cancel());
     on("again", () => experiment.again());
+    on("unfold", () => showForm(document.documentElement.dataset.form === undefined));
     on("copy-command", () => void copyText(byId("command").textContent ?? "", byId("copy-command")));
     const seed = /** @type {HTMLInputElement} */ (byId("seed"));
     seed.addEventListener("input", () => seed.checkValidity() && seed.value && experiment.reseed(seed.valueAsNumber));
@@ -78,15 +80,6 @@ export class Bench {
     };
     search.addEventListener("input", fill);
     menu.addEventListener("toggle", () => menu.hasAttribute("open") && search.focus());
-    document.addEventListener("click", (event) => {
-      if (!menu.contains(/** @type {Node} */ (event.target))) menu.removeAttribute("open");
-    });
-    menu.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      menu.removeAttribute("open");
-      menu.querySelector("summary")?.focus();
-      event.stopPropagation();
-    });
     fill();
   }
 
@@ -102,6 +95,7 @@ export class Bench {
     /** @type {HTMLButtonElement} */ (byId("undo")).disabled = !this.experiment.past.length;
     /** @type {HTMLButtonElement} */ (byId("redo")).disabled = !this.experiment.future.length;
     byId("command").textContent = command(settings);
+    byId("unfold").textContent = settings.set.length ? `Changed: ${settings.set.length}` : "Change";
     this.tellChanges(settings);
     const { inks, quiet } = colours();
     const isOne = variants.length === 1;

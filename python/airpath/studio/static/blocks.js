@@ -2,6 +2,8 @@
 // resource blocks; a block that is sent again has a bar across, one that the UE cannot decode yet is crossed.
 
 import { figure } from "studio/dom";
+import { ueName } from "studio/names";
+import { readableOn } from "studio/paint";
 import { lowerBound } from "studio/reduce";
 import { cross } from "studio/tape";
 
@@ -42,7 +44,8 @@ export function drawBlocks(scene, { table, length, units }, view, theme, { left,
     filled += own.values[row];
     const [wide, high, middle] = [SLOT_PX - 2, Math.max(height - 1, 1), y + height / 2];
     ink.fillStyle = inkOf(theme, ue.values[row]);
-    ink.globalAlpha = lost.values[row] ? 0.3 : ue.values[row] === view.ue ? 1 : 0.6;
+    const alpha = lost.values[row] ? 0.3 : ue.values[row] === view.ue ? 1 : 0.6;
+    ink.globalAlpha = alpha;
     ink.fillRect(x + 1, y, wide, high);
     ink.globalAlpha = 1;
     scene.note(x + SLOT_PX / 2, middle, BLOCKS - row);
@@ -56,8 +59,8 @@ export function drawBlocks(scene, { table, length, units }, view, theme, { left,
       ink.lineWidth = 1.6;
       cross(ink, x + SLOT_PX / 2, middle, Math.min(5, Math.max(high / 2, 2)));
       ink.lineWidth = 1;
-    } else if (high >= WORD_PX + 3 * (transmission.values[row] - 1)) {
-      ink.fillStyle = theme.sheet;
+    } else if (x > left && x + SLOT_PX <= right + 4 && high >= WORD_PX + 3 * (transmission.values[row] - 1)) {
+      ink.fillStyle = readableOn(inkOf(theme, ue.values[row]), alpha, theme.ground);
       ink.textAlign = "center";
       ink.fillText(String(ue.values[row]), x + SLOT_PX / 2, middle + 4);
     }
@@ -87,15 +90,15 @@ export function drawWaits(scene, waits, view, theme, { left, right }, { top, bot
   });
 }
 
-/** The slot of an instant in words. @type {(slots: Slots, path: string[], now: number) => string} */
-export function slotWords({ table, length, phase }, path, now) {
+/** The slot of an instant in words. @type {(slots: Slots, model: Model, now: number) => string} */
+export function slotWords({ table, length, phase }, { path, run }, now) {
   const { time_ns, ue, units, bits, transmission, lost } = table.columns;
   const begin = phase + Math.floor((now - phase) / length + 1e-6) * length;
   const thing = path.includes("radio.hsdpa") ? "codes" : "PRBs";
   const told = [];
   for (let row = lowerBound(time_ns.values, begin - 1); row < table.rows && time_ns.values[row] <= now; row += 1) {
     const again = transmission.values[row] > 1 ? `, transmission ${transmission.values[row]}` : "";
-    told.push(`UE ${ue.values[row]} has ${units.values[row]} ${thing}, ${figure(bits.values[row])} bits${again}${lost.values[row] ? ", lost" : ""}`);
+    told.push(`${ueName(run, ue.values[row])} has ${units.values[row]} ${thing}, ${figure(bits.values[row])} bits${again}${lost.values[row] ? ", lost" : ""}`);
   }
   return told.length ? `This slot: ${told.join("; ")}.` : "This slot is empty.";
 }

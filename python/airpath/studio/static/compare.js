@@ -1,6 +1,7 @@
 // Variants beside each other in numbers, and the event at which two of them part.
 
 import { byId, figure, make } from "studio/dom";
+import { differencesOf } from "studio/differences";
 import { curvesOf } from "studio/series";
 import { sentence } from "studio/words";
 
@@ -16,6 +17,8 @@ import { sentence } from "studio/words";
 
 /** How much of the time before and behind the first difference is shown, seconds. */
 const AROUND_S = 1.5;
+/** Most differences that are listed: of two scenarios that have little in common there would be dozens. */
+const MOST_DIFFERENCES = 12;
 
 /** @type {(flows: Flow[], of: (flow: Flow) => number | null | undefined) => number | null} */
 function sum(flows, of) {
@@ -180,8 +183,23 @@ export class Compare {
     this.length = variants.length;
     if (isOne) return;
     const [a, b] = this.pair;
+    byId("differing").replaceChildren(...this.differing());
     byId("parting-told").replaceChildren(...this.told(a, b));
     byId("figures").replaceChildren(figureTable(this.store, variants.map(({ name }) => name)));
+  }
+
+  /** What was set otherwise. */
+  differing() {
+    const { variants } = this.store.state;
+    const found = differencesOf(variants.map(({ run }) => run));
+    if (!found.length) return [make("p", {}, "Nothing: all have the same settings and seed.")];
+    const rows = found.slice(0, MOST_DIFFERENCES).map(({ key, values }) =>
+      make("tr", {}, make("th", { scope: "row" }, key), ...values.map((value) => make("td", {}, value))));
+    const more = found.length - rows.length;
+    return [
+      make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, ""), ...variants.map(({ name }) => make("th", { scope: "col" }, name)))), make("tbody", {}, ...rows)),
+      ...(more ? [make("p", { class: "quiet" }, `and ${more} more`)] : []),
+    ];
   }
 
   /** @param {Variant} a @param {Variant} b @returns {Node[]} */

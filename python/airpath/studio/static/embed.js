@@ -8,6 +8,7 @@ import { Events } from "studio/events";
 import { Experiment } from "studio/experiment";
 import { sentenceOf } from "studio/field";
 import { toLink } from "studio/link";
+import { listenToMenus } from "studio/menus";
 import { colours, lookOf, swatch } from "studio/paint";
 import { Plots } from "studio/plots";
 import { sourceOf } from "studio/source";
@@ -45,6 +46,7 @@ window.addEventListener("message", ({ data, origin }) => {
 });
 new ResizeObserver(report).observe(document.body);
 root.toggleAttribute("data-air", wanted.air);
+listenToMenus();
 first();
 
 /** Tell the page around. */

@@ -1,37 +1,48 @@
-// Which flows are shown: the busiest at first, others by choice.
+// Which flows are shown: the busiest at first, others by choice; the list has what took longest first.
 
-import { byId, figure, make } from "studio/dom";
+import { differencesOf } from "studio/differences";
+import { byId, make } from "studio/dom";
+import { arranged, COLUMNS, firstOf, labelsOf } from "studio/flowlist";
 import { colours, lookOf, swatch } from "studio/paint";
 
 /** Most flows at once: more cannot be told apart. */
 export const MOST_FLOWS = 8;
 /** Most flows in the list; others are found by their names. */
 const MOST_ROWS = 200;
+/** Most differences of a variant in the legend. */
+const MOST_TOLD = 3;
+/** More than these are searched and ordered. */
+const FEW_FLOWS = 8;
 
 /** @param {import("studio/store").Store} store */
 export function chooseFlows(store) {
   const list = byId("flow-list");
   const search = /** @type {HTMLInputElement} */ (byId("flow-search"));
   const menu = byId("flows");
+  const order = /** @type {HTMLSelectElement} */ (byId("flow-order"));
+  const first = byId("flow-first");
+  order.append(...Object.entries(COLUMNS).map(([name, column]) => make("option", { value: name }, column.order)));
 
   function fill() {
     const { run } = store;
     const { flows } = run.summary;
     menu.hidden = flows.length < 2;
     document.documentElement.toggleAttribute("data-one-flow", flows.length < 2);
-    search.hidden = flows.length <= 12;
-    const carried = (/** @type {number} */ place) => Math.max(flows[place].bytes_acked ?? 0, flows[place].bytes_received ?? 0);
-    const busiest = flows.map((_, place) => place).sort((a, b) => carried(b) - carried(a));
+    byId("flow-find").hidden = flows.length <= FEW_FLOWS;
     const shown = new Set(store.state.flows);
-    const words = search.value.toLowerCase();
-    const found = busiest.filter((place) => run.names[place].toLowerCase().includes(words)).slice(0, MOST_ROWS);
-    list.replaceChildren(...found.map((place) => make("li", {}, make("label", {},
-      make("input", {
-        type: "checkbox", checked: shown.has(place), disabled: !shown.has(place) && shown.size >= MOST_FLOWS,
-        change: (event) => toggle(place, event.target.checked),
-      }),
-      make("span", { class: "name" }, run.names[place]),
-      make("span", { class: "quiet" }, `${figure((flows[place].goodput_bps ?? 0) / 1e3)} kbit/s`)))));
+    const labels = labelsOf(run);
+    const groups = firstOf(arranged(run, { order: order.value, isUp: false, words: search.value }), MOST_ROWS);
+    list.replaceChildren(...groups.flatMap(({ name, places }) => [
+      ...(name ? [make("li", { class: "group-name" }, name)] : []),
+      ...places.map((place) => make("li", {}, make("label", {},
+        make("input", {
+          type: "checkbox", checked: shown.has(place), disabled: !shown.has(place) && shown.size >= MOST_FLOWS,
+          change: (event) => toggle(place, event.target.checked),
+        }),
+        make("span", { class: "name" }, labels[place]),
+        make("span", { class: "quiet" }, `${COLUMNS.bytes.told(run, flows[place])} MB in ${COLUMNS.took.told(run, flows[place])} s`)))),
+    ]));
+    first.textContent = `Plot the first ${Math.min(MOST_FLOWS, groups.reduce((sum, { places }) => sum + places.length, 0))}`;
     byId("flow-hint").hidden = shown.size < MOST_FLOWS || flows.length <= MOST_FLOWS;
     tell();
   }
@@ -52,25 +63,28 @@ export function chooseFlows(store) {
     const names = shown.length < 2 ? [] : shown.map((place, n) => {
       const dot = make("span", { class: "dot", "aria-hidden": "true" });
       dot.style.background = inks[n];
-      return make("li", {}, dot, run.names[place] ?? `flow ${place}`);
+      return make("li", {}, dot, labelsOf(run)[place] ?? `flow ${place}`);
     });
+    const differences = variants.length < 2 ? [] : differencesOf(variants.map(({ run }) => run));
     const looks = variants.length < 2 ? [] : variants.map(({ name, run: { title }, settings }, n) => {
       const { ink, dash } = lookOf(n);
       const line = swatch({ shape: "steps", width: 2, dash }, shown.length > 1 ? quiet : inks[ink]);
-      // What all have in common needs no mention.
-      const own = (settings?.set ?? []).filter((change) => !variants.every((other) => other.settings?.set.includes(change)));
-      const told = [title, ...own].join(", ");
-      return make("li", { title: told }, line, `${name}: ${told}`);
+      // What all have in common needs no mention; of another scenario its changes are told, not all that differs.
+      const isOther = differences[0]?.key === "scenario";
+      const own = isOther ? [title, ...(settings?.set ?? [])] : differences.map(({ key, values }) => `${key} = ${values[n]}`);
+      const more = own.length > MOST_TOLD ? ` and ${own.length - MOST_TOLD} more` : "";
+      return make("li", { title: own.join(", ") }, line, `${name}: ${own.slice(0, MOST_TOLD).join(", ") || title}${more}`);
     });
     byId("shown").replaceChildren(...looks, ...names);
   }
 
   search.addEventListener("input", fill);
+  order.addEventListener("change", fill);
+  first.addEventListener("click", () => {
+    const found = firstOf(arranged(store.run, { order: order.value, isUp: false, words: search.value }), MOST_FLOWS).flatMap(({ places }) => places);
+    if (found.length) store.set({ flows: found.sort((a, b) => a - b) });
+  });
   store.on(["flows", "variants", "shown"], fill);
   store.on(["theme"], tell);
   fill();
-  // A click beside the menu closes it.
-  document.addEventListener("click", (event) => {
-    if (!menu.contains(/** @type {Node} */ (event.target))) menu.removeAttribute("open");
-  });
 }

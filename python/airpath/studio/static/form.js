@@ -219,10 +219,19 @@ export class Form {
   reveal(key, andFocus) {
     const row = this.rows.get(key) ?? this.rows.get([...this.rows.keys()].find((own) => isBelow(own, key)) ?? "");
     if (!row) return;
+    showForm(true);
     for (let fold = row.root.closest("details"); fold; fold = fold.parentElement?.closest("details") ?? null) fold.open = true;
     if (andFocus) row.control.focus();
     row.root.scrollIntoView({ block: "nearest" });
   }
+}
+
+/** Open the form, or fold it: where there is little room it is folded at first. @param {boolean} isOpen */
+export function showForm(isOpen) {
+  const { dataset } = document.documentElement;
+  if (isOpen) dataset.form = "";
+  else delete dataset.form;
+  byId("unfold").setAttribute("aria-expanded", String(isOpen));
 }
 
 /** @param {Field} field */

@@ -26,7 +26,7 @@ export const stationOf = (cell) => (cell === "radio.lte" ? "eNodeB" : "RNC");
 /** Widths, pixels: of stations; the rest is shared by weight. */
 const WIDE = { server: 88, box: 84, ue: 96 };
 const NARROW = { server: 52, box: 38, ue: 56 };
-const WEIGHTS = { wire: 1, buffer: 1, air: 1.75, receiver: 1.15 };
+const WEIGHTS = { wire: 0.8, buffer: 1.25, air: 1.65, receiver: 1.3 };
 const GAP = 6;
 /** Below this width, without boxes, stations are narrow. */
 const NARROW_PX = 560;

@@ -6,6 +6,7 @@ import { Events } from "studio/events";
 import { Fall } from "studio/fall";
 import { chooseFlows } from "studio/flows";
 import { listenToKeys } from "studio/keys";
+import { listenToMenus } from "studio/menus";
 import { ObjectList } from "studio/objects";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
@@ -25,6 +26,7 @@ const REST_MS = 120;
 /** The state, once a run is there: for tests, and for those who look behind. @type {Store | null} */
 export let store = null;
 
+listenToMenus();
 const events = new Events();
 /** @type {Run | null} */
 let opened = null;
@@ -91,6 +93,7 @@ async function goOn(run) {
     await show(run);
     if (store && run.goes_on) begin(store);
   } else {
+    document.documentElement.dataset.waits = "";
     byId("said").textContent = run.goes_on ? "The link is up and waits for its first packet." : "The run has ended without a packet.";
   }
 }
@@ -104,7 +107,7 @@ function tellRun(run) {
     "live" in summary ? "live" : "simulated", ...(run.what ? [run.what] : []), ...("engine" in document.documentElement.dataset ? [] : [`seed ${summary.seed}`]), `${figure(summary.simulated_s, 2)} s`,
     ...(run.goes_on ? ["now"] : summary.complete ? [] : ["ended early"]),
   ].join(" · ");
-  showResults(run);
+  showResults(run, (place) => store?.set({ flows: [place] }));
   showScenario(run);
 }
 
@@ -125,7 +128,7 @@ function tellInstant(own) {
     rest = window.setTimeout(() => {
       const { run, events, state: { at, chosen } } = own;
       const found = chosen && events.table(chosen.kind);
-      byId("instant").textContent = at === null ? "What happened?" : `${at.toFixed(6)} s${found && chosen ? `, ${whose(found, chosen.row)}` : ""}`;
+      byId("instant").textContent = at === null ? "What happened?" : `${at.toFixed(6)} s${found && chosen ? `, ${whose(run, found, chosen.row)}` : ""}`;
       byId("said").textContent = found && chosen ? sentence(run, chosen.kind, found, chosen.row) : at === null ? hint : "";
       byId("then").replaceChildren(...(at === null ? [] : standing(own, at)));
     }, REST_MS);

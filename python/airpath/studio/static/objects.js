@@ -4,12 +4,13 @@ import { byId, figure, make } from "studio/dom";
 import { download } from "studio/files";
 import { causeOf, lifeOf, nameOf } from "studio/life";
 import { modelOf } from "studio/model";
+import { ueName } from "studio/names";
 import { begin, FATES } from "studio/packets";
 import { eventsAsParquet } from "studio/parquet";
 import { pcapng } from "studio/pcapng";
 import { lowerBound } from "studio/reduce";
 import { Rows } from "studio/rows";
-import { elementName } from "studio/words";
+import { elementName, whose } from "studio/words";
 
 /** @typedef {import("studio/store").Store} Store */
 /** @typedef {import("studio/model").Model} Model */
@@ -94,7 +95,7 @@ export class ObjectList {
     const own = this.listed[place];
     if (this.isPdus) return this.pduRow(model, own);
     const packets = /** @type {import("studio/packets").Packets} */ (model.packets);
-    const { ue, flow, direction } = packets.table.columns;
+    const { direction } = packets.table.columns;
     const row = packets.stops[packets.first[own]];
     const cause = causeOf(model, own);
     const arrow = direction.words?.[direction.values[row]] === "uplink" ? "↑" : "↓";
@@ -102,7 +103,7 @@ export class ObjectList {
     return {
       look: `event packet fate-${packets.fate[own]}`, isChosen: this.store.state.followed === own,
       cells: [
-        ["time", (begin(packets, own) / 1e9).toFixed(4)], ["kind", `${arrow} ${nameOf(model, own)}`], ["whose", `UE ${ue.values[row]}.${flow.values[row]}`],
+        ["time", (begin(packets, own) / 1e9).toFixed(4)], ["kind", `${arrow} ${nameOf(model, own)}`], ["whose", whose(model.run, packets.table, row)],
         ["what", [cause.replaceAll("_", " "), fate].filter(Boolean).join(", ")],
       ],
       click: () => this.choose(own),
@@ -121,7 +122,7 @@ export class ObjectList {
       look: `event packet fate-${of("lost") ? 2 : 1}`, isChosen: chosen?.kind === "rlc_data" && chosen.row === row,
       cells: [
         ["time", (of("time_ns") / 1e9).toFixed(4)], ["kind", `${isUp ? "↑" : "↓"} PDU ${first}${of("pdus") > 1 ? ` to ${last}` : ""}`],
-        ["whose", `UE ${of("ue")}`], ["what", `TTI ${model.tti(bearer, of("time_ns"))}${of("lost") ? ", lost" : ""}${of("poll") ? ", poll" : ""}`],
+        ["whose", ueName(model.run, of("ue"))], ["what", `TTI ${model.tti(bearer, of("time_ns"))}${of("lost") ? ", lost" : ""}${of("poll") ? ", poll" : ""}`],
       ],
       click: () => this.store.choose({ kind: "rlc_data", row }),
     };

@@ -215,3 +215,25 @@ export function swatch(trail, colour) {
   }
   return canvas;
 }
+
+/** @type {Map<string, string>} */
+const readable = new Map();
+
+/**
+ * Black or white: what can be read on a colour that lets a ground shine through.
+ * @param {string} colour of the form #rrggbb
+ * @param {number} alpha
+ * @param {string} ground of the form #rrggbb
+ */
+export function readableOn(colour, alpha, ground) {
+  const key = `${colour} ${alpha} ${ground}`;
+  const known = readable.get(key);
+  if (known) return known;
+  const parts = (/** @type {string} */ text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16) / 255);
+  const below = parts(ground);
+  // WCAG 2.2, relative luminance: at 0.179 black and white have the same contrast.
+  const [r, g, b] = parts(colour).map((own, n) => alpha * own + (1 - alpha) * below[n]).map((own) => (own <= 0.04045 ? own / 12.92 : ((own + 0.055) / 1.055) ** 2.4));
+  const found = 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+  readable.set(key, found);
+  return found;
+}

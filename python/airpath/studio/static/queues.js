@@ -3,6 +3,7 @@
 import { drawWaits } from "studio/blocks";
 import { INKS, LANES } from "studio/lanes";
 import { LOOKS } from "studio/model";
+import { ueName } from "studio/names";
 import { buffered } from "studio/standing";
 import { receiving } from "studio/tape";
 
@@ -27,11 +28,11 @@ export function drawQueues(scene, model, view, theme) {
   drawQueue(scene, model, view, theme, true, receiver, LANES.up);
   between(scene, model, view, theme);
   if (model.slots) drawWaits(scene, new Map([...model.ues.map((ue) => /** @type {[number, number]} */ ([ue, 0])), ...scene.others, [view.ue, scene.waits[0]]]), view, theme, buffer, LANES.up);
-  else if (scene.others.size && !model.bearer(view.ue, true)?.runs.length) drawOthers(scene, theme, buffer);
+  else if (scene.others.size && !model.bearer(view.ue, true)?.runs.length) drawOthers(scene, model, theme, buffer);
 }
 
-/** What waits for other UEs of the cell. @type {(scene: Scene, theme: Theme, buffer: Column) => void} */
-function drawOthers(scene, theme, buffer) {
+/** What waits for other UEs of the cell. @type {(scene: Scene, model: Model, theme: Theme, buffer: Column) => void} */
+function drawOthers(scene, model, theme, buffer) {
   const { ink } = scene;
   const ues = [...scene.others].sort(([a], [b]) => a - b);
   ues.slice(0, MOST_UES).forEach(([ue, count], n) => {
@@ -40,12 +41,12 @@ function drawOthers(scene, theme, buffer) {
       const rest = ues.slice(n).reduce((sum, [, own]) => sum + own, 0);
       ink.fillStyle = theme.quiet;
       ink.textAlign = "left";
-      scene.text(`${ues.length - n} more UEs: ${rest}`, buffer.left + 4, y + 10, buffer.right - buffer.left - 8);
+      scene.text([`${ues.length - n} more UEs: ${rest}`, `+ ${ues.length - n}: ${rest}`], buffer.left + 4, y + 10, buffer.right - buffer.left - 8);
       return;
     }
     ink.fillStyle = theme.quiet;
     ink.textAlign = "left";
-    ink.fillText(`UE ${ue}`, buffer.left + 4, y + 10);
+    ink.fillText(ueName(model.run, ue), buffer.left + 4, y + 10);
     ink.globalAlpha = 0.55;
     ink.fillStyle = theme.inks[0];
     const room = Math.floor((buffer.right - buffer.left - 46) / 4);
@@ -101,10 +102,12 @@ function between(scene, model, view, theme) {
   ink.fillStyle = theme.quiet;
   ink.textAlign = "center";
   if (buffer) {
-    const told = scene.isNarrow ? String(scene.waits[0]) : `${scene.waits[0]} wait${scene.kept ? `, ${scene.kept} kept` : ""}`;
-    if (scene.waits[0] + scene.kept) scene.text(told, (buffer.left + buffer.right) / 2, LANES.between, buffer.right - buffer.left);
+    const { waits: [waits], kept } = scene;
+    const short = kept ? `${waits} + ${kept}` : String(waits);
+    if (waits + kept) scene.text([`${waits} wait${kept ? `, ${kept} kept` : ""}`, short, String(waits)], (buffer.left + buffer.right) / 2, LANES.between, buffer.right - buffer.left);
   }
   if (!receiver || !bearer?.resends || scene.isNarrow) return;
   const { holes, waiting } = receiving(model, bearer, view.now);
-  if (holes) scene.text(`${waiting} wait, ${holes} ${holes === 1 ? "hole" : "holes"}`, (receiver.left + receiver.right) / 2, LANES.between, receiver.right - receiver.left);
+  const told = `${holes} ${holes === 1 ? "hole" : "holes"}`;
+  if (holes) scene.text([`${waiting} wait, ${told}`, told], (receiver.left + receiver.right) / 2, LANES.between, receiver.right - receiver.left);
 }

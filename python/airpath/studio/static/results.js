@@ -1,11 +1,17 @@
 // Results, scenario and facts of a run as tables and text.
 
 import { byId, figure, make } from "studio/dom";
+import { FlowTable } from "studio/flowlist";
+import { ownerOf, ueName } from "studio/names";
 
 /** @typedef {import("studio/source").Run} Run */
 
 /** Rows of a table; a crowd has more. */
 const MOST_ROWS = 100;
+/** Most flows side by side. */
+const MOST_BESIDE = 4;
+/** How flows are listed: kept from run to run. @type {import("studio/flowlist").Wanted} */
+const listed = { order: "took", isUp: false, words: "" };
 
 /** Causes of retransmissions, in the words of the table. @type {Record<string, string>} */
 const CAUSES = {
@@ -16,10 +22,12 @@ const CAUSES = {
 /** @type {(value: number | null | undefined, digits?: number) => string} */
 const told = (value, digits = 0) => (value === null || value === undefined ? "–" : figure(value, digits));
 
-/** @param {Run} run */
-export function showResults(run) {
+/**
+ * @param {Run} run
+ * @param {(place: number) => void} plot shows a flow alone in the plots
+ */
+export function showResults(run, plot) {
   const { flows, elements } = run.summary;
-  const busiest = flows.map((_, place) => place).sort((a, b) => carried(run, b) - carried(run, a)).slice(0, MOST_ROWS);
   const causes = Object.keys(CAUSES).filter((cause) => flows.some((flow) => flow.retransmissions?.[cause]));
   const place = byId("results");
   place.replaceChildren();
@@ -51,18 +59,28 @@ export function showResults(run) {
       [`\u2003${CAUSES[cause]}`, (flow) => told(flow.retransmissions?.[cause])])),
     ["timer expired", (flow) => told(flow.timeouts)],
   ];
+  /** @param {number[]} places */
+  const inFull = (places) => table(
+    ["", ...(places.length > 1 ? places.map((at) => run.names[at]) : ["value"])], rows.map(([name, of]) => [name, ...places.map((at) => of(flows[at]))]),
+  );
   place.append(make("h3", {}, flows.length === 1 ? "The flow" : "Flows"));
-  // Few flows side by side, many below each other.
-  if (busiest.length <= 4) {
-    const names = busiest.map((at) => run.names[at]);
-    place.append(table(["", ...(names.length > 1 ? names : ["value"])], rows.map(([name, of]) => [name, ...busiest.map((at) => of(flows[at]))])));
-  } else {
-    place.append(table(["", ...rows.map(([name]) => name.trim())], busiest.map((at) => [run.names[at], ...rows.map(([, of]) => of(flows[at]))])));
+  // Few flows side by side, many in a list from which one is chosen.
+  if (flows.length <= MOST_BESIDE) place.append(inFull(flows.map((_, at) => at)));
+  else {
+    const detail = make("div");
+    const list = new FlowTable(run, listed, (at) => detail.replaceChildren(
+      make("div", { class: "bar" }, make("h3", {}, run.names[at]), make("span", { class: "grow" }), make("button", { type: "button", class: "small", click: () => plot(at) }, "Plot it alone")),
+      inFull([at]),
+    ));
+    place.append(list.root, detail);
   }
-  if (flows.length > busiest.length) place.append(make("p", { class: "quiet" }, `The busiest ${busiest.length} of ${flows.length} flows.`));
-  const bearers = elements.filter((element) => String(element.element).startsWith("radio.")).flatMap((element) =>
-    (element.ues ?? []).slice(0, MOST_ROWS).flatMap((/** @type {any} */ ue, /** @type {number} */ n) =>
-      ["downlink", "uplink"].filter((way) => ue[way]).map((way) => [`UE ${n} ${way}`, ue[way]])));
+  const cells = elements.filter((element) => String(element.element).startsWith("radio."));
+  const bearers = cells.flatMap(({ ues, node }) => (ues ?? []).slice(0, MOST_ROWS).flatMap((/** @type {any} */ ue, /** @type {number} */ n) => {
+    const where = cells.length > 1 ? ` in ${ownerOf(node)},` : "";
+    // Each of several cells has a bearer for each UE, whether the UE was ever there or not.
+    return ["downlink", "uplink"].filter((way) => ue[way] && (!where || ue[way].sdus_delivered || ue[way].sdus_dropped))
+      .map((way) => [`${ueName(run, n)}${where} ${way}`, ue[way]]);
+  }));
   if (!bearers.length) return;
   place.append(make("h3", {}, "Bearers"));
   place.append(table(
@@ -73,9 +91,6 @@ export function showResults(run) {
     ]),
   ));
 }
-
-/** @type {(run: Run, place: number) => number} */
-const carried = (run, place) => Math.max(run.summary.flows[place].bytes_acked ?? 0, run.summary.flows[place].bytes_received ?? 0);
 
 /** @param {string[]} headings @param {string[][]} rows */
 function table(headings, rows) {

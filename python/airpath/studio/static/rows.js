@@ -2,8 +2,6 @@
 
 import { make } from "studio/dom";
 
-/** Height of a row, pixels, as in `studio.css`. */
-const ROW_PX = 26;
 /** Highest list, pixels: browsers end at some tens of millions. Longer lists scroll in proportion. */
 const MOST_PX = 8_000_000;
 
@@ -23,14 +21,29 @@ export class Rows {
     this.rows = rows;
     this.row = row;
     this.count = 0;
+    this.height = this.rowHeight();
     list.addEventListener("scroll", () => this.draw());
-    new ResizeObserver(() => this.draw()).observe(list);
+    new ResizeObserver(() => this.resize()).observe(list);
+  }
+
+  /** Height of a row, pixels: `studio.css` gives a narrow list rows of two lines. */
+  rowHeight() {
+    return parseFloat(getComputedStyle(this.rows).getPropertyValue("--row")) || 26;
+  }
+
+  resize() {
+    const height = this.rowHeight();
+    if (height === this.height) return this.draw();
+    const { top } = this;
+    this.height = height;
+    this.set(this.count);
+    this.reveal(Math.round(top));
   }
 
   /** List this many rows. @param {number} count */
   set(count) {
     this.count = count;
-    this.rows.style.height = `${Math.min(count * ROW_PX, MOST_PX)}px`;
+    this.rows.style.height = `${Math.min(count * this.height, MOST_PX)}px`;
     this.draw();
   }
 
@@ -40,16 +53,16 @@ export class Rows {
 
   /** Place of the row at the top, with a fraction. */
   get top() {
-    const total = this.count * ROW_PX;
+    const total = this.count * this.height;
     const hidden = Math.max(Math.min(total, MOST_PX) - this.list.clientHeight, 1);
-    return (this.list.scrollTop / hidden) * (Math.max(total - this.list.clientHeight, 0) / ROW_PX);
+    return (this.list.scrollTop / hidden) * (Math.max(total - this.list.clientHeight, 0) / this.height);
   }
 
   draw() {
     if (!this.isSeen) return;
     const { top } = this;
     const first = Math.floor(top);
-    const shown = Math.ceil(this.list.clientHeight / ROW_PX) + 1;
+    const shown = Math.ceil(this.list.clientHeight / this.height) + 1;
     const rows = [];
     let active = "";
     for (let place = first; place < Math.min(first + shown, this.count); place += 1) {
@@ -59,7 +72,7 @@ export class Rows {
       const element = make("div", {
         class: look, role: "option", id, "aria-selected": String(isChosen), "aria-posinset": place + 1, "aria-setsize": this.count, click,
       }, ...cells.map(([name, text]) => make("span", { class: name }, text)));
-      element.style.top = `${this.list.scrollTop + (place - top) * ROW_PX}px`;
+      element.style.top = `${this.list.scrollTop + (place - top) * this.height}px`;
       rows.push(element);
     }
     this.rows.replaceChildren(...rows);
@@ -70,11 +83,11 @@ export class Rows {
   /** Have a row in view. @param {number} place */
   reveal(place) {
     if (!this.isSeen) return;
-    const inView = this.list.clientHeight / ROW_PX;
+    const inView = this.list.clientHeight / this.height;
     if (place < this.top || place > this.top + inView - 1) {
-      const total = this.count * ROW_PX;
+      const total = this.count * this.height;
       const hidden = Math.max(Math.min(total, MOST_PX) - this.list.clientHeight, 0);
-      const share = ((place - inView / 2) * ROW_PX) / Math.max(total - this.list.clientHeight, 1);
+      const share = ((place - inView / 2) * this.height) / Math.max(total - this.list.clientHeight, 1);
       this.list.scrollTop = Math.min(Math.max(share, 0), 1) * hidden;
     }
     this.draw();

@@ -120,16 +120,31 @@ export class Scene {
       }
       ink.fillStyle = theme.quiet;
       ink.textAlign = "center";
-      this.text(title, (left + right) / 2, LANES.title, right - left + 4);
+      const middle = (left + right) / 2;
+      if (!this.text([title], middle, LANES.title, right - left + 4) && kind === "box") this.upwards(title, middle, (LANES.down.top + LANES.up.bottom) / 2);
     }
   }
 
-  /** Text that is cut to its room. @type {(text: string, x: number, y: number, room: number) => void} */
-  text(text, x, y, room) {
+  /**
+   * The first of several wordings that has room; none at all if none has: half a word tells nothing, and the sentence
+   * below the picture says it. Returns whether there was room.
+   * @type {(wordings: string[], x: number, y: number, room: number) => boolean}
+   */
+  text(wordings, x, y, room) {
     const { ink } = this;
-    let own = text;
-    while (own.length > 2 && ink.measureText(own).width > room) own = `${own.slice(0, -2)}…`;
-    ink.fillText(own, x, y);
+    const own = wordings.find((text) => ink.measureText(text).width <= room);
+    if (own) ink.fillText(own, x, y);
+    return own !== undefined;
+  }
+
+  /** A text that goes up, in the middle of a box that is too narrow for it. @type {(text: string, x: number, y: number) => void} */
+  upwards(text, x, y) {
+    const { ink } = this;
+    ink.save();
+    ink.translate(x, y);
+    ink.rotate(-Math.PI / 2);
+    ink.fillText(text, 0, 4);
+    ink.restore();
   }
 
   /** Remember what was drawn where. @type {(x: number, y: number, what: number) => void} */
@@ -162,7 +177,7 @@ export class Scene {
     if (model.isOut(view.ue, view.now)) {
       this.ink.fillStyle = theme.inks[1];
       this.ink.textAlign = "center";
-      this.text("outage: nothing gets through", (air.left + air.right) / 2, LANES.between, air.right - air.left);
+      this.text(["outage: nothing gets through", "outage"], (air.left + air.right) / 2, LANES.between, air.right - air.left);
     }
   }
 
@@ -352,7 +367,7 @@ export class Scene {
           : kind === "box" ? boxState(model, model.path[place], view) : [];
       ink.textAlign = "center";
       ink.fillStyle = theme.ink;
-      lines.forEach((line, n) => this.text(line, (left + right) / 2, LANES.between + 14 * n - 7 * (lines.length - 1), right - left - 6));
+      lines.forEach((line, n) => this.text([line], (left + right) / 2, LANES.between + 14 * n - 7 * (lines.length - 1), right - left - 6));
     }
     const { followed } = view;
     if (followed === null) return;

@@ -9,7 +9,7 @@ const NUMBER = /^\d+(\.\d+)?$/;
 /** What times are shown in: columns by the end of their names, and how many of their units make one millisecond. */
 const TIMES = /** @type {[string, number][]} */ ([["_ns", 1e6], ["_us", 1e3]]);
 /** Columns of numbers that stand for words, and more than there are of them. */
-const CODES = new Set(["element", "flags", "tcpi_ca_state"]);
+const CODES = new Set(["element", "flags", "tcpi_ca_state", "ue"]);
 const MOST_CODES = 4096;
 
 export class Search {
@@ -50,7 +50,7 @@ export class Search {
     const known = this.known[kind].get(form);
     if (known !== undefined) return known;
     const [table, name] = [this.tables[kind], this.kinds[kind]];
-    const said = `${KINDS[name] ?? name} ${name} ${whose(table, row)} ${shortly(this.run, name, table, row)}`.toLowerCase();
+    const said = `${KINDS[name] ?? name} ${name} ${whose(this.run, table, row)} ${shortly(this.run, name, table, row)}`.toLowerCase();
     const found = this.words.every((word) => said.includes(word));
     this.known[kind].set(form, found);
     return found;

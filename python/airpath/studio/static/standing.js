@@ -105,7 +105,7 @@ export function momentOf(model, view) {
     const kept = buffer.kept ? `, ${figure(buffer.kept)} sent and not confirmed` : "";
     told.push(`${counted(buffer.waits, "packet")} wait${buffer.waits === 1 ? "s" : ""} in the ${isUp ? "UE's" : `${stationOf(model.path[model.radio])}'s`} buffer${kept}.`);
   }
-  const air = bearer && (bearer.isShared && model.slots ? slotWords(model.slots, model.path, now) : onAir(model, bearer, now));
+  const air = bearer && (bearer.isShared && model.slots ? slotWords(model.slots, model, now) : onAir(model, bearer, now));
   if (air) told.push(air);
   if (bearer?.resends) {
     const { holes, waiting } = receiving(model, bearer, now);

@@ -88,7 +88,7 @@ export class EventTable {
     const table = order.tables[order.kinds.indexOf(kind)];
     return {
       look: `event kind-${kind}`, isChosen: chosen?.kind === kind && chosen.row === row,
-      cells: [["time", (table.columns.time_ns.values[row] / 1e9).toFixed(4)], ["kind", KINDS[kind] ?? kind], ["whose", whose(table, row)], ["what", shortly(run, kind, table, row)]],
+      cells: [["time", (table.columns.time_ns.values[row] / 1e9).toFixed(4)], ["kind", KINDS[kind] ?? kind], ["whose", whose(run, table, row)], ["what", shortly(run, kind, table, row)]],
       click: () => this.store.choose({ kind, row }),
     };
   }

@@ -6,7 +6,7 @@ import { firstFrom, placeOf } from "studio/reduce";
 /** @typedef {import("studio/bearers").Bearer} Bearer */
 /** @typedef {import("studio/lanes").Column} Column */
 /** @typedef {{top: number, bottom: number}} Lane */
-/** @typedef {{ink: CanvasRenderingContext2D, note(x: number, y: number, what: number): void, text(text: string, x: number, y: number, room: number): void}} Sheet */
+/** @typedef {{ink: CanvasRenderingContext2D, note(x: number, y: number, what: number): void, text(wordings: string[], x: number, y: number, room: number): boolean}} Sheet */
 /** @typedef {{now: number, ue: number, followed: number | null}} View */
 /** @typedef {{inks: string[], ink: string, quiet: string, grid: string, edge: string, sheet: string, pin: string}} Theme */
 

@@ -1,6 +1,8 @@
 // Events in plain English: a few words for a list, a sentence for an instant, and how things stood then.
 
 import { figure } from "studio/dom";
+import { boxTitle } from "studio/lanes";
+import { ueName } from "studio/names";
 import { CAUSES } from "studio/series";
 
 /** @typedef {import("studio/events").Table} Table */
@@ -118,14 +120,23 @@ const PLACES = {
   ue: "the UE",
 };
 
+/** Where a packet is, in a word or two. @type {(told: Told) => string} */
+function placeOf({ run, n }) {
+  const name = run.path[n("element")] ?? "";
+  if (name.startsWith("middlebox.")) return boxTitle(name);
+  return name.startsWith("link") ? "wire" : elementName(run, n("element")).replace(/^the /, "");
+}
+
 /** TCP's flags, the lowest bit first. */
 const FLAGS = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR", "AE"];
 
 /** @type {(told: Told) => string} */
 function header({ n }) {
   if (!n("flags")) return `number ${figure(n("seq"))}`;
-  const flags = FLAGS.filter((_, bit) => n("flags") & (1 << bit)).join(" ");
-  return `${flags}, seq ${figure(n("seq"))}${n("flags") & 16 ? `, ack ${figure(n("ack"))}` : ""}`;
+  const flags = FLAGS.filter((_, bit) => n("flags") & (1 << bit));
+  // Its number tells of an ACK already.
+  const told = flags.join() === "ACK" ? "" : `${flags.join(" ")}, `;
+  return `${told}seq ${figure(n("seq"))}${n("flags") & 16 ? `, ack ${figure(n("ack"))}` : ""}`;
 }
 
 /** @type {(bytes: number) => string} */
@@ -152,7 +163,7 @@ const decibels = ({ n }) => (n("sinr_thousandths") ? `${figure(10 * Math.log10(n
 
 /** A few words about an event. @type {Record<string, (told: Told) => string>} */
 const SHORT = {
-  tcp_state: ({ n }) => `cwnd ${n("tcpi_snd_cwnd")}, in flight ${n("tcpi_unacked")}, acknowledged ${figure(n("snd_una"))}`,
+  tcp_state: ({ n }) => `cwnd ${n("tcpi_snd_cwnd")}, in flight ${n("tcpi_unacked")}, acked ${figure(n("snd_una"))}`,
   rtt_sample: ({ n }) => `${figure(n("rtt_us") / 1000, 1)} ms`,
   tcp_path: ({ n, word }) => `${word("state").replaceAll("_", " ")}, paced at ${figure(n("pacing_bps") / 1000)} kbit/s`,
   segment_sent: ({ n, word }) => `${figure(n("seq"))} + ${n("payload_bytes")}, ${word("cause").replaceAll("_", " ")}`,
@@ -170,7 +181,7 @@ const SHORT = {
   rnc_feedback: ({ n }) => `${count(n("cached_segments"), "segment")} in the table${n("flagged") ? ", ACK flagged" : ""}`,
   snoop: ({ n, word }) => `${word("action").replaceAll("_", " ")}, ${count(n("cached_packets"), "packet")} kept`,
   outage: ({ word }) => word("phase").replaceAll("_", " "),
-  packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, at ${elementName(own.run, own.n("element"))}`,
+  packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, ${placeOf(own)}`,
   made: ({ n, run }) => `packet ${n("packet")}${n("copy_of") ? `, a copy of ${n("copy_of")}` : ""}, at ${elementName(run, n("element"))}`,
   kept: ({ n, run }) => `packet ${n("packet")}, at ${elementName(run, n("element"))}`,
   dropped: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${own.word("reason").replaceAll("_", " ")}`,
@@ -206,9 +217,9 @@ const SENTENCE = {
   slot_ended: ({ n, word }) =>
     `A ${word("direction")} slot ended: ${count(n("pdus_sent"), "PDU")} sent, ${figure(n("pdus_lost"))} of them lost on the air.`,
   block_sent: (own) => {
-    const { n } = own;
+    const { n, run } = own;
     const which = ORDINALS[n("transmission")] ?? `${n("transmission")}th`;
-    return `UE ${n("ue")} is sent a block of ${figure(n("bits"))} bits (CQI ${n("cqi")}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
+    return `${ueName(run, n("ue"))} is sent a block of ${figure(n("bits"))} bits (CQI ${n("cqi")}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
       `${which} transmission, at an SINR of ${decibels(own)}: ${n("lost") ? "lost, as the UE cannot decode it yet" : "the UE decodes it"}.`;
   },
   rlc_data: (own) => {
@@ -295,10 +306,10 @@ export function sentence(run, kind, table, row) {
   return SENTENCE[kind]?.(told(run, table, row)) ?? KINDS[kind] ?? kind;
 }
 
-/** Whose an event is: "UE 0", or "UE 0.1" for a flow. @type {(table: Table, row: number) => string} */
-export function whose(table, row) {
+/** Whose an event is: "UE 0", or "UE 0.1" for a flow; "walker.1" of an interface. @type {(run: Run, table: Table, row: number) => string} */
+export function whose(run, table, row) {
   const { ue, flow } = table.columns;
-  return flow ? `UE ${ue.values[row]}.${flow.values[row]}` : `UE ${ue.values[row]}`;
+  return flow ? `${ueName(run, ue.values[row])}.${flow.values[row]}` : ueName(run, ue.values[row]);
 }
 
 /**

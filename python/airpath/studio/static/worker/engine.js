@@ -293,7 +293,7 @@ function namesOf(flows, scenario) {
     // A web page has several flows.
     if (flow.app !== "web" || "web" in flow) own.current = own.waiting.shift();
     const several = flows.filter(({ ue }) => ue === flow.ue).length > 1;
-    const whose = `UE ${flow.ue}${several ? ` flow ${flow.flow}` : ""}`;
+    const whose = `${flow.interface ?? `UE ${flow.ue}`}${several ? ` flow ${flow.flow}` : ""}`;
     const what = "datagrams" in flow ? flow.app : Object.keys((own.current?.tcp ?? scenario.tcp).cc).join(", ");
     return what ? `${whose}: ${what}` : whose;
   });
