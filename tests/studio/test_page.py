@@ -17,6 +17,7 @@ from conftest import check_error
 from programs import needs
 
 import airpath
+from airpath.errors import ScenarioError
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
 from airpath.runs.recorder import FILES
@@ -50,6 +51,18 @@ def kinds_in(text: str) -> set[str]:
 def test_the_same_run_gives_the_same_bytes(run_folder):
     run = run_folder()
     assert page(FinishedRun.open(run)) == page(FinishedRun.open(run))
+
+
+def test_without_its_capture_a_run_has_no_waterfall(run_folder, tmp_path):
+    shutil.copytree(run_folder(), tmp_path / "run")
+    (row,) = json.loads(unpacked(page(FinishedRun.open(tmp_path / "run")).decode(), "run"))["waterfall"]
+    assert row["phases"]["phase"][0] == "handshake"
+    capture = tmp_path / "run" / "capture.pcapng"
+    capture.write_bytes(b"nothing")
+    with pytest.raises(ScenarioError, match="cannot be read"):
+        page(FinishedRun.open(tmp_path / "run"))
+    capture.unlink()
+    assert json.loads(unpacked(page(FinishedRun.open(tmp_path / "run")).decode(), "run"))["waterfall"] == []
 
 
 def test_a_minute_of_a_bearer_is_a_small_page(page_of):

@@ -96,12 +96,13 @@ class FinishedRun:
     @cached_property
     def waterfall(self) -> list[dict[str, Any]]:
         """What each connection did, phase by phase, from the capture; without one, nothing."""
-        if CAPTURE not in self.manifest["files"]:
+        capture = self.folder / CAPTURE
+        if not capture.is_file():  # Large, and nothing else needs it.
             return []
         try:
-            rows: list[dict[str, Any]] = json.loads(_core.waterfall(self._file(CAPTURE)))
-        except ValueError as error:
-            raise self.unreadable(CAPTURE, str(error)) from error
+            rows: list[dict[str, Any]] = json.loads(_core.waterfall(capture))
+        except (ValueError, OSError) as error:
+            raise self.unreadable(CAPTURE, error) from error
         return rows
 
     @cached_property

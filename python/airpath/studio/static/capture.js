@@ -41,6 +41,7 @@ const waterfall = new Waterfall(byId("waterfall"), (row) => {
   const own = flows.find(({ key }) => key === connection);
   if (!own) return;
   show(own, [row.start - own.one.start_s, row.end - own.one.start_s]);
+  waterfall.mark(row.key);
   byId("flow").scrollIntoView({ block: "start" });
 });
 const { engine } = sourceOf(document);

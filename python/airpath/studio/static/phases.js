@@ -127,7 +127,7 @@ export function sharesOf(rows) {
   }
   const whole = [...found.values()].reduce((sum, seconds) => sum + seconds, 0);
   const shares = [...found].map(([word, seconds]) => ({ word, percent: Math.round((100 * seconds) / (whole || 1)) }));
-  return shares.filter(({ percent }) => percent > 0).sort((a, b) => b.percent - a.percent).map(({ word, percent }) => `${word} ${percent} %`);
+  return shares.filter(({ percent }) => percent > 0).sort((a, b) => b.percent - a.percent).map(({ word, percent }) => `${percent} % ${word}`);
 }
 
 /**

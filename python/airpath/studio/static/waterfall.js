@@ -86,7 +86,7 @@ export class Waterfall {
   /** Mark the row that is looked at. @param {string} key */
   mark(key) {
     this.marked = key;
-    for (const row of this.list.querySelectorAll("[data-key]")) row.classList.toggle("opened", isOf(/** @type {HTMLElement} */ (row).dataset.key ?? "", key));
+    for (const row of this.list.querySelectorAll("[data-key]")) row.classList.toggle("opened", /** @type {HTMLElement} */ (row).dataset.key === key);
   }
 
   /** The rows that fit the filters, in their order. */
@@ -137,7 +137,7 @@ export class Waterfall {
     const said = `${row.label}: from ${duration(row.start)}, ${duration(row.active)}; ${told(row)}`;
     return make("button", { type: "button", class: "fall-row", tabindex: -1, "data-key": row.key, "aria-label": said, click: () => this.hasDragged || this.choose(row) },
       make("span", { class: "fall-name", title: row.label }, row.label), make("span", { class: "fall-track" }, make("span", { class: "fall-life" })),
-      make("span", { class: "fall-figure", title: told(row) }, make("b", {}, duration(row.active)), ` ${sharesOf([row])[0] ?? "no data"}`));
+      make("span", { class: "fall-figure", title: told(row) }, make("b", {}, duration(row.active)), ` · ${sharesOf([row])[0] ?? "no data"}`));
   }
 
   /** Paint the bars and the axis. */
@@ -229,9 +229,6 @@ export class Waterfall {
         : `${row.label}: ${told(row)}`;
   }
 }
-
-/** Whether a row is one that is marked, or a request of it. @type {(key: string, marked: string) => boolean} */
-const isOf = (key, marked) => key === marked || key.startsWith(`${marked}/`);
 
 /** A time with three digits. @param {number} seconds */
 export function duration(seconds) {
