@@ -5,13 +5,16 @@ The analysis is Rust (`crates/analyze`); this module reads it and adds the throu
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import select
 from pathlib import Path
 from typing import Any
 
 from airpath import _core
 from airpath.errors import ScenarioError
+from airpath.files.atomic import is_descriptor
 from airpath.files.text import open_to_read
 from airpath.models.catalogue import MODELS, Model, Prediction
 from airpath.models.inputs import Episodes, Link
@@ -72,7 +75,10 @@ def analyze(capture: str | os.PathLike[str], most: int = MOST_CONNECTIONS) -> di
         raise ScenarioError("most", f"{most} is out of range", "write a number of connections, 0 or more")
     path = Path(capture)
     # Opened here too: Python's errors name the file, and a pipe in a folder is refused.
-    open_to_read(path).close()
+    with open_to_read(path) as file:
+        if os.name == "posix" and not is_descriptor(path) and not select.select([file], [], [], 0)[0]:
+            # A file of the kernel, such as /proc/kmsg: the core would wait for its content.
+            raise OSError(errno.EAGAIN, "has nothing to read", str(path))
     try:
         report: dict[str, Any] = json.loads(_core.analyze(path, most))
     except ValueError as error:

@@ -345,3 +345,23 @@ def test_a_hostile_journal_of_a_reproduction_is_refused_or_made_again(content, t
     assert outcome.code in (0, 2), outcome.err
     if outcome.code:
         check_error(outcome, "out", "unfinished.jsonl", "another folder")
+
+
+def test_a_file_of_the_kernel_that_would_block_is_refused_at_once(tmp_path, airpath_command):
+    kernel = Path("/proc/kmsg")
+    named = [kernel] if os.access(kernel, os.R_OK) and not kernel.is_dir() else []
+    # Whether it has something to read or not, it is no capture and no scenario.
+    for file in [*named, Path("/proc/self/mem")]:
+        for command in ("analyze", "config"):
+            done = subprocess.run(
+                [sys.executable, "-m", "airpath", command, file], capture_output=True, text=True, timeout=60
+            )
+            assert done.returncode == 2 and done.stderr.count("\n") == 1, (command, file, done.stderr)
+
+
+@pytest.mark.parametrize("runs", [2**63, 2**64 - 1, 2**200])
+def test_more_runs_than_there_are_seeds_are_refused(runs, tmp_path, airpath_command):
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(f"scenario = 'umts-384'\nmetrics = ['goodput_bps']\nruns = {runs}\n")
+    outcome = airpath_command("sweep", sweep, "--out", tmp_path / "out")
+    check_error(outcome, "runs", "too many", "fewer")

@@ -228,6 +228,50 @@ def test_predict_says_what_is_wrong_with_a_scenario_that_it_cannot_read(folder, 
     assert "Error(" not in outcome.err and "not of one run" not in outcome.err
 
 
+def made_hostile(file, kind):
+    """Put something else in place of a file."""
+    content = file.read_bytes()
+    file.unlink()
+    match kind:
+        case "pipe":
+            os.mkfifo(file)
+        case "circle":
+            file.symlink_to(file.name)
+        case "endless":
+            file.symlink_to("/dev/zero")
+        case "folder":
+            file.mkdir()
+        case "sparse":
+            with file.open("wb") as sparse:
+                sparse.truncate(20_000_000_000)
+        case "deep":
+            file.write_text("[" * 1_000_000)
+        case "wide":
+            file.write_text("[" + "0," * 6_000_000 + "0]")
+        case "types":
+            file.write_bytes(content.replace(b": ", b": -").replace(b"= ", b"= -").replace(b"PAR1", b"PAR2"))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("pipe", "circle", "endless", "folder", "deep", "wide", "types", "missing"),
+        pytest.param("sparse", marks=pytest.mark.slow),
+    ],
+)
+def test_overlay_refuses_a_hostile_folder_with_one_line(kind, whole, tmp_path, airpath_command):
+    read = ["manifest.json", "results.json", "scenario.resolved.toml", "trace/tcp_state.parquet"]
+    for number, name in enumerate(read):
+        folder = tmp_path / str(number)
+        shutil.copytree(whole, folder)
+        made_hostile(folder / name, kind)
+        outcome = airpath_command("overlay", whole, folder, "--out", tmp_path / f"{number}.svg")
+        assert outcome.code in ((0, 2) if "manifest" in name else (2,)), (name, outcome)
+        assert outcome.code == 0 or (outcome.err.count("\n"), str(folder) in outcome.err) == (1, True), (
+            outcome
+        )
+
+
 @pytest.mark.parametrize("name", ["manifest.json", "results.json", "trace/segment_sent.parquet"])
 def test_a_pipe_in_place_of_a_file_is_refused_at_once(name, folder, airpath_command):
     (folder / name).unlink()

@@ -264,6 +264,8 @@ def _rule(sweep: dict[str, Any], seed: int) -> Rule:
             if key in sweep:
                 raise SweepError(key, "has no meaning beside runs", "leave it out, or write precision")
         runs = _whole(sweep, "runs", 0, 1)
+        if seed + runs > 2**63:
+            raise SweepError("runs", f"{runs} from seed {seed} on are too many", "write far fewer than 2^63")
         rule = Rule(precision=float("inf"), min_runs=runs, max_runs=runs, first_seed=seed)
     else:
         most = _whole(sweep, "max_runs", MAX_RUNS, 1)
