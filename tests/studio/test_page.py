@@ -21,6 +21,7 @@ from airpath.errors import ScenarioError
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
 from airpath.runs.recorder import FILES
+from airpath.runs.trace import SCHEMA
 from airpath.studio import page as pages
 from airpath.studio.page import modules, page
 
@@ -178,6 +179,14 @@ def test_every_kind_has_its_place_and_its_words():
     assert sorted(pages.BY_NEED) == sorted(_core.probes())
     words = (STATIC / "words.js").read_text()
     assert all(words.count(f"\n  {kind}: ") == 3 for kind in _core.probes())
+    told = {
+        word["word"]
+        for columns in SCHEMA.values()
+        for name, column in columns.items()
+        for word in column["words"]
+        if name != "direction"
+    }
+    assert len(told) > 40 and not {word for word in told if f"\n  {word}: " not in words}
 
 
 def test_the_command_writes_a_page(run_folder, airpath_command, tmp_path):
