@@ -93,7 +93,8 @@ pub extern "C" fn about() {
 }
 
 /// Reads the scenario in the text, with the changes in the list, `[[key, value], ...]`. Answers with JSON: `scenario`
-/// (TOML with every default), the same as `values`, and `path`, the names of the places that events call `element`.
+/// (TOML with every default), the same as `values`, and `path`, the names of the places that events call `element`, with
+/// `edges`, pairs of places that are next to each other.
 #[unsafe(no_mangle)]
 pub extern "C" fn resolve() -> u32 {
     fn resolved(engine: &Engine) -> Result<Vec<u8>, ScenarioError> {
@@ -103,7 +104,9 @@ pub extern "C" fn resolve() -> u32 {
         let text = scenario.to_toml()?;
         let values: toml::Table =
             text.parse().map_err(|error: toml::de::Error| ScenarioError::new("", error.to_string(), ""))?;
-        Ok(json!({ "scenario": text, "values": values, "path": scenario.path() }).to_string().into_bytes())
+        Ok(json!({ "scenario": text, "values": values, "path": scenario.path(), "edges": scenario.edges() })
+            .to_string()
+            .into_bytes())
     }
     engine(|engine| {
         let answer = resolved(engine);

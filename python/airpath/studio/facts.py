@@ -91,6 +91,7 @@ def _facts(
     facts: dict[str, Any],
     left_out: Mapping[str, int | None],
 ) -> dict[str, Any]:
+    path, edges = _core.path(text)
     return {
         "title": title,
         "base": base,
@@ -99,7 +100,8 @@ def _facts(
         "names": flow_names(summary, scenario),
         "chosen": choose_flows(summary),
         "summary": summary,
-        "path": _core.path(text),
+        "path": path,
+        "edges": edges,
         "values": _without_tables(scenario),
         "scenario": text[:MOST_SCENARIO],
         "cut": len(text) > MOST_SCENARIO,

@@ -8,10 +8,12 @@ import { moduloOf, nearest } from "studio/series";
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/events").Table} Table */
 /** @typedef {import("studio/packets").Packets} Packets */
+/** @typedef {import("studio/graph").Graph} Graph */
 /**
  * One direction of a UE's bearer.
  * @typedef {object} Bearer
  * @property {number} ue
+ * @property {number} turn how often the UE had changed its cell
  * @property {string} direction
  * @property {Uint32Array} sdus rows of `bearer_enqueued`: the SDU k is the k-th
  * @property {Uint32Array} runs rows of `rlc_data`: PDUs that went on the air together
@@ -44,21 +46,26 @@ import { moduloOf, nearest } from "studio/series";
 
 const DROPPED = FATES.indexOf("dropped");
 
-/** @type {(ue: number, isUp: boolean) => number} */
-export const bearerKey = (ue, isUp) => 2 * ue + Number(isUp);
+/** More than there are of a UE's bearers, by their keys. */
+const KEYS = 2 * 65536;
+/** A UE has another bearer in each cell: `turn` counts them. @type {(ue: number, isUp: boolean, turn: number) => number} */
+export const bearerKey = (ue, isUp, turn) => 2 * ue + Number(isUp) + KEYS * turn;
 
 /**
  * @param {Events} events
  * @param {Packets | null} packets
- * @param {number} radio place of the cell on the path
+ * @param {Graph} graph
+ * @param {Map<number, unknown>} shared places of cells whose UEs share the downlink
  * @returns {{bearers: Map<number, Bearer>, sdus: Sdus | null}}
  */
-export function bearersOf(events, packets, radio) {
+export function bearersOf(events, packets, graph, shared) {
   const sdus = events.table("bearer_enqueued");
   const data = events.table("rlc_data");
   const slots = events.table("slot_ended");
   const status = events.table("rlc_status");
-  const [ofSdus, ofData, ofSlots, ofStatus] = [sdus, data, slots, status].map((table) => rowsByBearer(table));
+  const served = graph.turn.bind(graph);
+  const ofSdus = rowsByBearer(sdus, graph.arrivalTurn.bind(graph));
+  const [ofData, ofSlots, ofStatus] = [data, slots, status].map((table) => rowsByBearer(table, served));
   /** @type {Map<number, Bearer>} */
   const bearers = new Map();
   const none = new Uint32Array(0);
@@ -69,27 +76,27 @@ export function bearersOf(events, packets, radio) {
     const tti = !starts ? 0 : runs.length ? gridOf(starts, runs) : shortestStep(starts, own);
     const empty = new Float64Array(0);
     bearers.set(key, {
-      ue: key >> 1, direction: key & 1 ? "uplink" : "downlink", sdus: ofSdus.get(key) ?? none, runs, number: empty, next: empty, modulo: 1,
+      ue: (key % KEYS) >> 1, turn: Math.floor(key / KEYS), direction: key & 1 ? "uplink" : "downlink", sdus: ofSdus.get(key) ?? none, runs, number: empty, next: empty, modulo: 1,
       arrived: empty, complete: empty, starts: empty, status: ofStatus.get(key) ?? none, slots: own, tti,
-      phase: starts && runs.length ? starts[runs[0]] : starts && own.length ? starts[own[0]] - tti : 0, delay: tti, isShared: !(key & 1) && Boolean(events.table("block_sent")?.rows), resends: false,
+      phase: starts && runs.length ? starts[runs[0]] : starts && own.length ? starts[own[0]] - tti : 0, delay: tti, isShared: !(key & 1) && shared.has(graph.cellIn(graph.leaf((key % KEYS) >> 1, Math.floor(key / KEYS)))), resends: false,
     });
   }
-  const made = sdus && sdusOf(sdus, events, bearers, packets, radio);
-  for (const bearer of bearers.values()) {
-    if (data && bearer.runs.length) number(bearer, data, status, bearers.get(bearerKey(bearer.ue, bearer.direction === "downlink")));
+  const made = sdus && sdusOf(sdus, events, bearers, packets, graph);
+  for (const [key, bearer] of bearers) {
+    if (data && bearer.runs.length) number(bearer, data, status, bearers.get(key % 2 ? key - 1 : key + 1));
   }
   if (made && data) {
-    carry(made, events, bearers, packets);
+    carry(made, events, bearers, packets, served);
     for (const bearer of bearers.values()) if (bearer.runs.length) follow(bearer, data, made, events, packets);
   }
   return { bearers, sdus: made };
 }
 
-/** Rows of a table by bearer; of one element only, if it is named. @type {(table: Table | null, element?: number) => Map<number, Uint32Array<ArrayBuffer>>} */
-function rowsByBearer(table, element = -1) {
+/** Rows of a table by bearer: `turn` tells that of a UE at an instant; only those at cells, if these are named. @type {(table: Table | null, turn: (ue: number, now: number, isUp: boolean) => number, cells?: Set<number> | null) => Map<number, Uint32Array<ArrayBuffer>>} */
+function rowsByBearer(table, turn, cells = null) {
   const found = new Map();
   if (!table) return found;
-  const { ue, direction, element: places } = table.columns;
+  const { ue, direction, time_ns, element: places } = table.columns;
   const isUp = (direction.words ?? []).map((word) => word === "uplink");
   /** By bearer: how many rows it has, and then how many are filled in. @type {number[]} */
   const counts = [];
@@ -97,8 +104,9 @@ function rowsByBearer(table, element = -1) {
   const lists = [];
   for (const isCounting of [true, false]) {
     for (let row = 0; row < table.rows; row += 1) {
-      if (element >= 0 && places.values[row] !== element) continue;
-      const key = bearerKey(ue.values[row], isUp[direction.values[row]]);
+      if (cells && !cells.has(places.values[row])) continue;
+      const own = isUp[direction.values[row]];
+      const key = bearerKey(ue.values[row], own, turn(ue.values[row], time_ns.values[row], own));
       if (isCounting) counts[key] = (counts[key] ?? 0) + 1;
       else {
         if (!lists[key]) {
@@ -166,9 +174,9 @@ function number(bearer, data, status, back) {
 
 /**
  * SDUs with their packets, and when they left the buffer where they are sent whole.
- * @type {(table: Table, events: Events, bearers: Map<number, Bearer>, packets: Packets | null, radio: number) => Sdus}
+ * @type {(table: Table, events: Events, bearers: Map<number, Bearer>, packets: Packets | null, graph: Graph) => Sdus}
  */
-function sdusOf(table, events, bearers, packets, radio) {
+function sdusOf(table, events, bearers, packets, graph) {
   const rows = table.rows;
   /** @type {Sdus} */
   const sdus = {
@@ -176,9 +184,9 @@ function sdusOf(table, events, bearers, packets, radio) {
     first: new Int32Array(rows), left: new Float64Array(rows).fill(Infinity), out: new Float64Array(rows).fill(Infinity),
     confirmed: new Float64Array(rows).fill(Infinity),
   };
-  const arrivals = rowsByBearer(packets?.table ?? null, radio);
+  const arrivals = rowsByBearer(packets?.table ?? null, graph.arrivalTurn.bind(graph), new Set(graph.cells));
   const delivered = events.table("bearer_delivered");
-  const ofDelivered = rowsByBearer(delivered);
+  const ofDelivered = rowsByBearer(delivered, graph.turn.bind(graph));
   for (const [key, bearer] of bearers) {
     if (packets) pair(sdus, bearer, packets, arrivals.get(key) ?? new Uint32Array(0));
     const out = ofDelivered.get(key);
@@ -233,13 +241,13 @@ function leave(sdus, bearer, delivered, rows) {
   }
 }
 
-/** SDUs with their PDUs, and when their senders were done with them. @type {(sdus: Sdus, events: Events, bearers: Map<number, Bearer>, packets: Packets | null) => void} */
-function carry(sdus, events, bearers, packets) {
+/** SDUs with their PDUs, and when their senders were done with them. @type {(sdus: Sdus, events: Events, bearers: Map<number, Bearer>, packets: Packets | null, turn: (ue: number, now: number) => number) => void} */
+function carry(sdus, events, bearers, packets, turn) {
   const ended = events.table("rlc_sdu");
   const confirmed = events.table("rlc_confirmed");
   const sent = /** @type {Table} */ (events.table("rlc_data")).columns.time_ns.values;
-  const ofConfirmed = rowsByBearer(confirmed);
-  for (const [key, rows] of rowsByBearer(ended)) {
+  const ofConfirmed = rowsByBearer(confirmed, turn);
+  for (const [key, rows] of rowsByBearer(ended, turn)) {
     const bearer = bearers.get(key);
     if (!ended || !bearer) continue;
     const { sdu, first_sn, time_ns, pdus } = ended.columns;

@@ -2,6 +2,7 @@
 // packet it was, follows from its header: equal ones leave a place in the order in which they came there.
 
 /** @typedef {import("studio/events").Events} Events */
+/** @typedef {import("studio/graph").Graph} Graph */
 /** @typedef {import("studio/events").Table} Table */
 /**
  * Packets in the order in which they were sent. Times are nanoseconds.
@@ -15,14 +16,14 @@
  * @property {Float64Array} end when it arrived, was dropped or was taken; Infinity if it is under way at the end
  * @property {Int32Array} drop its row of `dropped`, or -1
  * @property {Int32Array} sent its row of `segment_sent`, or -1
- * @property {Int8Array} flagged the place at which a box flagged it, or -1
+ * @property {Int16Array} flagged the place at which a box flagged it, or -1
  * @property {boolean} hasFlags whether a box has flagged one
  * @property {Uint32Array} alive by parts of `PART_NS`: the first packet that was under way then
  */
 
-/** How packets end. `taken`: a box kept it, as one that answers for a host does. */
-export const FATES = ["under way", "arrived", "dropped", "taken by a box"];
-const [UNDER_WAY, ARRIVED, DROPPED, TAKEN] = [0, 1, 2, 3];
+/** How packets end. `taken`: a box kept it, as one that answers for a host does; `left`: its UE went to another cell. */
+export const FATES = ["under way", "arrived", "dropped", "taken by a box", "lost at a hand-over"];
+const [UNDER_WAY, ARRIVED, DROPPED, TAKEN, LEFT] = [0, 1, 2, 3, 4];
 /** Objects are found by parts of the time, nanoseconds. */
 export const PART_NS = 1e8;
 /** The flag by which the RNC tells of losses on the radio; an ACK gets it on its way. */
@@ -38,16 +39,17 @@ const MORE_ROOM = 1.5;
 /**
  * Make the packets, or null where no `packet` events were recorded.
  * @param {Events} events
- * @param {string[]} path names of the places, from the server to the UEs
+ * @param {Graph} graph
  * @param {number} end of the run, nanoseconds
  * @returns {Packets | null}
  */
-export function packetsOf(events, path, end) {
+export function packetsOf(events, graph, end) {
   const table = events.table("packet");
   if (!table) return null;
-  const packets = new Linker(table, path.length - 1).link(events.table("dropped"));
+  const packets = new Linker(table, graph).link(events.table("dropped"));
   nameCauses(packets, events.table("segment_sent"));
-  findTaken(packets, path, end);
+  findTaken(packets, graph.names, end);
+  if (graph.moves.size) findLeft(packets, graph);
   packets.alive = aliveBy(packets, end);
   return packets;
 }
@@ -56,11 +58,13 @@ export function packetsOf(events, path, end) {
 class Linker {
   /**
    * @param {Table} table
-   * @param {number} last place of the path
+   * @param {Graph} graph
    */
-  constructor(table, last) {
+  constructor(table, graph) {
     this.table = table;
-    this.last = last;
+    this.last = graph.last;
+    /** Places from which a packet may have come to each: of those to the UE, of those to the server. */
+    this.before = [false, true].map((isUp) => graph.names.map((_, place) => graph.before(place, isUp)));
     const { rows, columns } = table;
     const bits = Math.max(10, Math.ceil(Math.log2(rows + 1)) - 1);
     this.mask = 2 ** bits - 1;
@@ -76,7 +80,7 @@ class Linker {
     this.fate = new Uint8Array(FIRST_ROOM);
     this.ends = new Float64Array(FIRST_ROOM);
     this.drop = new Int32Array(FIRST_ROOM);
-    this.flagged = new Int8Array(FIRST_ROOM);
+    this.flagged = new Int16Array(FIRST_ROOM);
     const isUp = (columns.direction.words ?? []).map((word) => word === "uplink");
     /** 1 for packets to the server. */
     this.up = new Uint8Array(rows);
@@ -114,11 +118,11 @@ class Linker {
 
   /** @param {number} row */
   arrive(row) {
-    const before = this.element[row] + (this.up[row] ? 1 : -1);
-    let packet = this.take(row, before, this.flags[row]);
+    const before = this.before[this.up[row]][this.element[row]] ?? [];
+    let packet = this.takeFrom(row, before, this.flags[row]);
     if (packet < 0 && this.flags[row] & AE) {
-      packet = this.take(row, before, this.flags[row] ^ AE);
-      if (packet >= 0) this.flagged[packet] = before;
+      packet = this.takeFrom(row, before, this.flags[row] ^ AE);
+      if (packet >= 0) this.flagged[packet] = this.element[this.latest[packet]];
     }
     if (packet < 0) packet = this.begin();
     this.of[row] = packet;
@@ -149,6 +153,24 @@ class Linker {
     }
     this.ends[packet] = Infinity;
     this.drop[packet] = this.flagged[packet] = -1;
+    return packet;
+  }
+
+  /** A packet at one of several places: of two, the one that came later; after a hand-over the old cell keeps others. @type {(row: number, places: number[], flags: number) => number} */
+  takeFrom(row, places, flags) {
+    if (places.length === 1) return this.take(row, places[0], flags);
+    let [best, latest] = [-1, -Infinity];
+    for (const place of places) {
+      const packet = this.find(row, place, flags);
+      if (packet >= 0 && this.time[this.latest[packet]] > latest) [best, latest] = [place, this.time[this.latest[packet]]];
+    }
+    return best < 0 ? -1 : this.take(row, best, flags);
+  }
+
+  /** The oldest packet at a place with the header of a row, which stays there; -1 if there is none. @type {(row: number, place: number, flags: number) => number} */
+  find(row, place, flags) {
+    let packet = this.heads[this.hash(row, place, flags)];
+    while (packet >= 0 && (this.fate[packet] !== UNDER_WAY || !this.isSame(row, this.latest[packet], place, flags))) packet = this.next[packet];
     return packet;
   }
 
@@ -261,7 +283,7 @@ function findTaken({ count, table, first, stops, fate, end: ends }, path, end) {
   /** The latest arrival at each place of those that have gone on, by flow and direction. @type {Map<number, number>} */
   const gone = new Map();
   const key = (/** @type {number} */ row) =>
-    ((ue.values[row] * 65536 + flow.values[row]) * 32 + element.values[row]) * 2 + direction.values[row];
+    ((ue.values[row] * 65536 + flow.values[row]) * 1024 + element.values[row]) * 2 + direction.values[row];
   for (let packet = 0; packet < count; packet += 1) {
     for (let at = first[packet]; at < first[packet + 1] - 1; at += 1) {
       const own = key(stops[at]);
@@ -277,6 +299,20 @@ function findTaken({ count, table, first, stops, fate, end: ends }, path, end) {
       fate[packet] = TAKEN;
       ends[packet] = came;
     }
+  }
+}
+
+/** Packets that were in a cell when their UE left it: nothing is forwarded. @type {(packets: Packets, graph: Graph) => void} */
+function findLeft({ count, table, first, stops, fate, end }, graph) {
+  const { time_ns, ue, element, direction } = table.columns;
+  for (let packet = 0; packet < count; packet += 1) {
+    const row = stops[first[packet + 1] - 1];
+    if (fate[packet] !== UNDER_WAY || !graph.cells.includes(element.values[row])) continue;
+    const isUp = direction.words?.[direction.values[row]] === "uplink";
+    const move = graph.moves.get(ue.values[row])?.[graph.arrivalTurn(ue.values[row], time_ns.values[row], isUp)];
+    if (!move) continue;
+    fate[packet] = LEFT;
+    end[packet] = Math.max(move.serves, time_ns.values[row]);
   }
 }
 

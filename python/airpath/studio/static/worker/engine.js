@@ -144,7 +144,7 @@ function problemOf(problem) {
   return { path: "engine", message: String(problem), hint: "load the page again" };
 }
 
-/** @typedef {{title: string, base: string | null, changes: string[] | null, scenario: string, values: any, path: string[]}} Chosen */
+/** @typedef {{title: string, base: string | null, changes: string[] | null, scenario: string, values: any, path: string[], edges: number[][]}} Chosen */
 
 /**
  * @param {Engine} engine @param {Settings} settings @param {any} about
@@ -245,9 +245,9 @@ function thatFit(rows, most) {
  * What is known of a run beside its events: `airpath/studio/facts.py`.
  * @param {Chosen} chosen @param {any} summary @param {Settings["most"]} most
  */
-function known({ title, base, changes, scenario, values, path }, summary, most) {
+function known({ title, base, changes, scenario, values, path, edges }, summary, most) {
   return {
-    title, base, changes, what: described(changes ?? []), names: namesOf(summary.flows, values), chosen: busiest(summary.flows, most.flows), summary, path,
+    title, base, changes, what: described(changes ?? []), names: namesOf(summary.flows, values), chosen: busiest(summary.flows, most.flows), summary, path, edges,
     values: short(values, most), scenario: scenario.slice(0, most.scenario), cut: scenario.length > most.scenario, not_again: null,
   };
 }
