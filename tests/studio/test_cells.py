@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import airpath
+from airpath import _core
 from studio.layout import faults_at_sizes, record_canvas_texts
 
 from .conftest import Opened
@@ -15,6 +17,24 @@ CHANGES = {
     "cell[1]__radio__lte__downlink__blocks__bandwidth": "1.4 MHz",
 }
 """Of `two-cells`: the same in less time, with fewer packets."""
+
+
+def test_the_core_tells_which_places_are_next_to_each_other():
+    names, edges = _core.path(airpath.load("umts-384").text)
+    assert names == ["server", "link", "radio.dch", "ue"] and edges == [[0, 1], [1, 2], [2, 3]]
+    names, edges = _core.path(airpath.load("two-cells").text)
+    assert {(names[upper], names[lower]) for upper, lower in edges} == {
+        ("server", "fork server"),
+        ("fork server", "link backhaul"),
+        ("link backhaul", "fork backhaul"),
+        ("fork backhaul", "radio.dch macro"),
+        ("fork backhaul", "radio.lte small"),
+        ("fork server", "link fixed"),
+        ("radio.dch macro", "fork ue"),
+        ("radio.lte small", "fork ue"),
+        ("link fixed", "fork ue"),
+        ("fork ue", "ue"),
+    }
 
 
 @pytest.fixture
