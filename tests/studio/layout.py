@@ -71,7 +71,7 @@ def faults_at_sizes(
 def keyboard_faults(view: Any, most: int = 400) -> list[str]:
     """Find what Tab does not reach, what has no name, and what does not show that it has the focus."""
     found = []
-    view.evaluate("window.tabbed = []; document.activeElement?.blur()")
+    view.evaluate(f"({_CODE['layout_focus']}).begin()")
     for _ in range(most):
         view.keyboard.press("Tab")
         focused = view.evaluate(f"({_CODE['layout_focus']}).focused()")
@@ -85,4 +85,7 @@ def keyboard_faults(view: Any, most: int = 400) -> list[str]:
             "has its own place in the order": focused["positive"],
         }
         found += [f"{who} {what}" for what, is_so in checks.items() if is_so]
-    return [*found, *(f"{who} is not reached" for who in view.evaluate(f"({_CODE['layout_focus']}).missed()"))]
+    return [
+        *found,
+        *(f"{who} is not reached" for who in view.evaluate(f"({_CODE['layout_focus']}).missed()")),
+    ]

@@ -1,5 +1,14 @@
-// What Tab reaches: `layout.py` calls one of these after each press, and the other at the end.
+// What Tab reaches: `layout.py` calls one of these at first, one after each press, and one at the end.
 ({
+  begin: () => {
+    window.tabbed = [];
+    // Tab goes on from where an element had the focus, even if it is gone.
+    const start = document.createElement("span");
+    start.tabIndex = -1;
+    document.body.prepend(start);
+    start.focus();
+    start.remove();
+  },
   focused: () => {
     const own = document.activeElement;
     if (!own || own === document.body || window.tabbed.includes(own)) return null;

@@ -308,9 +308,9 @@ ADD = """async (text) => {
     ['main', 'source', 'events'].map((name) => import(`studio/${name}`)));
   const events = new Events();
   let run = null;
-  await sourceOf(new DOMParser().parseFromString(text, 'text/html')).open({
-    run: (own) => { run = own; }, events: (chunk) => events.add(chunk), ended() {}, error() {},
-  });
+  await new Promise((ended) => sourceOf(new DOMParser().parseFromString(text, 'text/html')).open({
+    run: (own) => { run = own; }, events: (chunk) => events.add(chunk), ended, error() {},
+  }));
   store.put(store.state.variants.length, {run, events, settings: null});
 }"""
 

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+import airpath
+from airpath import _core
+from studio.layout import faults_at_sizes, record_canvas_texts
+
+from .conftest import Opened
+
 CHANGES = {
     "duration": "5 s",
     "handover[0]__at": "2 s",
@@ -11,6 +17,24 @@ CHANGES = {
     "cell[1]__radio__lte__downlink__blocks__bandwidth": "1.4 MHz",
 }
 """Of `two-cells`: the same in less time, with fewer packets."""
+
+
+def test_the_core_tells_which_places_are_next_to_each_other():
+    names, edges = _core.path(airpath.load("umts-384").text)
+    assert names == ["server", "link", "radio.dch", "ue"] and edges == [[0, 1], [1, 2], [2, 3]]
+    names, edges = _core.path(airpath.load("two-cells").text)
+    assert {(names[upper], names[lower]) for upper, lower in edges} == {
+        ("server", "fork server"),
+        ("fork server", "link backhaul"),
+        ("link backhaul", "fork backhaul"),
+        ("fork backhaul", "radio.dch macro"),
+        ("fork backhaul", "radio.lte small"),
+        ("fork server", "link fixed"),
+        ("radio.dch macro", "fork ue"),
+        ("radio.lte small", "fork ue"),
+        ("link fixed", "fork ue"),
+        ("fork ue", "ue"),
+    }
 
 
 @pytest.fixture
@@ -34,3 +58,100 @@ def test_flows_bear_the_names_of_their_interfaces(shown):
     text = view.locator("#results").inner_text()
     assert "UE " not in text and "walker in macro, downlink" in text and "walker in small, downlink" in text
     assert "phone over fixed in" not in text and "phone over small in macro" not in text
+
+
+FACTS = """import('studio/main').then(async ({store}) => {
+  const {modelOf} = await import('studio/model');
+  const model = modelOf(store.state.variants[0]);
+  const {count, table, first, stops, fate, end} = model.packets;
+  const {element, direction, ue, time_ns} = table.columns;
+  const edges = new Set(store.run.edges.flatMap(([a, b]) => [`${a} ${b}`, `${b} ${a}`]));
+  let [apart, lost] = [0, 0];
+  const through = {};
+  for (let packet = 0; packet < count; packet += 1) {
+    const places = [...stops.slice(first[packet], first[packet + 1])].map((row) => element.values[row]);
+    const steps = places.slice(1).map((place, at) => `${places[at]} ${place}`);
+    apart += steps.filter((step) => !edges.has(step)).length;
+    if (fate[packet] === 4) lost += 1;
+    if (fate[packet] !== 1) continue;
+    const row = stops[first[packet]];
+    const when = time_ns.values[row] < 2e9 ? 'before' : 'after';
+    const cells = places.filter((place) => model.graph.cells.includes(place));
+    const cell = cells.map((place) => model.path[place]).join();
+    (through[ue.values[row]] ??= {})[cell] ??= [0, 0];
+    through[ue.values[row]][cell][Number(when === 'after')] += 1;
+  }
+  const came = (place) => element.values.reduce((sum, own) => sum + Number(own === place), 0);
+  const tti = (ue, now) => model.bearer(ue, false, now)?.tti ?? 0;
+  const {sdus} = model;
+  return {
+    apart, lost, through, came: came(0) + came(model.last),
+    arrived: fate.reduce((sum, own) => sum + Number(own === 1), 0),
+    ttis: [tti(0, 1e9), tti(0, 4e9), tti(1, 1e9), tti(2, 1e9)],
+    unpaired: sdus.packet.reduce((sum, own) => sum + Number(own < 0), 0),
+    ended: Math.max(...[...end].filter((_, packet) => fate[packet] === 4)),
+  };
+})"""
+
+
+def test_packets_are_followed_through_the_graph(shown):
+    facts = shown.view.evaluate(FACTS)
+    assert facts["apart"] == 0 and facts["unpaired"] == 0
+    assert facts["arrived"] == facts["came"]
+    walker, small, fixed = (facts["through"][ue] for ue in "012")
+    assert walker["radio.dch macro"][0] > 20 and walker["radio.lte small"][0] == 0
+    assert walker["radio.lte small"][1] > 20
+    assert set(small) == {"radio.lte small"} and set(fixed) == {""}
+    # What the first cell held when the UE went is lost when the second one begins.
+    assert facts["lost"] > 0 and facts["ended"] == 2.2e9
+    assert facts["ttis"] == [10e6, 1e6, 1e6, 0]
+
+
+TEXTS = "[...window.drawnTexts].flatMap(([canvas, {texts}]) => texts.map(({text, box}) => [text, box.top]))"
+
+
+@pytest.fixture
+def drawn(browser, page_of):
+    own = Opened(browser, page_of("two-cells", **CHANGES), record_canvas_texts)
+    yield own
+    own.context.close()
+    assert own.said == []
+
+
+def at(shown, time):
+    shown.view.evaluate(f"import('studio/main').then(({{store}}) => store.set({{at: {time}}}))")
+    shown.view.locator("#clock").filter(has_text=f"{time:.4f} s").wait_for()
+    shown.settle()
+    return dict(shown.view.evaluate(TEXTS))
+
+
+def test_the_path_is_drawn_as_a_graph_with_the_names_of_the_scenario(drawn):
+    drawn.view.set_viewport_size({"width": 1920, "height": 1080})
+    before = at(drawn, 1.5)
+    rows = ["macro: RNC buffer", "small: eNodeB buffer", "fixed"]
+    assert before[rows[0]] < before["backhaul"] < before[rows[1]] < before[rows[2]]
+    assert before["backhaul"] < before["server"] < before["fixed"]
+    assert before["walker"] == pytest.approx(before[rows[0]], abs=3)
+    assert before["phone over small"] == pytest.approx(before[rows[1]], abs=3)
+    assert before["phone over fixed"] == pytest.approx(before[rows[2]], abs=3)
+    assert any(text.startswith("outage") for text in at(drawn, 2.1))
+    after = at(drawn, 3)
+    assert "walker" not in after and after["walker + 1"] == pytest.approx(after[rows[1]], abs=3)
+
+
+def test_a_packet_is_followed_through_its_cell(shown):
+    view = shown.view
+    view.evaluate("import('studio/main').then(({store}) => store.set({at: 3, flows: [0]}))")
+    view.locator("#t-packets").click()
+    view.locator("#object-list .packet").nth(4).click()
+    stops = view.locator("#stops").inner_text()
+    assert "the link backhaul" in stops and "fork" not in stops and "the radio cell" not in stops
+    assert "UE" in stops.splitlines()[-1] or "server" in stops
+
+
+@pytest.mark.slow
+def test_the_graph_is_whole_at_every_size(drawn):
+    for time in (1.5, 2.1, 3):
+        at(drawn, time)
+        drawn.view.wait_for_timeout(300)
+        assert faults_at_sizes(drawn.view) == []

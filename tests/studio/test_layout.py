@@ -1,9 +1,10 @@
-"""Nothing is cut, covered, out of reach or too pale: each screen at four sizes, dark and light, and by keyboard."""
+"""Nothing is cut, covered, out of reach or too pale: each screen at four sizes, dark, light; by keyboard."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,172 @@ def test_folders_in_the_studio_are_whole(opened, folders, serving, name):
     shown = opened(serving(folders(name)))
     shown.view.wait_for_timeout(REST_MS)
     assert faults_at_sizes(shown.view) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["results", "events", "packets", "compare", "scenario", "lesson"])
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(studio, name):
+    link, steps = SCREENS[name]
+    view = studio(link)
+    steps(view)
+    view.wait_for_timeout(REST_MS)
+    found = keyboard_faults(view)
+    view.close()
+    assert found == []
+
+
+@pytest.mark.slow
+def test_plots_have_most_of_the_column_when_variants_are_compared(studio):
+    for link in (A, f"{A}{B}", f"{A}{B}&with=umts-128&with=umts-64"):
+        view = studio(link)
+        plots = view.locator("#plots").bounding_box()["height"]
+        assert plots > 0.45 * view.locator("#left").bounding_box()["height"], link
+        view.close()
+
+
+@pytest.mark.slow
+def test_a_phone_shows_plots_and_no_form_until_it_is_wanted(studio):
+    view = studio("umts-384")
+    view.set_viewport_size({"width": 390, "height": 844})
+    assert view.locator("#plots").bounding_box()["y"] < 844 / 3
+    assert view.locator("#fields").is_hidden()
+    view.locator("#unfold").click()
+    assert view.locator("#fields").is_visible()
+    view.locator("#unfold").click()
+    assert view.locator("#fields").is_hidden()
+    view.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("menu", ["#legend", "#presets", "#flows"])
+def test_esc_and_a_click_beside_it_close_a_menu(studio, menu):
+    view = studio("lte-10mhz-10ue?set=duration:5+s&at=3")
+    summary = f"{menu} > summary"
+    for close in (lambda: view.keyboard.press("Escape"), lambda: view.locator(".mark").click()):
+        view.locator(summary).click()
+        assert view.locator(menu).get_attribute("open") is not None
+        close()
+        assert view.locator(menu).get_attribute("open") is None
+    view.locator(summary).click()
+    view.keyboard.press("Escape")
+    assert view.locator(summary).evaluate("own => own === document.activeElement")
+    view.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(1, 6))
+def test_a_lesson_opens_with_packets_on_its_path(studio, number):
+    view = studio("umts-384")
+    lesson(number)(view)
+    view.locator("#lesson-next").wait_for()
+    for _ in range(len(view.locator("#lesson .quiet").inner_text())):  # "1 of 3": no lesson has more steps.
+        moment = view.locator("#moment")
+        moment.filter(has_text="in flight").wait_for()
+        if view.locator("#lesson-next").inner_text() == "Done":
+            break
+        view.locator("#lesson-next").click()
+    view.close()
+
+
+def test_the_flows_of_a_page_load_are_listed_by_how_long_they_took(opened, folders):
+    shown = opened(folders("web") / "page.html")
+    view = shown.view
+    view.locator("#flow-count").click()
+    names = view.locator("#flow-list .name").all_inner_texts()
+    took = view.locator("#flow-list .quiet").all_inner_texts()
+    seconds = [float(text.rpartition(" in ")[2].rstrip(" s+").replace("\u2009", "")) for text in took]
+    assert len(names) == 31 and seconds == sorted(seconds, reverse=True) and seconds[0] > seconds[-1]
+    assert all(name.startswith("flow ") and "cubic" not in name for name in names)
+    assert view.locator("#flow-list .group-name").inner_text().startswith("UE 0: 31 flows of cubic")
+
+
+WATCH = """
+(() => {
+  window.early = [];
+  window.shifts = [];
+  new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map(({ value }) => value)))
+    .observe({ type: "layout-shift", buffered: true });
+  const look = () => {
+    const { ready, waits } = document.documentElement.dataset;
+    const seen = [...document.querySelectorAll("main *, header > :not(.mark)")];
+    const shown = seen.filter((own) => own.checkVisibility({ visibilityProperty: true }));
+    if (ready === undefined && waits === undefined) window.early.push(...shown.map(({ id }) => id));
+    requestAnimationFrame(look);
+  };
+  look();
+})();
+"""
+
+
+@pytest.mark.parametrize("place", ["page", "server"])
+def test_nothing_is_seen_before_it_has_its_place(browser, folders, serving, place):
+    where = serving("umts-384") if place == "server" else folders("umts-384") / "page.html"
+    shown = Opened(browser, where, lambda context: context.add_init_script(WATCH))
+    shown.view.wait_for_timeout(1000)
+    early, shifts = shown.view.evaluate("[window.early, window.shifts]")
+    shown.context.close()
+    assert early == [] and sum(shifts) < 0.02
+
+
+RECORDING_MS, RECORDING_BYTES = 1_000_000, 4_000_000
+MOST_MS = 500
+"""For what took seconds; it takes tens of milliseconds where nothing else runs."""
+
+
+def test_a_recording_of_4_mb_does_not_freeze_the_text(opened, serving, tmp_path):
+    times = "".join(f"{n}\n" for n in range(1, RECORDING_MS) for _ in range(1 + n % 2))[:RECORDING_BYTES]
+    (tmp_path / "down.trace").write_text(times[: times.rindex("\n") + 1])
+    scenario = tmp_path / "recorded.toml"
+    scenario.write_text(
+        'duration = "3 s"\ntcp.profile = "linux"\nwired.delay = "20 ms"\n'
+        'flow = [{ app.file.size = "50 kB" }]\n'
+        '[radio.variable]\ndownlink = { delay = "20 ms", channel.trace_file.file = "down.trace" }\n'
+        'uplink = { delay = "20 ms", channel.trace_file.trace = "20\\n" }\n'
+    )
+    shown = opened(serving(scenario))
+    view = shown.view
+    view.locator("html[data-engine]").wait_for()
+    view.locator("#t-text").wait_for()
+    view.locator("#text-note:not([hidden])").wait_for(state="attached")
+    took = view.evaluate(
+        "new Promise((done) => { const begun = performance.now(); document.getElementById('t-text').click();"
+        " requestAnimationFrame(() => setTimeout(() => done(performance.now() - begun))); })"
+    )
+    assert took < MOST_MS
+    text = view.locator("#text").input_value()
+    assert (
+        "characters …" in text
+        and "[radio.variable.downlink.channel.trace_file]" in text
+        and len(text) < 20_000
+    )
+    assert not view.locator("#text").is_editable()
+    assert "left out here" in view.locator("#text-note").inner_text()
+    assert faults_at_sizes(view) == []
+
+
+@pytest.mark.slow
+def test_a_scenario_that_takes_hours_is_estimated_and_cancelled_at_once(browser, serving, tmp_path):
+    scenario = tmp_path / "hours.toml"
+    scenario.write_text(
+        airpath.load("umts-384", [("duration", "40000 h"), ("flow.0.app", "{ bulk = {} }")]).text
+    )
+    server = serving(scenario)
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    record_canvas_texts(context)
+    view = context.new_page()
+    view.goto(server.address)
+    said = view.locator("#opening-said")
+    said.filter(has_text="left").wait_for()
+    assert faults_at_sizes(view) == []
+    begun = time.monotonic()
+    view.locator("#opening").get_by_role("button", name="Cancel").click()
+    said.filter(has_text="Stopped").wait_for()
+    assert time.monotonic() - begun < 2
+    assert faults_at_sizes(view) == []
+    view.get_by_role("button", name="Open umts-384").click()
+    view.locator("html[data-ready=run]").wait_for()
+    assert view.locator("#preset").inner_text() == "umts-384"
+    context.close()
 
 
 @pytest.mark.slow

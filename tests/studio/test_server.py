@@ -168,6 +168,21 @@ def test_of_a_folder_with_too_many_events_the_least_needed_are_left_out(serving,
     assert run["left_out"]["rlc_data"] > 6000 and "rlc_data" not in events and "tcp_state" in events
 
 
+def test_a_finished_run_that_takes_long_is_not_simulated_again(serving, run_folder, tmp_path, monkeypatch):
+    """The folder of a stranger may say anything of its scenario."""
+    folder = shutil.copytree(run_folder("umts-64-simple"), tmp_path / "run")
+    text = folder / "scenario.resolved.toml"
+    long = _core.resolve(text.read_text(), [("duration", "40000 h"), ("flow.0.app", "{ bulk = {} }")])
+    text.write_text(long)
+    monkeypatch.setattr(reading, "MOST_AGAIN_S", 2)
+    begun = time.monotonic()
+    with Client(server := serving(folder), cookie_of(server)) as own:
+        run, events = own.run("open")
+    assert time.monotonic() - begun < 10
+    assert run["not_again"] == "to simulate it again would take longer than 2 s"
+    assert "tcp_state" in events and "packet" not in events
+
+
 def test_the_start_page_and_its_modules(server):
     cookie = cookie_of(server)
     answer = ask(server, Cookie=cookie)

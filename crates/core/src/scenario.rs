@@ -17,7 +17,7 @@ pub use graph::{Cell, Plan, Ue, Way};
 pub use size::check_size;
 
 use crate::app;
-use crate::element::Element;
+use crate::element::{Element, Graph};
 use crate::error::ScenarioError;
 use crate::handover::{self, Episode};
 use crate::host::{FlowSpec, Host};
@@ -358,12 +358,7 @@ impl Scenario {
     /// it. The core network of UMTS is at the place of the wired link.
     pub fn path(&self) -> Vec<String> {
         if self.is_graph() {
-            let end = || Box::new(Host::new(Dir::Downlink, 0, &[], 0)) as Box<dyn Element>;
-            return self
-                .plan(0, [end(), Box::new(Host::new(Dir::Uplink, 0, &[], 0))], None)
-                .graph
-                .names()
-                .to_vec();
+            return self.bare_graph().names().to_vec();
         }
         let boxes = |place: Place| {
             let there = self.middlebox.iter().filter(move |config| config.place() == place);
@@ -376,6 +371,21 @@ impl Scenario {
         path.extend(boxes(Place::Ue));
         path.push("ue".to_owned());
         path
+    }
+
+    /// Places of [`Scenario::path`] that are next to each other, by their index: the one nearer to the server first.
+    pub fn edges(&self) -> Vec<[u16; 2]> {
+        if self.is_graph() {
+            return self.bare_graph().edges().collect();
+        }
+        (1..self.path().len() as u16).map(|place| [place - 1, place]).collect()
+    }
+
+    /// The graph of a scenario with several cells, between hosts without flows.
+    fn bare_graph(&self) -> Graph {
+        let ends =
+            [Dir::Downlink, Dir::Uplink].map(|dir| Box::new(Host::new(dir, 0, &[], 0)) as Box<dyn Element>);
+        self.plan(0, ends, None).graph
     }
 
     /// As [`Scenario::network`], for a driver whose UEs `real` are no simulated ones: they may send from time zero, as

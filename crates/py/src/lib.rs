@@ -71,10 +71,12 @@ fn bundled() -> BTreeMap<&'static str, &'static str> {
     BUNDLED.iter().copied().collect()
 }
 
-/// Names of the places on a scenario's path, from the server to the UEs: those that events count in `element`.
+/// Names of the places on a scenario's path, from the server to the UEs: those that events count in `element`; and which
+/// places are next to each other, the one nearer to the server first.
 #[pyfunction]
-fn path(text: &str) -> PyResult<Vec<String>> {
-    Ok(parse(text, &[])?.path())
+fn path(text: &str) -> PyResult<(Vec<String>, Vec<[u16; 2]>)> {
+    let scenario = parse(text, &[])?;
+    Ok((scenario.path(), scenario.edges()))
 }
 
 /// What the numbers in a run's events mean, as JSON: tables of nodes, interfaces, bearers and flows.

@@ -99,8 +99,8 @@ pub extern "C" fn about() {
 }
 
 /// Reads the scenario in the text, with the changes in the list, `[[key, value], ...]`. Answers with JSON: `scenario`
-/// (TOML with every default), the same as `values`, `path`, the names of the places that events call `element`, and
-/// `bearers`, what the numbers mean that they call `bearer`.
+/// (TOML with every default), the same as `values`, `path`, the names of the places that events call `element`, `edges`,
+/// pairs of places that are next to each other, and `bearers`, what the numbers mean that they call `bearer`.
 #[unsafe(no_mangle)]
 pub extern "C" fn resolve() -> u32 {
     fn resolved(engine: &Engine) -> Result<Vec<u8>, ScenarioError> {
@@ -111,8 +111,7 @@ pub extern "C" fn resolve() -> u32 {
         let values: toml::Table =
             text.parse().map_err(|error: toml::de::Error| ScenarioError::new("", error.to_string(), ""))?;
         let bearers = Simulation::new(&scenario, 0, Observe::default()).tables().bearers;
-        let resolved =
-            json!({ "scenario": text, "values": values, "path": scenario.path(), "bearers": bearers });
+        let resolved = json!({ "scenario": text, "values": values, "path": scenario.path(), "edges": scenario.edges(), "bearers": bearers });
         Ok(resolved.to_string().into_bytes())
     }
     engine(|engine| {

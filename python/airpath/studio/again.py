@@ -7,6 +7,7 @@ the same is seen from the results.
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from airpath import _core
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from airpath.runs.trace import Events, RawColumns
 
 
+LOOK_S = 0.5
+"""After this time of simulating, the time for the whole run is estimated."""
+
+
 class Fine(NamedTuple):
     """Events of the kinds that the folder lacks; the kinds without room; or why there are no such events."""
 
@@ -27,8 +32,11 @@ class Fine(NamedTuple):
     not_again: str | None
 
 
-def fine(run: FinishedRun, most_rows: int) -> Fine:
-    """Simulate a run again for the kinds that its folder lacks, as far as there is room."""
+def fine(run: FinishedRun, most_rows: int, most_s: float | None = None) -> Fine:
+    """Simulate a run again for the kinds that its folder lacks, as far as there is room.
+
+    With `most_s`, a run that would take longer than so many seconds is not simulated: someone waits for it.
+    """
     wanted = [kind for kind in FINE_PROBES if kind not in run.kinds]
     if not wanted:
         return Fine([], [], None)
@@ -39,9 +47,12 @@ def fine(run: FinishedRun, most_rows: int) -> Fine:
     if "packet" in wanted and "bearer_enqueued" in run.kinds and run.count("bearer_enqueued") > most_rows:
         return Fine([], wanted, None)
     simulation = simulate(Scenario(run.manifest["scenario"], run.scenario_text), run.manifest["seed"], wanted)
-    rows = 0
+    rows, begin = 0, time.monotonic()
     parts: dict[str, list[RawColumns]] = {kind: [] for kind in wanted}
-    for events, _, _ in steps(simulation):
+    for events, _, share in steps(simulation):
+        elapsed_s = time.monotonic() - begin
+        if most_s is not None and elapsed_s > LOOK_S and elapsed_s > most_s * share:
+            return Fine([], [], f"to simulate it again would take longer than {most_s:g} s")
         rows += sum(len(columns["time_ns"]) for columns in events.values())
         if rows > most_rows:
             return Fine([], wanted, None)

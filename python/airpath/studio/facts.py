@@ -94,6 +94,7 @@ def _facts(
     facts: dict[str, Any],
     left_out: Mapping[str, int | None],
 ) -> dict[str, Any]:
+    path, edges = _core.path(text)
     return {
         "title": title,
         "base": base,
@@ -102,7 +103,8 @@ def _facts(
         "names": flow_names(summary, scenario),
         "chosen": choose_flows(summary),
         "summary": summary,
-        "path": _core.path(text),
+        "path": path,
+        "edges": edges,
         "bearers": json.loads(_core.tables_of(text))["bearers"],
         "values": _without_tables(scenario),
         "scenario": text[:MOST_SCENARIO],

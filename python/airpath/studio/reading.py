@@ -10,6 +10,9 @@ from airpath.studio.chunks import encode
 from airpath.studio.facts import BY_NEED, finished
 from airpath.studio.runs import MOST_EVENTS, Part, that_fit
 
+MOST_AGAIN_S = 30
+"""Longest time for which a finished run is simulated again, for the kinds of event that its folder lacks."""
+
 
 def reading(run: FinishedRun) -> Iterator[Part]:
     """Read the events of a finished run.
@@ -24,7 +27,7 @@ def reading(run: FinishedRun) -> Iterator[Part]:
     for kind in kinds:
         for events in run.events({kind: run.kinds[kind]}):
             yield encode(events)
-    again = fine(run, MOST_EVENTS - sum(rows[kind] for kind in kinds))
+    again = fine(run, MOST_EVENTS - sum(rows[kind] for kind in kinds), MOST_AGAIN_S)
     for events in again.events:
         yield encode(events)
     left_out = {kind: rows[kind] for kind in rows if kind not in kinds}

@@ -42,6 +42,11 @@ impl Graph {
         &self.names
     }
 
+    /// Nodes that are next to each other: the one nearer to the server first.
+    pub fn edges(&self) -> impl Iterator<Item = [u16; 2]> {
+        self.edges.iter().map(|[upper, lower]| [upper.0.0, lower.0.0])
+    }
+
     /// Joins a port that leads towards UEs with one that leads towards servers.
     ///
     /// # Panics

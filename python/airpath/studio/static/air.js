@@ -2,7 +2,8 @@
 
 import { byId, make } from "studio/dom";
 import { labelsOf } from "studio/flowlist";
-import { LANES } from "studio/lanes";
+import { graphOf } from "studio/graph";
+import { heightOf } from "studio/lanes";
 import { hasModel, modelOf } from "studio/model";
 import { Player } from "studio/player";
 import { colours } from "studio/paint";
@@ -86,7 +87,7 @@ export class Air {
     if (folded.has("air")) return [];
     const all = variants.map((_, n) => n);
     const isPage = this.column.id !== "left" || matchMedia("(max-width: 1000px)").matches;
-    return isPage || AROUND_PX + all.length * LANES.height <= MOST_SHARE * this.column.clientHeight ? all : [shown];
+    return isPage || AROUND_PX + all.reduce((sum, n) => sum + this.height(n), 0) <= MOST_SHARE * this.column.clientHeight ? all : [shown];
   }
 
   /** Whether there is a picture for each of them: those of other runs are drawn into the same ones. */
@@ -111,11 +112,17 @@ export class Air {
   }
 
   resize() {
-    for (const { scene } of this.scenes) {
-      scene.canvas.style.height = `${LANES.height}px`;
-      scene.size(scene.canvas.clientWidth, LANES.height);
+    for (const { scene, variant } of this.scenes) {
+      const height = this.height(variant);
+      scene.canvas.style.height = `${height}px`;
+      scene.size(scene.canvas.clientWidth, height);
     }
     this.draw();
+  }
+
+  /** Height of the picture of a variant, pixels. @param {number} variant */
+  height(variant) {
+    return heightOf(graphOf(this.store.state.variants[variant].run));
   }
 
   recolour() {
@@ -138,7 +145,7 @@ export class Air {
   of(variant) {
     const model = modelOf(this.store.state.variants[variant]);
     const flow = this.flow(variant);
-    return { model, flow, ue: flow?.ue ?? 0, bearer: model.bearer(flow?.ue ?? 0, flow?.direction === "uplink") };
+    return { model, flow, ue: flow?.ue ?? 0, bearer: model.bearer(flow?.ue ?? 0, flow?.direction === "uplink", this.now) };
   }
 
   grid() {
@@ -163,6 +170,8 @@ export class Air {
       this.from = this.store.events.from;
       if (followed !== null) return this.store.set({ followed: null });
     }
+    // Another scenario has another number of cells.
+    if (this.scenes.some(({ scene, variant }) => scene.width && scene.height !== this.height(variant))) return this.resize();
     const fall = Math.min(Math.max(FALL_S * speed, LEAST_FALL_S), MOST_FALL_S) * 1e9;
     this.scenes.forEach(({ scene, variant }) => {
       const { model, flow, ue } = this.of(variant);

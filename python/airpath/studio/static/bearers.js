@@ -5,8 +5,9 @@
 /** @typedef {import("studio/events").Table} Table */
 /** @typedef {import("studio/packets").Packets} Packets */
 /**
- * One direction of a UE's bearer.
+ * One direction of a UE in a cell.
  * @typedef {object} Bearer
+ * @property {number} cell its place
  * @property {number} ue
  * @property {string} direction
  * @property {Uint32Array} sdus rows of `bearer_enqueued`: the SDU k is the k-th
@@ -39,13 +40,17 @@
  * @property {Map<number, number>} rows of `bearer_enqueued` by the numbers of their packets
  */
 
-/** @type {(ue: number, isUp: boolean) => number} */
-export const bearerKey = (ue, isUp) => 2 * ue + Number(isUp);
+/** @typedef {import("studio/source").BearerRow} BearerRow */
+
+/** @type {(cell: number, ue: number, isUp: boolean) => number} */
+export const bearerKey = (cell, ue, isUp) => 2 * (65536 * cell + ue) + Number(isUp);
+/** @param {BearerRow} row */
+const keyOf = ({ node, ue, direction }) => bearerKey(node, ue, direction === "uplink");
 
 /**
  * @param {Events} events
  * @param {Packets | null} packets
- * @param {import("studio/source").BearerRow[]} rows of the table of bearers
+ * @param {BearerRow[]} rows of the table of bearers
  * @returns {{bearers: Map<number, Bearer>, sdus: Sdus | null}}
  */
 export function bearersOf(events, packets, rows) {
@@ -57,17 +62,20 @@ export function bearersOf(events, packets, rows) {
   /** @type {Map<number, Bearer>} */
   const bearers = new Map();
   const none = new Uint32Array(0);
-  for (const key of new Set([...ofSdus.keys(), ...ofData.keys(), ...ofSlots.keys(), ...ofStatus.keys()])) {
-    const runs = ofData.get(key) ?? none;
-    const own = ofSlots.get(key) ?? none;
-    const isUp = Boolean(key & 1);
-    const known = rows.find(({ ue, direction }) => bearerKey(ue, direction === "uplink") === key);
+  /** Numbers of bearers by what they are. */
+  const numbers = new Map(rows.map((row, place) => [keyOf(row), place]));
+  /** The other direction, whose STATUS PDUs go in this one. @param {number} place */
+  const other = (place) => numbers.get(bearerKey(rows[place].node, rows[place].ue, rows[place].direction !== "uplink")) ?? -1;
+  for (const place of new Set([...ofSdus.keys(), ...ofData.keys(), ...ofSlots.keys(), ...[...ofStatus.keys()].map(other)])) {
+    const known = rows[place];
+    if (!known) continue;
     const empty = new Float64Array(0);
-    const tti = known?.slot_ns ?? 0;
-    bearers.set(key, {
-      ue: key >> 1, direction: isUp ? "uplink" : "downlink", sdus: ofSdus.get(key) ?? none, runs, number: empty, next: empty,
-      modulo: known?.sequence_numbers || 1, arrived: empty, complete: empty, starts: empty, status: ofStatus.get(key) ?? none, slots: own, tti,
-      phase: known?.phase_ns ?? 0, delay: tti + (known?.delay_ns ?? 0), isShared: known?.shared ?? false, resends: known?.resends ?? false,
+    const tti = known.slot_ns;
+    bearers.set(keyOf(known), {
+      cell: known.node, ue: known.ue, direction: known.direction, sdus: ofSdus.get(place) ?? none, runs: ofData.get(place) ?? none,
+      number: empty, next: empty, modulo: known.sequence_numbers || 1, arrived: empty, complete: empty, starts: empty,
+      status: ofStatus.get(other(place)) ?? none, slots: ofSlots.get(place) ?? none, tti,
+      phase: known.phase_ns, delay: tti + known.delay_ns, isShared: known.shared, resends: known.resends,
     });
   }
   const made = sdus && sdusOf(sdus, events, packets, rows);
@@ -75,25 +83,24 @@ export function bearersOf(events, packets, rows) {
     if (data && bearer.runs.length) number(bearer, data);
   }
   if (made && data) {
-    carry(made, events, bearers);
+    carry(made, events, rows);
     for (const bearer of bearers.values()) if (bearer.runs.length) follow(bearer, data, made, events, packets);
   }
   return { bearers, sdus: made };
 }
 
-/** Rows of a table by bearer. @type {(table: Table | null) => Map<number, Uint32Array<ArrayBuffer>>} */
+/** Rows of a table by the numbers of bearers. @type {(table: Table | null) => Map<number, Uint32Array<ArrayBuffer>>} */
 function rowsByBearer(table) {
   const found = new Map();
-  if (!table) return found;
-  const { ue, direction } = table.columns;
-  const isUp = (direction.words ?? []).map((word) => word === "uplink");
+  if (!table?.columns.bearer) return found;
+  const { values } = table.columns.bearer;
   /** By bearer: how many rows it has, and then how many are filled in. @type {number[]} */
   const counts = [];
   /** @type {Uint32Array[]} */
   const lists = [];
   for (const isCounting of [true, false]) {
     for (let row = 0; row < table.rows; row += 1) {
-      const key = bearerKey(ue.values[row], isUp[direction.values[row]]);
+      const key = values[row];
       if (isCounting) counts[key] = (counts[key] ?? 0) + 1;
       else {
         if (!lists[key]) {
@@ -119,7 +126,7 @@ function number(bearer, data) {
 
 /**
  * SDUs with their packets, and when they left the buffer where they are sent whole.
- * @type {(table: Table, events: Events, packets: Packets | null, bearers: import("studio/source").BearerRow[]) => Sdus}
+ * @type {(table: Table, events: Events, packets: Packets | null, bearers: BearerRow[]) => Sdus}
  */
 function sdusOf(table, events, packets, bearers) {
   const { rows } = table;
@@ -166,15 +173,14 @@ function eachSdu(sdus, table, call) {
   }
 }
 
-/** SDUs with their PDUs, and when their senders were done with them. @type {(sdus: Sdus, events: Events, bearers: Map<number, Bearer>) => void} */
+/** SDUs with their PDUs, and when their senders were done with them. @type {(sdus: Sdus, events: Events, bearers: BearerRow[]) => void} */
 function carry(sdus, events, bearers) {
-  const { ue, direction } = sdus.table.columns;
+  const { bearer } = sdus.table.columns;
   const ended = events.table("rlc_sdu");
   eachSdu(sdus, ended, (sdu, row, now) => {
-    const bearer = bearers.get(bearerKey(ue.values[sdu], direction.words?.[direction.values[sdu]] === "uplink"));
     sdus.ended[sdu] = row;
     sdus.first[sdu] = ended?.columns.first_sn.values[row] ?? 0;
-    sdus.left[sdu] = now + (bearer?.tti ?? 0);
+    sdus.left[sdu] = now + (bearers[bearer.values[sdu]]?.slot_ns ?? 0);
   });
   eachSdu(sdus, events.table("rlc_confirmed"), (sdu, _, now) => {
     sdus.confirmed[sdu] = now;

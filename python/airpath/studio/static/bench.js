@@ -1,7 +1,7 @@
 // What stands around the form and above the plots where runs can be made: presets, changes, undo, seed, variants, and how
 // far a run is.
 
-import { byId, figure, make } from "studio/dom";
+import { byId, figure, make, timeLeft } from "studio/dom";
 import { showForm } from "studio/form";
 import { colours, lookOf, swatch } from "studio/paint";
 import { command, keyOf, split, TEXT } from "studio/settings";
@@ -138,7 +138,7 @@ export class Bench {
     byId("again").hidden = !isBehind || Boolean(progress);
     if (!progress) return;
     /** @type {HTMLProgressElement} */ (byId("share")).value = progress.share;
-    byId("now").textContent = `${figure(100 * progress.share)} %`;
+    byId("now").textContent = [`${figure(100 * progress.share)} %`, timeLeft(progress.share, progress.since)].filter(Boolean).join(", ");
   }
 }
 

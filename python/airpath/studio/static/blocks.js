@@ -2,9 +2,10 @@
 // resource blocks; a block that is sent again has a bar across, one that the UE cannot decode yet is crossed.
 
 import { figure } from "studio/dom";
+import { kindOf } from "studio/graph";
 import { ueName } from "studio/names";
 import { readableOn } from "studio/paint";
-import { lowerBound } from "studio/reduce";
+import { firstFrom } from "studio/reduce";
 import { cross } from "studio/tape";
 
 /** @typedef {import("studio/model").Model} Model */
@@ -25,7 +26,7 @@ export const BLOCKS = -(2 ** 40);
 export const inkOf = ({ inks }, ue) => inks[ue % inks.length];
 
 /** @type {(scene: Scene, slots: Slots, view: View, theme: Theme, column: Column, lane: {top: number, bottom: number}) => void} */
-export function drawBlocks(scene, { table, length, units }, view, theme, { left, right }, { top, bottom }) {
+export function drawBlocks(scene, { table, rows, length, units }, view, theme, { left, right }, { top, bottom }) {
   const { ink } = scene;
   const { time_ns, ue, units: own, transmission, lost } = table.columns;
   const unit = (bottom - top - 8) / units;
@@ -35,7 +36,8 @@ export function drawBlocks(scene, { table, length, units }, view, theme, { left,
   ink.rect(left + 1, top + 1, right - left - 2, bottom - top - 2);
   ink.clip();
   let [filled, slot] = [0, NaN];
-  for (let row = lowerBound(time_ns.values, from); row < table.rows && time_ns.values[row] <= view.now; row += 1) {
+  for (let at = firstFrom(time_ns.values, rows, from); at < rows.length && time_ns.values[rows[at]] <= view.now; at += 1) {
+    const row = rows[at];
     const begin = time_ns.values[row];
     if (begin !== slot) [filled, slot] = [0, begin];
     const height = own.values[row] * unit;
@@ -91,12 +93,13 @@ export function drawWaits(scene, waits, view, theme, { left, right }, { top, bot
 }
 
 /** The slot of an instant in words. @type {(slots: Slots, model: Model, now: number) => string} */
-export function slotWords({ table, length, phase }, { path, run }, now) {
+export function slotWords({ table, rows, length, phase }, { graph, run }, now) {
   const { time_ns, ue, units, bits, transmission, lost } = table.columns;
   const begin = phase + Math.floor((now - phase) / length + 1e-6) * length;
-  const thing = path.includes("radio.hsdpa") ? "codes" : "PRBs";
+  const thing = kindOf(graph.names[graph.cellOf(ue.values[rows[0]], time_ns.values[rows[0]])] ?? "") === "radio.hsdpa" ? "codes" : "PRBs";
   const told = [];
-  for (let row = lowerBound(time_ns.values, begin - 1); row < table.rows && time_ns.values[row] <= now; row += 1) {
+  for (let at = firstFrom(time_ns.values, rows, begin - 1); at < rows.length && time_ns.values[rows[at]] <= now; at += 1) {
+    const row = rows[at];
     const again = transmission.values[row] > 1 ? `, transmission ${transmission.values[row]}` : "";
     told.push(`${ueName(run, ue.values[row])} has ${units.values[row]} ${thing}, ${figure(bits.values[row])} bits${again}${lost.values[row] ? ", lost" : ""}`);
   }

@@ -28,6 +28,20 @@ export function byId(id) {
   return element;
 }
 
+/** A time in words, with one digit or two. @param {number} seconds */
+export function lasting(seconds) {
+  if (seconds < 99.5) return `${Math.max(Math.round(seconds), 1)} s`;
+  if (seconds < 99.5 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 72 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return `${figure(seconds / 86400)} days`;
+}
+
+/** How much longer something takes of which a share is done after so many milliseconds. @type {(share: number, since: number) => string} */
+export function timeLeft(share, since) {
+  const seconds = (since / 1000) * (1 / share - 1);
+  return Number.isFinite(seconds) ? `about ${lasting(seconds)} left` : "";
+}
+
 /**
  * A number in few digits, with a space between thousands.
  * @param {number} value

@@ -264,7 +264,8 @@ export class Experiment {
         run: (own) => (run = own),
         events: (chunk) => events.add(chunk),
         progress: (progress) => {
-          if (!isOver && performance.now() - begun > LONG_MS) this.store.set({ progress });
+          const since = performance.now() - begun;
+          if (!isOver && since > LONG_MS) this.store.set({ progress: { ...progress, since } });
         },
         ended: () => {
           isOver = true;
@@ -277,7 +278,7 @@ export class Experiment {
         },
       }).cancel;
     }));
-    setTimeout(() => !isOver && this.jobs.some((job) => job?.result === result) && this.store.set({ progress: this.store.state.progress ?? { share: 0, now_s: 0 } }), LONG_MS);
+    setTimeout(() => !isOver && this.jobs.some((job) => job?.result === result) && this.store.set({ progress: this.store.state.progress ?? { share: 0, now_s: 0, since: 0 } }), LONG_MS);
     return {
       key, begun, result, cancel: () => {
         isOver = true;

@@ -1,6 +1,6 @@
 // A row of the form: a name, a control that suits the field, a slider for a quantity, and what is wrong with it.
 
-import { make } from "studio/dom";
+import { figure, make } from "studio/dom";
 import { scaleFor, STEPS } from "studio/quantity";
 import { shown } from "studio/schema";
 
@@ -9,6 +9,8 @@ import { shown } from "studio/schema";
 
 /** Wait for more letters before a text is taken, milliseconds. */
 const TYPING_MS = 300;
+/** Longer texts, those of recordings, are not written into a field: it would take seconds for each. */
+const MOST_TEXT = 2000;
 
 export class Row {
   /**
@@ -97,7 +99,10 @@ export class Row {
     const { control } = this;
     if (control instanceof HTMLSelectElement) control.value = text;
     else if (control.type === "checkbox") control.checked = text === "true";
-    else if (document.activeElement !== control) control.value = text;
+    else if (document.activeElement !== control) {
+      control.readOnly = text.length > MOST_TEXT;
+      control.value = control.readOnly ? `${figure(text.length)} characters` : text;
+    }
     if (this.slider && this.scale && document.activeElement !== this.slider) this.slider.value = String(this.scale.placeOf(text));
     if (this.slider) this.slider.setAttribute("aria-valuetext", text);
   }

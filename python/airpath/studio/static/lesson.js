@@ -111,6 +111,9 @@ export class Lessons {
     const found = range?.(facts);
     if (found) this.store.show(...found);
     else this.store.whole();
+    // An instant in the middle: there is something on the path then.
+    const [from, to] = this.store.state.range;
+    this.store.set({ at: (from + to) / 2 });
     await this.tell();
   }
 

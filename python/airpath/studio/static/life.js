@@ -1,6 +1,7 @@
 // The life of one packet: its stops on the path with their times, from its sender to the ACK for it.
 
 import { figure } from "studio/dom";
+import { stationOf } from "studio/lanes";
 import { ACK, LOOKS } from "studio/model";
 import { begin } from "studio/packets";
 import { firstFrom, placeOf } from "studio/reduce";
@@ -51,7 +52,7 @@ export function lifeOf(model, packet, placeName) {
   const isUp = direction.words?.[direction.values[stops[first[packet]]]] === "uplink";
   /** @type {Stop[]} */
   const told = [];
-  const from = element.values[stops[first[packet]]] + (isUp ? 1 : -1);
+  const [from = isUp ? model.last : 0] = model.graph.before(element.values[stops[first[packet]]], isUp);
   for (let at = first[packet]; at < first[packet + 1]; at += 1) {
     const row = stops[at];
     const place = element.values[row];
@@ -64,7 +65,8 @@ export function lifeOf(model, packet, placeName) {
         : { ...stop, text: `${maker} sends it` });
     }
     if (place === 0 || place === model.last) told.push({ ...stop, text: `arrives at ${placeName(place)}` });
-    else if (place === model.radio) told.push(...radioStops(model, packet, isUp, stop));
+    else if (model.path[place].startsWith("radio.")) told.push(...radioStops(model, packet, isUp, stop));
+    else if (model.path[place].startsWith("fork")) continue; // It passes on at once.
     else if (model.path[place].startsWith("middlebox.")) {
       const held = at + 1 < first[packet + 1] ? (time_ns.values[stops[at + 1]] - stop.at) / 1e6 : 0;
       const what = `${held ? `, which holds it for ${figure(held, 1)} ms` : ""}${flagged[packet] === place ? ", which flags it" : ""}`;
@@ -76,6 +78,7 @@ export function lifeOf(model, packet, placeName) {
     const reason = dropped?.words?.[dropped.values[drop[packet]]] ?? "";
     told.push({ at: end[packet], text: `dropped: ${reason.replaceAll("_", " ")}`, kind: "dropped", row: drop[packet] });
   } else if (fate[packet] === 3) told.push({ ...told[told.length - 1], text: "kept there: a box answers for the other side" });
+  else if (fate[packet] === 4) told.push({ ...told[told.length - 1], at: end[packet], text: "lost: the UE has gone to another cell" });
   told.push(...answer(model, packet, isUp, placeName));
   return told.sort((a, b) => a.at - b.at);
 }
@@ -83,8 +86,9 @@ export function lifeOf(model, packet, placeName) {
 /** In the cell: the buffer, the PDUs with all their attempts, and when its sender was done with it. @type {(model: Model, packet: number, isUp: boolean, stop: {at: number, kind: string, row: number}) => Stop[]} */
 function radioStops(model, packet, isUp, stop) {
   const { sdus } = model;
+  const station = stationOf(model.path[model.events.table("packet")?.columns.element.values[stop.row] ?? 0]);
   const sdu = sdus?.of[packet] ?? -1;
-  const buffer = isUp ? "the UE's buffer" : "the RNC's buffer";
+  const buffer = isUp ? "the UE's buffer" : `the ${station}'s buffer`;
   if (!sdus || sdu < 0) return [{ ...stop, text: `comes to ${buffer}` }];
   const before = sdus.table.columns.queued_sdus.values[sdu] - 1;
   /** @type {Stop[]} */
@@ -96,7 +100,7 @@ function radioStops(model, packet, isUp, stop) {
     const isGivenUp = model.packets && model.packets.drop[packet] >= 0 && bearer?.resends;
     const done = isGivenUp ? "gives it up" : bearer?.resends ? "is done with it: a STATUS has confirmed it" : "is done with it: all of it was sent";
     const row = model.latest("rlc_confirmed", sdus.table.columns.ue.values[sdu], null, sdus.confirmed[sdu], isUp ? "uplink" : "downlink");
-    told.push({ at: sdus.confirmed[sdu], text: `${isUp ? "the UE" : "the RNC"} ${done}`, kind: "rlc_confirmed", row });
+    told.push({ at: sdus.confirmed[sdu], text: `${isUp ? "the UE" : `the ${station}`} ${done}`, kind: "rlc_confirmed", row });
   }
   return told;
 }

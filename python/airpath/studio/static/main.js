@@ -8,6 +8,7 @@ import { chooseFlows } from "studio/flows";
 import { listenToKeys } from "studio/keys";
 import { listenToMenus } from "studio/menus";
 import { ObjectList } from "studio/objects";
+import { openFirst } from "studio/opening";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
 import { curvesOf } from "studio/series";
@@ -31,7 +32,7 @@ const events = new Events();
 /** @type {Run | null} */
 let opened = null;
 const source = sourceOf(document);
-void source.open({
+openFirst(source, {
   run: (run) => {
     opened = run;
     // Its latest events come at once behind it.

@@ -2,6 +2,7 @@
 // an instant; lists and sentences ask the same. Times are nanoseconds here.
 
 import { bearerKey, bearersOf } from "studio/bearers";
+import { graphOf } from "studio/graph";
 import { lowerBound } from "studio/reduce";
 import { packetsOf } from "studio/packets";
 import { slotsOf } from "studio/slots";
@@ -56,26 +57,30 @@ export class Model {
   constructor(run, events) {
     this.run = run;
     this.events = events;
-    this.path = placesOf(run);
-    this.last = this.path.length - 1;
-    /** The place of the cell. */
-    this.radio = Math.max(1, this.path.findIndex((/** @type {string} */ name) => name.startsWith("radio.")));
+    this.graph = graphOf(run);
+    this.path = this.graph.names;
+    this.last = this.graph.last;
     this.end = Math.max(run.summary.simulated_s * 1e9, ...events.kinds.map((kind) => events.table(kind)?.columns.time_ns.values.at(-1) ?? 0));
-    this.packets = packetsOf(events, this.path, this.end);
+    this.packets = packetsOf(events, this.graph, this.end);
     const { bearers, sdus } = bearersOf(events, this.packets, run.bearers);
     this.bearers = bearers;
-    /** Slots of a shared downlink. */
+    /** Slots of shared downlinks, by the places of their cells. */
     this.slots = slotsOf(events, run.bearers);
     this.sdus = sdus;
     this.looks = this.packets ? looksOf(this.packets, events.table("segment_sent")) : new Uint8Array(0);
-    /** The shortest time on the wire, down and up. */
-    this.transit = this.packets ? transitOf(this.packets, this.path.findIndex((name) => name.startsWith("link"))) : [0, 0];
+    /** The shortest time from each place to the next, down and up. */
+    this.transit = this.packets ? transitOf(this.packets, this.path.length) : [];
     this.missing = missing(this, run);
   }
 
-  /** @type {(ue: number, isUp: boolean) => Bearer | null} */
-  bearer(ue, isUp) {
-    return this.bearers.get(bearerKey(ue, isUp)) ?? null;
+  /** The bearer that a UE has at an instant. @type {(ue: number, isUp: boolean, now: number) => Bearer | null} */
+  bearer(ue, isUp, now) {
+    return this.bearers.get(bearerKey(this.graph.cellOf(ue, now), ue, isUp)) ?? null;
+  }
+
+  /** Slots of the cell in which a UE is; null if its downlink is not shared. @type {(ue: number, now: number) => import("studio/slots").Slots | null} */
+  slotsOf(ue, now) {
+    return this.slots.get(this.graph.cellOf(ue, now)) ?? null;
   }
 
   /** Number of the TTI of an instant, from 0; null where there are none. @type {(bearer: Bearer | null, now: number) => number | null} */
@@ -108,17 +113,11 @@ export class Model {
     return row >= 0 && phase?.words?.[phase.values[row]] === "began";
   }
 
-  /** UEs with a bearer, ascending. */
-  get ues() {
-    return [...new Set([...this.bearers.values()].map(({ ue }) => ue))].sort((a, b) => a - b);
+  /** UEs with a bearer that are in a cell at an instant, ascending. @type {(cell: number, now: number) => number[]} */
+  uesIn(cell, now) {
+    const all = [...new Set([...this.bearers.values()].map(({ ue }) => ue))].sort((a, b) => a - b);
+    return all.filter((ue) => this.graph.cellOf(ue, now) === cell);
   }
-}
-
-/** Names of the places on a run's path. Older runs do not tell, and only those without UMTS report one for each. @param {import("studio/source").Run} run */
-function placesOf(run) {
-  const told = run.path;
-  if (told?.length) return told;
-  return ["server", ...run.summary.elements.map(({ element }) => String(element)), "ue"];
 }
 
 /** @type {(packets: import("studio/packets").Packets, segments: Table | null) => Uint8Array} */
@@ -137,15 +136,15 @@ function looksOf({ count, table, first, stops, sent }, segments) {
   return looks;
 }
 
-/** The shortest time from a place to the next, down and up. @type {(packets: import("studio/packets").Packets, place: number) => number[]} */
-function transitOf({ count, table, first, stops }, place) {
+/** The shortest time from each place to the next, down and up. @type {(packets: import("studio/packets").Packets, places: number) => number[][]} */
+function transitOf({ count, table, first, stops }, places) {
   const { element, direction, time_ns } = table.columns;
-  const least = [Infinity, Infinity];
+  const least = Array.from({ length: places }, () => [Infinity, Infinity]);
   for (let packet = 0; packet < count; packet += 1) {
     for (let at = first[packet]; at < first[packet + 1] - 1; at += 1) {
-      if (element.values[stops[at]] !== place) continue;
       const way = Number(direction.words?.[direction.values[stops[at]]] === "uplink");
-      least[way] = Math.min(least[way], time_ns.values[stops[at + 1]] - time_ns.values[stops[at]]);
+      const own = least[element.values[stops[at]]];
+      own[way] = Math.min(own[way], time_ns.values[stops[at + 1]] - time_ns.values[stops[at]]);
     }
   }
   return least;

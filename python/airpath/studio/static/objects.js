@@ -115,7 +115,7 @@ export class ObjectList {
     const columns = /** @type {import("studio/events").Table} */ (model.events.table("rlc_data")).columns;
     const of = (/** @type {string} */ name) => columns[name].values[row];
     const isUp = columns.direction.words?.[of("direction")] === "uplink";
-    const bearer = model.bearer(of("ue"), isUp);
+    const bearer = model.bearer(of("ue"), isUp, of("time_ns"));
     const [first, last] = [0, of("pdus") - 1].map((at) => (of("first_sn") + at) % (bearer?.modulo ?? 1));
     const { chosen } = this.store.state;
     return {

@@ -2,6 +2,7 @@
 
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/events").Table} Table */
+/** @typedef {import("studio/graph").Graph} Graph */
 /**
  * Packets in the order in which they were sent. Times are nanoseconds.
  * @typedef {object} Packets
@@ -14,15 +15,15 @@
  * @property {Float64Array} end when it arrived, was dropped or was taken; Infinity if it is under way at the end
  * @property {Int32Array} drop its row of `dropped`, or -1
  * @property {Int32Array} sent its row of `segment_sent`, or -1
- * @property {Int8Array} flagged the place at which a box flagged it, or -1
+ * @property {Int16Array} flagged the place at which a box flagged it, or -1
  * @property {boolean} hasFlags whether a box has flagged one
  * @property {(id: number) => number} place the packet with a number of events, or -1
  * @property {Uint32Array} alive by parts of `PART_NS`: the first packet that was under way then
  */
 
-/** How packets end. `taken`: a box kept it, as one that answers for a host does. */
-export const FATES = ["under way", "arrived", "dropped", "taken by a box"];
-const [ARRIVED, DROPPED, TAKEN] = [1, 2, 3];
+/** How packets end. `taken`: a box kept it, as one that answers for a host does; `left`: its UE went to another cell. */
+export const FATES = ["under way", "arrived", "dropped", "taken by a box", "lost at a hand-over"];
+const [UNDER_WAY, ARRIVED, DROPPED, TAKEN, LEFT] = [0, 1, 2, 3, 4];
 /** Objects are found by parts of the time, nanoseconds. */
 export const PART_NS = 1e8;
 /** The flag by which the RNC tells of losses on the radio; an ACK gets it on its way. */
@@ -31,11 +32,11 @@ export const AE = 0x100;
 /**
  * Make the packets, or null where no `packet` events were recorded.
  * @param {Events} events
- * @param {string[]} path names of the places, from the server to the UEs
+ * @param {Graph} graph
  * @param {number} end of the run, nanoseconds
  * @returns {Packets | null}
  */
-export function packetsOf(events, path, end) {
+export function packetsOf(events, graph, end) {
   const table = events.table("packet");
   if (!table) return null;
   const packets = gathered(table);
@@ -43,7 +44,7 @@ export function packetsOf(events, path, end) {
   const { element, time_ns } = table.columns;
   for (let packet = 0; packet < packets.count; packet += 1) {
     const row = stops[first[packet + 1] - 1];
-    if (element.values[row] !== 0 && element.values[row] !== path.length - 1) continue;
+    if (element.values[row] !== 0 && element.values[row] !== graph.last) continue;
     [fate[packet], ends[packet]] = [ARRIVED, time_ns.values[row]];
   }
   each(packets, events.table("dropped"), (packet, row, time) => {
@@ -55,6 +56,7 @@ export function packetsOf(events, path, end) {
   each(packets, events.table("segment_sent"), (packet, row) => {
     sent[packet] = row;
   });
+  if (graph.moves.size) findLeft(packets, graph);
   packets.hasFlags = findFlagged(packets);
   packets.alive = aliveBy(packets, end);
   return packets;
@@ -81,7 +83,7 @@ function gathered(table) {
   for (let row = 0; row < rows; row += 1) stops[filled[of[row]]++] = row;
   return {
     count, table, first, stops, of, fate: new Uint8Array(count), end: new Float64Array(count).fill(Infinity),
-    drop: new Int32Array(count).fill(-1), sent: new Int32Array(count).fill(-1), flagged: new Int8Array(count).fill(-1),
+    drop: new Int32Array(count).fill(-1), sent: new Int32Array(count).fill(-1), flagged: new Int16Array(count).fill(-1),
     hasFlags: false, alive: new Uint32Array(0), place: (id) => places[id - least] ?? -1,
   };
 }
@@ -96,6 +98,20 @@ function each({ place }, table, call) {
   for (let row = 0; row < table.rows; row += 1) {
     const packet = place(ids[row]);
     if (packet >= 0) call(packet, row, table.columns.time_ns.values[row]);
+  }
+}
+
+/** Packets that were in a cell when their UE left it: nothing is forwarded. @type {(packets: Packets, graph: Graph) => void} */
+function findLeft({ count, table, first, stops, fate, end }, graph) {
+  const { time_ns, ue, element, direction } = table.columns;
+  for (let packet = 0; packet < count; packet += 1) {
+    const row = stops[first[packet + 1] - 1];
+    if (fate[packet] !== UNDER_WAY || !graph.cells.includes(element.values[row])) continue;
+    const isUp = direction.words?.[direction.values[row]] === "uplink";
+    const move = graph.moves.get(ue.values[row])?.[graph.arrivalTurn(ue.values[row], time_ns.values[row], isUp)];
+    if (!move) continue;
+    fate[packet] = LEFT;
+    end[packet] = Math.max(move.serves, time_ns.values[row]);
   }
 }
 

@@ -47,7 +47,7 @@ export function pcapng(model, listed) {
     const [from, to] = [packets.stops[packets.first[packet]], packets.stops[packets.first[packet + 1] - 1]];
     const isUp = direction.words?.[direction.values[from]] === "uplink";
     // One that a box has made was never at its sender's end.
-    if (element.values[from] === (isUp ? model.last - 1 : 1)) seen.push([from, Number(isUp)]);
+    if (model.graph.before(element.values[from], isUp).includes(isUp ? model.last : 0)) seen.push([from, Number(isUp)]);
     if (element.values[to] === (isUp ? 0 : model.last)) seen.push([to, Number(!isUp)]);
   }
   seen.sort(([a], [b]) => time_ns.values[a] - time_ns.values[b] || a - b);

@@ -1,7 +1,7 @@
 // Draws buffers: what waits, what was sent and is kept, and what waits for other UEs of the cell.
 
 import { drawWaits } from "studio/blocks";
-import { INKS, LANES } from "studio/lanes";
+import { INKS } from "studio/lanes";
 import { LOOKS } from "studio/model";
 import { ueName } from "studio/names";
 import { buffered } from "studio/standing";
@@ -10,7 +10,7 @@ import { receiving } from "studio/tape";
 /** @typedef {import("studio/scene").Scene} Scene */
 /** @typedef {import("studio/model").Model} Model */
 /** @typedef {import("studio/lanes").Column} Column */
-/** @typedef {import("studio/scene").View} View */
+/** @typedef {import("studio/scene").Row} Row */
 /** @typedef {import("studio/scene").Theme} Theme */
 
 /** Cells of a buffer, pixels. */
@@ -20,24 +20,28 @@ const MOST_ROWS = 4;
 const MOST_UES = 3;
 const OTHER_PX = 13;
 
-/** The buffers of the cell and of the UE: first what is next. @type {(scene: Scene, model: Model, view: View, theme: Theme) => void} */
-export function drawQueues(scene, model, view, theme) {
-  const [buffer, receiver] = [scene.column("buffer"), scene.column("receiver") ?? scene.column("ue")];
+/** The buffers of the cell and of the UE: first what is next. @type {(scene: Scene, model: Model, row: Row, theme: Theme) => void} */
+export function drawQueues(scene, model, row, theme) {
+  const { view, lanes } = row;
+  const [buffer, receiver] = [scene.column(row, "buffer"), scene.column(row, "receiver") ?? scene.column(row, "ue")];
   if (!buffer || !receiver || !model.sdus) return;
-  drawQueue(scene, model, view, theme, false, buffer, LANES.down);
-  drawQueue(scene, model, view, theme, true, receiver, LANES.up);
-  between(scene, model, view, theme);
-  if (model.slots) drawWaits(scene, new Map([...model.ues.map((ue) => /** @type {[number, number]} */ ([ue, 0])), ...scene.others, [view.ue, scene.waits[0]]]), view, theme, buffer, LANES.up);
-  else if (scene.others.size && !model.bearer(view.ue, true)?.runs.length) drawOthers(scene, model, theme, buffer);
+  drawQueue(scene, model, row, theme, false, buffer, lanes.down);
+  drawQueue(scene, model, row, theme, true, receiver, lanes.up);
+  between(scene, model, row, theme);
+  if (model.slots.has(buffer.place)) {
+    const ues = model.uesIn(buffer.place, view.now).map((ue) => /** @type {[number, number]} */ ([ue, 0]));
+    drawWaits(scene, new Map([...ues, ...row.others, ...(view.ue < 0 ? [] : [/** @type {[number, number]} */ ([view.ue, row.waits[0]])])]), view, theme, buffer, lanes.up);
+  } else if (row.others.size && !model.bearer(view.ue, true, view.now)?.runs.length) drawOthers(scene, model, row, theme, buffer);
 }
 
-/** What waits for other UEs of the cell. @type {(scene: Scene, model: Model, theme: Theme, buffer: Column) => void} */
-function drawOthers(scene, model, theme, buffer) {
+/** What waits for other UEs of the cell. @type {(scene: Scene, model: Model, row: Row, theme: Theme, buffer: Column) => void} */
+function drawOthers(scene, model, { others, lanes: { up } }, theme, buffer) {
   const { ink } = scene;
-  const ues = [...scene.others].sort(([a], [b]) => a - b);
-  ues.slice(0, MOST_UES).forEach(([ue, count], n) => {
-    const y = LANES.up.top + 2 + n * OTHER_PX;
-    if (n === MOST_UES - 1 && ues.length > MOST_UES) {
+  const room = Math.min(MOST_UES, Math.floor((up.bottom - up.top) / OTHER_PX));
+  const ues = [...others].sort(([a], [b]) => a - b);
+  ues.slice(0, room).forEach(([ue, count], n) => {
+    const y = up.top + 2 + n * OTHER_PX;
+    if (n === room - 1 && ues.length > room) {
       const rest = ues.slice(n).reduce((sum, [, own]) => sum + own, 0);
       ink.fillStyle = theme.quiet;
       ink.textAlign = "left";
@@ -49,19 +53,20 @@ function drawOthers(scene, model, theme, buffer) {
     ink.fillText(ueName(model.run, ue), buffer.left + 4, y + 10);
     ink.globalAlpha = 0.55;
     ink.fillStyle = theme.inks[0];
-    const room = Math.floor((buffer.right - buffer.left - 46) / 4);
-    for (let k = 0; k < Math.min(count, room); k += 1) ink.fillRect(buffer.right - 6 - 4 * k, y + 2, 3, OTHER_PX - 5);
+    const most = Math.floor((buffer.right - buffer.left - 46) / 4);
+    for (let k = 0; k < Math.min(count, most); k += 1) ink.fillRect(buffer.right - 6 - 4 * k, y + 2, 3, OTHER_PX - 5);
     ink.globalAlpha = 1;
   });
 }
 
-/** @type {(scene: Scene, model: Model, view: View, theme: Theme, isUp: boolean, column: Column, lane: {top: number, bottom: number}) => void} */
-function drawQueue(scene, model, view, theme, isUp, column, lane) {
+/** @type {(scene: Scene, model: Model, row: Row, theme: Theme, isUp: boolean, column: Column, lane: {top: number, bottom: number}) => void} */
+function drawQueue(scene, model, row, theme, isUp, column, lane) {
   const { ink } = scene;
+  const { view } = row;
   const way = Number(isUp);
-  const waits = scene.waits[way];
+  const waits = row.waits[way];
   const kept = buffered(model, view, isUp)?.kept ?? 0;
-  if (!isUp) scene.kept = kept;
+  if (!isUp) row.kept = kept;
   const total = waits + kept;
   if (!total) return;
   const room = column.right - column.left - 8;
@@ -74,7 +79,7 @@ function drawQueue(scene, model, view, theme, isUp, column, lane) {
     const across = (Math.floor(n / rows) + 1) * pitch;
     const x = isUp ? column.left + 4 + across - pitch : column.right - 4 - across;
     const y = top + (n % rows) * height;
-    const packet = n < kept ? -1 : scene.waiting[way][n - kept];
+    const packet = n < kept ? -1 : row.waiting[way][n - kept];
     const look = packet < 0 ? (isUp === (view.flow?.direction === "uplink") ? LOOKS.data : LOOKS.ack) : model.looks[packet];
     const [wide, high] = [Math.max(pitch - 1.5, 1), (look === LOOKS.ack ? 0.6 : 1) * (height - 2)];
     const under = y + (height - 2 - high) / 2;
@@ -94,20 +99,22 @@ function drawQueue(scene, model, view, theme, isUp, column, lane) {
   }
 }
 
-/** Numbers between the lanes: what waits in the buffer, and at the UE behind holes. @type {(scene: Scene, model: Model, view: View, theme: Theme) => void} */
-function between(scene, model, view, theme) {
+/** Numbers between the lanes: what waits in the buffer, and at the UE behind holes. @type {(scene: Scene, model: Model, row: Row, theme: Theme) => void} */
+function between(scene, model, row, theme) {
   const { ink } = scene;
-  const [buffer, receiver] = [scene.column("buffer"), scene.column("receiver")];
-  const bearer = model.bearer(view.ue, false);
+  const { view, lanes } = row;
+  if (lanes.between === null) return;
+  const [buffer, receiver] = [scene.column(row, "buffer"), scene.column(row, "receiver")];
+  const bearer = model.bearer(view.ue, false, view.now);
   ink.fillStyle = theme.quiet;
   ink.textAlign = "center";
   if (buffer) {
-    const { waits: [waits], kept } = scene;
+    const { waits: [waits], kept } = row;
     const short = kept ? `${waits} + ${kept}` : String(waits);
-    if (waits + kept) scene.text([`${waits} wait${kept ? `, ${kept} kept` : ""}`, short, String(waits)], (buffer.left + buffer.right) / 2, LANES.between, buffer.right - buffer.left);
+    if (waits + kept) scene.text([`${waits} wait${kept ? `, ${kept} kept` : ""}`, short, String(waits)], (buffer.left + buffer.right) / 2, lanes.between, buffer.right - buffer.left);
   }
   if (!receiver || !bearer?.resends || scene.isNarrow) return;
   const { holes, waiting } = receiving(model, bearer, view.now);
   const told = `${holes} ${holes === 1 ? "hole" : "holes"}`;
-  if (holes) scene.text([`${waiting} wait, ${told}`, told], (receiver.left + receiver.right) / 2, LANES.between, receiver.right - receiver.left);
+  if (holes) scene.text([`${waiting} wait, ${told}`, told], (receiver.left + receiver.right) / 2, lanes.between, receiver.right - receiver.left);
 }

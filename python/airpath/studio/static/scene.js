@@ -2,8 +2,9 @@
 // model, keeps nothing from frame to frame but its arrays, and remembers what it drew where, so that a click finds it.
 
 import { BLOCKS, drawBlocks } from "studio/blocks";
-import { columnsOf, INKS, isNarrow, LANES, SIZES } from "studio/lanes";
+import { FORK_PX, INKS, isNarrow, layoutOf, middleOf, SIZES } from "studio/lanes";
 import { LOOKS, stopAt } from "studio/model";
+import { ueName } from "studio/names";
 import { around, FATES } from "studio/packets";
 import { drawQueues } from "studio/queues";
 import { boxState, receiverState, senderState } from "studio/standing";
@@ -15,6 +16,7 @@ import { cross, drawReceiver, drawSlots, drawTtis } from "studio/tape";
  * What to draw: a UE and its flow, at an instant, in nanoseconds; `fall` is for how long drops are seen.
  * @typedef {{ue: number, flow: import("studio/source").Flow | null, now: number, fall: number, followed: number | null}} View
  */
+/** A row of the picture: a cell or way, and the UE of it that is shown. @typedef {{columns: Column[], lanes: import("studio/lanes").Lanes, view: View, names: string[], waiting: Int32Array[], waits: number[], kept: number, others: Map<number, number>}} Row */
 /** @typedef {{inks: string[], ink: string, quiet: string, grid: string, edge: string, sheet: string, ground: string, pin: string}} Theme */
 
 const DROPPED = FATES.indexOf("dropped");
@@ -27,25 +29,26 @@ export class Scene {
     this.ink = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     /** @type {Column[]} */
     this.columns = [];
+    /** Lines between the columns. @type {number[][]} */
+    this.lines = [];
     this.width = 0;
+    this.height = 0;
     this.laidFor = "";
     this.isNarrow = false;
+    /** @type {Row[]} */
+    this.rows = [];
+    /** The row of each UE that is shown. @type {Map<number, Row>} */
+    this.rowOf = new Map();
     /** The column of each place; of the cell, its buffer. @type {(Column | undefined)[]} */
     this.columnOf = [];
     /** What was drawn: x, y and packet of each, and of runs of PDUs their row in place of the packet, below zero. */
     this.drawn = new Float64Array(3 * 256);
     this.count = 0;
-    /** Packets that wait at the cell, by direction. */
-    this.waiting = [new Int32Array(256), new Int32Array(256)];
-    this.waits = [0, 0];
-    this.kept = 0;
     /** Rectangles by look: x and y. */
     this.shapes = SIZES.map(() => ({ at: new Float32Array(512), count: 0 }));
     /** Packets that were dropped a moment ago; of many, the latest. */
     this.falling = new Int32Array(64);
     this.fallCount = 0;
-    /** @type {Map<number, number>} */
-    this.others = new Map();
     /** Packets held at each place. */
     this.held = new Uint16Array(64);
   }
@@ -54,7 +57,7 @@ export class Scene {
   size(width, height) {
     const ratio = devicePixelRatio;
     [this.canvas.width, this.canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
-    this.width = width;
+    [this.width, this.height] = [width, height];
     this.laidFor = "";
   }
 
@@ -66,52 +69,63 @@ export class Scene {
   draw(model, view, theme) {
     const { ink, width } = this;
     if (!width) return;
-    const hasReceiver = Boolean(model.bearer(view.ue, false)?.runs.length || model.bearer(view.ue, true)?.runs.length);
-    const key = `${model.path.join()} ${width} ${hasReceiver}`;
-    if (this.laidFor !== key) {
-      this.columns = columnsOf(model.path, model.radio, width, hasReceiver);
-      this.columnOf = model.path.map((_, place) => this.columns.find((own) => own.place === place));
-      this.isNarrow = isNarrow(model.path, width);
-      this.laidFor = key;
-    }
+    this.lay(model, view);
     ink.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    ink.clearRect(0, 0, width, LANES.height);
+    ink.clearRect(0, 0, width, this.height);
     ink.font = "11px system-ui, 'DejaVu Sans', sans-serif";
     ink.lineWidth = 1;
     this.count = 0;
-    this.waits.fill(0);
     this.fallCount = 0;
-    this.kept = 0;
     this.held.fill(0);
-    this.others.clear();
     this.shapes.forEach((shape) => { shape.count = 0; });
     this.stations(theme);
-    this.air(model, view, theme);
+    for (const row of this.rows) this.air(model, row, theme);
     if (model.packets) this.packets(model, view, theme);
-    drawQueues(this, model, view, theme);
+    for (const row of this.rows) drawQueues(this, model, row, theme);
     if (this.fallCount) this.falls(model, view, theme);
     this.captions(model, view, theme);
   }
 
-  /** @type {(kind: Column["kind"]) => Column | undefined} */
-  column(kind) {
-    return this.columns.find((own) => own.kind === kind);
+  /** Find out who is where, and lay out the columns if that has changed. @type {(model: Model, view: View) => void} */
+  lay(model, view) {
+    const { graph } = model;
+    const shown = shownIn(model, view);
+    const hasReceiver = shown.map(({ view: { ue, now } }) => Boolean(model.bearer(ue, false, now)?.runs.length || model.bearer(ue, true, now)?.runs.length));
+    const key = `${graph.names.join()} ${this.width} ${hasReceiver}`;
+    if (this.laidFor !== key) {
+      const { columns, lines } = layoutOf(graph, this.width, hasReceiver);
+      [this.columns, this.lines] = [columns, lines];
+      this.columnOf = graph.names.map((_, place) => this.columns.find((own) => own.place === place));
+      this.isNarrow = isNarrow(graph, this.width);
+      this.held = new Uint16Array(2 * graph.names.length);
+      this.laidFor = key;
+    }
+    this.rows = shown.map((own, n) => {
+      const columns = this.columns.filter(({ row }) => row === n);
+      const waiting = this.rows[n]?.waiting ?? [new Int32Array(256), new Int32Array(256)];
+      return { ...own, columns, lanes: columns[columns.length - 1].lanes, waiting, waits: [0, 0], kept: 0, others: new Map() };
+    });
+    this.rowOf = new Map(this.rows.map((row) => [row.view.ue, row]));
+  }
+
+  /** @type {(row: Row | undefined, kind: Column["kind"]) => Column | undefined} */
+  column(row, kind) {
+    return row?.columns.find((own) => own.kind === kind);
   }
 
   /** The sheets of the stations, the lines of the lanes, and the titles. @param {Theme} theme */
   stations(theme) {
-    const { ink, columns, width } = this;
+    const { ink, columns } = this;
     ink.strokeStyle = theme.grid;
-    for (const { top, bottom } of [LANES.down, LANES.up]) {
-      const middle = Math.round((top + bottom) / 2) + 0.5;
+    for (const [fromX, fromY, toX, toY] of this.lines) {
       ink.beginPath();
-      ink.moveTo(0, middle);
-      ink.lineTo(width, middle);
+      ink.moveTo(fromX, Math.round(fromY) + 0.5);
+      ink.lineTo(toX, Math.round(toY) + 0.5);
       ink.stroke();
     }
-    for (const { kind, title, left, right } of columns) {
+    for (const { kind, titles, left, right, row, lanes } of columns) {
       if (kind !== "wire") {
-        for (const { top, bottom } of kind === "air" || kind === "buffer" || kind === "receiver" ? [LANES.down, LANES.up] : [{ top: LANES.down.top, bottom: LANES.up.bottom }]) {
+        for (const { top, bottom } of kind === "air" || kind === "buffer" || kind === "receiver" ? [lanes.down, lanes.up] : [{ top: lanes.down.top, bottom: lanes.up.bottom }]) {
           ink.fillStyle = kind === "air" ? theme.ground : theme.sheet;
           ink.fillRect(left, top, right - left, bottom - top);
           ink.strokeStyle = theme.edge;
@@ -121,7 +135,10 @@ export class Scene {
       ink.fillStyle = theme.quiet;
       ink.textAlign = "center";
       const middle = (left + right) / 2;
-      if (!this.text([title], middle, LANES.title, right - left + 4) && kind === "box") this.upwards(title, middle, (LANES.down.top + LANES.up.bottom) / 2);
+      const wordings = titles.length ? titles : this.rows[row].names;
+      // Beside a wire that several rows have in common there are forks, which have no titles.
+      const room = right - left + 4 + (kind === "wire" && this.rows.length > 1 ? 2 * FORK_PX : 0);
+      if (!this.text(wordings, middle, lanes.title, room) && kind === "box") this.upwards(wordings[0], middle, (lanes.down.top + lanes.up.bottom) / 2);
     }
   }
 
@@ -160,24 +177,26 @@ export class Scene {
     this.count += 1;
   }
 
-  /** TTIs, slots and what the link layer puts together. @type {(model: Model, view: View, theme: Theme) => void} */
-  air(model, view, theme) {
-    const [air, receiver, buffer] = [this.column("air"), this.column("receiver"), this.column("buffer")];
+  /** TTIs, slots and what the link layer puts together. @type {(model: Model, row: Row, theme: Theme) => void} */
+  air(model, row, theme) {
+    const { view, lanes } = row;
+    const [air, receiver, buffer] = [this.column(row, "air"), this.column(row, "receiver"), this.column(row, "buffer")];
     if (!air || !buffer) return;
+    const slots = model.slotsOf(view.ue, view.now);
     for (const isUp of [false, true]) {
-      const bearer = model.bearer(view.ue, isUp);
+      const bearer = model.bearer(view.ue, isUp, view.now);
       if (!bearer) continue;
-      const lane = isUp ? LANES.up : LANES.down;
-      if (bearer.isShared && model.slots) drawBlocks(this, model.slots, view, theme, air, lane);
+      const lane = isUp ? lanes.up : lanes.down;
+      if (bearer.isShared && slots) drawBlocks(this, slots, view, theme, air, lane);
       else if (bearer.runs.length || bearer.status.length) drawTtis(this, model, bearer, view, theme, air, lane);
       else if (bearer.slots.length) drawSlots(this, model, bearer, view, theme, air, lane);
       const end = isUp ? buffer : receiver;
-      if (bearer.runs.length && end && !(isUp && model.slots)) drawReceiver(this, model, bearer, view, theme, end, lane);
+      if (bearer.runs.length && end && !(isUp && slots)) drawReceiver(this, model, bearer, view, theme, end, lane);
     }
     if (model.isOut(view.ue, view.now)) {
-      this.ink.fillStyle = theme.inks[1];
+      this.ink.fillStyle = theme.ink;
       this.ink.textAlign = "center";
-      this.text(["outage: nothing gets through", "outage"], (air.left + air.right) / 2, LANES.between, air.right - air.left);
+      this.text(["outage: nothing gets through", "outage"], (air.left + air.right) / 2, lanes.between ?? middleOf(lanes.down) + 4, air.right - air.left);
     }
   }
 
@@ -198,9 +217,12 @@ export class Scene {
       const row = stops[at];
       const place = element.values[row];
       const isUp = direction.values[row] === upCode;
-      if (ue.values[row] !== view.ue) {
-        if (place === model.radio && !isUp && !isGone && this.isWaiting(model, packet, view.now)) {
-          this.others.set(ue.values[row], (this.others.get(ue.values[row]) ?? 0) + 1);
+      const own = this.rowOf.get(ue.values[row]);
+      if (!own) {
+        const column = this.columnOf[place];
+        if (column?.kind === "buffer" && !isUp && !isGone && this.isWaiting(model, packet, view.now)) {
+          const { others } = this.rows[column.row];
+          others.set(ue.values[row], (others.get(ue.values[row]) ?? 0) + 1);
         }
         continue;
       }
@@ -225,32 +247,32 @@ export class Scene {
    * @type {(model: Model, packet: number, place: number, isUp: boolean, came: number, until: number, view: View) => void}
    */
   move(model, packet, place, isUp, came, until, { now }) {
-    const lane = isUp ? LANES.up : LANES.down;
-    const middle = (lane.top + lane.bottom) / 2;
-    if (place === model.radio) {
+    const column = this.columnOf[place];
+    if (!column) return;
+    const middle = middleOf(isUp ? column.lanes.up : column.lanes.down);
+    if (column.kind === "buffer") {
+      const row = this.rows[column.row];
       if (this.isWaiting(model, packet, now)) {
         const way = Number(isUp);
-        if (this.waits[way] === this.waiting[way].length) {
-          const more = new Int32Array(2 * this.waits[way]);
-          more.set(this.waiting[way]);
-          this.waiting[way] = more;
+        if (row.waits[way] === row.waiting[way].length) {
+          const more = new Int32Array(2 * row.waits[way]);
+          more.set(row.waiting[way]);
+          row.waiting[way] = more;
         }
-        this.waiting[way][this.waits[way]++] = packet;
+        row.waiting[way][row.waits[way]++] = packet;
         return;
       }
       const { sdus } = model;
       const sdu = sdus?.of[packet] ?? -1;
       // PDUs stand for the packet; without them it crosses the air itself.
       if (!sdus || sdu < 0 || sdus.ended[sdu] >= 0) return;
-      const air = this.column("air");
+      const air = this.column(row, "air");
       if (air) this.put(model, packet, air, isUp, (now - sdus.left[sdu]) / (until - sdus.left[sdu]), middle);
       return;
     }
-    const column = this.columnOf[place];
-    if (!column) return;
     if (column.kind === "wire") {
       // What is still under way when the run ends takes as long as others took.
-      const takes = until < Infinity ? until - came : model.transit[Number(isUp)];
+      const takes = until < Infinity ? until - came : model.transit[place][Number(isUp)];
       this.put(model, packet, column, isUp, (now - came) / takes, middle);
     }
     else if (until > now) {
@@ -330,8 +352,10 @@ export class Scene {
       const isUp = direction.words?.[direction.values[row]] === "uplink";
       const reason = reasons?.words?.[reasons.values[drop[packet]]] ?? "";
       const share = Math.min((view.now - end[packet]) / view.fall, 1);
-      const lane = isUp ? LANES.up : LANES.down;
-      const x = this.edge(model, element.values[row], isUp, reason);
+      const column = this.columnOf[element.values[row]];
+      if (!column) continue;
+      const lane = isUp ? column.lanes.up : column.lanes.down;
+      const x = this.edge(column, isUp, reason);
       const y = (lane.top + lane.bottom) / 2 + 16 + share * (lane.bottom - lane.top) * 0.5;
       ink.globalAlpha = 1 - 0.7 * share;
       ink.fillStyle = theme.inks[INKS[model.looks[packet]]];
@@ -347,27 +371,27 @@ export class Scene {
     }
   }
 
-  /** Where packets fall that are dropped at a place: in front of it, or on the air. @type {(model: Model, place: number, isUp: boolean, reason: string) => number} */
-  edge(model, place, isUp, reason) {
-    const isOnAir = place === model.radio && (reason === "max_transmissions" || reason === "link_loss");
-    const kind = isOnAir ? "air" : place === model.radio && isUp && this.column("receiver") ? "receiver" : null;
-    const column = kind ? this.column(kind) : this.columnOf[place];
-    if (!column) return 0;
-    return isUp === isOnAir ? column.left - 3 : column.right + 3;
+  /** Where packets fall that are dropped at a place: in front of it, or on the air. @type {(column: Column, isUp: boolean, reason: string) => number} */
+  edge(column, isUp, reason) {
+    const isCell = column.kind === "buffer";
+    const isOnAir = isCell && (reason === "max_transmissions" || reason === "link_loss");
+    const kind = isOnAir ? "air" : isCell && isUp ? "receiver" : null;
+    const { left, right } = (kind && this.column(this.rows[column.row], kind)) || column;
+    return isUp === isOnAir ? left - 3 : right + 3;
   }
 
   /** Numbers at the stations, and what is followed. @type {(model: Model, view: View, theme: Theme) => void} */
   captions(model, view, theme) {
     const { ink } = this;
-    const isUp = view.flow?.direction === "uplink";
-    for (const column of this.columns) {
-      const { kind, left, right, place } = column;
-      const lines = this.isNarrow ? [] : kind === "server" ? (isUp ? receiverState : senderState)(model, view)
-        : kind === "ue" ? (isUp ? senderState : receiverState)(model, view)
-          : kind === "box" ? boxState(model, model.path[place], view) : [];
+    for (const { kind, left, right, place, row, lanes } of this.columns) {
+      const own = kind === "server" ? view : this.rows[row].view;
+      const isUp = own.flow?.direction === "uplink";
+      const lines = this.isNarrow ? [] : kind === "server" ? (isUp ? receiverState : senderState)(model, own)
+        : kind === "ue" ? (own.flow ? (isUp ? senderState : receiverState)(model, own) : [])
+          : kind === "box" ? boxState(model, model.path[place], own) : [];
       ink.textAlign = "center";
       ink.fillStyle = theme.ink;
-      lines.forEach((line, n) => this.text([line], (left + right) / 2, LANES.between + 14 * n - 7 * (lines.length - 1), right - left - 6));
+      lines.forEach((line, n) => this.text([line], (left + right) / 2, lanes.middle + 14 * n - 7 * (lines.length - 1), right - left - 6));
     }
     const { followed } = view;
     if (followed === null) return;
@@ -393,4 +417,18 @@ export class Scene {
     if (best <= BLOCKS) return { kind: "block_sent", row: BLOCKS - best };
     return best >= 0 ? { packet: best } : { kind: "rlc_data", row: -best - 1 };
   }
+}
+
+/** Whom each row shows: the UE of the view where it is; elsewhere the first one there, with its flow. @type {(model: Model, view: View) => {view: View, names: string[]}[]} */
+function shownIn({ graph, run }, view) {
+  if (graph.leaves.length === 1) return [{ view, names: [] }];
+  const leaves = graph.attached.map((_, ue) => graph.leaf(ue, graph.turn(ue, view.now)));
+  return graph.leaves.map((_, leaf) => {
+    const there = leaves.flatMap((own, ue) => (own === leaf ? [ue] : []));
+    const flowOf = (/** @type {number} */ ue) => (ue === view.ue ? view.flow : run.summary.flows.find((flow) => flow.ue === ue) ?? null);
+    const ue = there.includes(view.ue) ? view.ue : there.find(flowOf) ?? there[0] ?? -1;
+    const name = ue < 0 ? "" : ueName(run, ue);
+    const more = there.length > 1 ? ` + ${there.length - 1}` : "";
+    return { view: { ...view, ue, flow: ue < 0 ? null : flowOf(ue) }, names: [name + more, name.replace(/ over .*/, "") + more] };
+  });
 }

@@ -1,21 +1,38 @@
-// Slots of a shared downlink.
+// Slots of shared downlinks.
 
 /** @typedef {import("studio/events").Events} Events */
 /**
- * The slots of a cell: their length and when the first began, nanoseconds, and the most units that a slot had.
- * @typedef {{table: import("studio/events").Table, length: number, phase: number, units: number}} Slots
+ * The slots of a cell: rows of its blocks in `block_sent`, their length and when the first began, nanoseconds, and the most
+ * units that a slot had.
+ * @typedef {{table: import("studio/events").Table, rows: Uint32Array, length: number, phase: number, units: number}} Slots
  */
 
-/** @type {(events: Events, bearers: import("studio/source").BearerRow[]) => Slots | null} */
+/** Slots by the places of their cells. @type {(events: Events, bearers: import("studio/source").BearerRow[]) => Map<number, Slots>} */
 export function slotsOf(events, bearers) {
   const table = events.table("block_sent");
-  const cell = bearers.find(({ shared }) => shared);
-  if (!table?.rows || !cell) return null;
-  const { slot, units: own } = table.columns;
-  let [units, sum] = [0, 0];
-  for (let row = 0; row < table.rows; row += 1) {
-    sum = (row && slot.values[row] === slot.values[row - 1] ? sum : 0) + own.values[row];
-    units = Math.max(units, sum);
+  /** @type {Map<number, number[]>} */
+  const rows = new Map();
+  for (let row = 0; table && row < table.rows; row += 1) {
+    const cell = bearers[table.columns.bearer?.values[row]]?.node;
+    if (cell === undefined) continue;
+    const own = rows.get(cell);
+    if (own) own.push(row);
+    else rows.set(cell, [row]);
   }
-  return { table, length: cell.slot_ns, phase: cell.phase_ns, units };
+  const found = new Map();
+  for (const [cell, own] of rows) {
+    const shared = bearers.find(({ node, shared: isShared }) => node === cell && isShared);
+    if (table && shared) found.set(cell, { table, rows: Uint32Array.from(own), length: shared.slot_ns, phase: shared.phase_ns, units: mostUnits(table, own) });
+  }
+  return found;
+}
+
+/** The most units in a slot. @type {(table: import("studio/events").Table, rows: number[]) => number} */
+function mostUnits({ columns: { slot, units: own } }, rows) {
+  let [most, sum] = [0, 0];
+  for (let at = 0; at < rows.length; at += 1) {
+    sum = (at && slot.values[rows[at]] === slot.values[rows[at - 1]] ? sum : 0) + own.values[rows[at]];
+    most = Math.max(most, sum);
+  }
+  return most;
 }

@@ -29,6 +29,8 @@
  * @property {{seed: number, simulated_s: number, complete: boolean, flows: Flow[], elements: any[], live?: any}} summary
  * @property {string[]} path names of the places on the path, from the server to the UEs, which events call `element`
  * @property {BearerRow[]} bearers by their numbers, which events call `bearer`
+ * @property {[number, number][]} [edges] places of `path` that are next to each other, by their index, the one nearer to the server first; since
+ *   airpath 0.2
  * @property {string} scenario TOML with every default
  * @property {boolean} cut whether `scenario` is only its begin
  * @property {string[] | null} changes arguments of `--set`; null if not known
@@ -65,7 +67,7 @@
  * @property {(capture: ArrayBuffer, most: number) => Promise<any>} analyze what `airpath analyze --json` says of a capture;
  *   the simulator in the page alone does so
  */
-/** A page that has its run in it has no engine. @typedef {{open(taker: Taker): Promise<void>, engine: Engine | null}} Source */
+/** A page that has its run in it has no engine. @typedef {{open(taker: Taker): {cancel(): void}, engine: Engine | null}} Source */
 
 /**
  * The source of this page.
@@ -97,20 +99,26 @@ function embedded(page) {
   const blocks = (/** @type {string} */ of) => [...page.querySelectorAll(`script[data-of="${of}"]`)];
   return {
     engine: null,
-    async open(taker) {
-      try {
-        const [run] = blocks("run");
-        taker.run(JSON.parse(new TextDecoder().decode(await unpacked(run))));
-        for (const block of blocks("events")) {
-          taker.events(await unpacked(block));
-          block.remove(); // Its text is as large as the events.
-        }
-        taker.ended();
-      } catch (error) {
-        taker.error({ path: "page", message: `its run cannot be read: ${error}`, hint: "write the page again" });
-      }
+    open(taker) {
+      void unpack(blocks, taker);
+      return { cancel() {} };
     },
   };
+}
+
+/** @type {(blocks: (of: string) => Element[], taker: Taker) => Promise<void>} */
+async function unpack(blocks, taker) {
+  try {
+    const [run] = blocks("run");
+    taker.run(JSON.parse(new TextDecoder().decode(await unpacked(run))));
+    for (const block of blocks("events")) {
+      taker.events(await unpacked(block));
+      block.remove(); // Its text is as large as the events.
+    }
+    taker.ended();
+  } catch (error) {
+    taker.error({ path: "page", message: `its run cannot be read: ${error}`, hint: "write the page again" });
+  }
 }
 
 /**
@@ -248,9 +256,7 @@ function asked(line) {
   }
 
   return {
-    async open(taker) {
-      run({ do: "open" }, taker);
-    },
+    open: (taker) => run({ do: "open" }, taker),
     engine: {
       scenarios: () => answer({ do: "scenarios" }),
       schema: () => answer({ do: "schema" }),

@@ -1,8 +1,8 @@
 // How things stand at the stations of the path at an instant: short lines for the animation, and sentences.
 
-import { bearerKey } from "studio/bearers";
 import { figure } from "studio/dom";
 import { slotWords } from "studio/blocks";
+import { kindOf } from "studio/graph";
 import { boxTitle, stationOf } from "studio/lanes";
 import { firstFrom, placeOf } from "studio/reduce";
 import { receiving } from "studio/tape";
@@ -53,7 +53,7 @@ function behindHole(model, { ue, flow, now }) {
 
 /** What a box says of itself in few words. @type {(model: Model, name: string, view: View) => string[]} */
 export function boxState(model, name, view) {
-  const kind = name.replace("middlebox.", "");
+  const kind = kindOf(name).replace("middlebox.", "");
   const of = lastOf(model, kind, view);
   if (!of) return [];
   /** @type {Record<string, () => string[]>} */
@@ -73,8 +73,9 @@ const DONE = 256;
  * SDUs in a bearer's buffer at an instant: those that wait, and those that were sent and are kept until they are confirmed.
  * @type {(model: Model, view: {ue: number, now: number}, isUp: boolean) => {waits: number, kept: number} | null}
  */
-export function buffered({ sdus, packets, bearers }, { ue, now }, isUp) {
-  const bearer = bearers.get(bearerKey(ue, isUp));
+export function buffered(model, { ue, now }, isUp) {
+  const { sdus, packets } = model;
+  const bearer = model.bearer(ue, isUp, now);
   if (!bearer || !sdus) return null;
   let [waits, kept] = [0, 0];
   const latest = firstFrom(sdus.table.columns.time_ns.values, bearer.sdus, now + 1) - 1;
@@ -97,15 +98,16 @@ export function momentOf(model, view) {
   if (!model.packets && !model.sdus) return model.missing.join(" ");
   const { now, ue } = view;
   const isUp = view.flow?.direction === "uplink";
-  const bearer = model.bearer(ue, isUp);
+  const bearer = model.bearer(ue, isUp, now);
   const told = [];
   if (model.isOut(ue, now)) told.push("Outage: nothing reaches the UE.");
   const buffer = buffered(model, view, isUp);
   if (buffer) {
     const kept = buffer.kept ? `, ${figure(buffer.kept)} sent and not confirmed` : "";
-    told.push(`${counted(buffer.waits, "packet")} wait${buffer.waits === 1 ? "s" : ""} in the ${isUp ? "UE's" : `${stationOf(model.path[model.radio])}'s`} buffer${kept}.`);
+    told.push(`${counted(buffer.waits, "packet")} wait${buffer.waits === 1 ? "s" : ""} in the ${isUp ? "UE's" : `${stationOf(model.path[model.graph.cellOf(ue, now)])}'s`} buffer${kept}.`);
   }
-  const air = bearer && (bearer.isShared && model.slots ? slotWords(model.slots, model, now) : onAir(model, bearer, now));
+  const slots = bearer?.isShared ? model.slotsOf(ue, now) : null;
+  const air = bearer && (slots ? slotWords(slots, model, now) : onAir(model, bearer, now));
   if (air) told.push(air);
   if (bearer?.resends) {
     const { holes, waiting } = receiving(model, bearer, now);

@@ -1,11 +1,26 @@
 // The scenario as TOML, with every default, in step with the form: what is edited here is told there, and the other way.
 
-import { byId } from "studio/dom";
+import { byId, figure } from "studio/dom";
 import { sentenceOf } from "studio/field";
 import { differing, keyOf, TEXT } from "studio/settings";
 
 /** Wait for more letters, milliseconds. */
 const TYPING_MS = 350;
+/** Longer strings and lists of numbers are left out: a recording has millions of characters, and a field takes seconds for them. */
+const MOST_STRING = 2000;
+/** A string of TOML in any of its forms, or a list of numbers. */
+const LONG = /"""[^]*?"""|'''[^]*?'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\[[^\[\]"']*\]/g;
+
+/** Leave out what is long. @param {string} text @returns {{text: string, left: number}} and how many characters that were */
+export function shortened(text) {
+  let left = 0;
+  const short = text.replaceAll(LONG, (own) => {
+    if (own.length <= MOST_STRING) return own;
+    left += own.length;
+    return `"… ${figure(own.length)} characters …"`;
+  });
+  return { text: short, left };
+}
 
 export class TextView {
   /**
@@ -17,6 +32,7 @@ export class TextView {
     this.experiment = experiment;
     this.area = /** @type {HTMLTextAreaElement} */ (byId("text"));
     this.error = byId("text-error");
+    this.note = byId("text-note");
     this.turn = 0;
     let typing = 0;
     this.area.addEventListener("input", () => {
@@ -32,7 +48,11 @@ export class TextView {
   tell() {
     const { resolved } = this.store.state;
     if (!resolved || document.activeElement === this.area) return;
-    this.area.value = resolved.scenario;
+    const { text, left } = shortened(resolved.scenario);
+    this.area.value = text;
+    this.area.readOnly = left > 0;
+    this.note.hidden = !left;
+    this.note.textContent = left ? `${figure(left)} characters of recordings are left out here, so this text cannot be edited. The form can.` : "";
     this.error.hidden = true;
   }
 

@@ -1,8 +1,9 @@
 // Events in plain English: a few words for a list, a sentence for an instant, and how things stood then.
 
 import { figure } from "studio/dom";
+import { graphOf, kindOf } from "studio/graph";
 import { boxTitle } from "studio/lanes";
-import { ueName } from "studio/names";
+import { ownerOf, ueName } from "studio/names";
 import { CAUSES } from "studio/series";
 
 /** @typedef {import("studio/events").Table} Table */
@@ -124,7 +125,7 @@ const PLACES = {
 function placeOf({ run, n }) {
   const name = run.path[n("element")] ?? "";
   if (name.startsWith("middlebox.")) return boxTitle(name);
-  return name.startsWith("link") ? "wire" : elementName(run, n("element")).replace(/^the /, "");
+  return name.startsWith("link") ? ownerOf(name) || "wire" : elementName(run, n("element")).replace(/^the /, "");
 }
 
 /** TCP's flags, the lowest bit first. */
@@ -156,7 +157,7 @@ const pdus = ({ n, run }) => {
 };
 
 /** Of what a block takes how much: codes of HSDPA, or resource blocks of LTE. @type {(told: Told) => string} */
-const unitsOf = ({ n, run }) => count(n("units"), run.path.includes("radio.hsdpa") ? "code" : "PRB");
+const unitsOf = ({ n, run }) => count(n("units"), kindOf(graphOf(run).names[graphOf(run).cellOf(n("ue"), n("time_ns"))] ?? "") === "radio.hsdpa" ? "code" : "PRB");
 const ORDINALS = ["", "first", "second", "third", "fourth"];
 /** @type {(told: Told) => string} */
 const decibels = ({ n }) => (n("sinr_thousandths") ? `${figure(10 * Math.log10(n("sinr_thousandths") / 1000), 1)} dB` : "below -30 dB");
@@ -277,9 +278,11 @@ const SENTENCE = {
  */
 export function elementName(run, place) {
   const name = run.path[place] ?? `place ${place} of the path`;
-  if (name.startsWith("radio.")) return "the radio cell";
-  if (name.startsWith("middlebox.")) return `the box ${name.replace("middlebox.", "")}`;
-  return PLACES[name] ?? name;
+  const owner = ownerOf(name);
+  if (name.startsWith("radio.")) return owner ? `the cell ${owner}` : "the radio cell";
+  if (name.startsWith("middlebox.")) return `the box ${kindOf(name).replace("middlebox.", "")}${owner && ` of ${owner}`}`;
+  if (name.startsWith("fork")) return owner === "ue" ? "the UEs' interfaces" : `the fork behind ${owner === "server" ? "the server" : owner}`;
+  return PLACES[name] ?? (name.startsWith("link") ? `the link ${owner}` : name);
 }
 
 /**

@@ -149,7 +149,7 @@ function problemOf(problem) {
   return { path: "engine", message: String(problem), hint: "load the page again" };
 }
 
-/** @typedef {{title: string, base: string | null, changes: string[] | null, scenario: string, values: any, path: string[], bearers: import("studio/source").BearerRow[]}} Chosen */
+/** @typedef {{title: string, base: string | null, changes: string[] | null, scenario: string, values: any, path: string[], edges: number[][], bearers: import("studio/source").BearerRow[]}} Chosen */
 
 /**
  * @param {Engine} engine @param {Settings} settings @param {any} about
@@ -250,9 +250,9 @@ function thatFit(rows, most) {
  * What is known of a run beside its events: `airpath/studio/facts.py`.
  * @param {Chosen} chosen @param {any} summary @param {Settings["most"]} most
  */
-function known({ title, base, changes, scenario, values, path, bearers }, summary, most) {
+function known({ title, base, changes, scenario, values, path, edges, bearers }, summary, most) {
   return {
-    title, base, changes, what: described(changes ?? []), names: namesOf(summary.flows, values), chosen: busiest(summary.flows, most.flows), summary, path, bearers,
+    title, base, changes, what: described(changes ?? []), names: namesOf(summary.flows, values), chosen: busiest(summary.flows, most.flows), summary, path, edges, bearers,
     values: short(values, most), scenario: scenario.slice(0, most.scenario), cut: scenario.length > most.scenario, not_again: null,
   };
 }
