@@ -9,6 +9,8 @@
 //!   will a short while later (RFC 8985: the reordering timer).
 //! * At `una`, with an ACK that moved it: a *partial ACK* of a recovery (RFC 6582 (3.2)), or, after a timeout, *going
 //!   back*. Of a sender that has filled holes above `una` in a recovery, *by SACK*.
+//! * A *fast retransmit* after a timeout, without SACK blocks, shows a sender as in RFC 5681: its recovery ends with the
+//!   next ACK that moves `una`, and it continues *going back*. RFC 6582 (4) forbids that fast retransmit.
 //! * At `una`, with an earlier duplicate ACK, not yet sent again and without SACK: a *fast retransmit* of a sender whose
 //!   threshold has fallen (Linux without SACK); in a recovery a *partial ACK*'s, kept back by the reduction (RFC 9937).
 //! * At `una`, sent again before, and something sent after that has arrived: lost again. A sender with RACK (RFC 8985)
@@ -19,7 +21,9 @@
 //!   that begins one; the last segment of all with no ACK, a *tail probe* (RFC 8985 (7)).
 //!
 //! Not to be told: a timer that expires just when an ACK comes; a tail probe of the only segment in flight, which is a
-//! *timeout* here until the sender has shown that it knows RACK.
+//! *timeout* here until the sender has shown that it knows RACK; a reordering timer that expires as late as the
+//! retransmission timer would; the first retransmission that RACK makes with a partial ACK, before the sender has shown
+//! that it goes by SACK; and whether a retransmission made before a timeout is lost again or retransmitted for the timeout.
 //!
 //! Far from the sender, as what was lost before it came here shows too, nobody knows what it had heard. There a
 //! retransmission at `una` is by *timeout* if the data had paused for longer than the answer to an ACK takes and
@@ -27,8 +31,9 @@
 //! suggests otherwise.
 //!
 //! The timer runs from the latest ACK that moved `una` and the latest cut; in a recovery, from the
-//! first partial ACK: RFC 6582 (3.2). Of a sender that goes by SACK, it sends nothing again that was sent less than
-//! Linux's timeout before, as the round trips seen here give it.
+//! first partial ACK: RFC 6582 (3.2). It retransmits nothing that was sent less than Linux's timeout before, as the RTTs
+//! seen here give it. With SACK blocks above `una`, a retransmission before that time is a *fast retransmit*, by the
+//! reordering timer of RFC 8985.
 //!
 //! A cut that was needless is **undone** if the sender shows it: with the window of the cut not acknowledged it goes on
 //! with new data. Then it ends its episode, as in a run.
@@ -192,6 +197,8 @@ pub struct Causes {
     goes_by_rack: bool,
     /// The timer was started by a partial ACK of this recovery.
     had_partial_ack: bool,
+    /// The recovery interrupted the retransmission of the window after a timeout, which ends here.
+    interrupted: Option<u64>,
     /// The latest cut was needless: what is sent next says whether the sender knows.
     awaits_undo: bool,
     losses: LossEpisodes,
@@ -207,6 +214,9 @@ impl Causes {
         self.dupacks = 0;
         self.threshold_at = None;
         self.is_sent_again = false;
+        if let (Phase::Recovery { .. }, Some(end)) = (self.phase, self.interrupted.take()) {
+            self.phase = Phase::Loss { end };
+        }
         let is_partial = matches!(self.phase, Phase::Recovery { end } if una < end);
         if !is_partial || !std::mem::replace(&mut self.had_partial_ack, true) {
             self.timer_from = now;
@@ -268,6 +278,10 @@ impl Causes {
         match cause {
             Cause::Fast => {
                 self.losses.on_fast_retransmit(now, cut);
+                self.interrupted = match self.phase {
+                    Phase::Loss { end } if !place.has_sacked => Some(end),
+                    _ => None,
+                };
                 self.phase = Phase::Recovery { end: place.max };
                 self.had_partial_ack = false;
             }
@@ -377,9 +391,8 @@ impl Causes {
     /// Soon after the duplicate ACKs, or too soon for a timer: one counts at least from when the segment was sent.
     fn is_soon(&self, now: Instant, place: &Place) -> bool {
         let Some(from) = self.threshold_at.or(self.overtaken_at).or(self.latest_ack) else { return false };
-        let timeout = place.timeout.filter(|_| self.goes_by_sack);
-        let is_before_timeout =
-            place.last_at.zip(timeout).is_some_and(|(sent, timeout)| now.since(sent) + TIMER_SLACK < timeout);
+        let times = place.last_at.zip(place.timeout);
+        let is_before_timeout = times.is_some_and(|(sent, timeout)| now.since(sent) + TIMER_SLACK < timeout);
         is_before_timeout || now.since(from) <= Self::reordering_timer(place)
     }
 

@@ -219,6 +219,30 @@ fn what_is_lost_again_after_a_timeout_begins_a_recovery() {
 }
 
 #[test]
+fn before_any_timeout_can_expire_sack_blocks_are_the_reason() {
+    let first_loss = |ms| {
+        let mut script = Script::new();
+        script.data(0, 0, 0).ack(100, 1).data(100, 1, 8).ack_with(300, 2, &[(3, 4)], 0).data(ms, 2, 2);
+        script.causes()
+    };
+    // 200 ms and more than an RTT after the segment was sent, and more than half an RTT after the block.
+    assert_eq!(first_loss(370), [1, 1, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(first_loss(1000), [1, 0, 0, 0, 1, 0, 0, 0]);
+}
+
+#[test]
+fn fast_retransmit_after_a_timeout_ends_with_the_next_ack() {
+    let mut script = Script::new();
+    script.data(0, 0, 9).ack(100, 1).data(1300, 1, 1).ack(1400, 2).data(1400, 2, 4);
+    // 2 is lost again.
+    script.acks(&[1500, 1510, 1520], 2).data(1520, 2, 2).ack(1620, 6).data(1620, 6, 7);
+    assert_eq!(script.causes(), [7, 1, 0, 0, 1, 5, 0, 0]);
+    // And so is 6.
+    script.acks(&[1720, 1730, 1740], 6).data(1740, 6, 6).ack(1840, 10);
+    assert_eq!(script.causes(), [8, 2, 0, 0, 1, 5, 0, 0]);
+}
+
+#[test]
 fn the_last_segment_alone_is_a_tail_probe() {
     let mut script = Script::new();
     script.data(0, 0, 4).ack(100, 2).data(320, 4, 4).ack(420, 5);

@@ -48,6 +48,8 @@ impl Unseen {
             taken += finish - begin;
             left.extend([(from, begin), (finish, to)].into_iter().filter(|(from, to)| from < to));
         }
+        // What arrives in the middle of a stretch makes two of it.
+        left.drain(..left.len().saturating_sub(MOST));
         self.stretches = left;
         self.bytes -= taken;
         taken
@@ -75,5 +77,14 @@ mod tests {
         assert_eq!(unseen.take(550, 650), 50);
         assert_eq!(unseen.take(0, 1000), 150);
         assert_eq!((unseen.bytes, unseen.take(0, 1000)), (0, 0));
+    }
+
+    #[test]
+    fn single_bytes_within_a_stretch_do_not_fill_memory() {
+        let mut unseen = Unseen::default();
+        unseen.add(0, 1_000_000);
+        assert!((0..10_000).all(|at| unseen.take(999_998 - 2 * at, 999_999 - 2 * at) <= 1));
+        assert!(unseen.stretches.len() <= MOST);
+        assert!(unseen.memory() <= 4 * MOST * size_of::<(u64, u64)>());
     }
 }
