@@ -77,7 +77,7 @@ export const PANELS = [
     trails: [
       { line: "delivered", word: "over the bearer", shape: "rate", ink: 4, width: 3, opacity: 0.45, scale: 8e3, detail: true },
       { line: "acked", word: "acknowledged (goodput)", shape: "rate", ink: 2, width: 1.5, scale: 8e3 },
-      { line: "throughput", word: "goodput, means", shape: "steps", ink: 2, width: 1.5 },
+      { line: "throughput", word: "throughput, means", shape: "steps", ink: 2, width: 1.5 },
       { line: "pacing", word: "paced at", shape: "steps", ink: 3, width: 1, detail: true, soft: true },
       { line: "bandwidth", word: "bandwidth, as the model has it", shape: "steps", ink: 6, width: 1.25, dash: [5, 4], detail: true, soft: true },
     ],
@@ -105,7 +105,7 @@ export const PANELS = [
     name: "sequence", title: "Sequence", unit: "MB", digits: 3, fromZero: false,
     trails: [
       { line: "acked", word: "acknowledged", shape: "steps", ink: 2, width: 1.5 },
-      { line: "progress", word: "acknowledged, means", shape: "steps", ink: 2, width: 1.5 },
+      { line: "progress", word: "in all, means", shape: "steps", ink: 2, width: 1.5 },
       { line: "sent", word: "sent first", shape: "dots", ink: 0, opacity: 0.6, detail: true },
       { line: "fast", word: "again: fast, SACK", shape: "ring", ink: 1 },
       { line: "late", word: "again: timeout", shape: "triangle", ink: 7 },
