@@ -344,7 +344,7 @@ def test_a_recording_of_4_mb_does_not_freeze_the_text(opened, serving, tmp_path)
 def test_a_scenario_that_takes_hours_is_estimated_and_cancelled_at_once(browser, serving, tmp_path):
     scenario = tmp_path / "hours.toml"
     scenario.write_text(
-        airpath.load("umts-384", [("duration", "40000 h"), ("flow.0.app", "{ bulk = {} }")]).text
+        airpath.load("umts-384", [("duration", "40000 h"), ("flow.0.app", "{ ping = {} }")]).text
     )
     server = serving(scenario)
     context = browser.new_context(viewport={"width": 1280, "height": 720})

@@ -193,11 +193,23 @@ export class Scene {
       const end = isUp ? buffer : receiver;
       if (bearer.runs.length && end && !(isUp && slots)) drawReceiver(this, model, bearer, view, theme, end, lane);
     }
-    if (model.isOut(view.ue, view.now)) {
-      this.ink.fillStyle = theme.ink;
-      this.ink.textAlign = "center";
-      this.text(["outage: nothing gets through", "outage"], (air.left + air.right) / 2, lanes.between ?? middleOf(lanes.down) + 4, air.right - air.left);
+    if (model.isOut(view.ue, view.now)) this.outage(air, lanes, theme);
+  }
+
+  /** That nothing gets through: between the lanes, or on a sheet over the TTIs. @type {(air: Column, lanes: Row["lanes"], theme: Theme) => void} */
+  outage({ left, right }, lanes, theme) {
+    const { ink } = this;
+    const [x, y] = [(left + right) / 2, lanes.between ?? middleOf(lanes.down) + 4];
+    const words = ["outage: nothing gets through", "outage"].find((own) => ink.measureText(own).width <= right - left - 8);
+    if (!words) return;
+    const wide = ink.measureText(words).width + 8;
+    if (lanes.between === null) {
+      ink.fillStyle = theme.ground;
+      ink.fillRect(x - wide / 2, y - 12, wide, 16);
     }
+    ink.fillStyle = theme.ink;
+    ink.textAlign = "center";
+    ink.fillText(words, x, y);
   }
 
   /** Packets under way. @type {(model: Model, view: View, theme: Theme) => void} */
