@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut again = Packet::default();
     wire::parse(&whole, &mut again);
     assert_eq!(
-        (again.seq, again.ack, again.flags, again.window, again.ecn),
+        (again.seq, again.ack, again.flags, again.window, again.ecn()),
         (packet.seq, packet.ack, packet.flags, packet.window, packet.ecn())
     );
 });
