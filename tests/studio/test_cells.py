@@ -144,6 +144,7 @@ def test_a_packet_is_followed_through_its_cell(shown):
     view.evaluate("import('studio/main').then(({store}) => store.set({at: 3, flows: [0]}))")
     view.locator("#t-packets").click()
     view.locator("#object-list .packet").nth(4).click()
+    view.locator("#stops li").first.wait_for()
     stops = view.locator("#stops").inner_text()
     assert "the link backhaul" in stops and "fork" not in stops and "the radio cell" not in stops
     assert "UE" in stops.splitlines()[-1] or "server" in stops
