@@ -54,7 +54,8 @@ class Parts:
             if self._left < 0:
                 what = f"holds more than {MOST_NUMBERS / 1e6:.0f} million numbers"
                 raise SweepError(str(self._out), what, "sweep into several folders")
-            table = there.read(columns=columns).select(columns)
+            # Parts are small. Threads of Arrow that have just begun may abort a process that ends.
+            table = there.read(columns=columns, use_threads=False).select(columns)
         table = _plain(table)
         return table if self._is_of(table) else None
 
