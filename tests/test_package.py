@@ -193,6 +193,8 @@ def test_every_option_has_one_form():
     assert forms.pop("--out") == {("DIR", False), ("FILE", False)}
     # Of `compare` several, of `live` one.
     assert forms.pop("--cc") == {("NAME,...", False), ("NAME", False)}
+    # Of `export` a number, of `live` also a name.
+    assert forms.pop("--ue") == {("N", False), ("NAME", False)}
     assert {option for option, form in forms.items() if len(form) > 1} == set()
     assert "--seeds" not in forms and forms["--json"] == {(None, True)}
 

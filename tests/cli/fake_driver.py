@@ -102,8 +102,13 @@ UP = {
     "scheduler": "SCHED_FIFO 10",
     "user_namespace": False,
     "notices": ["a notice from the start"],
+    "interfaces": [
+        {"name": None, "device": "airpath0", "server_addr": "10.0.0.1", "ue_addr": "10.0.0.2"},
+    ],
 }
-CAPTURE = b"\x0a\x0d\x0d\x0a" + bytes(range(256))
+# The header of a section of pcapng, and of an interface: a capture without packets.
+CAPTURE = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+CAPTURE += struct.pack("<IIHHII", 1, 20, 101, 0, 65535, 20)
 
 
 def running(now_s: float) -> dict[str, object]:
@@ -131,6 +136,8 @@ def trace_chunk() -> bytes:
                 ["time_ns", "u64"],
                 ["ue", "u64"],
                 ["flow", "u64"],
+                ["bearer", "u64"],
+                ["packet", "u64"],
                 ["direction", ["downlink", "uplink"]],
                 ["len_bytes", "u64"],
                 ["queued_sdus", "u64"],
@@ -140,7 +147,7 @@ def trace_chunk() -> bytes:
     }
     columns = [
         *([1_000_000, 2_000_000, 4_000_000], [0] * 3, [0] * 3, [175_000, 180_000, 2**40]),
-        *([1_500_000, 3_000_000], [0] * 2, [0] * 2, bytes([0, 1])),
+        *([1_500_000, 3_000_000], [0] * 2, [0] * 2, [0, 1], [1, 2], bytes([0, 1])),
         *([1500, 40], [1, 1], [1500, 40]),
     ]
     packed = [c if isinstance(c, bytes) else struct.pack(f"<{len(c)}Q", *c) for c in columns]

@@ -56,6 +56,7 @@ def test_configuration_unless_told_otherwise(configured):
         "capture_rlc": False,
         "capture_iu": False,
         "snaplen": 128,
+        "ue": None,
         "command": ["ping", "-c", "1", "10.0.0.1"],
         "server": None,
         "environment": {},

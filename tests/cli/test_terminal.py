@@ -135,7 +135,7 @@ def test_lists_and_helps_fit(command, width, monkeypatch, airpath_command):
 def check_fits(text: str, width: int) -> None:
     """No line is too long, and nothing is shortened."""
     assert max(map(len, text.splitlines())) <= width
-    assert "…" not in text and "..." not in re.sub(r"[A-Z,\]]\.\.\.", "", text)
+    assert "…" not in text and "..." not in re.sub(r"[A-Z,\]}]\.\.\.", "", text)
 
 
 def test_an_analysis_prints_ends_and_interfaces_as_they_are(tmp_path, capsys):

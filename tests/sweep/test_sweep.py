@@ -171,7 +171,7 @@ def test_a_latin_hypercube_has_a_point_in_each_interval_of_each_axis(tmp_path, s
         (("runs = 150", "rnus = 150"), "rnus", "no key of a sweep", "runs"),
         (("runs = 150", ""), "runs", "either runs or precision", "precision = 0.05"),
         (("runs = 150", "runs = 0"), "runs", "is 0", "1 or more"),
-        (("runs = 150", f"runs = {10**500}"), "runs", "too large", "below 2^62"),
+        (("runs = 150", f"runs = {10**500}"), "runs", "too many", "fewer than 2^63"),
         (("runs = 150", "precision = -1"), "precision", "-1", "statistics"),
         (("runs = 150", "precision = inf"), "precision", "no number", "0.05"),
         (("runs = 150", f"precision = 1{'0' * 400}"), "precision", "no number", "0.05"),

@@ -15,7 +15,7 @@ from airpath.experiments.sweep.plan import read_plan
 from airpath.runs.metrics import NotMeasuredError, named
 
 MIXED = {
-    *("chan:text", "chan:study-9", "chan:study-10"),
+    *("chan:text", "chan:study-9", "chan:study-10", "chan:study-11"),
     *(f"extensions:study-{n}" for n in range(17, 21)),
     *(f"atlas:study-{n}" for n in range(1, 10)),
 }

@@ -43,7 +43,7 @@ JsonOption = Annotated[
 
 def command(
     folders: Annotated[
-        list[Path], argument("DIR...", "Folders that 'airpath sweep' wrote; several make one figure.")
+        list[Path], argument("DIR", "Folders that 'airpath sweep' wrote; several make one figure.")
     ],
     x: Annotated[str | None, option("KEY", "Parameter, or metric, on the horizontal axis.", "--x")] = None,
     y: Annotated[

@@ -17,7 +17,7 @@ TABLE = "table"
 
 def command(
     folders: Annotated[
-        list[Path], argument("DIR...", "Folders that 'airpath sweep' wrote; several make one table.")
+        list[Path], argument("DIR", "Folders that 'airpath sweep' wrote; several make one table.")
     ],
     format_: Annotated[
         str, option("NAME", "table, csv, latex (booktabs), markdown or json.", "--format")

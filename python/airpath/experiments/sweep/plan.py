@@ -24,8 +24,6 @@ TABLES = ("axes", "together", "list", *DESIGNS)
 RULE_KEYS = ("runs", "precision", "confidence", "min_runs", "max_runs")
 """Keys that say how many runs there are."""
 OWN_COLUMNS = ("key", "point", "seed", "error")
-MOST_WHOLE = 2**62
-"""Seeds and numbers of runs are below: the sum of two is a seed still."""
 ANY = "*"
 """Part of a key that stands for the only key that the scenario has there."""
 SCENARIO = "scenario"
@@ -324,8 +322,6 @@ def _whole(sweep: dict[str, Any], key: str, default: int, least: int) -> int:
     value = sweep.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise SweepError(key, f"is {value!r}", f"write a whole number, {least} or more")
-    if value >= MOST_WHOLE:
-        raise SweepError(key, "is too large", "write a number well below 2^62")
     return value
 
 
