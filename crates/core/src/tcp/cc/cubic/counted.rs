@@ -69,7 +69,7 @@ impl Counted {
     }
 
     fn compute(&mut self, cwnd: u64, is_first: bool, target: u64) {
-        let needed_for = |target: u64| cwnd.checked_div(target.saturating_sub(cwnd));
+        let needed_for = |aim: u64| cwnd.checked_div(aim.saturating_sub(cwnd));
         self.needed = needed_for(target).unwrap_or(AT_TARGET * cwnd);
         if is_first {
             self.needed = self.needed.min(MOST_BEFORE_LOSS);
