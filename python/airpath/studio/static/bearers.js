@@ -61,7 +61,8 @@ export function bearersOf(events, packets, rows) {
     const runs = ofData.get(key) ?? none;
     const own = ofSlots.get(key) ?? none;
     const isUp = Boolean(key & 1);
-    const known = rows.find(({ ue, direction }) => bearerKey(ue, direction === "uplink") === key);
+    const known = rows[bearerIn([[sdus, ofSdus], [data, ofData], [slots, ofSlots]], key)] ??
+      rows.find(({ ue, direction }) => bearerKey(ue, direction === "uplink") === key);
     const empty = new Float64Array(0);
     const tti = known?.slot_ns ?? 0;
     bearers.set(key, {
@@ -79,6 +80,18 @@ export function bearersOf(events, packets, rows) {
     for (const bearer of bearers.values()) if (bearer.runs.length) follow(bearer, data, made, events, packets);
   }
   return { bearers, sdus: made };
+}
+
+/**
+ * The number of the first bearer that a UE has in a direction; -1 without an event.
+ * @type {(tables: [Table | null, Map<number, Uint32Array>][], key: number) => number}
+ */
+function bearerIn(tables, key) {
+  for (const [table, rows] of tables) {
+    const row = rows.get(key)?.[0];
+    if (table && row !== undefined) return table.columns.bearer.values[row];
+  }
+  return -1;
 }
 
 /** Rows of a table by bearer. @type {(table: Table | null) => Map<number, Uint32Array<ArrayBuffer>>} */
