@@ -204,9 +204,17 @@ def test_a_trace_says_what_its_numbers_mean(tmp_path):
             # STATUS PDUs go the other way.
             way = row.get("direction", "downlink") == bearer["direction"]
             assert way == (kind != "rlc_status")
-    blocks = [(row["time_ns"], bearers[row["bearer"]], row["slot"]) for row in trace["block_sent"]]
-    assert len(blocks) > 100
-    assert all(at == bearer["phase_ns"] + slot * bearer["slot_ns"] for at, bearer, slot in blocks)
+
+
+@pytest.mark.parametrize("name", ["lte-5mhz", "hsdpa-3.6"])
+def test_blocks_are_in_the_slots_of_the_table_of_bearers(name):
+    scenario = airpath.load(name).with_("duration", "2 s")
+    blocks = airpath.run(scenario, 1, probes=["block_sent"]).trace["block_sent"]
+    (number,) = set(blocks["bearer"].tolist())
+    row = json.loads(_core.tables_of(scenario.text))["bearers"][number]
+    assert row["shared"] and len(blocks["slot"]) > 100
+    begins = row["phase_ns"] + blocks["slot"] * row["slot_ns"]
+    assert (np.rint(blocks["time_s"] * 1e9) == begins).all()
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -108,6 +108,11 @@ impl Downlink {
         }
     }
 
+    /// Length of a slot.
+    pub fn slot_length(&self) -> Duration {
+        self.slot_length
+    }
+
     fn start_of(&self, slot: u64) -> Instant {
         Instant::from_nanos(slot * self.slot_length.as_nanos())
     }

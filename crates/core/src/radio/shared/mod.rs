@@ -252,7 +252,8 @@ impl Element for SharedCell {
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
-        self.ues.iter().for_each(|ue| ue.open(cx));
+        let slot = self.downlink.slot_length();
+        self.ues.iter().for_each(|ue| ue.open(cx, slot));
     }
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {

@@ -112,10 +112,13 @@ impl Ue {
         self.pair.bearers()
     }
 
-    pub fn open(&self, cx: &mut Cx<'_>) {
+    /// Opens the bearers' books. The downlink goes by slots of the cell, whatever TTI its link layer is configured for.
+    pub fn open(&self, cx: &mut Cx<'_>, slot: Duration) {
         self.pair.open(cx);
         let downlink = self.bearers()[0].buffer.index() as usize;
-        cx.describe_bearer(downlink, |row| row.shared = true);
+        cx.describe_bearer(downlink, |row| {
+            (row.shared, row.slot_ns, row.phase_ns) = (true, slot.as_nanos(), 0);
+        });
     }
 
     /// Room that everything would take that waits for blocks, in the unit of the entity.
