@@ -32,6 +32,7 @@ pub mod dch;
 pub mod evdo;
 pub mod hsdpa;
 pub mod lte;
+pub mod nr;
 pub mod variable;
 
 use crate::element::Element;

@@ -1,0 +1,6 @@
+//! 5G NR.
+#![allow(dead_code)]
+
+mod blocks;
+mod curve;
+mod tables;
