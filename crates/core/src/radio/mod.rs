@@ -93,6 +93,7 @@ registry! {
         Evdo = evdo,
         Hsdpa = hsdpa,
         Lte = lte,
+        Nr = nr,
         Variable = variable,
         #[cfg(test)]
         Scratch = scratch,

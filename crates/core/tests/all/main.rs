@@ -30,6 +30,7 @@ mod l4s;
 mod layers;
 mod merging;
 mod netsim;
+mod nr;
 mod outages;
 mod overfull;
 mod path_models;

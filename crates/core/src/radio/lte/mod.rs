@@ -26,7 +26,7 @@ use super::rlc_bearer::RlcBearer;
 use super::rlc_pair::RlcPair;
 use super::shared::air::Air;
 use super::shared::reordering::Numbers;
-use super::shared::{self, Adaptation, Framing, HarqConfig, Setup, SharedCell, Shares, Source, Ue};
+use super::shared::{self, Adaptation, Frame, Framing, HarqConfig, Setup, SharedCell, Shares, Source, Ue};
 use super::{Component, Plan};
 use crate::element::Element;
 use crate::error::ScenarioError;
@@ -160,6 +160,7 @@ impl Component for Config {
             name: "radio.lte",
             slot: SLOT,
             air: Box::new(air),
+            special_air: None,
             framing: Framing::Octets { header_octets: HEADER_OCTETS },
             scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
             units,
@@ -167,7 +168,7 @@ impl Component for Config {
             shares: downlink.sharing.into(),
             ues_per_slot: most,
             least_interval: 1,
-            round_trip: ROUND_TRIP,
+            frame: Frame::fdd(ROUND_TRIP),
             harq: downlink.harq.clone(),
         };
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup)).collect();
@@ -203,7 +204,8 @@ impl Config {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let ends = downlink.rlc.ends(&uplink.rlc)?;
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
-        let heard = || sinr::Sinr::new(&downlink.reception, plan.run_seed, ue, setup.slots_per_s());
+        let heard =
+            || sinr::Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let bearers = [
             RlcBearer::new(
@@ -236,10 +238,10 @@ impl Config {
         let times = downlink.adaptation.slots(SLOT, (PERIOD, AGE));
         Some(Ue::new(
             RlcPair::new(ends, bearers),
-            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, ue),
+            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
             (Source::Rlc, None, Numbers::new(None)),
-            Carrier::granted(up, room, grants, losses),
+            Some(Carrier::granted(up, room, grants, losses)),
             silences,
         ))
     }
@@ -297,7 +299,7 @@ impl UplinkConfig {
 }
 
 /// Refuses a link layer that is not LTE's, and one that does not wait for `transmissions` of HARQ, set by `key`.
-fn validate_rlc(rlc: &rlc::Config, transmissions: u8, key: &str) -> Result<(), ScenarioError> {
+pub(super) fn validate_rlc(rlc: &rlc::Config, transmissions: u8, key: &str) -> Result<(), ScenarioError> {
     if rlc.ttis().is_none_or(|ttis| ttis.payload != 1) || rlc.pdu_octets().is_some() {
         let message = format!("rlc.{} has no PDUs that fill what is granted", rlc.name());
         return Err(ScenarioError::new("rlc", message, "write rlc.am_lte or rlc.um_lte"));
