@@ -20,8 +20,12 @@ pub fn bundled() -> Vec<(String, Scenario)> {
 
 /// Of a bundled scenario, when most that can happen has happened. Shared cells have many events in a second.
 pub fn quick(scenario: &Scenario) -> Duration {
-    let is_shared = matches!(scenario.radio, radio::Config::Lte(_) | radio::Config::Hsdpa(_));
-    Duration::from_secs(if is_shared && scenario.handover.is_empty() { 5 } else { 20 })
+    let moves = !scenario.handover.is_empty();
+    Duration::from_millis(match scenario.radio {
+        radio::Config::Nr(_) => 300,
+        radio::Config::Lte(_) | radio::Config::Hsdpa(_) if !moves => 5000,
+        _ => 20_000,
+    })
 }
 
 /// Scenarios without anything random: all that varies is written in a trace.

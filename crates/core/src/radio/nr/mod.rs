@@ -73,7 +73,7 @@ parameters! {
 
     /// The downlink.
     pub struct DownlinkConfig {
-        /// Discipline of each UE's buffer in the gNB; by default droptail of 6 MB.
+        /// Discipline of each UE's buffer in the gNB; by default droptail of 6 MB of packets that wait.
         pub queue: queue::Config = droptail(6_000_000),
         /// Link layer.
         pub rlc: rlc::Config = rlc::Config::AmLte(Default::default()),
@@ -113,7 +113,7 @@ parameters! {
 
     /// The uplink.
     pub struct UplinkConfig {
-        /// Discipline of each UE's buffer; by default droptail of 1 MB.
+        /// Discipline of each UE's buffer; by default droptail of 1 MB of packets that wait.
         pub queue: queue::Config = droptail(1_000_000),
         /// Link layer.
         pub rlc: rlc::Config = rlc::Config::AmLte(Default::default()),
@@ -151,9 +151,11 @@ parameters! {
 }
 
 fn droptail(bytes: u64) -> queue::Config {
+    let in_service = queue::droptail::InService::Excluded;
     queue::Config::Droptail(queue::droptail::Config {
+        packets: None,
         bytes: Some(Bytes::from_bytes(bytes)),
-        ..Default::default()
+        in_service,
     })
 }
 

@@ -42,11 +42,11 @@ fn what_no_cell_can_do_is_named_with_a_remedy() {
         ),
         (
             json!({"uplink": {"sr_period": "0.7 ms"}}),
-            "nr.uplink.sr_period: 0.7 ms is no whole number of slots of 0.5 ms; write 0.5 ms, or a multiple of it",
+            "nr.uplink.sr_period: 700 us is no whole number of slots of 500 us; write 500 us, or a multiple of it",
         ),
         (
             json!({"uplink": {"standing": {"every": "0 ms"}}}),
-            "nr.uplink.standing.every: 0 ms is no whole number of slots of 0.5 ms; write 0.5 ms, or a multiple of it",
+            "nr.uplink.standing.every: 0 s is no whole number of slots of 500 us; write 500 us, or a multiple of it",
         ),
         (
             json!({"uplink": {"first_block": "0 B"}}),

@@ -52,7 +52,7 @@ fn mmwave() -> Value {
 fn cell(keys: &Value) -> Cell {
     let still = json!({
         "downlink": {
-            "queue": {"droptail": {"packets": 4000}}, "adaptation": {"outer_loop": false}, "harq": {"bler": [0]},
+            "queue": {"droptail": {"packets": 40_000}}, "adaptation": {"outer_loop": false}, "harq": {"bler": [0]},
         },
         "uplink": {
             "reception": {"mean_sinr": "60 dB", "fading": {"none": {}}}, "harq": {"bler": [0]},

@@ -17,7 +17,7 @@ fn check(keys: &Value, period: f64, expected: [f64; 3]) {
 fn wide_mmwave() -> Value {
     over(
         mmwave(),
-        &json!({"downlink": {"blocks": {"bandwidth": "50 MHz"}}, "uplink": {"blocks": {"bandwidth": "50 MHz"}, "delay": "0.5 ms"}}),
+        &json!({"downlink": {"blocks": {"bandwidth": "50 MHz"}}, "uplink": {"blocks": {"bandwidth": "50 MHz"}, "delay": "1 ms"}}),
     )
 }
 
@@ -28,7 +28,6 @@ fn an_idle_uplink_asks_first() {
     check(&dddsu(), 10.0, [7.5, 12.5, 17.5]);
     check(&ddsuu(), 10.0, [8.0, 13.0, 18.0]);
     check(&fdd_15(), 10.0, [10.0, 15.0, 20.0]);
-    // Of section 9's 2 ms of delay 0.5 here.
     check(&wide_mmwave(), 5.0, [3.625, 6.125, 8.625]);
     assert_eq!(delay(&mut cell(&json!({})), Dir::Uplink, ms(4.0), 100), 7.5);
 }
@@ -125,7 +124,7 @@ fn power_bounds_a_ue_far_away() {
     };
     let (far, middle, near) = (rate("15 dB"), rate("35 dB"), rate("60 dB"));
     // 60 dB: 217,128 bits in 400 slots/s are 86.85 Mbit/s, but 20 kB a slot are 64.
-    assert!((60.0..64.5).contains(&near), "{near}");
+    assert!((63.0..65.0).contains(&near), "{near}");
     // 15 dB: at most 144 elements x 1.44 x 31.6 = 6.6 kbit in 400 slots/s, the limit of many PRBs.
     assert!((1.5..2.6).contains(&far), "{far}");
     assert!(middle > 5.0 * far && middle <= near, "{middle}");
@@ -137,7 +136,7 @@ fn equal_ues_share_the_uplink() {
     let keys = json!({"uplink": {"most_block": "27 kB", "reception": {"mean_sinr": "60 dB", "fading": {"none": {}}}, "harq": {"bler": [0]}}});
     let mut cell = Cell::new("nr", 10, &keys);
     let mut bytes = [0_u64; 10];
-    for step in 0..1000 {
+    for step in 0..3000 {
         let now = at(ms(f64::from(step)));
         cell.run_until(now);
         for ue in 0..10 {
@@ -148,7 +147,7 @@ fn equal_ues_share_the_uplink() {
         }
     }
     let all: u64 = bytes.iter().sum();
-    assert!(all as f64 * 8.0 / 1e6 > 70.0, "{all}");
+    assert!(all as f64 * 8.0 / 3e6 > 70.0, "{all}");
     assert!(bytes.iter().all(|own| (*own as f64 / all as f64 - 0.1).abs() < 0.01), "{bytes:?}");
 }
 
