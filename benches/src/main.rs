@@ -41,8 +41,9 @@ enum Workload {
     Variable,
     /// Eight users of a cell of 1xEV-DO.
     Hdr,
-    /// Users of a cell of HSDPA or LTE: its key, and their number.
+    /// Users of a cell of HSDPA, LTE or NR: its key, and their number.
     Shared(&'static str, u32),
+    /// A flow near the peak of a cell of NR.
     Gigabit,
 }
 

@@ -41,6 +41,7 @@ mod registry;
 mod rlc_am;
 mod rlc_capture;
 mod rlc_lte;
+mod rlc_nr;
 mod rlc_octets;
 mod rlc_pdus;
 mod rlc_um_tm;

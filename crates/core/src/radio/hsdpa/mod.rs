@@ -234,7 +234,7 @@ impl UplinkConfig {
     /// As a bearer of a cell of dedicated channels, by whose rules it goes.
     fn bearer(&self) -> dch::BearerConfig {
         let Self { rate, delay, queue, rlc, channel } = self.clone();
-        dch::BearerConfig { rate, delay, queue, rlc, channel }
+        dch::BearerConfig { rate, delay, queue, rlc, pdcp: None, channel }
     }
 }
 

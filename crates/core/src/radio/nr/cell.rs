@@ -22,8 +22,8 @@ const PERIOD: Duration = Duration::from_millis(20);
 /// Over which time the schedulers average.
 const WINDOW: Duration = Duration::from_millis(100);
 
-/// Octets of MAC's subheader in front of RLC's PDUs (TS 38.321 §6.1.2).
-const HEADER_OCTETS: u32 = 3;
+/// A block is a MAC PDU: RLC counts the subheader of each of its PDUs (TS 38.321 §6.1.2).
+const FRAMING: Framing = Framing::Octets { header_octets: 0 };
 
 /// PRBs of a resource block group: TS 38.214 table 5.1.2.2.1-1, configuration 1.
 fn group(prbs: u32) -> u32 {
@@ -56,7 +56,7 @@ impl Config {
             slot: self.slot(),
             special_air: (special > 0).then(|| Box::new(air.with_elements(special)) as Box<dyn Air>),
             air: Box::new(air),
-            framing: Framing::Octets { header_octets: HEADER_OCTETS },
+            framing: FRAMING,
             scheduler: downlink.scheduler.build(self.ues.into(), self.slots(WINDOW) as u32),
             units: prbs,
             group: downlink.group.map_or_else(|| group(prbs), u32::from),
@@ -109,7 +109,7 @@ impl Config {
             frame: frame.clone(),
             slot: self.slot(),
             air: Box::new(self.uplink_air()),
-            framing: Framing::Octets { header_octets: HEADER_OCTETS },
+            framing: FRAMING,
             scheduler: uplink.scheduler.build(self.ues.into(), self.slots(WINDOW) as u32),
             harq: uplink.harq.clone(),
             sr_period: self.slots(uplink.sr_period),
@@ -137,18 +137,20 @@ impl Config {
     /// `None` if its link layers do not go together, which is refused before.
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, uplink_setup: &UplinkSetup) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
-        let ends = downlink.rlc.ends(&uplink.rlc)?;
+        let ends = downlink.rlc.ends_with(&uplink.rlc, [&downlink.pdcp, &uplink.pdcp])?;
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
         let heard =
             || Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let up_rate = uplink_setup.largest_rate();
-        let bearer = |queue, rlc, ttis, rate, delay, dir| {
-            RlcBearer::new((queue, rlc, ttis), (rate, delay), plan, ue, dir)
+        let bearer = |(queue, rlc, pdcp), ttis, rate, delay, dir| {
+            RlcBearer::new((queue, rlc, ttis), (rate, delay), plan, ue, dir).with_pdcp(rlc, pdcp)
         };
+        let of_downlink = (&downlink.queue, &downlink.rlc, &downlink.pdcp);
+        let of_uplink = (&uplink.queue, &uplink.rlc, &uplink.pdcp);
         let bearers = [
-            bearer(&downlink.queue, &downlink.rlc, down, rate, downlink.delay, Dir::Downlink),
-            bearer(&uplink.queue, &uplink.rlc, up, up_rate, uplink.delay, Dir::Uplink),
+            bearer(of_downlink, down, rate, downlink.delay, Dir::Downlink),
+            bearer(of_uplink, up, up_rate, uplink.delay, Dir::Uplink),
         ];
         let times = (self.slots(PERIOD), self.slots(AGE));
         let times = downlink.adaptation.slots(self.slot(), times);

@@ -1,8 +1,8 @@
 //! 5G New Radio (NR): a cell whose downlink and uplink the UEs share, right to the slot, with TDD and FDD.
 //!
 //! ```text
-//! gNB: buffer (PDCP) -> RLC -> scheduler -> transport block in a slot, HARQ -> UE: RLC -> packets
-//! UE:  buffer -> RLC -> SR, grant, transport block with BSR, HARQ -> gNB
+//! gNB: buffer -> PDCP, RLC -> scheduler -> transport block in a slot, HARQ -> UE: RLC, PDCP -> packets
+//! UE:  buffer -> PDCP, RLC -> SR, grant, transport block with BSR, HARQ -> gNB
 //! ```
 //!
 //! Which slot carries what, K1, K2 and what the gNB needs from an answer to a decision are the [`Frame`]'s. A row of
@@ -24,11 +24,12 @@ mod tables;
 
 use super::Component;
 use super::Plan;
-use super::lte::validate_rlc;
+use super::lte;
 use super::shared::{Adaptation, Frame, HarqConfig, Shares, Slot, Timing};
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
+use crate::pdcp;
 use crate::queue;
 use crate::registry::parameters;
 use crate::rlc;
@@ -75,8 +76,10 @@ parameters! {
     pub struct DownlinkConfig {
         /// Discipline of each UE's buffer in the gNB; by default droptail of 6 MB of packets that wait.
         pub queue: queue::Config = droptail(6_000_000),
-        /// Link layer.
-        pub rlc: rlc::Config = rlc::Config::AmLte(Default::default()),
+        /// Link layer: rlc.am_nr or rlc.um_nr.
+        pub rlc: rlc::Config = rlc::Config::AmNr(Default::default()),
+        /// PDCP above it.
+        pub pdcp: pdcp::Config,
         /// What the UEs hear on a single layer: signal-to-interference-and-noise ratio.
         pub reception: sinr::Config,
         /// Transport blocks.
@@ -115,8 +118,10 @@ parameters! {
     pub struct UplinkConfig {
         /// Discipline of each UE's buffer; by default droptail of 1 MB of packets that wait.
         pub queue: queue::Config = droptail(1_000_000),
-        /// Link layer.
-        pub rlc: rlc::Config = rlc::Config::AmLte(Default::default()),
+        /// Link layer: rlc.am_nr or rlc.um_nr.
+        pub rlc: rlc::Config = rlc::Config::AmNr(Default::default()),
+        /// PDCP above it.
+        pub pdcp: pdcp::Config,
         /// What the gNB hears of a UE on a single PRB at full power; on n PRBs it is 10 log10(n) less. At 40 dB a UE has
         /// 67 Mbit/s of 100 MHz and TDD, at 15 dB 2 Mbit/s.
         pub reception: sinr::Config = uplink_reception(),
@@ -197,6 +202,26 @@ impl Component for Config {
 
     fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
         vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
+    }
+
+    /// A STATUS PDU waits for a scheduling request and its grant, and the retransmission for a slot. In the uplink it is the
+    /// other way round.
+    fn remarks(&self) -> Vec<ScenarioError> {
+        let (downlink, uplink, slot) = (&self.downlink, &self.uplink, self.slot());
+        let frame = self.frame();
+        let pattern = slot.saturating_mul(2 * frame.period());
+        let asked = uplink.standing.as_ref().map_or(uplink.sr_period, |standing| standing.every);
+        let retransmission =
+            asked + pattern + self.lead + self.lead + self.processing + uplink.delay + downlink.delay;
+        let longest = slot.saturating_mul(frame.longest_round_trip());
+        let repair = |transmissions: u8| rlc::nr::Repair {
+            harq: longest.saturating_mul(u64::from(transmissions.saturating_sub(1))),
+            retransmission,
+        };
+        let of = |dir, rlc, pdcp, transmissions| rlc::nr::remarks(dir, rlc, pdcp, repair(transmissions));
+        let mut remarks = of(Dir::Downlink, &downlink.rlc, &downlink.pdcp, downlink.harq.max_transmissions);
+        remarks.extend(of(Dir::Uplink, &uplink.rlc, &uplink.pdcp, uplink.harq.max_transmissions));
+        remarks
     }
 
     fn has_handovers(&self) -> bool {
@@ -288,6 +313,15 @@ impl Config {
     }
 }
 
+fn validate_rlc(rlc: &rlc::Config, pdcp: &pdcp::Config, harq: &HarqConfig) -> Result<(), ScenarioError> {
+    if !rlc.has_pdcp() {
+        let message = format!("rlc.{} is no link layer of NR", rlc.name());
+        return Err(ScenarioError::new("rlc", message, "write rlc.am_nr or rlc.um_nr"));
+    }
+    rlc.check_pdcp(Some(pdcp))?;
+    lte::validate_rlc(rlc, harq.max_transmissions, "harq.max_transmissions")
+}
+
 fn validate_harq(harq: &HarqConfig) -> Result<(), ScenarioError> {
     harq.validate(MOST_PROCESSES).map_err(|error| error.under("harq"))
 }
@@ -316,7 +350,7 @@ impl DownlinkConfig {
         }
         self.adaptation.validate(cell.slot()).map_err(|error| error.under("adaptation"))?;
         validate_harq(&self.harq)?;
-        validate_rlc(&self.rlc, self.harq.max_transmissions, "harq.max_transmissions")
+        validate_rlc(&self.rlc, &self.pdcp, &self.harq)
     }
 }
 
@@ -351,6 +385,6 @@ impl UplinkConfig {
         self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
         self.adaptation.validate(slot).map_err(|error| error.under("adaptation"))?;
         validate_harq(&self.harq)?;
-        validate_rlc(&self.rlc, self.harq.max_transmissions, "harq.max_transmissions")
+        validate_rlc(&self.rlc, &self.pdcp, &self.harq)
     }
 }

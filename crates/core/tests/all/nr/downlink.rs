@@ -136,8 +136,8 @@ fn repetitions_take_slots() {
 #[test]
 fn blocks_and_sdus_that_harq_gives_up() {
     let keys = json!({"downlink": {
-        "harq": {"bler": ["10 %", "1 %"], "max_transmissions": 2}, "rlc": {"um_lte": {"t_reordering": "100 ms"}},
-    }, "uplink": {"rlc": {"um_lte": {"t_reordering": "100 ms"}}}});
+        "harq": {"bler": ["10 %", "1 %"], "max_transmissions": 2}, "rlc": {"um_nr": {}},
+    }, "uplink": {"rlc": {"um_nr": {}}}});
     let mut cell = cell(&over(narrow(), &keys));
     let arrived = saturate(&mut cell, 40_000, 2);
     let report = cell.report();

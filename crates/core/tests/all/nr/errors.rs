@@ -26,6 +26,10 @@ fn what_no_cell_can_do_is_named_with_a_remedy() {
             json!({"special": {"down": 10, "up": 5}}),
             "nr.special: 10 and 5 symbols are more than the 14 of a slot; write fewer, such as { down = 10, up = 2 }",
         ),
+        (
+            json!({"downlink": {"rlc": {"am_lte": {}}}}),
+            "nr.downlink.rlc: rlc.am_lte is no link layer of NR; write rlc.am_nr or rlc.um_nr",
+        ),
         (json!({"k1": 0}), "nr.k1: 0 slots; write 1 to 32 slots, such as 4"),
         (
             json!({"downlink": {"harq": {"processes": 17}}}),
