@@ -33,6 +33,7 @@ mod segmentation;
 
 pub mod am;
 pub mod am_lte;
+pub mod am_nr;
 pub mod encode;
 pub mod entities;
 pub mod fixed_delay_arq;
@@ -42,10 +43,10 @@ pub mod nr;
 pub mod tm;
 pub mod um;
 pub mod um_lte;
+pub mod um_nr;
 
 pub use encode::Encode;
 pub use entities::{End, Errors, Report, Ttis};
-pub use nr::{am as am_nr, um as um_nr};
 pub use pdus::{Run, SduEnd, Transmission, Tti};
 pub use ranges::{Ranges, SnRange};
 pub use reassembly::Reassembly;

@@ -125,7 +125,7 @@ impl Status {
 pub struct Pdus {
     /// How often the sender was re-established.
     pub establishment: u32,
-    /// Octets of the MAC PDU; what PDUs and their subheaders leave free is padding.
+    /// Octets of the MAC PDU; what PDUs and their subheaders leave free is padding. 0 where there are no PDUs.
     pub room: u64,
     /// A STATUS PDU; it goes first.
     pub status: Option<Status>,

@@ -128,7 +128,9 @@ impl Tti {
     pub fn clear(&mut self) {
         self.data.clear();
         self.lte.clear_data();
-        self.nr.clear();
+        if self.nr.room > 0 {
+            self.nr.clear();
+        }
         if !self.control.is_empty() || self.piggybacked.is_some() || self.lte.status.is_some() {
             self.clear_control();
         }

@@ -1,11 +1,12 @@
 //! Segments of an SDU that have arrived.
 
 use super::Pdu;
+use crate::pdcp::Content;
 use crate::rlc::{Ranges, SnRange};
 
 /// What has arrived of an SDU.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Received {
+pub(in crate::rlc) enum Received {
     /// Nothing.
     #[default]
     Nothing,
@@ -16,8 +17,10 @@ pub(super) enum Received {
 }
 
 /// Segments of an SDU.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Segments {
+#[derive(Clone, Debug)]
+pub(in crate::rlc) struct Segments {
+    /// The SDU.
+    sdu: Content,
     octets: Ranges,
     /// The octet behind the last one of the SDU, once its last segment has arrived.
     end: Option<u64>,
@@ -30,6 +33,14 @@ fn range(pdu: &Pdu) -> SnRange {
 impl Received {
     pub fn is_whole(&self) -> bool {
         matches!(self, Self::Whole)
+    }
+
+    /// The SDU, if a part of it has arrived.
+    pub fn content(&self) -> Option<Content> {
+        match self {
+            Self::Parts(segments) => Some(segments.sdu),
+            Self::Nothing | Self::Whole => None,
+        }
     }
 
     /// Whether all octets of a PDU have arrived before.
@@ -47,7 +58,7 @@ impl Received {
             *self = Self::Whole;
         }
         if matches!(self, Self::Nothing) {
-            *self = Self::Parts(Box::default());
+            *self = Self::Parts(Box::new(Segments { sdu: pdu.sdu, octets: Ranges::default(), end: None }));
         }
         if let Self::Parts(segments) = self {
             segments.octets.insert(range(pdu));

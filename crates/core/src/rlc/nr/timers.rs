@@ -58,7 +58,7 @@ pub fn remarks(dir: Dir, rlc: &rlc::Config, pdcp: &pdcp::Config, repair: Repair)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rlc::nr::{am, um};
+    use crate::rlc::{am_nr, um_nr};
 
     fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)
@@ -71,7 +71,7 @@ mod tests {
     }
 
     fn am(t_reassembly: u64) -> rlc::Config {
-        rlc::Config::AmNr(am::Config { t_reassembly: ms(t_reassembly), ..am::Config::default() })
+        rlc::Config::AmNr(am_nr::Config { t_reassembly: ms(t_reassembly), ..am_nr::Config::default() })
     }
 
     /// Acceptance test 20: 80 and 80 lose what was repaired.
@@ -98,7 +98,7 @@ mod tests {
               HARQ still repeats; write at least \"26 ms\", or lower the number of transmissions"
             ]
         );
-        let um = rlc::Config::UmNr(um::Config { t_reassembly: ms(25), ..um::Config::default() });
+        let um = rlc::Config::UmNr(um_nr::Config { t_reassembly: ms(25), ..um_nr::Config::default() });
         assert_eq!(of(&um, Some(20)).len(), 2);
         assert_eq!(of(&um, Some(26)).len(), 1);
     }

@@ -7,6 +7,7 @@
 mod am;
 mod handover;
 mod link;
+mod octets;
 mod properties;
 mod retransmission;
 mod scenarios;

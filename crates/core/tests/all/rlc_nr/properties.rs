@@ -119,7 +119,7 @@ proptest! {
     #[test]
     fn am_hands_up_or_passes_over(
         config in am(),
-        pdcp in pdcp(millis(0, 100).prop_map(Some)),
+        pdcp in pdcp(millis(1, 100).prop_map(Some)),
         (sdus, fates, handovers) in traffic(),
     ) {
         let mut link = Link::new(&Config::AmNr(config), &pdcp);
@@ -136,7 +136,7 @@ proptest! {
     #[test]
     fn um_hands_sdus_up_in_order_and_reports_the_others(
         config in um(),
-        pdcp in pdcp(millis(0, 60).prop_map(Some)),
+        pdcp in pdcp(millis(1, 60).prop_map(Some)),
         (sdus, fates, handovers) in traffic(),
     ) {
         let mut link = Link::new(&Config::UmNr(config), &pdcp);

@@ -58,8 +58,10 @@ fn run(scenario: &str, overrides: &[(&str, &str)]) -> (f64, u64, Value) {
     (flow.goodput_bps, flow.sender.retransmissions.total, cell["ues"][0].clone())
 }
 
-const AM: [(&str, &str); 2] = [("radio.dch.downlink.rlc.am_nr", "{}"), ("radio.dch.uplink.rlc.am_nr", "{}")];
-const UM: [(&str, &str); 2] = [("radio.dch.downlink.rlc.um_nr", "{}"), ("radio.dch.uplink.rlc.um_nr", "{}")];
+const AM: [(&str, &str); 2] =
+    [("radio.dch.downlink.rlc.am_nr.tti", "1 ms"), ("radio.dch.uplink.rlc.am_nr.tti", "1 ms")];
+const UM: [(&str, &str); 2] =
+    [("radio.dch.downlink.rlc.um_nr.tti", "1 ms"), ("radio.dch.uplink.rlc.um_nr.tti", "1 ms")];
 const LTE_AM: [(&str, &str); 2] =
     [("radio.lte.downlink.rlc", "{ am_nr = {} }"), ("radio.lte.uplink.rlc", "{ am_nr = {} }")];
 /// Without HARQ retransmissions are lost as well, each for t_reassembly and more.
@@ -157,8 +159,13 @@ fn what_cannot_work_is_refused_by_its_key() {
          directions: its STATUS PDUs go the other way"
     );
     assert_eq!(
-        error(&[AM[0], ("radio.dch.uplink.rlc.am_nr", "{ sn = 10 }")]),
+        error(&[AM[0], ("radio.dch.uplink.rlc.am_nr.sn", "10")]),
         "radio.dch.uplink.rlc.am_nr.sn: is 10, which is no size of a sequence number; write 12 or 18"
+    );
+    assert_eq!(
+        error(&[AM[0], AM[1], ("radio.dch.uplink.rate", "96 kbit/s")]),
+        "radio.dch.uplink.rlc.am_nr.tti: a TTI of 1 ms at 96 kbit/s carries 12 B, less than a STATUS PDU of NR may \
+         need; lengthen it, or raise the rate of the bearer: 16 B or more"
     );
     assert_eq!(
         error(&[AM[0], AM[1], ("radio.dch.uplink.pdcp.sn", "12")]),

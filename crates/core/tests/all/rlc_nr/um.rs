@@ -127,15 +127,6 @@ fn a_hand_over_discards_what_was_begun_and_sends_the_rest() {
     let log: Vec<_> = link.log.iter().filter(|line| !line.contains("done")).collect();
     assert_eq!(
         log,
-        [
-            "0 tx 0",
-            "1 tx 0 0[0-40]",
-            "4 lost 0",
-            "6 discarded 2",
-            "6 up 1",
-            "20 tx 0",
-            "24 up 3",
-            "24 lost 2"
-        ]
+        ["0 tx 0", "1 tx 0 0[0-40]", "4 lost 0", "6 discarded 2", "6 up 1", "6 lost 2", "20 tx 0", "24 up 3"]
     );
 }

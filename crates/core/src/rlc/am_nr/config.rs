@@ -11,7 +11,7 @@ parameters! {
     /// there.
     pub struct Config {
         /// Length of a TTI, where the cell does not give it.
-        pub tti: Duration = Duration::from_millis(1),
+        pub tti: Duration = Duration::from_millis(10),
         /// Start of the first TTI; the others follow without gap.
         pub offset: Duration,
         /// Correlation of losses within a TTI.

@@ -57,8 +57,9 @@ impl Component for Config {
         Some(Box::new(nr::Encoder::am(self.sn, pdcp.sn)))
     }
 
-    fn validate(&self, _rate: Bitrate) -> Result<(), ScenarioError> {
-        self.check()
+    fn validate(&self, rate: Bitrate) -> Result<(), ScenarioError> {
+        self.check()?;
+        nr::check_room(self.tti, rate)
     }
 
     fn check_bearer(&self, channel: &channel::Config) -> Result<(), ScenarioError> {

@@ -60,7 +60,7 @@ impl Receiver {
 
     #[inline]
     fn receive(&mut self, now: Instant, pdu: &Pdu, report: &mut Report) {
-        if pdu.is_whole() || self.receive_segment(now, pdu) {
+        if pdu.is_whole() || self.receive_segment(now, pdu, report) {
             self.hand_up(now, pdu, report);
         }
     }
@@ -73,7 +73,7 @@ impl Receiver {
     }
 
     /// A PDU with a sequence number arrives; whether its SDU is whole with it.
-    fn receive_segment(&mut self, now: Instant, pdu: &Pdu) -> bool {
+    fn receive_segment(&mut self, now: Instant, pdu: &Pdu, report: &mut Report) -> bool {
         // Nothing is waited for below RX_Next_Reassembly, nor what was received before.
         let Some(place) = pdu.sn.checked_sub(self.rx_next_reassembly) else { return false };
         let place = place as usize;
@@ -86,17 +86,19 @@ impl Receiver {
         self.sdus[place].place(pdu);
         let is_whole = self.sdus[place].is_whole();
         let outside = (self.sdus.len() as u64).saturating_sub(self.window);
-        self.move_to(self.rx_next_reassembly + outside);
+        self.move_to(self.rx_next_reassembly + outside, report);
         self.restart_timer(now);
         is_whole
     }
 
     /// RX_Next_Reassembly moves to this SDU or to the first one behind it that is not whole; what is below is discarded.
-    fn move_to(&mut self, sn: u64) {
+    fn move_to(&mut self, sn: u64, report: &mut Report) {
         while !self.sdus.is_empty()
             && (self.rx_next_reassembly < sn || self.sdus.front().is_some_and(Received::is_whole))
         {
-            self.sdus.pop_front();
+            if let Some(Content::Data { number, .. }) = self.sdus.pop_front().and_then(|sdu| sdu.content()) {
+                report.lost.push(number);
+            }
             self.rx_next_reassembly += 1;
         }
     }
@@ -154,7 +156,7 @@ impl Receive for Receiver {
     fn handle_expiry(&mut self, now: Instant, report: &mut Report) {
         if self.reassembly_ends <= now {
             self.reassembly_ends = Instant::NEVER;
-            self.move_to(self.rx_timer_trigger);
+            self.move_to(self.rx_timer_trigger, report);
             self.restart_timer(now);
         }
         self.pdcp.handle_expiry(now, &mut report.up, &mut report.lost);
@@ -162,8 +164,8 @@ impl Receive for Receiver {
 
     /// TS 38.322 §5.1.2, TS 38.323 §5.1.2: segments are dropped, and what PDCP holds goes up.
     fn re_establish_receiver(&mut self, _now: Instant, report: &mut Report) {
+        self.move_to(self.rx_next_highest(), report);
         (self.rx_next_reassembly, self.rx_timer_trigger) = (0, 0);
-        self.sdus.clear();
         self.reassembly_ends = Instant::NEVER;
         self.pdcp.restart(&mut report.up, &mut report.lost);
         self.establishment += 1;

@@ -26,7 +26,7 @@ parameters! {
     /// taken, not only those listed there.
     pub struct Config {
         /// Length of a TTI, where the cell does not give it.
-        pub tti: Duration = Duration::from_millis(1),
+        pub tti: Duration = Duration::from_millis(10),
         /// Start of the first TTI; the others follow without gap.
         pub offset: Duration,
         /// Correlation of losses within a TTI.
@@ -86,8 +86,9 @@ impl Component for Config {
         Some(Box::new(nr::Encoder::um(self.sn, pdcp.sn)))
     }
 
-    fn validate(&self, _rate: Bitrate) -> Result<(), ScenarioError> {
+    fn validate(&self, rate: Bitrate) -> Result<(), ScenarioError> {
         lte::check(self.tti, None)?;
+        nr::check_room(self.tti, rate)?;
         if !matches!(self.sn, 6 | 12) {
             let message = format!("is {}, which is no size of a sequence number", self.sn);
             return Err(ScenarioError::new("sn", message, "write 6 or 12"));
