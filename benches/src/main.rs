@@ -21,22 +21,11 @@ const MSS_SHARED: u64 = 1460;
 
 enum Workload {
     /// Dedicated channels of 384 kbit/s.
-    Dedicated {
-        ues: u32,
-        wired_mbps: u32,
-        window: u32,
-        seconds: u64,
-    },
+    Dedicated { ues: u32, wired_mbps: u32, window: u32, seconds: u64 },
     /// W1 with TCP as in Linux: what its parts cost, by hand.
     Linux,
     /// The same with RLC AM, and what is around it.
-    Acknowledged {
-        ues: u32,
-        wired_mbps: u32,
-        window: u32,
-        seconds: u64,
-        around: &'static str,
-    },
+    Acknowledged { ues: u32, wired_mbps: u32, window: u32, seconds: u64, around: &'static str },
     /// A link of variable delay.
     Variable,
     /// Eight users of a cell of 1xEV-DO.

@@ -66,8 +66,14 @@ fn the_hash_is_the_published_one() {
 }
 
 /// Those with the most events; of their kind `chan-variable-rate` and `hdr-single-ar` are checked always.
-const LONG: [&str; 5] =
-    ["chan-variable-delay", "chan-variable-delay-ar", "chan-variable-rate-ar", "hdr-4", "hdr-4-ar"];
+const LONG: [&str; 6] = [
+    "chan-variable-delay",
+    "chan-variable-delay-ar",
+    "chan-variable-rate-ar",
+    "hdr-4",
+    "hdr-4-ar",
+    "nr-n78-100mhz",
+];
 
 #[test]
 fn trajectories_are_the_same_everywhere() {

@@ -1,7 +1,7 @@
 //! The assembly of an NR cell out of its parameters.
 
 use super::formats::{self, Carrier, MOST_LAYERS, Nr};
-use super::{Config, MOST_PROCESSES};
+use super::{Config, PROCESSES};
 use crate::element::Element;
 use crate::packet::Dir;
 use crate::radio::Plan;
@@ -131,7 +131,7 @@ impl Config {
         let age = 1 + frame.processing() + frame.lead() + u64::from(self.k2);
         let times = uplink.adaptation.slots(self.slot(), (1, age));
         let reception = Reception::new(sinr, &uplink.adaptation, times, plan.run_seed, (ue, Dir::Uplink));
-        Sender::new(reception, uplink.harq.processes.unwrap_or(MOST_PROCESSES as u8))
+        Sender::new(reception, uplink.harq.processes.unwrap_or(PROCESSES))
     }
 
     /// `None` if its link layers do not go together, which is refused before.
@@ -157,7 +157,7 @@ impl Config {
         Some(Ue::new(
             RlcPair::new(ends, bearers),
             Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
-            downlink.harq.processes.unwrap_or(MOST_PROCESSES as u8),
+            downlink.harq.processes.unwrap_or(PROCESSES),
             (Source::Rlc, None, Numbers::new(None)),
             None,
             Silences::of(plan.handovers, ue),

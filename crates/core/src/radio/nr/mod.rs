@@ -185,8 +185,9 @@ impl From<Sharing> for Shares {
     }
 }
 
-/// The most HARQ processes of a UE.
-const MOST_PROCESSES: u64 = 16;
+/// HARQ processes of a UE, and the most that there are since Release 17.
+const PROCESSES: u8 = 16;
+const MOST_PROCESSES: u64 = 32;
 
 /// The longest pattern: 10 ms of 120 kHz.
 const LONGEST_PATTERN: usize = 80;

@@ -80,7 +80,7 @@ impl Harq {
             left: 0,
         };
         let processes: Vec<_> = (0..processes).map(|_| process()).collect();
-        let free = (1 << processes.len()) - 1;
+        let free = u32::MAX.checked_shr(32 - processes.len() as u32).unwrap_or(0);
         Self { processes, free, due: 0, epoch: 0 }
     }
 

@@ -32,8 +32,8 @@ fn what_no_cell_can_do_is_named_with_a_remedy() {
         ),
         (json!({"k1": 0}), "nr.k1: 0 slots; write 1 to 32 slots, such as 4"),
         (
-            json!({"downlink": {"harq": {"processes": 17}}}),
-            "nr.downlink.harq.processes: is no number of HARQ processes; write 1 to 16",
+            json!({"downlink": {"harq": {"processes": 33}}}),
+            "nr.downlink.harq.processes: is no number of HARQ processes; write 1 to 32",
         ),
         (
             json!({"downlink": {"blocks": {"bandwidth": "12 MHz"}}}),

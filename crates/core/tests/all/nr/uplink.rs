@@ -166,9 +166,10 @@ fn an_idle_cell_is_silent() {
 #[test]
 fn nothing_is_lost_in_a_hand_over() {
     let handovers = json!([{"ue": 0, "at": "50 ms", "outage": "108 ms", "warning": "0 ms"}]);
+    // PDCP waits for what the hand-over holds up.
     let keys = json!({
-        "downlink": {"harq": {"bler": ["10 %", 0]}, "blocks": {"bandwidth": "5 MHz", "layers": 1}},
-        "uplink": {"harq": {"bler": ["10 %", 0]}, "reception": {"mean_sinr": "40 dB", "fading": {"none": {}}}},
+        "downlink": {"pdcp": {"t_reordering": "200 ms"}, "harq": {"bler": ["10 %", 0]}, "blocks": {"bandwidth": "5 MHz", "layers": 1}},
+        "uplink": {"pdcp": {"t_reordering": "200 ms"}, "harq": {"bler": ["10 %", 0]}, "reception": {"mean_sinr": "40 dB", "fading": {"none": {}}}},
     });
     for dir in [Dir::Downlink, Dir::Uplink] {
         let mut cell = Cell::with_handovers("nr", &keys, &handovers);
