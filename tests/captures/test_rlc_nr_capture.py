@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,28 +13,30 @@ pytestmark = [tshark.needs_tshark, pytest.mark.usefixtures("undrawn")]
 
 DIRECTIONS = ("uplink", "downlink")  # As Wireshark numbers them.
 ERROR = "0x00800000"  # As Wireshark numbers severities.
+# Without reassembly: a retransmission in other segments overlaps those that were lost, which the capture has too.
 HEURISTICS = [word for name in ("rlc", "pdcp", "mac") for word in ("--enable-heuristic", f"{name}_nr_udp")]
+HEURISTICS += ["-o", "rlc-nr.reassemble_am_frames:FALSE", "-o", "rlc-nr.reassemble_um_frames:FALSE"]
 AM_FIELDS = (
     *("frame.comment", "rlc-nr.ueid", "rlc-nr.direction", "rlc-nr.am.dc", "rlc-nr.am.si", "rlc-nr.am.so"),
     *("rlc-nr.am.p", "rlc-nr.am.sn", "rlc-nr.am.nack-sn", "rlc-nr.am.so-start", "rlc-nr.am.nack-range"),
 )
-# A download over LTE's blocks of 5 MHz, which NR's PDUs do not fill evenly. HARQ sends each block once, so that RLC
+# Downloads over LTE's blocks of 5 MHz, which NR's PDUs do not fill evenly. HARQ sends each block once: RLC
 # retransmits what is lost.
-LOSSY = {
-    "duration": "8 s",
-    "radio.lte.ues": 2,
-    "radio.lte.downlink.harq.max_transmissions": 1,
-    "radio.lte.uplink.max_transmissions": 1,
-    "flow": [{"ue": "each", "app": {"bulk": {}}}],
+LOSSY = {"duration": "8 s", "flow": [{"ue": "each", "app": {"bulk": {}}}]}
+DOWNLINK = {
+    "blocks": {"bandwidth": "5 MHz"},
+    "queue": {"droptail": {"bytes": "1 MB"}},
+    "reception": {"mean_sinr": "15 dB", "diversity": 2, "fading": {"jakes": {"doppler": "5.6 Hz"}}},
+    "harq": {"max_transmissions": 1},
 }
+UPLINK = {"bler": "10 %", "max_transmissions": 1}
 BITS = {"am-12": 12, "am-18": 18}
 
 
 def layers(mode: str, sn: int, pdcp: int) -> dict[str, object]:
-    """Keys that put NR's RLC and PDCP into both directions."""
-    ways = ("downlink", "uplink")
-    keys: dict[str, object] = {f"radio.lte.{way}.rlc": {mode: {"sn": sn}} for way in ways}
-    return keys | {f"radio.lte.{way}.pdcp.sn": pdcp for way in ways}
+    """Two UEs in a cell with NR's RLC and PDCP in both directions."""
+    above = {"rlc": {mode: {"sn": sn}}, "pdcp": {"sn": pdcp}}
+    return {"radio.lte": {"ues": 2, "downlink": DOWNLINK | above, "uplink": UPLINK | above}}
 
 
 @pytest.fixture(scope="module", params=BITS)
@@ -41,7 +44,7 @@ def lossy(request, tmp_path_factory):
     """Bits of a sequence number, the bearers of a run's UEs, and its capture."""
     bits = BITS[request.param]
     handover = {"handover": [{"ue": 0, "at": "4 s", "outage": "50 ms"}]}
-    changes = LOSSY | layers("am_nr", bits, bits) | handover
+    changes = layers("am_nr", bits, bits) | LOSSY | handover
     result, file = tshark.captured(tmp_path_factory.mktemp("nr"), "lte-5mhz", changes, capture_rlc=True)
     [cell] = [element for element in result.summary["elements"] if element["element"] == "radio.lte"]
     return bits, cell["ues"], file
@@ -70,8 +73,8 @@ def test_tshark_counts_what_the_run_counts(lossy):
     down = [seen(pdus_of[ue, "downlink"]) for ue in range(2)]
     up = [seen(pdus_of[ue, "uplink"]) for ue in range(2)]
     assert all(pdus["segments"] > 1000 and pdus["retransmissions"] > 100 for pdus in down)
-    assert all(pdus["nacks"] > 100 and pdus["nacks_of_parts"] > 10 and pdus["ranges"] > 10 for pdus in up)
-    assert all(pdus["highest"] > 1500 for pdus in down), bits
+    assert all(pdus["nacks"] > 50 and pdus["nacks_of_parts"] > 10 and pdus["ranges"] > 10 for pdus in up)
+    assert all(pdus["highest"] > 500 for pdus in down), bits
 
 
 def test_tshark_reads_pdcp_and_mac_around_them(lossy):
@@ -96,9 +99,8 @@ def test_tshark_reads_pdcp_and_mac_around_them(lossy):
         # Where nothing was re-established, each COUNT comes once, in order.
         if ue == 1:
             assert again == 0
-            assert [(two - one) % (1 << bits) for one, two in zip(numbers, numbers[1:], strict=False)] == [1] * (
-                len(numbers) - 1
-            )
+            steps = {(two - one) % (1 << bits) for one, two in pairwise(numbers)}
+            assert steps == {1}
         elif direction == "downlink":
             assert 0 < again < 1000
     assert len(pdcp) == len(mac) == 4
@@ -115,7 +117,7 @@ def test_tshark_finds_no_pdu_malformed(lossy):
 
 @pytest.mark.parametrize("sn", [6, 12])
 def test_tshark_reads_unacknowledged_mode(sn, tmp_path):
-    changes = LOSSY | layers("um_nr", sn, 18) | {"duration": "3 s"}
+    changes = layers("um_nr", sn, 18) | LOSSY | {"duration": "3 s"}
     result, file = tshark.captured(tmp_path, "lte-5mhz", changes, capture_rlc=True)
     [cell] = [element for element in result.summary["elements"] if element["element"] == "radio.lte"]
     fields = ("rlc-nr.ueid", "rlc-nr.direction", "rlc-nr.um.si", "rlc-nr.um.sn")

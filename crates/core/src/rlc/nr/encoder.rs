@@ -15,14 +15,23 @@ const LCID: u8 = 4;
 /// A MAC PDU that is longer is written as several ones: more does not fit into a datagram with its framing.
 const LARGEST_BLOCK: usize = 65_000;
 
+/// An SDU.
+#[derive(Debug)]
+struct Sdu {
+    number: u64,
+    octets: Vec<u8>,
+    /// Whether it is not needed any more, unless RLC is re-established and one before it is needed.
+    is_done: bool,
+}
+
 /// Makes the octets of the PDUs of a direction: those of PDCP that RLC takes, those of RLC, and the MAC PDU.
 #[derive(Debug)]
 pub struct Encoder {
     mode: Mode,
     sn_bits: u8,
     pdcp_sn_bits: u8,
-    /// SDUs that were begun and are not confirmed, by their numbers: their octets.
-    sdus: VecDeque<(u64, Vec<u8>)>,
+    /// SDUs that were begun, by their numbers, from the first one on that may be transmitted again.
+    sdus: VecDeque<Sdu>,
     /// The block that is being written.
     block: Vec<u8>,
 }
@@ -42,16 +51,31 @@ impl Encoder {
         matches!(self.mode, Mode::NrAm { .. })
     }
 
+    /// The place of an SDU, if it is there.
+    fn place(&self, number: u64) -> usize {
+        self.sdus.partition_point(|sdu| sdu.number < number)
+    }
+
+    /// An SDU is not needed any more.
+    fn end(&mut self, number: u64) {
+        let place = self.place(number);
+        if let Some(sdu) = self.sdus.get_mut(place).filter(|sdu| sdu.number == number) {
+            sdu.is_done = true;
+        }
+        while self.sdus.front().is_some_and(|sdu| sdu.is_done) {
+            self.sdus.pop_front();
+        }
+    }
+
     /// The PDU of PDCP of which a PDU carries a part.
     fn pdcp_pdu(&self, content: Content, reports: &[StatusReport]) -> Vec<u8> {
         match content {
             Content::Data { count, number } => {
                 let sn = count % (1 << self.pdcp_sn_bits);
                 let mut octets = pdcp_nr::data_header(sn as u32, self.pdcp_sn_bits);
-                let place = self.sdus.partition_point(|(other, _)| *other < number);
-                let sdu = self.sdus.get(place).filter(|(other, _)| *other == number);
+                let sdu = self.sdus.get(self.place(number)).filter(|sdu| sdu.number == number);
                 debug_assert!(sdu.is_some(), "SDU {number} is not known");
-                octets.extend(sdu.into_iter().flat_map(|(_, sdu)| sdu));
+                octets.extend(sdu.into_iter().flat_map(|sdu| &sdu.octets));
                 octets
             }
             Content::Status(number) => {
@@ -114,7 +138,7 @@ impl Encode for Encoder {
         started: &mut dyn Iterator<Item = (u64, Vec<u8>)>,
         out: &mut dyn FnMut(Pdu, &[u8]),
     ) {
-        self.sdus.extend(started);
+        self.sdus.extend(started.map(|(number, octets)| Sdu { number, octets, is_done: false }));
         self.block.clear();
         if let Some(octets) = tti.nr.status.as_ref().and_then(|status| self.status_pdu(status)) {
             self.write(Pdu::NrStatus, &octets, out);
@@ -127,6 +151,12 @@ impl Encode for Encoder {
             if let Some(octets) = self.data_pdu(pdu, &sdu) {
                 self.write(Pdu::Nr(place), &octets, out);
             }
+            if let Content::Data { number, .. } = pdu.sdu
+                && pdu.last
+                && !self.is_acknowledged()
+            {
+                self.end(number);
+            }
         }
         if tti.nr.room <= LARGEST_BLOCK as u64 {
             mac_nr::pad(&mut self.block, tti.nr.room as usize);
@@ -137,13 +167,13 @@ impl Encode for Encoder {
     }
 
     fn discard(&mut self, sdus: &[u64]) {
-        self.sdus.retain(|(number, _)| !sdus.contains(number));
+        sdus.iter().for_each(|&number| self.end(number));
     }
 
     fn confirm(&mut self, sdus: &[u64]) {
-        // Behind the first one that is not confirmed they may be transmitted again, if RLC is re-established.
-        while self.sdus.front().is_some_and(|(number, _)| sdus.contains(number)) {
-            self.sdus.pop_front();
+        // In unacknowledged mode an SDU is confirmed with the TTI that is to be written.
+        if self.is_acknowledged() {
+            sdus.iter().for_each(|&number| self.end(number));
         }
     }
 

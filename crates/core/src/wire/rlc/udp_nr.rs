@@ -32,8 +32,8 @@ pub(super) fn rlc(acknowledged: bool, sn_bits: u8, dir: Dir, ue: u16, bearer: u8
 pub(super) fn pdcp(sn_bits: u8, dir: Dir, ue: u16, bearer: u8) -> Vec<u8> {
     let [high, low] = ue.to_be_bytes();
     let mut octets = b"pdcp-nr".to_vec();
-    octets.extend_from_slice(&[2, USER_PLANE, 3, sn_bits, 4, is_downlink(dir)]);
-    octets.extend_from_slice(&[5, DRB, 6, bearer, 7, high, low, TAG_PDU]);
+    octets.extend_from_slice(&[USER_PLANE, 2, sn_bits, 3, is_downlink(dir)]);
+    octets.extend_from_slice(&[4, DRB, 5, bearer, 6, high, low, TAG_PDU]);
     octets
 }
 
@@ -62,7 +62,7 @@ mod tests {
         );
         assert_eq!(
             pdcp(12, Dir::Uplink, 1, 5),
-            b"pdcp-nr\x02\x02\x03\x0c\x04\x00\x05\x05\x06\x05\x07\x00\x01\x01"
+            b"pdcp-nr\x02\x02\x0c\x03\x00\x04\x05\x05\x05\x06\x00\x01\x01"
         );
         assert_eq!(mac(1, Dir::Downlink, 2), b"mac-nr\x01\x01\x03\x02\x00\x02\x03\x00\x02\x01");
     }
