@@ -66,7 +66,7 @@ impl Frame {
     pub fn of(pattern: Vec<Slot>, timing: Timing) -> Self {
         let answers = Vec::new();
         let mut frame = Self { pattern, timing, answers };
-        frame.answers = (0..frame.period()).map(|slot| frame.heard(frame.answer(slot)) - slot).collect();
+        frame.answers = (0..frame.period()).map(|slot| frame.repeated(frame.answer(slot)) - slot).collect();
         frame
     }
 
@@ -140,12 +140,14 @@ impl Frame {
         self.next_up(slot + self.timing.k1)
     }
 
-    /// The first slot for which a decision knows what uplink slot `up` brought.
-    fn heard(&self, up: u64) -> u64 {
-        up + 1 + self.timing.processing + self.timing.lead
+    /// The first slot in which a block can be sent again whose answer came in uplink slot `up`. A special slot lacks the
+    /// elements.
+    fn repeated(&self, up: u64) -> u64 {
+        let heard = up + 1 + self.timing.processing + self.timing.lead;
+        self.next(heard, |slot| matches!(slot, Slot::Down | Slot::Both))
     }
 
-    /// The first slot in which the answer to a block of this one counts.
+    /// The first slot in which the answer to a block of this one counts: the block is sent again, or its process is free.
     #[inline]
     pub fn answered(&self, slot: u64) -> u64 {
         slot + self.answers[self.place(slot)]
@@ -158,9 +160,8 @@ impl Frame {
 
     /// Slots from a transmission of a block to the next at the latest.
     pub fn longest_round_trip(&self) -> u64 {
-        let repeated =
-            |slot| self.next(self.answered(slot), |next| matches!(next, Slot::Down | Slot::Both)) - slot;
-        (0..self.period()).filter(|slot| self.is_down(*slot)).map(repeated).max().unwrap_or(1)
+        let downs = (0..self.period()).filter(|slot| self.is_down(*slot));
+        downs.map(|slot| self.answered(slot) - slot).max().unwrap_or(1)
     }
 }
 
