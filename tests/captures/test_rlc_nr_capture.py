@@ -13,7 +13,7 @@ pytestmark = [tshark.needs_tshark, pytest.mark.usefixtures("undrawn")]
 
 DIRECTIONS = ("uplink", "downlink")  # As Wireshark numbers them.
 ERROR = "0x00800000"  # As Wireshark numbers severities.
-# Without reassembly: a retransmission in other segments overlaps those that were lost, which the capture has too.
+# Without reassembly: a retransmission in other segments overlaps those that were lost, which are there too.
 HEURISTICS = [word for name in ("rlc", "pdcp", "mac") for word in ("--enable-heuristic", f"{name}_nr_udp")]
 HEURISTICS += ["-o", "rlc-nr.reassemble_am_frames:FALSE", "-o", "rlc-nr.reassemble_um_frames:FALSE"]
 AM_FIELDS = (

@@ -29,12 +29,15 @@ pub fn pad(block: &mut Vec<u8>, octets: usize) {
     }
 }
 
+/// RLC PDUs with their LCIDs, and octets of padding.
+pub type Block<'a> = (Vec<(u8, &'a [u8])>, usize);
+
 /// Reads the RLC PDUs of a MAC PDU, each with its LCID, and the octets of padding.
 ///
 /// # Errors
 ///
 /// If it ends within a subheader or an RLC PDU.
-pub fn decode(mut block: &[u8]) -> Result<(Vec<(u8, &[u8])>, usize), DecodeError> {
+pub fn decode(mut block: &[u8]) -> Result<Block<'_>, DecodeError> {
     let mut pdus = Vec::new();
     while let Some((&first, rest)) = block.split_first() {
         if first & LCID == PADDING {

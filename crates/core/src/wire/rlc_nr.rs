@@ -127,7 +127,7 @@ fn write(fields: &[(u32, usize)], part: Part, data: &[u8]) -> Result<Vec<u8>, En
     let mut octets = Vec::with_capacity(bits / 8 + data.len());
     octets.resize(bits / 8, 0);
     let mut writer = BitWriter::new(&mut octets);
-    fields.iter().chain(&so).try_for_each(|&(value, bits)| writer.put(value, bits))?;
+    fields.iter().chain(&so).try_for_each(|&(value, width)| writer.put(value, width))?;
     octets.extend_from_slice(data);
     Ok(octets)
 }

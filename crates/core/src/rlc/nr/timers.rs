@@ -31,7 +31,7 @@ pub fn remarks(dir: Dir, rlc: &rlc::Config, pdcp: &pdcp::Config, repair: Repair)
         };
         let message = format!("{t_reassembly} is shorter than HARQ repeats a block ({least}): {lost}");
         let hint = format!("write at least \"{least}\", or lower the number of transmissions");
-        remarks.push(ScenarioError::new(&format!("rlc.{}.{key}", rlc.name()), message, hint));
+        remarks.push(ScenarioError::new(format!("rlc.{}.{key}", rlc.name()), message, hint));
     }
     let (waits, is_acknowledged) = match rlc {
         rlc::Config::AmNr(_) => (t_reassembly.max(repair.harq) + repair.retransmission, true),

@@ -58,10 +58,14 @@ fn run(scenario: &str, overrides: &[(&str, &str)]) -> (f64, u64, Value) {
     (flow.goodput_bps, flow.sender.retransmissions.total, cell["ues"][0].clone())
 }
 
-const AM: [(&str, &str); 2] =
-    [("radio.dch.downlink.rlc.am_nr.tti", "1 ms"), ("radio.dch.uplink.rlc.am_nr.tti", "1 ms")];
-const UM: [(&str, &str); 2] =
-    [("radio.dch.downlink.rlc.um_nr.tti", "1 ms"), ("radio.dch.uplink.rlc.um_nr.tti", "1 ms")];
+const AM: [(&str, &str); 2] = [
+    ("radio.dch.downlink.rlc.am_nr", "{ tti = \"1 ms\" }"),
+    ("radio.dch.uplink.rlc.am_nr", "{ tti = \"1 ms\" }"),
+];
+const UM: [(&str, &str); 2] = [
+    ("radio.dch.downlink.rlc.um_nr", "{ tti = \"1 ms\" }"),
+    ("radio.dch.uplink.rlc.um_nr", "{ tti = \"1 ms\" }"),
+];
 const LTE_AM: [(&str, &str); 2] =
     [("radio.lte.downlink.rlc", "{ am_nr = {} }"), ("radio.lte.uplink.rlc", "{ am_nr = {} }")];
 /// Without HARQ retransmissions are lost as well, each for t_reassembly and more.
@@ -159,7 +163,7 @@ fn what_cannot_work_is_refused_by_its_key() {
          directions: its STATUS PDUs go the other way"
     );
     assert_eq!(
-        error(&[AM[0], ("radio.dch.uplink.rlc.am_nr.sn", "10")]),
+        error(&[AM[0], ("radio.dch.uplink.rlc.am_nr", "{ sn = 10 }")]),
         "radio.dch.uplink.rlc.am_nr.sn: is 10, which is no size of a sequence number; write 12 or 18"
     );
     assert_eq!(
