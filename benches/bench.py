@@ -56,11 +56,13 @@ WORKLOADS = {
     "HDR8": 3600,  # eight users of a cell of 1xEV-DO with a flow each, packets of 1000 bytes
     "HSDPA8": 600,  # eight UEs of a cell of HSDPA with a flow each, packets of 1500 bytes
     "LTE10": 600,  # ten of a cell of LTE with 50 resource blocks, likewise
+    "NR10": 60,  # ten of a cell of NR with 273 resource blocks, likewise
+    "NR1G": 20,  # one of it near the peak
 }
 # Workloads that ns-2 has not, and whose cost is held against ns-2's on another.
 HELD_AGAINST = {
     **{"W2": "W1", "W2b": "W1b", "W2u": "W1", "T1R4": "W1"},
-    **dict.fromkeys(("HDR8", "HSDPA8", "LTE10"), "W1"),
+    **dict.fromkeys(("HDR8", "HSDPA8", "LTE10", "NR10", "NR1G"), "W1"),
 }
 # What a packet costs with so many UEs, over what it costs with one.
 OVER_ONE_UE = {"W3x1000": "W1", "W2x1000": "W2"}

@@ -11,7 +11,7 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|HDR8|HSDPA8|LTE10 [--time SECONDS], or FILE.toml";
+const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|HDR8|HSDPA8|LTE10|NR10|NR1G [--time SECONDS], or FILE.toml";
 
 /// Bytes of data in a packet.
 const MSS: u64 = 536;
@@ -30,8 +30,10 @@ enum Workload {
     Variable,
     /// Eight users of a cell of 1xEV-DO.
     Hdr,
-    /// Users of a cell of HSDPA or LTE: its key, and their number.
+    /// Users of a cell of HSDPA, LTE or NR: its key, and their number.
     Shared(&'static str, u32),
+    /// A flow near the peak of a cell of NR.
+    Gigabit,
 }
 
 fn workload(name: &str) -> Option<Workload> {
@@ -58,6 +60,8 @@ fn workload(name: &str) -> Option<Workload> {
         "HDR8" => Workload::Hdr,
         "HSDPA8" => Workload::Shared("hsdpa", 8),
         "LTE10" => Workload::Shared("lte", 10),
+        "NR10" => Workload::Shared("nr", 10),
+        "NR1G" => Workload::Gigabit,
         "W3" => Workload::Dedicated { ues: 100, wired_mbps: 100, window: 122, seconds: 600 },
         _ => return None,
     })
@@ -224,6 +228,28 @@ fn shared(cell: &str, ues: u32, seconds: u64) -> String {
     )
 }
 
+/// A flow alone in a cell of NR with 100 MHz and four layers, near its peak of 1.5 Gbit/s.
+fn gigabit(seconds: u64) -> String {
+    format!(
+        r#"
+        duration = "{seconds} s"
+        [wired]
+        rate = "10 Gbit/s"
+        delay = "5 ms"
+        [radio.nr.downlink]
+        reception = {{ mean_sinr = "40 dB", fading.none = {{}} }}
+        [radio.nr.uplink]
+        reception = {{ mean_sinr = "50 dB", fading.none = {{}} }}
+        [tcp]
+        mss = "{MSS_SHARED} B"
+        receive_buffer = "8 MB"
+        recovery.newreno = {{}}
+        [[flow]]
+        app.bulk = {{}}
+        "#
+    )
+}
+
 /// Run a scenario's file; what was received, in bytes.
 fn run_file(path: &str) -> Result<String, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
@@ -264,6 +290,7 @@ fn run(args: &[String]) -> Result<String, String> {
         Workload::Variable => (variable(seconds.unwrap_or(3600)), MSS_T1R4),
         Workload::Hdr => (hdr(seconds.unwrap_or(3600)), MSS_HDR8),
         Workload::Shared(cell, ues) => (shared(cell, ues, seconds.unwrap_or(600)), MSS_SHARED),
+        Workload::Gigabit => (gigabit(seconds.unwrap_or(60)), MSS_SHARED),
     };
     let scenario = Scenario::parse(&text, &[]).map_err(|error| error.to_string())?;
     let mut simulation = Simulation::new(&scenario, 1, Observe::default());

@@ -43,6 +43,8 @@ pub mod queue;
 pub mod fading;
 pub mod channel;
 pub mod sinr;
+mod reordering;
+pub mod pdcp;
 pub mod rlc;
 pub mod scheduler;
 pub mod umts;

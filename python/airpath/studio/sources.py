@@ -33,6 +33,7 @@ GROUPS = {
     "umts": "UMTS bearers",
     "hsdpa": "HSDPA cells",
     "lte": "LTE cells",
+    "nr": "5G NR cells",
     "hdr": "1xEV-DO (HDR) cells",
     "two": "Several cells",
     "variable": "Links that vary",

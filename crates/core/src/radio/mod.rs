@@ -32,6 +32,7 @@ pub mod dch;
 pub mod evdo;
 pub mod hsdpa;
 pub mod lte;
+pub mod nr;
 pub mod variable;
 
 use crate::element::Element;
@@ -92,6 +93,7 @@ registry! {
         Evdo = evdo,
         Hsdpa = hsdpa,
         Lte = lte,
+        Nr = nr,
         Variable = variable,
         #[cfg(test)]
         Scratch = scratch,

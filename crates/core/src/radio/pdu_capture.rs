@@ -2,10 +2,11 @@
 
 use crate::element::{Cx, PDU_INTERFACE};
 use crate::packet::{Dir, Packet};
+use crate::pdcp;
 use crate::rlc::encode::{Encode, Pdu};
 use crate::rlc::{self, Report, Tti};
 use crate::wire::octets_of;
-use crate::wire::rlc::udp::{Channel, datagram_of};
+use crate::wire::rlc::udp::{Channel, Mode, datagram_of};
 
 /// Radio bearer of the only one that a UE has; lower numbers are those of signalling (TS 34.108 §6.10).
 const RADIO_BEARER: u8 = 5;
@@ -17,9 +18,10 @@ pub(super) struct PduCapture {
 }
 
 impl PduCapture {
-    pub fn new(config: &rlc::Config, ue: u16, dir: Dir) -> Self {
+    /// With PDCP of these parameters above the link layer, where that has PDCP.
+    pub fn new(config: &rlc::Config, pdcp: &pdcp::Config, ue: u16, dir: Dir) -> Self {
         let channel = Channel { dir, urnti: u32::from(ue) + 1, radio_bearer: RADIO_BEARER };
-        Self { channel, encoder: config.encoder() }
+        Self { channel, encoder: config.encoder_with(pdcp) }
     }
 
     /// Forgets SDUs that are not sent any more, by the end's report.
@@ -48,6 +50,11 @@ impl PduCapture {
             started.map(|(number, packet)| (number, octets_of(packet, channel.dir, number as u16)));
         let mode = encoder.mode();
         encoder.encode(sent, &mut started, &mut |pdu, octets| {
+            let mode = match pdu {
+                Pdu::NrPdcp { sn_bits } => Mode::NrPdcp { sn_bits },
+                Pdu::NrMac => Mode::NrMac,
+                _ => mode,
+            };
             let packet = datagram_of(mode, channel, octets);
             if is_lost(pdu, sent, arrives) {
                 capture.lost_packet(PDU_INTERFACE, now, &packet);
@@ -63,6 +70,11 @@ fn is_lost(pdu: Pdu, sent: &Tti, arrives: &Tti) -> bool {
         Pdu::Control(place) => !arrives.control.contains(&sent.control[place]),
         Pdu::LteStatus => arrives.lte.status.is_none(),
         Pdu::Lte(place) => !arrives.lte.data.contains(&sent.lte.data[place]),
+        Pdu::NrStatus => arrives.nr.status.is_none(),
+        Pdu::Nr(place) => !arrives.nr.data.contains(&sent.nr.data[place]),
+        Pdu::NrMac => arrives.is_empty(),
+        // It is RLC that loses it.
+        Pdu::NrPdcp { .. } => false,
         Pdu::Data(sn) => !arrives.data.runs.iter().any(|run| (run.sns.first..run.sns.end).contains(&sn)),
     }
 }

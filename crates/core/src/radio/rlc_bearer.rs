@@ -11,6 +11,7 @@ use super::pdu_capture::PduCapture;
 use super::sdus::Sdus;
 use crate::element::{Cx, RadioEventKind};
 use crate::packet::{Dir, Packet};
+use crate::pdcp;
 use crate::queue;
 use crate::rlc::control::Control;
 use crate::rlc::{self, End, Report, Tti, Ttis};
@@ -96,12 +97,18 @@ impl RlcBearer {
             numbers: VecDeque::new(),
             occupancy: Occupancy::default(),
             counts: Counts::default(),
-            capture: PduCapture::new(rlc, ue, dir),
+            capture: PduCapture::new(rlc, &pdcp::Config::default(), ue, dir),
             numbered_from: 0,
             numbered_to: 0,
             reported_from: 0,
             has_noted: false,
         }
+    }
+
+    /// The same, with PDCP of these parameters above the link layer, where that has PDCP.
+    pub fn with_pdcp(mut self, rlc: &rlc::Config, pdcp: &pdcp::Config) -> Self {
+        self.capture = PduCapture::new(rlc, pdcp, self.buffer.ue, self.buffer.dir);
+        self
     }
 
     pub fn open(&self, cx: &mut Cx<'_>) {
@@ -187,7 +194,9 @@ impl RlcBearer {
             .filter_map(|(status, lost)| Some((status.lsn?, status.missing.count() as u32, lost)));
         let of_lte = sent.lte.status.iter();
         let of_lte = of_lte.map(|status| (status.ack_sn, status.missing(), arrives.lte.status.is_none()));
-        for (lsn, missing_pdus, lost) in of_umts.chain(of_lte) {
+        let of_nr = sent.nr.status.iter();
+        let of_nr = of_nr.map(|status| (status.ack_sn, status.missing(), arrives.nr.status.is_none()));
+        for (lsn, missing_pdus, lost) in of_umts.chain(of_lte).chain(of_nr) {
             let lsn = self.reported_from + lsn;
             cx.probe(Kind::RlcStatus, || Event::RlcStatus {
                 ue,
@@ -212,6 +221,21 @@ impl RlcBearer {
                     lost,
                 });
             }
+        }
+        let mut arrived = arrives.nr.data.iter().peekable();
+        for pdu in &sent.nr.data {
+            let (first_sn, poll) = (self.numbered_from + pdu.sn, pdu.poll);
+            self.numbered_to = self.numbered_to.max(first_sn + 1);
+            let lost = arrived.next_if_eq(&pdu).is_none();
+            cx.probe(Kind::RlcData, || Event::RlcData {
+                ue,
+                bearer,
+                direction,
+                first_sn,
+                pdus: 1,
+                poll,
+                lost,
+            });
         }
     }
 
@@ -412,8 +436,8 @@ impl RlcBearer {
         self.counts.delivered.bytes
     }
 
-    /// What every such bearer counts, with the report of its entity.
-    pub fn report(&self, cx: &mut Cx<'_>, entity: Value) -> Map<String, Value> {
+    /// What every such bearer counts, with the report of its entity, and of PDCP at the other end.
+    pub fn report(&self, cx: &mut Cx<'_>, entity: Value, pdcp: Option<Value>) -> Map<String, Value> {
         let (counts, elapsed) = (&self.counts, cx.now.since(Instant::ZERO));
         let capacity = self.rate.as_bps() as f64 * elapsed.as_secs_f64() / 8.0;
         let mut report = self.buffer.report(counts.delivered);
@@ -425,6 +449,7 @@ impl RlcBearer {
         report.insert("mean_queued_sdus".into(), self.occupancy.mean(cx.now).into());
         report_service(&mut report, None, None);
         report.insert("rlc".into(), entity);
+        report.extend(pdcp.map(|pdcp| ("pdcp".into(), pdcp)));
         report
     }
 }

@@ -147,6 +147,10 @@ impl RlcPair {
     /// Reports of the bearers, downlink first.
     pub fn reports(&self, cx: &mut Cx<'_>) -> [serde_json::Map<String, serde_json::Value>; 2] {
         let [downlink, uplink] = &self.bearers;
-        [downlink.report(cx, self.ends[0].report()), uplink.report(cx, self.ends[1].report())]
+        let [network, ue] = &self.ends;
+        [
+            downlink.report(cx, network.report(), ue.received()),
+            uplink.report(cx, ue.report(), network.received()),
+        ]
     }
 }

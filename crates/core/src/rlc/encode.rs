@@ -15,6 +15,17 @@ pub enum Pdu {
     LteStatus,
     /// The data PDU of LTE at this place of the TTI.
     Lte(usize),
+    /// The STATUS PDU of NR.
+    NrStatus,
+    /// The data PDU of NR at this place of the TTI.
+    Nr(usize),
+    /// A PDU of NR's PDCP that RLC takes, with so many bits of sequence number.
+    NrPdcp {
+        /// Bits of a sequence number.
+        sn_bits: u8,
+    },
+    /// The MAC PDU of NR, or a part of one that is too long for a capture.
+    NrMac,
 }
 
 /// Makes the octets of the PDUs that one end sends.

@@ -79,6 +79,11 @@ pub trait Receive: Send + Sync {
         let _ = (now, report);
     }
 
+    /// What PDCP counted as the receiver; `None` without PDCP.
+    fn received(&self) -> Option<serde_json::Value> {
+        None
+    }
+
     /// The receiving side's part of [`End::re_establish`].
     fn re_establish_receiver(&mut self, now: Instant, report: &mut Report) {
         let _ = (now, report);
@@ -154,6 +159,10 @@ impl Receive for Halves {
 
     fn handle_expiry(&mut self, now: Instant, report: &mut Report) {
         self.rx.handle_expiry(now, report);
+    }
+
+    fn received(&self) -> Option<serde_json::Value> {
+        self.rx.received()
     }
 
     fn re_establish_receiver(&mut self, now: Instant, report: &mut Report) {

@@ -6,7 +6,7 @@
 //! * `none`: the cell sends packets whole and computes when they end.
 //! * One [`Rlc`] for both ends of a direction, which knows the outcome of a slot at its end: `fixed_delay_arq`.
 //! * An [`End`] at each end of a UE's bearers, with PDUs that travel between them: `am`, `um` and `tm` of UMTS, `am_lte`
-//!   and `um_lte`, see [`entities`].
+//!   and `um_lte`, `am_nr` and `um_nr` with PDCP above them, see [`entities`].
 //!
 //! A slot of an [`Rlc`], as the cell drives it:
 //!
@@ -22,22 +22,28 @@
 pub mod control;
 mod cutter;
 mod lte_pdus;
+mod nr_pdus;
 mod pdus;
+mod polling;
 mod ranges;
 mod reassembly;
+mod reporting;
 mod sdu_queue;
 mod segmentation;
 
 pub mod am;
 pub mod am_lte;
+pub mod am_nr;
 pub mod encode;
 pub mod entities;
 pub mod fixed_delay_arq;
 pub mod lte;
 pub mod none;
+pub mod nr;
 pub mod tm;
 pub mod um;
 pub mod um_lte;
+pub mod um_nr;
 
 pub use encode::Encode;
 pub use entities::{End, Errors, Report, Ttis};
@@ -48,6 +54,7 @@ pub use reassembly::Reassembly;
 use crate::channel::{self, Channel};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
+use crate::pdcp;
 use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::rlc as scratch;
@@ -115,6 +122,17 @@ pub trait Component {
         Some([Box::new(Halves { tx: down_tx, rx: up_rx }), Box::new(Halves { tx: up_tx, rx: down_rx })])
     }
 
+    /// The same, with PDCP of these parameters above them, downlink first, where they have PDCP.
+    fn ends_with(&self, uplink: &Config, pdcp: [&pdcp::Config; 2]) -> Option<[Box<dyn End>; 2]> {
+        let _ = pdcp;
+        self.ends(uplink)
+    }
+
+    /// Whether its SDUs are PDUs of PDCP.
+    fn has_pdcp(&self) -> bool {
+        false
+    }
+
     /// The entities of a direction to which the other one means nothing.
     fn halves(&self) -> Option<(Box<dyn Transmit>, Box<dyn Receive>)> {
         None
@@ -140,14 +158,20 @@ pub trait Component {
         false
     }
 
-    /// For how long a missing PDU may still be on its way, by HARQ: t-Reordering of LTE.
-    fn t_reordering(&self) -> Option<Duration> {
+    /// For how long a missing PDU may still be in transit, by HARQ: t-Reordering of LTE, t-Reassembly of NR. With its key.
+    fn harq_timer(&self) -> Option<(&'static str, Duration)> {
         None
     }
 
     /// What makes the octets of PDUs sent with these parameters, where captures have any.
     fn encoder(&self) -> Option<Box<dyn Encode>> {
         None
+    }
+
+    /// Like `encoder`, with PDCP of these parameters above it, where it has PDCP.
+    fn encoder_with(&self, pdcp: &pdcp::Config) -> Option<Box<dyn Encode>> {
+        let _ = pdcp;
+        self.encoder()
     }
 
     /// Refuses what cannot be sent at this rate.
@@ -183,6 +207,8 @@ registry! {
         Tm = tm,
         AmLte = am_lte,
         UmLte = um_lte,
+        AmNr = am_nr,
+        UmNr = um_nr,
         #[cfg(test)]
         Scratch = scratch,
     }
@@ -203,6 +229,30 @@ impl Config {
         self.check_bearer(channel)
     }
 
+    /// Refuses PDCP where the link layer has none, and one that would mistake COUNTs.
+    pub(crate) fn check_pdcp(&self, pdcp: Option<&pdcp::Config>) -> Result<(), ScenarioError> {
+        let Some(pdcp) = pdcp else { return Ok(()) };
+        if !self.has_pdcp() {
+            let message = format!("rlc.{} has no PDCP above it", self.name());
+            return Err(ScenarioError::new("pdcp", message, "choose rlc.am_nr or rlc.um_nr, or remove it"));
+        }
+        pdcp.validate().map_err(|error| error.under("pdcp"))?;
+        let window = match self {
+            Self::AmNr(am) => am.window(),
+            _ => 0,
+        };
+        if window > pdcp.window() {
+            let message = format!(
+                "has {} bits: the receiver mistakes the COUNT of an SDU that is {} or more ahead, and rlc.am_nr.sn lets {window} \
+                 be in transit",
+                pdcp.sn,
+                pdcp.window()
+            );
+            return Err(ScenarioError::new("pdcp.sn", message, "write 18, or rlc.am_nr.sn = 12"));
+        }
+        Ok(())
+    }
+
     /// Refuses link layers of a UE's bearers, downlink first, that do not go together.
     pub(crate) fn check_pair([downlink, uplink]: [&Self; 2], has_losses: bool) -> Result<(), ScenarioError> {
         uplink.check_uplink().map_err(|error| uplink.locate(error).under("uplink"))?;
@@ -217,7 +267,7 @@ impl Config {
                 Some(rlc) => {
                     format!("write rlc.{} in both directions: its STATUS PDUs go the other way", rlc.name())
                 }
-                None => "write rlc.um, rlc.tm or rlc.um_lte in both directions".to_owned(),
+                None => "write rlc.um, rlc.tm, rlc.um_lte or rlc.um_nr in both directions".to_owned(),
             };
             return Err(ScenarioError::new("uplink.rlc", message, hint));
         }

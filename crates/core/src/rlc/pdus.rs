@@ -4,10 +4,12 @@
 //! SDU, not for each PDU. Sequence numbers are counted without wrapping; on the wire they are taken modulo
 //! 4096 (AM) or 128 (UM).
 //!
-//! PDUs of LTE, which each have their own size, are told in [`Pdus`] besides.
+//! PDUs of LTE, which each have their own size, are told in [`Pdus`] besides; those of NR in [`nr_pdus::Pdus`] only, but
+//! for the ends of SDUs.
 
 use super::control::{Control, Status};
 use super::lte_pdus::Pdus;
+use super::nr_pdus;
 use super::ranges::SnRange;
 
 /// Data PDUs with adjacent sequence numbers and the same P bit.
@@ -89,28 +91,36 @@ pub struct Tti {
     pub piggybacked: Option<(u64, Status)>,
     /// What PDUs of LTE have beside a sequence number.
     pub lte: Pdus,
+    /// PDUs of NR; there are no others then.
+    pub nr: nr_pdus::Pdus,
 }
 
 impl Tti {
     /// Number of PDUs.
     pub fn pdus(&self) -> u64 {
-        self.control.len() as u64 + u64::from(self.lte.status.is_some()) + self.data.pdus()
+        let status = u64::from(self.lte.status.is_some()) + u64::from(self.nr.status.is_some());
+        self.control.len() as u64 + status + self.data.pdus() + self.nr.data.len() as u64
     }
 
     /// Whether nothing is sent.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.control.is_empty() && self.lte.status.is_none() && self.data.runs.is_empty()
+        self.control.is_empty()
+            && self.lte.status.is_none()
+            && self.data.runs.is_empty()
+            && self.nr.data.is_empty()
+            && self.nr.status.is_none()
     }
 
     /// Becomes like another one, in the memory that it has.
     pub fn copy(&mut self, other: &Self) {
-        let Self { control, data, piggybacked, lte } = other;
+        let Self { control, data, piggybacked, lte, nr } = other;
         self.control.clone_from(control);
         self.data.runs.clone_from(&data.runs);
         self.data.ends.clone_from(&data.ends);
         self.piggybacked.clone_from(piggybacked);
         self.lte.clone_from(lte);
+        self.nr.clone_from(nr);
     }
 
     /// Takes everything out.
@@ -118,6 +128,9 @@ impl Tti {
     pub fn clear(&mut self) {
         self.data.clear();
         self.lte.clear_data();
+        if self.nr.room > 0 {
+            self.nr.clear();
+        }
         if !self.control.is_empty() || self.piggybacked.is_some() || self.lte.status.is_some() {
             self.clear_control();
         }
@@ -135,6 +148,8 @@ impl Tti {
         let all = self.pdus();
         self.control.retain(|_| !lost());
         self.lte.status.take_if(|_| lost());
+        self.nr.status.take_if(|_| lost());
+        self.nr.data.retain(|_| !lost());
         if !self.lte.data.is_empty() {
             self.lose_lte(lost);
             return all - self.pdus();

@@ -23,6 +23,7 @@ pub use rows::Rows;
 use crate::each::Each;
 use crate::error::ScenarioError;
 use crate::fading::{self, BLOCK, Fading};
+use crate::packet::Dir;
 use crate::recording::Offset;
 use crate::registry::parameters;
 use crate::rng;
@@ -144,9 +145,10 @@ pub struct Sinr {
 const LEAST_GAIN: f32 = 1e-9;
 
 impl Sinr {
-    /// Of a UE of a cell whose parameters are valid, at so many slots a second.
-    pub fn new(config: &Config, run_seed: u64, ue: u16, slots_per_s: f64) -> Self {
-        let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.downlink.{part}"));
+    /// Of a UE of a cell whose parameters are valid, in one direction, at so many slots a second.
+    pub fn new(config: &Config, run_seed: u64, (ue, dir): (u16, Dir), slots_per_s: f64) -> Self {
+        let dir = dir.name();
+        let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.{dir}.{part}"));
         let branch = |number| match number {
             0 => config.fading.build(slots_per_s, stream("fading")),
             _ => config.fading.build(slots_per_s, stream(&format!("fading{number}"))),
@@ -212,7 +214,7 @@ mod tests {
     /// At slots of 1 ms.
     fn sinr(config: &Config, ue: u16) -> Sinr {
         config.validate(2).unwrap();
-        Sinr::new(config, 1, ue, 1000.0)
+        Sinr::new(config, 1, (ue, Dir::Downlink), 1000.0)
     }
 
     fn at(sinr: &mut Sinr, slot: u64) -> f32 {
@@ -238,7 +240,7 @@ mod tests {
             assert_eq!(*back.block(number as u64), blocks[number], "{number}");
         }
         assert_ne!(*sinr(&all, 1).block(0), blocks[0]);
-        assert_ne!(*Sinr::new(&all, 2, 0, 1000.0).block(3), blocks[3]);
+        assert_ne!(*Sinr::new(&all, 2, (0, Dir::Downlink), 1000.0).block(3), blocks[3]);
     }
 
     #[test]
@@ -282,7 +284,7 @@ mod tests {
             let own = config.series.as_mut().unwrap();
             (own.repeat, own.offset) = (Some(Duration::from_secs(100)), Some(Offset::Random));
             config.validate(2).unwrap();
-            at(&mut Sinr::new(&config, seed, ue, 1000.0), 0)
+            at(&mut Sinr::new(&config, seed, (ue, Dir::Downlink), 1000.0), 0)
         };
         let (joint, one) = ("time_s,ue0_db,ue1_db\n0,0,0\n99,99,99\n", "time_s,sinr_db\n0,0\n99,99\n");
         assert_eq!(random(joint, 5, 0), random(joint, 5, 1));

@@ -364,13 +364,14 @@ events! {
         /// PDUs that the channel destroyed.
         pdus_lost: u32 ["PDU"],
     }
-    /// A block went on the air in a slot of a shared downlink, for the first time or again.
+    /// A block goes on the air in a slot of a shared downlink, for the first time or again. In NR this is told when the slot
+    /// is decided on, `radio.nr.lead` before it.
     BlockSent = "block_sent" of ue bearer slot {
         /// HARQ process that it belongs to.
         process: u16 ["" few],
         /// Which transmission of the block it is, from 1.
         transmission: u16 ["" few],
-        /// Row of the CQI table.
+        /// Row of the CQI table; in NR the MCS, and 32 for each layer beyond the first.
         cqi: u16 ["" few],
         /// Codes or resource blocks that it takes.
         units: u32 ["" few],

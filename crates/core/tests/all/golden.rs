@@ -24,8 +24,12 @@ pub fn bundled() -> Vec<(String, Scenario)> {
 
 /// Of a bundled scenario, when most that can happen has happened. Shared cells have many events in a second.
 pub fn quick(scenario: &Scenario) -> Duration {
-    let is_shared = matches!(scenario.radio, radio::Config::Lte(_) | radio::Config::Hsdpa(_));
-    Duration::from_secs(if is_shared && scenario.handover.is_empty() { 5 } else { 20 })
+    let moves = !scenario.handover.is_empty();
+    Duration::from_millis(match scenario.radio {
+        radio::Config::Nr(_) => 300,
+        radio::Config::Lte(_) | radio::Config::Hsdpa(_) if !moves => 5000,
+        _ => 20_000,
+    })
 }
 
 /// Scenarios without anything random: all that varies is written in a trace.
@@ -66,8 +70,14 @@ fn the_hash_is_the_published_one() {
 }
 
 /// Those with the most events; of their kind `chan-variable-rate` and `hdr-single-ar` are checked always.
-const LONG: [&str; 5] =
-    ["chan-variable-delay", "chan-variable-delay-ar", "chan-variable-rate-ar", "hdr-4", "hdr-4-ar"];
+const LONG: [&str; 6] = [
+    "chan-variable-delay",
+    "chan-variable-delay-ar",
+    "chan-variable-rate-ar",
+    "hdr-4",
+    "hdr-4-ar",
+    "nr-n78-100mhz",
+];
 
 #[test]
 fn trajectories_are_the_same_everywhere() {

@@ -32,7 +32,7 @@ fn places(queue: &Value) -> Vec<(String, u64, Box<dyn Element>)> {
         config.validate().unwrap();
         all.push((name, gap_us, config.build(&radio::Plan::of(1))));
     };
-    for rlc in ["none", "fixed_delay_arq", "am", "um", "am_lte", "um_lte"] {
+    for rlc in ["none", "fixed_delay_arq", "am", "um", "am_lte", "um_lte", "am_nr", "um_nr"] {
         let bearer = json!({"rate": "320 kbit/s", "rlc": {rlc: {}}});
         add("dch", 10_000, bearer.clone(), bearer);
     }

@@ -26,7 +26,7 @@ NO_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
 # Reasons to drop queued packets; for other reasons a cell drops them on arrival.
 LET_IN = ("max_transmissions", "sdu_discarded", "evicted")
 # Link layers whose PDUs are behind that delay before packets leave them.
-BEHIND_THE_DELAY = ("am", "um", "tm", "am_lte", "um_lte")
+BEHIND_THE_DELAY = ("am", "um", "tm", "am_lte", "um_lte", "am_nr", "um_nr")
 
 
 class Run(FinishedRun):

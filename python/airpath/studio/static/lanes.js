@@ -37,7 +37,9 @@ export function boxTitle(name) {
 }
 
 /** Where the cell's buffer is. @param {string} cell name on the path */
-export const stationOf = (cell) => (kindOf(cell ?? "") === "radio.lte" ? "eNodeB" : "RNC");
+export const stationOf = (cell) => STATIONS[kindOf(cell ?? "")] ?? "RNC";
+/** @type {Record<string, string>} */
+const STATIONS = { "radio.lte": "eNodeB", "radio.nr": "gNB" };
 
 /** Widths, pixels: of stations; the rest is shared by weight. */
 const WIDE = { server: 88, box: 84, ue: 96 };

@@ -156,8 +156,13 @@ const pdus = ({ n, run }) => {
   return n("pdus") === 1 ? `PDU ${first}` : `PDUs ${first} to ${last}`;
 };
 
-/** Of what a block takes how much: codes of HSDPA, or resource blocks of LTE. @type {(told: Told) => string} */
-const unitsOf = ({ n, run }) => count(n("units"), kindOf(graphOf(run).names[graphOf(run).cellOf(n("ue"), n("time_ns"))] ?? "") === "radio.hsdpa" ? "code" : "PRB");
+/** What the cell is in which a UE is at a row. @param {Told} told */
+const cellOf = ({ n, run }) => kindOf(graphOf(run).names[graphOf(run).cellOf(n("ue"), n("time_ns"))] ?? "");
+/** Of what a block takes how much: codes of HSDPA, or resource blocks. @type {(told: Told) => string} */
+const unitsOf = (own) => count(own.n("units"), cellOf(own) === "radio.hsdpa" ? "code" : "PRB");
+/** By what a block is sent: a row of the CQI table, or in NR an MCS on so many layers. @type {(told: Told) => string} */
+const rowOf = (own) =>
+  cellOf(own) === "radio.nr" ? `MCS ${own.n("cqi") % 32}, ${count(1 + Math.floor(own.n("cqi") / 32), "layer")}` : `CQI ${own.n("cqi")}`;
 const ORDINALS = ["", "first", "second", "third", "fourth"];
 /** @type {(told: Told) => string} */
 const decibels = ({ n }) => (n("sinr_thousandths") ? `${figure(10 * Math.log10(n("sinr_thousandths") / 1000), 1)} dB` : "below -30 dB");
@@ -172,7 +177,7 @@ const SHORT = {
   bearer_enqueued: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${count(own.n("queued_sdus"), "SDU")} there`,
   bearer_delivered: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))} after ${figure(own.n("delay_ns") / 1e6, 1)} ms`,
   slot_ended: (own) => `${way(own)}, ${count(own.n("pdus_sent"), "PDU")}, ${own.n("pdus_lost")} lost`,
-  block_sent: (own) => `${figure(own.n("bits"))} bit, ${unitsOf(own)}, CQI ${own.n("cqi")}${own.n("transmission") > 1 ? `, transmission ${own.n("transmission")}` : ""}${own.n("lost") ? ", lost" : ""}`,
+  block_sent: (own) => `${figure(own.n("bits"))} bit, ${unitsOf(own)}, ${rowOf(own)}${own.n("transmission") > 1 ? `, transmission ${own.n("transmission")}` : ""}${own.n("lost") ? ", lost" : ""}`,
   rlc_data: (own) => `${way(own)}, ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}${own.n("poll") ? ", poll" : ""}${own.n("lost") ? ", lost" : ""}`,
   rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}`,
   rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
@@ -220,7 +225,7 @@ const SENTENCE = {
   block_sent: (own) => {
     const { n, run } = own;
     const which = ORDINALS[n("transmission")] ?? `${n("transmission")}th`;
-    return `${ueName(run, n("ue"))} is sent a block of ${figure(n("bits"))} bits (CQI ${n("cqi")}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
+    return `${ueName(run, n("ue"))} is sent a block of ${figure(n("bits"))} bits (${rowOf(own)}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
       `${which} transmission, at an SINR of ${decibels(own)}: ${n("lost") ? "lost, as the UE cannot decode it yet" : "the UE decodes it"}.`;
   },
   rlc_data: (own) => {

@@ -3,6 +3,7 @@
 use crate::channel;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
+use crate::pdcp;
 use crate::queue;
 use crate::registry::parameters;
 use crate::rlc;
@@ -52,6 +53,9 @@ parameters! {
         pub queue: queue::Config,
         /// Link layer.
         pub rlc: rlc::Config,
+        /// PDCP of NR above rlc.am_nr or rlc.um_nr; with its defaults if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub pdcp: Option<pdcp::Config>,
         /// Block errors; they need a link layer that retransmits.
         pub channel: channel::Config,
     }
@@ -146,6 +150,7 @@ impl BearerConfig {
             ));
         }
         self.channel.validate().map_err(|error| error.under("channel"))?;
+        self.rlc.check_pdcp(self.pdcp.as_ref())?;
         self.rlc.validate(self.rate, &self.channel)
     }
 }

@@ -27,7 +27,8 @@ pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable
     let mut users = Vec::new();
     for ue in 0..config.ues {
         let [downlink, uplink] = Dir::BOTH.map(|dir| config.bearer_of(plan.class(ue), dir));
-        let ends = downlink.rlc.ends(&uplink.rlc)?;
+        let [down_pdcp, up_pdcp] = [downlink, uplink].map(|bearer| bearer.pdcp.clone().unwrap_or_default());
+        let ends = downlink.rlc.ends_with(&uplink.rlc, [&down_pdcp, &up_pdcp])?;
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
         let bearers =
             [bearer(downlink, down, plan, ue, Dir::Downlink), bearer(uplink, up, plan, ue, Dir::Uplink)];
@@ -39,7 +40,9 @@ pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable
 }
 
 fn bearer(config: &BearerConfig, ttis: Ttis, plan: &Plan<'_>, ue: u16, dir: Dir) -> RlcBearer {
+    let pdcp = config.pdcp.clone().unwrap_or_default();
     RlcBearer::new((&config.queue, &config.rlc, ttis), (config.rate, config.delay), plan, ue, dir)
+        .with_pdcp(&config.rlc, &pdcp)
 }
 
 fn carrier(config: &BearerConfig, ttis: Ttis, plan: &Plan<'_>, ue: u16, dir: Dir) -> Carrier {

@@ -22,7 +22,7 @@ use super::rlc_bearer::RlcBearer;
 use super::rlc_pair::RlcPair;
 use super::shared::reordering::{LARGEST_WINDOW, Numbers};
 use super::shared::{
-    self, Adaptation, Framing, HarqConfig, Reordered, Setup, SharedCell, Shares, Source, Ue, iub,
+    self, Adaptation, Frame, Framing, HarqConfig, Reordered, Setup, SharedCell, Shares, Source, Ue, iub,
 };
 use super::{Component, Plan};
 use crate::channel;
@@ -173,6 +173,7 @@ impl Config {
             name: "radio.hsdpa",
             slot: SLOT,
             air: Box::new(Hsdpa::new(category, downlink.codes.into(), pdu_bits)),
+            special_air: None,
             framing: Framing::Pdus { header_bits: HEADER_BITS, pdu_bits },
             scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
             units: downlink.codes.into(),
@@ -180,7 +181,7 @@ impl Config {
             shares: Shares::InTurn,
             ues_per_slot: downlink.ues_per_tti.into(),
             least_interval: category.inter_tti.into(),
-            round_trip: ROUND_TRIP,
+            frame: Frame::fdd(ROUND_TRIP),
             harq: downlink.harq.clone(),
         }
     }
@@ -194,7 +195,8 @@ impl Config {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let ends = downlink.rlc.ends(&uplink.rlc)?;
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
-        let heard = || sinr::Sinr::new(&downlink.reception, plan.run_seed, ue, setup.slots_per_s());
+        let heard =
+            || sinr::Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let bearers = [
             RlcBearer::new(
@@ -219,10 +221,10 @@ impl Config {
         let times = downlink.adaptation.slots(SLOT, (1, AGE));
         Some(Ue::new(
             RlcPair::new(ends, bearers),
-            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, ue),
+            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
             (Source::node_b(&downlink.iub), Some(reordered), Numbers::new(Some(downlink.reordering.window))),
-            uplink,
+            Some(uplink),
             silences,
         ))
     }
@@ -232,7 +234,7 @@ impl UplinkConfig {
     /// As a bearer of a cell of dedicated channels, by whose rules it goes.
     fn bearer(&self) -> dch::BearerConfig {
         let Self { rate, delay, queue, rlc, channel } = self.clone();
-        dch::BearerConfig { rate, delay, queue, rlc, channel }
+        dch::BearerConfig { rate, delay, queue, rlc, pdcp: None, channel }
     }
 }
 

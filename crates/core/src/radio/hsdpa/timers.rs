@@ -13,6 +13,7 @@
 
 use super::{Config, ROUND_TRIP, SLOT};
 use crate::error::ScenarioError;
+use crate::packet::Dir;
 use crate::rlc;
 use crate::sinr::Sinr;
 use crate::time::Duration;
@@ -25,8 +26,14 @@ impl Config {
     /// nothing.
     fn round_trip(&self) -> Option<Duration> {
         let setup = self.setup();
-        let rate_of =
-            |ue| setup.mean_rate(Sinr::new(&self.downlink.reception, SEED, ue, setup.slots_per_s()));
+        let rate_of = |ue| {
+            setup.mean_rate(Sinr::new(
+                &self.downlink.reception,
+                SEED,
+                (ue, Dir::Downlink),
+                setup.slots_per_s(),
+            ))
+        };
         let rate = (0..self.ues).map(|ue| rate_of(ue).as_bps()).filter(|bps| *bps > 0).min()?;
         let iub = &self.downlink.iub;
         let full = (u64::from(iub.capacity) * self.pdu_bits()) as f64 / rate as f64;

@@ -26,11 +26,12 @@ use super::rlc_bearer::RlcBearer;
 use super::rlc_pair::RlcPair;
 use super::shared::air::Air;
 use super::shared::reordering::Numbers;
-use super::shared::{self, Adaptation, Framing, HarqConfig, Setup, SharedCell, Shares, Source, Ue};
+use super::shared::{self, Adaptation, Frame, Framing, HarqConfig, Setup, SharedCell, Shares, Source, Ue};
 use super::{Component, Plan};
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
+use crate::pdcp;
 use crate::queue;
 use crate::registry::parameters;
 use crate::rlc;
@@ -56,8 +57,12 @@ parameters! {
     pub struct DownlinkConfig {
         /// Discipline of each UE's buffer in the eNodeB.
         pub queue: queue::Config,
-        /// Link layer: rlc.am_lte or rlc.um_lte; its TTIs are those of the cell.
+        /// Link layer: rlc.am_lte or rlc.um_lte, or those of NR as on a master node of LTE (EN-DC): rlc.am_nr, rlc.um_nr.
+        /// Its TTIs are those of the cell.
         pub rlc: rlc::Config = rlc::Config::AmLte(Default::default()),
+        /// PDCP of NR above rlc.am_nr or rlc.um_nr; with its defaults if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub pdcp: Option<pdcp::Config>,
         /// What the UEs hear: signal-to-interference-and-noise ratio.
         pub reception: sinr::Config,
         /// Transport blocks.
@@ -99,6 +104,9 @@ parameters! {
         pub queue: queue::Config,
         /// Link layer.
         pub rlc: rlc::Config = rlc::Config::AmLte(Default::default()),
+        /// PDCP of NR above rlc.am_nr or rlc.um_nr; with its defaults if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub pdcp: Option<pdcp::Config>,
         /// Time between two occasions for a scheduling request (SR).
         pub sr_period: Duration = Duration::from_millis(10),
         /// From a scheduling request, or a buffer status report, to the TTI that is granted for it.
@@ -160,6 +168,7 @@ impl Component for Config {
             name: "radio.lte",
             slot: SLOT,
             air: Box::new(air),
+            special_air: None,
             framing: Framing::Octets { header_octets: HEADER_OCTETS },
             scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
             units,
@@ -167,7 +176,7 @@ impl Component for Config {
             shares: downlink.sharing.into(),
             ues_per_slot: most,
             least_interval: 1,
-            round_trip: ROUND_TRIP,
+            frame: Frame::fdd(ROUND_TRIP),
             harq: downlink.harq.clone(),
         };
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup)).collect();
@@ -180,6 +189,22 @@ impl Component for Config {
 
     fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
         vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
+    }
+
+    /// A STATUS PDU waits for a scheduling request and its grant; the retransmission is a block of the downlink. In the
+    /// uplink it is the other way round.
+    fn remarks(&self) -> Vec<ScenarioError> {
+        let (downlink, uplink) = (&self.downlink, &self.uplink);
+        let grant = uplink.sr_period + uplink.processing + SLOT + uplink.delay;
+        let retransmission = grant + SLOT + downlink.delay;
+        let harq =
+            |transmissions: u8| SLOT.saturating_mul(ROUND_TRIP * u64::from(transmissions.saturating_sub(1)));
+        let repair = |transmissions| rlc::nr::Repair { harq: harq(transmissions), retransmission };
+        let [down, up] = self.pdcp();
+        let mut remarks =
+            rlc::nr::remarks(Dir::Downlink, &downlink.rlc, &down, repair(downlink.harq.max_transmissions));
+        remarks.extend(rlc::nr::remarks(Dir::Uplink, &uplink.rlc, &up, repair(uplink.max_transmissions)));
+        remarks
     }
 
     fn has_handovers(&self) -> bool {
@@ -198,12 +223,19 @@ impl Component for Config {
 }
 
 impl Config {
+    /// PDCP of both directions, where the link layer has it.
+    fn pdcp(&self) -> [pdcp::Config; 2] {
+        [&self.downlink.pdcp, &self.uplink.pdcp].map(|pdcp| pdcp.clone().unwrap_or_default())
+    }
+
     /// `None` if its link layers do not go together, which is refused before.
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
-        let ends = downlink.rlc.ends(&uplink.rlc)?;
+        let pdcp = self.pdcp();
+        let ends = downlink.rlc.ends_with(&uplink.rlc, [&pdcp[0], &pdcp[1]])?;
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
-        let heard = || sinr::Sinr::new(&downlink.reception, plan.run_seed, ue, setup.slots_per_s());
+        let heard =
+            || sinr::Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let bearers = [
             RlcBearer::new(
@@ -212,14 +244,16 @@ impl Config {
                 plan,
                 ue,
                 Dir::Downlink,
-            ),
+            )
+            .with_pdcp(&downlink.rlc, &pdcp[0]),
             RlcBearer::new(
                 (&uplink.queue, &uplink.rlc, up),
                 (uplink.rate(), uplink.delay),
                 plan,
                 ue,
                 Dir::Uplink,
-            ),
+            )
+            .with_pdcp(&uplink.rlc, &pdcp[1]),
         ];
         let silences = Silences::of(plan.handovers, ue);
         let losses = Losses::Harq {
@@ -236,10 +270,10 @@ impl Config {
         let times = downlink.adaptation.slots(SLOT, (PERIOD, AGE));
         Some(Ue::new(
             RlcPair::new(ends, bearers),
-            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, ue),
+            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
             (Source::Rlc, None, Numbers::new(None)),
-            Carrier::granted(up, room, grants, losses),
+            Some(Carrier::granted(up, room, grants, losses)),
             silences,
         ))
     }
@@ -259,6 +293,7 @@ impl DownlinkConfig {
         }
         self.adaptation.validate(SLOT).map_err(|error| error.under("adaptation"))?;
         self.harq.validate(ROUND_TRIP).map_err(|error| error.under("harq"))?;
+        self.rlc.check_pdcp(self.pdcp.as_ref())?;
         validate_rlc(&self.rlc, self.harq.max_transmissions, "harq.max_transmissions")
     }
 }
@@ -292,22 +327,29 @@ impl UplinkConfig {
             let hint = "write 1 to 16, such as 4";
             return Err(ScenarioError::new("max_transmissions", "is no number of transmissions", hint));
         }
+        self.rlc.check_pdcp(self.pdcp.as_ref())?;
         validate_rlc(&self.rlc, self.max_transmissions, "max_transmissions")
     }
 }
 
 /// Refuses a link layer that is not LTE's, and one that does not wait for `transmissions` of HARQ, set by `key`.
-fn validate_rlc(rlc: &rlc::Config, transmissions: u8, key: &str) -> Result<(), ScenarioError> {
+pub(super) fn validate_rlc(rlc: &rlc::Config, transmissions: u8, key: &str) -> Result<(), ScenarioError> {
     if rlc.ttis().is_none_or(|ttis| ttis.payload != 1) || rlc.pdu_octets().is_some() {
         let message = format!("rlc.{} has no PDUs that fill what is granted", rlc.name());
-        return Err(ScenarioError::new("rlc", message, "write rlc.am_lte or rlc.um_lte"));
+        return Err(ScenarioError::new(
+            "rlc",
+            message,
+            "write rlc.am_lte, rlc.um_lte, rlc.am_nr or rlc.um_nr",
+        ));
     }
-    if transmissions > 1 && rlc.t_reordering().is_some_and(Duration::is_zero) {
+    if transmissions > 1
+        && let Some((timer, _)) = rlc.harq_timer().filter(|(_, time)| time.is_zero())
+    {
         let message = "is zero, so that every transport block that HARQ repeats counts as lost";
         let hint = format!(
             "write more than the time in which HARQ repeats a block, such as \"50 ms\", or {key} = 1"
         );
-        let error = ScenarioError::new("t_reordering", message, hint);
+        let error = ScenarioError::new(timer, message, hint);
         return Err(error.under(rlc.name()).under("rlc"));
     }
     rlc.validate_alone()

@@ -6,6 +6,9 @@
 //! at most. The Node B or eNodeB picks a block for at most that row that carries what waits. All SINR are those of a
 //! slot, after the receiver has combined what it has of the block.
 
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
 /// A transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::radio) struct Format {
@@ -34,4 +37,25 @@ pub(in crate::radio) trait Air: Send + Sync {
 
     /// The probability that a block is lost at this SINR.
     fn bler(&self, block: Format, sinr_db: f32) -> f64;
+
+    /// A row as traces have it.
+    fn number(&self, row: u8) -> u16 {
+        row.into()
+    }
+
+    /// Under which keys a report has the share of each row in all blocks, from the blocks of each row.
+    fn shares(&self, blocks: &[u64]) -> Vec<(&'static str, Value)> {
+        vec![("cqi", shares(blocks.iter().copied().enumerate()))]
+    }
+}
+
+/// By number, its share in all that is counted.
+pub(in crate::radio) fn shares(counts: impl Iterator<Item = (usize, u64)>) -> Value {
+    let mut by_number = BTreeMap::new();
+    counts
+        .filter(|(_, count)| *count > 0)
+        .for_each(|(number, count)| *by_number.entry(number).or_insert(0) += count);
+    let all = by_number.values().sum::<u64>().max(1) as f64;
+    let shares = by_number.into_iter().map(|(number, count)| (number.to_string(), json!(count as f64 / all)));
+    Value::Object(shares.collect())
 }

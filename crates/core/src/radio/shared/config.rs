@@ -8,9 +8,9 @@ use crate::units::{Decibel, Probability};
 parameters! {
     /// From what a UE hears to the row of the table by which it is sent to.
     pub struct Adaptation {
-        /// Time between two reports of channel quality (CQI), whole slots; if absent 2 ms (HSDPA) or 5 ms (LTE).
+        /// Time between two reports of channel quality (CQI), whole slots; if absent 2 ms (HSDPA), 5 ms (LTE) or 20 ms (NR).
         pub period: Option<Duration>,
-        /// How old a report is when it is used first, whole slots; if absent 6 ms.
+        /// How old a report is when it is used first, whole slots; if absent 6 ms, or 5 ms (NR).
         pub age: Option<Duration>,
         /// Whether an outer loop moves what reports say until `target_bler` is met; else they are taken as they are.
         pub outer_loop: bool = true,
@@ -22,7 +22,8 @@ parameters! {
 
     /// Hybrid ARQ: blocks that are lost are sent again at once, and combined.
     pub struct HarqConfig {
-        /// Blocks of a UE that may be on their way; if absent as many as the round trip has slots: 6 (HSDPA) or 8 (LTE).
+        /// Blocks of a UE that may be on their way; if absent as many as the round trip has slots, 6 (HSDPA) or
+        /// 8 (LTE), or 16 (NR).
         pub processes: Option<u8>,
         /// How often a block is sent at most, the first time included.
         pub max_transmissions: u8 = 4,

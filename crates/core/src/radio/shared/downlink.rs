@@ -1,36 +1,38 @@
 //! The slots of a shared downlink: answers, repetitions, and who else is sent to.
 
 use super::air::{Air, Format};
-use super::harq::{Block, State};
+use super::frame::Frame;
+use super::harq::{Block, State, decibel};
 use super::reception::Rows;
 use super::ue::Ue;
 use super::{Arrival, Framing, Setup, Shares, Work, pop_if};
 use crate::element::{Cx, bearer_index};
 use crate::packet::Dir;
-use crate::radio::rlc_bearer::OF_TTIS;
 use crate::scheduler::Scheduler;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind};
 use std::collections::VecDeque;
 
 /// A ratio at which the highest row is reported.
-const EXCELLENT_DB: f32 = 1000.0;
+pub(super) const EXCELLENT_DB: f32 = 1000.0;
 
 /// The downlink of a cell.
 pub(super) struct Downlink {
     slot_length: Duration,
     air: Box<dyn Air>,
+    /// The blocks of special slots.
+    special_air: Option<Box<dyn Air>>,
     framing: Framing,
     rows: Rows,
-    /// By row, the block of a UE that gets all units and has enough to send.
-    largest: Vec<Option<Format>>,
+    /// By row, the block of a UE that gets all units and has enough to send; and in special slots.
+    largest: [Vec<Option<Format>>; 2],
     scheduler: Box<dyn Scheduler>,
     units: u32,
     group: u32,
     shares: Shares,
     ues_per_slot: usize,
     least_interval: u64,
-    round_trip: u64,
+    frame: Frame,
     max_transmissions: u8,
     combining: bool,
     /// Probabilities of loss by transmission; those of the air interface if empty.
@@ -78,11 +80,14 @@ impl Downlink {
     pub fn new(setup: Setup, ues: usize) -> Self {
         let Setup { slot, air, framing, scheduler, units, group, shares, ues_per_slot, .. } = setup;
         let last = air.cqi(EXCELLENT_DB);
+        let largest = |air: &dyn Air| (0..=last).map(|row| air.format(row, air.units(), u64::MAX)).collect();
+        let special_air = setup.special_air;
         Self {
             slot_length: slot,
             rows: framing.rows(air.as_ref(), last),
-            largest: (0..=last).map(|row| air.format(row, air.units(), u64::MAX)).collect(),
+            largest: [largest(air.as_ref()), special_air.as_deref().map_or_else(Vec::new, largest)],
             air,
+            special_air,
             framing,
             scheduler,
             units,
@@ -90,7 +95,7 @@ impl Downlink {
             shares,
             ues_per_slot,
             least_interval: setup.least_interval,
-            round_trip: setup.round_trip,
+            frame: setup.frame,
             max_transmissions: setup.harq.max_transmissions,
             combining: setup.harq.combining,
             bler: setup.harq.bler.iter().map(|bler| bler.as_f64()).collect(),
@@ -113,13 +118,27 @@ impl Downlink {
         self.slot_length
     }
 
+    pub fn air(&self) -> &dyn Air {
+        self.air.as_ref()
+    }
+
     fn start_of(&self, slot: u64) -> Instant {
         Instant::from_nanos(slot * self.slot_length.as_nanos())
     }
 
-    /// Slots that have begun by then.
+    /// When it is decided who is sent to in a slot.
+    fn decision_on(&self, slot: u64) -> Instant {
+        self.start_of(slot - self.frame.lead())
+    }
+
+    /// The first slot that is not decided on before.
+    fn open_slot(&self, now: Instant) -> u64 {
+        now.as_nanos().div_ceil(self.slot_length.as_nanos()) + self.frame.lead()
+    }
+
+    /// Slots with a downlink that have begun by then.
     pub fn slots_until(&self, now: Instant) -> u64 {
-        now.as_nanos().div_ceil(self.slot_length.as_nanos())
+        self.frame.downs_in(now.as_nanos().div_ceil(self.slot_length.as_nanos()))
     }
 
     pub fn is_active(&self, ue: usize) -> bool {
@@ -132,7 +151,7 @@ impl Downlink {
         if let Err(place) = self.active.binary_search(&ue) {
             self.active.insert(place, ue);
             if self.active.len() == 1 {
-                self.pass_until(self.slots_until(cx.now));
+                self.pass_until(self.open_slot(cx.now));
                 self.arm(cx, timer);
             }
         }
@@ -158,10 +177,10 @@ impl Downlink {
             (true, Some(answer)) => answer.slot,
             (true, None) => return cx.disarm(timer),
         };
-        cx.arm(timer, self.start_of(slot));
+        cx.arm(timer, self.decision_on(self.frame.next_down(slot)));
     }
 
-    /// A slot begins.
+    /// A slot is decided on.
     pub fn handle_slot(
         &mut self,
         cx: &mut Cx<'_>,
@@ -169,7 +188,7 @@ impl Downlink {
         arrivals: &mut VecDeque<Arrival>,
         work: &mut Work,
     ) {
-        self.pass_until(self.slots_until(cx.now));
+        self.pass_until(self.open_slot(cx.now));
         self.handle_answers(cx, ues, work);
         let mut left = self.units;
         let mut to = 0;
@@ -211,7 +230,7 @@ impl Downlink {
                     self.active.insert(place, number);
                 }
             } else if let Some(block) = ue.harq.end(process) {
-                ue.lose(cx, block, work);
+                ue.lose(cx, Dir::Downlink, block, work);
                 self.touched.push(number);
             }
         }
@@ -227,22 +246,25 @@ impl Downlink {
         left: &mut u32,
         to: &mut usize,
     ) {
+        // A block needs the same elements again, which a special slot does not have.
+        let has_room = !self.is_special();
         let mut due = std::mem::take(&mut self.due);
         for &number in &self.active {
             let ue = &mut ues[usize::from(number)];
             if ue.give_up_behind(cx, work) {
                 self.touched.push(number);
             }
-            if self.may_send(cx.now, ue)
+            if has_room
+                && self.may_send(cx.now, ue)
                 && let Some((since, process)) = ue.harq.first_due()
             {
                 due.push((since, number, process));
             }
         }
         due.sort_unstable();
-        for (_, number, process) in due.drain(..) {
+        for (since, number, process) in due.drain(..) {
             let ue = &mut ues[usize::from(number)];
-            let units = ue.harq.process(process).format.units;
+            let units = self.units_again(ue.harq.process(process).format, since);
             if *to < self.ues_per_slot && units <= *left {
                 *left -= units.next_multiple_of(self.group).min(*left);
                 *to += 1;
@@ -252,6 +274,32 @@ impl Downlink {
             }
         }
         self.due = due;
+    }
+
+    /// Units that a block takes again that was sent in slot `since`: fewer if that was a special one.
+    fn units_again(&self, format: Format, since: u64) -> u32 {
+        if !self.frame.is_special(since) {
+            return format.units;
+        }
+        let whole = self.air.format(format.cqi, format.units, format.bits.into());
+        whole.map_or(format.units, |whole| whole.units)
+    }
+
+    fn is_special(&self) -> bool {
+        self.frame.is_special(self.slot)
+    }
+
+    /// The blocks of this slot.
+    fn blocks(&self) -> &dyn Air {
+        match &self.special_air {
+            Some(special) if self.is_special() => special.as_ref(),
+            _ => self.air.as_ref(),
+        }
+    }
+
+    /// The largest block of a row in this slot.
+    fn largest(&self, row: u8) -> Option<Format> {
+        self.largest[usize::from(self.is_special())][usize::from(row)]
     }
 
     /// Whether the UE may be sent to in this slot.
@@ -285,7 +333,7 @@ impl Downlink {
                 continue;
             }
             let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
-            if let Some(largest) = self.largest[usize::from(row)] {
+            if let Some(largest) = self.largest(row) {
                 self.rates[usize::from(number)] = self.bit_rate(largest);
                 candidates += 1;
             }
@@ -336,7 +384,7 @@ impl Downlink {
             let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
             let backlog = self.backlogs[number].unwrap_or_else(|| ue.backlog(cx.now));
             let wanted = self.framing.bits(ue.wanted(cx, backlog));
-            let units = self.air.format(row, self.units, wanted).map_or(0, |format| format.units);
+            let units = self.blocks().format(row, self.units, wanted).map_or(0, |format| format.units);
             self.sharers.push(Sharer { groups: units.div_ceil(self.group), turn: 0, number });
         }
         let all = self.sharers.len() as u64;
@@ -380,10 +428,10 @@ impl Downlink {
         work: &mut Work,
     ) -> Option<Format> {
         let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
-        let most = self.air.format(row, units, u64::MAX)?;
+        let most = self.blocks().format(row, units, u64::MAX)?;
         let backlog = self.backlogs[usize::from(number)].take().unwrap_or_else(|| ue.backlog(cx.now));
         let wanted = ue.wanted(cx, backlog);
-        let format = self.air.format(row, units, self.framing.fit(wanted, most.bits))?;
+        let format = self.blocks().format(row, units, self.framing.fit(wanted, most.bits))?;
         let room = self.framing.room(format.bits);
         let process = ue.harq.free()?;
         let mut tti = work.spare.take();
@@ -408,7 +456,7 @@ impl Downlink {
     /// Whether a block, within units of which the largest is `most`, is as large as its row allows: neither a lack of data
     /// nor of units has made it more robust.
     fn tests_row(&self, row: u8, most: Format, format: Format) -> bool {
-        let has_units = self.largest[usize::from(row)].is_some_and(|largest| most.cqi >= largest.cqi);
+        let has_units = self.largest(row).is_some_and(|largest| most.cqi >= largest.cqi);
         let room = |block: Format| self.framing.room(block.bits);
         has_units && (format.cqi >= most.cqi || room(format) >= room(most))
     }
@@ -422,26 +470,24 @@ impl Downlink {
         process: u8,
         arrivals: &mut VecDeque<Arrival>,
     ) {
-        let (slot, end) = (self.slot, cx.now + self.slot_length);
+        let (slot, end) = (self.slot, self.start_of(self.slot + 1));
         ue.next_slot = slot + self.least_interval;
         ue.counts.slots += 1;
         let sinr = ue.reception.sinr(slot);
         let delay = ue.bearers()[0].buffer.delay;
         let epoch = ue.harq.epoch;
-        self.answers.push_back(Answer { slot: slot + self.round_trip, ue: number, process, epoch });
+        self.answers.push_back(Answer { slot: self.frame.answered(slot), ue: number, process, epoch });
         let this = ue.harq.process(process);
-        let ratio = libm::exp10(f64::from(sinr) / 10.0);
-        this.heard = if self.combining { this.heard + ratio } else { ratio };
-        this.transmissions += 1;
-        let (format, heard, transmissions) = (this.format, this.heard, this.transmissions);
         debug_assert_eq!(this.state, State::Awaited);
+        let ratio = this.hear(sinr, self.combining);
+        let (format, heard, transmissions) = (this.format, this.heard, this.transmissions);
         let probability = match self.bler.get(usize::from(transmissions) - 1).or(self.bler.last()) {
             Some(given) => *given,
-            None => self.air.bler(format, (10.0 * libm::log10(heard)) as f32),
+            None => self.air.bler(format, decibel(heard)),
         };
         let lost = ue.reception.loses(slot, probability) | ue.silences.cover(self.slot_length, end);
         ue.counts.first_lost += u64::from(lost && transmissions == 1);
-        let Format { cqi, units, bits } = format;
+        let (row, Format { units, bits, .. }) = (self.air.number(format.cqi), format);
         if cx.probes(Kind::BlockSent) {
             let bearer = cx.bearer_number(bearer_index(number, Dir::Downlink));
             cx.probe(Kind::BlockSent, move || Event::BlockSent {
@@ -450,7 +496,7 @@ impl Downlink {
                 slot,
                 process: process.into(),
                 transmission: transmissions.into(),
-                cqi: cqi.into(),
+                cqi: row,
                 units,
                 bits,
                 sinr_thousandths: (ratio * 1000.0) as u64,
@@ -462,9 +508,7 @@ impl Downlink {
         }
         if let Some(block) = ue.harq.process(process).block.take() {
             ue.counts.bits += u64::from(format.bits);
-            if cx.probes_any(OF_TTIS) {
-                ue.pair.bearer(Dir::Downlink).note_fates(cx, &block.tti, &block.tti);
-            }
+            ue.note_arrives(cx, Dir::Downlink, &block);
             arrivals.push_back(Arrival { at: end + delay, ue: number, epoch, block });
         }
     }

@@ -28,6 +28,23 @@ pub(super) struct Process {
     pub since: u64,
     /// What its answer may do to the outer loop.
     pub steps: Steps,
+    /// Octets that its buffer status report has, in an uplink.
+    pub left: u64,
+}
+
+impl Process {
+    /// A transmission is heard at this SINR. It as a ratio.
+    pub fn hear(&mut self, sinr_db: f32, combining: bool) -> f64 {
+        let ratio = libm::exp10(f64::from(sinr_db) / 10.0);
+        self.heard = if combining { self.heard + ratio } else { ratio };
+        self.transmissions += 1;
+        ratio
+    }
+}
+
+/// A ratio in dB.
+pub(super) fn decibel(ratio: f64) -> f32 {
+    (10.0 * libm::log10(ratio)) as f32
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +77,10 @@ impl Harq {
             transmissions: 0,
             since: 0,
             steps: Steps::default(),
+            left: 0,
         };
         let processes: Vec<_> = (0..processes).map(|_| process()).collect();
-        let free = (1 << processes.len()) - 1;
+        let free = u32::MAX.checked_shr(32 - processes.len() as u32).unwrap_or(0);
         Self { processes, free, due: 0, epoch: 0 }
     }
 
@@ -105,6 +123,7 @@ impl Harq {
             transmissions: 0,
             since: slot,
             steps,
+            left: 0,
         };
     }
 

@@ -22,11 +22,13 @@
 pub mod air;
 mod config;
 mod downlink;
+mod frame;
 mod harq;
 pub mod iub;
 mod reception;
 pub(in crate::radio) mod reordering;
 mod ue;
+mod uplink;
 
 pub(super) use config::Shares;
 pub use config::{Adaptation, HarqConfig};
@@ -37,7 +39,7 @@ use super::outages::Pausable;
 use super::spare::Spare;
 use crate::element::{Cx, Element, Layout, Port};
 use crate::fading::BLOCK;
-use crate::packet::Packet;
+use crate::packet::{Dir, Packet};
 use crate::rlc::Report;
 use crate::scheduler::Scheduler;
 use crate::sinr::Sinr;
@@ -46,11 +48,14 @@ use crate::trace::Reason;
 use crate::units::Bitrate;
 use air::Air;
 use downlink::Downlink;
+pub(super) use frame::{Frame, Slot, Timing};
 pub(super) use reception::Reception;
 use reception::Rows;
 use serde_json::Value;
 use std::collections::VecDeque;
 pub(super) use ue::{Reordered, Source, Ue};
+use uplink::Uplink;
+pub(super) use uplink::{Sender, UplinkSetup};
 
 /// What a kind of shared cell is, beside its UEs.
 pub(super) struct Setup {
@@ -58,6 +63,8 @@ pub(super) struct Setup {
     pub name: &'static str,
     pub slot: Duration,
     pub air: Box<dyn Air>,
+    /// The same with the resource elements of special slots, if there are any with data.
+    pub special_air: Option<Box<dyn Air>>,
     pub framing: Framing,
     pub scheduler: Box<dyn Scheduler>,
     /// Units of a slot that are given to UEs.
@@ -70,8 +77,8 @@ pub(super) struct Setup {
     pub ues_per_slot: usize,
     /// Slots from one transmission to a UE to the next.
     pub least_interval: u64,
-    /// Slots from a transmission to the next of the same process.
-    pub round_trip: u64,
+    /// Which slots carry what, and when blocks are answered.
+    pub frame: Frame,
     pub harq: HarqConfig,
 }
 
@@ -87,8 +94,14 @@ impl Setup {
         const APART: u64 = 17;
         let mut bits = 0.0;
         for number in 0..BLOCKS {
-            for ratio in sinr.block(number * APART) {
-                let format = self.air.format(self.air.cqi(*ratio), self.air.units(), u64::MAX);
+            let slots = number * APART * BLOCK as u64..;
+            for (slot, ratio) in slots.zip(sinr.block(number * APART)) {
+                let air = match (self.frame.is_down(slot), self.frame.is_special(slot)) {
+                    (false, _) => None,
+                    (true, false) => Some(&self.air),
+                    (true, true) => self.special_air.as_ref(),
+                };
+                let format = air.and_then(|air| air.format(air.cqi(*ratio), air.units(), u64::MAX));
                 bits += format.map_or(0.0, |format| self.framing.carried_bits(format.bits));
             }
         }
@@ -153,14 +166,16 @@ impl Framing {
     }
 }
 
-/// Rows of the largest table of CQI.
-const ROWS: u8 = 30;
+/// Rows of the largest table: the MCS of NR, for one to four layers.
+const ROWS: u8 = 116;
 
 /// The cell.
 pub(super) struct SharedCell {
     name: &'static str,
     ues: Vec<Ue>,
     downlink: Downlink,
+    /// The uplink, where the cell schedules it.
+    uplink: Option<Uplink>,
     /// Blocks that were received, with the time at which they are decoded.
     arrivals: VecDeque<Arrival>,
     /// Reused from call to call; empty between calls.
@@ -187,19 +202,30 @@ impl SharedCell {
     pub fn new(setup: Setup, ues: Vec<Ue>) -> Self {
         let name = setup.name;
         let downlink = Downlink::new(setup, ues.len());
-        Self { name, ues, downlink, arrivals: VecDeque::new(), work: Work::default() }
+        Self { name, ues, downlink, uplink: None, arrivals: VecDeque::new(), work: Work::default() }
     }
 
-    /// Timers behind those of the UEs: of slots, and of blocks that arrive.
-    fn timers(&self) -> [u32; 2] {
+    /// The UEs share an uplink too, as these senders.
+    pub fn with_uplink(mut self, setup: UplinkSetup, senders: Vec<Sender>) -> Self {
+        self.uplink = Some(Uplink::new(setup, senders));
+        self
+    }
+
+    /// Timers behind those of the UEs: of slots, of blocks that arrive, and of the uplink.
+    fn timers(&self) -> [u32; 3] {
         let bearers = 2 * self.ues.len() as u32;
-        [bearers, bearers + 1]
+        [bearers, bearers + 1, bearers + 2]
     }
 
     /// After anything that may have given the UE something to send.
     fn settle(&mut self, cx: &mut Cx<'_>, ue: usize) {
-        let [slots, _] = self.timers();
+        let [slots, _, uplinks] = self.timers();
         let user = &mut self.ues[ue];
+        if let Some(uplink) = &mut self.uplink
+            && uplink.note(cx.now, user, ue as u16)
+        {
+            cx.arm(uplinks, uplink.next_event(cx.now));
+        }
         if !self.downlink.is_active(ue) && user.has_work(cx.now) {
             self.downlink.activate(cx, ue, slots);
         }
@@ -207,7 +233,7 @@ impl SharedCell {
     }
 
     fn handle_slot(&mut self, cx: &mut Cx<'_>) {
-        let [slots, blocks] = self.timers();
+        let [slots, blocks, _] = self.timers();
         // What is decoded at the beginning of a slot comes before it.
         self.handle_arrivals(cx);
         self.downlink.handle_slot(cx, &mut self.ues, &mut self.arrivals, &mut self.work);
@@ -217,6 +243,21 @@ impl SharedCell {
         }
         self.downlink.arm(cx, slots);
         self.arm_arrivals(cx, blocks);
+    }
+
+    fn handle_uplink(&mut self, cx: &mut Cx<'_>) {
+        let [_, _, uplinks] = self.timers();
+        let Some(uplink) = &mut self.uplink else { return };
+        uplink.handle_timer(cx, &mut self.ues, &mut self.work);
+        while let Some(number) = self.uplink.as_mut().and_then(Uplink::take_touched) {
+            self.settle(cx, number.into());
+        }
+        if let Some(uplink) = &mut self.uplink {
+            match uplink.next_event(cx.now) {
+                Instant::NEVER => cx.disarm(uplinks),
+                next => cx.arm(uplinks, next),
+            }
+        }
     }
 
     fn handle_arrivals(&mut self, cx: &mut Cx<'_>) {
@@ -239,6 +280,9 @@ impl Pausable for SharedCell {
         let ue = usize::from(ue);
         if let Some(user) = self.ues.get_mut(ue) {
             user.change_cell(cx, until, &mut self.work);
+            if let Some(uplink) = &mut self.uplink {
+                uplink.change_cell(cx, user, ue as u16, &mut self.work);
+            }
             self.settle(cx, ue);
         }
     }
@@ -248,7 +292,7 @@ impl Element for SharedCell {
     fn layout(&self) -> Layout {
         let layout =
             cell_layout(self.ues.iter().flat_map(|ue| ue.bearers().iter().map(|bearer| &bearer.buffer)));
-        Layout { timers: layout.timers + 2, ..layout }
+        Layout { timers: layout.timers + if self.uplink.is_some() { 3 } else { 2 }, ..layout }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
@@ -261,6 +305,10 @@ impl Element for SharedCell {
         let ue = usize::from(packet.ue);
         match self.ues.get_mut(ue) {
             Some(user) => {
+                if let (Some(uplink), Dir::Uplink) = (&self.uplink, dir) {
+                    let delay = uplink.grant_delay(cx.now, ue);
+                    user.excuse(delay);
+                }
                 user.handle_sdu(cx, dir, packet, &mut self.work);
                 self.settle(cx, ue);
             }
@@ -269,12 +317,14 @@ impl Element for SharedCell {
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        let [slots, blocks] = self.timers();
+        let [slots, blocks, uplinks] = self.timers();
         if key == slots {
             self.handle_slot(cx);
         } else if key == blocks {
             self.handle_arrivals(cx);
             self.arm_arrivals(cx, blocks);
+        } else if key == uplinks {
+            self.handle_uplink(cx);
         } else {
             let ue = key as usize / 2;
             self.ues[ue].handle_timer(cx, &mut self.work);
@@ -283,7 +333,12 @@ impl Element for SharedCell {
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> Value {
-        let reports: Vec<Value> = self.ues.iter().flat_map(|ue| ue.reports(cx)).collect();
+        let air = self.downlink.air();
+        let mut reports: Vec<Value> = self.ues.iter().flat_map(|ue| ue.reports(cx, air)).collect();
+        if let Some(uplink) = &self.uplink {
+            let of_uplinks = reports.iter_mut().skip(1).step_by(2).enumerate();
+            of_uplinks.for_each(|(ue, report)| report["harq"] = uplink.report(ue));
+        }
         let mut report = cell_report(self.name, &reports);
         report["slots_busy_share"] =
             share(self.downlink.busy_slots as f64, self.downlink.slots_until(cx.now) as f64).into();

@@ -6,6 +6,7 @@
 use super::air::Air;
 use super::config::Adaptation;
 use crate::fading::BLOCK;
+use crate::packet::Dir;
 use crate::rng::{self, Stream};
 use crate::sinr::Sinr;
 
@@ -60,7 +61,14 @@ pub(in crate::radio) struct Steps {
     lowest: f32,
 }
 
-/// The receiver of a UE, as its cell sees it.
+impl Steps {
+    /// `up`: an ACK counts. `lowest`: see there.
+    pub fn new(up: bool, lowest: f32) -> Self {
+        Self { up, lowest }
+    }
+}
+
+/// The receiver of a UE, as its cell sees it, or of the network for one UE.
 pub(in crate::radio) struct Reception {
     sinr: Sinr,
     /// The ratios of two blocks: reports are of the past.
@@ -80,8 +88,15 @@ pub(in crate::radio) struct Reception {
 
 impl Reception {
     /// `period` and `age` of reports in slots.
-    pub fn new(sinr: Sinr, config: &Adaptation, (period, age): (u64, u64), run_seed: u64, ue: u16) -> Self {
-        let draws = |part: &str| Draws::new(rng::stream(run_seed, &format!("ue{ue}.downlink.{part}")));
+    pub fn new(
+        sinr: Sinr,
+        config: &Adaptation,
+        (period, age): (u64, u64),
+        run_seed: u64,
+        (ue, dir): (u16, Dir),
+    ) -> Self {
+        let dir = dir.name();
+        let draws = |part: &str| Draws::new(rng::stream(run_seed, &format!("ue{ue}.{dir}.{part}")));
         let outer_loop = config.outer_loop.then(|| {
             let (step, target) = (config.step.as_db() as f32, config.target_bler.as_f64() as f32);
             OuterLoop { up: step * target / (1.0 - target), down: step }
@@ -108,6 +123,12 @@ impl Reception {
             *heard = (block, *self.sinr.block(block));
         }
         heard.1[(slot % BLOCK as u64) as usize]
+    }
+
+    /// What is known of the ratio in this slot, dB, with what the outer loop adds.
+    pub fn estimate(&mut self, slot: u64) -> f32 {
+        let known = slot.saturating_sub(self.age);
+        self.sinr(known - known % self.period) + self.offset
     }
 
     /// The row that the UE has reported, as far as the cell knows in this slot; 0: none.
@@ -177,8 +198,8 @@ mod tests {
     fn reception(sinr_db: &str) -> (Reception, Lte) {
         let config: sinr::Config =
             serde_json::from_value(json!({"mean_sinr": sinr_db, "fading": {"none": {}}})).unwrap();
-        let sinr = sinr::Sinr::new(&config, 1, 0, 1000.0);
-        let reception = Reception::new(sinr, &Adaptation::default(), (5, 6), 1, 0);
+        let sinr = sinr::Sinr::new(&config, 1, (0, Dir::Downlink), 1000.0);
+        let reception = Reception::new(sinr, &Adaptation::default(), (5, 6), 1, (0, Dir::Downlink));
         (reception, Lte::new(&formats::Config::default()))
     }
 

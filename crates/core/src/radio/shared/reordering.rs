@@ -15,11 +15,11 @@
 //! blocks as 64 less the window are lost in a row, nothing helps: the next one is taken for an old one, and refused.
 //!
 //! Numbers count without wrapping inside, from 64 on, so that the window below the first one exists. Left out: several
-//! priority queues; a UE has one. There is no clock here, and blocks can be anything. Clause by clause:
+//! priority queues; a UE has one. The queue itself is [`crate::reordering`]. Clause by clause:
 //! `docs/models/mac-hs.md`.
 
+use crate::reordering;
 use crate::time::{Duration, Instant};
-use std::collections::VecDeque;
 
 /// TSNs on the air.
 const MODULUS: u64 = 64;
@@ -66,84 +66,41 @@ pub(in crate::radio) fn tsn(number: u64) -> u8 {
 #[derive(Debug)]
 pub(in crate::radio) struct Reordering<T> {
     window: u64,
-    /// Without T1 a gap is given up by the window alone.
-    t1: Option<Duration>,
-    /// next_expected_TSN: the first number that is neither handed up nor given up.
-    next: u64,
-    /// Blocks from there up to RcvWindow_UpperEdge, the highest received. The first place is a gap.
-    held: VecDeque<Option<T>>,
-    /// While T1 runs when it ends, and T1_TSN.
-    timer: Option<(Instant, u64)>,
+    queue: reordering::Reordering<T>,
 }
 
 impl<T> Reordering<T> {
     pub fn new(window: u8, t1: Option<Duration>) -> Self {
-        Self { window: u64::from(window), t1, next: MODULUS, held: VecDeque::new(), timer: None }
+        let window = u64::from(window);
+        Self { window, queue: reordering::Reordering::new(MODULUS, Some(window), t1) }
     }
 
     /// A block arrives; hands up to `out` what is in order now. Returns the block if it is refused: it was received
     /// before, or given up.
     pub fn handle_block(&mut self, now: Instant, tsn: u8, block: T, out: &mut Vec<T>) -> Option<T> {
-        let number = self.number(tsn);
-        let Some(place) = number.checked_sub(self.next) else { return Some(block) };
-        let place = place as usize;
-        if place >= self.held.len() {
-            self.held.resize_with(place + 1, || None);
-        } else if self.held[place].is_some() {
-            return Some(block);
-        }
-        self.held[place] = Some(block);
-        let outside = (self.held.len() as u64).saturating_sub(self.window);
-        self.give_up_below(self.next + outside, out);
-        self.hand_up(now, out);
-        None
+        self.queue.handle(now, self.number(tsn), block, out)
     }
 
     /// When T1 ends; never if it does not run.
     pub fn expiry(&self) -> Instant {
-        self.timer.map_or(Instant::NEVER, |(end, _)| end)
+        self.queue.expiry()
     }
 
     /// T1 ends, if its time has come: gaps below T1_TSN are given up.
     pub fn handle_expiry(&mut self, now: Instant, out: &mut Vec<T>) {
-        if let Some((_, t1_tsn)) = self.timer.take_if(|(end, _)| *end <= now) {
-            self.give_up_below(t1_tsn, out);
-            self.hand_up(now, out);
-        }
+        self.queue.handle_expiry(now, out);
     }
 
     /// MAC-hs is reset: hands up what is held, and expects TSN 0.
     pub fn reset(&mut self, out: &mut Vec<T>) {
-        out.extend(self.held.drain(..).flatten());
-        (self.next, self.timer) = (MODULUS, None);
+        self.queue.reset(MODULUS, out);
     }
 
     /// The number that a TSN stands for.
     fn number(&self, tsn: u8) -> u64 {
-        let upper_edge = self.next + self.held.len() as u64 - 1;
+        let upper_edge = self.queue.end() - 1;
         let below = (upper_edge - u64::from(tsn)) % MODULUS;
         if below < self.window { upper_edge - below } else { upper_edge + MODULUS - below }
-    }
-
-    fn give_up_below(&mut self, number: u64, out: &mut Vec<T>) {
-        while self.next < number {
-            out.extend(self.held.pop_front().flatten());
-            self.next += 1;
-        }
-    }
-
-    /// Hands up to the next gap, and sees to T1.
-    fn hand_up(&mut self, now: Instant, out: &mut Vec<T>) {
-        while let Some(block) = self.held.front_mut().and_then(Option::take) {
-            out.push(block);
-            self.held.pop_front();
-            self.next += 1;
-        }
-        self.timer.take_if(|(_, t1_tsn)| *t1_tsn < self.next);
-        if self.timer.is_none() && !self.held.is_empty() {
-            let highest = self.next + self.held.len() as u64 - 1;
-            self.timer = self.t1.map(|t1| (now + t1, highest));
-        }
     }
 }
 
@@ -316,7 +273,7 @@ mod tests {
             let mut queue = Queue::new(None);
             queue.arrive(0, [0]);
             queue.arrive(2, [number]);
-            queue.reordering.held.iter().flatten().count()
+            queue.reordering.queue.held().filter(|held| *held).count()
         };
         assert_eq!((arrives(32), arrives(33)), (1, 0));
     }

@@ -1,5 +1,6 @@
 //! One UE of a shared cell: its link layer, what waits for blocks, its HARQ, and its uplink.
 
+use super::air::Air;
 use super::harq::{Block, Harq};
 use super::iub::{self, Iub};
 use super::reception::Reception;
@@ -9,7 +10,7 @@ use crate::element::Cx;
 use crate::packet::{Dir, Packet};
 use crate::radio::carrier::Carrier;
 use crate::radio::outages::Silences;
-use crate::radio::rlc_bearer::RlcBearer;
+use crate::radio::rlc_bearer::{OF_TTIS, RlcBearer};
 use crate::radio::rlc_pair::RlcPair;
 use crate::rlc::Tti;
 use crate::time::{Duration, Instant};
@@ -61,7 +62,7 @@ pub(super) struct Counts {
     /// Bits of blocks that arrived.
     pub bits: u64,
     /// Blocks by row.
-    pub rows: [u64; super::ROWS as usize + 1],
+    pub rows: Vec<u64>,
 }
 
 /// One UE.
@@ -72,7 +73,8 @@ pub(in crate::radio) struct Ue {
     pub(super) source: Source,
     /// Where blocks are put in order before RLC; RLC itself does where there is none.
     reordered: Option<Reordered>,
-    uplink: Carrier,
+    /// An uplink of its own; `None` where the cell schedules it.
+    uplink: Option<Carrier>,
     pub(super) silences: Silences,
     pub(super) numbers: Numbers,
     /// The first slot in which the UE may be sent to again.
@@ -89,7 +91,7 @@ impl Ue {
         reception: Reception,
         processes: u8,
         (source, reordered, numbers): (Source, Option<Reordered>, Numbers),
-        uplink: Carrier,
+        uplink: Option<Carrier>,
         silences: Silences,
     ) -> Self {
         Self {
@@ -103,7 +105,7 @@ impl Ue {
             numbers,
             next_slot: 0,
             paused_until: Instant::ZERO,
-            counts: Counts::default(),
+            counts: Counts { rows: vec![0; super::ROWS as usize + 1], ..Counts::default() },
             armed: Instant::NEVER,
         }
     }
@@ -170,11 +172,18 @@ impl Ue {
         }
     }
 
+    /// So much of each wait of the uplink is no queue.
+    pub(super) fn excuse(&mut self, wait: Duration) {
+        self.pair.bearer(Dir::Uplink).buffer.excuse(wait);
+    }
+
     /// The discipline of the uplink learns which part of a wait is no queue.
     #[inline]
     fn note_grant_delay(&mut self, now: Instant) {
-        let delay = self.uplink.grant_delay(now);
-        self.pair.bearer(Dir::Uplink).buffer.excuse(delay);
+        if let Some(uplink) = &self.uplink {
+            let delay = uplink.grant_delay(now);
+            self.pair.bearer(Dir::Uplink).buffer.excuse(delay);
+        }
     }
 
     /// The RNC sends what it may.
@@ -190,14 +199,14 @@ impl Ue {
     pub fn handle_block(&mut self, cx: &mut Cx<'_>, epoch: u32, block: Block, work: &mut Work) {
         if epoch != self.harq.epoch {
             // Decoded when its UE had left the cell.
-            return self.lose(cx, block, work);
+            return self.lose(cx, Dir::Downlink, block, work);
         }
         let now = cx.now;
         match &mut self.reordered {
-            None => self.hand_up(cx, block, work),
+            None => self.hand_up(cx, Dir::Downlink, block, work),
             Some(Reordered { queue, out, .. }) => {
                 if let Some(refused) = queue.handle_block(now, tsn(block.number), block, out) {
-                    return self.lose(cx, refused, work);
+                    return self.lose(cx, Dir::Downlink, refused, work);
                 }
                 self.hand_up_ordered(cx, work);
             }
@@ -215,25 +224,25 @@ impl Ue {
                 .as_mut()
                 .and_then(|own| pop_if(&mut own.lost, |lost| lost.number < block.number))
             {
-                self.hand_up(cx, lost, work);
+                self.hand_up(cx, Dir::Downlink, lost, work);
             }
-            self.hand_up(cx, block, work);
+            self.hand_up(cx, Dir::Downlink, block, work);
         }
         if let Some(own) = &mut self.reordered {
             own.out = out;
         }
     }
 
-    fn hand_up(&mut self, cx: &mut Cx<'_>, block: Block, work: &mut Work) {
-        self.pair.handle_tti(cx, Dir::Downlink, &block.tti, &mut work.report);
+    fn hand_up(&mut self, cx: &mut Cx<'_>, dir: Dir, block: Block, work: &mut Work) {
+        self.pair.handle_tti(cx, dir, &block.tti, &mut work.report);
         work.spare.keep(block.tti);
     }
 
     /// A block is lost for good.
-    pub(super) fn lose(&mut self, cx: &mut Cx<'_>, mut block: Block, work: &mut Work) {
-        self.counts.blocks_lost += 1;
+    pub(super) fn lose(&mut self, cx: &mut Cx<'_>, dir: Dir, mut block: Block, work: &mut Work) {
+        self.counts.blocks_lost += u64::from(dir == Dir::Downlink);
         let sent = cx.probes_any(OF_PDUS).then(|| block.tti.clone());
-        let bearer = self.pair.bearer(Dir::Downlink);
+        let bearer = self.pair.bearer(dir);
         bearer.counts.pdus_lost += block.tti.lose(|| true);
         if let Some(sent) = sent {
             bearer.note_fates(cx, &sent, &block.tti);
@@ -242,11 +251,18 @@ impl Ue {
         let tells_ends = !bearer.ttis.resends && !block.tti.data.ends.is_empty();
         match &mut self.reordered {
             _ if !tells_ends => work.spare.keep(block.tti),
-            Some(reordered) => {
+            Some(reordered) if dir == Dir::Downlink => {
                 let place = reordered.lost.partition_point(|other| other.number < block.number);
                 reordered.lost.insert(place, block);
             }
-            None => self.hand_up(cx, block, work),
+            _ => self.hand_up(cx, dir, block, work),
+        }
+    }
+
+    /// Tells of the PDUs of a block that arrives.
+    pub(super) fn note_arrives(&mut self, cx: &mut Cx<'_>, dir: Dir, block: &Block) {
+        if cx.probes_any(OF_TTIS) {
+            self.pair.bearer(dir).note_fates(cx, &block.tti, &block.tti);
         }
     }
 
@@ -259,7 +275,7 @@ impl Ue {
                 break;
             }
             if let Some(block) = self.harq.end(process) {
-                self.lose(cx, block, work);
+                self.lose(cx, Dir::Downlink, block, work);
                 any = true;
             }
         }
@@ -268,12 +284,14 @@ impl Ue {
 
     pub fn handle_timer(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         self.armed = Instant::NEVER;
-        if cx.probes(Kind::SlotEnded) {
-            self.uplink.note_ended(cx, &self.pair.bearers()[Dir::Uplink.index()]);
-        }
-        while let Some(tti) = self.uplink.take_arrived(cx.now) {
-            self.pair.handle_tti(cx, Dir::Uplink, &tti, &mut work.report);
-            self.uplink.spare.keep(tti);
+        if let Some(uplink) = &mut self.uplink {
+            if cx.probes(Kind::SlotEnded) {
+                uplink.note_ended(cx, &self.pair.bearers()[Dir::Uplink.index()]);
+            }
+            while let Some(tti) = uplink.take_arrived(cx.now) {
+                self.pair.handle_tti(cx, Dir::Uplink, &tti, &mut work.report);
+                uplink.spare.keep(tti);
+            }
         }
         self.handle_source(cx, work);
         if self.pair.expiry() <= cx.now {
@@ -285,17 +303,17 @@ impl Ue {
             queue.handle_expiry(cx.now, out);
             self.hand_up_ordered(cx, work);
         }
-        if self.uplink.next_tti > cx.now {
+        if self.uplink.as_ref().is_some_and(|uplink| uplink.next_tti > cx.now) {
             self.plan_uplink(cx.now);
         }
-        if self.uplink.next_tti <= cx.now {
+        if self.uplink.as_ref().is_some_and(|uplink| uplink.next_tti <= cx.now) {
             self.handle_uplink_tti(cx, work);
         }
     }
 
     fn handle_uplink_tti(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         self.note_grant_delay(cx.now);
-        let (dir, uplink) = (Dir::Uplink, &mut self.uplink);
+        let (dir, Some(uplink)) = (Dir::Uplink, &mut self.uplink) else { return };
         let mut tti = uplink.spare.take();
         self.pair.build_tti(cx, dir, uplink.room, &mut tti, &mut work.report);
         if tti.is_empty() {
@@ -304,24 +322,26 @@ impl Ue {
             uplink.transmit(cx, self.pair.bearer(dir), tti, &work.report);
         }
         self.pair.settle_sent(cx, dir, &mut work.report);
-        self.uplink.begun(cx.now, self.pair.deadline(dir) <= cx.now);
+        uplink.begun(cx.now, self.pair.deadline(dir) <= cx.now);
         self.plan_uplink(cx.now);
     }
 
     fn plan_uplink(&mut self, now: Instant) {
-        self.uplink.plan(now, self.pair.deadline(Dir::Uplink));
+        if let Some(uplink) = &mut self.uplink {
+            uplink.plan(now, self.pair.deadline(Dir::Uplink));
+        }
     }
 
     /// The UE goes to another cell, or comes back to this one, and is out of reach until then.
     pub fn change_cell(&mut self, cx: &mut Cx<'_>, until: Instant, work: &mut Work) {
         self.paused_until = until;
         for block in self.harq.flush() {
-            self.lose(cx, block, work);
+            self.lose(cx, Dir::Downlink, block, work);
         }
         if let Source::NodeB(iub) = &mut self.source {
             for tti in iub.flush() {
                 let number = self.numbers.take();
-                self.lose(cx, Block { tti, number }, work);
+                self.lose(cx, Dir::Downlink, Block { tti, number }, work);
             }
         }
         // TS 25.321 §11.6.2: what the reordering holds goes up.
@@ -330,20 +350,31 @@ impl Ue {
             self.numbers.reset();
             self.hand_up_ordered(cx, work);
             let lost = self.reordered.as_mut().map(|own| std::mem::take(&mut own.lost));
-            lost.into_iter().flatten().for_each(|block| self.hand_up(cx, block, work));
+            lost.into_iter().flatten().for_each(|block| self.hand_up(cx, Dir::Downlink, block, work));
         } else {
             self.pair.re_establish(cx, &mut work.report);
-            self.uplink.flush();
+            if let Some(uplink) = &mut self.uplink {
+                uplink.flush();
+            }
         }
-        self.uplink.pause(until);
+        if let Some(uplink) = &mut self.uplink {
+            uplink.pause(until);
+        }
         self.plan_uplink(cx.now);
     }
 
     /// Sets the timer to what happens next. `active`: slots ask the UE anyway whether it has something to send.
     pub fn arm(&mut self, cx: &mut Cx<'_>, active: bool) {
-        let mut at = self.uplink.next_event().min(self.pair.expiry());
-        if cx.probes(Kind::SlotEnded) {
-            at = at.min(self.uplink.next_end());
+        let mut at = self.pair.expiry();
+        if let Some(uplink) = &self.uplink {
+            at = at.min(uplink.next_event());
+            if cx.probes(Kind::SlotEnded) {
+                at = at.min(uplink.next_end());
+            }
+        } else {
+            // What is due now, the cell knows.
+            let wanted = self.pair.deadline(Dir::Uplink);
+            at = at.min(if wanted > cx.now { wanted } else { Instant::NEVER });
         }
         if let Some(reordered) = &self.reordered {
             at = at.min(reordered.queue.expiry());
@@ -375,7 +406,7 @@ impl Ue {
     }
 
     /// Reports of the bearers, downlink first.
-    pub fn reports(&self, cx: &mut Cx<'_>) -> [Value; 2] {
+    pub fn reports(&self, cx: &mut Cx<'_>, air: &dyn Air) -> [Value; 2] {
         let [mut downlink, uplink] = self.pair.reports(cx);
         let Counts { blocks, first_lost, repeats, blocks_lost, slots, bits, rows } = &self.counts;
         downlink.insert("slots".into(), (*slots).into());
@@ -384,11 +415,7 @@ impl Ue {
             "outer_loop_db": self.reception.offset,
         });
         downlink.insert("harq".into(), harq);
-        let all = (*blocks).max(1) as f64;
-        let used = rows.iter().enumerate().filter(|(_, count)| **count > 0);
-        let shares: serde_json::Map<_, _> =
-            used.map(|(row, count)| (row.to_string(), json!(*count as f64 / all))).collect();
-        downlink.insert("cqi".into(), shares.into());
+        downlink.extend(air.shares(rows).into_iter().map(|(key, shares)| (key.to_owned(), shares)));
         [downlink.into(), uplink.into()]
     }
 }

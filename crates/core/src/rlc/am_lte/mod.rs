@@ -24,7 +24,6 @@
 
 mod config;
 mod entity;
-mod polling;
 mod receiver;
 mod sender;
 
@@ -56,8 +55,8 @@ impl Component for Config {
         Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, resends })
     }
 
-    fn t_reordering(&self) -> Option<Duration> {
-        Some(self.t_reordering)
+    fn harq_timer(&self) -> Option<(&'static str, Duration)> {
+        Some(("t_reordering", self.t_reordering))
     }
 
     fn encoder(&self) -> Option<Box<dyn Encode>> {

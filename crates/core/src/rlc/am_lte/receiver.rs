@@ -2,6 +2,7 @@
 
 use super::{Config, WINDOW};
 use crate::rlc::lte::{End, Nack, Pdu, Status, insert_end};
+use crate::rlc::reporting::Reporting;
 use crate::rlc::{Ranges, SnRange};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -10,7 +11,6 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Receiver {
     t_reordering: Duration,
-    t_status_prohibit: Duration,
     /// VR(R): the first PDU that has not arrived completely.
     vr_r: u64,
     /// VR(X): the PDU behind the one that started t-Reordering.
@@ -25,12 +25,7 @@ pub struct Receiver {
     ends: VecDeque<End>,
     /// When t-Reordering ends.
     reordering_ends: Instant,
-    /// When t-StatusProhibit ends, or has ended.
-    prohibit_ends: Instant,
-    /// A STATUS PDU is to be sent.
-    triggered: bool,
-    /// PDUs that have polled, and have not triggered a STATUS PDU yet.
-    polls: Vec<u64>,
+    reporting: Reporting,
 }
 
 /// An AMD PDU of which something has arrived, or nothing.
@@ -50,7 +45,6 @@ impl Receiver {
     pub fn new(config: &Config) -> Self {
         Self {
             t_reordering: config.t_reordering,
-            t_status_prohibit: config.t_status_prohibit,
             vr_r: 0,
             vr_x: 0,
             vr_ms: 0,
@@ -58,9 +52,7 @@ impl Receiver {
             octets: Ranges::default(),
             ends: VecDeque::new(),
             reordering_ends: Instant::NEVER,
-            prohibit_ends: Instant::ZERO,
-            triggered: false,
-            polls: Vec::new(),
+            reporting: Reporting::new(config.t_status_prohibit),
         }
     }
 
@@ -93,7 +85,9 @@ impl Receiver {
     pub fn handle_pdu(&mut self, now: Instant, pdu: &Pdu, ends: &[End], up: &mut Vec<u64>) {
         let inside = (self.vr_r..self.vr_mr()).contains(&pdu.sn);
         if !inside || self.octets.covers(pdu.octets) {
-            self.triggered |= pdu.poll;
+            if pdu.poll {
+                self.reporting.trigger();
+            }
             return;
         }
         self.place(pdu, ends);
@@ -108,7 +102,7 @@ impl Receiver {
         }
         self.wait(now);
         if pdu.poll {
-            self.polls.push(pdu.sn);
+            self.reporting.poll(pdu.sn);
         }
         self.trigger();
     }
@@ -161,10 +155,7 @@ impl Receiver {
 
     /// §5.2.3: polls trigger a STATUS PDU when HARQ had its time.
     fn trigger(&mut self) {
-        let (below, from) = (self.vr_ms, self.vr_mr());
-        let before = self.polls.len();
-        self.polls.retain(|sn| (below..from).contains(sn));
-        self.triggered |= self.polls.len() < before;
+        self.reporting.settle(self.vr_ms, self.vr_mr());
     }
 
     /// t-Reordering has ended before `until`: what is missing below VR(X) is reported.
@@ -172,7 +163,7 @@ impl Receiver {
         while self.reordering_ends < until {
             let ended = std::mem::replace(&mut self.reordering_ends, Instant::NEVER);
             self.vr_ms = self.first_missing(self.vr_x);
-            self.triggered = true;
+            self.reporting.trigger();
             if self.vr_h() > self.vr_ms {
                 self.reordering_ends = ended + self.t_reordering;
                 self.vr_x = self.vr_h();
@@ -183,8 +174,7 @@ impl Receiver {
 
     /// When a STATUS PDU is due.
     pub fn deadline(&self) -> Instant {
-        let triggered = if self.triggered { Instant::ZERO } else { self.reordering_ends };
-        triggered.max(self.prohibit_ends)
+        self.reporting.deadline(self.reordering_ends)
     }
 
     /// Octets of the STATUS PDU that is due: none, or about so many.
@@ -200,11 +190,10 @@ impl Receiver {
     pub fn build_status(&mut self, now: Instant, room: u64) -> Option<Status> {
         self.expire(now + Duration::from_nanos(1));
         let left = (room * 8).checked_sub(Status::HEADER_BITS)?;
-        if !self.triggered || now < self.prohibit_ends {
+        if !self.reporting.is_due(now) {
             return None;
         }
-        self.triggered = false;
-        self.prohibit_ends = now + self.t_status_prohibit;
+        self.reporting.sent(now);
         Some(self.status(left))
     }
 
@@ -264,8 +253,7 @@ impl Receiver {
         self.pdus.clear();
         self.octets = Ranges::default();
         self.ends.clear();
-        self.polls.clear();
-        self.triggered = false;
-        (self.reordering_ends, self.prohibit_ends) = (Instant::NEVER, Instant::ZERO);
+        self.reporting.restart();
+        self.reordering_ends = Instant::NEVER;
     }
 }

@@ -1,8 +1,8 @@
 //! The transmitting side of an AM entity (TS 36.322 §5.1.3.1, §5.2.1, §5.2.2, §7.1).
 
-use super::polling::Polling;
 use super::{Config, WINDOW};
 use crate::rlc::lte::{self, Part, Status, Stream};
+use crate::rlc::polling::Polling;
 use crate::rlc::{Ranges, Report, SnRange, Tti};
 use crate::time::Instant;
 use std::collections::VecDeque;
@@ -60,7 +60,7 @@ impl Sender {
             vt_a: 0,
             pdus: VecDeque::new(),
             missing: Ranges::default(),
-            polling: Polling::new(config),
+            polling: Polling::new(config.poll_pdu, config.poll_byte, config.t_poll_retransmit),
             max_retx_threshold: config.max_retx_threshold,
             begun_in: 0,
             counts: Counts::default(),

@@ -62,8 +62,8 @@ impl Component for Config {
         Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, resends: false })
     }
 
-    fn t_reordering(&self) -> Option<Duration> {
-        Some(self.t_reordering)
+    fn harq_timer(&self) -> Option<(&'static str, Duration)> {
+        Some(("t_reordering", self.t_reordering))
     }
 
     fn encoder(&self) -> Option<Box<dyn Encode>> {

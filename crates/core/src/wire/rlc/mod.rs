@@ -14,6 +14,7 @@ mod status;
 mod sufi;
 pub mod udp;
 mod udp_lte;
+mod udp_nr;
 mod umd;
 
 pub(in crate::wire) use bits::{BitReader, BitWriter};

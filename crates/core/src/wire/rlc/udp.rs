@@ -1,4 +1,4 @@
-//! PDUs in UDP datagrams, for captures, those of LTE with a framing of their own. Here is the
+//! PDUs in UDP datagrams, for captures, those of LTE and NR with framings of their own. Here is the
 //! framing that Wireshark's dissector `rlc` recognises by its first
 //! octets.
 //!
@@ -13,7 +13,7 @@ use std::net::SocketAddrV4;
 use crate::packet::Dir;
 use crate::wire::datagram::{Headers, IP_OCTETS, UDP_OCTETS};
 
-use super::{amd, udp_lte, umd};
+use super::{amd, udp_lte, udp_nr, umd};
 
 /// Whose PDUs these are; Wireshark follows each channel by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,23 @@ pub enum Mode {
     LteUm10,
     /// Acknowledged, of LTE.
     LteAm,
+    /// Acknowledged, of NR.
+    NrAm {
+        /// Bits of a sequence number.
+        sn_bits: u8,
+    },
+    /// Unacknowledged, of NR.
+    NrUm {
+        /// Bits of a sequence number.
+        sn_bits: u8,
+    },
+    /// No PDU of RLC, but one of NR's PDCP.
+    NrPdcp {
+        /// Bits of a sequence number.
+        sn_bits: u8,
+    },
+    /// No PDU of RLC, but one of NR's MAC.
+    NrMac,
 }
 
 impl Mode {
@@ -63,10 +80,16 @@ pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
 pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
     let (ue, bearer) = (channel.urnti as u16, channel.radio_bearer.into());
     let framing = match mode {
-        Mode::Tm | Mode::Um | Mode::Am => framing(mode, channel, pdu.len()),
+        Mode::Tm => framing(mode, TM, channel, pdu.len()),
+        Mode::Um => framing(mode, UM, channel, pdu.len()),
+        Mode::Am => framing(mode, AM, channel, pdu.len()),
         Mode::LteUm5 => udp_lte::framing(Some(5), channel.dir, ue, bearer),
         Mode::LteUm10 => udp_lte::framing(Some(10), channel.dir, ue, bearer),
         Mode::LteAm => udp_lte::framing(None, channel.dir, ue, bearer),
+        Mode::NrAm { sn_bits } => udp_nr::rlc(true, sn_bits, channel.dir, ue, channel.radio_bearer),
+        Mode::NrUm { sn_bits } => udp_nr::rlc(false, sn_bits, channel.dir, ue, channel.radio_bearer),
+        Mode::NrPdcp { sn_bits } => udp_nr::pdcp(sn_bits, channel.dir, ue, channel.radio_bearer),
+        Mode::NrMac => udp_nr::mac(FDD, channel.dir, ue),
     };
     let room = usize::from(u16::MAX) - IP_OCTETS - UDP_OCTETS - framing.len();
     let mut bytes = vec![0; IP_OCTETS + UDP_OCTETS];
@@ -81,9 +104,9 @@ pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
 }
 
 /// What goes in front of a PDU of UMTS with so many octets.
-fn framing(mode: Mode, channel: Channel, octets: usize) -> Vec<u8> {
+fn framing(mode: Mode, number: u8, channel: Channel, octets: usize) -> Vec<u8> {
     let mut bytes = NAME.to_vec();
-    bytes.extend_from_slice(&[TAG_MODE, mode as u8]);
+    bytes.extend_from_slice(&[TAG_MODE, number]);
     let uplink = channel.dir == Dir::Uplink;
     bytes.extend_from_slice(&[TAG_DIRECTION, if uplink { UPLINK } else { DOWNLINK }]);
     bytes.push(TAG_URNTI);
@@ -103,11 +126,17 @@ const TAG_URNTI: u8 = 5;
 const TAG_RADIO_BEARER: u8 = 6;
 const TAG_LI_SIZE: u8 = 7;
 
+const TM: u8 = 0;
+const UM: u8 = 1;
+const AM: u8 = 2;
 const PS_DTCH: u8 = 4;
 const UPLINK: u8 = 0;
 const DOWNLINK: u8 = 1;
 const LI_7_BITS: u8 = 1;
 const LI_15_BITS: u8 = 2;
+
+/// Radio type of `mac-nr`: frequency division.
+const FDD: u8 = 1;
 
 /// A dynamic port (RFC 6335, 6), which no dissector claims.
 const PORT: u16 = 65_322;

@@ -118,8 +118,8 @@ fn what_cannot_work_is_refused_with_a_remedy() {
     );
     assert_eq!(
         error(&UM[..1]),
-        "radio.dch.uplink.rlc: rlc.none does not work with rlc.um in the downlink; write rlc.um, rlc.tm or \
-         rlc.um_lte in both directions"
+        "radio.dch.uplink.rlc: rlc.none does not work with rlc.um in the downlink; write rlc.um, rlc.tm, \
+         rlc.um_lte or rlc.um_nr in both directions"
     );
     assert_eq!(
         error(&[UM[0], ("radio.dch.uplink.rlc.am", "{}")]),

@@ -65,7 +65,7 @@ fn errors_say_what_would_be_right() {
         ),
         (
             "lte.downlink.rlc.am = {}",
-            "downlink.rlc: rlc.am has no PDUs that fill what is granted; write rlc.am_lte or rlc.um_lte",
+            "downlink.rlc: rlc.am has no PDUs that fill what is granted; write rlc.am_lte, rlc.um_lte, rlc.am_nr or rlc.um_nr",
         ),
         (
             "lte.uplink.interval = \"0 ms\"",

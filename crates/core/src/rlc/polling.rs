@@ -1,11 +1,11 @@
-//! When a PDU asks for a STATUS PDU (TS 36.322 §5.2.2).
+//! When a PDU of acknowledged mode polls, in LTE and NR (TS 36.322 §5.2.2, TS 38.322 §5.3.3).
 
-use super::Config;
 use crate::time::{Duration, Instant};
+use crate::units::Bytes;
 
 /// Counters and timer of polls.
 #[derive(Debug)]
-pub(super) struct Polling {
+pub struct Polling {
     poll_pdu: Option<u32>,
     poll_byte: Option<u64>,
     t_poll_retransmit: Duration,
@@ -22,11 +22,12 @@ pub(super) struct Polling {
 }
 
 impl Polling {
-    pub fn new(config: &Config) -> Self {
+    /// Without PDUs sent, by pollPDU, pollByte and t-PollRetransmit.
+    pub fn new(poll_pdu: Option<u32>, poll_byte: Option<Bytes>, t_poll_retransmit: Duration) -> Self {
         Self {
-            poll_pdu: config.poll_pdu,
-            poll_byte: config.poll_byte.map(|octets| octets.as_u64()),
-            t_poll_retransmit: config.t_poll_retransmit,
+            poll_pdu,
+            poll_byte: poll_byte.map(|octets| octets.as_u64()),
+            t_poll_retransmit,
             pdus: 0,
             octets: 0,
             poll_sn: 0,

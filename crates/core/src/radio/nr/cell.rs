@@ -1,0 +1,177 @@
+//! The assembly of an NR cell out of its parameters.
+
+use super::formats::{self, Carrier, MOST_LAYERS, Nr};
+use super::{Config, PROCESSES};
+use crate::element::Element;
+use crate::packet::Dir;
+use crate::radio::Plan;
+use crate::radio::outages::{Silences, with_outages};
+use crate::radio::rlc_bearer::RlcBearer;
+use crate::radio::rlc_pair::RlcPair;
+use crate::radio::shared::air::Air;
+use crate::radio::shared::reordering::Numbers;
+use crate::radio::shared::{Frame, Framing, Reception, Sender, Setup, SharedCell, Source, Ue, UplinkSetup};
+use crate::sinr::Sinr;
+use crate::time::Duration;
+use crate::units::{Bitrate, Decibel};
+
+/// From what a report is about to its first use, and between reports.
+const AGE: Duration = Duration::from_millis(5);
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// Over which time the schedulers average.
+const WINDOW: Duration = Duration::from_millis(100);
+
+/// A block is a MAC PDU: RLC counts the subheader of each of its PDUs (TS 38.321 §6.1.2).
+const FRAMING: Framing = Framing::Octets { header_octets: 0 };
+
+/// PRBs of a resource block group: TS 38.214 table 5.1.2.2.1-1, configuration 1.
+fn group(prbs: u32) -> u32 {
+    match prbs {
+        0..=36 => 2,
+        37..=72 => 4,
+        73..=144 => 8,
+        _ => 16,
+    }
+}
+
+impl Config {
+    pub(super) fn cell(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        let frame = self.frame();
+        let setup = self.setup(&frame);
+        let uplink = self.uplink_setup(&frame);
+        let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, &uplink)).collect();
+        let senders = (0..self.ues).map(|ue| self.sender(plan, ue, &frame)).collect();
+        let cell = SharedCell::new(setup, ues).with_uplink(uplink, senders);
+        with_outages(Box::new(cell), plan.handovers)
+    }
+
+    fn setup(&self, frame: &Frame) -> Setup {
+        let downlink = &self.downlink;
+        let air = self.downlink_air();
+        let prbs = air.units();
+        let special = formats::downlink_elements(&downlink.blocks, self.special.down);
+        Setup {
+            name: "radio.nr",
+            slot: self.slot(),
+            special_air: (special > 0).then(|| Box::new(air.with_elements(special)) as Box<dyn Air>),
+            air: Box::new(air),
+            framing: FRAMING,
+            scheduler: downlink.scheduler.build(self.ues.into(), self.slots(WINDOW) as u32),
+            units: prbs,
+            group: downlink.group.map_or_else(|| group(prbs), u32::from),
+            shares: downlink.sharing.into(),
+            ues_per_slot: usize::MAX,
+            least_interval: 1,
+            frame: frame.clone(),
+            harq: downlink.harq.clone(),
+        }
+    }
+
+    fn downlink_air(&self) -> Nr {
+        let blocks = &self.downlink.blocks;
+        let mut layer_loss_db = [0.0; MOST_LAYERS];
+        let given = self.downlink.layer_loss.iter().copied().map(Decibel::as_db);
+        layer_loss_db.iter_mut().zip(given).for_each(|(own, given)| *own = given);
+        Nr::new(Carrier {
+            prbs: self.prbs(blocks.bandwidth),
+            elements: formats::downlink_elements(blocks, 14),
+            table: blocks.table,
+            layers: blocks.layers,
+            loss_db: blocks.loss.as_db(),
+            layer_loss_db,
+        })
+    }
+
+    fn uplink_air(&self) -> Nr {
+        let blocks = &self.uplink.blocks;
+        let loss = |layers: usize| 10.0 * libm::log10(layers as f64);
+        Nr::new(Carrier {
+            prbs: self.prbs(blocks.bandwidth) - u32::from(blocks.reserved_prbs),
+            elements: super::blocks::elements_of_prb(14, blocks.dmrs.into(), 0),
+            table: blocks.table,
+            layers: blocks.layers,
+            loss_db: blocks.loss.as_db(),
+            // A UE's power is shared among its layers.
+            layer_loss_db: std::array::from_fn(|place| loss(place + 1)),
+        })
+    }
+
+    /// PRBs of a valid carrier.
+    fn prbs(&self, bandwidth: crate::units::Frequency) -> u32 {
+        formats::prbs(self.scs_khz().unwrap_or_default(), bandwidth).unwrap_or(1)
+    }
+
+    fn uplink_setup(&self, frame: &Frame) -> UplinkSetup {
+        let uplink = &self.uplink;
+        let standing = uplink.standing.as_ref();
+        UplinkSetup {
+            frame: frame.clone(),
+            slot: self.slot(),
+            air: Box::new(self.uplink_air()),
+            framing: FRAMING,
+            scheduler: uplink.scheduler.build(self.ues.into(), self.slots(WINDOW) as u32),
+            harq: uplink.harq.clone(),
+            sr_period: self.slots(uplink.sr_period),
+            first_block: uplink.first_block.as_u64(),
+            most_block: uplink.most_block.as_u64(),
+            standing: standing.map(|own| (self.slots(own.every), own.block.as_u64())),
+            delay: uplink.delay,
+        }
+    }
+
+    fn slots_per_s(&self) -> f64 {
+        1.0 / self.slot().as_secs_f64()
+    }
+
+    /// A UE in its uplink, as the gNB hears it: when it decides on a slot, the slots that it has processed.
+    fn sender(&self, plan: &Plan<'_>, ue: u16, frame: &Frame) -> Sender {
+        let uplink = &self.uplink;
+        let sinr = Sinr::new(&uplink.reception, plan.run_seed, (ue, Dir::Uplink), self.slots_per_s());
+        let age = 1 + frame.processing() + frame.lead() + u64::from(self.k2);
+        let times = uplink.adaptation.slots(self.slot(), (1, age));
+        let reception = Reception::new(sinr, &uplink.adaptation, times, plan.run_seed, (ue, Dir::Uplink));
+        Sender::new(reception, uplink.harq.processes.unwrap_or(PROCESSES))
+    }
+
+    /// `None` if its link layers do not go together, which is refused before.
+    fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, uplink_setup: &UplinkSetup) -> Option<Ue> {
+        let (downlink, uplink) = (&self.downlink, &self.uplink);
+        let ends = downlink.rlc.ends_with(&uplink.rlc, [&downlink.pdcp, &uplink.pdcp])?;
+        let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
+        let heard =
+            || Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
+        let rate = setup.mean_rate(heard());
+        let up_rate = uplink_setup.largest_rate();
+        let bearer = |(queue, rlc, pdcp), ttis, rate, delay, dir| {
+            RlcBearer::new((queue, rlc, ttis), (rate, delay), plan, ue, dir).with_pdcp(rlc, pdcp)
+        };
+        let of_downlink = (&downlink.queue, &downlink.rlc, &downlink.pdcp);
+        let of_uplink = (&uplink.queue, &uplink.rlc, &uplink.pdcp);
+        let bearers = [
+            bearer(of_downlink, down, rate, downlink.delay, Dir::Downlink),
+            bearer(of_uplink, up, up_rate, uplink.delay, Dir::Uplink),
+        ];
+        let times = (self.slots(PERIOD), self.slots(AGE));
+        let times = downlink.adaptation.slots(self.slot(), times);
+        Some(Ue::new(
+            RlcPair::new(ends, bearers),
+            Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
+            downlink.harq.processes.unwrap_or(PROCESSES),
+            (Source::Rlc, None, Numbers::new(None)),
+            None,
+            Silences::of(plan.handovers, ue),
+        ))
+    }
+}
+
+impl UplinkSetup {
+    /// What a UE alone in the cell would get with the largest blocks that it is granted.
+    fn largest_rate(&self) -> Bitrate {
+        let units = self.air.units();
+        let largest = self.air.format(self.air.cqi(99.0), units, u64::MAX).map_or(0, |block| block.bits);
+        let bits = u64::from(largest).min(8 * self.most_block);
+        let share = self.frame.ups_in(self.frame.period()) as f64 / self.frame.period() as f64;
+        Bitrate::from_bps((bits as f64 * share / self.slot.as_secs_f64()) as u64)
+    }
+}

@@ -1,0 +1,391 @@
+//! 5G New Radio (NR): a cell whose downlink and uplink the UEs share, right to the slot, with TDD and FDD.
+//!
+//! ```text
+//! gNB: buffer -> PDCP, RLC -> scheduler -> transport block in a slot, HARQ -> UE: RLC, PDCP -> packets
+//! UE:  buffer -> PDCP, RLC -> SR, grant, transport block with BSR, HARQ -> gNB
+//! ```
+//!
+//! Which slot carries what, K1, K2 and what the gNB needs from an answer to a decision are the [`Frame`]'s. A row of
+//! the link adaptation is a number of layers and an MCS ([`formats`]); sizes are those of TS 38.214 to the bit
+//! ([`blocks`]), and how blocks are lost follows from finite-blocklength theory ([`curve`]). HARQ adds what was heard
+//! of a block (Chase combining), which is what incremental redundancy does too but for high code rates. The uplink is
+//! granted: SR, BSR, dynamic and standing grants, HARQ ([`super::shared`]).
+//!
+//! Left out: beams, precoding and PMI, MU-MIMO, code block groups, dynamic TDD and mini-slots, bandwidth part switches,
+//! errors of control channels, random access as a procedure, interference by load.
+//!
+//! Sources: TS 38.211 (frame), 38.212 (segmentation), 38.213, 38.214 (CSI, MCS, sizes, timing), 38.321 (HARQ, SR, BSR).
+
+mod blocks;
+mod cell;
+mod curve;
+pub(in crate::radio) mod formats;
+mod tables;
+
+use super::Component;
+use super::Plan;
+use super::lte;
+use super::shared::{Adaptation, Frame, HarqConfig, Shares, Slot, Timing};
+use crate::element::Element;
+use crate::error::ScenarioError;
+use crate::packet::Dir;
+use crate::pdcp;
+use crate::queue;
+use crate::registry::parameters;
+use crate::rlc;
+use crate::scheduler;
+use crate::sinr;
+use crate::time::Duration;
+use crate::units::{Bytes, Decibel, Frequency};
+use formats::{DownlinkBlocks, MOST_LAYERS, UplinkBlocks};
+
+parameters! {
+    /// A cell of 5G NR.
+    pub struct Config {
+        /// Number of UEs.
+        pub ues: u16 = 1,
+        /// Subcarrier spacing: 15, 30, 60 or 120 kHz. A slot lasts 1, 0.5, 0.25 or 0.125 ms.
+        pub scs: Frequency = Frequency::from_millihertz(30_000_000),
+        /// The slots of a TDD pattern, D (downlink), S (special) and U (uplink), or "FDD".
+        pub frame: String = "DDDDDDDSUU".to_owned(),
+        /// Symbols of a special slot.
+        pub special: Special,
+        /// From a decision to the slot that it is about.
+        pub lead: Duration = Duration::from_millis(1),
+        /// From the end of an uplink slot to a decision by what it brought: answers, requests, reports.
+        pub processing: Duration = Duration::from_millis(1),
+        /// K1: slots from a block to its answer at least.
+        pub k1: u8 = 4,
+        /// K2: slots from a grant to its block at least.
+        pub k2: u8 = 4,
+        /// The downlink, which the UEs share.
+        pub downlink: DownlinkConfig,
+        /// The uplink, which the UEs share.
+        pub uplink: UplinkConfig,
+    }
+
+    /// Symbols of a special slot; what is left of 14 is the guard.
+    pub struct Special {
+        /// Symbols of the downlink.
+        pub down: u8 = 6,
+        /// Symbols of the uplink; they carry neither blocks nor answers.
+        pub up: u8 = 4,
+    }
+
+    /// The downlink.
+    pub struct DownlinkConfig {
+        /// Discipline of each UE's buffer in the gNB; by default droptail of 6 MB of packets that wait.
+        pub queue: queue::Config = droptail(6_000_000),
+        /// Link layer: rlc.am_nr or rlc.um_nr.
+        pub rlc: rlc::Config = rlc::Config::AmNr(Default::default()),
+        /// PDCP above it.
+        pub pdcp: pdcp::Config,
+        /// What the UEs hear on a single layer: signal-to-interference-and-noise ratio.
+        pub reception: sinr::Config,
+        /// Transport blocks.
+        pub blocks: DownlinkBlocks,
+        /// By how much the SINR of a layer is lower with 1, 2, 3 and 4 of them: their share of the power (0, 3, 4.8 and
+        /// 6 dB), and their interference.
+        pub layer_loss: Vec<Decibel> = layer_loss(),
+        /// Who is served next.
+        pub scheduler: scheduler::Config,
+        /// How the resource blocks of a slot are shared out.
+        pub sharing: Sharing,
+        /// Size of a resource block group (RBG), PRBs: UEs get whole ones, but for the last. If absent by the bandwidth
+        /// (TS 38.214 table 5.1.2.2.1-1, configuration 1: 2 up to 36 PRBs, 4 up to 72, 8 up to 144, else 16).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub group: Option<u8>,
+        /// Reports of channel quality, and what is made of them; if absent each 20 ms, used after 5 ms.
+        pub adaptation: Adaptation,
+        /// Repetition of blocks; if absent with 16 processes.
+        pub harq: HarqConfig,
+        /// From the end of a slot to the packet that the UE hands up.
+        pub delay: Duration = Duration::from_millis(1),
+    }
+
+    /// How the resource blocks of a slot are shared out.
+    pub enum Sharing {
+        /// The UE that is chosen first gets all that it can use, then the next.
+        #[default]
+        InTurn,
+        /// All that have something to send get equally many RBGs, and what one does not need goes to the others.
+        MaxMin,
+        /// All that have something to send get equally many RBGs, needed or not, and what cannot be divided stays unused.
+        Equally,
+    }
+
+    /// The uplink.
+    pub struct UplinkConfig {
+        /// Discipline of each UE's buffer; by default droptail of 1 MB of packets that wait.
+        pub queue: queue::Config = droptail(1_000_000),
+        /// Link layer: rlc.am_nr or rlc.um_nr.
+        pub rlc: rlc::Config = rlc::Config::AmNr(Default::default()),
+        /// PDCP above it.
+        pub pdcp: pdcp::Config,
+        /// What the gNB hears of a UE on a single PRB at full power; on n PRBs it is 10 log10(n) less. At 40 dB a UE has
+        /// 67 Mbit/s of 100 MHz and TDD, at 15 dB 2 Mbit/s.
+        pub reception: sinr::Config = uplink_reception(),
+        /// Transport blocks.
+        pub blocks: UplinkBlocks,
+        /// Time between two occasions for a scheduling request (SR) of a UE.
+        pub sr_period: Duration = Duration::from_millis(10),
+        /// Octets of SDUs that are granted for a scheduling request.
+        pub first_block: Bytes = Bytes::from_bytes(300),
+        /// Octets of SDUs that are granted to a UE in a slot at most.
+        pub most_block: Bytes = Bytes::from_bytes(20_000),
+        /// Grants that a UE has without asking (proactive or configured grants); absent: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub standing: Option<Standing>,
+        /// Who is served next.
+        pub scheduler: scheduler::Config,
+        /// What the gNB makes of what it hears; if absent it measures in each slot, and knows after the times of the frame.
+        pub adaptation: Adaptation,
+        /// Repetition of blocks; if absent with 16 processes.
+        pub harq: HarqConfig,
+        /// From the end of a slot to the packet that the gNB passes on.
+        pub delay: Duration = Duration::from_millis(2),
+    }
+
+    /// Standing grants of each UE.
+    pub struct Standing {
+        /// Time from one to the next: each is in the first uplink slot at or after a multiple of it.
+        pub every: Duration = Duration::from_millis(5),
+        /// Octets of SDUs in each.
+        pub block: Bytes = Bytes::from_bytes(120),
+    }
+}
+
+fn droptail(bytes: u64) -> queue::Config {
+    let in_service = queue::droptail::InService::Excluded;
+    queue::Config::Droptail(queue::droptail::Config {
+        packets: None,
+        bytes: Some(Bytes::from_bytes(bytes)),
+        in_service,
+    })
+}
+
+fn layer_loss() -> Vec<Decibel> {
+    [0, 4000, 7000, 9000].map(Decibel::from_thousandths).to_vec()
+}
+
+fn uplink_reception() -> sinr::Config {
+    sinr::Config {
+        mean_sinr: crate::each::Each::All(Decibel::from_thousandths(40_000)),
+        ..Default::default()
+    }
+}
+
+impl From<Sharing> for Shares {
+    fn from(sharing: Sharing) -> Self {
+        match sharing {
+            Sharing::MaxMin => Self::MaxMin,
+            Sharing::InTurn => Self::InTurn,
+            Sharing::Equally => Self::Equal,
+        }
+    }
+}
+
+/// HARQ processes of a UE, and the most that there are since Release 17.
+const PROCESSES: u8 = 16;
+const MOST_PROCESSES: u64 = 32;
+
+/// The longest pattern: 10 ms of 120 kHz.
+const LONGEST_PATTERN: usize = 80;
+
+impl Component for Config {
+    fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
+        self.cell(plan)
+    }
+
+    fn ues(&self) -> u16 {
+        self.ues
+    }
+
+    fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
+        vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
+    }
+
+    /// A STATUS PDU waits for a scheduling request and its grant, and the retransmission for a slot. In the uplink it is the
+    /// other way round.
+    fn remarks(&self) -> Vec<ScenarioError> {
+        let (downlink, uplink, slot) = (&self.downlink, &self.uplink, self.slot());
+        let frame = self.frame();
+        let pattern = slot.saturating_mul(2 * frame.period());
+        let asked = uplink.standing.as_ref().map_or(uplink.sr_period, |standing| standing.every);
+        let retransmission =
+            asked + pattern + self.lead + self.lead + self.processing + uplink.delay + downlink.delay;
+        let longest = slot.saturating_mul(frame.longest_round_trip());
+        let repair = |transmissions: u8| rlc::nr::Repair {
+            harq: longest.saturating_mul(u64::from(transmissions.saturating_sub(1))),
+            retransmission,
+        };
+        let of = |dir, rlc, pdcp, transmissions| rlc::nr::remarks(dir, rlc, pdcp, repair(transmissions));
+        let mut remarks = of(Dir::Downlink, &downlink.rlc, &downlink.pdcp, downlink.harq.max_transmissions);
+        remarks.extend(of(Dir::Uplink, &uplink.rlc, &uplink.pdcp, uplink.harq.max_transmissions));
+        remarks
+    }
+
+    fn has_handovers(&self) -> bool {
+        true
+    }
+
+    fn has_pdus(&self) -> bool {
+        true
+    }
+
+    fn validate(&self) -> Result<(), ScenarioError> {
+        self.validate_frame()?;
+        self.downlink.validate(self).map_err(|error| error.under("downlink"))?;
+        self.uplink.validate(self).map_err(|error| error.under("uplink"))?;
+        rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
+    }
+}
+
+impl Config {
+    /// Subcarrier spacing in kHz, if it is one of NR's with data.
+    fn scs_khz(&self) -> Option<u32> {
+        [15, 30, 60, 120].into_iter().find(|khz| u64::from(*khz) * 1_000_000 == self.scs.as_millihertz())
+    }
+
+    /// A slot of a valid cell.
+    fn slot(&self) -> Duration {
+        Duration::from_nanos(15_000_000 / u64::from(self.scs_khz().unwrap_or(15)))
+    }
+
+    /// Slots that a time takes, rounded up.
+    fn slots(&self, time: Duration) -> u64 {
+        time.as_nanos().div_ceil(self.slot().as_nanos())
+    }
+
+    /// The frame of a valid cell.
+    fn frame(&self) -> Frame {
+        let has_room = formats::downlink_elements(&self.downlink.blocks, self.special.down) > 0;
+        let slot = |letter| match letter {
+            'D' => Slot::Down,
+            'S' if has_room => Slot::Special,
+            'S' => Slot::Guard,
+            _ => Slot::Up,
+        };
+        let pattern = match self.frame.as_str() {
+            "FDD" => vec![Slot::Both],
+            pattern => pattern.chars().map(slot).collect(),
+        };
+        let timing = Timing {
+            lead: self.slots(self.lead),
+            processing: self.slots(self.processing),
+            k1: self.k1.into(),
+            k2: self.k2.into(),
+        };
+        Frame::of(pattern, timing)
+    }
+
+    fn validate_frame(&self) -> Result<(), ScenarioError> {
+        if self.scs_khz().is_none() {
+            let message = format!("{} is no subcarrier spacing of NR", self.scs);
+            return Err(ScenarioError::new("scs", message, "write \"30 kHz\", or 15, 60 or 120 kHz"));
+        }
+        let pattern = self.frame.as_str();
+        let all_known =
+            pattern.chars().all(|letter| "DSU".contains(letter)) && pattern.len() <= LONGEST_PATTERN;
+        if pattern != "FDD" && !(all_known && pattern.contains('D') && pattern.contains('U')) {
+            let message = format!("\"{pattern}\" is no pattern of slots with a downlink and an uplink");
+            let hint = "write \"FDD\", or D, S and U for up to 80 slots with a D and a U, such as \"DDDSU\"";
+            return Err(ScenarioError::new("frame", message, hint));
+        }
+        let Special { down, up } = self.special;
+        if u32::from(down) + u32::from(up) > 14 {
+            let message = format!("{down} and {up} symbols are more than the 14 of a slot");
+            return Err(ScenarioError::new("special", message, "write fewer, such as { down = 10, up = 2 }"));
+        }
+        let longest = Duration::from_millis(50);
+        for (key, time) in [("lead", self.lead), ("processing", self.processing)] {
+            if time > longest {
+                let message = format!("{time} is longer than any gNB takes");
+                return Err(ScenarioError::new(key, message, "write 50 ms at most, such as \"1 ms\""));
+            }
+        }
+        for (key, slots) in [("k1", self.k1), ("k2", self.k2)] {
+            if !(1..=32).contains(&slots) {
+                let message = format!("{slots} slots");
+                return Err(ScenarioError::new(key, message, "write 1 to 32 slots, such as 4"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn validate_rlc(rlc: &rlc::Config, pdcp: &pdcp::Config, harq: &HarqConfig) -> Result<(), ScenarioError> {
+    if !rlc.has_pdcp() {
+        let message = format!("rlc.{} is no link layer of NR", rlc.name());
+        return Err(ScenarioError::new("rlc", message, "write rlc.am_nr or rlc.um_nr"));
+    }
+    rlc.check_pdcp(Some(pdcp))?;
+    lte::validate_rlc(rlc, harq.max_transmissions, "harq.max_transmissions")
+}
+
+fn validate_harq(harq: &HarqConfig) -> Result<(), ScenarioError> {
+    harq.validate(MOST_PROCESSES).map_err(|error| error.under("harq"))
+}
+
+impl DownlinkConfig {
+    fn validate(&self, cell: &Config) -> Result<(), ScenarioError> {
+        let scs = cell.scs_khz().unwrap_or_default();
+        self.queue.validate().map_err(|error| error.under("queue"))?;
+        self.reception.validate(cell.ues).map_err(|error| error.under("reception"))?;
+        self.blocks.validate(scs).map_err(|error| error.under("blocks"))?;
+        let enough = (usize::from(self.blocks.layers)..=MOST_LAYERS).contains(&self.layer_loss.len());
+        let rises =
+            self.layer_loss.is_sorted() && self.layer_loss.iter().all(|loss| *loss >= Decibel::default());
+        if !enough || !rises {
+            let message = "has not one rising ratio for each number of layers";
+            let hint = "write as many as blocks.layers, such as [\"0 dB\", \"4 dB\", \"7 dB\", \"9 dB\"]";
+            return Err(ScenarioError::new("layer_loss", message, hint));
+        }
+        self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
+        if self.group == Some(0) {
+            return Err(ScenarioError::new(
+                "group",
+                "is no size of a resource block group",
+                "write 1 to 255",
+            ));
+        }
+        self.adaptation.validate(cell.slot()).map_err(|error| error.under("adaptation"))?;
+        validate_harq(&self.harq)?;
+        validate_rlc(&self.rlc, &self.pdcp, &self.harq)
+    }
+}
+
+impl UplinkConfig {
+    fn validate(&self, cell: &Config) -> Result<(), ScenarioError> {
+        let (scs, slot) = (cell.scs_khz().unwrap_or_default(), cell.slot());
+        self.queue.validate().map_err(|error| error.under("queue"))?;
+        self.reception.validate(cell.ues).map_err(|error| error.under("reception"))?;
+        self.blocks.validate(scs).map_err(|error| error.under("blocks"))?;
+        let whole = |key: &str, time: Duration| {
+            if !time.is_zero() && time.as_nanos().is_multiple_of(slot.as_nanos()) {
+                return Ok(());
+            }
+            let message = format!("{time} is no whole number of slots of {slot}");
+            Err(ScenarioError::new(key, message, format!("write {slot}, or a multiple of it")))
+        };
+        whole("sr_period", self.sr_period)?;
+        let size = |key: &str, block: Bytes| {
+            if (1..=200_000).contains(&block.as_u64()) {
+                return Ok(());
+            }
+            let message = format!("{block} is no size of a block");
+            Err(ScenarioError::new(key, message, "write 1 B to 200 kB"))
+        };
+        size("first_block", self.first_block)?;
+        size("most_block", self.most_block)?;
+        if let Some(standing) = &self.standing {
+            whole("every", standing.every)
+                .and_then(|()| size("block", standing.block))
+                .map_err(|error| error.under("standing"))?;
+        }
+        self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
+        self.adaptation.validate(slot).map_err(|error| error.under("adaptation"))?;
+        validate_harq(&self.harq)?;
+        validate_rlc(&self.rlc, &self.pdcp, &self.harq)
+    }
+}

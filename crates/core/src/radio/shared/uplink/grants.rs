@@ -1,0 +1,115 @@
+//! What the network decides for an uplink slot: who gets which block.
+
+use super::sender::{Grant, Planned};
+use super::{HEADERS, Uplink};
+use crate::element::Cx;
+use crate::radio::shared::air::Format;
+use crate::radio::shared::reception::Steps;
+use crate::radio::shared::ue::Ue;
+
+impl Uplink {
+    /// Grants the blocks of the slot `undecided`.
+    pub(super) fn decide(&mut self, cx: &mut Cx<'_>, ues: &[Ue]) {
+        let slot = self.undecided;
+        self.undecided += 1;
+        let mut left = self.setup.air.units();
+        let mut grants = Vec::new();
+        let mut due: Vec<_> = self
+            .asking
+            .iter()
+            .filter(|ue| cx.now >= ues[usize::from(**ue)].paused_until)
+            .filter_map(|&ue| Some((self.senders[usize::from(ue)].harq.first_due()?, ue)))
+            .collect();
+        due.sort_unstable();
+        for &((_, process), ue) in &due {
+            let sender = &mut self.senders[usize::from(ue)];
+            let format = sender.harq.process(process).format;
+            if format.units <= left {
+                left -= format.units;
+                sender.harq.set_awaited(process);
+                let (epoch, steps) = (sender.harq.epoch, Steps::default());
+                grants.push(Grant { ue, epoch, format, again: Some(process), steps });
+            }
+        }
+        for &ue in &self.asking {
+            let number = usize::from(ue);
+            let is_due = due.iter().any(|(_, other)| *other == ue);
+            let sender = &mut self.senders[number];
+            let has_data = sender.requested || sender.needed() > 0;
+            if !is_due && has_data && sender.harq.free().is_some() && cx.now >= ues[number].paused_until {
+                let estimate = sender.reception.estimate(slot);
+                let most = self.fit(estimate, self.setup.air.units(), u64::MAX);
+                self.rates[number] = most.map_or(0.0, |format| self.bit_rate(format));
+            }
+        }
+        while left > 0
+            && let Some(number) = self.setup.scheduler.choose(&self.rates)
+        {
+            self.rates[number] = 0.0;
+            let sender = &mut self.senders[number];
+            let octets = match sender.needed() {
+                0 => self.setup.first_block,
+                needed => needed.min(self.setup.most_block),
+            };
+            let estimate = sender.reception.estimate(slot);
+            let Some(format) = self.fit(estimate, left, octets) else { continue };
+            let steps = self.steps(number, estimate, format);
+            left -= format.units;
+            self.served.push((number, self.bit_rate(format)));
+            let sender = &mut self.senders[number];
+            sender.requested = false;
+            let room = self.setup.framing.room(format.bits).saturating_sub(HEADERS).min(octets);
+            sender.granted.push_back((slot, room.max(1)));
+            sender.unfilled += 1;
+            let (ue, epoch) = (number as u16, sender.harq.epoch);
+            grants.push(Grant { ue, epoch, format, again: None, steps });
+        }
+        self.rates.fill(0.0);
+        self.setup.scheduler.handle_slots(slot + 1 - self.scheduled, &self.served);
+        self.scheduled = slot + 1;
+        self.served.clear();
+        if !grants.is_empty() {
+            self.planned.push_back(Planned { slot, left, grants });
+        }
+        let senders = &self.senders;
+        self.asking.retain(|ue| senders[usize::from(*ue)].asks());
+    }
+
+    fn bit_rate(&self, block: Format) -> f64 {
+        f64::from(block.bits) / self.setup.slot.as_secs_f64()
+    }
+
+    /// The block on the fewest PRBs, of `most`, that carries so many octets of SDUs at an SINR on a single PRB, or else the
+    /// largest one.
+    pub(super) fn fit(&self, sinr_db: f32, most: u32, octets: u64) -> Option<Format> {
+        let air = self.setup.air.as_ref();
+        let bits = octets.saturating_add(HEADERS).saturating_mul(8);
+        let wanted = if octets == u64::MAX { u64::MAX } else { self.setup.framing.bits(bits / 8) };
+        let mut best: Option<Format> = None;
+        let mut prbs = 1;
+        // Sizes are compared in steps of 1/16, and the last step is made finer.
+        while prbs <= most {
+            let row = air.cqi(sinr_db - self.spread_db[prbs as usize]).max(1);
+            let Some(format) = air.format(row, prbs, u64::MAX) else { break };
+            if best.is_none_or(|best| best.bits < format.bits) {
+                best = Some(format);
+            }
+            if u64::from(format.bits) >= wanted {
+                best = air.format(row, prbs, wanted);
+                break;
+            }
+            prbs = match prbs {
+                last if last == most => break,
+                prbs => (prbs + (prbs / 16).max(1)).min(most),
+            };
+        }
+        best
+    }
+
+    /// What the answer to a block may do to the outer loop.
+    pub(super) fn steps(&self, ue: usize, estimate: f32, format: Format) -> Steps {
+        let on_one = estimate - self.senders[ue].reception.offset;
+        let lowest = self.setup.air.least_sinr(1) + self.spread_db[format.units as usize] - on_one;
+        Steps::new(format.cqi < self.highest, lowest)
+    }
+}

@@ -1,0 +1,340 @@
+//! The uplink of a cell, which the network schedules: scheduling requests, buffer status reports, grants, HARQ.
+//!
+//! ```text
+//! data -> SR in its occasion -> grant -> block with BSR -> grants until the BSR says 0
+//! ```
+//!
+//! A UE whose data nobody knows of sends a scheduling request (SR) in its next occasion, the first uplink slot at or after
+//! each multiple of `sr_period`. The network grants it `first_block`. Each block carries a buffer status report (BSR) of
+//! what is left behind it, for which the network grants blocks of `most_block` at most, less what it has granted since.
+//! What an uplink slot brought counts in decisions after [`Frame::processing`]; the decision for an uplink slot is that of
+//! the last downlink slot that can grant it. In a decision lost blocks come first, the oldest first, then the UEs that the
+//! scheduler chooses among those that asked.
+//!
+//! A standing grant needs no request: the UE has a block of a given size in each uplink slot at or after each multiple of a
+//! period, if resource blocks are left. A UE with standing grants sends no SR.
+//!
+//! A block is filled one slot before it is on the air. It arrives at its end and the delay of the uplink. The SINR of a UE
+//! is that of a single PRB at full power: on n PRBs it is 10 log10(n) less, so that a UE far away gets fewer PRBs.
+//!
+//! Units of `first_block`, `most_block` and standing blocks are octets of SDUs: a block is larger by [`HEADERS`].
+//!
+//! Left out: the levels of a BSR (values are exact), sr-ProhibitTimer and sr-TransMax, errors of control channels, random
+//! access, priorities of logical channels. Whether an SR is still needed when it is sent is decided when it arrives.
+//!
+//! Sources: TS 38.321 §5.4 (SR, BSR, HARQ), TS 38.213 §9.2.4 (occasions), TS 38.214 §6.1.
+
+mod blocks;
+mod grants;
+mod sender;
+
+use super::air::Air;
+use super::downlink::EXCELLENT_DB;
+use super::harq::Block;
+use super::ue::Ue;
+use super::{Frame, Framing, HarqConfig, Work, pop_if};
+use crate::element::{Cx, bearer_index};
+use crate::packet::Dir;
+use crate::scheduler::Scheduler;
+use crate::time::{Duration, Instant};
+use crate::trace::{Event, Kind};
+pub(in crate::radio) use sender::Sender;
+use sender::{Arrival, News, Planned, What};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// Octets of a block for the headers of MAC, RLC and PDCP: 11 for each of three SDUs or segments.
+const HEADERS: u64 = 33;
+
+/// What a kind of cell says of its uplink.
+pub(in crate::radio) struct UplinkSetup {
+    pub frame: Frame,
+    pub slot: Duration,
+    pub air: Box<dyn Air>,
+    pub framing: Framing,
+    pub scheduler: Box<dyn Scheduler>,
+    pub harq: HarqConfig,
+    /// Time between two occasions for an SR, slots.
+    pub sr_period: u64,
+    /// What is granted for an SR, octets.
+    pub first_block: u64,
+    /// What is granted to a UE in a slot at most, octets.
+    pub most_block: u64,
+    /// Standing grants: slots from one to the next, and octets of each.
+    pub standing: Option<(u64, u64)>,
+    /// From the end of a slot to the packet that the network passes on.
+    pub delay: Duration,
+}
+
+/// The uplink of a cell.
+pub(super) struct Uplink {
+    setup: UplinkSetup,
+    /// Probabilities of loss by transmission; those of the air interface if empty.
+    bler: Vec<f64>,
+    /// By number of PRBs, by how much its SINR is below that of one, dB.
+    spread_db: Vec<f32>,
+    highest: u8,
+    senders: Vec<Sender>,
+    /// UEs for which the network has something to grant, in the order of their numbers.
+    asking: Vec<u16>,
+    /// UEs with standing grants and something to send.
+    waiting: Vec<u16>,
+    /// The first uplink slot that is not decided on.
+    undecided: u64,
+    /// Granted slots, in their order.
+    planned: VecDeque<Planned>,
+    /// The slot filled last, and units that are left there.
+    filled: (u64, u32),
+    /// What the network will learn, in the order of time.
+    news: VecDeque<News>,
+    arrivals: VecDeque<Arrival>,
+    /// Ends of slots that somebody wants to know of: UE, PDUs sent and lost.
+    ended: VecDeque<(Instant, u16, u32, u32)>,
+    /// UEs to which something happened.
+    touched: Vec<u16>,
+    rates: Vec<f64>,
+    served: Vec<(usize, f64)>,
+    /// The slot up to which the scheduler knows.
+    scheduled: u64,
+}
+impl Uplink {
+    pub fn new(setup: UplinkSetup, senders: Vec<Sender>) -> Self {
+        let spread = |prbs: u32| 10.0 * libm::log10f(prbs.max(1) as f32);
+        Self {
+            bler: setup.harq.bler.iter().map(|bler| bler.as_f64()).collect(),
+            spread_db: (0..=setup.air.units()).map(spread).collect(),
+            rates: vec![0.0; senders.len()],
+            highest: setup.air.cqi(EXCELLENT_DB),
+            setup,
+            senders,
+            asking: Vec::new(),
+            waiting: Vec::new(),
+            undecided: 0,
+            planned: VecDeque::new(),
+            filled: (0, 0),
+            news: VecDeque::new(),
+            arrivals: VecDeque::new(),
+            ended: VecDeque::new(),
+            touched: Vec::new(),
+            served: Vec::new(),
+            scheduled: 0,
+        }
+    }
+
+    pub fn report(&self, ue: usize) -> Value {
+        self.senders[ue].report()
+    }
+
+    fn start_of(&self, slot: u64) -> Instant {
+        Instant::from_nanos(slot * self.setup.slot.as_nanos())
+    }
+
+    /// The first slot that begins then or later.
+    fn slot_from(&self, now: Instant) -> u64 {
+        now.as_nanos().div_ceil(self.setup.slot.as_nanos())
+    }
+
+    /// When the network can decide by what a slot brought.
+    fn known_after(&self, slot: u64) -> Instant {
+        self.start_of(slot + 1 + self.setup.frame.processing())
+    }
+
+    /// When it is decided on an uplink slot; never if that would be before the run.
+    fn decision_on(&self, slot: u64) -> Option<Instant> {
+        let granting = self.setup.frame.granting(slot)?;
+        Some(self.start_of(granting.checked_sub(self.setup.frame.lead())?))
+    }
+
+    /// The first uplink slot with a standing grant of the UE from this one on.
+    fn standing_slot(&self, every: u64, ue: u16, from: u64) -> u64 {
+        let offset = u64::from(ue) % every;
+        let mut at = from.saturating_sub(offset) / every * every + offset;
+        loop {
+            let slot = self.setup.frame.next_up(at);
+            if slot >= from {
+                return slot;
+            }
+            at += every;
+        }
+    }
+
+    /// The slot in which a standing grant is used next.
+    fn next_standing(&self, now: Instant) -> Option<u64> {
+        let (every, _) = self.setup.standing?;
+        let from = self.slot_from(now) + 1;
+        let next = |ue: &u16| {
+            let behind = self.senders[usize::from(*ue)].passed.map_or(0, |slot| slot + 1);
+            self.standing_slot(every, *ue, from.max(behind))
+        };
+        self.waiting.iter().map(next).min()
+    }
+
+    /// When something happens next.
+    pub fn next_event(&mut self, now: Instant) -> Instant {
+        let mut next = self.news.front().map_or(Instant::NEVER, |news| news.at);
+        next = next.min(self.arrivals.front().map_or(Instant::NEVER, |arrival| arrival.at));
+        next = next.min(self.ended.front().map_or(Instant::NEVER, |ended| ended.0));
+        if !self.asking.is_empty() {
+            next = next.min(self.next_decision(now));
+        }
+        let planned = self.planned.front().map(|planned| planned.slot);
+        let standing = if self.waiting.is_empty() { None } else { self.next_standing(now) };
+        let fill = planned.into_iter().chain(standing).min();
+        next.min(fill.map_or(Instant::NEVER, |slot| self.start_of(slot - 1)))
+    }
+
+    /// When the next uplink slot is decided on whose decision is not past.
+    fn next_decision(&mut self, now: Instant) -> Instant {
+        loop {
+            let slot = self.setup.frame.next_up(self.undecided);
+            match self.decision_on(slot) {
+                Some(at) if at >= now => {
+                    self.undecided = slot;
+                    return at;
+                }
+                _ => self.undecided = slot + 1,
+            }
+        }
+    }
+
+    /// Something may have come to a UE to be sent. Whether that changes what happens next.
+    #[inline]
+    pub fn note(&mut self, now: Instant, ue: &Ue, number: u16) -> bool {
+        let wanted = ue.pair.deadline(Dir::Uplink);
+        let sender = &mut self.senders[usize::from(number)];
+        if wanted > now {
+            return false;
+        }
+        sender.since.get_or_insert(now);
+        if self.setup.standing.is_some() {
+            let place = self.waiting.binary_search(&number);
+            if let Err(place) = place {
+                self.waiting.insert(place, number);
+            }
+            return place.is_err();
+        }
+        if !sender.told && sender.unfilled == 0 {
+            sender.told = true;
+            sender.counts.requests += 1;
+            let epoch = sender.harq.epoch;
+            let slot = self.occasion(number, self.slot_from(now.max(ue.paused_until)));
+            self.tell(News { at: self.known_after(slot), ue: number, epoch, what: What::Request });
+            return true;
+        }
+        false
+    }
+
+    /// The first uplink slot from this one on in which the UE may send an SR.
+    fn occasion(&self, ue: u16, from: u64) -> u64 {
+        self.standing_slot(self.setup.sr_period, ue, from)
+    }
+
+    fn tell(&mut self, news: News) {
+        let place = self.news.partition_point(|other| other.at <= news.at);
+        self.news.insert(place, news);
+    }
+
+    /// How much of a wait is due to grants, not to a queue.
+    pub fn grant_delay(&self, now: Instant, ue: usize) -> Duration {
+        let sender = &self.senders[ue];
+        match sender.since {
+            Some(since) if sender.delay.is_zero() => now.since(since),
+            _ => sender.delay,
+        }
+    }
+
+    /// A UE to which something happened, until there is none.
+    pub fn take_touched(&mut self) -> Option<u16> {
+        self.touched.pop()
+    }
+
+    /// What was granted is gone, and blocks on their way are lost.
+    pub fn change_cell(&mut self, cx: &mut Cx<'_>, ue: &mut Ue, number: u16, work: &mut Work) {
+        let sender = &mut self.senders[usize::from(number)];
+        for block in sender.harq.flush() {
+            ue.lose(cx, Dir::Uplink, block, work);
+        }
+        sender.known = (0, 0);
+        sender.granted.clear();
+        (sender.requested, sender.told, sender.unfilled) = (false, false, 0);
+        (sender.since, sender.delay) = (None, Duration::ZERO);
+        self.asking.retain(|other| *other != number);
+        self.waiting.retain(|other| *other != number);
+    }
+
+    /// Does what is due.
+    pub fn handle_timer(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], work: &mut Work) {
+        while let Some((_, ue, pdus_sent, pdus_lost)) = pop_if(&mut self.ended, |ended| ended.0 <= cx.now) {
+            if cx.probes(Kind::SlotEnded) {
+                let bearer = cx.bearer_number(bearer_index(ue, Dir::Uplink));
+                let direction = Dir::Uplink;
+                let event = Event::SlotEnded { ue, bearer, direction, pdus_sent, pdus_lost };
+                cx.probe(Kind::SlotEnded, move || event);
+            }
+        }
+        while let Some(arrival) = pop_if(&mut self.arrivals, |arrival| arrival.at <= cx.now) {
+            let Arrival { ue: number, epoch, tti, .. } = arrival;
+            let ue = &mut ues[usize::from(number)];
+            if epoch == self.senders[usize::from(number)].harq.epoch {
+                ue.pair.handle_tti(cx, Dir::Uplink, &tti, &mut work.report);
+                work.spare.keep(tti);
+            } else {
+                ue.lose(cx, Dir::Uplink, Block { tti, number: 0 }, work);
+            }
+            self.touched.push(number);
+        }
+        while let Some(news) = pop_if(&mut self.news, |news| news.at <= cx.now) {
+            self.learn(cx, ues, news, work);
+        }
+        if !self.asking.is_empty() && self.next_decision(cx.now) <= cx.now {
+            self.decide(cx, ues);
+        }
+        self.fill_slot(cx, ues, work);
+    }
+
+    fn learn(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], news: News, work: &mut Work) {
+        let number = usize::from(news.ue);
+        let sender = &mut self.senders[number];
+        if news.epoch != sender.harq.epoch {
+            return;
+        }
+        match news.what {
+            What::Request => sender.requested = sender.needed() == 0 && sender.unfilled == 0,
+            What::Left { octets, slot, process } => {
+                if let Some(process) = process {
+                    if sender.harq.process(process).transmissions == 1 {
+                        let steps = sender.harq.process(process).steps;
+                        sender.reception.handle_first(true, steps);
+                    }
+                    sender.harq.end(process);
+                }
+                if slot >= sender.known.1 {
+                    sender.known = (octets, slot);
+                    while pop_if(&mut sender.granted, |(at, _)| *at <= slot).is_some() {}
+                }
+            }
+            What::Lost { process } => {
+                let this = sender.harq.process(process);
+                let (transmissions, steps) = (this.transmissions, this.steps);
+                if transmissions == 1 {
+                    sender.reception.handle_first(false, steps);
+                }
+                if transmissions < self.setup.harq.max_transmissions {
+                    sender.harq.set_due(process);
+                } else if let Some(block) = sender.harq.end(process) {
+                    // With the block its BSR is lost: the UE asks again.
+                    sender.told = false;
+                    sender.counts.blocks_lost += 1;
+                    ues[number].lose(cx, Dir::Uplink, block, work);
+                    self.touched.push(news.ue);
+                }
+            }
+        }
+        let asks = self.senders[number].asks();
+        match (self.asking.binary_search(&news.ue), asks) {
+            (Err(place), true) => self.asking.insert(place, news.ue),
+            (Ok(place), false) => _ = self.asking.remove(place),
+            _ => {}
+        }
+    }
+}

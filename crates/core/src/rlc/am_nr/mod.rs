@@ -1,0 +1,68 @@
+//! RLC Acknowledged Mode of NR, with PDCP above it: the entities of a UE's bearers.
+//!
+//! An [`Entity`] stands at either end. Its [`Sender`] fills the room of a TTI with PDUs of one SDU or segment each, and
+//! keeps SDUs until they are acknowledged. Its [`Receiver`] hands SDUs up as soon as they are whole; what is missing when
+//! t-Reassembly expires is reported in a STATUS PDU, which goes with the TTIs of the other direction. A missing SDU or
+//! segment is retransmitted, whole or in segments as the room allows.
+//!
+//! **maxRetxThreshold.** When an SDU is retransmitted that often, RLC indicates a radio link failure, and RRC
+//! re-establishes the connection (TS 38.331 §5.3.7). ASSUMED: the end that counts so far re-establishes itself at once,
+//! and the other end does when it receives a PDU of the new establishment; the time that RRC takes (random access, a few
+//! messages, 50 ms and more) is no part of this.
+
+mod config;
+mod entity;
+mod receiver;
+mod sender;
+
+pub use config::Config;
+pub use entity::{Counts, Entity};
+pub use receiver::Receiver;
+pub use sender::Sender;
+
+use crate::channel;
+use crate::error::ScenarioError;
+use crate::pdcp;
+use crate::rlc::{self, Component, Encode, End, Ttis, lte, nr};
+use crate::time::Duration;
+use crate::units::Bitrate;
+
+impl Component for Config {
+    fn ends(&self, uplink: &rlc::Config) -> Option<[Box<dyn End>; 2]> {
+        let pdcp = pdcp::Config::default();
+        self.ends_with(uplink, [&pdcp, &pdcp])
+    }
+
+    fn ends_with(&self, uplink: &rlc::Config, [down, up]: [&pdcp::Config; 2]) -> Option<[Box<dyn End>; 2]> {
+        let rlc::Config::AmNr(uplink) = uplink else { return None };
+        let (downlink, uplink) = ((self, down), (uplink, up));
+        Some([Box::new(Entity::new(downlink, uplink)), Box::new(Entity::new(uplink, downlink))])
+    }
+
+    fn ttis(&self) -> Option<Ttis> {
+        let Self { tti, offset, errors, .. } = *self;
+        let (sequence_numbers, resends) = (1 << self.sn, true);
+        Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, resends })
+    }
+
+    fn harq_timer(&self) -> Option<(&'static str, Duration)> {
+        Some(("t_reassembly", self.t_reassembly))
+    }
+
+    fn has_pdcp(&self) -> bool {
+        true
+    }
+
+    fn encoder_with(&self, pdcp: &pdcp::Config) -> Option<Box<dyn Encode>> {
+        Some(Box::new(nr::Encoder::am(self.sn, pdcp.sn)))
+    }
+
+    fn validate(&self, rate: Bitrate) -> Result<(), ScenarioError> {
+        self.check()?;
+        nr::check_room(self.tti, rate)
+    }
+
+    fn check_bearer(&self, channel: &channel::Config) -> Result<(), ScenarioError> {
+        lte::check_channel(channel)
+    }
+}

@@ -1,0 +1,184 @@
+//! The uplink: requests, grants, standing grants, HARQ.
+
+use super::{at, cell, dddsu, dddsuddsuu, ddsuu, delay, delays, fdd_15, mmwave, ms};
+use crate::shared::{Cell, over};
+use airpath_core::packet::Dir;
+use airpath_core::time::Duration;
+use serde_json::{Value, json};
+
+fn check(keys: &Value, period: f64, expected: [f64; 3]) {
+    let own = delays(keys, Dir::Uplink, 100, period);
+    let sampled = period / 200.0 + 1e-9;
+    assert!((own[1] - expected[1]).abs() < 0.001, "{keys}: {own:?}, not {expected:?}");
+    let near = |own: f64, expected: f64| (own - expected).abs() <= sampled;
+    assert!(near(own[0], expected[0]) && near(own[2], expected[2]), "{keys}: {own:?}, not {expected:?}");
+}
+
+fn wide_mmwave() -> Value {
+    over(
+        mmwave(),
+        &json!({"downlink": {"blocks": {"bandwidth": "50 MHz"}}, "uplink": {"blocks": {"bandwidth": "50 MHz"}, "delay": "1 ms"}}),
+    )
+}
+
+/// Acceptance test 15.
+#[test]
+fn an_idle_uplink_asks_first() {
+    check(&json!({}), 10.0, [7.5, 12.5, 17.5]);
+    check(&dddsu(), 10.0, [7.5, 12.5, 17.5]);
+    check(&ddsuu(), 10.0, [8.0, 13.0, 18.0]);
+    check(&fdd_15(), 10.0, [10.0, 15.0, 20.0]);
+    check(&wide_mmwave(), 5.0, [3.625, 6.125, 8.625]);
+    assert_eq!(delay(&mut cell(&json!({})), Dir::Uplink, ms(4.0), 100), 7.5);
+}
+
+/// Acceptance test 16: a standing grant in each uplink slot.
+#[test]
+fn a_standing_grant_waits_for_the_next_uplink_slot() {
+    let standing = json!({"uplink": {"standing": {"every": "0.5 ms", "block": "300 B"}}});
+    check(&standing, 5.0, [3.0, 5.05, 7.5]);
+    check(&over(dddsu(), &standing), 2.5, [3.0, 4.25, 5.5]);
+    check(&over(dddsuddsuu(), &standing), 5.0, [3.0, 4.05, 5.5]);
+    check(&over(ddsuu(), &standing), 2.5, [3.0, 3.85, 5.0]);
+    let each_ms = json!({"uplink": {"standing": {"every": "1 ms", "block": "300 B"}}});
+    check(&over(fdd_15(), &each_ms), 1.0, [4.0, 4.5, 5.0]);
+}
+
+/// When packets of 1250 B that enter at 4 ms leave the gNB, ms.
+fn chain(keys: &Value, packets: u32) -> (Cell, Vec<f64>) {
+    let mut cell =
+        cell(&over(keys.clone(), &json!({"uplink": {"first_block": "2.5 kB", "most_block": "2.5 kB"}})));
+    cell.run_until(at(ms(4.0)));
+    (0..packets).for_each(|_| _ = cell.send(at(ms(4.0)), Dir::Uplink, 0, 1250));
+    cell.run_until(at(ms(1000.0)));
+    let times = cell.outputs().iter().map(|(at, _)| at.as_nanos() as f64 / 1e6).collect();
+    (cell, times)
+}
+
+/// Acceptance test 17: blocks of 2.5 kB in slots 18, 28, 29 and 38.
+#[test]
+fn ten_kilobytes_take_four_blocks() {
+    let (cell, times) = chain(&json!({}), 8);
+    let leave = |slot: f64| (slot + 1.0) * 0.5 + 2.0;
+    let expected = [18.0, 18.0, 28.0, 28.0, 29.0, 29.0, 38.0, 38.0].map(leave);
+    assert_eq!(times, expected);
+    assert_eq!(times.last(), Some(&21.5));
+    let mut cell = cell;
+    let harq = &cell.report()["ues"][0]["uplink"]["harq"];
+    assert_eq!((&harq["requests"], &harq["blocks"]), (&json!(1), &json!(4)), "{harq}");
+}
+
+/// Rule 4: a lost block of slot 18 is granted again as a request is, in slot 28.
+#[test]
+fn a_lost_block_is_granted_again() {
+    let (_, times) = chain(&json!({"uplink": {"harq": {"bler": [1, 0]}}}), 2);
+    assert_eq!(times, [16.5, 16.5]);
+    // Twice: the repetition of slot 28 in slot 38.
+    let (_, times) = chain(&json!({"uplink": {"harq": {"bler": [1, 1, 0]}}}), 2);
+    assert_eq!(times, [21.5, 21.5]);
+}
+
+/// A block that HARQ gives up comes back by RLC, after another request.
+#[test]
+fn a_block_that_is_given_up_is_asked_for_again() {
+    let keys = json!({"uplink": {"harq": {"bler": ["30 %"], "max_transmissions": 1}}});
+    let (_, times) = chain(&keys, 40);
+    assert_eq!(times.len(), 40);
+}
+
+/// Acceptance test 18: ACKs of a download of 500 Mbit/s, one for two segments.
+#[test]
+fn acks_come_in_bunches() {
+    let mut cell = cell(&json!({"uplink": {"standing": {"every": "0.5 ms", "block": "20 kB"}}}));
+    for number in 0..4000 {
+        let now = at(48_000 * number);
+        cell.run_until(now);
+        cell.send(now, Dir::Uplink, 0, 52);
+    }
+    let times: Vec<u64> = cell.run_dry().iter().map(|(at, _)| at.as_nanos()).collect();
+    assert_eq!(times.len(), 4000);
+    let steady: Vec<u64> = times.into_iter().filter(|at| (ms(50.0)..ms(150.0)).contains(at)).collect();
+    assert!((steady.len() as f64 / 20.0 - 104.0).abs() < 1.0, "{}", steady.len());
+    for pair in steady.windows(2) {
+        let gap = pair[1] - pair[0];
+        assert!(gap <= ms(0.5) || (ms(4.5)..=ms(5.0)).contains(&gap), "{gap} ns");
+    }
+}
+
+/// A UE far away has fewer resource blocks of its power, and the same near it gets all: rates by hand are the most of
+/// n PRBs at SINR - 10 log10(n).
+#[test]
+fn power_bounds_a_ue_far_away() {
+    let rate = |sinr: &str| {
+        let mut cell = cell(&json!({"uplink": {
+            "reception": {"mean_sinr": sinr}, "queue": {"droptail": {"packets": 5000}}, "harq": {"bler": []},
+        }}));
+        let mut arrived = 0;
+        for step in 0..1000 {
+            let now = at(ms(f64::from(step)));
+            cell.run_until(now);
+            (0..8).for_each(|_| _ = cell.send(now, Dir::Uplink, 0, 1500));
+            arrived += cell.outputs().len();
+        }
+        arrived as f64 * 12_000.0 / 1e6
+    };
+    let (far, middle, near) = (rate("15 dB"), rate("35 dB"), rate("60 dB"));
+    // 60 dB: 217,128 bits in 400 slots/s are 86.85 Mbit/s, but 20 kB a slot are 64.
+    assert!((63.0..65.0).contains(&near), "{near}");
+    // 15 dB: at most 144 elements x 1.44 x 31.6 = 6.6 kbit in 400 slots/s, the limit of many PRBs.
+    assert!((1.5..2.6).contains(&far), "{far}");
+    assert!(middle > 5.0 * far && middle <= near, "{middle}");
+}
+
+/// Ten UEs share the uplink.
+#[test]
+fn equal_ues_share_the_uplink() {
+    let keys = json!({"uplink": {"most_block": "27 kB", "reception": {"mean_sinr": "60 dB", "fading": {"none": {}}}, "harq": {"bler": [0]}}});
+    let mut cell = Cell::new("nr", 10, &keys);
+    let mut bytes = [0_u64; 10];
+    for step in 0..3000 {
+        let now = at(ms(f64::from(step)));
+        cell.run_until(now);
+        for ue in 0..10 {
+            cell.send(now, Dir::Uplink, ue, 1500);
+        }
+        for (_, packet) in cell.outputs() {
+            bytes[usize::from(packet.ue)] += u64::from(packet.len);
+        }
+    }
+    let all: u64 = bytes.iter().sum();
+    assert!(all as f64 * 8.0 / 3e6 > 70.0, "{all}");
+    assert!(bytes.iter().all(|own| (*own as f64 / all as f64 - 0.1).abs() < 0.01), "{bytes:?}");
+}
+
+/// A cell in which nobody has anything to send makes no events, with standing grants too.
+#[test]
+fn an_idle_cell_is_silent() {
+    let mut cell = cell(&json!({"uplink": {"standing": {}}}));
+    assert_eq!(cell.path.poll_timeout(), None);
+    cell.send(at(0), Dir::Uplink, 0, 100);
+    cell.send(at(0), Dir::Downlink, 0, 1500);
+    assert_eq!(cell.run_dry().len(), 2);
+    assert_eq!(cell.path.poll_timeout(), None);
+}
+
+/// A hand-over: every packet of both directions once and in order.
+#[test]
+fn nothing_is_lost_in_a_hand_over() {
+    let handovers = json!([{"ue": 0, "at": "50 ms", "outage": "108 ms", "warning": "0 ms"}]);
+    // PDCP waits for what the hand-over holds up.
+    let keys = json!({
+        "downlink": {"pdcp": {"t_reordering": "200 ms"}, "harq": {"bler": ["10 %", 0]}, "blocks": {"bandwidth": "5 MHz", "layers": 1}},
+        "uplink": {"pdcp": {"t_reordering": "200 ms"}, "harq": {"bler": ["10 %", 0]}, "reception": {"mean_sinr": "40 dB", "fading": {"none": {}}}},
+    });
+    for dir in [Dir::Downlink, Dir::Uplink] {
+        let mut cell = Cell::with_handovers("nr", &keys, &handovers);
+        let sent: Vec<u32> = (0..300).map(|_| cell.send(at(0), dir, 0, 1500)).collect();
+        let outputs = cell.run_dry();
+        let arrived: Vec<u32> = outputs.iter().map(|(_, packet)| packet.seq).collect();
+        assert_eq!(arrived, sent, "{dir:?}");
+        let times: Vec<_> = outputs.iter().map(|(at, _)| *at).collect();
+        let gap = times.windows(2).map(|pair| pair[1].since(pair[0])).max();
+        assert!(gap >= Some(Duration::from_millis(100)), "{gap:?}");
+    }
+}

@@ -1,0 +1,179 @@
+"""tshark, which knows NR's RLC, PDCP and MAC by itself, reads every PDU of a run and counts alike."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import tshark
+
+pytestmark = [tshark.needs_tshark, pytest.mark.usefixtures("undrawn")]
+
+DIRECTIONS = ("uplink", "downlink")  # As Wireshark numbers them.
+ERROR = "0x00800000"  # As Wireshark numbers severities.
+# Without reassembly: a retransmission in other segments overlaps those that were lost, which are there too.
+HEURISTICS = [word for name in ("rlc", "pdcp", "mac") for word in ("--enable-heuristic", f"{name}_nr_udp")]
+HEURISTICS += ["-o", "rlc-nr.reassemble_am_frames:FALSE", "-o", "rlc-nr.reassemble_um_frames:FALSE"]
+AM_FIELDS = (
+    *("frame.comment", "rlc-nr.ueid", "rlc-nr.direction", "rlc-nr.am.dc", "rlc-nr.am.si", "rlc-nr.am.so"),
+    *("rlc-nr.am.p", "rlc-nr.am.sn", "rlc-nr.am.nack-sn", "rlc-nr.am.so-start", "rlc-nr.am.nack-range"),
+)
+# Downloads over LTE's blocks of 5 MHz, which NR's PDUs do not fill evenly. HARQ sends each block once: RLC
+# retransmits what is lost.
+LOSSY = {"duration": "8 s", "flow": [{"ue": "each", "app": {"bulk": {}}}]}
+DOWNLINK = {
+    "blocks": {"bandwidth": "5 MHz"},
+    "queue": {"droptail": {"bytes": "1 MB"}},
+    "reception": {"mean_sinr": "15 dB", "diversity": 2, "fading": {"jakes": {"doppler": "5.6 Hz"}}},
+    "harq": {"max_transmissions": 1},
+}
+UPLINK = {"bler": "10 %", "max_transmissions": 1}
+BITS = {"am-12": 12, "am-18": 18}
+
+
+def layers(mode: str, sn: int, pdcp: int) -> dict[str, object]:
+    """Two UEs in a cell with NR's RLC and PDCP in both directions."""
+    above = {"rlc": {mode: {"sn": sn}}, "pdcp": {"sn": pdcp}}
+    return {"radio.lte": {"ues": 2, "downlink": DOWNLINK | above, "uplink": UPLINK | above}}
+
+
+@pytest.fixture(scope="module", params=BITS)
+def lossy(request, tmp_path_factory):
+    """Bits of a sequence number, the bearers of a run's UEs, and its capture."""
+    bits = BITS[request.param]
+    handover = {"handover": [{"ue": 0, "at": "4 s", "outage": "50 ms"}]}
+    changes = layers("am_nr", bits, bits) | LOSSY | handover
+    result, file = tshark.captured(tmp_path_factory.mktemp("nr"), "lte-5mhz", changes, capture_rlc=True)
+    [cell] = [element for element in result.summary["elements"] if element["element"] == "radio.lte"]
+    return bits, cell["ues"], file
+
+
+def test_tshark_counts_what_the_run_counts(lossy):
+    bits, bearers, file = lossy
+    pdus_of = defaultdict(list)
+    for line in read(file, "rlc-nr", AM_FIELDS):
+        pdu = dict(zip(AM_FIELDS, line, strict=True))
+        # The first UE has number 1 there.
+        bearer = int(pdu["rlc-nr.ueid"]) - 1, DIRECTIONS[int(pdu["rlc-nr.direction"], 0)]
+        pdus_of[bearer].append(pdu)
+    assert set(pdus_of) == {(ue, direction) for ue in range(2) for direction in DIRECTIONS}
+    for (ue, direction), pdus in pdus_of.items():
+        bearer, counted = bearers[ue][direction], seen(pdus)
+        rlc = bearer["rlc"]
+        assert counted["all"] == bearer["pdus_sent"] == rlc["data_pdus"] + rlc["status_pdus"]
+        expected = ("data_pdus", "segments", "polls", "status_pdus", "nacks")
+        assert {name: counted[name] for name in expected} == {name: rlc[name] for name in expected}
+        # In the downlink PDUs are written when their fate is open: HARQ may repeat them.
+        assert counted["lost"] == (bearer["pdus_lost"] if direction == "uplink" else 0)
+        assert counted["data_pdus"] > 100
+        assert counted["status_pdus"] > 10
+        assert rlc["re_establishments"] == (1 if ue == 0 else 0)
+    down = [seen(pdus_of[ue, "downlink"]) for ue in range(2)]
+    up = [seen(pdus_of[ue, "uplink"]) for ue in range(2)]
+    assert all(pdus["segments"] > 1000 and pdus["retransmissions"] > 100 for pdus in down)
+    assert all(pdus["nacks"] > 50 and pdus["nacks_of_parts"] > 10 and pdus["ranges"] > 10 for pdus in up)
+    assert all(pdus["highest"] > 500 for pdus in down), bits
+
+
+def test_tshark_reads_pdcp_and_mac_around_them(lossy):
+    bits, bearers, file = lossy
+    fields = ("pdcp-nr.ueid", "pdcp-nr.direction", "pdcp-nr.seq-num", "pdcp-nr.fmc")
+    pdcp: dict[tuple[int, str], list[tuple[str, str]]] = defaultdict(list)
+    for ue, direction, sn, fmc in read(file, "pdcp-nr", fields):
+        pdcp[int(ue) - 1, DIRECTIONS[int(direction, 0)]].append((sn, fmc))
+    mac = Counter(
+        (int(ue) - 1, DIRECTIONS[int(direction, 0)])
+        for ue, direction in read(file, "mac-nr", ("mac-nr.ueid", "mac-nr.direction"))
+    )
+    for (ue, direction), pdus in pdcp.items():
+        bearer = bearers[ue][direction]
+        assert mac[ue, direction] == bearer["rlc"]["mac_pdus"]
+        numbers = [int(sn) for sn, _ in pdus if sn]
+        reports = [fmc for _, fmc in pdus if fmc]
+        # A report of the end that receives in the other direction goes this way.
+        other = bearers[ue]["uplink" if direction == "downlink" else "downlink"]
+        assert len(reports) == other["pdcp"]["status_reports"] == (1 if ue == 0 else 0)
+        again = sum(count - 1 for count in Counter(unwrapped(numbers, 1 << bits)).values())
+        # Where nothing was re-established, each COUNT comes once, in order.
+        if ue == 1:
+            assert again == 0
+            steps = {(two - one) % (1 << bits) for one, two in pairwise(numbers)}
+            assert steps == {1}
+        elif direction == "downlink":
+            assert 0 < again < 1000
+    assert len(pdcp) == len(mac) == 4
+
+
+def test_tshark_finds_no_pdu_malformed(lossy):
+    _, _, file = lossy
+    frames = read(file, "frame", ("frame.number",))
+    known = read(file, "rlc-nr or pdcp-nr or mac-nr", ("frame.number",))
+    assert len(frames) == len(known) > 10_000
+    wrong = f"_ws.malformed or _ws.expert.severity >= {ERROR}"
+    assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
+
+
+@pytest.mark.parametrize("sn", [6, 12])
+def test_tshark_reads_unacknowledged_mode(sn, tmp_path):
+    changes = layers("um_nr", sn, 18) | LOSSY | {"duration": "3 s"}
+    result, file = tshark.captured(tmp_path, "lte-5mhz", changes, capture_rlc=True)
+    [cell] = [element for element in result.summary["elements"] if element["element"] == "radio.lte"]
+    fields = ("rlc-nr.ueid", "rlc-nr.direction", "rlc-nr.um.si", "rlc-nr.um.sn")
+    counted: Counter[tuple[int, str, str]] = Counter()
+    for ue, direction, si, number in read(file, "rlc-nr", fields):
+        key = int(ue) - 1, DIRECTIONS[int(direction, 0)]
+        is_segment = int(si, 0) != 0
+        # Whole SDUs have no number.
+        assert bool(number) == is_segment
+        counted[(*key, "data_pdus")] += 1
+        counted[(*key, "segments")] += is_segment
+    for (ue, direction, name), count in counted.items():
+        assert cell["ues"][ue][direction]["rlc"][name] == count
+    assert counted[0, "downlink", "segments"] > 100
+    wrong = f"_ws.malformed or _ws.expert.severity >= {ERROR}"
+    assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
+
+
+def seen(pdus: list[dict[str, str]]) -> Counter[str]:
+    """What tshark reads of the PDUs of a UE's direction, by the names that reports have."""
+    count: Counter[str] = Counter()
+    sent: set[tuple[str, str]] = set()
+    for pdu in pdus:
+        count["all"] += 1
+        count["lost"] += pdu["frame.comment"] == "lost"
+        if int(pdu["rlc-nr.am.dc"], 0) == 0:
+            count["status_pdus"] += 1
+            count["nacks"] += values(pdu["rlc-nr.am.nack-sn"])
+            count["nacks_of_parts"] += values(pdu["rlc-nr.am.so-start"])
+            count["ranges"] += values(pdu["rlc-nr.am.nack-range"])
+            continue
+        count["data_pdus"] += 1
+        count["segments"] += int(pdu["rlc-nr.am.si"], 0) != 0
+        count["polls"] += int(pdu["rlc-nr.am.p"], 0) == 1
+        count["highest"] = max(count["highest"], int(pdu["rlc-nr.am.sn"]))
+        place = pdu["rlc-nr.am.sn"], pdu["rlc-nr.am.so"]
+        count["retransmissions"] += place in sent
+        sent.add(place)
+    return count
+
+
+def unwrapped(numbers: list[int], modulus: int) -> list[int]:
+    """Numbers that may go back by less than half of the modulus."""
+    out: list[int] = []
+    for number in numbers:
+        last = out[-1] if out else 0
+        out.append(last + (number - last + modulus // 2) % modulus - modulus // 2)
+    return out
+
+
+def values(field: str) -> int:
+    """How many values a field has that may be there several times."""
+    return len(field.split(",")) if field else 0
+
+
+def read(file: Path, display_filter: str, names: tuple[str, ...]) -> list[list[str]]:
+    """Fields of the PDUs that pass."""
+    on_air = f'frame.interface_name == "rlc" and ({display_filter})'
+    return tshark.fields(file, on_air, names, *HEURISTICS)
