@@ -7,6 +7,7 @@
 mod chunk;
 mod columns;
 mod fates;
+mod field;
 mod schema;
 mod tables;
 mod words;
@@ -14,7 +15,8 @@ mod words;
 pub use chunk::{Chunk, Values};
 pub use columns::{Column, Table};
 pub use fates::Fates;
-pub use schema::{ColumnInfo, Event, Kind, KindInfo, Store, Value, schema};
+pub use field::Value;
+pub use schema::{ColumnInfo, Event, Kind, KindInfo, Store, schema};
 pub use tables::{BearerRow, FlowRow, NodeRow, Tables};
 pub use words::{ModelState, Outage, Reason, SendCause, SnoopAction};
 

@@ -154,7 +154,7 @@ impl Engine {
             outages: VecDeque::new(),
             outages_wanted,
             tells: drops_wanted || outages_wanted || recorder.mask.has(Kind::Packet),
-            bearer_rows: BearerRow::of_all(layouts),
+            bearer_rows: BearerRow::of_all(layouts.iter().map(|layout| layout.bearers as u16)),
             bearers,
             first_bearer,
             attached,

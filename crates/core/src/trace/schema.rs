@@ -2,58 +2,12 @@
 //!
 //! Columns, Python's readers, the studio's decoders and the reference are made from it: [`schema`] has it as JSON.
 
+use super::field::{Field, Value};
 use super::words::{ModelState, Outage, Reason, SendCause, SnoopAction};
 use crate::packet::Dir;
 use crate::time::Instant;
 use serde::Serialize;
 use serde_json::json;
-
-/// A value on its way into a column.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
-    /// A count, a length, a time or a sequence number.
-    Number(u64),
-    /// One of a fixed set of words.
-    Word(&'static str),
-}
-
-/// What a column holds: numbers, or words of a list, each as its place there.
-pub(super) trait Field: Copy {
-    /// The words; none for numbers.
-    const WORDS: &'static [&'static str] = &[];
-    /// What each word means.
-    const MEANINGS: &'static [&'static str] = &[];
-
-    /// The number, or the word's place.
-    fn number(self) -> u64;
-
-    fn value(self) -> Value {
-        let number = self.number();
-        Self::WORDS.get(number as usize).map_or(Value::Number(number), |word| Value::Word(word))
-    }
-}
-
-macro_rules! numbers {
-    ($($ty:ty),*) => {$(
-        impl Field for $ty {
-            #[inline]
-            fn number(self) -> u64 {
-                u64::from(self)
-            }
-        }
-    )*};
-}
-numbers!(u16, u32, u64, bool);
-
-impl Field for Dir {
-    const WORDS: &'static [&'static str] = &[Self::Downlink.name(), Self::Uplink.name()];
-    const MEANINGS: &'static [&'static str] = &["From the server to the UE.", "From the UE to the server."];
-
-    #[inline]
-    fn number(self) -> u64 {
-        self as u64
-    }
-}
 
 /// How a column of numbers is stored where something is known of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

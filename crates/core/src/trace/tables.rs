@@ -1,6 +1,5 @@
 //! What the numbers in events mean: tables that a trace has once.
 
-use crate::element::Layout;
 use crate::packet::Dir;
 use serde::Serialize;
 
@@ -35,10 +34,10 @@ pub struct BearerRow {
 }
 
 impl BearerRow {
-    /// Bearers of all elements, of which nothing is known yet but whose they are.
-    pub(crate) fn of_all(layouts: &[Layout]) -> Vec<Self> {
-        let of_cell = |(node, layout): (u16, &Layout)| {
-            (0..layout.bearers as u16).map(move |index| Self {
+    /// Bearers of all nodes, by how many each has, of which nothing is known yet but whose they are.
+    pub(crate) fn of_all(counts: impl Iterator<Item = u16>) -> Vec<Self> {
+        let of_cell = |(node, count): (u16, u16)| {
+            (0..count).map(move |index| Self {
                 node,
                 ue: index / 2,
                 direction: Dir::BOTH[usize::from(index % 2)],
@@ -50,7 +49,7 @@ impl BearerRow {
                 shared: false,
             })
         };
-        (0..).zip(layouts).flat_map(of_cell).collect()
+        (0..).zip(counts).flat_map(of_cell).collect()
     }
 }
 

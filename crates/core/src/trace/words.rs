@@ -1,6 +1,6 @@
 //! Words that appear in events and results, with what each means.
 
-use super::schema::Field;
+use super::field::Field;
 
 /// Declares words that appear in results and columns.
 macro_rules! words {

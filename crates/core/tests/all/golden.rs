@@ -125,6 +125,7 @@ fn long_trajectories_are_the_same_everywhere() {
     chan-variable-rate-ar: ends at 3600000000000 ns, 1323207 events 1b01fc24cfd70c36, capture cdf91b63416e06ee
     hdr-4: ends at 600000000000 ns, 532286 events 3dc29265ab175248, capture c272cbd7d84e124d
     hdr-4-ar: ends at 600000000000 ns, 1024527 events 6b8065aa56fd0dca, capture 157b9f077a0e37f2
+    nr-n78-100mhz: ends at 2000000000 ns, 1082117 events fbe735a717508816, capture 426e5aaa5a57aad4
     ");
 }
 

@@ -391,7 +391,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [radio.dch] | ue = 2
         radio.dch.ue: unknown key; did you mean ues?
     [radio.dch.downlink] | speed = "384 kbit/s"
-        radio.dch.downlink.speed: unknown key; known here: rate, delay, queue, rlc, channel
+        radio.dch.downlink.speed: unknown key; known here: rate, delay, queue, rlc, pdcp, channel
     [radio.dch.downlink.queue.droptail] | byte = "64 kB"
         radio.dch.downlink.queue.droptail.byte: unknown key; did you mean bytes?
     [radio.dch.downlink.rlc.fixed_delay_arq] | ttl = "20 ms"
@@ -427,7 +427,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [[middlebox]] | [middlebox.tap] | x = 1
         middlebox[0].tap.x: unknown key; there is nothing to set here
     [radio.dhc]
-        radio.dhc: unknown name; known here: dch, evdo, hsdpa, lte, variable
+        radio.dhc: unknown name; known here: dch, evdo, hsdpa, lte, nr, variable
     [radio.dch.downlink.rlc.fixed_delay]
         radio.dch.downlink.rlc.fixed_delay: unknown name; did you mean fixed_delay_arq?
     [radio.dch.downlink.channel.bernouilli]
@@ -479,7 +479,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     wired = ["1 Mbit/s"]
         wired: invalid type: list; write a table, in braces or under its name in brackets
     radio = "dhc"
-        radio.dhc: unknown name; known here: dch, evdo, hsdpa, lte, variable
+        radio.dhc: unknown name; known here: dch, evdo, hsdpa, lte, nr, variable
     [radio.dch] | ues = "two"
         radio.dch.ues: invalid type: string "two"; write a whole number from 0 to 65535
     [radio.dch] | ues = 1.5
@@ -885,7 +885,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'radio.dch.downlink.queue.droptail.packet=10'
         radio.dch.downlink.queue.droptail.packet: unknown key; did you mean packets?
     --set 'radio.dhc.ues=2'
-        radio.dhc: unknown name; known here: dch, evdo, hsdpa, lte, variable
+        radio.dhc: unknown name; known here: dch, evdo, hsdpa, lte, nr, variable
     --set 'tcp.recovery=renno'
         tcp.recovery.renno: unknown name; did you mean reno?
     --set 'tcp.recovery.newrono={}'

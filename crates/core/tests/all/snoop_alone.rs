@@ -36,8 +36,10 @@ impl Alone {
         self.left()
     }
 
+    /// What has left, without the numbers of the packets: copies have their own.
     fn left(&mut self) -> Vec<(Dir, Packet)> {
-        std::iter::from_fn(|| self.path.poll_output()).map(|(_, dir, packet)| (dir, *packet)).collect()
+        let left = std::iter::from_fn(|| self.path.poll_output());
+        left.map(|(_, dir, packet)| (dir, Packet { id: 0, ..*packet })).collect()
     }
 
     fn count(&mut self, key: &str) -> u64 {

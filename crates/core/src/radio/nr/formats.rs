@@ -306,8 +306,9 @@ mod tests {
         }
         let layers = |sinr| nr.row(nr.cqi(sinr)).map(|row| row.layers);
         assert_eq!([-7.0, -5.0, 60.0].map(layers), [None, Some(1), Some(4)]);
-        // By hand: 256QAM 885/1024 of one layer (23.3 dB) carries less than two of 16QAM, from 4 dB + ... on.
-        assert_eq!(layers(20.0), Some(3));
+        // By hand from the curves, bits per symbol: at 12.5 dB 4 x 1.18 (MCS 4 with 3.5 dB) and 3 x 1.69 (MCS 6 with 5.5 dB), at
+        // 20 dB 4 x 3.03 (MCS 12 with 11 dB) and 3 x 3.61 (MCS 14 with 13 dB).
+        assert_eq!([12.5, 20.0].map(layers), [Some(3), Some(4)]);
         let best = nr.rows.last().unwrap();
         assert_eq!((best.layers, best.mcs), (4, 27));
         // Acceptance test 5, behind the loss of four layers.
