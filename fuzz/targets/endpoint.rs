@@ -53,6 +53,7 @@ struct Input<'a> {
     is_ue: bool,
     is_ipv6: bool,
     opens: u8,
+        opens_over: 0,
     size: Option<u16>,
     pause_ms: u8,
     seed: u8,
@@ -103,12 +104,12 @@ impl World for Device {
         self.now
     }
 
-    fn receive(&mut self, _due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir)> {
+    fn receive(&mut self, _due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir, u16)> {
         *bytes = self.coming.take()?;
-        Some((self.now, self.ours.reverse()))
+        Some((self.now, self.ours.reverse(), 0))
     }
 
-    fn send(&mut self, at: Instant, dir: Dir, bytes: &[u8]) {
+    fn send(&mut self, at: Instant, dir: Dir, _interface: u16, bytes: &[u8]) {
         assert!(at >= self.last_left && at <= self.now);
         assert_eq!(dir, self.ours, "our end answers all packets itself");
         self.last_left = at;
@@ -186,11 +187,11 @@ fuzz_target!(|input: Input<'_>| {
         let src = SocketAddr::new(ours.ip(), 40_000 + number);
         let dst = SocketAddr::new(theirs.ip(), THEIR_PORT);
         let [down, up] = dir.pick([src, dst], [dst, src]);
-        (driver.flows.reserve(down, up), Endpoints { src, dst })
+        (driver.flows.reserve(down, up, 0), Endpoints { src, dst })
     });
     let plan = Plan {
         dir,
-        addresses: [ours.ip(), ours.ip()],
+        addresses: vec![ours.ip()],
         tcp: Arc::new(scenario.tcp.clone()),
         size: input.size.map_or(u64::MAX, u64::from),
         pause: Duration::from_millis(u64::from(input.pause_ms) * 10),

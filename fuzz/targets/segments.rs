@@ -71,7 +71,13 @@ fuzz_target!(|input: Input<'_>| {
                 seq = seq.wrapping_add(skip.into());
                 let payload = u32::from(length % 1449);
                 let flags = Flags(u16::from(flags)) | Flags::ACK;
-                let packet = Packet { seq, payload, flags, form: Form::TCP.with_ip(ip).with_ecn(ecn), ..Packet::default() };
+                let packet = Packet {
+                    seq,
+                    payload,
+                    flags,
+                    form: Form::TCP.with_ip(ip).with_ecn(ecn),
+                    ..Packet::default()
+                };
                 let mut octets = Vec::new();
                 let id = id.unwrap_or(next_id);
                 encode_segment(&packet, Endpoints { src, dst }, id, &vec![9; payload as usize], &mut octets);

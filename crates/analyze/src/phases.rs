@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::flow::Spending;
 use crate::flow::rounds::Part;
-use crate::report::seconds_from;
 
 /// What a connection did for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -135,6 +134,11 @@ impl Phases {
             self.active_s += end_s - start_s;
         }
     }
+}
+
+/// Seconds from one time to another, which may be earlier.
+pub(crate) fn seconds_from(start: Instant, at: Instant) -> f64 {
+    if at >= start { at.since(start).as_secs_f64() } else { -start.since(at).as_secs_f64() }
 }
 
 #[cfg(test)]

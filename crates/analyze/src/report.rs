@@ -13,7 +13,7 @@ use crate::flow::causes::{ByCause, Counts};
 use crate::flow::retransmissions::Spurious;
 use crate::flow::{Counters, Flow, Spending, flight, late};
 use crate::gtp::IN_TUNNEL;
-use crate::phases::{Life, Phases, Told};
+use crate::phases::{Life, Phases, Told, seconds_from};
 use crate::segment::{Endpoint, Offer};
 use crate::series::{Curve, Marks, Rates};
 use crate::sketch::Distribution;
@@ -272,11 +272,6 @@ fn ms(time: Duration) -> f64 {
 
 fn interface(view: &View) -> Interface {
     Interface::of(view.interface)
-}
-
-/// Seconds from one time to another, which may be earlier.
-pub(crate) fn seconds_from(start: Instant, at: Instant) -> f64 {
-    if at >= start { at.since(start).as_secs_f64() } else { -start.since(at).as_secs_f64() }
 }
 
 impl ConnectionReport {

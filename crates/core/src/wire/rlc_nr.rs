@@ -302,13 +302,13 @@ mod tests {
     /// §6.2.2.3: SI, and R up to the octet, or SN.
     #[test]
     fn a_umd_pdu_with_a_whole_sdu_has_no_sequence_number() {
-        let pdu = |sn, part| UmdPdu { sn, part, data: vec![9] };
+        let umd = |sn, part| UmdPdu { sn, part, data: vec![9] };
         let cases: [(UmdPdu, usize, &[u8]); 5] = [
-            (pdu(0, Part::Whole), 6, &[0, 9]),
-            (pdu(0, Part::Whole), 12, &[0, 9]),
-            (pdu(21, Part::First), 6, &[0b0101_0101, 9]),
-            (pdu(0x215, Part::First), 12, &[0b0100_0010, 0x15, 9]),
-            (pdu(0x215, Part::Middle(3)), 12, &[0b1100_0010, 0x15, 0, 3, 9]),
+            (umd(0, Part::Whole), 6, &[0, 9]),
+            (umd(0, Part::Whole), 12, &[0, 9]),
+            (umd(21, Part::First), 6, &[0b0101_0101, 9]),
+            (umd(0x215, Part::First), 12, &[0b0100_0010, 0x15, 9]),
+            (umd(0x215, Part::Middle(3)), 12, &[0b1100_0010, 0x15, 0, 3, 9]),
         ];
         for (pdu, bits, bytes) in cases {
             assert_eq!(pdu.encode(bits).as_deref(), Ok(bytes));

@@ -146,16 +146,14 @@ mod tests {
     /// Acceptance tests 1 and 2: a block that a commercial cell sent, and the largest of 100 MHz.
     #[test]
     fn blocks_of_a_carrier_of_100_mhz() {
-        let Mcs { modulation, rate, .. } = QAM256[9];
-        assert_eq!(size(elements_of_prb(13, 24, 0), 273, 4, modulation, rate), 344_376);
-        let Mcs { modulation, rate, .. } = QAM256[27];
-        assert_eq!(size(132, 273, 4, modulation, rate), 1_081_512);
-        let blocks = CodeBlocks::of(1_081_512, rate);
+        let of = |mcs: &Mcs, elements, layers| size(elements, 273, layers, mcs.modulation, mcs.rate);
+        assert_eq!(of(&QAM256[9], elements_of_prb(13, 24, 0), 4), 344_376);
+        assert_eq!(of(&QAM256[27], 132, 4), 1_081_512);
+        let blocks = CodeBlocks::of(1_081_512, QAM256[27].rate);
         assert_eq!(blocks, CodeBlocks { graph: 1, count: 129, bits: 8408 });
         assert_eq!(blocks.lifting_size(1_081_512), 384);
-        let Mcs { modulation, rate, .. } = QAM256[0];
-        assert_eq!(size(132, 273, 1, modulation, rate), 8448);
-        assert_eq!(CodeBlocks::of(8448, rate), CodeBlocks { graph: 2, count: 3, bits: 2848 });
+        assert_eq!(of(&QAM256[0], 132, 1), 8448);
+        assert_eq!(CodeBlocks::of(8448, QAM256[0].rate), CodeBlocks { graph: 2, count: 3, bits: 2848 });
     }
 
     #[test]

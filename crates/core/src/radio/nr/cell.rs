@@ -143,14 +143,14 @@ impl Config {
             || Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let up_rate = uplink_setup.largest_rate();
-        let bearer = |(queue, rlc, pdcp), ttis, rate, delay, dir| {
-            RlcBearer::new((queue, rlc, ttis), (rate, delay), plan, ue, dir).with_pdcp(rlc, pdcp)
+        let bearer = |(queue, rlc, pdcp), ttis, terms, dir| {
+            RlcBearer::new((queue, rlc, ttis), terms, plan, ue, dir).with_pdcp(rlc, pdcp)
         };
         let of_downlink = (&downlink.queue, &downlink.rlc, &downlink.pdcp);
         let of_uplink = (&uplink.queue, &uplink.rlc, &uplink.pdcp);
         let bearers = [
-            bearer(of_downlink, down, rate, downlink.delay, Dir::Downlink),
-            bearer(of_uplink, up, up_rate, uplink.delay, Dir::Uplink),
+            bearer(of_downlink, down, (rate, downlink.delay), Dir::Downlink),
+            bearer(of_uplink, up, (up_rate, uplink.delay), Dir::Uplink),
         ];
         let times = (self.slots(PERIOD), self.slots(AGE));
         let times = downlink.adaptation.slots(self.slot(), times);

@@ -260,9 +260,9 @@ impl Air for Nr {
     fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format> {
         let row = self.row(cqi)?;
         let most = units.min(self.carrier.prbs);
-        let units = if bits == u64::MAX { most } else { self.prbs_for(row, most, bits) };
-        let bits = self.size(row, units);
-        (bits > 0).then_some(Format { cqi, units, bits })
+        let prbs = if bits == u64::MAX { most } else { self.prbs_for(row, most, bits) };
+        let size = self.size(row, prbs);
+        (size > 0).then_some(Format { cqi, units: prbs, bits: size })
     }
 
     fn bler(&self, block: Format, sinr_db: f32) -> f64 {

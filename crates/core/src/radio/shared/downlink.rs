@@ -80,7 +80,7 @@ impl Downlink {
     pub fn new(setup: Setup, ues: usize) -> Self {
         let Setup { slot, air, framing, scheduler, units, group, shares, ues_per_slot, .. } = setup;
         let last = air.cqi(EXCELLENT_DB);
-        let largest = |air: &dyn Air| (0..=last).map(|row| air.format(row, air.units(), u64::MAX)).collect();
+        let largest = |of: &dyn Air| (0..=last).map(|row| of.format(row, of.units(), u64::MAX)).collect();
         let special_air = setup.special_air;
         Self {
             slot_length: slot,

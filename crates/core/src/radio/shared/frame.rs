@@ -131,7 +131,7 @@ impl Frame {
     }
 
     fn count_in(&self, slots: u64, is_so: fn(Slot) -> bool) -> u64 {
-        let count = |slots: &[Slot]| slots.iter().filter(|slot| is_so(**slot)).count() as u64;
+        let count = |part: &[Slot]| part.iter().filter(|slot| is_so(**slot)).count() as u64;
         slots / self.period() * count(&self.pattern) + count(&self.pattern[..self.place(slots)])
     }
 

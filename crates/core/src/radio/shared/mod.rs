@@ -252,11 +252,9 @@ impl SharedCell {
         while let Some(number) = self.uplink.as_mut().and_then(Uplink::take_touched) {
             self.settle(cx, number.into());
         }
-        if let Some(uplink) = &mut self.uplink {
-            match uplink.next_event(cx.now) {
-                Instant::NEVER => cx.disarm(uplinks),
-                next => cx.arm(uplinks, next),
-            }
+        match self.uplink.as_mut().map_or(Instant::NEVER, |own| own.next_event(cx.now)) {
+            Instant::NEVER => cx.disarm(uplinks),
+            next => cx.arm(uplinks, next),
         }
     }
 

@@ -10,8 +10,8 @@ fn check(keys: &Value, period: f64, expected: [f64; 3]) {
     let own = delays(keys, Dir::Uplink, 100, period);
     let sampled = period / 200.0 + 1e-9;
     assert!((own[1] - expected[1]).abs() < 0.001, "{keys}: {own:?}, not {expected:?}");
-    let near = |own: f64, expected: f64| (own - expected).abs() <= sampled;
-    assert!(near(own[0], expected[0]) && near(own[2], expected[2]), "{keys}: {own:?}, not {expected:?}");
+    let near = |at: usize| (own[at] - expected[at]).abs() <= sampled;
+    assert!(near(0) && near(2), "{keys}: {own:?}, not {expected:?}");
 }
 
 fn wide_mmwave() -> Value {
@@ -74,8 +74,8 @@ fn a_lost_block_is_granted_again() {
     let (_, times) = chain(&json!({"uplink": {"harq": {"bler": [1, 0]}}}), 2);
     assert_eq!(times, [16.5, 16.5]);
     // Twice: the repetition of slot 28 in slot 38.
-    let (_, times) = chain(&json!({"uplink": {"harq": {"bler": [1, 1, 0]}}}), 2);
-    assert_eq!(times, [21.5, 21.5]);
+    let (_, later) = chain(&json!({"uplink": {"harq": {"bler": [1, 1, 0]}}}), 2);
+    assert_eq!(later, [21.5, 21.5]);
 }
 
 /// A block that HARQ gives up comes back by RLC, after another request.

@@ -26,8 +26,8 @@ pub fn with_rooms(config: &Config, sdus: &[u32], rooms: &[u64]) -> Link {
 fn an_sdu_that_fits_goes_in_one_pdu() {
     let log = with_rooms(&config(), &[1500], &[1509]).log;
     assert_eq!(log, ["0 tx 0p", "4 up 0", "4 status 1", "8 done 0"]);
-    let log = with_rooms(&config(), &[1500], &[1508, 500]).log;
-    assert_eq!(log[..2], ["0 tx 0[0-1502]", "1 tx 0[1502-1503.]p"]);
+    let cut = with_rooms(&config(), &[1500], &[1508, 500]).log;
+    assert_eq!(cut[..2], ["0 tx 0[0-1502]", "1 tx 0[1502-1503.]p"]);
     let short = Config { sn: 12, ..config() };
     assert_eq!(with_rooms(&short, &[1500], &[1508]).log[0], "0 tx 0p");
 }

@@ -67,9 +67,9 @@ impl Receiver {
             assert!(octets.insert(at, octet).is_none_or(|before| before == octet), "another content");
         }
         if *len == Some(octets.len()) {
-            let (octets, _) = self.sdus.remove(&sn).unwrap();
+            let (all, _) = self.sdus.remove(&sn).unwrap();
             self.whole.extend(acknowledged.then_some(sn));
-            let sdu: Vec<u8> = octets.into_values().collect();
+            let sdu: Vec<u8> = all.into_values().collect();
             self.hand_up(&sdu, pdcp_bits);
         }
     }
@@ -106,8 +106,8 @@ impl Shadow {
         });
         let mut started = numbers.map(|number| (number, sdu(number, octets[number as usize])));
         let (mut rlc, mut pdcp, mut blocks) = (0, 0, Vec::new());
-        self.encoder.encode(sent, &mut started, &mut |pdu, octets| match pdu {
-            Written::NrMac => blocks.push(octets.to_vec()),
+        self.encoder.encode(sent, &mut started, &mut |pdu, written| match pdu {
+            Written::NrMac => blocks.push(written.to_vec()),
             Written::NrPdcp { .. } => pdcp += 1,
             _ => rlc += 1,
         });

@@ -133,8 +133,8 @@ impl Uplink {
         if let Some(block) = sender.harq.process(process).block.take() {
             sender.counts.bits += u64::from(format.bits);
             ue.note_arrives(cx, Dir::Uplink, &block);
-            let at = end + self.setup.delay;
-            self.arrivals.push_back(Arrival { at, ue: number, epoch, tti: block.tti });
+            let arrives = end + self.setup.delay;
+            self.arrivals.push_back(Arrival { at: arrives, ue: number, epoch, tti: block.tti });
         }
         let what = What::Left { octets: left, slot: since, process: Some(process) };
         self.tell(News { at, ue: number, epoch, what });

@@ -56,12 +56,12 @@ impl Uplink {
             let steps = self.steps(number, estimate, format);
             left -= format.units;
             self.served.push((number, self.bit_rate(format)));
-            let sender = &mut self.senders[number];
-            sender.requested = false;
             let room = self.setup.framing.room(format.bits).saturating_sub(HEADERS).min(octets);
-            sender.granted.push_back((slot, room.max(1)));
-            sender.unfilled += 1;
-            let (ue, epoch) = (number as u16, sender.harq.epoch);
+            let granted_to = &mut self.senders[number];
+            granted_to.requested = false;
+            granted_to.granted.push_back((slot, room.max(1)));
+            granted_to.unfilled += 1;
+            let (ue, epoch) = (number as u16, granted_to.harq.epoch);
             grants.push(Grant { ue, epoch, format, again: None, steps });
         }
         self.rates.fill(0.0);
