@@ -87,7 +87,7 @@ def test_who_comes_late_gets_the_latest_and_sdus_keep_their_packets(attached, pi
         attached.add(events)
         attached.tick(now_s)
     everything = entered(whole_of(attached))
-    monkeypatch.setattr(attach, "MOST_ROWS", 5000)
+    monkeypatch.setattr(attach, "MOST_ROWS", 4000)
     attached.add({})
     late = whole_of(attached)
     assert 300 < len(late["bearer_enqueued"]["time_ns"]) < len(everything)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
+import pyarrow.parquet as pq
 import pytest
 from conftest import sampled
 
@@ -161,13 +162,14 @@ def test_a_click_says_what_happened_there_and_goes_to_the_event(umts):
     umts.view.locator("#said").filter(has_text="Click into a plot").wait_for()
 
 
-def test_keys_step_through_events_and_losses(umts):
+def test_keys_step_through_events_and_losses(umts, run_folder):
+    dropped = pq.read_table(run_folder("umts-384") / "trace" / "dropped.parquet")
     umts.press("Shift+ArrowRight")
     umts.view.locator("#said").filter(
         has_text="was dropped at the radio cell: its queue was full."
     ).wait_for()
     first = umts.state("[state.at, state.chosen]")
-    assert first[0] == pytest.approx(4.26548416) and first[1] == {"kind": "dropped", "row": 0}
+    assert first[0] == pytest.approx(dropped["time_ns"][0].as_py() / 1e9) and first[1] == {"kind": "dropped", "row": 0}
     umts.press("ArrowRight")
     umts.view.wait_for_timeout(50)
     umts.press("ArrowLeft")
