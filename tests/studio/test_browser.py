@@ -169,7 +169,8 @@ def test_keys_step_through_events_and_losses(umts, run_folder):
         has_text="was dropped at the radio cell: its queue was full."
     ).wait_for()
     first = umts.state("[state.at, state.chosen]")
-    assert first[0] == pytest.approx(dropped["time_ns"][0].as_py() / 1e9) and first[1] == {"kind": "dropped", "row": 0}
+    assert first[0] == pytest.approx(dropped["time_ns"][0].as_py() / 1e9)
+    assert first[1] == {"kind": "dropped", "row": 0}
     umts.press("ArrowRight")
     umts.view.wait_for_timeout(50)
     umts.press("ArrowLeft")
