@@ -188,15 +188,22 @@ def test_the_next_lost_block_is_a_lost_tti_and_the_words_say_so(everywhere, fine
     assert umts.state("state.at") == lost[0]["time_ns"] / 1e9
 
 
-def test_one_packet_is_followed_through_its_life(everywhere):
+def losses(folder):
+    """Count the packets that were dropped, and those that were sent again."""
+    (flow,) = FinishedRun.open(folder).summary["flows"]
+    return trace(folder, "dropped").num_rows, flow["retransmissions"]["total"]
+
+
+def test_one_packet_is_followed_through_its_life(everywhere, fine_folder):
     umts = everywhere
     view = umts.view
+    dropped, again = losses(fine_folder())
     view.locator("[data-tab=packets]").click()
     view.locator("#fate").select_option("queue_full")
-    view.locator("#object-count").filter(has_text="65").wait_for()
+    view.locator("#object-count").filter(has_text=str(dropped)).wait_for()
     view.locator("#fate").select_option("")
     view.locator("#cause").select_option("again")
-    view.locator("#object-count").filter(has_text="65").wait_for()
+    view.locator("#object-count").filter(has_text=str(again)).wait_for()
     view.locator(".packet").first.click()
     stops = view.locator("#stops button")
     stops.first.wait_for()
@@ -223,8 +230,8 @@ def test_one_packet_is_followed_through_its_life(everywhere):
 
 
 def test_a_click_into_the_animation_follows_the_packet_there(umts):
-    umts.view.evaluate("import('studio/main').then(({store}) => store.set({at: 6.2}))")
-    umts.view.locator("#clock").filter(has_text="6.2000").wait_for()
+    umts.view.evaluate("import('studio/main').then(({store}) => store.set({at: 3.2}))")
+    umts.view.locator("#clock").filter(has_text="3.2000").wait_for()
     canvas = umts.view.locator(".scene canvas")
     box = canvas.bounding_box()
     # The head of the buffer stands at its right.
@@ -281,12 +288,13 @@ def test_events_are_saved_as_parquet(umts, fine_folder, tmp_path):
     view.keyboard.press("/")
     view.locator("#count").filter(has_text="events").wait_for()
     view.locator("#kind").select_option("losses")
-    view.locator("#count").filter(has_text="130 events").wait_for()
+    count = sum(losses(fine_folder()))
+    view.locator("#count").filter(has_text=f"{count} events").wait_for()
     with view.expect_download() as found:
         view.locator("#save-events").click()
     found.value.save_as(tmp_path / "events.parquet")
     table = pq.read_table(tmp_path / "events.parquet")
-    assert table.num_rows == 130
+    assert table.num_rows == count
     drops = [row for row in table.to_pylist() if row["event"] == "dropped"]
     expected = trace(fine_folder(), "dropped").to_pylist()
     assert [{key: row[key] for key in expected[0]} for row in drops] == expected

@@ -65,6 +65,8 @@ PAPER = Paper(
         "extensions-c32": "With an uplink of 384 kbit/s one user takes 89 % (Reno) and 91 % (CUBIC); it "
         "was 96 % with the link adaptation of before, and why it is less was not found. His ACKs still do "
         "not fit into 64 kbit/s.",
+        "extensions-c41": "On HSDPA with one user the buffer does not hold fewer SDUs than with PDPC "
+        "alone; all other parts of the claim hold.",
         "extensions-c42": "On HSDPA a window of 64 kB does fill the buffer now and then: 0.04 % of the "
         "segments are retransmitted. On LTE none is.",
     },
