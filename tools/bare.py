@@ -225,6 +225,7 @@ def main() -> None:
     parser.add_argument("--whole", action="store_true", help="all of `make test`")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as programs, tempfile.TemporaryDirectory() as scratch:
+        os.chmod(programs, 0o755)  # Programs are there for every user, as on any machine.
         link_programs(Path(programs))
         machine = Machine(Path(programs), Path(scratch))
         readme(machine)
