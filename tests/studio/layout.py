@@ -54,16 +54,24 @@ def faults_at_sizes(
     schemes: Sequence[str] = SCHEMES,
     scrolls: str = SCROLLS_SIDEWAYS,
     settle_ms: int = 120,
+    most_looks: int = 15,
 ) -> list[str]:
-    """Find the faults at each size in each scheme, a line each that begins with both."""
+    """Find the faults at each size in each scheme, a line each that begins with both.
+
+    A page draws its canvases again some time after its size or its scheme changed, later on a busy
+    machine: it is looked at every `settle_ms`, until it has no fault or `most_looks` looks are over.
+    """
     found = []
     for size in sizes:
         width, height = SIZES[size]
         view.set_viewport_size({"width": width, "height": height})
         for scheme in schemes:
             view.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            view.wait_for_timeout(settle_ms)
-            own = faults(view, contrast=True, scrolls=scrolls)
+            for _ in range(most_looks):
+                view.wait_for_timeout(settle_ms)
+                own = faults(view, contrast=True, scrolls=scrolls)
+                if not own:
+                    break
             found += [f"{size}, {scheme}: {line}" for line in own]
     return found
 
