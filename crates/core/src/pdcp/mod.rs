@@ -24,6 +24,9 @@ pub use config::{AtHandover, Config};
 pub use receiver::{Counts, Receiver};
 pub use transmitter::Transmitter;
 
+/// Octets of the largest SDU, and of the largest control PDU (TS 38.323 §4.3.1).
+pub const LARGEST_SDU: u32 = 9000;
+
 /// A PDU of PDCP, which is an SDU of RLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PdcpPdu {

@@ -6,7 +6,7 @@ use crate::time::Instant;
 use serde::Serialize;
 
 /// A PDU of a status report has so many octets at most, of which five are no bitmap (§5.4.1).
-const LARGEST_BITMAP: usize = (9000 - 5) * 8;
+const LARGEST_BITMAP: usize = (super::LARGEST_SDU as usize - 5) * 8;
 
 /// The receiving side. SDUs are their numbers in the bearer.
 #[derive(Debug)]

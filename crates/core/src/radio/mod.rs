@@ -57,6 +57,11 @@ pub trait Component {
     /// The queue disciplines of the buffers in this direction.
     fn queues(&self, dir: Dir) -> Vec<&queue::Config>;
 
+    /// Octets of the largest packet that the bearers of this direction take; `None` without a limit.
+    fn largest_sdu(&self, _dir: Dir) -> Option<u32> {
+        None
+    }
+
     /// Refuses what no cell can do.
     fn validate(&self) -> Result<(), ScenarioError>;
 

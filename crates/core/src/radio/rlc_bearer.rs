@@ -12,7 +12,7 @@ use super::sdus::Sdus;
 use crate::element::{Cx, RadioEventKind};
 use crate::packet::{Dir, Packet};
 use crate::pdcp;
-use crate::queue;
+use crate::queue::{self, Verdict};
 use crate::rlc::control::Control;
 use crate::rlc::{self, End, Report, Tti, Ttis};
 use crate::time::{Duration, Instant};
@@ -40,6 +40,8 @@ pub(super) struct RlcBearer {
     occupancy: Occupancy,
     pub counts: Counts,
     capture: PduCapture,
+    /// Octets of the largest packet that the layers below take.
+    largest_sdu: u32,
     /// Number of PDU 0 in events: numbers there go on where the entity begins anew.
     numbered_from: u64,
     /// Behind the highest number that was told.
@@ -98,6 +100,7 @@ impl RlcBearer {
             occupancy: Occupancy::default(),
             counts: Counts::default(),
             capture: PduCapture::new(rlc, &pdcp::Config::default(), ue, dir),
+            largest_sdu: if rlc.has_pdcp() { pdcp::LARGEST_SDU } else { u32::MAX },
             numbered_from: 0,
             numbered_to: 0,
             reported_from: 0,
@@ -124,6 +127,10 @@ impl RlcBearer {
     /// Lets a packet in, or drops it, or another one that waits.
     #[inline]
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, packet: Box<Packet>) {
+        if packet.len > self.largest_sdu {
+            self.buffer.refuse(cx, packet, Verdict::Drop(Reason::SduDiscarded));
+            return;
+        }
         let sdus = &mut self.sdus;
         let take_waiting = || sdus.evict(end.take_waiting(0)?);
         let Some(admitted) = self.buffer.admit_or_evict(cx, packet, take_waiting) else {

@@ -1,4 +1,4 @@
-//! Limits of buffers against what flows send: one below a packet is refused. One of few packets and none at all are
+//! Limits of buffers and bearers against what flows send: one below a packet is refused. One of few packets and none at all are
 //! remarked upon.
 
 use super::Scenario;
@@ -12,7 +12,7 @@ use crate::radio;
 const FEW_PACKETS: u64 = 5;
 
 impl Scenario {
-    /// Refuses a buffer in which a packet of a flow never finds room. A link for packets from outside knows of none.
+    /// Refuses a buffer or a bearer in which a packet of a flow never finds room. A link for packets from outside knows of none.
     pub(super) fn check_buffers(&self) -> Result<(), ScenarioError> {
         for dir in Dir::BOTH {
             let Some(largest) = self.largest_packet(dir) else { continue };
@@ -26,6 +26,16 @@ impl Scenario {
                 );
                 let hint = format!("write at least \"{largest} B\", or let the flow send smaller packets");
                 return Err(ScenarioError::new(key, message, hint));
+            }
+            for (key, cell) in self.cells() {
+                let Some(limit) = cell.largest_sdu(dir).filter(|limit| u64::from(*limit) < largest) else {
+                    continue;
+                };
+                let key = format!("{key}.{}.{}.rlc", cell.name(), dir.name());
+                let message = format!(
+                    "PDCP takes packets of {limit} B at most, and a flow sends packets of {largest} B"
+                );
+                return Err(ScenarioError::new(key, message, "let the flow send smaller packets (tcp.mss)"));
             }
         }
         Ok(())

@@ -63,7 +63,7 @@ words! {
         UnknownFlow = "unknown_flow",
         /// Its UE has no active PDP context: the core network knows no tunnel for it.
         NoPdpContext = "no_pdp_context",
-        /// The link layer discarded it unsent: it had waited too long, or was larger than a TTI.
+        /// The link layer discarded it unsent: it had waited too long, or was larger than a TTI or than PDCP takes.
         SduDiscarded = "sdu_discarded",
     }
 

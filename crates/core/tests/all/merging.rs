@@ -332,6 +332,20 @@ fn a_buffer_of_few_packets_is_remarked_upon() {
 }
 
 /// A limit below a packet refuses all of them, for ever.
+/// TS 38.323 §4.3.1: an SDU has 9000 octets at most.
+#[test]
+fn a_packet_that_pdcp_does_not_take_is_refused_with_the_key() {
+    for radio in ["[radio.nr]", "[radio.dch]\ndownlink.rlc.am_nr = {}\nuplink.rlc.am_nr = {}"] {
+        let text = format!("{radio}\n[[flow]]\n");
+        let error = |mss: &str| try_parse(&text, &[("tcp.mss", mss)]).err().unwrap_or_default();
+        let cell = &radio[1..radio.find(']').unwrap()];
+        let says = "PDCP takes packets of 9000 B at most, and a flow sends packets of 9001 B";
+        let remedy = "let the flow send smaller packets (tcp.mss)";
+        assert_eq!(error("8961 B"), format!("{cell}.downlink.rlc: {says}; {remedy}"));
+        assert_eq!(error("8960 B"), "", "{radio}");
+    }
+}
+
 #[test]
 fn a_buffer_below_a_packet_is_refused_with_the_key() {
     let error = |text: &str, overrides: &[(&str, &str)]| try_parse(text, overrides).err().unwrap_or_default();

@@ -22,6 +22,7 @@ use super::{Component, Plan};
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
+use crate::pdcp;
 use crate::queue;
 
 impl Component for Config {
@@ -36,6 +37,10 @@ impl Component for Config {
 
     fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
         self.bearers(dir).map(|bearer| &bearer.queue).collect()
+    }
+
+    fn largest_sdu(&self, dir: Dir) -> Option<u32> {
+        self.bearers(dir).any(|bearer| bearer.rlc.has_pdcp()).then_some(pdcp::LARGEST_SDU)
     }
 
     fn check_without_core(&self) -> Result<(), ScenarioError> {

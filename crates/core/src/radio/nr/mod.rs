@@ -205,6 +205,10 @@ impl Component for Config {
         vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
     }
 
+    fn largest_sdu(&self, _dir: Dir) -> Option<u32> {
+        Some(pdcp::LARGEST_SDU)
+    }
+
     /// A STATUS PDU waits for a scheduling request and its grant, and the retransmission for a slot. In the uplink it is the
     /// other way round.
     fn remarks(&self) -> Vec<ScenarioError> {
