@@ -115,7 +115,8 @@ impl Agenda {
         self.timers[timer].wanted = Instant::NEVER;
     }
 
-    /// Says of each lane whether, and past which timers, its packets may be handed over ahead of their time.
+    /// Sets the early-delivery rule of each lane: `None` if its packets must wait, otherwise the timers that must not
+    /// expire at or before the packet's arrival time.
     pub fn set_ahead(&mut self, lanes: &[Option<Timers>]) {
         for (lane, ahead) in self.lanes.iter_mut().zip(lanes) {
             lane.ahead.clone_from(ahead);
@@ -188,7 +189,8 @@ impl Agenda {
         }
     }
 
-    /// The same by the tournament. Timers that were moved later are put right on the way.
+    /// Like `is_quiet`, but searches the tournament tree. Postponed timers whose tree entry is stale are corrected as
+    /// they surface.
     #[inline(never)]
     fn is_quiet_among_many(&mut self, timers: Timers, at: Instant) -> bool {
         loop {
@@ -245,7 +247,7 @@ impl Agenda {
             }
             let timer = &mut self.timers[number];
             if timer.wanted == first {
-                // Its place is put right when it comes up again: most are armed anew before that.
+                // The tree entry stays stale until it surfaces again; most timers are re-armed before that.
                 timer.wanted = Instant::NEVER;
                 return Some((first, Due::Timer { element: timer.element, key: timer.key }));
             }
@@ -365,7 +367,8 @@ impl Tournament {
         let (mut low, mut high) = (sources.start as usize, sources.end as usize);
         let (mut round, mut first) = (self.first_round, Entry::NOBODY);
         loop {
-            // Those at either edge in whose match others sit are met by themselves; whole matches by their winners.
+            // Matches that are only partly inside the range are compared entry by entry; matches entirely inside it
+            // are represented by their winner.
             while low < high && low % 4 > 0 {
                 first = first.or_earlier(self.seated(round, low));
                 low += 1;

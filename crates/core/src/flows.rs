@@ -71,7 +71,7 @@ pub struct Flows {
     keys: Vec<FlowKey>,
     /// Number of the interface over which the first packet of each went.
     interfaces: Vec<u16>,
-    /// Those beyond, by number less [`MOST_FLOWS`].
+    /// Keys of the flows above [`MOST_FLOWS`], indexed by flow number minus `MOST_FLOWS`.
     unmeasured: Vec<FlowKey>,
     /// The place of the next of these.
     next: usize,

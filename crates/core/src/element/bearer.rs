@@ -25,8 +25,8 @@ pub struct BearerView {
     /// Packets that may wait beside the one in service, those of one flow if each has a buffer; `None` for any
     /// number.
     pub limit_sdus: Option<u32>,
-    /// What has still to be delivered until the queue discipline may choose a packet to drop again: PDPC's `Counter`,
-    /// in its unit; 0 where it may, and with every other discipline.
+    /// PDPC's `Counter`, in its unit: the amount still to be delivered before the discipline may drop again. 0 if it
+    /// may drop now; always 0 for other disciplines.
     pub discard_counter: u64,
 }
 

@@ -68,7 +68,8 @@ pub(crate) fn lanes_ahead(layouts: &[Layout], topology: &Topology) -> Vec<Option
         Some(of_target.map_or(0..0, |(from, to)| first + from..first + to))
     };
     let mut all: Vec<_> = lanes.clone().map(passes).collect();
-    // With one UE the way is a circle: packets would chase each other round it for ever. At the server they wait.
+    // With a single UE, data and ACKs form a closed loop and early delivery would never stop. Break the loop at the
+    // server: uplink packets wait there for their time.
     if all.iter().all(Option::is_some) {
         for ((at, _, dir), ahead) in lanes.zip(&mut all) {
             if topology.target(at as u16, dir.into()).node() == 0 {

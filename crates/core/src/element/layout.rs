@@ -24,8 +24,8 @@ pub struct Layout {
     pub flow_views: bool,
     /// Bearers that the element keeps, two for each UE (downlink first); only a cell has any.
     pub bearers: u32,
-    /// By direction: what leaves was put on a lane at least so much earlier. For [`Path::poll_wakeup`], as are the next
-    /// two; a value given here must hold, and zero always does.
+    /// Per direction: minimum time between the decision to send a packet and its departure. [`Path::poll_wakeup`]
+    /// relies on this and on the next two fields, so it must be a true lower bound; zero is always safe.
     ///
     /// [`Path::poll_wakeup`]: crate::path::Path::poll_wakeup
     pub ahead: [Duration; 2],
@@ -37,15 +37,15 @@ pub struct Layout {
     pub early: [Early; 2],
     /// By direction: what leaves is put on a lane, and nothing is ever emitted at once.
     pub by_lanes: [bool; 2],
-    /// Of an element whose timers touch what packets touch that are handed over ahead of their time: the first timer of
-    /// each UE and, last, the number of timers. Empty where timers touch nothing of this.
+    /// Index of each UE's first timer, followed by the total number of timers. Needed if timers share state with
+    /// packets that are delivered early; empty otherwise.
     pub timers_of_ues: Vec<u32>,
 }
 
-/// Whether packets of a direction may be handed to an element ahead of their time. What it does with them must depend
-/// on them, their times and their order alone, and touch nothing that others read; it reads no bearer's books (but a
-/// cell its own), and puts packets on lanes for later than now. Sums of counters are nothing in this sense, nor are the
-/// ends of transfers.
+/// Whether packets of a direction may be delivered early. Requirements: the handler's result depends only on the
+/// packets, their times and their order; it modifies no state that other elements read (counters and transfer
+/// completion excepted); it reads no buffer accounting, except a cell its own; and it emits only to lanes, for times
+/// later than now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Early {
     /// If the packets of each UE come in their order.

@@ -1,8 +1,9 @@
 //! The least time from the next deadline inside a path until a packet can leave the path.
 //!
-//! A driver in real time need not wake for what happens inside: it may sleep until something could come out, and
-//! handle everything before at its own instant then. Most of all this is the end of each transmission where a box
-//! wants to hear of it: what is sent takes the bearer's delay to arrive, and an ACK that is released the wire's.
+//! A real-time driver need not wake for internal events. It can sleep until a packet could leave the path and then
+//! process the earlier events in order, each at its own time. The most frequent internal event is the end of a
+//! transmission that a middlebox subscribed to: the packet itself still needs the bearer's delay, and an ACK released
+//! in response still needs the wired link's delay.
 //!
 //! A lower bound, from what elements say of themselves ([`Layout::ahead`], [`Layout::passes_on`],
 //! [`Layout::silent`]); where they say nothing it is zero, and the driver wakes each time.

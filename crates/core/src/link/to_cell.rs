@@ -12,8 +12,8 @@ use crate::radio::dch::Dch;
 use serde_json::Value;
 use std::any::Any;
 
-/// Joins each link to such a cell directly behind it. By the number of each element, the one that stands for it: itself,
-/// or the one before it.
+/// Merges each link with the dedicated-channel cell directly after it. Returns the owner of each element: the element
+/// itself, or the link that its cell was merged into.
 pub(crate) fn join(elements: &mut [Box<dyn Element>], topology: &Topology) -> Vec<u16> {
     let mut owners: Vec<u16> = (0..).take(elements.len()).collect();
     for at in 1..elements.len() {

@@ -99,7 +99,7 @@ pub enum Release {
     Strict,
     /// All, until one needs a delay.
     Loop,
-    /// Likewise, but at most one in a TTI.
+    /// Like `loop`, but at most one ACK per TTI.
     OnePerTti,
 }
 

@@ -1,5 +1,5 @@
-//! Freezing: a sender that cannot reach its receiver for a time is told of a closed window, and takes the silence for
-//! no loss. When the window opens it goes on where it was, with the congestion window that it had.
+//! Freezes TCP senders during an outage: the box advertises a zero window, so the sender enters persist state instead
+//! of timing out. When the window reopens it resumes with its congestion window unchanged.
 //!
 //! * `at = "network"`, after M-TCP (K. Brown and S. Singh, "M-TCP: TCP for mobile cellular networks", ACM CCR 27(5),
 //!   1997): the box stands where an RNC is. Of what the UE acknowledges it **withholds** the last octet, so that at the

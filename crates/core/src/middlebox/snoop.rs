@@ -7,10 +7,11 @@
 //!
 //! **Data to the UE.** Whole packets are kept until the UE acknowledges them.
 //!
-//! * A duplicate ACK whose segment is in the cache is a loss of the radio: the segment is sent again at the first one,
-//!   and the ACK ends here. As many more end here as what was on its way may bring; one beyond these, or a SACK block
-//!   of something that went after the copy, says that the copy was lost as well. SACK blocks show further gaps, each of
-//!   which is repaired at once, and are taken out of ACKs that would show the sender a gap under repair.
+//! * A duplicate ACK for a cached segment indicates a radio loss: on the first one the box retransmits the segment
+//!   and suppresses the ACK. It then suppresses as many duplicate ACKs as the segments in flight can cause; one more,
+//!   or a SACK block for a segment sent after the retransmission, means that the retransmission was lost too. SACK
+//!   blocks show further gaps, each of which is repaired at once, and are taken out of ACKs that would show the
+//!   sender a gap under repair.
 //! * A local timer, RFC 6298 over the box's own round trips of the radio (Karn's algorithm, backoff), sends the segment
 //!   again for which the UE waits. It runs from the first measured round trip on.
 //! * What has never come as far as the box, was dropped by the buffer behind it, or was sent again often enough, is

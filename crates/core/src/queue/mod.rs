@@ -56,8 +56,9 @@ pub trait Aqm: Send + Sync {
         let _ = (now, len, buffer);
     }
 
-    /// A packet has left the buffer, which has these books from now on. Not told of what the discipline itself
-    /// dropped, nor of packets that are sent whole with ends computed ahead: the books say when the last one ends.
+    /// Called after a packet has left the buffer; `buffer` is the state without it. Not called for packets that the
+    /// discipline itself dropped, nor for transmissions whose end was computed in advance (see `Bearer` for when the
+    /// last one ends).
     fn handle_departure(&mut self, now: Instant, gone: Departed, buffer: &Bearer) {
         let _ = (now, gone, buffer);
     }

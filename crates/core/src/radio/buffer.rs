@@ -1,5 +1,5 @@
-//! The SDU buffer in front of a bearer, as far as every cell has it: who is let in, who is told, and what
-//! is counted. The packets themselves wait wherever the cell keeps them.
+//! The part of a bearer's SDU buffer that all cells share: admission, notification of subscribers, and counters. The
+//! packets themselves are stored by the cell.
 
 use crate::element::{Bearer, Cx, Layout, RadioEvent, RadioEventKind, Terms, bearer_index};
 use crate::packet::{Dir, Packet};
@@ -105,7 +105,8 @@ impl Buffer {
         Some((packet, sent))
     }
 
-    /// The same where the discipline is asked; the books are settled.
+    /// Slow path of [`Self::admit`]: the buffer may be full, so the queue discipline decides. The accounting is
+    /// already settled to `now`.
     #[inline(never)]
     fn admit_if_let<T>(
         &mut self,
@@ -129,8 +130,8 @@ impl Buffer {
         Some((packet, sent))
     }
 
-    /// Lets a packet in, or drops it, or another one that waits: `take_waiting` takes the first of which no octet
-    /// was sent out of its line. The books know of packets one by one.
+    /// Admits `packet`, drops it, or evicts a waiting packet to make room. `take_waiting` removes the first packet
+    /// whose transmission has not started. For bearers that account for each SDU individually.
     #[inline]
     pub fn admit_or_evict(
         &mut self,

@@ -28,7 +28,7 @@ pub(super) struct Carrier {
     pub free_at: Instant,
     /// The next TTI that the sending entity wants.
     pub next_tti: Instant,
-    /// The TTI that is on the air, while somebody wants to know of its end.
+    /// The TTI being transmitted; kept only while the `slot_ended` probe is on.
     ending: Option<Ending>,
     /// TTIs on their way with their time of arrival, earliest first.
     on_air: VecDeque<(Instant, Box<Tti>)>,
@@ -184,7 +184,8 @@ impl Carrier {
         self.next_arrival = self.next_arrival.min(at);
     }
 
-    /// Those that are on their way were sent again, and arrive behind this one.
+    /// Inserts the TTI by arrival time: TTIs already in flight may be HARQ retransmissions that arrive later than
+    /// this one.
     #[inline(never)]
     fn put_between(&mut self, at: Instant, tti: Box<Tti>) {
         let place = self.on_air.partition_point(|(other, _)| *other <= at);

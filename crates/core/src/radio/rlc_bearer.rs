@@ -184,7 +184,8 @@ impl RlcBearer {
         }
     }
 
-    /// Tells of each STATUS PDU, and of each run of PDUs that share their P bit and their fate.
+    /// Records each STATUS PDU, and each run of data PDUs with the same poll bit and the same outcome (received or
+    /// lost).
     #[cold]
     pub fn note_fates(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction, own) = (self.buffer.ue, self.buffer.dir, self.buffer.index());

@@ -58,7 +58,8 @@ impl RlcPair {
         end.build_tti(cx.now, room, tti, report);
     }
 
-    /// Fills a TTI, does what follows, and tells of its PDUs but not of their fate, which nobody knows yet.
+    /// Fills a TTI, records and captures its PDUs, and settles the sending side. Whether the PDUs are lost is decided
+    /// later.
     pub fn fill(&mut self, cx: &mut Cx<'_>, dir: Dir, room: u64, tti: &mut Tti, report: &mut Report) {
         self.build_tti(cx, dir, room, tti, report);
         let bearer = self.bearer(dir);

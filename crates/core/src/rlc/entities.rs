@@ -15,11 +15,11 @@ use std::ops::{Range, RangeInclusive};
 
 /// One end of the link layer of a UE's bearers.
 pub trait End: Transmit + Receive {
-    /// Begins anew, as the other end does, because the UE goes to another cell (TS 36.322 §5.4): what is on the way is
-    /// lost. Sequence numbers begin with 0. The sending side takes up all SDUs that are not confirmed again, from
-    /// their first octet and in order; in unacknowledged mode it goes on with the first of which nothing was sent,
-    /// and the one that was begun is discarded. The receiving side drops what is not whole. SDUs that were handed up
-    /// may so be handed up once more: the cell knows them by their numbers.
+    /// Re-establishes this end after a change of cell (TS 36.322 §5.4); the peer does the same. PDUs in flight are
+    /// lost and sequence numbers restart at 0. An acknowledged-mode sender retransmits all unconfirmed SDUs from
+    /// their first octet, in order; an unacknowledged-mode sender discards the partly transmitted SDU and continues
+    /// with the next one. The receiver discards incomplete SDUs. SDUs already delivered may be delivered a second
+    /// time; the cell recognises them by their number.
     fn re_establish(&mut self, now: Instant, report: &mut Report);
 }
 

@@ -219,7 +219,8 @@ impl Rlc for FixedDelayArq {
         self.cut(number, start, end);
     }
 
-    /// Those behind it move up in the stream of octets, and are cut anew.
+    /// Removes the first SDU that has not been started. The SDUs after it move forward in the octet stream and are
+    /// segmented again.
     fn take_waiting(&mut self) -> Option<Box<Packet>> {
         let is_unsent = |block: &&Block| block.transmissions == 0;
         let unsent = self.queue.iter().find(is_unsent).map_or(self.stream_end, |block| block.start);

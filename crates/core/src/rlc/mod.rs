@@ -133,7 +133,8 @@ pub trait Component {
         false
     }
 
-    /// The entities of a direction to which the other one means nothing.
+    /// Transmitting and receiving entity of one direction, for link layers whose two directions are independent (UM,
+    /// TM); `None` if they are not (AM).
     fn halves(&self) -> Option<(Box<dyn Transmit>, Box<dyn Receive>)> {
         None
     }

@@ -258,7 +258,7 @@ impl Downlink {
             return Fate::Passes;
         }
         if is_lost {
-            // Of what went after it, this duplicate is one.
+            // Each segment sent after it will cause one duplicate ACK; this ACK is the first of them.
             self.expected = (self.turns - first.turn).saturating_sub(1);
             self.copy(now, 0, SnoopAction::DupackRetransmission, books);
         } else {
@@ -353,7 +353,8 @@ impl Downlink {
         once.map(|one| one.turn).max().unwrap_or(0)
     }
 
-    /// Sends again what SACK blocks show missing, and what went behind it has come.
+    /// Retransmits every cached segment that the SACK blocks leave out although a segment sent after it is known to
+    /// have arrived.
     fn repair_shown_gaps(&mut self, now: Instant, books: &mut Books) {
         let newest = self.newest_sacked();
         if newest == 0 || books.limits.retransmissions == 0 {

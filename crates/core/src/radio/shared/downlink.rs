@@ -1,4 +1,4 @@
-//! The slots of a shared downlink: answers, repetitions, and who else is sent to.
+//! Slot processing of a shared downlink: HARQ feedback, retransmissions, then scheduling of new blocks.
 
 use super::air::{Air, Format};
 use super::frame::Frame;

@@ -129,7 +129,8 @@ impl Iub {
         }
     }
 
-    /// The UE leaves the Node B: what is on its way there, or waits, is lost; its PDUs, in their order.
+    /// The UE leaves this Node B: removes and returns, in order, all PDUs in flight on the Iub or queued at the Node
+    /// B. They are lost.
     pub fn flush(&mut self) -> VecDeque<Box<Tti>> {
         let mut lost = std::mem::take(&mut self.queue).ttis;
         lost.extend(self.on_way.drain(..).map(|(_, tti)| tti));

@@ -246,8 +246,8 @@ impl Receiver {
         }
     }
 
-    /// Nothing comes of SDUs below `next_sdu` any more; those that are complete go up if so `delivered`. Those that
-    /// left the sender's buffer before any octet was sent are told too.
+    /// Gives up all SDUs below `next_sdu`. Complete ones are delivered if `delivered` is set; all others are reported
+    /// lost, including SDUs that the sender discarded before transmitting any octet.
     fn give_up(&mut self, next_sdu: u64, delivered: bool, report: &mut Report) {
         let told = self.ends.partition_point(|held| held.end.sdu < next_sdu);
         for at in 0..told {

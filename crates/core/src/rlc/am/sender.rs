@@ -181,7 +181,8 @@ impl Sender {
         self.discard.deadline().min(expiry).min(polls)
     }
 
-    /// About how many PDUs could be sent now that were not asked for by a timer.
+    /// Estimate of the PDUs that could be sent now: pending retransmissions plus new data, not counting
+    /// timer-triggered polls.
     pub fn backlog(&self) -> u64 {
         let again = self.retransmissions.count().min(self.may_repeat());
         again + self.segmentation.pdus().min(self.vt_ms().saturating_sub(self.vt_s))

@@ -1,10 +1,10 @@
 //! Copa: a rate that is inverse to the delay of the queue, so that each flow keeps about two segments waiting.
 //!
-//! V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018. The queueing
-//! delay is the shortest round-trip time of the last half one, the *standing* one, less the shortest of ten seconds. The
-//! target is 1 / (delta times that) segments a second; the window moves towards it by v / (delta cwnd) segments with each
-//! one acknowledged. The velocity v doubles each round trip from the third one in the same direction on, and is 1 again
-//! when that changes. Segments are paced at twice the window over the standing round-trip time.
+//! V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018. Queueing
+//! delay is the standing RTT (minimum over the last half RTT) minus the minimum RTT over ten seconds. The target rate
+//! is 1 / (delta x queueing delay) segments per second; the window moves towards it by v / (delta cwnd) segments with
+//! each one acknowledged. The velocity v doubles each round trip from the third one in the same direction on, and is
+//! 1 again when that changes. Segments are paced at twice the window over the standing round-trip time.
 //!
 //! **Competitive mode.** A queue of Copa flows alone empties every few round trips. Where none of the last five saw the
 //! queueing delay below a tenth of its range, others fill the buffer, and 1/delta grows by one each round trip without a

@@ -6,9 +6,9 @@
 //! * **Growth**: of each ACK, what is not marked lets the window grow, in rounds with marks too. Slow start ends with the
 //!   first mark.
 //! * **Losses** halve the window, as Reno's. RACK tells them by time.
-//! * **Short round-trip times**: rounds that are shorter than a virtual one count for as much as they are of it, squared, so
-//!   that flows grow by a segment a virtual round, as those with that round-trip time do; the window is reduced, and
-//!   the share moves, once in a virtual round. All this begins after a number of rounds: the draft, (2.4.4).
+//! * **RTT independence**: with an RTT shorter than the virtual RTT, each round counts only (RTT / virtual RTT)^2, so
+//!   that a flow grows like one with that RTT, by one segment per virtual round. cwnd is reduced, and alpha updated,
+//!   once per virtual round. All this begins after a number of rounds: the draft, (2.4.4).
 //! * **Pacing** at the window over the round-trip time, twice that in slow start, in bursts of a quarter of a millisecond.
 //!
 //! A mark within the virtual round of the latest reduction reduces nothing, and uses up its round of data all the same: the

@@ -79,7 +79,7 @@ pub(super) struct Feedback {
     hole: (u64, u32),
     /// Offsets of the segments in flight that NACKs have named, and how often.
     named: Vec<(u64, u32)>,
-    /// Of these, those to be sent again now.
+    /// The segments in `named` that are queued for retransmission.
     again: VecDeque<u64>,
     pub report: Report,
 }

@@ -173,8 +173,9 @@ fn is_original_delivered(state: &State, ack: &AckOutcome) -> bool {
     let end = state.recover.unwrap_or(state.max);
     let acked = state.segments.iter().take_while(|segment| segment.end() <= ack.ack.min(end));
     let mut acked = acked.filter(|segment| !segment.is_sacked);
-    // With RACK the scoreboard outlives a timeout. Else what an ACK covers beside what was sent again may have arrived
-    // before, and what it SACKs too.
+    // With RACK the scoreboard survives a timeout, so any original (S)ACKed for the first time proves delivery.
+    // Without it, an ACK that also covers a retransmitted segment proves nothing: the other segments it covers or
+    // SACKs may have arrived before the timeout.
     if state.segments.iter().any(|segment| segment.fate != Fate::UnderWay) {
         return ack.sack.first_original.is_some_and(|first| first <= end)
             || acked.any(|segment| segment.transmissions == 1);

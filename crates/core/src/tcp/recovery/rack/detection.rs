@@ -76,7 +76,8 @@ impl Detection {
         if is_original && end < self.fack_before {
             self.note_reordering(end);
         }
-        // Of a segment sent again this may be an earlier transmission.
+        // For a retransmitted segment, this ACK may belong to an earlier transmission: ignore it if the echoed
+        // timestamp is older than the retransmission, or the RTT is below the minimum.
         let is_echo_older = || ts_ecr.is_some_and(|echo| is_before(echo, timestamp(segment.sent_at)));
         if !is_original && (is_echo_older() || self.min_rtt.is_some_and(|min| rtt < min)) {
             return;
