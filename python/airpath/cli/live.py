@@ -73,7 +73,7 @@ def command(
     seed: SeedOption = 1,
     server: Annotated[str | None, option("CMD", "What runs on the server's side, as for sh -c.")] = None,
     sender: Annotated[
-        str | None, option("TCP", "airpath: our TCP is the server's end, in the place of the kernel's.")
+        str | None, option("TCP", "Use airpath's TCP instead of the kernel's at the server (value: airpath).")
     ] = None,
     receiver: Annotated[
         str | None, option("TCP", "airpath: our TCP is the UE's end, and COMMAND runs on the server's side.")
@@ -103,7 +103,7 @@ def command(
     ] = None,
     user: Annotated[
         str | None,
-        option("NAME", "COMMAND runs as this user; if absent, as who called sudo, or as you."),
+        option("NAME", "Run COMMAND as this user. [default: the user who called sudo, or the current user]"),
     ] = None,
     clean_env: Annotated[
         bool, flag("--clean-env", "COMMAND gets nothing of the environment but PATH, HOME and the like.")

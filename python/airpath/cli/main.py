@@ -30,9 +30,10 @@ COMMANDS = {
     "list": "Show the bundled scenarios and sweeps and everything registered, with defaults and meanings.",
     "config": "Print a scenario with every default written out.",
     "export": "Write the trace of a finished run in the format of another tool.",
-    "predict": "Set the goodput of a run's TCP flows beside what throughput models predict from its losses.",
+    "predict": "Compare the goodput of a run's TCP flows with what models predict from its losses and RTT.",
     "analyze": "Explain a capture: what limited each TCP connection, why it lost; rates and delays of UDP.",
-    "reproduce": "Set the published values of a paper beside what airpath measures.",
+    "reproduce": "Reproduce a paper: simulate its tables and figures and compare them with the published "
+    "values.",
     "sweep": "Run a scenario over many points, each with many runs; the same command resumes where it "
     "stopped.",
     "results": "Print mean and interval of every metric at every point of a sweep.",

@@ -32,7 +32,7 @@ def command(
     runs: Annotated[int, runs_option("Runs of the scenario, with consecutive seeds.")] = 1,
     json_: JsonOption = False,
 ) -> None:
-    """Set the goodput of a run's TCP flows beside what throughput models predict from its losses."""
+    """Compare the goodput of a run's TCP flows with what models predict from its losses and RTT."""
     if Path(source).is_dir() and source not in bundled():
         for option, given in (("--set", set_), ("--seed", seed is not None), ("--runs", runs > 1)):
             if given:

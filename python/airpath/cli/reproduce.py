@@ -69,7 +69,7 @@ def command(
     dask_wait: DaskWaitOption = None,
     dask_security: DaskSecurityOption = None,
 ) -> None:
-    """Set the published values of a paper beside what airpath measures.
+    """Reproduce a paper: simulate its tables and figures and compare them with the published values.
 
     The same command resumes after an interruption.
     """

@@ -1,4 +1,4 @@
-"""The reports of `airpath compare`: simulated beside live, and published values beside both."""
+"""Reports of `airpath compare`: simulation against live runs, and both against published values."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def comparison_report(
 
 
 def published_report(rows: Sequence[Row], outcomes: Outcomes) -> Iterator[Part]:
-    """Report on published values beside what both worlds gave."""
+    """Compare published values with the simulated and the live results."""
 
     def of_pair(which: Callable[[PairedComparison], str]) -> Callable[[Row], str]:
         return lambda row: "-" if row.judgement is None else which(row.judgement.pair)

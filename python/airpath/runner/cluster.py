@@ -304,7 +304,7 @@ def _first_line(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask's own words from the terminal: what matters is told as an error of ours."""
+    """Silence Dask's logging; failures that matter are raised as airpath errors."""
     import dask
 
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]

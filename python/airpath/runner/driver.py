@@ -155,7 +155,7 @@ class _Driver:
             self._write()
 
     def _write(self) -> None:
-        # Emptied first: rows that could not be written are not tried again on the way out.
+        # Clear the buffer first: if writing fails, shutdown must not try to write the same rows again.
         rows, self._unwritten, self._written = self._unwritten, [], self._fresh
         if rows:
             self._keep(rows)

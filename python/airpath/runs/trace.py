@@ -286,7 +286,7 @@ def _check_sizes(table: pq.FileMetaData) -> None:
 
 
 def read_events(folder: Path, wanted: Mapping[str, Sequence[str]]) -> Iterator[Events]:
-    """Read columns of some kinds, as far as they were recorded, kind by kind and piece by piece.
+    """Yield the requested columns of each recorded event kind, one kind and one chunk at a time.
 
     Those who read them keep them all in memory, so their number is limited.
 

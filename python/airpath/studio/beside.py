@@ -56,7 +56,7 @@ class Beside:
             self._started.set()
 
     def end(self, results: dict[str, Any] | None) -> None:
-        """Hand over the results, if there are any, and stop when those who look on have them."""
+        """Send the final results, if any, and stop once all browsers have them or after `LAST_WORDS_S`."""
         self.attached.end(results)
         self.attached.wait_for_readers(LAST_WORDS_S)
         with contextlib.suppress(RuntimeError):  # It has ended already.

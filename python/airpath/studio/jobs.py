@@ -69,7 +69,7 @@ class _Job(threading.Thread, Generic[T]):
                 if self.is_cancelled:
                     break
                 asyncio.run_coroutine_threadsafe(self._send(part), self._loop).result()
-        except BaseException as raised:  # Whoever waits for the work hears of it.
+        except BaseException as raised:  # Passed on to the coroutine that awaits this job.
             error = raised
         with contextlib.suppress(RuntimeError):  # The server has ended.
             self._loop.call_soon_threadsafe(self._end, error)

@@ -118,7 +118,7 @@ class _Events(NamedTuple):
 
 
 def _events(run: FinishedRun, most_bytes: int) -> _Events:
-    """Deflate the events, as far as there is room."""
+    """Compress the events into `most_bytes`, most needed kinds first; list the kinds that do not fit."""
     room = most_bytes * 3 // 4  # Base64 takes four bytes for three.
     chunks: list[bytes] = []
     left_out: dict[str, int | None] = {}

@@ -104,7 +104,7 @@ SENDING = Measure(
 
 
 def share_of(rate_bps: float) -> Measure:
-    """How much of a rate in bit/s, its fair part, a flow has; more than all of it counts as all of it."""
+    """Goodput as a percentage of the fair share `rate_bps`, capped at 100 %."""
     return Measure(
         "of its fair part",
         "%",

@@ -75,7 +75,7 @@ class SweepResults:
         return self.rule.confidence
 
     def expected_runs(self, point: PointResult) -> int:
-        """How many runs a point has in the end; until then, as far as its runs so far tell."""
+        """Total number of runs that the point will have: an estimate until it is finished."""
         rows = [(0, point.seeds, point.values)]
         return wanted_of(point.rule or self.rule, 1, len(self.metrics), rows).expected
 

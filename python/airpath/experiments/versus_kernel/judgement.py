@@ -1,8 +1,8 @@
 """Intervals, differences and verdicts: how far simulated and live agree, also as JSON.
 
-Run by run with the same seed, simulated less live: the interval of the mean of these differences holds
-whether or not the seed brings the two closer together. That of independent runs (Welch) stands beside it
-in the JSON. A difference is a share of the live mean.
+Paired comparison: for each seed, simulated minus live. The confidence interval of the mean difference is
+valid whether or not common seeds reduce the variance. The JSON also has Welch's interval for independent
+runs. Differences are relative to the live mean.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from airpath.stats.estimate import Estimate, by_seed, estimate
 
 AGREE, UNSURE, DIFFER, NOT_SEEN = "agree", "unsure", "differ", "no_difference_seen"
 LEAST_COUNT = 5.0
-"""A count has a ratio only where there are so many a run without the mechanism, in either world."""
+"""A ratio of counts is computed only if the baseline (without the mechanism) has at least this many per run,
+in simulation and live."""
 EFFECT_TOLERANCE = 0.05
 """Effects of a mechanism agree if they are no further apart than this, as shares of what is without it."""
 

@@ -56,7 +56,7 @@ PROBE = "tail_loss_probe"
 AT_A_SENDER = ("tcp_state", "rtt_sample", "tcp_path", "segment_sent")
 AT_A_BEARER = ("bearer_enqueued", "bearer_delivered", "dropped")
 OPPOSITE = {"downlink": "uplink", "uplink": "downlink"}
-# Who sends what goes in a direction: the UE opens connections.
+# qlog vantage point of the sender, per direction: the UE is the client because it opens the connections.
 SENDERS = {"downlink": "server", "uplink": "client"}
 
 # Name of an event, its data, and fields beside these.

@@ -47,7 +47,7 @@ def _seen(name: str, unit: str, observe: Observation) -> Measure:
 
 
 def _cell(scheme: Scheme, flows: int = 1, options: Overrides = (), variant: str = "") -> Cell:
-    """Run a cell as often as the rows of Table 2 that stand beside."""
+    """Make a cell with as many runs as the Table 2 rows shown next to it."""
     of = make_cell(scheme, flows, options=options, variant=variant)
     return replace(of, runs=OWN_RUNS, most_runs=OWN_RUNS)
 

@@ -41,7 +41,7 @@ def goodput_kbps(outcome: Outcome) -> float:
 
 
 def sent_again(outcome: Outcome) -> float:
-    """Segments that are sent again, of all that are sent, percent."""
+    """Retransmitted segments, as a percentage of all segments sent."""
     flows = outcome.results["flows"]
     again = sum(flow["retransmissions"]["total"] for flow in flows)
     return 100 * float(again / sum(flow["segments_sent"] for flow in flows))

@@ -35,10 +35,10 @@ def _window(events: Events) -> Window:
 
 
 def acting_dupack(events: Events) -> float:
-    """Which duplicate ACK sends a segment again because of a flag, mean over the run.
+    """Mean index of the duplicate ACK that triggers a wireless fast retransmit.
 
-    The sender's state is traced at each ACK. Those that leave `snd_una` at the segment that is sent again are
-    the ACK that brought it there, and duplicates.
+    `tcp_state` has one row per ACK. The rows in which `snd_una` is the retransmitted segment are the ACK that
+    advanced to it, followed by its duplicates.
     """
     una, at_s = column(events, "tcp_state", "snd_una"), times_s(events, "tcp_state")
     early = words(events, "segment_sent", "cause") == _EARLY
