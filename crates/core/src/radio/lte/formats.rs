@@ -163,6 +163,8 @@ pub(in crate::radio) struct Lte {
     least: [f32; ROWS],
     /// I_TBS of each row.
     i_tbs: [u8; ROWS],
+    /// The largest I_TBS up to each row.
+    largest: [u8; ROWS],
 }
 
 impl Lte {
@@ -178,12 +180,14 @@ impl Lte {
                 .rfind(|i_tbs| f64::from(size(*i_tbs, prbs) + CRC) <= efficiency(row) * f64::from(elements))
                 .unwrap_or(0),
         };
-        Self {
-            prbs,
-            elements_per_prb,
-            least: std::array::from_fn(|row| config.thresholds.sinr(row, elements) as f32),
-            i_tbs: std::array::from_fn(i_tbs),
-        }
+        let i_tbs: [u8; ROWS] = std::array::from_fn(i_tbs);
+        let mut most = 0;
+        let largest = i_tbs.map(|i_tbs| {
+            most = i_tbs.max(most);
+            most
+        });
+        let least = std::array::from_fn(|row| config.thresholds.sinr(row, elements) as f32);
+        Self { prbs, elements_per_prb, least, i_tbs, largest }
     }
 }
 
@@ -224,8 +228,11 @@ impl Air for Lte {
         if prbs == 0 {
             return None;
         }
-        let lower = rows.iter().position(|i_tbs| u64::from(size(*i_tbs, prbs)) >= bits);
-        let row = lower.unwrap_or(rows.len() - 1);
+        let last = rows.len() - 1;
+        let carries = |i_tbs: &u8| u64::from(size(*i_tbs, prbs)) >= bits;
+        // With a backlog, the common case, no row carries it all.
+        let lower = if carries(&self.largest[last]) { rows.iter().position(carries) } else { None };
+        let row = lower.unwrap_or(last);
         Some(Format { cqi: row as u8 + 1, units: prbs, bits: size(rows[row], prbs) })
     }
 
