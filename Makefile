@@ -252,6 +252,10 @@ check-wheels: ## install what `make wheels` built into empty environments, and t
 check-bare: build ## try the README's commands and some tests as on a machine with Rust, Python, make and no more
 	$(BIN)/python tools/bare.py $(CHECK_BARE_FLAGS)
 
+.PHONY: hooks
+hooks: ## have git check the subjects of your commits
+	git config core.hooksPath tools/hooks
+
 TARGETS := x86_64-pc-windows-gnu aarch64-apple-darwin
 .PHONY: check-targets
 check-targets: ## check that all crates but live compile for Windows and macOS; wants rustup
