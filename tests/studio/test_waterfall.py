@@ -262,10 +262,42 @@ def test_the_page_of_a_run_has_the_waterfall_of_its_packets(run_folder, page_of,
 
 def test_the_studio_shows_the_waterfall_of_the_run_that_it_made(serving, opened):
     own = opened(serving("lte-10mhz-10ue"))
+    # Its packets are analysed when somebody looks at them.
+    assert own.ask("store.run.waterfall") is None
     own.press("f")
+    own.view.locator(".fall-row").first.wait_for()
     assert sorted(rows(own.view)) == sorted(own.state("state.variants[0].run.names"))
     own.view.get_by_label("group by host").check()
     heads = own.view.locator(".fall-host b").all_inner_texts()
     assert sorted(heads) == sorted(f"UE {n}" for n in range(10))
     own.press("f")
     assert own.view.locator("#plots").is_visible()
+
+
+def test_an_open_waterfall_is_that_of_the_run_that_is_shown(serving, opened):
+    own = opened(serving("umts-384"))
+    own.press("f")
+    row = own.view.locator(".fall-row")
+    row.wait_for()
+    before = row.inner_text()
+    change = "radio.dch.downlink.rate"
+    field = own.view.locator(f'.row[data-key="{change}"] input[type=text]')
+    for rate in ("200 kbit/s", "100 kbit/s", "96 kbit/s"):
+        field.fill(rate)
+    own.view.wait_for_function(
+        "(before) => document.querySelector('.fall-row')?.innerText !== before", arg=before
+    )
+    own.view.wait_for_function(
+        "import('studio/main').then(({ store }) => store.run.changes?.[0]?.endsWith('=96 kbit/s') && store.run.waterfall)"
+    )
+    own.settle()
+    (told,) = own.ask("store.run.waterfall")
+    assert told["phases"]["active_s"] > 160  # 2 MB at no more than 96 kbit/s.
+    assert f"{told['phases']['active_s']:.0f} s" in row.inner_text()
+
+
+def test_what_the_server_says_of_a_waterfall_is_shown(serving, opened):
+    own = opened(serving("umts-384"))
+    own.ask("(store.state.variants[0].settings.set.push('tcp.mss=1'), store.run.title)")
+    own.press("f")
+    own.view.locator("#fall .note", has_text="tcp.mss: ").wait_for()

@@ -10,12 +10,12 @@ import { changed, inline, isBelow, isRebuilt, parentOf, split, TEXT, valueAt } f
 
 /** Keys that most questions are about: those before the fold. */
 const FIRST = new Set([
-  "duration", "wired", "middlebox", "radio", "tcp", "flow", "downlink", "uplink", "rate", "delay", "loss", "queue", "packets",
+  "duration", "way", "cell", "wired", "middlebox", "radio", "tcp", "flow", "downlink", "uplink", "rate", "delay", "loss", "queue", "packets",
   "rlc", "tti", "max_dat", "channel", "bler", "profile", "cc", "recovery", "undo", "initial_window", "sack", "app", "size",
   "ues", "scheduler", "alpha", "mean", "trace",
 ]);
 /** Groups that are open at first. */
-const OPEN = /^(wired|radio\.\w+\.downlink|tcp|flow\[0\])$/;
+const OPEN = /^(wired|way\[\d+\](\.wired)?|(cell\[\d+\]\.)?radio\.\w+\.downlink|cell\[\d+\]|tcp|flow\[0\])$/;
 /** A flow's or box's own TCP is for experts. */
 const EXPERT = /\]\.(tcp|direction)$|^flow\[\d+\]\.rate$/;
 /** Most keys that a search lists. */

@@ -60,7 +60,7 @@ async function show(run) {
   chooseFlows(own);
   const plots = new Plots(own);
   new Strip(own);
-  const fall = new Fall(own);
+  const fall = new Fall(own, engine);
   const table = new EventTable(own);
   const objects = new ObjectList(own);
   const tab = tabs(byId("more"), (name) => {

@@ -194,8 +194,9 @@ function summed(y, scale) {
 }
 
 /**
- * PDUs of a UE's bearer in the flow's direction, by their number without the modulo: sent first, sent again, lost,
- * and what a STATUS PDU confirms (which goes the other way).
+ * PDUs of a UE's bearers in the flow's direction, by their number without the modulo: first transmissions,
+ * retransmissions, lost ones, and what a STATUS PDU confirms (which goes the other way). A UE that changes its cell has a
+ * bearer in each, whose numbers begin at zero.
  * @param {Map<string, Table | null>} tables
  * @param {Flow} flow
  * @returns {Record<string, Line>}
@@ -211,13 +212,18 @@ function linkLayer(tables, flow) {
   /** @type {Record<string, number[]>} */
   const places = { pdu: [], pduAgain: [], pduLost: [] };
   const sums = { pduSum: new Uint16Array(y.length), pduAgainSum: new Uint16Array(y.length), pduLostSum: new Uint16Array(y.length) };
-  let next = -Infinity;
   // HARQ of a shared cell lets PDUs overtake each other: those that are sent again are known by their numbers alone.
-  const told = tables.get("block_sent")?.rows && flow.direction === "downlink" ? new Set() : null;
+  const isShared = tables.get("block_sent")?.rows && flow.direction === "downlink";
+  /** @type {Map<number, {next: number, told: Set<number> | null}>} */
+  const bearers = new Map();
   for (let at = 0; at < y.length; at += 1) {
     const row = own.rows[at];
     const pdus = data.columns.pdus.values[row];
     const isGone = data.columns.lost.values[row];
+    const number = data.columns.bearer.values[row];
+    const bearer = bearers.get(number) ?? { next: -Infinity, told: isShared ? new Set() : null };
+    bearers.set(number, bearer);
+    const { next, told } = bearer;
     const isAgain = told ? told.has(y[at]) : y[at] < next;
     for (let pdu = y[at]; told && pdu < y[at] + pdus; pdu += 1) told.add(pdu);
     if (isGone) places.pduLost.push(at);
@@ -225,7 +231,7 @@ function linkLayer(tables, flow) {
     sums.pduSum[at] = pdus;
     if (isAgain) sums.pduAgainSum[at] = pdus;
     if (isGone) sums.pduLostSum[at] = pdus;
-    next = Math.max(next, y[at] + pdus);
+    bearer.next = Math.max(next, y[at] + pdus);
   }
   /** @type {Record<string, Line>} */
   const lines = {};
