@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 import pytest
 
 import airpath
 from airpath import _core
+from airpath.runs.finished import FinishedRun
+from airpath.runs.lines import READ, read_lines
 from studio.layout import faults_at_sizes, record_canvas_texts
 
 from .conftest import Opened
@@ -148,6 +154,65 @@ def test_a_packet_is_followed_through_its_cell(shown):
     stops = view.locator("#stops").inner_text()
     assert "the link backhaul" in stops and "fork" not in stops and "the radio cell" not in stops
     assert "UE" in stops.splitlines()[-1] or "server" in stops
+
+
+LINES = """import('studio/main').then(async ({store}) => {
+  const {curvesOf, placeAt} = await import('studio/series');
+  const [{lines}] = curvesOf({...store.state, flows: [0]});
+  const told = (name) => [...lines.get(name)?.x ?? []];
+  const queued = lines.get('queued');
+  return {
+    first: told('pdu'), again: told('pduAgain'), lost: told('pduLost'), cuts: queued.cuts,
+    around: [1.9, 2.1, queued.cuts[0]].map((time) => placeAt(queued, time) >= 0),
+  };
+})"""
+
+
+def test_lines_of_a_flow_begin_anew_in_another_cell(shown, run_folder):
+    told = shown.view.evaluate(LINES)
+    run = FinishedRun.open(run_folder("two-cells", **CHANGES))
+    (data,) = run.events({"rlc_data": run.kinds["rlc_data"]})
+    columns = data["rlc_data"]
+    codes, words = columns["direction"]
+    own = (columns["ue"] == 0) & (codes == words.index("downlink"))
+    seen: dict[int, set[int]] = {}
+    wanted: dict[str, list[float]] = {"first": [], "again": [], "lost": []}
+    for at in own.nonzero()[0]:
+        known, number = seen.setdefault(int(columns["bearer"][at]), set()), int(columns["first_sn"][at])
+        key = "lost" if columns["lost"][at] else "again" if number in known else "first"
+        wanted[key].append(columns["time_ns"][at] / 1e9)
+        known.update(range(number, number + int(columns["pdus"][at])))
+    assert len(seen) == 2 and min(len(times) for times in wanted.values()) > 10
+    assert {key: told[key] for key in wanted} == wanted
+    # Between the last packet for one cell and the first for the other nothing is known of a buffer.
+    assert len(told["cuts"]) == 1 and told["cuts"][0] > 2.2
+    assert told["around"] == [True, False, True]
+
+
+def test_a_picture_does_not_join_the_buffers_of_two_cells(run_folder):
+    run = FinishedRun.open(run_folder("two-cells", **CHANGES))
+    flows = [(0, "walker"), (1, "phone")]
+    walker, phone = read_lines(run.events(READ), run.summary, flows, 5.0)
+    gap = np.flatnonzero(np.isnan(walker.line("queued")[1]))
+    before, after = np.split(walker.line("queued")[0], gap)
+    assert len(gap) == 1 and before[-1] < 2.2 < after[0] == after[1]
+    assert not np.isnan(phone.line("queued")).any()
+    # However the trace comes in pieces.
+    one = read_lines(pieces(run), run.summary, flows, 5.0)[0].line("queued")
+    assert np.array_equal(one, walker.line("queued"), equal_nan=True)
+
+
+def pieces(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """Cut a trace into pieces of 700 events."""
+    for events in run.events({"bearer_enqueued": READ["bearer_enqueued"]}):
+        columns = events["bearer_enqueued"]
+        for at in range(0, len(columns["time_ns"]), 700):
+            cut = slice(at, at + 700)
+            part = {
+                name: (own[0][cut], own[1]) if isinstance(own, tuple) else own[cut]
+                for name, own in columns.items()
+            }
+            yield {"bearer_enqueued": part}
 
 
 @pytest.mark.slow

@@ -287,9 +287,8 @@ def test_an_open_waterfall_is_that_of_the_run_that_is_shown(serving, opened):
     own.view.wait_for_function(
         "(before) => document.querySelector('.fall-row')?.innerText !== before", arg=before
     )
-    own.view.wait_for_function(
-        "import('studio/main').then(({ store }) => store.run.changes?.[0]?.endsWith('=96 kbit/s') && store.run.waterfall)"
-    )
+    is_there = "run.changes?.[0]?.endsWith('=96 kbit/s') && run.waterfall"
+    own.view.wait_for_function(f"import('studio/main').then(({{ store: {{ run }} }}) => {is_there})")
     own.settle()
     (told,) = own.ask("store.run.waterfall")
     assert told["phases"]["active_s"] > 160  # 2 MB at no more than 96 kbit/s.

@@ -90,7 +90,7 @@ def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
 
 
 def falling(chosen: Chosen, seed: int) -> Iterator[Part]:
-    """Simulate for the waterfall of a run: its packets are analysed when somebody looks at it, and not in each run.
+    """Simulate for the waterfall of a run: packets are analysed when somebody looks at it, not in each run.
 
     Raises
     ------
