@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -143,6 +144,37 @@ def test_the_path_is_drawn_as_a_graph_with_the_names_of_the_scenario(drawn):
     assert any(text.startswith("outage") for text in at(drawn, 2.1))
     after = at(drawn, 3)
     assert "walker" not in after and after["walker + 1"] == pytest.approx(after[rows[1]], abs=3)
+
+
+BOXES = """[...window.drawnTexts].filter(([, {texts}]) => texts.some(({text}) => text === 'server'))
+  .flatMap(([canvas, {texts}]) => texts.map(({text, box: {left, right, top, bottom}}) =>
+    [text, left, right, top, bottom, canvas.width]))"""
+
+
+@pytest.mark.parametrize("width", [390, 640, 1280])
+def test_words_of_the_path_are_whole_and_apart(drawn, width):
+    drawn.view.set_viewport_size({"width": width, "height": 844})
+    drops = drawn.view.evaluate(DROPS)
+    assert drops
+    for time in (3, *drops):
+        at(drawn, time)
+        boxes = drawn.view.evaluate(BOXES)
+        assert boxes
+        for text, left, right, *_, end in boxes:
+            assert left >= 0 and right <= end, (time, text)
+        names = [own for own in boxes if own[0] in ("backhaul", "queue full")]
+        for one, other in itertools.combinations(names, 2):
+            if one[0] != other[0]:
+                apart = one[2] < other[1] or other[2] < one[1] or one[4] < other[3] or other[4] < one[3]
+                assert apart, (time, one, other)
+
+
+DROPS = """import('studio/main').then(({store}) => {
+  const {rows, columns: {ue, reason, time_ns}} = store.events.table('dropped');
+  const full = reason.words.indexOf('queue_full');
+  const own = [...Array(rows).keys()].filter((row) => ue.values[row] === 0 && reason.values[row] === full);
+  return own.slice(0, 3).map((row) => Number((time_ns.values[row] / 1e9 + 1e-3).toFixed(4)));
+})"""
 
 
 def test_a_packet_is_followed_through_its_cell(shown):
