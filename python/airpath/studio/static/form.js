@@ -111,8 +111,8 @@ export class Form {
           make("button", { type: "button", class: "small", click: () => this.set(field, "{}"), "aria-label": `Add ${field.key}` }, "add"))];
       }
       // Items of a list may have names, such as those of cells.
-      const name = field.key.endsWith("]") && typeof field.value?.name === "string" ? make("small", {}, field.value.name) : null;
-      return [this.fold("group", field.key, make("span", {}, field.key, name, this.remover(field)), this.inside(field.children, field.key))];
+      const title = field.key.endsWith("]") && typeof field.value?.name === "string" ? make("small", {}, field.value.name) : null;
+      return [this.fold("group", field.key, make("span", {}, field.key, title, this.remover(field)), this.inside(field.children, field.key))];
     }
     if (field.shape === "list") return [this.adder(field), ...field.children.flatMap((child) => this.nodes(child, rest))];
     const row = this.row(field, name);
