@@ -15,6 +15,7 @@ import airpath
 from airpath import captures as package
 from airpath.captures import analyze
 from airpath.report.capture import in_words, rows
+from airpath.report.conversation import directions
 from airpath.studio.page import capture_page
 
 OUT_OF_SEQUENCE = {"radio.dch.downlink.rlc.fixed_delay_arq.delivery": "out_of_sequence"}
@@ -352,13 +353,13 @@ def in_page(page):
 
 
 @pytest.mark.slow
-def test_the_largest_flow_comes_first_and_small_ones_are_folded(tmp_path, airpath_command):
+def test_what_took_longest_comes_first_and_small_ones_are_folded(tmp_path, airpath_command):
     changes = {"flow.0.app.web.objects": 2, "flow.0.app.web.object": "400 kB"}
     _, file = captured(tmp_path, "web", changes)
     report = with_models(analyze(file))
     flows, small = rows(report)
-    data = [flow["bytes_acked"] for _, flow in flows + small]
-    assert len(flows) == 3 and data == sorted(data, reverse=True)
+    seconds = [one["phases"]["active_s"] for one, _ in flows]
+    assert len(flows) == 3 and seconds == sorted(seconds, reverse=True)
     assert all(flow["sender"] == "client" for _, flow in small)
     done = airpath_command("analyze", str(file))
     assert f"and {len(small)} small flows with" in done.out
@@ -366,6 +367,45 @@ def test_the_largest_flow_comes_first_and_small_ones_are_folded(tmp_path, airpat
     assert sum(len(one["flows"]) for one in in_report) == len(flows) + len(small)
     of_one = airpath_command("analyze", str(file), "--connection", str(flows[0][0]["number"]))
     assert of_one.out.count("limited by too little data") == 1
+
+
+BESIDE = """
+duration = "6 s"
+tcp.profile = "linux"
+radio.dch.downlink = { rate = "8 Mbit/s", queue.droptail.packets = 100 }
+[[flow]]
+app.file.size = "3 MB"
+[[flow]]
+start = "500 ms"
+app.web = { page = "6 kB", objects = 4, object = "4 kB", think = "900 ms", connections = "per_object" }
+"""
+
+
+def test_connections_of_a_page_are_shown_beside_a_flow_with_far_more_data(tmp_path, airpath_command):
+    file = tmp_path / "capture.pcapng"
+    file.write_bytes(airpath.run(airpath.Scenario("page", BESIDE), probes=(), capture=True).capture)
+    report = analyze(file)
+    flows, small = rows(report)
+    data = sorted(max(flow["bytes_acked"], flow["bytes_known"]) for _, flow in flows)
+    assert len(flows) == len(report["connections"]) == 6 and data[-2] < 0.01 * data[-1]
+    assert all(flow["sender"] == "server" for _, flow in flows)
+    assert all(flow["sender"] == "client" for _, flow in small) and len(small) == 5
+    seconds = [one["phases"]["active_s"] for one, _ in flows]
+    assert seconds == sorted(seconds, reverse=True)
+    lines = airpath_command("analyze", str(file)).out.splitlines()
+    table = [line.split() for line in lines if line.split()[1:3] == ["10.0.0.1:80", ">"]]
+    assert [int(row[0]) for row in table] == [one["number"] for one, _ in flows]
+    assert [row[4] for row in table] == [f"{own:.3f}" for own in seconds]
+
+
+def test_conversations_that_last_longest_come_first():
+    flow = {"sender": "client", "bytes": 9, "rate_bps": None, "datagrams": 1, "path": None}
+    short = {"number": 1, "client": "a:1", "server": "b:1", "quic": None, "spin": None, "duration_s": 0.5}
+    long = {**short, "number": 2, "duration_s": 4.0}
+    small = {**flow, "bytes": 1}
+    report = {"conversations": [{**short, "flows": [flow]}, {**long, "flows": [small, flow]}]}
+    found = [(one["number"], own["bytes"]) for one, own in directions(report)]
+    assert found == [(2, 9), (2, 1), (1, 9)]
 
 
 @pytest.mark.parametrize("width", [60, 80])

@@ -68,7 +68,7 @@ def test_same_seed_same_octets_as_native(engine, name):
     answer = json.loads(engine.answer())
     assert (answer["path"], answer["edges"]) == _core.path(text)
     native = _core.Simulation(text, seed, probes)
-    assert engine.call("start", seed, text=text, items=probes) == 0
+    assert engine.call("start", seed, 0, text=text, items=probes) == 0
     is_over, events = False, 0
     while not is_over:
         is_over = native.advance(10.0)
@@ -96,7 +96,7 @@ def test_the_same_errors(engine):
         error = raised.value
         told = {"path": error.key, "message": error.problem, "hint": error.remedy}
         assert json.loads(engine.answer()) == told
-    assert engine.call("start", 1, text=text, items=["nothing"]) == 1
+    assert engine.call("start", 1, 0, text=text, items=["nothing"]) == 1
     assert json.loads(engine.answer())["message"] == "there is no probe nothing"
     assert engine.call("resolve", text=b"\xff") == 1
     assert json.loads(engine.answer())["hint"] == "write text in UTF-8"

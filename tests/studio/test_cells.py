@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 import pytest
 
 import airpath
 from airpath import _core
+from airpath.runs.finished import FinishedRun
+from airpath.runs.lines import READ, read_lines
 from studio.layout import faults_at_sizes, record_canvas_texts
 
 from .conftest import Opened
@@ -139,6 +146,37 @@ def test_the_path_is_drawn_as_a_graph_with_the_names_of_the_scenario(drawn):
     assert "walker" not in after and after["walker + 1"] == pytest.approx(after[rows[1]], abs=3)
 
 
+BOXES = """[...window.drawnTexts].filter(([, {texts}]) => texts.some(({text}) => text === 'server'))
+  .flatMap(([canvas, {texts}]) => texts.map(({text, box: {left, right, top, bottom}}) =>
+    [text, left, right, top, bottom, canvas.width]))"""
+
+
+@pytest.mark.parametrize("width", [390, 640, 1280])
+def test_words_of_the_path_are_whole_and_apart(drawn, width):
+    drawn.view.set_viewport_size({"width": width, "height": 844})
+    drops = drawn.view.evaluate(DROPS)
+    assert drops
+    for time in (3, *drops):
+        at(drawn, time)
+        boxes = drawn.view.evaluate(BOXES)
+        assert boxes
+        for text, left, right, *_, end in boxes:
+            assert left >= 0 and right <= end, (time, text)
+        names = [own for own in boxes if own[0] in ("backhaul", "queue full")]
+        for one, other in itertools.combinations(names, 2):
+            if one[0] != other[0]:
+                apart = one[2] < other[1] or other[2] < one[1] or one[4] < other[3] or other[4] < one[3]
+                assert apart, (time, one, other)
+
+
+DROPS = """import('studio/main').then(({store}) => {
+  const {rows, columns: {ue, reason, time_ns}} = store.events.table('dropped');
+  const full = reason.words.indexOf('queue_full');
+  const own = [...Array(rows).keys()].filter((row) => ue.values[row] === 0 && reason.values[row] === full);
+  return own.slice(0, 3).map((row) => Number((time_ns.values[row] / 1e9 + 1e-3).toFixed(4)));
+})"""
+
+
 def test_a_packet_is_followed_through_its_cell(shown):
     view = shown.view
     view.evaluate("import('studio/main').then(({store}) => store.set({at: 3, flows: [0]}))")
@@ -148,6 +186,65 @@ def test_a_packet_is_followed_through_its_cell(shown):
     stops = view.locator("#stops").inner_text()
     assert "the link backhaul" in stops and "fork" not in stops and "the radio cell" not in stops
     assert "UE" in stops.splitlines()[-1] or "server" in stops
+
+
+LINES = """import('studio/main').then(async ({store}) => {
+  const {curvesOf, placeAt} = await import('studio/series');
+  const [{lines}] = curvesOf({...store.state, flows: [0]});
+  const told = (name) => [...lines.get(name)?.x ?? []];
+  const queued = lines.get('queued');
+  return {
+    first: told('pdu'), again: told('pduAgain'), lost: told('pduLost'), cuts: queued.cuts,
+    around: [1.9, 2.1, queued.cuts[0]].map((time) => placeAt(queued, time) >= 0),
+  };
+})"""
+
+
+def test_lines_of_a_flow_begin_anew_in_another_cell(shown, run_folder):
+    told = shown.view.evaluate(LINES)
+    run = FinishedRun.open(run_folder("two-cells", **CHANGES))
+    (data,) = run.events({"rlc_data": run.kinds["rlc_data"]})
+    columns = data["rlc_data"]
+    codes, words = columns["direction"]
+    own = (columns["ue"] == 0) & (codes == words.index("downlink"))
+    seen: dict[int, set[int]] = {}
+    wanted: dict[str, list[float]] = {"first": [], "again": [], "lost": []}
+    for at in own.nonzero()[0]:
+        known, number = seen.setdefault(int(columns["bearer"][at]), set()), int(columns["first_sn"][at])
+        key = "lost" if columns["lost"][at] else "again" if number in known else "first"
+        wanted[key].append(columns["time_ns"][at] / 1e9)
+        known.update(range(number, number + int(columns["pdus"][at])))
+    assert len(seen) == 2 and min(len(times) for times in wanted.values()) > 10
+    assert {key: told[key] for key in wanted} == wanted
+    # Between the last packet for one cell and the first for the other nothing is known of a buffer.
+    assert len(told["cuts"]) == 1 and told["cuts"][0] > 2.2
+    assert told["around"] == [True, False, True]
+
+
+def test_a_picture_does_not_join_the_buffers_of_two_cells(run_folder):
+    run = FinishedRun.open(run_folder("two-cells", **CHANGES))
+    flows = [(0, "walker"), (1, "phone")]
+    walker, phone = read_lines(run.events(READ), run.summary, flows, 5.0)
+    gap = np.flatnonzero(np.isnan(walker.line("queued")[1]))
+    before, after = np.split(walker.line("queued")[0], gap)
+    assert len(gap) == 1 and before[-1] < 2.2 < after[0] == after[1]
+    assert not np.isnan(phone.line("queued")).any()
+    # However the trace comes in pieces.
+    one = read_lines(pieces(run), run.summary, flows, 5.0)[0].line("queued")
+    assert np.array_equal(one, walker.line("queued"), equal_nan=True)
+
+
+def pieces(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """Cut a trace into pieces of 700 events."""
+    for events in run.events({"bearer_enqueued": READ["bearer_enqueued"]}):
+        columns = events["bearer_enqueued"]
+        for at in range(0, len(columns["time_ns"]), 700):
+            cut = slice(at, at + 700)
+            part = {
+                name: (own[0][cut], own[1]) if isinstance(own, tuple) else own[cut]
+                for name, own in columns.items()
+            }
+            yield {"bearer_enqueued": part}
 
 
 @pytest.mark.slow

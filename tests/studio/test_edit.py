@@ -334,6 +334,26 @@ def test_every_key_has_a_row_and_presets_are_there_with_their_lines(studio):
     assert "Largest Doppler shift" in view.locator("#help-text").inner_text()
 
 
+def test_a_scenario_with_several_cells_has_no_keys_of_one_cell(studio):
+    own = studio("#two-cells?seed=1&set=duration:2+s")
+    groups = own.view.locator("#fields [data-group]").evaluate_all(
+        "all => all.map((one) => one.dataset.group)"
+    )
+    keys = own.view.locator("#fields [data-key]").evaluate_all("all => all.map((one) => one.dataset.key)")
+    roots = {re.split(r"[.\[]", key)[0] for key in keys}
+    assert {"duration", "way", "cell", "ue", "handover", "tcp", "flow"} == roots
+    assert own.row("cell[0].radio.dch.downlink.rate").is_visible() and "way[1].wired" in groups
+    heads = own.view.locator("#fields [data-group] > summary small").all_text_contents()
+    assert {"backhaul", "fixed", "macro", "small", "walker", "phone"} <= set(heads)
+    own.fill("way[1].wired.rate", "5 Mbit/s")
+    own.run()
+    assert own.changes == [["duration=2 s", "way[1].wired.rate=5 Mbit/s"]]
+    one = studio("#umts-384?seed=1")
+    keys = one.view.locator("#fields [data-key]").evaluate_all("all => all.map((one) => one.dataset.key)")
+    roots = {re.split(r"[.\[]", key)[0] for key in keys}
+    assert {"duration", "wired", "middlebox", "radio", "umts", "handover", "tcp", "flow"} == roots
+
+
 def test_a_long_run_says_how_far_it_is_and_can_be_stopped(studio):
     own = studio()
     title = own.state("store.run.title")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -205,6 +207,66 @@ def request(capture: bytes, host: str) -> bytes:
     return out
 
 
+CHARTS = """() => [...document.querySelectorAll('#spread figure')].map((own) => ({
+  title: own.dataset.chart, said: [...own.querySelectorAll('li')].map((line) => line.innerText),
+  ticks: [...own.querySelectorAll('[data-tick]')]
+    .map((tick) => [Number(tick.dataset.tick), Number(tick.getAttribute('x'))]),
+  shares: [...own.querySelectorAll('line.grid')].map((line) => Number(line.getAttribute('y1'))).slice(0, 5),
+  lines: [...own.querySelectorAll('path.line')].map((line) =>
+    [line.dataset.word, line.getAttribute('d').slice(1).split('L').map((at) => at.split(' ').map(Number))]),
+}))"""
+
+
+def test_distributions_of_a_flow_are_those_of_the_report(explained, opened):
+    page, report = explained()
+    own = opened(page)
+    one = max(report["connections"], key=lambda own: own["phases"]["active_s"])
+    flow = next(flow for flow in one["flows"] if flow["sender"] == "server")
+    wanted = {
+        "round trip": flow["rtt"]["forward_ms"],
+        "segments, one way": flow["path"]["data"]["delay_ms"],
+        "ACKs, one way": flow["path"]["acks"]["delay_ms"],
+        "ACKs": flow["acks"]["between_ms"],
+    }
+    charts = own.view.evaluate(CHARTS)
+    assert [chart["title"] for chart in charts] == ["Delays", "Time between ACKs"]
+    for chart in charts:
+        scale = math.log if chart["title"] == "Time between ACKs" else float
+        (first, left), *_, (last, right) = chart["ticks"]
+        bottom, *_, top = chart["shares"]
+        for word, points in chart["lines"]:
+            of = wanted.pop(word)
+            assert len(points) == len(of["cdf"])
+            for (x, y), (ms, share) in zip(points, of["cdf"], strict=True):
+                part = (scale(max(ms, first)) - scale(first)) / (scale(last) - scale(first))
+                assert x == pytest.approx(left + part * (right - left), abs=0.02)
+                assert y == pytest.approx(bottom + share * (top - bottom), abs=0.02)
+            if of["median"] >= 10:
+                assert any(f"{word}: median {of['median']:.0f}, 95 %" in line for line in chart["said"])
+    assert not wanted
+    own.view.locator(".fall-row:not(.opened)").first.click()
+    assert own.view.evaluate(CHARTS) != charts
+
+
+@pytest.mark.parametrize("width", [390, 640, 1280, 1920])
+def test_numbers_of_distributions_are_whole_and_apart(explained, opened, width):
+    page, _ = explained()
+    view = opened(page, viewport={"width": width, "height": 800}).view
+    view.locator("#spread").scroll_into_view_if_needed()
+    boxes = view.evaluate(
+        "[...document.querySelectorAll('#spread svg')].map((svg) => [svg, ...svg.querySelectorAll('text')]"
+        ".map((own) => { const { left, right, top, bottom } = own.getBoundingClientRect();"
+        " return [left, right, top, bottom]; }))"
+    )
+    assert len(boxes) == 2
+    for (left, right, top, bottom), *texts in boxes:
+        assert right <= width
+        for text in texts:
+            assert left <= text[0] and text[1] <= right and top <= text[2] and text[3] <= bottom
+        for one, other in itertools.combinations(texts, 2):
+            assert one[1] < other[0] or other[1] < one[0] or one[3] < other[2] or other[3] < one[2]
+
+
 def test_the_host_that_a_client_asked_for_names_its_row_and_stays_text(explained, opened):
     page, report = explained("persistent", host=HOSTILE)
     assert [one["name"] for one in report["connections"]].count(HOSTILE) == 1
@@ -262,10 +324,41 @@ def test_the_page_of_a_run_has_the_waterfall_of_its_packets(run_folder, page_of,
 
 def test_the_studio_shows_the_waterfall_of_the_run_that_it_made(serving, opened):
     own = opened(serving("lte-10mhz-10ue"))
+    # Its packets are analysed when somebody looks at them.
+    assert own.ask("store.run.waterfall") is None
     own.press("f")
+    own.view.locator(".fall-row").first.wait_for()
     assert sorted(rows(own.view)) == sorted(own.state("state.variants[0].run.names"))
     own.view.get_by_label("group by host").check()
     heads = own.view.locator(".fall-host b").all_inner_texts()
     assert sorted(heads) == sorted(f"UE {n}" for n in range(10))
     own.press("f")
     assert own.view.locator("#plots").is_visible()
+
+
+def test_an_open_waterfall_is_that_of_the_run_that_is_shown(serving, opened):
+    own = opened(serving("umts-384"))
+    own.press("f")
+    row = own.view.locator(".fall-row")
+    row.wait_for()
+    before = row.inner_text()
+    change = "radio.dch.downlink.rate"
+    field = own.view.locator(f'.row[data-key="{change}"] input[type=text]')
+    for rate in ("200 kbit/s", "100 kbit/s", "96 kbit/s"):
+        field.fill(rate)
+    own.view.wait_for_function(
+        "(before) => document.querySelector('.fall-row')?.innerText !== before", arg=before
+    )
+    is_there = "run.changes?.[0]?.endsWith('=96 kbit/s') && run.waterfall"
+    own.view.wait_for_function(f"import('studio/main').then(({{ store: {{ run }} }}) => {is_there})")
+    own.settle()
+    (told,) = own.ask("store.run.waterfall")
+    assert told["phases"]["active_s"] > 160  # 2 MB at no more than 96 kbit/s.
+    assert f"{told['phases']['active_s']:.0f} s" in row.inner_text()
+
+
+def test_what_the_server_says_of_a_waterfall_is_shown(serving, opened):
+    own = opened(serving("umts-384"))
+    own.ask("(store.state.variants[0].settings.set.push('tcp.mss=1'), store.run.title)")
+    own.press("f")
+    own.view.locator("#fall .note", has_text="tcp.mss: ").wait_for()

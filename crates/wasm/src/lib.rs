@@ -120,18 +120,20 @@ pub extern "C" fn resolve() -> u32 {
     })
 }
 
-/// Opens a run of the scenario in the text that records the kinds of event in the list.
+/// Opens a run of the scenario in the text that records the kinds of event in the list. Its packets are analysed for
+/// [`waterfall`] if `waterfall` is not 0.
 #[unsafe(no_mangle)]
-pub extern "C" fn start(seed: u64) -> u32 {
-    fn started(engine: &Engine, seed: u64) -> Result<Simulation, ScenarioError> {
+pub extern "C" fn start(seed: u64, waterfall: u32) -> u32 {
+    fn started(engine: &Engine, seed: u64, capture: Capture) -> Result<Simulation, ScenarioError> {
         let probes = ProbeMask::NONE.with_named(&engine.list::<Vec<&str>>()?)?;
-        let observe = Observe { probes, capture: Capture::Packets };
+        let observe = Observe { probes, capture };
         Ok(Simulation::new(&Scenario::parse(engine.text()?, &[])?, seed, observe))
     }
     engine(|engine| {
-        let run = started(engine, seed);
+        let is_analysed = waterfall != 0;
+        let run = started(engine, seed, if is_analysed { Capture::Packets } else { Capture::Nothing });
         let options = Options { most_connections: MOST_ROWS, ..Options::default() };
-        engine.analysis = Some(Running::new(options));
+        engine.analysis = is_analysed.then(|| Running::new(options));
         let answer = run.map(|run| engine.run = Some(run)).map(|()| Vec::new());
         engine.tell(answer)
     })
@@ -144,8 +146,9 @@ pub extern "C" fn advance(sim_seconds: f64) -> u32 {
         let over = engine.run.as_mut().is_none_or(|run| {
             let until = run.now().as_nanos().saturating_add((sim_seconds * 1e9) as u64);
             let over = run.advance_to(Instant::from_nanos(until));
-            let piece = run.take_capture();
-            let _ = engine.analysis.as_mut().map(|analysis| analysis.add(&piece));
+            if let Some(analysis) = &mut engine.analysis {
+                let _ = analysis.add(&run.take_capture());
+            }
             over
         });
         u32::from(over)

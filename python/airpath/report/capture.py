@@ -16,7 +16,7 @@ Row = tuple[dict[str, Any], dict[str, Any]]
 """A connection, and a flow: one of its directions of data."""
 
 SMALL = 0.01
-"""Flows with less than this share of the largest flow's data are folded."""
+"""Flows with less than this share of the largest flow's data, and of the longest time, are folded."""
 
 PLACES = {
     "sender": "at the sender",
@@ -58,6 +58,7 @@ def _table(flows: list[Row]) -> Table:
         [{**flow, "row": (one, flow)} for one, flow in flows],
         ("#", lambda flow: str(flow["row"][0]["number"])),
         ("from > to", lambda flow: label(flow["row"])),
+        ("active\ns", lambda flow: active_s(flow["row"][0]), 3),
         ("goodput\nkbit/s", lambda flow: flow["goodput_bps"] and flow["goodput_bps"] / 1000, 1),
         ("RTT ms\nmin", "rtt.min_ms"),
         ("RTT ms\nmedian", "rtt.forward_ms.median"),
@@ -67,16 +68,32 @@ def _table(flows: list[Row]) -> Table:
         ("resent\nneedless", "retransmissions.spurious.total"),
         ("resent\ntimeout", "retransmissions.by_cause.timeout"),
         ("limited by", "verdict.limited_by"),
-        words=(1, 10),
+        words=(1, 11),
     )
 
 
 def rows(report: dict[str, Any]) -> tuple[list[Row], list[Row]]:
-    """All flows, the largest first: those to show, and the small ones to fold."""
+    """All flows, what took longest first: those to show, and the small ones to fold.
+
+    Of a connection that took long, its direction with more data is shown, however little that is.
+    """
     found = [(one, flow) for one in report["connections"] for flow in one["flows"]]
-    found.sort(key=lambda row: -_data(row))
-    enough = SMALL * _data(found[0]) if found else 0
-    return [row for row in found if _data(row) >= enough], [row for row in found if _data(row) < enough]
+    found.sort(key=lambda row: (-active_s(row[0]), -_data(row)))
+    most = SMALL * max(map(_data, found), default=0)
+    longest_s = SMALL * max((active_s(one) for one, _ in found), default=0.0)
+    main = {one["number"]: flow["sender"] for one, flow in reversed(found)}
+    shown: list[Row] = []
+    small: list[Row] = []
+    for one, flow in found:
+        is_long = flow["sender"] == main[one["number"]] and active_s(one) >= longest_s
+        (shown if is_long or _data((one, flow)) >= most else small).append((one, flow))
+    return shown, small
+
+
+def active_s(one: dict[str, Any]) -> float:
+    """Seconds in which something of a connection was wanted."""
+    seconds: float = one["phases"]["active_s"]
+    return seconds
 
 
 def _data(row: Row) -> int:

@@ -20,7 +20,7 @@ CROSSED = {"late": "overtaken", "added": "made on the way", "under_way": "still 
 
 def conversations_report(report: dict[str, Any]) -> Iterator[Part]:
     """Summarise the conversations for the terminal; nothing if there are none."""
-    rows = _rows(report)
+    rows = directions(report)
     if not rows:
         return
     yield _table(rows[:MOST_ROWS])
@@ -31,10 +31,10 @@ def conversations_report(report: dict[str, Any]) -> Iterator[Part]:
             yield from (BLANK, Note(_label(row)), Items(in_words(row)))
 
 
-def _rows(report: dict[str, Any]) -> list[Row]:
-    """All directions, the largest first."""
+def directions(report: dict[str, Any]) -> list[Row]:
+    """All directions, what took longest first."""
     found = [(one, flow) for one in report["conversations"] for flow in one["flows"]]
-    return sorted(found, key=lambda row: -row[1]["bytes"])
+    return sorted(found, key=lambda row: (-row[0]["duration_s"], -row[1]["bytes"]))
 
 
 def _label(row: Row) -> str:
@@ -53,13 +53,14 @@ def _table(rows: list[Row]) -> Table:
         [{**flow, "row": (one, flow), "of": one} for one, flow in rows],
         ("#", lambda flow: str(flow["of"]["number"])),
         ("from > to", lambda flow: _label(flow["row"])),
+        ("lasts\ns", "of.duration_s", 3),
         ("protocol", lambda flow: _protocol(flow["of"])),
         ("rate\nkbit/s", lambda flow: flow["rate_bps"] and flow["rate_bps"] / 1000, 1),
         ("datagrams\nsent", "datagrams"),
         ("datagrams\nlost", "path.data.lost"),
         ("delay ms\nmedian", "path.data.delay_ms.median"),
         ("RTT ms\nby spin bit", "of.spin.rtt_ms.median"),
-        words=(1, 2),
+        words=(1, 3),
     )
 
 

@@ -62,7 +62,7 @@ LINES = {
     ),
     "dropped": (Line("dropped"),),
 }
-_CHOSEN_BY = {"segment_sent": ("cause",), "bearer_enqueued": ("direction",)}
+_CHOSEN_BY = {"segment_sent": ("cause",), "bearer_enqueued": ("direction", "bearer")}
 READ = {
     kind: ("ue", "flow", *_CHOSEN_BY.get(kind, ()), *(line.column for line in lines if line.column))
     for kind, lines in LINES.items()
@@ -81,7 +81,9 @@ class FlowLines:
     name: str
     run_s: float
     end_s: float
-    _points: dict[str, NDArray[np.float64]] = field(default_factory=dict, repr=False, compare=False)
+    _points: dict[str, list[NDArray[np.float64]]] = field(default_factory=dict, repr=False, compare=False)
+    """Stretches of each line: it begins anew where the UE has another bearer, in another cell."""
+    _bearers: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     _seen: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def add(self, events: Events) -> None:
@@ -100,24 +102,36 @@ class FlowLines:
                     rows = rows & (columns[line.column] < line.below)
                 if rows.any():
                     value = columns[line.column][rows] if line.column else np.zeros(np.count_nonzero(rows))
-                    self._continue(line.name, columns["time_ns"][rows] / 1e9, value * line.scale)
+                    points = np.stack([columns["time_ns"][rows] / 1e9, (value * line.scale).astype(float)])
+                    bearers = columns["bearer"][rows] if "bearer" in READ[kind] else np.zeros(points.shape[1])
+                    self._continue(line.name, points, bearers)
 
-    def _continue(self, name: str, time_s: NDArray[np.float64], value: NDArray[Any]) -> None:
-        points = np.concatenate([self.line(name), np.stack([time_s, value.astype(float)])], axis=1)
-        self._seen[name] = self._seen.get(name, 0) + len(time_s)
+    def _continue(self, name: str, points: NDArray[np.float64], bearers: NDArray[Any]) -> None:
+        known = self._points.setdefault(name, [])
+        begins = np.flatnonzero(np.diff(bearers)) + 1
+        pieces = np.split(points, begins, axis=1)
+        for piece, bearer in zip(pieces, bearers[np.append(0, begins)], strict=True):
+            if self._bearers.get(name) == bearer:
+                known[-1] = np.concatenate([known[-1], piece], axis=1)
+            else:
+                known.append(piece)
+            self._bearers[name] = int(bearer)
+        self._seen[name] = self._seen.get(name, 0) + points.shape[1]
         if self._seen[name] > 4 * BINS:
-            points = points[:, thin(points[0], points[1], 0.0, self.end_s, BINS)]
-        self._points[name] = points
+            known[:] = [own[:, thin(own[0], own[1], 0.0, self.end_s, BINS)] for own in known]
 
     def line(self, name: str) -> NDArray[np.float64]:
         """Points of a line, shape (2, n): times in seconds above values.
 
         Windows are in segments, `rtt` in ms, `queued` in SDUs, `acked`, `sent` and `retransmitted` in MB,
-        `goodput` in kbit/s.
+        `goodput` in kbit/s. Between the stretches of a line there is a value that is not a number.
         """
         if name == "goodput":
             return self._goodput()
-        return self._points.get(name, np.empty((2, 0)))
+        known = self._points.get(name, [np.empty((2, 0))])
+        gaps = [np.array([[own[0, 0]], [np.nan]]) for own in known[1:]]
+        parts = [part for pair in zip(known[1:], gaps, strict=True) for part in pair[::-1]]
+        return np.concatenate([known[0], *parts], axis=1) if parts else known[0]
 
     def _goodput(self) -> NDArray[np.float64]:
         """Goodput in consecutive windows; a point at the start of each."""

@@ -61,9 +61,8 @@ def simulated(
     summary: dict[str, Any],
     left_out: Mapping[str, None],
     elapsed_s: float,
-    waterfall: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Tell of a run that was simulated here; `base`, `changed` and `waterfall` as in `static/source.js`."""
+    """Tell of a run that was simulated here; `base` and `changed` as in `static/source.js`."""
     facts = {
         "airpath": _core.version(),
         "rng": _core.RNG_VERSION,
@@ -72,7 +71,7 @@ def simulated(
     }
     parsed = tomllib.loads(scenario.text)
     told = _facts(scenario.name, base, changed, summary, parsed, scenario.text, facts, left_out)
-    return told | {"waterfall": waterfall}
+    return told | {"waterfall": None}
 
 
 def live(

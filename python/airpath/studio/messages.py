@@ -108,6 +108,7 @@ _FIELDS: Mapping[str, Mapping[str, tuple[Callable[[str, Any], None], bool]]] = {
     "open": _ID | {"name": (_text, False)},
     "resolve": _ID | _SCENARIO,
     "run": _ID | _SCENARIO | {"seed": (_number_to(LARGEST_SEED), False)},
+    "waterfall": _ID | _SCENARIO | {"seed": (_number_to(LARGEST_SEED), False)},
     "cancel": _ID,
 }
 """What each request has: a check of each field, and whether it is needed."""

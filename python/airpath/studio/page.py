@@ -67,7 +67,7 @@ def capture_page(report: dict[str, Any], name: str) -> bytes:
 
 
 def _with_words(report: dict[str, Any]) -> Any:
-    """Add to each flow what is said of it; without distributions, and with as many digits as a plot needs."""
+    """Add to each flow what is said of it; with as many digits as a plot needs."""
     described = {"connections": in_words, "conversations": datagrams_in_words}
     lists = {
         kind: [
@@ -81,7 +81,7 @@ def _with_words(report: dict[str, Any]) -> Any:
 
 def _short(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _short(inner) for key, inner in value.items() if key != "cdf"}
+        return {key: _short(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_short(inner) for inner in value]
     return float(f"{value:.9g}") if isinstance(value, float) else value

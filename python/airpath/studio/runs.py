@@ -39,7 +39,14 @@ class Again:
     """The run starts again without some kinds: what was handed over so far is void."""
 
 
-Part: TypeAlias = "bytes | Progress | Again | dict[str, Any]"
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a waterfall, as `airpath analyze` finds them in the packets of a run."""
+
+    rows: list[dict[str, Any]]
+
+
+Part: TypeAlias = "bytes | Progress | Again | Rows | dict[str, Any]"
 """A chunk of events, or something about the run; the dictionary is what is known of it, and comes last."""
 
 
@@ -54,7 +61,7 @@ def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
     kinds, begin = list(BY_NEED), time.monotonic()
     told = begin
     while True:
-        simulation = simulate(chosen.scenario, seed, kinds, waterfall=True)
+        simulation = simulate(chosen.scenario, seed, kinds)
         pace, is_over = Pace(), False
         rows: Counter[str] = Counter()
         while not is_over and rows.total() <= MOST_EVENTS:
@@ -78,9 +85,27 @@ def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
         yield Again()
     left_out = dict.fromkeys(kind for kind in BY_NEED if kind not in kinds)
     summary = json.loads(simulation.results())
-    waterfall = json.loads(simulation.waterfall())
     elapsed_s = time.monotonic() - begin
-    yield simulated(chosen.scenario, chosen.base, chosen.changes, summary, left_out, elapsed_s, waterfall)
+    yield simulated(chosen.scenario, chosen.base, chosen.changes, summary, left_out, elapsed_s)
+
+
+def falling(chosen: Chosen, seed: int) -> Iterator[Part]:
+    """Simulate for the waterfall of a run: packets are analysed when somebody looks at it, not in each run.
+
+    Raises
+    ------
+    ScenarioError
+        If the seed cannot be used.
+    """
+    simulation, pace, is_over = simulate(chosen.scenario, seed, (), waterfall=True), Pace(), False
+    told = time.monotonic()
+    while not is_over:
+        is_over = simulation.advance(pace.step_s)
+        pace.go_on(simulation.recorded)
+        if time.monotonic() > told + TELL_S:
+            told = time.monotonic()
+            yield Progress(simulation.progress, simulation.now_s)
+    yield Rows(json.loads(simulation.waterfall()))
 
 
 def that_fit(rows: Mapping[str, float], most: float) -> list[str]:

@@ -23,7 +23,7 @@ from airpath.studio.document import SMALL_FRONTS, document, module_files
 from airpath.studio.guard import ALWAYS, Guard
 from airpath.studio.jobs import Jobs
 from airpath.studio.messages import MOST_BYTES, Message, MessageError, read_message
-from airpath.studio.runs import Again, Part, Progress, simulating
+from airpath.studio.runs import Again, Part, Progress, Rows, falling, simulating
 from airpath.studio.sources import Chosen, Opened, Sources, schema, values_of
 
 HOST = "127.0.0.1"
@@ -195,6 +195,9 @@ class _Client:
             case "run":
                 chosen = self._sources.scenario(message.base, message.set)
                 self._begin(message.id, simulating(chosen, message.seed))
+            case "waterfall":
+                chosen = self._sources.scenario(message.base, message.set)
+                self._begin(message.id, falling(chosen, message.seed))
             case "cancel" if message.id in self._runs:
                 self._runs.pop(message.id).cancel()
         return None
@@ -221,6 +224,8 @@ class _Client:
                     await self._connection.send(part + id_.to_bytes(4, "little"))
                 case Progress(share, now_s):
                     await self._tell(id_, progress={"share": share, "now_s": now_s})
+                case Rows(rows):
+                    await self._tell(id_, answer=rows)
                 case Again():
                     await self._tell(id_, again=True)
                 case _:

@@ -1,6 +1,7 @@
 // A capture explained: a waterfall of its connections, findings of `airpath analyze` as figures, and plots of a flow. The
 // report is written into the page by the command, or made in the page, which keeps the capture.
 
+import { Distributions } from "studio/distributions";
 import { byId, figure, make } from "studio/dom";
 import { Events } from "studio/events";
 import { sentenceOf } from "studio/field";
@@ -44,6 +45,7 @@ const waterfall = new Waterfall(byId("waterfall"), (row) => {
   waterfall.mark(row.key);
   byId("flow").scrollIntoView({ block: "start" });
 });
+const spread = new Distributions(byId("spread"));
 const { engine } = sourceOf(document);
 const drop = byId("drop");
 drop.hidden = !engine;
@@ -189,6 +191,7 @@ function show(own, range) {
   byId("turn").hidden = !other;
   describe(own);
   draw(own, range);
+  spread.show(own.one, own.flow);
 }
 
 /** Parts of the time by what limited the sender, the largest first. @param {Record<string, number> | null} shares */

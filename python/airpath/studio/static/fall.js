@@ -1,5 +1,5 @@
-// The waterfall of a run: its connections from the analysis of its packets. It takes the place of the plots; a click on a
-// row leads back to those of its flow.
+// The waterfall of a run: its connections from the analysis of its packets, which is made when it is opened. It takes the
+// place of the plots; a click on a row leads back to those of its flow.
 
 import { byId } from "studio/dom";
 import { hostOf, rowOf } from "studio/phases";
@@ -15,9 +15,11 @@ const CLIENT_PORT = 49_152;
 const LEAST_S = 1e-3;
 
 export class Fall {
-  /** @param {import("studio/store").Store} store */
-  constructor(store) {
+  /** @param {import("studio/store").Store} store @param {import("studio/source").Engine | null} engine */
+  constructor(store, engine) {
     this.store = store;
+    this.engine = engine;
+    this.isAsking = false;
     this.place = byId("fall");
     this.button = byId("to-fall");
     this.waterfall = new Waterfall(this.place, (row) => this.choose(row));
@@ -44,13 +46,32 @@ export class Fall {
 
   /** Take the connections of another run. */
   renew() {
-    const { run } = this.store;
-    this.button.hidden = !run.waterfall?.length;
+    const { run, state: { variants, shown } } = this.store;
+    const settings = this.engine && variants[shown].settings;
+    this.button.hidden = run.waterfall ? !run.waterfall.length : !settings || !run.summary.flows.length;
     if (this.button.hidden && !this.place.hidden) this.open(false);
     if (this.place.hidden || this.of === run) return;
+    if (!run.waterfall) return settings ? void this.ask(run, settings) : undefined;
     this.of = run;
-    this.waterfall.fill(rowsOf(run));
+    this.waterfall.fill(rowsOf(run, run.waterfall));
     this.mark();
+  }
+
+  /** Have the packets of a run analysed: of runs that follow each other quickly, the last one next. @param {Run} run @param {import("studio/source").Settings} settings */
+  async ask(run, settings) {
+    if (this.isAsking || !this.engine) return;
+    this.isAsking = true;
+    this.of = null;
+    this.waterfall.wait("The packets are being analysed …");
+    try {
+      run.waterfall = await this.engine.waterfall(settings);
+    } catch (problem) {
+      const { path, message, hint } = /** @type {import("studio/source").Problem} */ (problem);
+      this.of = run;
+      this.waterfall.wait(`${path}: ${message}; ${hint}`);
+    }
+    this.isAsking = false;
+    this.renew();
   }
 
   mark() {
@@ -67,10 +88,10 @@ export class Fall {
   }
 }
 
-/** The connections of a run, with the names of its flows. @param {Run} run */
-function rowsOf(run) {
+/** The connections of a run, with the names of its flows. @type {(run: Run, told: import("studio/phases").Told[]) => import("studio/phases").Row[]} */
+function rowsOf(run, all) {
   const places = new Map(run.summary.flows.map(({ ue, flow }, place) => [`${ue}/${flow}`, place]));
-  return run.waterfall.map((told, n) => {
+  return all.map((told, n) => {
     const place = [told.client, told.server].map(flowOf).map((own) => places.get(own)).find((own) => own !== undefined);
     const label = place === undefined ? `${told.client} > ${told.server}` : run.names[place];
     const host = place === undefined ? hostOf(told.client) : `UE ${run.summary.flows[place].ue}`;

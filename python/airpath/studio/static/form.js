@@ -10,12 +10,12 @@ import { changed, inline, isBelow, isRebuilt, parentOf, split, TEXT, valueAt } f
 
 /** Keys that most questions are about: those before the fold. */
 const FIRST = new Set([
-  "duration", "wired", "middlebox", "radio", "tcp", "flow", "downlink", "uplink", "rate", "delay", "loss", "queue", "packets",
+  "duration", "way", "cell", "wired", "middlebox", "radio", "tcp", "flow", "downlink", "uplink", "rate", "delay", "loss", "queue", "packets",
   "rlc", "tti", "max_dat", "channel", "bler", "profile", "cc", "recovery", "undo", "initial_window", "sack", "app", "size",
   "ues", "scheduler", "alpha", "mean", "trace",
 ]);
 /** Groups that are open at first. */
-const OPEN = /^(wired|radio\.\w+\.downlink|tcp|flow\[0\])$/;
+const OPEN = /^(wired|way\[\d+\](\.wired)?|(cell\[\d+\]\.)?radio\.\w+\.downlink|cell\[\d+\]|tcp|flow\[0\])$/;
 /** A flow's or box's own TCP is for experts. */
 const EXPERT = /\]\.(tcp|direction)$|^flow\[\d+\]\.rate$/;
 /** Most keys that a search lists. */
@@ -110,7 +110,9 @@ export class Form {
         return [make("div", { class: "row", "data-key": field.key, pointerenter: () => this.help(field) }, make("label", {}, name),
           make("button", { type: "button", class: "small", click: () => this.set(field, "{}"), "aria-label": `Add ${field.key}` }, "add"))];
       }
-      return [this.fold("group", field.key, make("span", {}, field.key, this.remover(field)), this.inside(field.children, field.key))];
+      // Items of a list may have names, such as those of cells.
+      const title = field.key.endsWith("]") && typeof field.value?.name === "string" ? make("small", {}, field.value.name) : null;
+      return [this.fold("group", field.key, make("span", {}, field.key, title, this.remover(field)), this.inside(field.children, field.key))];
     }
     if (field.shape === "list") return [this.adder(field), ...field.children.flatMap((child) => this.nodes(child, rest))];
     const row = this.row(field, name);

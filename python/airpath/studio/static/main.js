@@ -11,7 +11,7 @@ import { ObjectList } from "studio/objects";
 import { openFirst } from "studio/opening";
 import { Plots } from "studio/plots";
 import { showResults, showScenario } from "studio/results";
-import { curvesOf } from "studio/series";
+import { curvesOf, placeAt } from "studio/series";
 import { settingsOf, sourceOf } from "studio/source";
 import { Store } from "studio/store";
 import { Strip } from "studio/strip";
@@ -60,7 +60,7 @@ async function show(run) {
   chooseFlows(own);
   const plots = new Plots(own);
   new Strip(own);
-  const fall = new Fall(own);
+  const fall = new Fall(own, engine);
   const table = new EventTable(own);
   const objects = new ObjectList(own);
   const tab = tabs(byId("more"), (name) => {
@@ -155,7 +155,7 @@ function standing(own, at) {
   ];
   return wanted.flatMap(([word, name, digits, unit]) => {
     const line = lines?.get(name);
-    const place = line ? line.x.findLastIndex((x) => x <= at + 1e-9) : -1;
+    const place = line ? placeAt(line, at) : -1;
     if (!line || place < 0) return [];
     return [make("div", {}, make("dt", {}, word), make("dd", {}, figure(line.y[place], digits), unit ? make("small", {}, ` ${unit}`) : null))];
   });

@@ -13,13 +13,16 @@ import { make } from "studio/dom";
  * @param {Scale} toX
  * @param {Scale} toY
  * @param {boolean} steps
+ * @param {number[]} [cuts] where the line begins anew
  */
-export function paintLine(ink, x, y, places, toX, toY, steps) {
+export function paintLine(ink, x, y, places, toX, toY, steps, cuts = []) {
   ink.beginPath();
   let before = NaN;
+  let cut = 0;
   for (const at of places) {
     const across = toX(x[at]);
     const up = toY(y[at]);
+    for (; cuts[cut] <= x[at]; cut += 1) before = NaN;
     if (Number.isNaN(before)) ink.moveTo(across, up);
     else {
       if (steps) ink.lineTo(across, before);
@@ -38,12 +41,19 @@ export function paintLine(ink, x, y, places, toX, toY, steps) {
  * @param {ArrayLike<number>} high
  * @param {Scale} toX
  * @param {Scale} toY
+ * @param {number[]} [cuts] where it begins anew
  */
-export function paintBand(ink, x, low, high, toX, toY) {
-  ink.beginPath();
-  for (let at = 0; at < x.length; at += 1) ink.lineTo(toX(x[at]), toY(high[at]));
-  for (let at = x.length - 1; at >= 0; at -= 1) ink.lineTo(toX(x[at]), toY(low[at]));
-  ink.fill();
+export function paintBand(ink, x, low, high, toX, toY, cuts = []) {
+  let begin = 0;
+  for (const cut of [...cuts, Infinity]) {
+    let end = begin;
+    while (end < x.length && x[end] < cut) end += 1;
+    ink.beginPath();
+    for (let at = begin; at < end; at += 1) ink.lineTo(toX(x[at]), toY(high[at]));
+    for (let at = end - 1; at >= begin; at -= 1) ink.lineTo(toX(x[at]), toY(low[at]));
+    ink.fill();
+    begin = end;
+  }
 }
 
 /** How lines of a variant differ from those of the others, beside their colour. */

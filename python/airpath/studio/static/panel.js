@@ -5,6 +5,7 @@ import { figure, make } from "studio/dom";
 import { lookOf, paintBand, paintLine, paintMarks, paintSpan, swatch } from "studio/paint";
 import { FEW } from "studio/panels";
 import { lowerBound, spaced, rates, reduce, spread } from "studio/reduce";
+import { placeAt } from "studio/series";
 
 /** @typedef {import("studio/panels").Panel} Panel */
 /** @typedef {import("studio/panels").Trail} Trail */
@@ -236,7 +237,7 @@ export class PanelView {
       const place = { left: toX(Math.max(begin, from)), right: toX(Math.min(end, to)), top: bbox.top, height: bbox.height };
       paintSpan(ink, place, isFollowed ? pin : quiet, word, ratio);
     }
-    for (const { trail, curves: { variant, flow }, x, y, places, low, high } of this.drawn) {
+    for (const { trail, line: { cuts }, curves: { variant, flow }, x, y, places, low, high } of this.drawn) {
       // Flows differ by their colours; without others, variants do too.
       const look = lookOf(variant);
       ink.globalAlpha = trail.opacity ?? 1;
@@ -244,12 +245,12 @@ export class PanelView {
       ink.setLineDash((variant ? look.dash : trail.dash ?? []).map((length) => length * ratio));
       if (low && high) {
         ink.globalAlpha *= several ? 0.1 : 0.2;
-        paintBand(ink, x, low, high, toX, toY);
+        paintBand(ink, x, low, high, toX, toY, cuts);
         ink.globalAlpha = trail.opacity ?? 1;
       }
       if (trail.shape === "steps" || trail.shape === "rate") {
         ink.lineWidth = (trail.width ?? 1) * ratio;
-        paintLine(ink, x, y, places, toX, toY, !low);
+        paintLine(ink, x, y, places, toX, toY, !low, trail.shape === "rate" ? [] : cuts);
       } else {
         ink.lineWidth = 1.25 * ratio;
         const isCrowded = places.length > bbox.width / ratio / MARK_PX;
@@ -327,9 +328,9 @@ export class PanelView {
   valueAt(trail, variant, time) {
     const drawn = this.drawn.find((own) => own.trail === trail && own.curves.variant === variant);
     if (!drawn || !(trail.shape === "steps" || trail.shape === "rate" || trail.line === "rtt")) return null;
-    const { x, y } = trail.shape === "rate" ? drawn : drawn.line;
-    const place = lowerBound(x, time + 1e-9) - 1;
-    return place < 0 ? null : y[place];
+    const line = trail.shape === "rate" ? { x: drawn.x, y: drawn.y } : drawn.line;
+    const place = placeAt(line, time);
+    return place < 0 ? null : line.y[place];
   }
 
   /** The panel in words, for those who do not see it. */

@@ -21,6 +21,8 @@ import { cross, drawReceiver, drawSlots, drawTtis } from "studio/tape";
 
 const DROPPED = FATES.indexOf("dropped");
 const HIT_PX = 9;
+/** Between two lines of text. */
+const LINE_PX = 13;
 
 export class Scene {
   /** @param {HTMLCanvasElement} canvas */
@@ -49,6 +51,8 @@ export class Scene {
     /** Packets that were dropped a moment ago; of many, the latest. */
     this.falling = new Int32Array(64);
     this.fallCount = 0;
+    /** Where names stand. @type {{left: number, right: number, y: number}[]} */
+    this.titles = [];
     /** Packets held at each place. */
     this.held = new Uint16Array(64);
   }
@@ -116,6 +120,7 @@ export class Scene {
   /** The sheets of the stations, the lines of the lanes, and the titles. @param {Theme} theme */
   stations(theme) {
     const { ink, columns } = this;
+    this.titles = [];
     ink.strokeStyle = theme.grid;
     for (const [fromX, fromY, toX, toY] of this.lines) {
       ink.beginPath();
@@ -144,14 +149,18 @@ export class Scene {
 
   /**
    * The first of several wordings that has room; none at all if none has: half a word tells nothing, and the sentence
-   * below the picture says it. Returns whether there was room.
+   * below the picture says it. At the edges of the picture it moves inwards. Returns whether there was room.
    * @type {(wordings: string[], x: number, y: number, room: number) => boolean}
    */
   text(wordings, x, y, room) {
     const { ink } = this;
     const own = wordings.find((text) => ink.measureText(text).width <= room);
-    if (own) ink.fillText(own, x, y);
-    return own !== undefined;
+    if (own === undefined) return false;
+    const half = ink.measureText(own).width / 2 + 1;
+    const middle = Math.min(Math.max(x, half), this.width - half);
+    ink.fillText(own, middle, y);
+    this.titles.push({ left: middle - half, right: middle + half, y });
+    return true;
   }
 
   /** A text that goes up, in the middle of a box that is too narrow for it. @type {(text: string, x: number, y: number) => void} */
@@ -376,8 +385,13 @@ export class Scene {
       ink.lineWidth = 2;
       cross(ink, x, y, 8);
       ink.lineWidth = 1;
-      ink.textAlign = x > 120 ? "right" : "left";
-      ink.fillText(reason.replaceAll("_", " "), x + (x > 120 ? -12 : 12), y + 4);
+      const words = reason.replaceAll("_", " ");
+      const wide = ink.measureText(words).width;
+      const left = x > 120 ? x - 12 - wide : x + 12;
+      // Not over the name of a wire that several rows have in common.
+      const over = this.titles.find((title) => title.left < left + wide && left < title.right && Math.abs(title.y - y - 4) < LINE_PX);
+      ink.textAlign = "left";
+      ink.fillText(words, left, over ? over.y + LINE_PX : y + 4);
       ink.globalAlpha = 1;
       this.note(x, y, packet);
     }

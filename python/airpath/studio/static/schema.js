@@ -20,6 +20,10 @@ import { inline } from "studio/settings";
  * @property {Field[]} children
  */
 
+/** Keys of scenarios with one cell, and of those with several: the core takes no scenario with keys of both. */
+const OF_ONE_CELL = ["wired", "middlebox", "radio", "umts"];
+const OF_SEVERAL = ["way", "cell", "ue"];
+
 export class Schema {
   /** @param {any} root JSON Schema of a scenario */
   constructor(root) {
@@ -27,12 +31,13 @@ export class Schema {
   }
 
   /**
-   * The fields of a scenario.
+   * The fields that a scenario may have beside its values.
    * @param {any} values
    * @returns {Field[]}
    */
   fields(values) {
-    return this.inside(this.root, values, "");
+    const left = OF_SEVERAL.some((key) => values[key]) ? OF_ONE_CELL : OF_SEVERAL;
+    return this.inside(this.root, values, "").filter(({ key }) => !left.includes(key));
   }
 
   /** @param {any} node @returns {any} */

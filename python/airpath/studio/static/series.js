@@ -1,12 +1,15 @@
 // The lines and marks of a flow, made from events: the same as those of `airpath/runs/lines.py`, and a few more.
 
+import { lowerBound } from "studio/reduce";
+
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/events").Table} Table */
 /** @typedef {import("studio/events").Values} Values */
 /** @typedef {import("studio/source").Flow} Flow */
 /**
- * Points over time: `x` in seconds, ascending; `rows` are those of the events of `kind` that they show.
- * @typedef {{kind: string, x: Float64Array, y: Values, rows: Uint32Array}} Line
+ * Points over time: `x` in seconds, ascending; `rows` are those of the events of `kind` that they show. At `cuts`, times of
+ * points, the line begins anew: there the UE has another bearer, in another cell.
+ * @typedef {{kind: string, x: Float64Array, y: Values, rows: Uint32Array, cuts?: number[]}} Line
  */
 
 /** Slow start thresholds from here on mean: none yet. */
@@ -122,7 +125,7 @@ export class Lines {
     this.tables = new Map(events.kinds.map((kind) => [kind, events.table(kind)]));
     /** @type {Map<string, Line | null>} */
     this.made = new Map();
-    /** Lines of the same events share their times. @type {Map<string, {x: Float64Array, rows: Uint32Array}>} */
+    /** Lines of the same events share their times. @type {Map<string, ReturnType<typeof ofFlow>>} */
     this.shared = new Map();
   }
 
@@ -155,20 +158,34 @@ export class Lines {
 }
 
 /**
- * Rows and times of a flow's events; events without a flow are those of its UE.
+ * Rows and times of a flow's events, and where its bearer changes; events without a flow are those of its UE.
  * @param {Table} table
  * @param {Flow} flow
  * @param {Choice} [chosen]
+ * @returns {{x: Float64Array, rows: Uint32Array, cuts?: number[]}}
  */
 function ofFlow(table, flow, chosen) {
-  const { ue, flow: number, time_ns } = table.columns;
+  const { ue, flow: number, bearer, time_ns } = table.columns;
   const rows = new Uint32Array(table.rows);
   let count = 0;
   for (let row = 0; row < table.rows; row += 1) {
     if (ue.values[row] !== flow.ue || (number && number.values[row] !== flow.flow)) continue;
     if (!chosen || chosen(table, row)) rows[count++] = row;
   }
-  return timed(time_ns.values, rows.slice(0, count));
+  const own = timed(time_ns.values, rows.slice(0, count));
+  if (!bearer) return own;
+  /** @type {number[]} */
+  const cuts = [];
+  for (let at = 1; at < count; at += 1) {
+    if (bearer.values[rows[at]] !== bearer.values[rows[at - 1]]) cuts.push(own.x[at]);
+  }
+  return cuts.length ? { ...own, cuts } : own;
+}
+
+/** Place of the value that holds at a time; -1 if none does, as between two bearers. @type {(line: {x: ArrayLike<number>, cuts?: number[]}, time: number) => number} */
+export function placeAt({ x, cuts }, time) {
+  const place = lowerBound(x, time + 1e-9) - 1;
+  return cuts?.includes(x[place + 1]) ? -1 : place;
 }
 
 /** Values of rows; as narrow as they were, if they are not scaled. @type {(values: Values, rows: Uint32Array, scale?: number) => Values} */
@@ -194,8 +211,9 @@ function summed(y, scale) {
 }
 
 /**
- * PDUs of a UE's bearer in the flow's direction, by their number without the modulo: sent first, sent again, lost,
- * and what a STATUS PDU confirms (which goes the other way).
+ * PDUs of a UE's bearers in the flow's direction, by their number without the modulo: first transmissions,
+ * retransmissions, lost ones, and what a STATUS PDU confirms (which goes the other way). A UE that changes its cell has a
+ * bearer in each, whose numbers begin at zero.
  * @param {Map<string, Table | null>} tables
  * @param {Flow} flow
  * @returns {Record<string, Line>}
@@ -211,13 +229,18 @@ function linkLayer(tables, flow) {
   /** @type {Record<string, number[]>} */
   const places = { pdu: [], pduAgain: [], pduLost: [] };
   const sums = { pduSum: new Uint16Array(y.length), pduAgainSum: new Uint16Array(y.length), pduLostSum: new Uint16Array(y.length) };
-  let next = -Infinity;
   // HARQ of a shared cell lets PDUs overtake each other: those that are sent again are known by their numbers alone.
-  const told = tables.get("block_sent")?.rows && flow.direction === "downlink" ? new Set() : null;
+  const isShared = tables.get("block_sent")?.rows && flow.direction === "downlink";
+  /** @type {Map<number, {next: number, told: Set<number> | null}>} */
+  const bearers = new Map();
   for (let at = 0; at < y.length; at += 1) {
     const row = own.rows[at];
     const pdus = data.columns.pdus.values[row];
     const isGone = data.columns.lost.values[row];
+    const number = data.columns.bearer.values[row];
+    const bearer = bearers.get(number) ?? { next: -Infinity, told: isShared ? new Set() : null };
+    bearers.set(number, bearer);
+    const { next, told } = bearer;
     const isAgain = told ? told.has(y[at]) : y[at] < next;
     for (let pdu = y[at]; told && pdu < y[at] + pdus; pdu += 1) told.add(pdu);
     if (isGone) places.pduLost.push(at);
@@ -225,7 +248,7 @@ function linkLayer(tables, flow) {
     sums.pduSum[at] = pdus;
     if (isAgain) sums.pduAgainSum[at] = pdus;
     if (isGone) sums.pduLostSum[at] = pdus;
-    next = Math.max(next, y[at] + pdus);
+    bearer.next = Math.max(next, y[at] + pdus);
   }
   /** @type {Record<string, Line>} */
   const lines = {};

@@ -39,7 +39,8 @@
  * @property {Record<string, any>} values the scenario's values, every default too; without long texts and lists
  * @property {Record<string, number | null>} left_out kinds of event that had no room, and their rows if they are known
  * @property {boolean} [goes_on] of a live run that is followed: whether it goes on
- * @property {import("studio/phases").Told[]} waterfall what each connection did, phase by phase, from the run's packets
+ * @property {import("studio/phases").Told[] | null} waterfall what each connection did, phase by phase, from the run's packets;
+ *   null if they were not analysed: an engine does that when it is asked
  * @property {string | null} not_again why packets and SDUs were not simulated again, where the trace has none
  */
 /** What a run is made from: a listed name or `text:` and TOML, changes as `key=value`. @typedef {{base: string, set: string[], seed: number}} Settings */
@@ -64,6 +65,7 @@
  * @property {(wanted: {base: string, set: string[]}) => Promise<{scenario: string, values: any} | {error: Problem}>} resolve
  *   a scenario with every default, as TOML and as values
  * @property {(wanted: Settings, taker: Taker) => {cancel(): void}} run
+ * @property {(wanted: Settings) => Promise<import("studio/phases").Told[]>} waterfall of a run, which is simulated again for it
  * @property {(capture: ArrayBuffer, most: number) => Promise<any>} analyze what `airpath analyze --json` says of a capture;
  *   the simulator in the page alone does so
  */
@@ -224,6 +226,7 @@ function asked(line) {
   /** @type {(message: object) => Promise<any>} */
   const answer = (message) => new Promise((resolve, reject) => {
     const id = ask(message, (told) => {
+      if (told.progress) return;
       waiting.delete(id);
       if (told.error) reject(told.error);
       else resolve(told.answer);
@@ -263,6 +266,7 @@ function asked(line) {
       studies: () => answer({ do: "studies" }),
       resolve: ({ base, set }) => answer({ do: "resolve", base, set }).catch((error) => ({ error })),
       run: ({ base, set, seed }, taker) => run({ do: "run", base, set, seed }, taker),
+      waterfall: ({ base, set, seed }) => answer({ do: "waterfall", base, set, seed }),
       analyze: (capture, most) => answer({ do: "analyze", capture, most }),
     },
   };

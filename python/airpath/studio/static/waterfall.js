@@ -71,6 +71,14 @@ export class Waterfall {
     this.renew();
   }
 
+  /** Show no connections, and say why. @param {string} text */
+  wait(text) {
+    this.all = this.rows = [];
+    this.count.textContent = "";
+    this.legend.replaceChildren();
+    this.list.replaceChildren(make("p", { class: "note" }, text));
+  }
+
   /** @returns {[number, number]} */
   extent() {
     const [from, to] = [Math.min(...this.all.map(({ start }) => start)), Math.max(...this.all.map(({ end }) => end))];

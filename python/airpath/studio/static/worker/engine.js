@@ -63,11 +63,11 @@ class Engine {
     return this.json();
   }
 
-  /** @param {string} text @param {number} seed @param {string[]} probes */
-  start(text, seed, probes) {
+  /** @param {string} text @param {number} seed @param {string[]} probes @param {boolean} [andAnalyse] its packets */
+  start(text, seed, probes, andAnalyse = false) {
     this.put(TEXT, utf8.of.encode(text));
     this.put(LIST, utf8.of.encode(JSON.stringify(probes)));
-    this.call("start", BigInt(seed));
+    this.call("start", BigInt(seed), Number(andAnalyse));
   }
 
   chunk() {
@@ -135,7 +135,8 @@ self.addEventListener("message", async ({ data }) => {
       if (what === "resolve") tell(id, { answer: { scenario, values } });
       else {
         wanted.add(id);
-        turn = turn.then(() => run(id, chosen, data.seed ?? 1)).catch((problem) => tell(id, { error: problemOf(problem) }));
+        const make = what === "waterfall" ? fall : run;
+        turn = turn.then(() => make(id, chosen, data.seed ?? 1)).catch((problem) => tell(id, { error: problemOf(problem) }));
       }
     }
   } catch (problem) {
@@ -216,13 +217,30 @@ async function run(id, chosen, seed) {
     kinds = thatFit(kinds.map((kind) => [kind, (rows[kind] ?? 0) / share]), settings.aim * settings.most_events);
     tell(id, { again: true });
   }
-  const [summary, waterfall] = [engine.results(), engine.waterfall()];
+  const summary = engine.results();
   const { airpath, rng } = about;
   const facts = { airpath, rng, seed: summary.seed, elapsed_s: Number(((performance.now() - begin) / 1000).toFixed(4)) };
   const leftOut = Object.fromEntries(settings.by_need.filter((kind) => !kinds.includes(kind)).map((kind) => [kind, null]));
   wanted.delete(id);
-  tell(id, { run: { ...known(chosen, summary, settings.most), facts, left_out: leftOut, waterfall } });
+  tell(id, { run: { ...known(chosen, summary, settings.most), facts, left_out: leftOut, waterfall: null } });
   tell(id, { ended: true });
+}
+
+/**
+ * Run for the waterfall alone.
+ * @param {number} id @param {Chosen} chosen @param {number} seed
+ */
+async function fall(id, chosen, seed) {
+  const { engine, settings } = await loaded;
+  engine.start(chosen.scenario, seed, [], true);
+  let told = performance.now();
+  while (!engine.functions.advance(settings.pace.first_step_s)) {
+    if (performance.now() <= told + 1000 * settings.tell_s) continue;
+    await new Promise((next) => setTimeout(next)); // Lets messages in.
+    told = performance.now();
+  }
+  wanted.delete(id);
+  tell(id, { answer: engine.waterfall() });
 }
 
 /**
