@@ -146,6 +146,10 @@ bench: build ## measure speed beside ns-2, what is around a run, sweeps, the liv
 	$(BIN)/python benches/studio.py
 	@$(TELL_LEFT_OUT)
 
+.PHONY: trajectories
+trajectories: build ## take the events of the bundled scenarios over as what tests compare with, after a change on purpose
+	$(BIN)/python tests/runs/test_trajectories.py
+
 .PHONY: instructions
 instructions: build ## count the instructions of a packet and write them for `make test-all` to compare with
 	$(BIN)/python benches/instructions.py --write

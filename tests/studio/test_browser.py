@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pyarrow.parquet as pq
@@ -12,6 +13,7 @@ from conftest import sampled
 from airpath.runs.finished import FinishedRun
 from airpath.runs.flows import choose_flows, flow_names
 from airpath.runs.lines import READ, read_lines
+from airpath.runs.trace import SCHEMA
 from airpath.studio.page import page
 
 DRAWN = ["cwnd", "ssthresh", "rtt", "acked", "queued", "dropped", "timeout", "sent", "window"]
@@ -150,11 +152,11 @@ def test_a_click_says_what_happened_there_and_goes_to_the_event(umts):
     umts.view.locator(".event").first.wait_for()
     umts.view.mouse.click(*place_in(umts, "rtt", 0.5, 0.4))
     said = umts.view.locator("#said")
-    said.filter(has_text="The sender measured a round-trip time of").wait_for()
+    said.filter(has_text="A TCP sender took a round-trip time sample. RTT").wait_for()
     assert said.get_attribute("aria-live") == "polite"
     chosen = umts.view.locator(".event[aria-selected=true]")
     chosen.wait_for()
-    assert chosen.locator(".kind").inner_text() == "round trip"
+    assert chosen.locator(".kind").inner_text() == "RTT sample"
     at = umts.state("state.at")
     assert float(chosen.locator(".time").inner_text()) == pytest.approx(at, abs=1e-4)
     assert umts.view.locator(".pin:not([hidden])").count() == 6
@@ -162,11 +164,50 @@ def test_a_click_says_what_happened_there_and_goes_to_the_event(umts):
     umts.view.locator("#said").filter(has_text="Click into a plot").wait_for()
 
 
+# An event of each kind with each word of its columns: a few words, and a sentence.
+TOLD = """async () => {
+  const [{store}, {SCHEMA}, {sentence, shortly}] =
+    await Promise.all(['main', 'kinds', 'words'].map((name) => import(`studio/${name}`)));
+  return Object.entries(SCHEMA).flatMap(([kind, {columns}]) => {
+    const rows = Math.max(...Object.values(columns).map(({words}) => Object.keys(words).length), 2);
+    const values = {time_ns: {values: Array(rows).fill(1e9), words: null}};
+    for (const [name, {words, is_flag}] of Object.entries(columns)) {
+      const known = Object.keys(words);
+      const each = Array.from({length: rows}, (_, row) => row % (known.length || (is_flag ? 2 : rows)));
+      if (['ue', 'flow', 'bearer'].includes(name)) each.fill(0);
+      values[name] = {values: each, words: known.length ? known : null};
+    }
+    const table = {rows, columns: values};
+    const said = (row) => [shortly, sentence].map((say) => say(store.run, kind, table, row));
+    return Array.from({length: rows}, (_, row) => [kind, row, ...said(row)]);
+  });
+}"""
+
+
+def test_every_event_has_a_sentence_with_the_meaning_of_its_words(umts):
+    told = umts.view.evaluate(TOLD)
+    assert {kind for kind, *_ in told} == SCHEMA.keys()
+    for kind, row, short, sentence in told:
+        assert short and "\n" not in short, kind
+        assert sentence.endswith(".") and sentence[0].isupper(), sentence
+        assert not re.search(r"undefined|NaN|null|\[object|\.\.|  ", short + sentence), (short, sentence)
+        for name, column in SCHEMA[kind].items():
+            if name != "direction" and column["words"]:
+                meaning = column["words"][row % len(column["words"])]["meaning"]
+                assert meaning[1:] in sentence
+    lines = {(kind, row): (short, sentence) for kind, row, short, sentence in told}
+    reason = [word["word"] for word in SCHEMA["dropped"]["reason"]["words"]].index("link_loss")
+    assert lines["dropped", reason][1] == (
+        "A packet was dropped. The wired link lost it. At the UE, packet 3, uplink, seq 3 B, len 3 B."
+    )
+    assert lines["ack_received", 1][0] == "packet 1, acked 1 B, duplicate"
+
+
 def test_keys_step_through_events_and_losses(umts, run_folder):
     dropped = pq.read_table(run_folder("umts-384") / "trace" / "dropped.parquet")
     umts.press("Shift+ArrowRight")
     umts.view.locator("#said").filter(
-        has_text="was dropped at the radio cell: its queue was full."
+        has_text="A packet was dropped. The queue had no room. At the radio cell, packet "
     ).wait_for()
     first = umts.state("[state.at, state.chosen]")
     assert first[0] == pytest.approx(dropped["time_ns"][0].as_py() / 1e9)

@@ -23,7 +23,8 @@ from airpath.runs.folder import run_to_folder
 from airpath.runs.recorder import FILES
 from airpath.runs.trace import SCHEMA
 from airpath.studio import page as pages
-from airpath.studio.page import modules, page
+from airpath.studio.document import KINDS, module, module_names, modules
+from airpath.studio.page import page
 
 SCENARIO, DROPS = "scenario.resolved.toml", "trace/dropped.parquet"
 TOP = Path(__file__).resolve().parents[2]
@@ -74,12 +75,12 @@ def test_all_that_a_page_needs_is_in_it(page_of):
     text = page_of("umts-384").read_text()
     scripts = dict(json.loads(unpacked(text, "code")))
     imports = json.loads(scripts["importmap"])["imports"]
-    assert {file.stem for file in STATIC.glob("*.js")} == {name for name, _ in modules()}
+    assert {file.stem for file in STATIC.glob("*.js")} | {KINDS} == set(module_names())
     names = {f"studio/{name}" for name in pages.needed(dict(modules()))}
     assert set(imports) == names and "studio/form" not in names and "studio/plots" in names
     for name, address in imports.items():
         code = unquote(address.removeprefix("data:text/javascript,"))
-        assert code == (STATIC / f"{name.removeprefix('studio/')}.js").read_text()
+        assert code == module(name.removeprefix("studio/"))
         assert set(re.findall(r'from "(.*?)"', code)) <= names
     for file in ("studio.css", "vendor/uplot/uPlot.min.css"):
         assert (STATIC / file).read_text() in text
@@ -173,20 +174,26 @@ def test_packets_are_simulated_again_if_the_run_would_be_the_same(run_folder, tm
     assert kinds_in(text) == {"packet"}
 
 
-def test_every_kind_has_its_place_and_its_words():
+def test_every_kind_has_its_place_and_words_of_its_own_only_where_the_schema_says_less():
     from airpath import _core
 
     assert sorted(pages.BY_NEED) == sorted(_core.probes())
-    words = (STATIC / "words.js").read_text()
-    assert all(words.count(f"\n  {kind}: ") == 3 for kind in _core.probes())
-    told = {
-        word["word"]
-        for columns in SCHEMA.values()
-        for name, column in columns.items()
-        for word in column["words"]
-        if name != "direction"
-    }
-    assert len(told) > 40 and not {word for word in told if f"\n  {word}: " not in words}
+    told = json.loads(module(KINDS).partition("= ")[2].rstrip(";\n"))
+    assert list(told) == list(SCHEMA)
+    for kind, columns in SCHEMA.items():
+        assert list(told[kind]["columns"]) == list(columns)
+        words = {word["word"]: word["meaning"] for column in columns.values() for word in column["words"]}
+        own = {w: m for column in told[kind]["columns"].values() for w, m in column["words"].items()}
+        assert own == words and all(
+            meaning.endswith(".") for meaning in [told[kind]["meaning"], *own.values()]
+        )
+    source = (STATIC / "words.js").read_text()
+    by_hand = [
+        re.findall(r"^  (\w+): ", source.split(f"const {name} = {{\n")[1].split("\n};")[0], re.MULTILINE)
+        for name in ("SHORT", "SENTENCE")
+    ]
+    assert by_hand[0] == by_hand[1] and len(set(by_hand[0])) == len(by_hand[0]) <= 8
+    assert set(by_hand[0]) <= SCHEMA.keys()
 
 
 def test_the_command_writes_a_page(run_folder, airpath_command, tmp_path):

@@ -155,7 +155,7 @@ impl Interface {
         if let Some(capture) = cx.capture() {
             self.header.clear();
             encode_header(packet, endpoints_of(packet, dir), packet.identification, &mut self.header);
-            capture.packet(self.dir.index() as u32, now, &self.header, packet.len);
+            capture.packet(self.dir.index() as u32, now, &self.header, packet.len, packet.id);
         }
     }
 }
@@ -169,7 +169,7 @@ impl SendingEnd {
             self.finished = Some(cx.now);
             cx.finish_transfer();
         }
-        probe_tcp(cx, packet.ue, packet.flow, &mut self.sender);
+        probe_tcp(cx, (packet.ue, packet.flow), &mut self.sender, Some(packet));
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
@@ -218,19 +218,34 @@ impl ReceivingEnd {
 }
 
 /// Probes of senders.
-const OF_TCP: ProbeMask = ProbeMask::NONE.with(Kind::RttSample).with(Kind::TcpPath).with(Kind::TcpState);
+const OF_TCP: ProbeMask = ProbeMask::NONE
+    .with(Kind::RttSample)
+    .with(Kind::TcpPath)
+    .with(Kind::TcpState)
+    .with(Kind::AckReceived)
+    .with(Kind::SackBlock);
 
-/// Tells what an ACK or a timeout has made of a sender.
+/// Records the state of the sender of a flow (UE and number) after it handled a segment or, without one, a timeout.
 #[inline]
-pub fn probe_tcp(cx: &mut Cx<'_>, ue: u16, flow: u16, sender: &mut Sender) {
+pub fn probe_tcp(cx: &mut Cx<'_>, flow: (u16, u16), sender: &mut Sender, segment: Option<&Packet>) {
     if cx.probes_any(OF_TCP) {
-        tell_of_tcp(cx, ue, flow, sender);
+        tell_of_tcp(cx, flow, sender, segment);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell_of_tcp(cx: &mut Cx<'_>, ue: u16, flow: u16, sender: &mut Sender) {
+fn tell_of_tcp(cx: &mut Cx<'_>, (ue, flow): (u16, u16), sender: &mut Sender, segment: Option<&Packet>) {
+    if let Some((packet, acked)) = segment.and_then(|segment| Some((segment, sender.ack_of(segment)?))) {
+        let (packet, duplicate) = (packet.id, sender.take_duplicate());
+        cx.probe(Kind::AckReceived, || Event::AckReceived { ue, flow, packet, acked, duplicate });
+    }
+    if let Some(segment) = segment.filter(|_| cx.probes(Kind::SackBlock)) {
+        for (left, right) in sender.sack_blocks(segment) {
+            let packet = segment.id;
+            cx.probe(Kind::SackBlock, || Event::SackBlock { ue, flow, packet, left, right });
+        }
+    }
     if cx.probes(Kind::RttSample)
         && let Some(rtt) = sender.take_rtt_sample()
     {
@@ -423,7 +438,7 @@ impl Endpoint {
             _ if !self.opened => self.open(cx.now, pages),
             End::Sends(end) => {
                 end.sender.handle_deadline(cx.now);
-                probe_tcp(cx, spec.ue, spec.flow, &mut end.sender);
+                probe_tcp(cx, (spec.ue, spec.flow), &mut end.sender, None);
             }
             End::Receives(end) => end.receiver.handle_deadline(cx.now),
             End::Datagrams(_) => {}

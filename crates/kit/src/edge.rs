@@ -21,7 +21,7 @@ impl Element for Edge {
         let dir = port.dir();
         let (interface, now) = (self.0.index() as u32, cx.now);
         if let Some(capture) = cx.capture() {
-            capture.packet(interface, now, &octets_of(&packet, dir, 0), packet.len);
+            capture.packet(interface, now, &octets_of(&packet, dir, 0), packet.len, packet.id);
         }
         cx.emit(dir, packet);
     }

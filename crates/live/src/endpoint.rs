@@ -376,7 +376,7 @@ impl Endpoint {
         let Some(slot) = &mut self.slots[index] else { return };
         slot.connection.handle_segment(cx.now, packet, payload);
         if let Some(duplex) = slot.connection.duplex_mut().filter(|_| !self.plan.is_silent) {
-            probe_tcp(cx, slot.ue, slot.flow, duplex.sender_mut());
+            probe_tcp(cx, (slot.ue, slot.flow), duplex.sender_mut(), Some(packet));
         }
     }
 
@@ -486,7 +486,7 @@ impl Element for Endpoint {
         let Some(slot) = &mut self.slots[index] else { return };
         slot.connection.handle_deadline(cx.now);
         if let Some(duplex) = slot.connection.duplex_mut().filter(|_| !self.plan.is_silent) {
-            probe_tcp(cx, slot.ue, slot.flow, duplex.sender_mut());
+            probe_tcp(cx, (slot.ue, slot.flow), duplex.sender_mut(), None);
         }
         self.pump(cx, index);
     }

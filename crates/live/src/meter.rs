@@ -84,6 +84,26 @@ impl Outgoing {
         Some((start, again))
     }
 
+    /// Acknowledgment number of a segment of the peer, as an offset: of none that sets up the connection or acknowledges
+    /// what was not seen.
+    pub fn ack_of(&self, packet: &Packet) -> Option<u64> {
+        let is_ack = packet.flags.has(Flags::ACK) && !packet.flags.has(Flags::SYN);
+        let ack =
+            self.offset(packet.ack).filter(|ack| is_ack && *ack <= self.max + u64::from(self.finished))?;
+        Some(ack.min(self.max))
+    }
+
+    /// SACK blocks of a segment of the peer, as offsets.
+    pub fn sack_blocks<'a>(&'a self, packet: &'a Packet) -> impl Iterator<Item = (u64, u64)> + use<'a> {
+        let blocks = packet.options().sack.as_slice().iter();
+        blocks.filter_map(|(left, right)| self.offset(*left).zip(self.offset(*right)))
+    }
+
+    /// Offset of the byte with this sequence number, once the stream has begun.
+    fn offset(&self, wire: u32) -> Option<u64> {
+        unwrap_sequence(self.una, self.first?.wrapping_add(self.una as u32), wire)
+    }
+
     /// The end gets a segment of its peer. Returns a round-trip time if the segment gives one.
     pub fn handle_ack(&mut self, now: Instant, packet: &Packet) -> Option<Duration> {
         let window = std::mem::replace(&mut self.last_window, packet.window);

@@ -108,7 +108,7 @@ impl Port {
         let (interface, snaplen) = (self.dir.index() as u32, self.snaplen);
         if let (Some(capture), Some(body)) = (cx.capture(), &packet.body) {
             let kept = &body.bytes[..body.bytes.len().min(snaplen)];
-            capture.packet(interface, now, kept, body.bytes.len() as u32);
+            capture.packet(interface, now, kept, body.bytes.len() as u32, packet.id);
         }
     }
 
@@ -143,17 +143,33 @@ impl Port {
             }
             return;
         }
-        if let Some(rtt) = flow.outgoing.handle_ack(now, packet)
-            && tells
-        {
-            let rtt_us = rtt.as_micros() as u32;
-            cx.probe(Probe::RttSample, move || Event::RttSample { ue, flow: number, rtt_us });
+        let dupacks = flow.outgoing.dupacks;
+        let rtt = flow.outgoing.handle_ack(now, packet);
+        if tells {
+            tell_of_ack(cx, (ue, number), &flow.outgoing, packet, flow.outgoing.dupacks > dupacks);
+            if let Some(rtt) = rtt {
+                let rtt_us = rtt.as_micros() as u32;
+                cx.probe(Probe::RttSample, move || Event::RttSample { ue, flow: number, rtt_us });
+            }
         }
         if let Some(seq) = flow.incoming.handle_received(packet) {
             let rcv_nxt = flow.incoming.rcv_nxt();
             let event =
                 Event::SegmentReceived { ue, flow: number, packet: packet.id, seq, payload_bytes, rcv_nxt };
             cx.probe(Probe::SegmentReceived, move || event);
+        }
+    }
+}
+
+/// Records an ACK that reaches the sender of a flow (UE and number), and its SACK blocks.
+fn tell_of_ack(cx: &mut Cx<'_>, (ue, flow): (u16, u16), sender: &Outgoing, packet: &Packet, duplicate: bool) {
+    let id = packet.id;
+    if let Some(acked) = sender.ack_of(packet).filter(|_| sender.sent() > 0) {
+        cx.probe(Probe::AckReceived, || Event::AckReceived { ue, flow, packet: id, acked, duplicate });
+    }
+    if cx.probes(Probe::SackBlock) {
+        for (left, right) in sender.sack_blocks(packet) {
+            cx.probe(Probe::SackBlock, || Event::SackBlock { ue, flow, packet: id, left, right });
         }
     }
 }

@@ -16,11 +16,12 @@ from airpath.runs.recorder import FILES
 def command(
     run: Annotated[Path, argument("DIR", "Folder of a finished run.")],
     format_: Annotated[
-        Literal["ns2", "csv", "mm-link", "mm-trace", "qlog", "qlog-link"],
+        Literal["ns2", "csv", "mm-link", "mm-trace", "qlog", "qlog-link", "pcapng"],
         option(
             "NAME",
             "Trace lines of ns-2 (ns2), the trace as a table (csv), mahimahi's log (mm-link) or "
-            "trace (mm-trace) of a bearer, or qlog of TCP's senders (qlog) or of a bearer (qlog-link).",
+            "trace (mm-trace) of a bearer, qlog of TCP's senders (qlog) or of a bearer (qlog-link), or the "
+            "capture with comments on its packets (pcapng).",
             "--format",
         ),
     ],
@@ -39,6 +40,7 @@ def command(
     """Write the trace of a finished run in the format of another tool."""
     from airpath.runs.export.mahimahi import write_mm_link, write_mm_trace
     from airpath.runs.export.ns2 import write_ns2
+    from airpath.runs.export.pcapng import write_pcapng
     from airpath.runs.export.qlog import write_qlog, write_qlog_link
 
     source = Run.open(run)
@@ -58,3 +60,5 @@ def command(
                 write_qlog(source, file, direction=direction, version=qlog_version)
             case "qlog-link":
                 write_qlog_link(source, file, ue=ue, direction=direction, version=qlog_version)
+            case "pcapng":
+                write_pcapng(source, file)

@@ -94,6 +94,12 @@ class FinishedRun:
             raise self.unreadable(RESOLVED, what) from error
 
     @cached_property
+    def nodes(self) -> list[str]:
+        """Names of the nodes of the path, by `element`."""
+        nodes: list[str] = _core.path(self.scenario_text)[0]
+        return nodes
+
+    @cached_property
     def waterfall(self) -> list[dict[str, Any]]:
         """What each connection did, phase by phase, from the capture; without one, nothing."""
         capture = self.folder / CAPTURE

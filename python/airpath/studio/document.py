@@ -16,6 +16,8 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from airpath import _core
+
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
@@ -49,16 +51,44 @@ def front_files() -> Traversable:
     return files("airpath.studio") / "static"
 
 
-def module_files() -> dict[str, Traversable]:
-    """Files of the front's modules under their names, by name."""
-    files = sorted(front_files().iterdir(), key=lambda file: file.name)
-    return {PurePosixPath(file.name).stem: file for file in files if file.name.endswith(".js")}
+KINDS = "kinds"
+"""The one module that is no file: the schema of events."""
+
+
+def module_names() -> list[str]:
+    """Names of the front's modules, sorted."""
+    names = (PurePosixPath(file.name) for file in front_files().iterdir())
+    return sorted([KINDS, *(name.stem for name in names if name.suffix == ".js")])
+
+
+def module(name: str) -> str:
+    """Text of a module of this name, which is one of `module_names`."""
+    return _kinds() if name == KINDS else _text(front_files() / f"{name}.js")
 
 
 def modules() -> Iterator[tuple[str, str]]:
     """Names and texts of the front's modules, by name."""
-    for name, file in module_files().items():
-        yield name, _text(file)
+    for name in module_names():
+        yield name, module(name)
+
+
+def _kinds() -> str:
+    """Module with the schema of events: what happened, and of each column its unit and its words."""
+    schema = {
+        kind["name"]: {
+            "meaning": kind["meaning"],
+            "columns": {
+                column["name"]: {
+                    "unit": column["unit"],
+                    "is_flag": column["is_flag"],
+                    "words": {word["word"]: word["meaning"] for word in column["words"]},
+                }
+                for column in kind["columns"]
+            },
+        }
+        for kind in json.loads(_core.trace_schema())
+    }
+    return f"export const SCHEMA = {json.dumps(schema, separators=(',', ':'))};\n"
 
 
 def document(

@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from airpath.errors import AirpathError, ScenarioError
-from airpath.studio.document import SMALL_FRONTS, document, module_files
+from airpath.studio.document import SMALL_FRONTS, document, module, module_names
 from airpath.studio.guard import ALWAYS, Guard
 from airpath.studio.jobs import Jobs
 from airpath.studio.messages import MOST_BYTES, Message, MessageError, read_message
@@ -107,13 +107,13 @@ class Studio:
                 self._is_used = True
                 answer.headers["Set-Cookie"] = self._guard.cookie
             return answer
-        files = {f"/{name}.js": file for name, file in module_files().items()}
-        if path in files:
-            return _response(200, "text/javascript", files[path].read_text(encoding="utf-8"))
+        name = path.removeprefix("/").removesuffix(".js")
+        if path == f"/{name}.js" and name in module_names():
+            return _response(200, "text/javascript", module(name))
         return _response(404, "text/plain", "There is no such file.\n")
 
     def _start_page(self, blocks: list[str]) -> Response:
-        addresses = {name: f"/{name}.js" for name in module_files() if name not in SMALL_FRONTS}
+        addresses = {name: f"/{name}.js" for name in module_names() if name not in SMALL_FRONTS}
         connect = (
             f"connect-src 'self' ws://{self._guard.host}"  # Not every browser takes 'self' for WebSockets.
         )

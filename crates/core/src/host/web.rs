@@ -106,7 +106,7 @@ impl ServerEnd {
             self.finished = Some(cx.now);
             cx.finish_transfer();
         }
-        probe_tcp(cx, spec.ue, spec.flow, self.duplex.sender_mut());
+        probe_tcp(cx, (spec.ue, spec.flow), self.duplex.sender_mut(), Some(packet));
         if brought_data {
             self.server.handle_received(cx.now, self.duplex.receiver().rcv_nxt());
             self.answer(cx.now);
@@ -116,7 +116,7 @@ impl ServerEnd {
     /// The deadline has passed: TCP's, or a response is ready.
     pub fn handle_deadline(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec) {
         self.duplex.handle_deadline(cx.now);
-        probe_tcp(cx, spec.ue, spec.flow, self.duplex.sender_mut());
+        probe_tcp(cx, (spec.ue, spec.flow), self.duplex.sender_mut(), None);
         self.answer(cx.now);
     }
 

@@ -59,7 +59,7 @@ impl PduCapture {
             if is_lost(pdu, sent, arrives) {
                 capture.lost_packet(PDU_INTERFACE, now, &packet);
             } else {
-                capture.packet(PDU_INTERFACE, now, &packet, packet.len() as u32);
+                capture.packet(PDU_INTERFACE, now, &packet, packet.len() as u32, 0);
             }
         });
     }

@@ -17,6 +17,8 @@ pub(super) trait Field: Copy {
     const WORDS: &'static [&'static str] = &[];
     /// What each word means.
     const MEANINGS: &'static [&'static str] = &[];
+    /// Whether the numbers are 1 for yes and 0 for no.
+    const IS_FLAG: bool = false;
 
     /// The number, or the word's place.
     fn number(self) -> u64;
@@ -37,7 +39,16 @@ macro_rules! numbers {
         }
     )*};
 }
-numbers!(u16, u32, u64, bool);
+numbers!(u16, u32, u64);
+
+impl Field for bool {
+    const IS_FLAG: bool = true;
+
+    #[inline]
+    fn number(self) -> u64 {
+        u64::from(self)
+    }
+}
 
 impl Field for Dir {
     const WORDS: &'static [&'static str] = &[Self::Downlink.name(), Self::Uplink.name()];

@@ -32,6 +32,8 @@ pub struct ColumnInfo {
     pub meaning: &'static str,
     /// How its numbers are stored.
     pub store: Store,
+    /// Whether its numbers are 1 for yes and 0 for no.
+    pub is_flag: bool,
     /// Words in place of numbers; none of a column of numbers.
     pub words: &'static [&'static str],
     /// What each word means.
@@ -115,10 +117,11 @@ macro_rules! columns {
         &[
             $(ColumnInfo {
                 name: stringify!($id), unit: "", meaning: id_meaning!($id), store: id_store!($id),
-                words: &[], word_meanings: &[],
+                is_flag: false, words: &[], word_meanings: &[],
             },)+
             $(ColumnInfo {
                 name: stringify!($field), unit: $unit, meaning: concat!($($field_doc),*), store: store!($($store)?),
+                is_flag: <$ty as Field>::IS_FLAG,
                 words: <$ty as Field>::WORDS, word_meanings: <$ty as Field>::MEANINGS,
             },)*
         ]
@@ -217,7 +220,8 @@ pub fn schema() -> serde_json::Value {
         let words: Vec<_> =
             words.iter().map(|(word, means)| json!({ "word": word, "meaning": plain(means) })).collect();
         json!({
-            "name": column.name, "unit": column.unit, "meaning": plain(column.meaning), "store": column.store, "words": words,
+            "name": column.name, "unit": column.unit, "meaning": plain(column.meaning), "store": column.store,
+            "is_flag": column.is_flag, "words": words,
         })
     };
     let kind = |kind: &KindInfo| {
@@ -262,6 +266,20 @@ events! {
         payload_bytes: u32 ["B" few],
         /// Why it was sent.
         cause: SendCause [""],
+    }
+    /// A TCP sender got an ACK of something that it has sent.
+    AckReceived = "ack_received" of ue flow packet {
+        /// Its acknowledgment number as an offset in the stream: everything before this byte has arrived.
+        acked: u64 ["B" counting],
+        /// Whether it counts as a duplicate ACK, RFC 5681 (2).
+        duplicate: bool ["" few],
+    }
+    /// A SACK block of an ACK that a TCP sender got, RFC 2018; the packet is that ACK.
+    SackBlock = "sack_block" of ue flow packet {
+        /// First byte of the block. A first block below the acknowledgment number tells of bytes that came twice, RFC 2883.
+        left: u64 ["B" counting],
+        /// End of the block: the byte after its last.
+        right: u64 ["B" counting],
     }
     /// How a TCP sender paces, and the path as its congestion control sees it, after an ACK or a timeout. Only of senders
     /// that pace.

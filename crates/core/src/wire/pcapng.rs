@@ -50,10 +50,13 @@ impl PcapngWriter {
     }
 
     /// Adds a packet seen on interface number `interface`: its first bytes, which may be the header
-    /// only, and the length of the whole IP packet.
-    pub fn packet(&mut self, interface: u32, at: Instant, header: &[u8], original_len: u32) {
+    /// only, the length of the whole IP packet, and its number in the run, which is the same on every interface; 0 of
+    /// what has no number.
+    pub fn packet(&mut self, interface: u32, at: Instant, header: &[u8], original_len: u32, id: u32) {
+        let number = u64::from(id).to_le_bytes();
+        let options = [(EPB_PACKETID, &number[..]), (OPT_ENDOFOPT, b"")];
         self.settle(at);
-        self.write_packet(interface, at, header, original_len, &[]);
+        self.write_packet(interface, at, header, original_len, if id == 0 { &[] } else { &options });
     }
 
     /// Adds a packet that was sent on an interface and never arrived: with a checksum that is wrong (its flags),
@@ -162,6 +165,7 @@ const SHB_USERAPPL: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_TSRESOL: u16 = 9;
 const EPB_FLAGS: u16 = 2;
+const EPB_PACKETID: u16 = 5;
 /// Value of `if_tsresol`: the negative power of ten of a timestamp's unit.
 const NANOSECONDS: u8 = 9;
 /// Bit of `epb_flags`.
@@ -185,8 +189,8 @@ mod tests {
         writer.packet_at(1, at(20), vec![0; 3]);
         writer.packet_at(1, at(30), vec![0; 4]);
         writer.packet_at(1, at(40), vec![0; 5]);
-        writer.packet(0, at(5), &[0; 9], 9);
-        writer.packet(0, at(20), &[0; 9], 9);
+        writer.packet(0, at(5), &[0; 9], 9, 1);
+        writer.packet(0, at(20), &[0; 9], 9, 2);
         writer.settle(at(30));
         let written = blocks(&writer.take()).into_iter().filter_map(|block| match block {
             Block::EnhancedPacket(packet) => Some((packet.timestamp.as_nanos() as u64, packet.data.len())),
@@ -208,8 +212,8 @@ mod tests {
     fn another_implementation_reads_what_was_written() {
         let mut writer = PcapngWriter::new(&["server", "ue0"]);
         let at = Instant::from_nanos(5_000_000_001);
-        writer.packet(1, at, b"\x45header", 1500);
-        writer.packet(0, Instant::from_nanos(u64::MAX - 1), b"", 40);
+        writer.packet(1, at, b"\x45header", 1500, 77);
+        writer.packet(0, Instant::from_nanos(u64::MAX - 1), b"", 40, u32::MAX);
         let bytes = writer.take();
         let blocks = blocks(&bytes);
         assert_eq!(blocks.len(), 4);
@@ -223,6 +227,10 @@ mod tests {
         assert_eq!((packet.interface_id, packet.original_len), (1, 1500));
         assert_eq!(packet.timestamp.as_nanos(), 5_000_000_001);
         assert_eq!(&packet.data[..], b"\x45header");
+        let [EnhancedPacketOption::Unknown(number)] = &packet.options[..] else {
+            panic!("{:?}", packet.options)
+        };
+        assert_eq!((number.code, &number.value[..]), (EPB_PACKETID, &77_u64.to_le_bytes()[..]));
         let empty = blocks[3].clone().into_enhanced_packet().unwrap();
         assert_eq!(empty.timestamp.as_nanos(), u128::from(u64::MAX - 1));
         assert!(empty.data.is_empty());
@@ -247,7 +255,7 @@ mod tests {
                 if take_often {
                     file.extend(writer.take());
                 }
-                writer.packet(0, Instant::ZERO, &[0x45; 8][..len.min(8)], 100);
+                writer.packet(0, Instant::ZERO, &[0x45; 8][..len.min(8)], 100, 1);
             }
             file.extend(writer.take());
             file
@@ -261,7 +269,7 @@ mod tests {
         let mut writer = PcapngWriter::new(&["server", "ue"]);
         assert_eq!(packets_in(&writer.take()), 0);
         for header in [&b"\x45"[..], b"", b"\x06\0\0\0\x06\0\0\0"] {
-            writer.packet(1, Instant::ZERO, header, 100);
+            writer.packet(1, Instant::ZERO, header, 100, 1);
         }
         assert_eq!(packets_in(&writer.take()), 3);
     }

@@ -1,7 +1,6 @@
 //! Packets that are handed over ahead of their time change no result: the same run is made at once, in steps, and with
 //! a probe that never records anything, with which every packet waits for its time.
 
-use crate::golden::{bundled, quick};
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
@@ -22,13 +21,6 @@ fn assert_exact(name: &str, scenario: &Scenario, whole: Duration) {
     let in_time = results(scenario, whole, end, ProbeMask::NONE.with(Kind::Outage));
     for step in [whole, Duration::from_millis(137)] {
         assert!(results(scenario, step, end, ProbeMask::NONE) == in_time, "{name} in steps of {step:?}");
-    }
-}
-
-#[test]
-fn bundled_scenarios_have_the_same_results_with_packets_ahead_of_their_time() {
-    for (name, scenario) in bundled() {
-        assert_exact(&name, &scenario, quick(&scenario));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Packets can be followed by what probes tell: from place to place on the path, and through the PDUs of RLC.
 
-use crate::golden::bundled;
+use airpath_core::element::Capture;
 use airpath_core::packet::Dir;
-use airpath_core::scenario::Scenario;
+use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind, ProbeMask};
@@ -17,7 +17,7 @@ fn traced(scenario: &Scenario) -> (Vec<(Instant, Event)>, Value) {
 }
 
 fn named(name: &str) -> Scenario {
-    bundled().into_iter().find(|(known, _)| known == name).unwrap().1
+    Scenario::parse(BUNDLED.iter().find(|(known, _)| *known == name).unwrap().1, &[]).unwrap()
 }
 
 /// SDUs of a direction: when the buffer took them in, when they were handed up, and with which PDUs.
@@ -243,10 +243,13 @@ fn numbers_of_pdus_go_on_behind_a_reset() {
 
 #[test]
 fn places_have_the_names_of_their_reports() {
-    for (name, scenario) in bundled() {
+    for (name, text) in BUNDLED {
+        let scenario = Scenario::parse(text, &[]).unwrap();
         let path = scenario.path();
-        let mut simulation = Simulation::new(&scenario, 1, Observe::default());
-        simulation.advance_to(Instant::ZERO + Duration::from_millis(1));
+        let observe = Observe { probes: ProbeMask::ALL, capture: Capture::Packets };
+        let mut simulation = Simulation::new(&scenario, 1, observe);
+        // So far that the assertions of a debug build see something of each (tests/runs/test_trajectories.py: release).
+        simulation.advance_to(Instant::ZERO + Duration::from_millis(500));
         let results = serde_json::to_value(simulation.results()).unwrap();
         let reported: Vec<&str> = results["elements"]
             .as_array()

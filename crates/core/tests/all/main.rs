@@ -21,7 +21,6 @@ mod fixed_delay_arq;
 mod flows;
 mod followed;
 mod freeze;
-mod golden;
 mod graph;
 mod gtp_capture;
 mod gtp_messages;

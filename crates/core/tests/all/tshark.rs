@@ -15,7 +15,13 @@ pub fn dissected<'a>(
 ) -> Option<Vec<Vec<(&'a str, String)>>> {
     let mut writer = PcapngWriter::new(&[name]);
     for (i, packet) in datagrams.iter().enumerate() {
-        writer.packet(0, Instant::from_nanos(i as u64 * 10_000_000), packet, packet.len() as u32);
+        writer.packet(
+            0,
+            Instant::from_nanos(i as u64 * 10_000_000),
+            packet,
+            packet.len() as u32,
+            i as u32 + 1,
+        );
     }
     let file = std::env::temp_dir().join(format!("airpath-{name}-{}.pcapng", std::process::id()));
     std::fs::write(&file, writer.take()).unwrap();

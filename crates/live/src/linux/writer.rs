@@ -163,7 +163,7 @@ mod tests {
         let outbox = Outbox { queue, waiting: Arc::new(MOST_BYTES.into()), lost: Arc::default() };
         let mut capture = PcapngWriter::new(&["server", "ue"]);
         for interface in [0, 1, 1] {
-            capture.packet(interface, Instant::ZERO, &[0x45; 40], 1500);
+            capture.packet(interface, Instant::ZERO, &[0x45; 40], 1500, 1);
         }
         outbox.put(Record::Capture(capture.take()));
         assert_eq!(outbox.lost(), 3);

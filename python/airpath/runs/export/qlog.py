@@ -6,25 +6,30 @@ Sources: draft-ietf-quic-qlog-main-schema-14 (sections 3, 5, 6, 7) and draft-iet
 qlog has no events for TCP. Those of QUIC stand for them: a packet is a segment with data, and its number
 counts the segments of a flow. Events of a flow have the group `UE.FLOW`. Times are ms since the start.
 
-At a sender: `packet_sent` (each segment), `packet_lost` (when data is sent again: the latest segment that
-began there), `packet_received` (an ACK that moves `snd_una`, with the numbers of the segments below; of data
-that was sent twice, the later) and `recovery_metrics_updated`, with the values that have changed. A window in
-segments is given in bytes, as that many of the flow's largest segment. Missing, since the trace lacks them:
-duplicate ACKs and what SACK blocks name. The trace of a live run does not tell the ends of a connection
-apart, so that data of the other end is among the segments.
+At a sender: `packet_sent` (each segment), `packet_lost` (when data is retransmitted: the latest segment that
+began there), `packet_received` (each ACK) and `recovery_metrics_updated`, with the values that have changed.
+A window in segments is given in bytes, as that many of the flow's largest segment. An ACK names the segments
+that it acknowledges for the first time, by its number or its SACK blocks (of data that was sent twice, the
+later), and a duplicate ACK also the latest segment below its number, which it acknowledges once more. The
+trace of a live run does not tell the ends of a connection apart: data of the other end is among the segments.
 
 At a bearer: `packet_sent` for a packet of one direction that comes to its buffer, `packet_received` for one
-of the other that leaves it, `packet_lost` with the reason for a drop of the former, and the bytes in the
-buffer as `bytes_in_flight`. Packets that are dropped before they come to the buffer have no number.
+of the other that leaves it, `packet_lost` for a drop of the former, and the bytes in the buffer as
+`bytes_in_flight`. A packet that is dropped before it comes to the buffer has no number in the log.
+
+Beside `data` stand `packet`, the packet's number in the run as in the trace and in captures, and of a
+packet that was dropped `node` and `reason`. `packet_lost` of a sender lacks these two if the segment was
+not dropped, or not yet: what was retransmitted was needless then.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, groupby
-from typing import IO, Any
+from types import MappingProxyType
+from typing import IO, Any, NamedTuple
 
 from airpath.errors import ExportError
 from airpath.runs.export.source import LET_IN, Run
@@ -52,8 +57,8 @@ LOSSES = {
     "retransmission": (None, None),
 }
 PROBE = "tail_loss_probe"
-# With their columns; of one instant, ACKs come before what they let go.
-AT_A_SENDER = ("tcp_state", "rtt_sample", "tcp_path", "segment_sent")
+# Of one instant, ACKs come before what they let go, and segments before their loss.
+AT_A_SENDER = ("ack_received", "sack_block", "tcp_state", "rtt_sample", "tcp_path", "segment_sent", "dropped")
 AT_A_BEARER = ("bearer_enqueued", "bearer_delivered", "dropped")
 OPPOSITE = {"downlink": "uplink", "uplink": "downlink"}
 # qlog vantage point of the sender, per direction: the UE is the client because it opens the connections.
@@ -87,12 +92,22 @@ def write_qlog(run: Run, out: IO[bytes], *, direction: str, version: str = CURRE
     columns = {name: None for kind in kinds for name in run.kinds[kind]}
     for time_ns, rows in groupby(run.rows(kinds, tuple(columns)), key=lambda row: row[0]):
         touched = {}
-        for _, kind, *values in rows:
-            event = dict(zip(columns, values, strict=True))
+        events = [(kind, dict(zip(columns, values, strict=True))) for _, kind, *values in rows]
+        blocks = defaultdict(list)
+        for kind, event in events:
+            if kind == "sack_block":
+                blocks[event["packet"]].append((event["left"], event["right"]))
+        for kind, event in events:
             key = (event["ue"], event["flow"])
             if key in flows:
                 touched[key] = flows[key]
-                log.write(time_ns, key, flows[key].handle(kind, event))
+                if kind == "dropped":
+                    flows[key].note_dropped(event["packet"], _where(run, event["element"], event["reason"]))
+                elif kind == "ack_received":
+                    acks = flows[key].acknowledge(event, blocks[event["packet"]])
+                    log.write(time_ns, key, acks)
+                else:
+                    log.write(time_ns, key, flows[key].handle(kind, event))
         for key, sender in touched.items():
             log.write(time_ns, key, sender.metrics())
 
@@ -120,22 +135,24 @@ def write_qlog_link(run: Run, out: IO[bytes], *, ue: int, direction: str, versio
         if row_ue != ue:
             continue
         events: list[Event] = []
+        known = {"packet": own}
+        lost = known | _where(run, element, reason) if kind == "dropped" else {}
         is_refused = kind == "dropped" and element == run.cell_element and reason not in LET_IN
         if way != direction:
             if kind == "bearer_delivered":
-                events.append(("quic:packet_received", _packet(next(numbers[way]), size), {}))
+                events.append(("quic:packet_received", _packet(next(numbers[way]), size), known))
         elif kind == "bearer_enqueued" or is_refused:
             held[own] = next(numbers[way])
             packet = _packet(held[own], size)
-            events.append(("quic:packet_sent", packet, {}))
+            events.append(("quic:packet_sent", packet, known))
             if is_refused:
-                events.append(("quic:packet_lost", {"header": packet["header"]}, {"reason": reason}))
+                events.append(("quic:packet_lost", {"header": packet["header"]}, lost))
             elif queued != queued_bytes:
                 queued_bytes = queued
                 events.append(("quic:recovery_metrics_updated", {"bytes_in_flight": queued}, {}))
         elif kind == "dropped":
             header = {"header": _header(held[own])} if own in held else {}
-            events.append(("quic:packet_lost", header, {"reason": reason}))
+            events.append(("quic:packet_lost", header, lost))
         else:
             held.pop(own, None)
         log.write(time_ns, (ue, flow), events)
@@ -184,9 +201,10 @@ class Sender:
     def __init__(self, segment: int) -> None:
         self._segment = segment
         self._numbers, self._acks = count(), count()
-        # The latest segments whose data is not acknowledged: by its start, its end and their number.
-        self._flight: dict[int, tuple[int, int]] = {}
-        self._snd_una = 0
+        # The latest segments whose data is not acknowledged, by the start of their data.
+        self._flight: dict[int, Segment] = {}
+        # Number of the latest segment below the highest acknowledgment number.
+        self._latest: int | None = None
         self._told: dict[str, float] = {}
         self._metrics: dict[str, float] = {}
 
@@ -194,7 +212,7 @@ class Sender:
         """Handle an event of the trace."""
         match kind:
             case "segment_sent":
-                yield from self._send(event["seq"], event["payload_bytes"], event["cause"])
+                yield from self._send(event["seq"], event["payload_bytes"], event["cause"], event["packet"])
             case "rtt_sample":
                 rtt_ms = event["rtt_us"] / 1e3
                 self._metrics["latest_rtt"] = rtt_ms
@@ -203,7 +221,6 @@ class Sender:
                 if event["pacing_bps"]:
                     self._metrics["pacing_rate"] = event["pacing_bps"]
             case "tcp_state":
-                yield from self._acknowledge(event["snd_una"])
                 self._metrics["congestion_window"] = event["tcpi_snd_cwnd"] * self._segment
                 self._metrics["bytes_in_flight"] = event["tcpi_unacked"] * self._segment
                 self._metrics["packets_in_flight"] = event["tcpi_unacked"]
@@ -220,28 +237,60 @@ class Sender:
             self._told |= changed
             yield "quic:recovery_metrics_updated", changed, {}
 
-    def _send(self, seq: int, size: int, cause: str) -> Iterator[Event]:
+    def note_dropped(self, packet: int, where: dict[str, str]) -> None:
+        """Keep in mind that a packet of the flow was dropped, if it is one of the segments in flight."""
+        for seq, segment in self._flight.items():
+            if segment.packet == packet:
+                self._flight[seq] = segment._replace(dropped=where)
+
+    def acknowledge(self, ack: dict[str, Any], blocks: list[tuple[int, int]]) -> Iterator[Event]:
+        """Handle an ACK with its SACK blocks: first byte, and the byte after the last."""
+        numbers = set()
+        for seq, segment in self._flight.items():
+            is_named = any(left <= seq and segment.end <= right for left, right in blocks)
+            if (segment.end <= ack["acked"] or is_named) and not segment.is_sacked:
+                numbers.add(segment.number)
+                # It may be retransmitted in spite of it, after a timeout.
+                self._flight[seq] = segment._replace(is_sacked=True)
+        below = [seq for seq, segment in self._flight.items() if segment.end <= ack["acked"]]
+        if below:
+            latest = max((self._flight.pop(seq) for seq in below), key=lambda segment: segment.end)
+            self._latest = latest.number
+        if ack["duplicate"] and self._latest is not None:
+            numbers.add(self._latest)
+        ranges = {"acked_ranges": _ranges(sorted(numbers))} if numbers else {}
+        data = {"header": _header(next(self._acks)), "frames": [{"frame_type": "ack"} | ranges]}
+        yield "quic:packet_received", data, {"packet": ack["packet"]}
+
+    def _send(self, seq: int, size: int, cause: str, own: int) -> Iterator[Event]:
         trigger, why = LOSSES.get(cause, ("pto_probe" if cause == PROBE else None, None))
-        if cause in LOSSES and seq in self._flight:
-            lost = {"header": _header(self._flight[seq][1])}
-            yield "quic:packet_lost", lost | ({"trigger": why} if why else {}), {}
+        before = self._flight.pop(seq, None)
+        if cause in LOSSES and before is not None:
+            lost = {"header": _header(before.number)}
+            known = {"packet": before.packet, **before.dropped}
+            yield "quic:packet_lost", lost | ({"trigger": why} if why else {}), known
         number = next(self._numbers)
         # At the end, as it is the latest now.
-        self._flight.pop(seq, None)
-        self._flight[seq] = (seq + size, number)
+        self._flight[seq] = Segment(seq + size, number, own)
         frame = {"frame_type": "stream", "stream_id": 0, "offset": seq, "raw": {"payload_length": size}}
         packet = {"header": _header(number), "frames": [frame], "raw": {"payload_length": size}}
-        yield "quic:packet_sent", packet | ({"trigger": trigger} if trigger else {}), {}
+        yield "quic:packet_sent", packet | ({"trigger": trigger} if trigger else {}), {"packet": own}
 
-    def _acknowledge(self, snd_una: int) -> Iterator[Event]:
-        if snd_una <= self._snd_una:
-            return
-        self._snd_una = snd_una
-        below = [seq for seq, (end, _) in self._flight.items() if end <= snd_una]
-        numbers = sorted(self._flight.pop(seq)[1] for seq in below)
-        if numbers:
-            frame = {"frame_type": "ack", "acked_ranges": _ranges(numbers)}
-            yield "quic:packet_received", {"header": _header(next(self._acks)), "frames": [frame]}, {}
+
+class Segment(NamedTuple):
+    """A segment in flight: the byte after its data, its number in the log, and in the run."""
+
+    end: int
+    number: int
+    packet: int
+    # Where and why it was dropped.
+    dropped: Mapping[str, str] = MappingProxyType({})
+    is_sacked: bool = False
+
+
+def _where(run: Run, element: int, reason: str) -> dict[str, str]:
+    """The node that dropped a packet, and why."""
+    return {"node": run.nodes[element], "reason": reason}
 
 
 def _header(number: int) -> dict[str, Any]:

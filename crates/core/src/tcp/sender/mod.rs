@@ -41,6 +41,8 @@ pub struct Sender {
     ts_recent: u32,
     /// Growth, or a pause, depends on how much of the window is used.
     used: Option<Box<WindowUse>>,
+    /// Duplicate ACKs counted when [`take_duplicate`](Self::take_duplicate) was last called.
+    dupacks_taken: u64,
 }
 
 impl Sender {
@@ -65,6 +67,7 @@ impl Sender {
             peer_shift: config.window_shift(),
             ts_recent: 0,
             used,
+            dupacks_taken: 0,
             tx,
             loss,
         }
@@ -204,10 +207,16 @@ impl Sender {
     fn read<'a>(&self, now: Instant, number: u64, same_window: bool, packet: &'a Packet) -> Ack<'a> {
         let mut ack = Ack::new(now, number, same_window, packet);
         if self.tx.reads_sack && packet.options.is_some() {
-            let una = self.tx.state.una;
-            ack.read_blocks(|wire| unwrap_sequence(una, self.handshake.wire_seq(una), wire));
+            ack.read_blocks(|wire| self.offset(wire));
         }
         ack
+    }
+
+    /// Offset of the byte with this sequence number on the wire, if it is near what is in flight.
+    #[inline(always)]
+    fn offset(&self, wire: u32) -> Option<u64> {
+        let una = self.tx.state.una;
+        unwrap_sequence(una, self.handshake.wire_seq(una), wire)
     }
 
     /// The deadline has passed: the SYN or the oldest segment in flight was not acknowledged in time.
@@ -345,5 +354,24 @@ impl Sender {
     #[inline]
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.tx.rtt.latest.take()
+    }
+
+    /// Acknowledgment number of a segment that arrived, as an offset: of none that sets up the connection or
+    /// acknowledges what was never sent.
+    pub fn ack_of(&self, packet: &Packet) -> Option<u64> {
+        let is_ack = packet.flags.has(Flags::ACK) && !packet.flags.has(Flags::SYN);
+        self.offset(packet.ack).filter(|ack| is_ack && *ack <= self.tx.state.max)
+    }
+
+    /// SACK blocks of a segment that arrived, as offsets; none if the connection does without SACK.
+    pub fn sack_blocks<'a>(&'a self, packet: &'a Packet) -> impl Iterator<Item = (u64, u64)> + use<'a> {
+        let blocks = if self.tx.reads_sack { packet.options().sack.as_slice() } else { &[] };
+        blocks.iter().filter_map(|(left, right)| self.offset(*left).zip(self.offset(*right)))
+    }
+
+    /// Whether a duplicate ACK was counted since the last call.
+    pub fn take_duplicate(&mut self) -> bool {
+        let before = std::mem::replace(&mut self.dupacks_taken, self.tx.counters.dupacks);
+        before < self.tx.counters.dupacks
     }
 }
