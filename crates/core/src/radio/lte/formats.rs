@@ -224,7 +224,10 @@ impl Air for Lte {
         if prbs == 0 {
             return None;
         }
-        let lower = rows.iter().position(|i_tbs| u64::from(size(*i_tbs, prbs)) >= bits);
+        // A size is at least `bits` if a PRB has at least so many, times 10: one division for all rows.
+        let needed = bits.div_ceil(8).saturating_mul(80).div_ceil(prbs.into());
+        let per_prb = |i_tbs: u8| u64::from(BITS_PER_PRB[usize::from(i_tbs)]);
+        let lower = rows.iter().position(|i_tbs| per_prb(*i_tbs) >= needed);
         let row = lower.unwrap_or(rows.len() - 1);
         Some(Format { cqi: row as u8 + 1, units: prbs, bits: size(rows[row], prbs) })
     }
