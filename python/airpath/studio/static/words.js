@@ -93,6 +93,7 @@ const DROPPED = {
   unknown_flow: "there is no such flow",
   no_pdp_context: "its UE has no active PDP context",
   sdu_discarded: "the link layer discarded it unsent",
+  cell_changed: "its UE had left the cell, which did not forward it",
 };
 
 /** @type {Record<string, string>} */
