@@ -1,4 +1,4 @@
-"""The order of modules in docs/architecture.md is a rule: a module of the package uses only those above it.
+"""The order of `LAYERS` in tools/modules.py is a rule: a module of the package uses only those before it.
 
 Imports inside of functions and for types alone count too.
 """
@@ -17,7 +17,7 @@ def test_every_module_has_a_layer():
 
 
 @pytest.mark.parametrize("layer", layers())
-def test_a_module_uses_only_layers_above_its_own_in_the_table(layer):
+def test_a_module_uses_only_layers_before_its_own(layer):
     mine = layers().index(layer)
     wrong = [
         f"{name} uses {used}"

@@ -253,3 +253,37 @@ def test_the_graph_is_whole_at_every_size(drawn):
         at(drawn, time)
         drawn.view.wait_for_timeout(300)
         assert faults_at_sizes(drawn.view) == []
+
+
+WALK = {key: value for key, value in CHANGES.items() if key != "handover[0]__at"} | {
+    "handover": '[{ ue = "walker", at = "1 s", outage = "100 ms", to = "small", forward = true }, '
+    '{ ue = "walker", at = "2500 ms", outage = "100 ms", to = "macro", forward = true }]',
+}
+FORWARDED = """import('studio/main').then(async ({store}) => {
+  const {modelOf} = await import('studio/model');
+  const model = modelOf(store.state.variants[0]);
+  const {count, table, first, stops, fate} = model.packets;
+  const {element, ue} = table.columns;
+  const edges = new Set(store.run.edges.flatMap(([a, b]) => [`${a} ${b}`, `${b} ${a}`]));
+  const apart = new Set();
+  let lost = 0;
+  for (let packet = 0; packet < count; packet += 1) {
+    const places = [...stops.slice(first[packet], first[packet + 1])].map((row) => element.values[row]);
+    lost += Number(fate[packet] === 4);
+    places.slice(1).forEach((place, at) => {
+      const names = [places[at], place].map((own) => model.path[own]);
+      if (!edges.has(`${places[at]} ${place}`)) apart.add(names.join(' to '));
+    });
+  }
+  const cells = [0.5e9, 2e9, 4e9].map((now) => model.path[model.graph.cellOf(0, now)]);
+  return {apart: [...apart], lost, cells};
+})"""
+
+
+def test_packets_are_followed_from_cell_to_cell_and_back(opened, page_of):
+    shown = opened(page_of("two-cells", **WALK))
+    facts = shown.view.evaluate(FORWARDED)
+    there = "radio.dch macro to radio.lte small"
+    assert there in facts["apart"] and set(facts["apart"]) <= {there, "radio.lte small to radio.dch macro"}
+    assert facts["lost"] == 0
+    assert facts["cells"] == ["radio.dch macro", "radio.lte small", "radio.dch macro"]

@@ -17,6 +17,7 @@ from conftest import check_error
 from programs import needs
 
 import airpath
+from airpath import studio
 from airpath.errors import ScenarioError
 from airpath.runs.finished import FinishedRun
 from airpath.runs.folder import run_to_folder
@@ -27,7 +28,6 @@ from airpath.studio.document import KINDS, module, module_names, modules
 from airpath.studio.page import page
 
 SCENARIO, DROPS = "scenario.resolved.toml", "trace/dropped.parquet"
-TOP = Path(__file__).resolve().parents[2]
 STATIC = Path(pages.__file__).parent / "static"
 
 
@@ -255,11 +255,9 @@ def test_every_file_of_the_front_is_shipped():
     assert ignored.stdout == "" and ignored.returncode in (1, 128)  # 128: no checkout
 
 
-def test_modules_of_the_front_use_only_those_before_them_in_the_documents():
-    text = (TOP / "docs" / "architecture.md").read_text()
-    listed = re.findall(
-        r"`(\w+)`", text.split("* **`studio`**")[1].split("Lower to higher:")[1].split("uPlot")[0]
-    )
+def test_modules_of_the_front_use_only_those_listed_before_them():
+    text = studio.__doc__ or ""
+    listed = re.findall(r"`(\w+)`", text.split("lower to higher:")[1].split("uPlot")[0])
     sources = dict(modules())
     assert sorted(listed) == sorted(sources)
     for place, name in enumerate(listed):

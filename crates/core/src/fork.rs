@@ -57,7 +57,7 @@ impl Fork {
 
     /// Port of a way: the several ports lead in the direction of the fork.
     pub fn port(dir: Dir, way: Way) -> Port {
-        Port(2 * way + Port::from(dir).0)
+        Port::of_pair(way, dir)
     }
 
     fn attach(&self, cx: &mut Cx<'_>, ue: u16) {

@@ -5,7 +5,7 @@
 //!
 //! In a scenario with several cells a hand-over may lead `to` another one. What the UE sends from the beginning of the
 //! outage on waits for the new cell; downlink packets go there from `path_switch` after its end. What the old cell holds is
-//! lost: there is no forwarding.
+//! lost or, with `forward`, goes to the new one, as do packets that still come to the old cell (TS 36.300, 10.1.2.3).
 //!
 //! Left out: soft hand-over, Iur and drift RNCs; measurements and decisions, for which the times stand.
 
@@ -32,6 +32,9 @@ pub struct Config {
     /// How long after the outage downlink packets still go to the old cell, with `to`; no time if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_switch: Option<Duration>,
+    /// With `to`: whether the old cell forwards to the new one what it holds and what still comes to it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forward: bool,
     /// When the outage begins.
     pub at: Duration,
     /// How long the UE is out of reach, in both directions.
@@ -51,6 +54,7 @@ impl Default for Config {
             from: None,
             to: None,
             path_switch: None,
+            forward: false,
             at: Duration::from_secs(10),
             outage: Duration::from_secs(1),
             warning: Duration::from_millis(500),
@@ -78,12 +82,15 @@ pub struct Episode {
     pub handover: Config,
     /// What it is for the cell.
     pub role: Role,
+    /// Number of the pair of ports by which the cell forwards what it holds of the UE; `None` if it does not.
+    pub forward: Option<u16>,
 }
 
 impl Episode {
     /// Hand-overs after which UEs are in the same cell.
     pub fn stays(handovers: &[Config]) -> Vec<Self> {
-        handovers.iter().map(|handover| Self { handover: handover.clone(), role: Role::Stay }).collect()
+        let stay = |handover: &Config| Self { handover: handover.clone(), role: Role::Stay, forward: None };
+        handovers.iter().map(stay).collect()
     }
 }
 
@@ -120,6 +127,19 @@ impl Config {
         Instant::ZERO + self.at
     }
 
+    /// When the UE is no longer served by a cell that it leaves: neither end knows of the outage with `lose`.
+    pub fn leaves(&self) -> Instant {
+        match self.bearers {
+            Bearers::Pause => self.begins(),
+            Bearers::Lose => self.ends(),
+        }
+    }
+
+    /// When downlink packets take the way to the new cell.
+    pub fn switches(&self) -> Instant {
+        self.ends() + self.path_switch.unwrap_or_default()
+    }
+
     /// When the UE can be reached again.
     pub fn ends(&self) -> Instant {
         self.begins() + self.outage
@@ -135,6 +155,10 @@ impl Config {
         if self.to.is_none() && self.path_switch.is_some() {
             let message = "the UE stays in its cell, so no path is switched";
             return Err(ScenarioError::new("path_switch", message, "add `to`, or remove the key"));
+        }
+        if self.to.is_none() && self.forward {
+            let message = "the UE stays in its cell, so nothing is forwarded";
+            return Err(ScenarioError::new("forward", message, "add `to`, or remove the key"));
         }
         if self.outage.is_zero() {
             let hint = "write a time such as \"1 s\"";

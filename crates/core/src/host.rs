@@ -74,6 +74,13 @@ enum End {
 struct SendingEnd {
     sender: Box<Sender>,
     app: Box<dyn App>,
+    /// Bytes that have been supplied.
+    supplied: u64,
+    /// Once so many bytes have been acknowledged the application wants to know, or the transfer is complete.
+    awaited: u64,
+    /// When the application supplies more.
+    next_supply: Instant,
+    last_sent: Instant,
     finished: Option<Instant>,
 }
 
@@ -165,11 +172,44 @@ impl SendingEnd {
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         self.sender.handle_segment(cx.now, packet);
-        if self.sender.is_done() && self.finished.is_none() {
-            self.finished = Some(cx.now);
-            cx.finish_transfer();
+        if self.sender.state().una >= self.awaited {
+            self.handle_acked(cx);
         }
         probe_tcp(cx, (packet.ue, packet.flow), &mut self.sender, Some(packet));
+    }
+
+    /// What was awaited has been acknowledged.
+    #[cold]
+    #[inline(never)]
+    fn handle_acked(&mut self, cx: &mut Cx<'_>) {
+        let (now, acked) = (cx.now, self.sender.state().una);
+        if self.app.awaits_acked().is_some_and(|awaited| awaited <= acked) {
+            self.app.handle_acked(now, acked);
+            self.supply(now);
+        }
+        if self.app.is_done() && acked >= self.supplied && self.finished.is_none() {
+            self.finished = Some(now);
+            cx.finish_transfer();
+        }
+        self.await_acked();
+    }
+
+    /// Takes what the application supplies.
+    #[cold]
+    #[inline(never)]
+    fn supply(&mut self, now: Instant) {
+        let bytes = self.app.poll_supply(now);
+        if bytes > 0 {
+            self.supplied = self.supplied.saturating_add(bytes);
+            self.sender.supply_after(now.since(self.last_sent), bytes);
+        }
+        self.next_supply = self.app.deadline().unwrap_or(Instant::NEVER);
+        self.await_acked();
+    }
+
+    fn await_acked(&mut self) {
+        let ends = (self.app.is_done() && self.finished.is_none()).then_some(self.supplied);
+        self.awaited = self.app.awaits_acked().into_iter().chain(ends).min().unwrap_or(u64::MAX);
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
@@ -180,11 +220,15 @@ impl SendingEnd {
             let mut packet = Interface::packet(cx, spec);
             sender.write(now, &transmit, &mut packet);
             packet.sent_at = now;
+            self.last_sent = now;
             packet.set_precedes_end(sender.has_more());
             probe_sent(cx, &packet, &transmit);
             interface.send(cx, packet);
         }
-        arm(cx, key, sender.deadline());
+        match self.next_supply {
+            Instant::NEVER => arm(cx, key, sender.deadline()),
+            next => arm(cx, key, sender.deadline().into_iter().chain([next]).min()),
+        }
     }
 }
 
@@ -356,7 +400,15 @@ impl Endpoint {
             Traffic::Stream(app) if spec.dir == host => {
                 let mut sender = Box::new(Sender::new(&spec.tcp, role));
                 sender.seed(|| cc_stream(spec, run_seed, host));
-                End::Sends(SendingEnd { sender, app, finished: None })
+                End::Sends(SendingEnd {
+                    sender,
+                    app,
+                    supplied: 0,
+                    awaited: u64::MAX,
+                    next_supply: Instant::NEVER,
+                    last_sent: spec.start,
+                    finished: None,
+                })
             }
             Traffic::Stream(_) => {
                 let receiver = Box::new(Receiver::new(&spec.tcp, role));
@@ -401,7 +453,7 @@ impl Endpoint {
         match &mut self.end {
             End::Sends(end) => {
                 end.sender.open();
-                end.sender.supply(end.app.handle_start());
+                end.supply(now);
             }
             End::Receives(end) => end.receiver.open(),
             End::Datagrams(_) => {}
@@ -438,6 +490,9 @@ impl Endpoint {
             _ if !self.opened => self.open(cx.now, pages),
             End::Sends(end) => {
                 end.sender.handle_deadline(cx.now);
+                if end.next_supply <= cx.now {
+                    end.supply(cx.now);
+                }
                 probe_tcp(cx, (spec.ue, spec.flow), &mut end.sender, None);
             }
             End::Receives(end) => end.receiver.handle_deadline(cx.now),

@@ -19,6 +19,12 @@ impl Port {
         if self.0 & 1 == 0 { Dir::Downlink } else { Dir::Uplink }
     }
 
+    /// Port of the pair with this number by which packets leave in this direction; a box on a way has pair 0.
+    #[inline(always)]
+    pub fn of_pair(number: u16, dir: Dir) -> Self {
+        Self(2 * number + Self::from(dir).0)
+    }
+
     /// The other port of its pair, by which a packet leaves that arrived at this one and is passed on.
     #[inline(always)]
     pub const fn through(self) -> Self {

@@ -1,1 +1,4 @@
-"""What all pictures share: their style, and the forms in which they are written."""
+"""What all pictures share: their style, and the forms in which they are written.
+
+Modules: `style`, and `picture` (a drawing as figure, file and part of a notebook).
+"""

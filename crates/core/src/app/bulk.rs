@@ -2,6 +2,7 @@
 
 use super::{App, Carrier, Component, Traffic};
 use crate::rng::Stream;
+use crate::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ impl Component for Config {
 struct Bulk;
 
 impl App for Bulk {
-    fn handle_start(&mut self) -> u64 {
+    fn poll_supply(&mut self, _now: Instant) -> u64 {
         u64::MAX
     }
 }

@@ -3,6 +3,7 @@
 use super::{App, Carrier, Component, Traffic};
 use crate::error::ScenarioError;
 use crate::rng::Stream;
+use crate::time::Instant;
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ impl Default for Config {
 
 impl Component for Config {
     fn build(&self, _stream: Stream) -> Traffic {
-        Traffic::Stream(Box::new(File { size: self.size }))
+        Traffic::Stream(Box::new(File { left: self.size.as_u64() }))
     }
 
     fn carrier(&self) -> Carrier {
@@ -48,11 +49,12 @@ impl Component for Config {
 }
 
 struct File {
-    size: Bytes,
+    /// Bytes that have not been supplied.
+    left: u64,
 }
 
 impl App for File {
-    fn handle_start(&mut self) -> u64 {
-        self.size.as_u64()
+    fn poll_supply(&mut self, _now: Instant) -> u64 {
+        std::mem::take(&mut self.left)
     }
 }

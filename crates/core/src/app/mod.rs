@@ -15,6 +15,7 @@ use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::app as scratch;
 use crate::rng::Stream;
+use crate::time::Instant;
 use crate::units::{Bitrate, Bytes};
 
 /// What an application puts on the path.
@@ -27,10 +28,31 @@ pub enum Traffic {
     Page(web::Page),
 }
 
-/// An application at the sending host of a TCP connection.
+/// An application at the sending host of a TCP connection, without I/O. The host asks `poll_supply` when the flow starts,
+/// at each `deadline`, and after each call of `handle_acked`; then it reads the other methods anew.
 pub trait App: Send + Sync {
-    /// The flow starts: bytes that the application supplies at once, `u64::MAX` without end.
-    fn handle_start(&mut self) -> u64;
+    /// Bytes that the application supplies now, 0 for none; `u64::MAX` without end.
+    fn poll_supply(&mut self, now: Instant) -> u64;
+
+    /// When `poll_supply` has more, if nothing is acknowledged before.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// `handle_acked` is wanted once so many bytes in all have been acknowledged.
+    fn awaits_acked(&self) -> Option<u64> {
+        None
+    }
+
+    /// The first `acked` bytes have been acknowledged: those that were awaited, or more.
+    fn handle_acked(&mut self, now: Instant, acked: u64) {
+        let _ = (now, acked);
+    }
+
+    /// Whether it supplies nothing more: the transfer is then complete once all that it supplied is acknowledged.
+    fn is_done(&self) -> bool {
+        true
+    }
 }
 
 /// What is asked of an application's parameters.

@@ -22,6 +22,8 @@ pub struct Graph {
     /// Name of each node, empty without one.
     names: Vec<String>,
     edges: Vec<[Joint; 2]>,
+    /// Edges beside the ways of packets between server and UEs.
+    sides: Vec<[Joint; 2]>,
 }
 
 impl Graph {
@@ -52,14 +54,39 @@ impl Graph {
     /// # Panics
     /// If both lead in the same direction, or one is joined already.
     pub fn join(&mut self, upper: Joint, lower: Joint) {
+        self.check(upper, lower);
+        self.edges.push([upper, lower]);
+    }
+
+    /// Joins two nodes beside the ways of packets, as cells that forward to each other: what is emitted by such a port
+    /// arrives as by any other, and the two nodes are not next to each other between server and UEs.
+    ///
+    /// # Panics
+    /// As [`Graph::join`].
+    pub fn join_beside(&mut self, upper: Joint, lower: Joint) {
+        self.check(upper, lower);
+        self.sides.push([upper, lower]);
+    }
+
+    fn check(&self, upper: Joint, lower: Joint) {
         let directions = [upper, lower].map(|(_, port)| port.through().dir());
         assert_eq!(directions, [Dir::Downlink, Dir::Uplink], "{upper:?} and {lower:?} do not fit");
-        let mut taken = self.edges.iter().flatten();
+        let mut taken = self.edges.iter().chain(&self.sides).flatten();
         assert!(
             taken.all(|joint| ![upper, lower].contains(joint)),
             "{upper:?} or {lower:?} is joined already"
         );
-        self.edges.push([upper, lower]);
+    }
+
+    /// The joint at the other end of an edge, and whether it leads beside the ways of packets.
+    fn peer(&self, own: Joint) -> Option<(Joint, bool)> {
+        let edges = self.edges.iter().map(|edge| (edge, false));
+        let mut all = edges.chain(self.sides.iter().map(|edge| (edge, true)));
+        all.find_map(|([upper, lower], is_beside)| match own {
+            own if own == *upper => Some((*lower, is_beside)),
+            own if own == *lower => Some((*upper, is_beside)),
+            _ => None,
+        })
     }
 
     /// Joins the box below `upper`, and returns the port that leads on from it towards UEs.
@@ -96,6 +123,8 @@ pub(crate) struct Topology {
     /// First port of each node in `targets`, and the number of all ports.
     first: Vec<u32>,
     targets: Vec<Target>,
+    /// Which of them lead beside the ways of packets.
+    beside: Vec<bool>,
     /// Where packets arrive that enter at a gate.
     pub gates: Vec<Joint>,
 }
@@ -103,26 +132,24 @@ pub(crate) struct Topology {
 impl Topology {
     fn new(graph: &Graph) -> Self {
         let (mut first, mut targets, mut gates) = (vec![0], Vec::new(), Vec::new());
+        let mut beside = Vec::new();
         for (node, element) in (0..).map(NodeId).zip(&graph.nodes) {
             let ports = element.ports();
             let count = ports.iter().map(|port| port.0 + 1).max().unwrap_or(0);
             for own in (0..count).map(|port| (node, Port(port))) {
-                let peer = graph.edges.iter().find_map(|[upper, lower]| match own {
-                    own if own == *upper => Some(*lower),
-                    own if own == *lower => Some(*upper),
-                    _ => None,
-                });
+                let peer = graph.peer(own);
                 targets.push(match peer {
-                    Some((next, arrival)) => Target::new(next.0, arrival),
+                    Some(((next, arrival), _)) => Target::new(next.0, arrival),
                     None => Target::out(gates.len() as u16, own.1),
                 });
+                beside.push(peer.is_some_and(|(_, is_beside)| is_beside));
                 if peer.is_none() && ports.contains(&own.1) {
                     gates.push(own);
                 }
             }
             first.push(targets.len() as u32);
         }
-        Self { first, targets, gates }
+        Self { first, targets, beside, gates }
     }
 
     /// Topology of so many boxes in a line.
@@ -158,19 +185,29 @@ impl Topology {
 
     /// Nodes at which packets may arrive that leave `node` in direction `dir`; `None` for a gate.
     pub fn next(&self, node: usize, dir: Dir) -> impl Iterator<Item = Option<usize>> {
-        let ports = self.first[node] as usize..self.first[node + 1] as usize;
-        let leaving = self.targets[ports].iter().filter(move |target| target.port().dir() == dir);
-        leaving.map(|target| Some(usize::from(target.node())).filter(|next| *next + 1 < self.first.len()))
+        self.leaving(node, dir).map(|(next, _)| next)
     }
 
-    /// Nodes that lie on the way of packets of `node`, in either direction.
+    /// The same, and whether the port leads beside the ways of packets.
+    fn leaving(&self, node: usize, dir: Dir) -> impl Iterator<Item = (Option<usize>, bool)> {
+        let ports = self.first[node] as usize..self.first[node + 1] as usize;
+        let all = self.targets[ports.clone()].iter().zip(&self.beside[ports]);
+        let leaving = all.filter(move |(target, _)| target.port().dir() == dir);
+        leaving.map(|(target, is_beside)| {
+            let next = Some(usize::from(target.node())).filter(|next| *next + 1 < self.first.len());
+            (next, *is_beside)
+        })
+    }
+
+    /// Nodes that lie on the way of packets of `node`, in either direction, without those to which it leads beside.
     pub fn around(&self, node: usize) -> Vec<usize> {
         let mut found = Vec::new();
         for dir in Dir::BOTH {
             let mut open = vec![node];
             while let Some(here) = open.pop() {
-                let next = self.next(here, dir).flatten().filter(|next| !found.contains(next));
-                let new: Vec<usize> = next.collect();
+                let ahead = self.leaving(here, dir).filter(|(_, is_beside)| !is_beside);
+                let new: Vec<usize> =
+                    ahead.filter_map(|(next, _)| next).filter(|next| !found.contains(next)).collect();
                 found.extend(&new);
                 open.extend(new);
             }

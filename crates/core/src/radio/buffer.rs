@@ -1,7 +1,7 @@
 //! The part of a bearer's SDU buffer that all cells share: admission, notification of subscribers, and counters. The
 //! packets themselves are stored by the cell.
 
-use crate::element::{Bearer, Cx, Layout, RadioEvent, RadioEventKind, Terms, bearer_index};
+use crate::element::{Bearer, BearerView, Cx, Layout, RadioEvent, RadioEventKind, Terms, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm, Departed, Discipline, Evicted, Next, Place, Verdict, Waiting};
 use crate::time::{Duration, Instant};
@@ -33,8 +33,11 @@ struct Counts {
     sdus_evicted: u64,
     sdus_marked: u64,
     sdus_discarded: u64,
+    /// Taken out as the UE had left the cell, with those that had come to the discipline.
+    sdus_withdrawn: u64,
     bytes_in: u64,
     bytes_discarded: u64,
+    bytes_withdrawn: u64,
     peak_sdus: u32,
 }
 
@@ -363,6 +366,19 @@ impl Buffer {
         cx.drop(self.dir, packet, Reason::MaxTransmissions);
     }
 
+    /// The UE has left the cell. `packets` are those that the link layer held; those that the discipline holds go behind
+    /// them, and the books are those of an empty buffer.
+    #[cold]
+    pub fn withdraw(&mut self, cx: &mut Cx<'_>, rate: Bitrate, packets: &mut Vec<Box<Packet>>) {
+        packets.extend(std::iter::from_fn(|| self.pull(cx, u64::MAX)).map(|next| next.packet));
+        cx.open_bearer(self.index() as usize, self.terms(rate, false));
+        for packet in packets {
+            self.counts.sdus_withdrawn += 1;
+            self.counts.bytes_withdrawn += u64::from(packet.len);
+            self.tell(cx, RadioEventKind::Discarded, packet.flow, packet.seq, packet.len);
+        }
+    }
+
     /// A packet that was sent does not arrive; the books are without it.
     #[cold]
     pub fn lose(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
@@ -394,15 +410,21 @@ impl Buffer {
     /// Packets that were sent, and the time that it took, if all are sent whole: those in the buffer are taken
     /// off, and the part of the present one that is not sent yet. `all` is the time of all that came.
     pub fn service(&self, cx: &mut Cx<'_>, all: Duration, unsent: Duration) -> Served {
-        let sdus = self.counts.sdus_in - u64::from(cx.radio(self.ue, self.dir).sdus);
+        let sdus = self.counts.sdus_in - u64::from(self.view(cx).sdus);
         Served { sdus, busy_s: all.saturating_sub(unsent).as_secs_f64() }
     }
 
+    /// What the books say now. They are those of this cell, wherever the UE is.
+    pub fn view(&self, cx: &mut Cx<'_>) -> BearerView {
+        let now = cx.now;
+        cx.bearer(self.index() as usize).view(now)
+    }
+
     pub fn delivered(&self, cx: &mut Cx<'_>) -> Delivered {
-        let held = cx.radio(self.ue, self.dir);
+        let (held, counts) = (self.view(cx), &self.counts);
         Delivered {
-            sdus: self.counts.sdus_in - self.counts.sdus_discarded - u64::from(held.sdus),
-            bytes: self.counts.bytes_in - self.counts.bytes_discarded - held.bytes,
+            sdus: counts.sdus_in - counts.sdus_discarded - counts.sdus_withdrawn - u64::from(held.sdus),
+            bytes: counts.bytes_in - counts.bytes_discarded - counts.bytes_withdrawn - held.bytes,
         }
     }
 
@@ -418,7 +440,13 @@ impl Buffer {
             ("peak_queued_sdus", u64::from(counts.peak_sdus)),
         ];
         let marked = self.marks.then_some(("sdus_marked", counts.sdus_marked));
-        entries.into_iter().chain(marked).map(|(key, count)| (key.to_owned(), json!(count))).collect()
+        let withdrawn = (counts.sdus_withdrawn > 0).then_some(("sdus_withdrawn", counts.sdus_withdrawn));
+        entries
+            .into_iter()
+            .chain(marked)
+            .chain(withdrawn)
+            .map(|(key, count)| (key.to_owned(), json!(count)))
+            .collect()
     }
 }
 

@@ -115,6 +115,15 @@ impl Carrier {
         }
     }
 
+    /// The UE comes back: no TTI starts before `at`, whatever was before, and what is on the air is lost.
+    pub fn resume(&mut self, at: Instant) {
+        self.flush();
+        self.free_at = self.ttis.next(at);
+        if let Some(grants) = &mut self.grants {
+            grants.pause(at);
+        }
+    }
+
     /// A TTI began that the entity was asked to fill, and it has `more` to send.
     #[inline]
     pub fn begun(&mut self, now: Instant, more: bool) {

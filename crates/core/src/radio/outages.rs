@@ -6,20 +6,32 @@
 //! and a TTI, slot or packet is lost of which any part is on the air during the outage; draws of the channel are made
 //! all the same. Subscribers hear of both (`Layout::outages`).
 //!
-//! A UE that leaves the cell stands still from the outage on, with what its bearers hold; one that comes in stands still
-//! until the outage ends. A cell without hand-overs is not wrapped, and pays nothing.
+//! A UE that leaves the cell stands still from the outage on, with what its bearers hold; where the hand-over forwards, all
+//! packets are withdrawn that have not been handed up at the other side, and leave for the new cell in their order, as does
+//! each that comes later. A UE that comes in stands still until the outage ends; where it was in the cell before, its
+//! bearers begin anew, and what they still hold is dropped. A cell without hand-overs is not wrapped, and pays nothing.
 
 use crate::channel::Channel;
 use crate::element::{Cx, Element, FAR, Layout, Outage, Port, RadioEvent};
 use crate::handover::{Bearers, Config, Episode, Role};
-use crate::packet::Packet;
+use crate::packet::{Dir, Packet};
 use crate::time::{Duration, Instant};
+use crate::trace::Reason;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// A cell whose bearers can stand still.
 pub(super) trait Pausable: Element {
     /// From now on until then neither direction of the UE begins a transmission.
     fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant);
+
+    /// Takes out all packets of a UE that stands still which have not been handed up at the other side, by the direction in
+    /// which they go, in their order. What is on the air is lost.
+    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [Vec<Box<Packet>>; 2];
+
+    /// The UE comes back, and its packets have been withdrawn: link layers begin with new entities at `at`, before which
+    /// neither direction begins a transmission.
+    fn resume(&mut self, cx: &mut Cx<'_>, ue: u16, at: Instant);
 }
 
 /// The cell with these hand-overs.
@@ -28,18 +40,23 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, handovers: &[Episode]) -> Bo
         return cell;
     }
     let mut changes = Vec::new();
-    for Episode { handover, role } in handovers {
-        let mut change = |at: Instant, phase, is_told, paused_until| {
-            changes.push(Change { at, phase, is_told, paused_until, handover: handover.clone() });
+    let mut sides = 0;
+    for Episode { handover, role, forward } in handovers {
+        let mut change = |at: Instant, phase, is_told, act| {
+            changes.push(Change { at, phase, is_told, act, handover: handover.clone() });
         };
+        sides = sides.max(forward.unwrap_or(0));
         let pauses = handover.bearers == Bearers::Pause;
         if *role != Role::Enter && !handover.warning.is_zero() {
             change(handover.expected(), Outage::Expected, true, None);
         }
         let (during, after) = match role {
-            Role::Stay => (pauses.then_some(handover.ends()), None),
-            Role::Leave => (pauses.then_some(FAR), (!pauses).then_some(FAR)),
-            Role::Enter => (Some(handover.ends()), None),
+            Role::Stay => (pauses.then_some(Act::Pause), None),
+            Role::Leave => {
+                let leave = Act::Leave { forward: *forward };
+                (pauses.then_some(leave), (!pauses).then_some(leave))
+            }
+            Role::Enter => (Some(Act::Enter), None),
         };
         change(handover.begins(), Outage::Began, *role != Role::Enter, during);
         change(handover.ends(), Outage::Ended, *role != Role::Leave, after);
@@ -52,7 +69,7 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, handovers: &[Episode]) -> Bo
     };
     changes.sort_by_key(|change| (change.at, rank(change.phase), change.handover.ue));
     let timer = cell.layout().timers;
-    Box::new(WithOutages { cell, changes, next: 0, timer })
+    Box::new(WithOutages { cell, changes, next: 0, timer, away: BTreeMap::new(), sides })
 }
 
 struct Change {
@@ -60,9 +77,19 @@ struct Change {
     phase: Outage,
     /// Whether subscribers are notified: at a change of cell by one of the two cells.
     is_told: bool,
-    /// Until when the UE stands still from now on, if it does.
-    paused_until: Option<Instant>,
+    act: Option<Act>,
     handover: Config,
+}
+
+/// What becomes of a UE's bearers.
+#[derive(Clone, Copy)]
+enum Act {
+    /// They stand still until the outage ends.
+    Pause,
+    /// They stand still from now on. With the pair of ports by which packets are forwarded, if they are.
+    Leave { forward: Option<u16> },
+    /// They stand still until the outage ends, and begin anew if the UE was here before.
+    Enter,
 }
 
 struct WithOutages {
@@ -73,21 +100,49 @@ struct WithOutages {
     next: usize,
     /// The timer behind those of the cell.
     timer: u32,
+    /// UEs that have left the cell, and by which ports packets are forwarded, if they are.
+    away: BTreeMap<u16, Option<u16>>,
+    /// Number of the last pair of ports to another cell.
+    sides: u16,
 }
 
 impl WithOutages {
     /// Whatever comes at the instant of a change comes after it.
     fn catch_up(&mut self, cx: &mut Cx<'_>) {
         while let Some(change) = self.changes.get(self.next).filter(|change| change.at <= cx.now) {
-            let Change { phase, is_told, paused_until, ref handover, .. } = *change;
-            if let Some(until) = paused_until {
-                self.cell.pause(cx, handover.ue, until);
+            let Change { phase, is_told, act, ref handover, .. } = *change;
+            let (ue, ends) = (handover.ue, handover.ends());
+            self.next += 1;
+            match act {
+                Some(Act::Pause) => self.cell.pause(cx, ue, ends),
+                Some(Act::Leave { forward }) => self.leave(cx, ue, forward),
+                Some(Act::Enter) => self.enter(cx, ue, ends),
+                None => {}
             }
             if is_told {
-                cx.outage(handover.ue, phase);
+                cx.outage(ue, phase);
             }
-            self.next += 1;
         }
+    }
+
+    fn leave(&mut self, cx: &mut Cx<'_>, ue: u16, forward: Option<u16>) {
+        self.cell.pause(cx, ue, FAR);
+        self.away.insert(ue, forward);
+        if let Some(side) = forward {
+            for (dir, packets) in Dir::BOTH.into_iter().zip(self.cell.withdraw(cx, ue)) {
+                packets.into_iter().for_each(|packet| cx.emit(Port::of_pair(side, dir), packet));
+            }
+        }
+    }
+
+    fn enter(&mut self, cx: &mut Cx<'_>, ue: u16, ends: Instant) {
+        if self.away.remove(&ue).is_none() {
+            return self.cell.pause(cx, ue, ends);
+        }
+        for (dir, packets) in Dir::BOTH.into_iter().zip(self.cell.withdraw(cx, ue)) {
+            packets.into_iter().for_each(|packet| cx.drop(dir, packet, Reason::CellChanged));
+        }
+        self.cell.resume(cx, ue, ends);
     }
 
     fn arm(&self, cx: &mut Cx<'_>) {
@@ -102,7 +157,14 @@ impl Element for WithOutages {
         let layout = self.cell.layout();
         // An outage comes between anything.
         let (early, by_lanes) = Default::default();
-        Layout { timers: layout.timers + 1, timers_tell: false, early, by_lanes, ..layout }
+        // What is forwarded leaves at once.
+        let ahead = if self.sides > 0 { Default::default() } else { layout.ahead };
+        Layout { timers: layout.timers + 1, timers_tell: false, early, by_lanes, ahead, ..layout }
+    }
+
+    fn ports(&self) -> Vec<Port> {
+        let sides = (1..=self.sides).flat_map(|side| Dir::BOTH.map(|dir| Port::of_pair(side, dir)));
+        self.cell.ports().into_iter().chain(sides).collect()
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {
@@ -112,7 +174,10 @@ impl Element for WithOutages {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         self.catch_up(cx);
-        self.cell.handle_packet(cx, port, packet);
+        match self.away.get(&packet.ue) {
+            Some(Some(side)) => cx.emit(Port::of_pair(*side, port.dir()), packet),
+            _ => self.cell.handle_packet(cx, port, packet),
+        }
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {

@@ -124,6 +124,31 @@ impl RlcBearer {
         });
     }
 
+    /// Takes out all packets that have not been handed up, in their order.
+    #[cold]
+    pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> Vec<Box<Packet>> {
+        let mut packets = self.sdus.withdraw();
+        self.buffer.withdraw(cx, self.rate, &mut packets);
+        self.note_occupancy(cx);
+        packets
+    }
+
+    /// Goes on with a new entity, which numbers SDUs and PDUs from 0; numbers of PDUs in events go on. Nothing is held.
+    #[cold]
+    pub fn resume(&mut self, rlc: &rlc::Config, pdcp: &pdcp::Config) {
+        self.sdus = Sdus::default();
+        self.next_ended = 0;
+        self.numbers.clear();
+        self.capture = PduCapture::new(rlc, pdcp, self.buffer.ue, self.buffer.dir);
+        self.numbered_from = self.numbered_to.next_multiple_of(self.ttis.sequence_numbers.max(1));
+        self.has_noted = false;
+    }
+
+    /// Number of PDU 0 in events.
+    pub fn numbered_from(&self) -> u64 {
+        self.numbered_from
+    }
+
     /// Lets a packet in, or drops it, or another one that waits.
     #[inline]
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, packet: Box<Packet>) {

@@ -5,8 +5,10 @@
 use super::rlc_bearer::{OF_TTIS, RlcBearer};
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
-use crate::rlc::{End, Report, Tti};
+use crate::pdcp;
+use crate::rlc::{self, End, Report, Tti};
 use crate::time::Instant;
+use serde_json::Value;
 
 /// The link layer of a UE.
 pub(super) struct RlcPair {
@@ -15,12 +17,53 @@ pub(super) struct RlcPair {
     bearers: [RlcBearer; 2],
     /// When timers of these entities end that need no TTI, as far as they receive.
     expiries: [Instant; 2],
+    parameters: Box<Parameters>,
+    /// Reports of entities that others have replaced, by the direction in which they sent.
+    replaced: [Vec<Value>; 2],
+}
+
+/// Parameters of the entities, downlink first.
+struct Parameters {
+    rlc: [rlc::Config; 2],
+    pdcp: [pdcp::Config; 2],
+}
+
+impl Parameters {
+    fn ends(&self) -> Option<[Box<dyn End>; 2]> {
+        let ([downlink, uplink], [down, up]) = (&self.rlc, &self.pdcp);
+        downlink.ends_with(uplink, [down, up])
+    }
 }
 
 impl RlcPair {
-    /// Downlink first.
-    pub fn new(ends: [Box<dyn End>; 2], bearers: [RlcBearer; 2]) -> Self {
-        Self { ends, bearers, expiries: [Instant::NEVER; 2] }
+    /// Downlink first; `None` if the link layers do not go together.
+    pub fn new(rlc: [&rlc::Config; 2], pdcp: [&pdcp::Config; 2], bearers: [RlcBearer; 2]) -> Option<Self> {
+        let parameters = Box::new(Parameters { rlc: rlc.map(Clone::clone), pdcp: pdcp.map(Clone::clone) });
+        let (expiries, replaced) = ([Instant::NEVER; 2], Default::default());
+        Some(Self { ends: parameters.ends()?, bearers, expiries, parameters, replaced })
+    }
+
+    /// Takes out all packets that have not been handed up, downlink first.
+    #[cold]
+    pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [Vec<Box<Packet>>; 2] {
+        self.bearers.each_mut().map(|bearer| bearer.withdraw(cx))
+    }
+
+    /// The UE comes back, and its packets have been withdrawn: goes on with new entities.
+    #[cold]
+    pub fn resume(&mut self) {
+        let Some(ends) = self.parameters.ends() else { return };
+        for (replaced, end) in self.replaced.iter_mut().zip(std::mem::replace(&mut self.ends, ends)) {
+            replaced.push(end.report());
+        }
+        self.expiries = [Instant::NEVER; 2];
+        let Parameters { rlc, pdcp } = &*self.parameters;
+        for (bearer, (rlc, pdcp)) in self.bearers.iter_mut().zip(rlc.iter().zip(pdcp)) {
+            bearer.resume(rlc, pdcp);
+        }
+        let [down, up] = self.bearers.each_ref().map(RlcBearer::numbered_from);
+        let [downlink, uplink] = &mut self.bearers;
+        (downlink.reported_from, uplink.reported_from) = (up, down);
     }
 
     #[inline]
@@ -146,12 +189,18 @@ impl RlcPair {
     }
 
     /// Reports of the bearers, downlink first.
-    pub fn reports(&self, cx: &mut Cx<'_>) -> [serde_json::Map<String, serde_json::Value>; 2] {
+    pub fn reports(&self, cx: &mut Cx<'_>) -> [serde_json::Map<String, Value>; 2] {
         let [downlink, uplink] = &self.bearers;
         let [network, ue] = &self.ends;
-        [
+        let mut reports = [
             downlink.report(cx, network.report(), ue.received()),
             uplink.report(cx, ue.report(), network.received()),
-        ]
+        ];
+        for (report, replaced) in reports.iter_mut().zip(&self.replaced) {
+            if !replaced.is_empty() {
+                report.insert("rlc_before".into(), replaced.clone().into());
+            }
+        }
+        reports
     }
 }

@@ -54,6 +54,12 @@ impl Sdus {
         sdu.packet.take()
     }
 
+    /// Takes out all packets that are left, in their order, and forgets all SDUs.
+    pub fn withdraw(&mut self) -> Vec<Box<Packet>> {
+        self.first += self.entries.len() as u64;
+        self.entries.drain(..).filter_map(|sdu| sdu.packet).collect()
+    }
+
     /// Forgets those in front that are done with at both ends.
     #[inline(always)]
     pub fn forget(&mut self) {

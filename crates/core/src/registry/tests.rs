@@ -27,16 +27,18 @@ macro_rules! scratch {
     };
 }
 
-/// Sends 10 kB.
+/// Sends 10 kB, at once or in parts.
 pub mod app {
     use crate::app::{App, Carrier, Component, Traffic};
     use crate::rng::Stream;
+    use crate::time::{Duration, Instant};
 
-    scratch!(bytes: u64 = 10_000);
+    scratch!(bytes: u64 = 10_000, part: Option<u64> = None, pause: Duration = Duration::ZERO);
 
     impl Component for Config {
         fn build(&self, _stream: Stream) -> Traffic {
-            Traffic::Stream(Box::new(Some(self.bytes)))
+            let (part, left) = (self.part.unwrap_or(self.bytes), self.bytes);
+            Traffic::Stream(Box::new(Scratch { part, left, supplied: 0, pause: self.pause, next: None }))
         }
 
         fn carrier(&self) -> Carrier {
@@ -48,9 +50,38 @@ pub mod app {
         }
     }
 
-    impl App for Option<u64> {
-        fn handle_start(&mut self) -> u64 {
-            self.take().unwrap_or_default()
+    /// Supplies in parts: each when the part before has been acknowledged, and `pause` later.
+    struct Scratch {
+        part: u64,
+        left: u64,
+        supplied: u64,
+        pause: Duration,
+        next: Option<Instant>,
+    }
+
+    impl App for Scratch {
+        fn poll_supply(&mut self, now: Instant) -> u64 {
+            let is_due = self.next.take_if(|next| *next <= now).is_some() || self.supplied == 0;
+            let bytes = if is_due { self.part.min(self.left) } else { 0 };
+            self.left -= bytes;
+            self.supplied += bytes;
+            bytes
+        }
+
+        fn deadline(&self) -> Option<Instant> {
+            self.next
+        }
+
+        fn awaits_acked(&self) -> Option<u64> {
+            (self.left > 0 && self.next.is_none()).then_some(self.supplied)
+        }
+
+        fn handle_acked(&mut self, now: Instant, _acked: u64) {
+            self.next = Some(now + self.pause);
+        }
+
+        fn is_done(&self) -> bool {
+            self.left == 0
         }
     }
 }
@@ -296,6 +327,24 @@ fn components_that_are_a_file_and_two_lines_work_together_in_a_scenario() {
     );
     let cell = boxes.iter().find(|one| one["element"] == "radio.dch").unwrap();
     assert!(cell["ues"][0]["downlink"]["pdus_lost"].as_u64() > Some(0), "{cell}");
+}
+
+#[test]
+fn an_application_supplies_in_steps_hears_what_is_acknowledged_and_ends_the_transfer() {
+    let run =
+        |app: &str| run(&format!("duration = \"60 s\"\n[[flow]]\napp.scratch = {app}\n"))["flows"][0].clone();
+    let whole = run("{ bytes = 40000 }");
+    let parts = run("{ bytes = 40000, part = 10000, pause = \"3 s\" }");
+    for flow in [&whole, &parts] {
+        assert_eq!(
+            (&flow["bytes_acked"], &flow["bytes_received"]),
+            (&40_000.into(), &40_000.into()),
+            "{flow}"
+        );
+    }
+    // Three pauses lie between four parts, each of which takes a round trip or more.
+    let [whole, parts] = [whole, parts].map(|flow| flow["transfer_s"].as_f64().unwrap());
+    assert!(parts > 9.0 && parts < 9.0 + 4.0 * whole, "{parts} {whole}");
 }
 
 #[test]

@@ -245,6 +245,15 @@ impl Rlc for FixedDelayArq {
         taken.packet
     }
 
+    fn withdraw(&mut self) -> Vec<Box<Packet>> {
+        self.queue.clear();
+        self.on_air.clear();
+        self.returning.clear();
+        self.first_sdu += self.sdus.len() as u64;
+        self.next_up = self.first_sdu;
+        self.sdus.drain(..).filter_map(|sdu| sdu.packet).collect()
+    }
+
     fn start_slot(&mut self, now: Instant, boundary: bool, report: &mut SlotReport) -> Slot {
         debug_assert!(self.on_air.is_empty());
         if self.config.slots == Slots::Grid {

@@ -71,6 +71,9 @@ pub trait Rlc: Send + Sync {
     /// Takes the first SDU out of which no octet has been sent, for good; `None` if something of each was sent.
     fn take_waiting(&mut self) -> Option<Box<Packet>>;
 
+    /// Takes all SDUs out that have not been handed up, for good, in their order; what is on the air is lost.
+    fn withdraw(&mut self) -> Vec<Box<Packet>>;
+
     /// Fills a transmission opportunity that may start at `now`. `boundary` means that another one
     /// ended at this very instant.
     fn start_slot(&mut self, now: Instant, boundary: bool, report: &mut SlotReport) -> Slot;

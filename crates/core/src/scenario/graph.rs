@@ -4,8 +4,8 @@
 //! of its own, in the order of the UEs and of `attach`: the `ue` of flows, results and traces. A scenario with one cell has
 //! `[wired]`, `[[middlebox]]` and `[radio]` instead, and as many UEs as the cell says.
 //!
-//! Left out: `[umts]`; data forwarding between cells (what the old cell holds at a change is lost); the return of an
-//! interface to a cell that it has left; boxes on a way keep their state across a change of cell.
+//! Left out: `[umts]`; the delay of forwarding between cells, and end markers; boxes on a way keep their state across a
+//! change of cell.
 
 mod checks;
 mod names;
@@ -196,8 +196,28 @@ impl Scenario {
                 (false, true) => Role::Enter,
                 (false, false) => return None,
             };
-            Some(Episode { handover: handover.clone(), role })
+            let forward = (role == Role::Leave && handover.forward).then(|| self.side(cell, to));
+            Some(Episode { handover: handover.clone(), role, forward: forward.flatten() })
         });
         each.collect()
+    }
+
+    /// Pairs of cells between which packets are forwarded, in either order, each once.
+    fn neighbours(&self) -> Vec<[&str; 2]> {
+        let mut pairs: Vec<[&str; 2]> = Vec::new();
+        for (number, _) in self.handover.iter().enumerate().filter(|(_, handover)| handover.forward) {
+            let Some((from, to)) = self.ends_of(number) else { continue };
+            if from != to && !pairs.contains(&[from, to]) && !pairs.contains(&[to, from]) {
+                pairs.push([from, to]);
+            }
+        }
+        pairs
+    }
+
+    /// Number of the pair of ports by which a cell forwards to another, from 1.
+    fn side(&self, cell: &str, to: &str) -> Option<u16> {
+        let pairs = self.neighbours();
+        let mut own = pairs.iter().filter(|pair| pair.contains(&cell));
+        own.position(|pair| pair.contains(&to)).map(|index| index as u16 + 1)
     }
 }

@@ -62,13 +62,7 @@ impl Duplex {
 
     /// The application supplies `bytes` more.
     pub fn supply(&mut self, now: Instant, bytes: u64) {
-        // A sender that judges its use of the window notices a pause when it sends.
-        let is_idle = self.sender.state().flight_size() == 0 && !self.sender.judges_use();
-        let idle = now.since(self.last_sent);
-        if is_idle && idle > self.sender.rto().value() {
-            self.sender.restart_after(idle);
-        }
-        self.sender.supply(bytes);
+        self.sender.supply_after(now.since(self.last_sent), bytes);
     }
 
     /// When `handle_deadline` must be called.

@@ -65,6 +65,8 @@ words! {
         NoPdpContext = "no_pdp_context",
         /// The link layer discarded it unsent: it had waited too long, or was larger than a TTI or than PDCP takes.
         SduDiscarded = "sdu_discarded",
+        /// Its UE had left the cell, which did not forward it.
+        CellChanged = "cell_changed",
     }
 
     /// Why a segment was sent.

@@ -8,6 +8,7 @@ mod ack_baselines;
 mod ack_rate_control;
 mod ack_regulator;
 mod ahead;
+mod changes_of_cell;
 mod clauses;
 mod connection;
 mod contract;

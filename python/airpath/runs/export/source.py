@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Channels that add nothing to the bearer's delay.
 NO_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
 # Reasons to drop queued packets; for other reasons a cell drops them on arrival.
-LET_IN = ("max_transmissions", "sdu_discarded", "evicted")
+LET_IN = ("max_transmissions", "sdu_discarded", "evicted", "cell_changed")
 # Link layers whose PDUs are behind that delay before packets leave them.
 BEHIND_THE_DELAY = ("am", "um", "tm", "am_lte", "um_lte", "am_nr", "um_nr")
 

@@ -5,7 +5,7 @@ import { ownerOf } from "studio/names";
 import { parse } from "studio/quantity";
 
 /** @typedef {import("studio/source").Run} Run */
-/** A change of the cell: uplink packets go to the new one at `at`, it serves the UE from `serves` on, downlink packets go there at `switched`, nanoseconds. @typedef {{at: number, serves: number, switched: number, to: string}} Move */
+/** A change of the cell: uplink packets go to the new one at `at`, it serves the UE from `serves` on, downlink packets go there at `switched`, nanoseconds. With `forward` the old cell forwards what it holds. @typedef {{at: number, serves: number, switched: number, forward: boolean, to: string}} Move */
 
 const NS = /** @type {Record<string, number>} */ ({ ns: 1, us: 1e3, ms: 1e6, s: 1e9, min: 60e9, h: 3600e9 });
 
@@ -38,12 +38,12 @@ export class Graph {
     this.attached = (values?.ue ?? []).flatMap((/** @type {{attach: string[]}} */ { attach }) => attach);
     /** @type {Map<number, Move[]>} */
     this.moves = new Map();
-    for (const { ue, at, outage, path_switch, to } of values?.handover ?? []) {
+    for (const { ue, at, outage, path_switch, forward, to } of values?.handover ?? []) {
       if (to === undefined || typeof ue !== "number") continue;
       const begin = timeOf(at);
       const serves = begin + timeOf(outage);
       const own = this.moves.get(ue) ?? [];
-      own.push({ at: begin, serves, switched: serves + timeOf(path_switch), to });
+      own.push({ at: begin, serves, switched: serves + timeOf(path_switch), forward: forward === true, to });
       this.moves.set(ue, own.sort((a, b) => a.at - b.at));
     }
     /** The chain of places from the server to each leaf. */

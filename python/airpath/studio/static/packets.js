@@ -101,7 +101,7 @@ function each({ place }, table, call) {
   }
 }
 
-/** Packets that were in a cell when their UE left it: nothing is forwarded. @type {(packets: Packets, graph: Graph) => void} */
+/** Packets that were in a cell when their UE left it, which did not forward them. @type {(packets: Packets, graph: Graph) => void} */
 function findLeft({ count, table, first, stops, fate, end }, graph) {
   const { time_ns, ue, element, direction } = table.columns;
   for (let packet = 0; packet < count; packet += 1) {
@@ -109,7 +109,7 @@ function findLeft({ count, table, first, stops, fate, end }, graph) {
     if (fate[packet] !== UNDER_WAY || !graph.cells.includes(element.values[row])) continue;
     const isUp = direction.words?.[direction.values[row]] === "uplink";
     const move = graph.moves.get(ue.values[row])?.[graph.arrivalTurn(ue.values[row], time_ns.values[row], isUp)];
-    if (!move) continue;
+    if (!move || move.forward) continue;
     fate[packet] = LEFT;
     end[packet] = Math.max(move.serves, time_ns.values[row]);
   }

@@ -161,6 +161,14 @@ impl Bearer {
         self.start_slot(cx, boundary, report);
     }
 
+    /// Takes out all packets that have not arrived. A slot on the air ends with nothing in it.
+    fn withdraw(&mut self, cx: &mut Cx<'_>) -> Vec<Box<Packet>> {
+        let Some(link_layer) = &mut self.link_layer else { return Vec::new() };
+        let mut packets = link_layer.rlc.withdraw();
+        self.buffer.withdraw(cx, self.rate, &mut packets);
+        packets
+    }
+
     fn count_slot(&mut self, cx: &mut Cx<'_>, report: &mut SlotReport) {
         let (ue, direction) = (self.buffer.ue, self.buffer.dir);
         let (pdus_sent, pdus_lost) = (report.pdus_sent, report.pdus_lost);
@@ -215,7 +223,7 @@ impl Bearer {
         let unsent = match &self.link_layer {
             None => cx.bearer(self.buffer.index() as usize).free_at(now).since(now),
             Some(LinkLayer { is_whole: true, busy, began, .. }) => {
-                let held = self.rate.time_to_send(cx.radio(self.buffer.ue, self.buffer.dir).bytes);
+                let held = self.rate.time_to_send(self.buffer.view(cx).bytes);
                 held.saturating_sub(if *busy { now.since(*began) } else { Duration::ZERO })
             }
             Some(_) => return None,
@@ -265,6 +273,17 @@ impl Pausable for Dch {
                 cx.arm(index, until);
             }
         }
+    }
+
+    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [Vec<Box<Packet>>; 2] {
+        let bearers = &mut self.bearers;
+        Dir::BOTH.map(|dir| {
+            bearers.get_mut(bearer_index(ue, dir)).map(|bearer| bearer.withdraw(cx)).unwrap_or_default()
+        })
+    }
+
+    fn resume(&mut self, cx: &mut Cx<'_>, ue: u16, at: Instant) {
+        self.pause(cx, ue, at);
     }
 }
 
@@ -340,6 +359,11 @@ impl Rlc for Whole {
 
     fn take_waiting(&mut self) -> Option<Box<Packet>> {
         self.waiting.remove(usize::from(self.air.is_some())).map(|(_, packet)| packet)
+    }
+
+    fn withdraw(&mut self) -> Vec<Box<Packet>> {
+        self.air = None;
+        self.waiting.drain(..).map(|(_, packet)| packet).collect()
     }
 
     fn start_slot(&mut self, now: Instant, _boundary: bool, report: &mut SlotReport) -> Slot {

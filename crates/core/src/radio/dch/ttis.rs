@@ -28,13 +28,13 @@ pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable
     for ue in 0..config.ues {
         let [downlink, uplink] = Dir::BOTH.map(|dir| config.bearer_of(plan.class(ue), dir));
         let [down_pdcp, up_pdcp] = [downlink, uplink].map(|bearer| bearer.pdcp.clone().unwrap_or_default());
-        let ends = downlink.rlc.ends_with(&uplink.rlc, [&down_pdcp, &up_pdcp])?;
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
         let bearers =
             [bearer(downlink, down, plan, ue, Dir::Downlink), bearer(uplink, up, plan, ue, Dir::Uplink)];
         let carriers =
             [carrier(downlink, down, plan, ue, Dir::Downlink), carrier(uplink, up, plan, ue, Dir::Uplink)];
-        users.push(Ue { pair: RlcPair::new(ends, bearers), carriers, armed: Instant::NEVER });
+        let pair = RlcPair::new([&downlink.rlc, &uplink.rlc], [&down_pdcp, &up_pdcp], bearers)?;
+        users.push(Ue { pair, carriers, armed: Instant::NEVER });
     }
     Some(Box::new(TtiCell { users, report: Report::default() }))
 }
@@ -138,6 +138,22 @@ impl Ue {
         self.arm(cx);
     }
 
+    #[cold]
+    fn withdraw(&mut self, cx: &mut Cx<'_>) -> [Vec<Box<Packet>>; 2] {
+        self.carriers.iter_mut().for_each(Carrier::flush);
+        self.pair.withdraw(cx)
+    }
+
+    #[cold]
+    fn resume(&mut self, cx: &mut Cx<'_>, at: Instant) {
+        self.pair.resume();
+        for dir in Dir::BOTH {
+            self.carriers[dir.index()].resume(at);
+            self.plan(cx.now, dir);
+        }
+        self.arm(cx);
+    }
+
     /// Finds the next TTI of a direction, after something has happened to its end.
     #[inline]
     fn plan(&mut self, now: Instant, dir: Dir) {
@@ -169,6 +185,16 @@ impl Pausable for TtiCell {
     fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
         if let Some(user) = self.users.get_mut(usize::from(ue)) {
             user.pause(cx, until);
+        }
+    }
+
+    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [Vec<Box<Packet>>; 2] {
+        self.users.get_mut(usize::from(ue)).map(|user| user.withdraw(cx)).unwrap_or_default()
+    }
+
+    fn resume(&mut self, cx: &mut Cx<'_>, ue: u16, at: Instant) {
+        if let Some(user) = self.users.get_mut(usize::from(ue)) {
+            user.resume(cx, at);
         }
     }
 }

@@ -29,6 +29,7 @@ use crate::channel;
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
+use crate::pdcp;
 use crate::queue;
 use crate::registry::parameters;
 use crate::rlc::{self, Errors};
@@ -193,7 +194,6 @@ impl Config {
     /// `None` if its link layers do not go together, which is refused before.
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
-        let ends = downlink.rlc.ends(&uplink.rlc)?;
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
         let heard =
             || sinr::Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
@@ -219,8 +219,9 @@ impl Config {
         let channel = uplink.channel.build(plan.run_seed, &format!("ue{ue}.uplink.channel"));
         let uplink = Carrier::dedicated(uplink.rate, up, silences.clone().over(channel, up.tti));
         let times = downlink.adaptation.slots(SLOT, (1, AGE));
+        let no_pdcp = pdcp::Config::default();
         Some(Ue::new(
-            RlcPair::new(ends, bearers),
+            RlcPair::new([&downlink.rlc, &self.uplink.rlc], [&no_pdcp, &no_pdcp], bearers)?,
             shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
             (Source::node_b(&downlink.iub), Some(reordered), Numbers::new(Some(downlink.reordering.window))),

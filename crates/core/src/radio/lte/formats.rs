@@ -163,8 +163,6 @@ pub(in crate::radio) struct Lte {
     least: [f32; ROWS],
     /// I_TBS of each row.
     i_tbs: [u8; ROWS],
-    /// The largest I_TBS up to each row.
-    largest: [u8; ROWS],
 }
 
 impl Lte {
@@ -180,14 +178,12 @@ impl Lte {
                 .rfind(|i_tbs| f64::from(size(*i_tbs, prbs) + CRC) <= efficiency(row) * f64::from(elements))
                 .unwrap_or(0),
         };
-        let i_tbs: [u8; ROWS] = std::array::from_fn(i_tbs);
-        let mut most = 0;
-        let largest = i_tbs.map(|i_tbs| {
-            most = i_tbs.max(most);
-            most
-        });
-        let least = std::array::from_fn(|row| config.thresholds.sinr(row, elements) as f32);
-        Self { prbs, elements_per_prb, least, i_tbs, largest }
+        Self {
+            prbs,
+            elements_per_prb,
+            least: std::array::from_fn(|row| config.thresholds.sinr(row, elements) as f32),
+            i_tbs: std::array::from_fn(i_tbs),
+        }
     }
 }
 
@@ -228,11 +224,11 @@ impl Air for Lte {
         if prbs == 0 {
             return None;
         }
-        let last = rows.len() - 1;
-        let carries = |i_tbs: &u8| u64::from(size(*i_tbs, prbs)) >= bits;
-        // With a backlog, the common case, no row carries it all.
-        let lower = if carries(&self.largest[last]) { rows.iter().position(carries) } else { None };
-        let row = lower.unwrap_or(last);
+        // A size is at least `bits` if a PRB has at least so many, times 10: one division for all rows.
+        let needed = bits.div_ceil(8).saturating_mul(80).div_ceil(prbs.into());
+        let per_prb = |i_tbs: u8| u64::from(BITS_PER_PRB[usize::from(i_tbs)]);
+        let lower = rows.iter().position(|i_tbs| per_prb(*i_tbs) >= needed);
+        let row = lower.unwrap_or(rows.len() - 1);
         Some(Format { cqi: row as u8 + 1, units: prbs, bits: size(rows[row], prbs) })
     }
 

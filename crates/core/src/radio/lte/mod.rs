@@ -232,7 +232,6 @@ impl Config {
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let pdcp = self.pdcp();
-        let ends = downlink.rlc.ends_with(&uplink.rlc, [&pdcp[0], &pdcp[1]])?;
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
         let heard =
             || sinr::Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
@@ -269,7 +268,7 @@ impl Config {
         let room = uplink.block.as_u64() - u64::from(HEADER_OCTETS);
         let times = downlink.adaptation.slots(SLOT, (PERIOD, AGE));
         Some(Ue::new(
-            RlcPair::new(ends, bearers),
+            RlcPair::new([&downlink.rlc, &uplink.rlc], [&pdcp[0], &pdcp[1]], bearers)?,
             shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
             (Source::Rlc, None, Numbers::new(None)),

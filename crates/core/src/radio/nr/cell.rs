@@ -137,7 +137,6 @@ impl Config {
     /// `None` if its link layers do not go together, which is refused before.
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, uplink_setup: &UplinkSetup) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
-        let ends = downlink.rlc.ends_with(&uplink.rlc, [&downlink.pdcp, &uplink.pdcp])?;
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
         let heard =
             || Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
@@ -155,7 +154,7 @@ impl Config {
         let times = (self.slots(PERIOD), self.slots(AGE));
         let times = downlink.adaptation.slots(self.slot(), times);
         Some(Ue::new(
-            RlcPair::new(ends, bearers),
+            RlcPair::new([&downlink.rlc, &uplink.rlc], [&downlink.pdcp, &uplink.pdcp], bearers)?,
             Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
             downlink.harq.processes.unwrap_or(PROCESSES),
             (Source::Rlc, None, Numbers::new(None)),

@@ -284,6 +284,23 @@ impl Pausable for SharedCell {
             self.settle(cx, ue);
         }
     }
+
+    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [Vec<Box<Packet>>; 2] {
+        self.arrivals.retain(|arrival| arrival.ue != ue);
+        if let Some(uplink) = &mut self.uplink {
+            uplink.flush(ue);
+        }
+        self.ues.get_mut(usize::from(ue)).map(|user| user.withdraw(cx)).unwrap_or_default()
+    }
+
+    fn resume(&mut self, cx: &mut Cx<'_>, ue: u16, at: Instant) {
+        self.pause(cx, ue, at);
+        let ue = usize::from(ue);
+        if let Some(user) = self.ues.get_mut(ue) {
+            user.resume(cx, at);
+            self.settle(cx, ue);
+        }
+    }
 }
 
 impl Element for SharedCell {

@@ -363,6 +363,22 @@ impl Ue {
         self.plan_uplink(cx.now);
     }
 
+    /// Takes out all packets that have not been handed up, after the UE has left the cell.
+    #[cold]
+    pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [Vec<Box<Packet>>; 2] {
+        self.uplink.iter_mut().for_each(Carrier::flush);
+        self.pair.withdraw(cx)
+    }
+
+    /// The UE comes back, and its packets have been withdrawn.
+    #[cold]
+    pub fn resume(&mut self, cx: &mut Cx<'_>, at: Instant) {
+        self.paused_until = at;
+        self.pair.resume();
+        self.uplink.iter_mut().for_each(|uplink| uplink.resume(at));
+        self.plan_uplink(cx.now);
+    }
+
     /// Sets the timer to what happens next. `active`: slots ask the UE anyway whether it has something to send.
     pub fn arm(&mut self, cx: &mut Cx<'_>, active: bool) {
         let mut at = self.pair.expiry();

@@ -41,19 +41,23 @@ pub(super) fn put(
     octets: SnRange,
     begun_in: Option<&mut u64>,
 ) -> u64 {
-    let begins = stream.begins_with(octets.first);
+    let (begins, all) = stream.within(octets);
     let first_end = tti.lte.ends.len();
-    tti.lte.ends.extend(stream.ends(octets).map(|(end, _)| end));
-    let ends = tti.lte.ends.len() - first_end;
-    let ends_with = tti.lte.ends[first_end..].last().is_some_and(|end| end.at == octets.end);
-    if let Some(begun_in) = begun_in {
-        tti.data.ends.extend(stream.ends(octets).map(|(end, first)| {
-            let first = if first >= octets.first { sn } else { *begun_in };
-            SduEnd { sdu: end.sdu, first, sn }
-        }));
-        if ends > 0 || begins {
-            *begun_in = sn;
+    let mut last = 0;
+    for (end, first) in all {
+        tti.lte.ends.push(end);
+        last = end.at;
+        if let Some(begun_in) = &begun_in {
+            let first = if first >= octets.first { sn } else { **begun_in };
+            tti.data.ends.push(SduEnd { sdu: end.sdu, first, sn });
         }
+    }
+    let ends = tti.lte.ends.len() - first_end;
+    let ends_with = ends > 0 && last == octets.end;
+    if let Some(begun_in) = begun_in
+        && (ends > 0 || begins)
+    {
+        *begun_in = sn;
     }
     let (first_end, next_end) = (first_end as u32, tti.lte.ends.len() as u32);
     tti.lte.data.push(Pdu { sn, poll: false, octets, begins, part: None, first_end, next_end });

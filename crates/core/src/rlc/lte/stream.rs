@@ -131,21 +131,19 @@ impl Stream {
         fit(octets, ends, header, room)
     }
 
-    /// Whether an SDU begins with this octet, which was cut.
-    pub fn begins_with(&self, octet: u64) -> bool {
-        self.sdus.get(self.place(octet)).is_some_and(|sdu| sdu.first == octet)
-    }
-
-    /// The SDUs that end within octets that were cut: their ends, and their first octets.
-    pub fn ends(&self, octets: SnRange) -> impl Iterator<Item = (End, u64)> {
-        let from = self.begun().skip(self.place(octets.first));
-        let within = from.take_while(move |sdu| sdu.end() <= octets.end);
-        within.map(|sdu| (End { at: sdu.end(), sdu: sdu.number }, sdu.first))
+    /// Whether an SDU begins with the first of octets that were cut; and the SDUs that end within these: their ends, and
+    /// their first octets.
+    pub fn within(&self, octets: SnRange) -> (bool, impl Iterator<Item = (End, u64)>) {
+        let place = self.place(octets.first);
+        let begins = self.sdus.get(place).is_some_and(|sdu| sdu.first == octets.first);
+        let ending = self.sdus.range(place..self.begun);
+        let ending = ending.take_while(move |sdu| sdu.end() <= octets.end);
+        (begins, ending.map(|sdu| (End { at: sdu.end(), sdu: sdu.number }, sdu.first)))
     }
 
     /// SDUs that end within octets that were cut.
     pub fn ends_in(&self, octets: &Ranges) -> u64 {
-        octets.as_slice().iter().map(|&octets| self.ends(octets).count() as u64).sum()
+        octets.as_slice().iter().map(|&octets| self.within(octets).1.count() as u64).sum()
     }
 
     /// Forgets SDUs that end at this octet or before; they were sent, or confirmed.
@@ -262,11 +260,12 @@ mod tests {
         assert_eq!(stream.cut_again(SnRange::new(14, 20), 4, 15), Some(SnRange::new(14, 20)));
         assert_eq!(stream.cut_again(SnRange::new(14, 20), 4, 4), None);
         assert_eq!(
-            [0, 5, 10, 30, 59].map(|octet| stream.begins_with(octet)),
+            [0, 5, 10, 30, 59].map(|octet| stream.within(SnRange::new(octet, octet)).0),
             [true, false, true, true, false]
         );
-        let ends =
-            |first, end| stream.ends(SnRange::new(first, end)).map(|(end, _)| end.sdu).collect::<Vec<_>>();
+        let ends = |first, end| {
+            stream.within(SnRange::new(first, end)).1.map(|(end, _)| end.sdu).collect::<Vec<_>>()
+        };
         assert_eq!(
             (ends(0, 60), ends(0, 9), ends(10, 59), ends(30, 60)),
             (vec![0, 1, 2], vec![], vec![1], vec![2])
@@ -286,7 +285,10 @@ mod tests {
         // Of the others something was sent.
         stream.discard(Instant::ZERO + Duration::from_millis(10), &mut unsent);
         assert_eq!((unsent, stream.uncut()), (vec![3], 50));
-        assert_eq!((stream.cut(2, 30), stream.begins_with(20)), (Some(SnRange::new(0, 26)), true));
+        assert_eq!(
+            (stream.cut(2, 30), stream.within(SnRange::new(20, 20)).0),
+            (Some(SnRange::new(0, 26)), true)
+        );
         assert_eq!((stream.break_off(), stream.uncut(), stream.break_off()), (Some(2), 0, None));
     }
 }

@@ -102,8 +102,7 @@ impl Scenario {
 
     /// Refuses changes of cell that cannot be.
     fn validate_changes(&self) -> Result<(), ScenarioError> {
-        let starts: Vec<_> = self.interfaces().map(|(_, to)| to.clone()).collect();
-        let mut visited: Vec<Vec<String>> = starts.into_iter().map(|start| vec![start]).collect();
+        let mut cells_of: Vec<String> = self.interfaces().map(|(_, to)| to.clone()).collect();
         let mut ordered: Vec<_> = self.handover.iter().enumerate().collect();
         ordered.sort_by_key(|(_, handover)| handover.at);
         for (index, handover) in ordered {
@@ -111,9 +110,8 @@ impl Scenario {
                 Err(ScenarioError::new(format!("handover[{index}].{key}"), message, hint))
             };
             let cells: Vec<_> = self.cell.iter().map(|cell| format!("\"{}\"", cell.name)).collect();
-            let Some(visits) = visited.get_mut(usize::from(handover.ue)) else { continue };
-            let here = visits.last().cloned().unwrap_or_default();
-            if !self.cell.iter().any(|cell| cell.name == here) {
+            let Some(here) = cells_of.get_mut(usize::from(handover.ue)) else { continue };
+            if !self.cell.iter().any(|cell| cell.name == *here) {
                 let message = format!("the interface is attached to \"{here}\", which is no cell");
                 return error("ue", message, "choose another with `from`".into());
             }
@@ -125,15 +123,11 @@ impl Scenario {
                     format!("known: {}", cells.join(", ")),
                 );
             }
-            if visits.contains(to) {
-                let message = format!("the interface has been in \"{to}\" before");
-                return error(
-                    "to",
-                    message,
-                    "a return to a cell is not modelled: choose another cell".into(),
-                );
+            if here == to {
+                let message = format!("the interface is in \"{to}\" already");
+                return error("to", message, "choose another cell, or remove the key".into());
             }
-            visits.push(to.clone());
+            *here = to.clone();
         }
         for index in 0..self.handover.len() {
             let Some((from, to)) = self.ends_of(index) else { continue };

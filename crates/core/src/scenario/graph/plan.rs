@@ -3,6 +3,7 @@
 use super::{Cell, Scenario, Way};
 use crate::element::{Element, Graph, Joint, NodeId, Port};
 use crate::fork::{Change, Fork};
+use crate::handover::Config;
 use crate::host::FlowSpec;
 use crate::link;
 use crate::middlebox::{self, Place};
@@ -141,11 +142,15 @@ impl Planner<'_> {
                 let ways = scenario.interfaces().map(|(_, to)| way_to(to).unwrap_or(0)).collect();
                 let changes = scenario.handover.iter().filter_map(|handover| {
                     let to = way_to(handover.to.as_deref()?)?;
-                    Some(Change {
-                        at: handover.ends() + handover.path_switch.unwrap_or_default(),
-                        ue: handover.ue,
-                        to,
-                    })
+                    // A later hand-over may switch the path before.
+                    let (ue, at) = (handover.ue, handover.switches());
+                    let later = |other: &&Config| {
+                        other.ue == ue
+                            && other.to.is_some()
+                            && other.at > handover.at
+                            && other.switches() <= at
+                    };
+                    (!scenario.handover.iter().any(|other| later(&other))).then_some(Change { at, ue, to })
                 });
                 let fork = Fork::new(Dir::Downlink, count, ways, changes.collect());
                 let (node, _) =
@@ -180,19 +185,39 @@ impl Planner<'_> {
         self.leaves.push((cell.name.clone(), end, Some(node)));
     }
 
+    /// Joins cells that forward to each other: each has a pair of ports for it, of which one leads towards servers and one
+    /// towards UEs.
+    fn join_neighbours(&mut self) {
+        let node =
+            |name: &str| self.leaves.iter().find_map(|(own, _, cell)| (own == name).then_some(*cell)?);
+        let joints = self.scenario.neighbours().into_iter().filter_map(|[one, other]| {
+            let sides = [self.scenario.side(one, other)?, self.scenario.side(other, one)?];
+            Some([(node(one)?, sides[0]), (node(other)?, sides[1])])
+        });
+        for [one, other] in joints.collect::<Vec<_>>() {
+            for (upper, lower) in [(one, other), (other, one)] {
+                let port = |(node, side), dir| (node, Port::of_pair(side, dir));
+                self.graph.join_beside(port(upper, Dir::Downlink), port(lower, Dir::Uplink));
+            }
+        }
+    }
+
     /// Joins all leaves with the end of the UEs.
     fn finish(mut self, ues: Box<dyn Element>) -> Plan {
         let scenario = self.scenario;
+        self.join_neighbours();
         let end = match &self.leaves[..] {
             [(_, joint, _)] => *joint,
             leaves => {
                 let leaf =
                     |name: &str| leaves.iter().position(|(own, ..)| own == name).map(|leaf| leaf as u16);
                 let ways = scenario.interfaces().map(|(_, to)| leaf(to).unwrap_or(0)).collect();
-                // What a UE sends during the outage waits for the new cell.
+                // What a UE sends during the outage waits for the new cell. What its old bearers hold comes first, if the new
+                // cell is to have it.
                 let changes = scenario.handover.iter().filter_map(|handover| {
                     let to = leaf(handover.to.as_deref()?)?;
-                    Some(Change { at: handover.begins(), ue: handover.ue, to })
+                    let at = if handover.forward { handover.leaves() } else { handover.begins() };
+                    Some(Change { at, ue: handover.ue, to })
                 });
                 let cells = leaves.iter().map(|(.., cell)| *cell).collect();
                 let fork =

@@ -5,6 +5,29 @@
 //! of each segment. Both act on the sender's [`Transmission`] and answer the same three questions: what an ACK means
 //! ([`Loss::on_ack`]), what a timer that has expired means ([`Loss::on_deadline`]), and what is sent now
 //! ([`Loss::poll`]).
+//!
+//! ```text
+//! packet --> Sender::handle_segment       offsets for sequence numbers; handshake; receiver's window; closed window
+//!              |          |
+//!              |          +-- nothing suspected, nothing in use looks closely: advance, cc.on_ack, timer. Done.
+//!              v
+//!            Sender::handle_ack           an echoed mark (ECN) is read before, and answered after
+//!              v
+//!            Loss::on_ack                 Classic: reno, newreno, sack, tahoe        Rack
+//!              1. SACK blocks into the scoreboard                                    and its marks
+//!              2. AckOutcome              acked, delivered, SACK news, duplicate or not: computed once
+//!              3. undo: spurious?         then the windows are restored
+//!              4. take off what is acknowledged; a round-trip time; the congestion control hears of it
+//!              5. a loss?                 duplicate ACKs or scoreboard               time
+//!              6. begin_recovery          tells undo, ECN and the loss episodes, and asks for the threshold
+//!              7. the window (PRR), the timer
+//!
+//! deadline --> Sender::handle_deadline    persist timer | Loss::on_deadline: reordering, tail probe, or a timeout
+//! room     --> Sender::poll_transmit      new data | Loss::poll: retransmissions, limited transmit, new data
+//! ```
+//!
+//! All flows pay for the short way only: ECN, undo, radio feedback, Linux's timer and RACK set `Sender::looks_closer`, and SACK
+//! blocks have the same effect.
 
 pub mod classic;
 mod duplicates;

@@ -83,6 +83,17 @@ impl Sender {
         self.tx.supplied = self.tx.supplied.saturating_add(bytes);
     }
 
+    /// The same, so long after the endpoint has sent something: after a pause longer than the timeout the congestion window
+    /// restarts, RFC 5681 (4.1).
+    pub fn supply_after(&mut self, idle: Duration, bytes: u64) {
+        // A sender that judges its use of the window notices a pause when it sends.
+        let is_idle = self.tx.state.flight_size() == 0 && !self.judges_use();
+        if is_idle && idle > self.rto().value() {
+            self.restart_after(idle);
+        }
+        self.supply(bytes);
+    }
+
     /// Whether data may flow.
     pub(super) fn is_established(&self) -> bool {
         self.handshake.is_established()

@@ -57,7 +57,7 @@ impl Sender {
     }
 
     /// Nothing was sent for `idle`, longer than the timeout, so the window restarts: RFC 5681 (4.1), RFC 2861 (3.2).
-    pub(in crate::tcp) fn restart_after(&mut self, idle: Duration) {
+    pub(super) fn restart_after(&mut self, idle: Duration) {
         let (window, least) = (&mut self.tx.state.window, self.tx.state.initial_window);
         match self.idle_restart {
             // A control that models the path sets the window alone.

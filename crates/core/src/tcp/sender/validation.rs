@@ -7,7 +7,7 @@ use crate::time::Instant;
 
 impl Sender {
     /// Whether growth or a pause goes by what it uses of its window.
-    pub(in crate::tcp) fn judges_use(&self) -> bool {
+    pub(super) fn judges_use(&self) -> bool {
         self.used.is_some()
     }
 

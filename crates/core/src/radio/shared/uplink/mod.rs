@@ -262,6 +262,12 @@ impl Uplink {
         self.waiting.retain(|other| *other != number);
     }
 
+    /// What a UE has sent before is lost.
+    #[cold]
+    pub fn flush(&mut self, number: u16) {
+        self.arrivals.retain(|arrival| arrival.ue != number);
+    }
+
     /// Does what is due.
     pub fn handle_timer(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], work: &mut Work) {
         while let Some((_, ue, pdus_sent, pdus_lost)) = pop_if(&mut self.ended, |ended| ended.0 <= cx.now) {
