@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import io
+import keyword
 import os
 import sys
 from importlib import import_module
@@ -31,6 +32,9 @@ COMMANDS = {
     "config": "Print a scenario with every default written out.",
     "export": "Write the trace of a finished run in the format of another tool.",
     "predict": "Set the goodput of a run's TCP flows beside what throughput models predict from its losses.",
+    "describe": "Show how the rate of links varies and how often they are silent: recordings and scenarios.",
+    "import": "Write a recording of another tool in the form that scenarios and `airpath live` take.",
+    "fit": "Write a scenario whose link has the statistics of a recording, with a report on both.",
     "analyze": "Explain a capture: what limited each TCP connection, why it lost; rates and delays of UDP.",
     "reproduce": "Set the published values of a paper beside what airpath measures.",
     "sweep": "Run a scenario over many points, each with many runs; the same command resumes where it "
@@ -71,7 +75,8 @@ def load_command(name: str) -> TyperCommand:
     """Import a command; its module may define the class of the command, `COMMAND_CLASS`."""
     from airpath.cli.arguments import OnceEach
 
-    module = import_module(f"airpath.cli.{name}")
+    # A word of Python's cannot be the name of a module that others import.
+    module = import_module(f"airpath.cli.{name}_" if keyword.iskeyword(name) else f"airpath.cli.{name}")
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name, cls=getattr(module, "COMMAND_CLASS", OnceEach))(module.command)
     return typer.main.get_command(alone)  # type: ignore[return-value]
