@@ -7,7 +7,6 @@ from typing import Annotated
 
 from airpath.cli.arguments import JsonOption, SeedOption, argument, option
 from airpath.cli.output import tell
-from airpath.errors import ScenarioError
 from airpath.live.link import sample_traces
 from airpath.progress import progress_bar
 from airpath.recordings.offered import Direction, record
@@ -37,19 +36,15 @@ def command(
     json_: JsonOption = False,
 ) -> None:
     """Show how the rate of links varies and how often they are silent: recordings and scenarios."""
-    chosen = names or [*bundled(), *sample_traces()]
+    traces = {f"{name} (trace)" if name in bundled() else name: one for name, one in sample_traces().items()}
+    chosen = names or [*bundled(), *traces]
     links: list[tuple[str, str, Statistics, tuple[str, ...]]] = []
     with progress_bar("links") as progress:
         for done, name in enumerate(chosen):
-            if name in sample_traces():
-                found = read_recording(sample_traces()[name].file)
+            if name in traces:
+                found = read_recording(traces[name].file)
             elif name in bundled() or name.endswith(".toml"):
-                try:
-                    found = record(load(name), duration, seed, direction)
-                except ScenarioError:
-                    if names:
-                        raise
-                    continue
+                found = record(load(name), duration, seed, direction)
             else:
                 found = read_recording(Path(name), column=column)
             links.append((name, found.format, describe(found), found.notes))

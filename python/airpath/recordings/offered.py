@@ -74,7 +74,9 @@ def _carried(
     flows = [{"ue": ue, "direction": direction, "app": sender}, *others]
     changed = scenario.with_("flow", flows).with_("duration", f"{seconds:g} s")
     events = run(changed, seed, probes=("bearer_delivered",)).trace["bearer_delivered"]
-    number = ue if isinstance(ue, int) else [one["name"] for one in text["ue"]].index(ue)
+    named = [one["name"] for one in text.get("ue", [])]
+    # Of "each" the first one is looked at.
+    number = named.index(ue) if ue in named else ue if isinstance(ue, int) else 0
     mine = (events["ue"] == number) & (events["direction"] == direction)
     at_ms = (events["time_s"][mine] * 1000).astype(np.int64)
     total = np.cumsum(events["len_bytes"][mine].astype(np.int64)) // PACKET_BYTES

@@ -57,6 +57,32 @@ def read_recording(path: Path, *, column: str | None = None) -> Recording:
         raise refusal(str(path), error) from error
 
 
+NATIVE_COLUMNS = {"time_s", "rate_kbps", "delay_ms", "loss"}
+"""Columns of `channel.series`."""
+HEAD_BYTES = 65_536
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether a file is a recording that scenarios cannot name as it is: `read_recording` reads it."""
+    try:
+        with open_to_read(path) as file:
+            head = file.read(HEAD_BYTES) or b""
+    except OSError:
+        return False
+    if head.startswith(GZIP) or capture.find(head):
+        return True
+    text = head.decode("utf-8", errors="replace")
+    # The last line may be cut.
+    lines = [line for line in text.splitlines() if line.strip()][:FIRST_LINES]
+    lines = lines[:-1] if len(head) == HEAD_BYTES and len(lines) < FIRST_LINES else lines
+    if not lines or opportunities.find_mahimahi(lines):
+        return False
+    if rates.find_csv(lines):
+        return not {name.strip() for name in lines[0].split(",")} <= NATIVE_COLUMNS
+    finders = (phones.find_ucc, phones.find_gophers, rates.find_two, rates.find_six, opportunities.find_light)
+    return any(find(lines) for find in finders)
+
+
 def _content(path: Path) -> bytes:
     with open_to_read(path) as file:
         content = file.read(MOST_BYTES + 1) or b""

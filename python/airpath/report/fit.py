@@ -33,8 +33,8 @@ def warnings_of(read: Recording, statistics: Statistics, in_ms: Statistics) -> l
         )
     if read.counts is None and read.series is not None:
         found.append(
-            f"the recording has steps of {read.series.step_s:g} s: what happens within them is not known, and "
-            "the median RTT over the model may be wrong by 20 %, its 95th percentile by 40 %"
+            f"the recording has steps of {read.series.step_s:g} s: what happens within them is not known, "
+            "and the median RTT over the model may be wrong by 20 %, its 95th percentile by 40 %"
         )
     if read.is_goodput:
         found.append("the recording is of goodput and not of capacity: it has the sender's recoveries in it")
