@@ -7,6 +7,7 @@ from typing import Annotated
 
 from airpath.cli.arguments import ForceOption, JsonOption, argument, option
 from airpath.cli.output import STANDARD_OUTPUT, tell, write_file
+from airpath.errors import ScenarioError
 from airpath.recordings.reader import read_recording
 from airpath.recordings.statistics import describe
 from airpath.report.recording import describe_report
@@ -26,12 +27,20 @@ def command(
     column: Annotated[
         str | None, option("NAME", "Operator in a file of 5Gophers, or column of rates in one of UCC.")
     ] = None,
+    radio: Annotated[
+        Path | None,
+        option("FILE", "Where to write what else a log has by time, such as RSRP, as CSV.", "--radio"),
+    ] = None,
     force: ForceOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Write a recording of another tool in the form that scenarios and `airpath live` take."""
     found = read_recording(recording, column=column)
+    if radio is not None and not (found.series and found.series.radio):
+        raise ScenarioError("--radio", f"{found.name} has nothing but rates", "leave it out")
     write_file("--out", out, found.text(), force)
+    if radio is not None:
+        write_file("--radio", radio, found.radio_text(), force)
     if out == STANDARD_OUTPUT:
         return
     statistics = describe(found)

@@ -120,16 +120,19 @@ class Recording:
     def text(self) -> str:
         """Write it in neutral form: milliseconds, one opportunity in each line, or CSV of times and rates."""
         if self.counts is None:
-            series = self._series
-            names = ["time_s", "rate_kbps", *series.radio]
-            columns = [series.time_s, series.rate_kbps, *series.radio.values()]
-            rows = (
-                ",".join("" if value != value else f"{value:g}" for value in row)
-                for row in zip(*columns, strict=True)
-            )
-            return "\n".join([",".join(names), *rows]) + "\n"
+            return self.channel()[1]["rows"]
         times = np.repeat(np.arange(len(self.counts)), self.counts)
         return "".join(f"{time}\n" for time in times.tolist())
+
+    def radio_text(self) -> str:
+        """Write what else the log has, such as RSRP, as CSV; empty where a value is missing."""
+        radio = self.series.radio if self.series else {}
+        columns = [self._series.time_s, *radio.values()] if radio else []
+        rows = (
+            ",".join("" if value != value else f"{value:.9g}" for value in row)
+            for row in zip(*columns, strict=True)
+        )
+        return "\n".join([",".join(["time_s", *radio]), *rows]) + "\n"
 
     def channel(self) -> tuple[str, dict[str, str]]:
         """Its channel in a scenario: the name of the component, and its parameters."""
