@@ -67,6 +67,7 @@ LAYERS = (
     "stats",
     "models",
     "captures",
+    "recordings",
     "live",
     "runner",
     "experiments.replicate",

@@ -12,6 +12,7 @@
 //! forgotten, as are those idle for longest when there are too many.
 
 mod acks;
+mod arrivals;
 mod between;
 mod connection;
 mod conversation;
@@ -37,6 +38,7 @@ mod verdict;
 mod view;
 mod waterfall;
 
+pub use arrivals::{Arrivals, arrivals};
 pub use file::{Beginning, FileError};
 pub use table::Report;
 pub use waterfall::{Row, Running};

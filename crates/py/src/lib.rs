@@ -7,9 +7,11 @@ mod files;
 mod net;
 
 use airpath_analyze::Running;
-use airpath_core::channel::{series, trace_file};
+use airpath_core::channel::{Kind as ChannelKind, series, trace_file};
 use airpath_core::element::Capture;
 use airpath_core::error::ScenarioError as CoreError;
+use airpath_core::packet::Dir;
+use airpath_core::radio;
 use airpath_core::recording::Offset;
 use airpath_core::rng;
 use airpath_core::scenario::{BUNDLED, Scenario};
@@ -17,7 +19,7 @@ use airpath_core::sim::{Observe, Results, Simulation as CoreSimulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Chunk, Event, Kind, ProbeMask, Table, Values};
 use airpath_core::units::{Bitrate, Bytes};
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -108,6 +110,39 @@ fn series_length(file: PathBuf) -> PyResult<Option<String>> {
 fn recording_offset(offset: &str, length_ms: u64, seed: u64, ue: u16) -> PyResult<u64> {
     let offset = offset.parse::<Offset>().map_err(scenario_error)?;
     Ok(offset.draw(Duration::from_millis(length_ms), seed, &format!("ue{ue}")).as_nanos())
+}
+
+/// Delivery opportunities that a bearer's channel offers in each of the first milliseconds of a run; `None` if it has no
+/// channel of opportunities.
+#[pyfunction]
+fn opportunities<'py>(
+    py: Python<'py>,
+    text: &str,
+    seed: u64,
+    ue: u16,
+    is_uplink: bool,
+    milliseconds: usize,
+) -> PyResult<Option<Bound<'py, PyArray1<u32>>>> {
+    let scenario = parse(text, &[])?;
+    let radio::Config::Variable(cell) = &scenario.radio else { return Ok(None) };
+    let dir = if is_uplink { Dir::Uplink } else { Dir::Downlink };
+    let config = &cell.bearer(dir).channel;
+    if config.kind() != ChannelKind::Opportunities {
+        return Ok(None);
+    }
+    let counts = py.detach(|| {
+        let mut channel = config.build(seed, &format!("ue{ue}.{}.channel", dir.name()));
+        let mut counts = vec![0; milliseconds];
+        while let Some(opportunity) = channel.next_opportunity(Instant::ZERO) {
+            let at_ms = opportunity.at.as_nanos() / 1_000_000;
+            match counts.get_mut(usize::try_from(at_ms).unwrap_or(usize::MAX)) {
+                Some(count) => *count += 1,
+                None => break,
+            }
+        }
+        counts
+    });
+    Ok(Some(counts.into_pyarray(py)))
 }
 
 /// What may be meant in a scenario but is seldom wanted: (key, remark, what would change it) for each.
@@ -426,6 +461,19 @@ fn analyze(py: Python<'_>, path: PathBuf, most: usize) -> PyResult<String> {
     serde_json::to_string(&analyzed(py, &path, most)?).map_err(value_error)
 }
 
+/// Packets of a capture towards the address that received most bytes: the address, times in nanoseconds since 1970, and
+/// bytes at IP level; `None` if there are no packets. Errors as of `analyze`.
+#[pyfunction]
+fn arrivals(py: Python<'_>, path: PathBuf) -> PyResult<Option<ArrivalArrays<'_>>> {
+    let Some(found) = py.detach(|| airpath_analyze::arrivals(&path)).map_err(file_error)? else {
+        return Ok(None);
+    };
+    let (times, bytes): (Vec<_>, Vec<_>) = found.packets.into_iter().unzip();
+    Ok(Some((found.to.to_string(), times.into_pyarray(py), bytes.into_pyarray(py))))
+}
+
+type ArrivalArrays<'py> = (String, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u32>>);
+
 /// The rows of the waterfall of a capture, as JSON; errors as of `analyze`.
 #[pyfunction]
 fn waterfall(py: Python<'_>, path: PathBuf) -> PyResult<String> {
@@ -434,12 +482,16 @@ fn waterfall(py: Python<'_>, path: PathBuf) -> PyResult<String> {
 
 fn analyzed(py: Python<'_>, path: &Path, most: usize) -> PyResult<airpath_analyze::Report> {
     let report = py.detach(|| airpath_analyze::analyze_file(path, of_most(most)));
-    report.map_err(|error| match error {
+    report.map_err(file_error)
+}
+
+fn file_error(error: airpath_analyze::FileError) -> PyErr {
+    match error {
         airpath_analyze::FileError::Io(error) => error.into(),
         airpath_analyze::FileError::NoCapture(_) | airpath_analyze::FileError::Damaged(..) => {
             value_error(error)
         }
-    })
+    }
 }
 
 #[pymodule]
@@ -458,6 +510,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(constant_trace, module)?)?;
     module.add_function(wrap_pyfunction!(series_length, module)?)?;
     module.add_function(wrap_pyfunction!(recording_offset, module)?)?;
+    module.add_function(wrap_pyfunction!(opportunities, module)?)?;
     module.add_function(wrap_pyfunction!(captures, module)?)?;
     module.add_function(wrap_pyfunction!(remarks, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
@@ -470,6 +523,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(octets, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(arrivals, module)?)?;
     module.add_function(wrap_pyfunction!(waterfall, module)?)?;
     module.add_function(wrap_pyfunction!(chunk, module)?)?;
     #[cfg(target_os = "linux")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import io
+import keyword
 import os
 import sys
 from importlib import import_module
@@ -31,6 +32,9 @@ COMMANDS = {
     "config": "Print a scenario with every default written out.",
     "export": "Write the trace of a finished run in the format of another tool.",
     "predict": "Compare the goodput of a run's TCP flows with what models predict from its losses and RTT.",
+    "describe": "Show how the rate of links varies and how often they are silent: recordings and scenarios.",
+    "import": "Write a recording of another tool in the form that scenarios and `airpath live` take.",
+    "fit": "Write a scenario whose link has the statistics of a recording, with a report on both.",
     "analyze": "Explain a capture: what limited each TCP connection, why it lost; rates and delays of UDP.",
     "reproduce": "Reproduce a paper: simulate its tables and figures and compare them with the published "
     "values.",
@@ -72,7 +76,8 @@ def load_command(name: str) -> TyperCommand:
     """Import a command; its module may define the class of the command, `COMMAND_CLASS`."""
     from airpath.cli.arguments import OnceEach
 
-    module = import_module(f"airpath.cli.{name}")
+    # A word of Python's cannot be the name of a module that others import.
+    module = import_module(f"airpath.cli.{name}_" if keyword.iskeyword(name) else f"airpath.cli.{name}")
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name, cls=getattr(module, "COMMAND_CLASS", OnceEach))(module.command)
     return typer.main.get_command(alone)  # type: ignore[return-value]

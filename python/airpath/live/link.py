@@ -14,6 +14,7 @@ from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.files.atomic import real
 from airpath.files.text import open_to_read
+from airpath.recordings.reader import is_foreign, read_recording
 from airpath.scenario import inline
 
 NAME = "trace"
@@ -91,7 +92,15 @@ class Link:
             has_end |= recording is not None
             source = f"trace = {inline(rate)}" if recording is None else f"file = {inline(str(recording))}"
             offset = [] if None in (recording, self.offset) else [f"offset = {inline(self.offset)}"]
-            if recording is not None and _is_series(recording):
+            if recording is not None and is_foreign(recording):
+                lines += _imported(name, recording, offset, self.once, accounting)
+            elif recording is not None and recording.suffix.lower() == ".json":
+                if offset or self.once:
+                    wrong = "--trace-offset" if offset else "--once"
+                    what = f"{option}: a process has no beginning and no end"
+                    raise ScenarioError(wrong, what, f"leave {wrong} out")
+                lines += [f"[radio.variable.{name}.channel.process]", source]
+            elif recording is not None and _is_series(recording):
                 repeat = [] if self.once else _repeat(option, recording)
                 lines += [f"[radio.variable.{name}.channel.series]", source, *offset, *repeat]
             else:
@@ -148,6 +157,17 @@ def _trace(option: str, trace: str | None) -> tuple[Path | None, str]:
             hint = "write a path, a name that 'airpath list traces' shows, or a rate such as '100 Mbit/s'"
             raise ScenarioError(option, f"there is no file '{trace}'", hint) from error
         raise ScenarioError(option, *error.args[1:]) from error
+
+
+def _imported(name: str, recording: Path, offset: list[str], once: bool, accounting: str) -> list[str]:
+    """Write the channel of a recording in the format of another tool."""
+    channel, parameters = read_recording(recording).channel()
+    lines = [f"[radio.variable.{name}.channel.{channel}]", *offset]
+    if channel == "trace_file":
+        lines += [f"once = {str(once).lower()}", f"accounting = {inline(accounting)}"]
+    elif once:
+        parameters.pop("repeat")
+    return [*lines, *(f"{key} = {inline(value)}" for key, value in parameters.items())]
 
 
 def _is_series(recording: Path) -> bool:

@@ -10,6 +10,7 @@ mod piecewise;
 pub mod bernoulli;
 pub mod distribution;
 pub mod markov_fading;
+pub mod process;
 pub mod rayleigh;
 pub mod series;
 pub mod switching;
@@ -166,6 +167,7 @@ registry! {
         Bernoulli = bernoulli,
         Distribution = distribution,
         MarkovFading = markov_fading,
+        Process = process,
         Rayleigh = rayleigh,
         Series = series,
         Switching = switching,

@@ -5,6 +5,7 @@
 //! opens nothing.
 
 use crate::channel;
+use crate::channel::process;
 use crate::channel::trace_file::Trace;
 use crate::distribution::Values;
 use crate::error::ScenarioError;
@@ -25,25 +26,26 @@ struct Inlined {
     /// What the file holds, with its article.
     what: &'static str,
     /// The text as a resolved scenario has it, from that of the file. Also given the table's parent.
-    read: fn(&str, &str) -> Result<String, ScenarioError>,
+    read: fn(&str, &str) -> Result<Value, ScenarioError>,
 }
 
 const FILE: &str = "file";
 
-const INLINED: [Inlined; 3] = [
+const INLINED: [Inlined; 4] = [
     Inlined {
         table: "trace_file",
         text: "trace",
         what: "a trace",
-        read: |_, text| Ok(text.parse::<Trace>()?.to_text().to_string()),
+        read: |_, text| Ok(text.parse::<Trace>()?.to_text().to_string().into()),
     },
+    Inlined { table: "process", text: "model", what: "a model", read: |_, text| process::Model::read(text) },
     Inlined {
         table: "series",
         text: "rows",
         what: "a series",
         read: |parent, text| match parent {
-            "channel" => Ok(text.parse::<channel::series::Rows>()?.to_text().to_string()),
-            _ => Ok(text.parse::<sinr::Rows>()?.to_text().to_string()),
+            "channel" => Ok(text.parse::<channel::series::Rows>()?.to_text().to_string().into()),
+            _ => Ok(text.parse::<sinr::Rows>()?.to_text().to_string().into()),
         },
     },
     Inlined {
@@ -51,8 +53,8 @@ const INLINED: [Inlined; 3] = [
         text: "values",
         what: "a list of values",
         read: |parent, text| match parent {
-            "rate" => Ok(text.parse::<Values<Bitrate>>()?.to_text()),
-            _ => Ok(text.parse::<Values<Duration>>()?.to_text()),
+            "rate" => Ok(text.parse::<Values<Bitrate>>()?.to_text().into()),
+            _ => Ok(text.parse::<Values<Duration>>()?.to_text().into()),
         },
     },
 ];
@@ -106,7 +108,7 @@ impl Inlined {
         let text = read(path).map_err(|wrong| error(format!("'{path}' {wrong}"), &hint))?;
         let text = (self.read)(parent, &text)
             .map_err(|wrong| error(format!("'{path}', {}", wrong.message), &wrong.hint))?;
-        table.insert((*key).to_owned(), Value::String(text));
+        table.insert((*key).to_owned(), text);
         table.remove(FILE);
         Ok(())
     }

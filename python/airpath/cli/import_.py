@@ -1,0 +1,52 @@
+"""`airpath import`: writes a recording of another tool in neutral form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from airpath.cli.arguments import ForceOption, JsonOption, argument, option
+from airpath.cli.output import STANDARD_OUTPUT, tell, write_file
+from airpath.errors import ScenarioError
+from airpath.recordings.reader import read_recording
+from airpath.recordings.statistics import describe
+from airpath.report.recording import describe_report
+from airpath.terminal import console_for, say
+
+
+def command(
+    recording: Annotated[
+        Path, argument("RECORDING", "A recording in any of the known formats, also as .gz.")
+    ],
+    out: Annotated[
+        Path,
+        option(
+            "FILE", "Where to write milliseconds, or CSV of times and rates; - is standard output.", "--out"
+        ),
+    ],
+    column: Annotated[
+        str | None, option("NAME", "Operator in a file of 5Gophers, or column of rates in one of UCC.")
+    ] = None,
+    radio: Annotated[
+        Path | None,
+        option("FILE", "Where to write what else a log has by time, such as RSRP, as CSV.", "--radio"),
+    ] = None,
+    force: ForceOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Write a recording of another tool in the form that scenarios and `airpath live` take."""
+    found = read_recording(recording, column=column)
+    if radio is not None and not (found.series and found.series.radio):
+        raise ScenarioError("--radio", f"{found.name} has nothing but rates", "leave it out")
+    write_file("--out", out, found.text(), force)
+    if radio is not None:
+        write_file("--radio", radio, found.radio_text(), force)
+    if out == STANDARD_OUTPUT:
+        return
+    statistics = describe(found)
+    said = {"name": found.name, "format": found.format, "notes": list(found.notes), **statistics.as_dict()}
+    tell(json_, said, describe_report([(found.name, found.format, statistics, found.notes)]))
+    if not json_:
+        name, parameters = found.channel()
+        more = "".join(f', {key} = "{value}"' for key, value in parameters.items() if key == "repeat")
+        say(console_for(), f'in a scenario: channel.{name} = {{ file = "{out}"{more} }}')

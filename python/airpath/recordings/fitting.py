@@ -1,0 +1,291 @@
+"""Fits the process `channel.process` to a recording of opportunities.
+
+The method, of one direction:
+
+1. Silences of more than 300 ms are outages; outages less than 3 s apart form an episode, which is kept whole.
+2. The rest is divided into bins of 100 ms. Their counts give the distribution, and their normal scores the
+   autocorrelation, to which a sum of exponentials with weights of at least 0 is fitted.
+3. Episodes are counted by how good the second before them was.
+4. Bursts and silences within bins are taken by the level of the bin.
+
+Two directions that were recorded at once also tell what they have in common.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from scipy.special import ndtri
+
+from airpath.recordings.statistics import autocovariance, binned
+
+Numbers = NDArray[np.float64]
+Counts = NDArray[np.int32]
+
+BIN_MS = 100
+OUTAGE_MS = 300
+"""Longer silences are outages."""
+EPISODE_MS = 3000
+"""Outages with less between them belong to one episode."""
+TIME_CONSTANTS_S = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+LAGS = 60
+LONGEST_LAG_S = 600
+CLASSES = (0.1, 0.3, 0.6)
+"""Bounds of the four classes of seconds, as shares of the time."""
+SECOND = 10
+"""Bins of a second."""
+LEVELS = 10
+COUNT_GROUPS = 200
+TEXTURE_GROUPS = 16
+MOST_EPISODES = 48
+FEWEST_BINS = 100
+"""Ten seconds without outages: with fewer there is no distribution."""
+
+
+@dataclass(frozen=True)
+class Episode:
+    """An episode of outages: first millisecond, end (exclusive), pieces of (milliseconds, opportunities)."""
+
+    start_ms: int
+    end_ms: int
+    pieces: list[tuple[int, int]]
+
+
+def episodes_of(counts: Counts) -> list[Episode]:
+    """Find the episodes of a recording.
+
+    A piece without opportunities is a silence; a piece with some begins and ends with one.
+    """
+    busy = np.flatnonzero(counts)
+    gaps = np.diff(busy)
+    total = np.concatenate(([0], np.cumsum(counts)))
+    found: list[Episode] = []
+    for index in np.flatnonzero(gaps > OUTAGE_MS).tolist():
+        start, end = int(busy[index]) + 1, int(busy[index + 1])
+        silence = (end - start, 0)
+        if found and start - found[-1].end_ms < EPISODE_MS:
+            before = found.pop()
+            between = (start - before.end_ms, int(total[start] - total[before.end_ms]))
+            found.append(Episode(before.start_ms, end, [*before.pieces, between, silence]))
+        else:
+            found.append(Episode(start, end, [silence]))
+    return found
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One direction, taken apart.
+
+    Parameters
+    ----------
+    counts : ndarray of float, shape (bins,)
+        Opportunities in each bin of 100 ms outside episodes.
+    patterns : ndarray of int32, shape (bins, 100)
+        The same by millisecond.
+    scores : ndarray of float, shape (bins,)
+        Normal scores of the counts.
+    starts_ms : ndarray of int, shape (bins,)
+        Millisecond of the recording at which a bin begins.
+    episodes : list of Episode
+    """
+
+    counts: Numbers
+    patterns: Counts
+    scores: Numbers
+    starts_ms: NDArray[np.int64]
+    episodes: list[Episode]
+
+
+def take_apart(counts: Counts, seed: int = 0) -> Direction:
+    """Divide a recording into episodes and bins; ties of the counts are broken at random, by the seed.
+
+    Raises
+    ------
+    ValueError
+        If fewer than ten seconds are outside outages.
+    """
+    episodes = episodes_of(counts)
+    keep = np.ones(len(counts), dtype=bool)
+    for one in episodes:
+        keep[one.start_ms : one.end_ms] = False
+    kept = counts[keep]
+    number = len(kept) // BIN_MS
+    if number < FEWEST_BINS:
+        raise ValueError(f"only {len(kept) / 1000:.1f} s are outside outages of more than {OUTAGE_MS} ms")
+    patterns = kept[: number * BIN_MS].reshape(number, BIN_MS)
+    sums = patterns.sum(axis=1).astype(np.float64)
+    broken = sums + np.random.default_rng(seed).random(number) * 0.9
+    ranks = np.empty(number)
+    ranks[np.argsort(broken)] = (np.arange(number) + 0.5) / number
+    starts = np.flatnonzero(keep)[: number * BIN_MS : BIN_MS]
+    return Direction(sums, patterns, ndtri(ranks), starts, episodes)
+
+
+def fit_process(counts: Counts, other: Counts | None = None, origin: str = "") -> dict[str, Any]:
+    """Fit a model of `channel.process` to opportunities by millisecond.
+
+    Parameters
+    ----------
+    counts : ndarray of int32
+        The direction to be modelled.
+    other : ndarray of int32, optional
+        The other direction, recorded at the same time: then the model also says what both have in common.
+    origin : str
+        Where the recording is from.
+
+    Returns
+    -------
+    dict
+        The table `model` of `channel.process`.
+
+    Raises
+    ------
+    ValueError
+        If the recording is too short.
+    """
+    own = take_apart(counts)
+    weights = fit_weights(own.scores)
+    chosen = weights > 5e-4
+    model: dict[str, Any] = {
+        "origin": origin,
+        "counts": rounded(group_means(own.counts, COUNT_GROUPS)),
+        "time_constants_s": [
+            tau for tau, is_chosen in zip(TIME_CONSTANTS_S, chosen, strict=True) if is_chosen
+        ],
+        "weights": [round(float(weight), 4) for weight in weights[chosen]],
+        "texture": texture_of(own),
+    }
+    if own.episodes:
+        model["outages"] = {"per_s": hazards(own), "episodes": sample_episodes(own.episodes)}
+    if other is not None and len(other) >= len(counts) // 2:
+        beside = take_apart(other)
+        shared, both = fit_shared(own, beside, weights)
+        model["shared"] = [round(float(share), 3) for share in shared[chosen]]
+        if own.episodes:
+            model["outages"]["shared"] = round(both, 3)
+    return model
+
+
+def group_means(values: Numbers, groups: int) -> Numbers:
+    """Means of equal shares of the sorted values."""
+    ordered = np.sort(values)
+    edges = np.linspace(0, len(ordered), min(groups, len(ordered)) + 1)
+    # A value on an edge belongs to both groups by its parts, so the mean is kept.
+    total = np.interp(edges, np.arange(len(ordered) + 1), np.concatenate(([0.0], np.cumsum(ordered))))
+    means: Numbers = np.diff(total) / np.diff(edges)
+    return np.maximum.accumulate(means)
+
+
+def rounded(values: Numbers) -> list[float]:
+    """Write numbers with as many digits as the model needs."""
+    return [float(f"{value:.4g}") for value in values]
+
+
+def fit_weights(scores: Numbers) -> Numbers:
+    """Weights of the time constants, at least 0 and with a sum of at most 1, by least squares."""
+    longest = min(len(scores) // 2, LONGEST_LAG_S * 1000 // BIN_MS)
+    lags = np.unique(np.round(np.geomspace(1, max(longest, 2), LAGS)).astype(int))
+    lags = lags[lags <= len(scores) // 2]
+    correlation = autocovariance(scores)[lags] / scores.var()
+    powers = np.exp(-np.outer(lags * BIN_MS / 1e3, 1 / np.array(TIME_CONSTANTS_S)))
+    weights: Numbers = nnls(powers, correlation)[0]
+    return weights / max(float(weights.sum()), 1.0)
+
+
+def hazards(own: Direction) -> list[float]:
+    """Episodes per second by the class of the second before, from the worst."""
+    means = np.convolve(own.scores, np.ones(SECOND) / SECOND, "valid")
+    bounds = np.quantile(means, CLASSES)
+    time_s = np.diff([0.0, *CLASSES, 1.0]) * len(own.counts) * BIN_MS / 1e3
+    begun = np.zeros(len(time_s))
+    for one in own.episodes:
+        # The bins that ended before it.
+        last = int(np.searchsorted(own.starts_ms, one.start_ms)) - 1
+        score = own.scores[max(last - SECOND, 0) : max(last, 1)].mean()
+        begun[int(np.searchsorted(bounds, score))] += 1
+    return [float(f"{rate:.4g}") for rate in begun / time_s]
+
+
+def sample_episodes(episodes: list[Episode]) -> list[list[list[int]]]:
+    """The episodes by length; of many, every so many-th, so that the distribution of lengths is kept."""
+    ordered = sorted(episodes, key=lambda one: one.end_ms - one.start_ms)
+    if len(ordered) > MOST_EPISODES:
+        places = (np.arange(MOST_EPISODES) + 0.5) * len(ordered) / MOST_EPISODES
+        ordered = [ordered[int(place)] for place in places]
+    return [[list(piece) for piece in one.pieces] for one in ordered]
+
+
+def texture_of(own: Direction) -> list[dict[str, list[float]]]:
+    """Bursts and silences in bins, for equal shares of the bins from the worst to the best."""
+    levels = []
+    for chosen in np.array_split(np.argsort(own.scores), LEVELS):
+        patterns = own.patterns[chosen]
+        bursts, silences = patterns[patterns > 0].astype(np.float64), around(patterns)
+        if not len(bursts):
+            bursts, silences = np.ones(1), np.full(1, float(BIN_MS))
+        levels.append(
+            {
+                "packets": rounded(group_means(bursts, TEXTURE_GROUPS)),
+                "silences_ms": rounded(group_means(silences, TEXTURE_GROUPS)),
+            }
+        )
+    return levels
+
+
+def around(patterns: Counts) -> Numbers:
+    """Milliseconds from each one that has opportunities to the next, around the circle that a bin forms."""
+    found = []
+    for pattern in patterns:
+        busy = np.flatnonzero(pattern)
+        if len(busy):
+            found.append(np.diff(np.append(busy, busy[0] + BIN_MS)))
+    return np.concatenate(found).astype(np.float64) if found else np.empty(0)
+
+
+def fit_shared(own: Direction, other: Direction, weights: Numbers) -> tuple[Numbers, float]:
+    """What both directions have in common: a share of each component, and of the episodes.
+
+    The cross-correlation of the scores, of both signs of the lag, is a sum of the components that both have.
+    """
+    ones, others = on_grid(own), on_grid(other)
+    length = min(len(ones), len(others))
+    ones, others = ones[:length], others[:length]
+    lags = np.unique(np.round(np.geomspace(1, max(2, min(length // 4, 3000)), 40)).astype(int)) - 1
+    cross = np.array([(product(ones, others, lag) + product(others, ones, lag)) / 2 for lag in lags])
+    beside = fit_weights(other.scores)
+    powers = np.exp(-np.outer(lags * BIN_MS / 1e3, 1 / np.array(TIME_CONSTANTS_S))) * np.sqrt(
+        weights * beside
+    )
+    shares: Numbers = np.clip(nnls(powers, np.maximum(cross, 0))[0], 0, 1)
+    return shares, shared_episodes(own, other, length * BIN_MS)
+
+
+def on_grid(own: Direction) -> Numbers:
+    """Scores by the time of the recording, NaN within episodes."""
+    at = own.starts_ms // BIN_MS
+    grid = np.full(int(at[-1]) + 1, np.nan)
+    grid[at] = own.scores
+    return grid
+
+
+def product(one: Numbers, other: Numbers, lag: int) -> float:
+    """Mean product with the other, `lag` bins later, where both are known."""
+    products = one[: len(one) - lag] * other[lag:]
+    known = products[~np.isnan(products)]
+    return float(known.mean()) if len(known) else 0.0
+
+
+def shared_episodes(own: Direction, other: Direction, end_ms: int) -> float:
+    """Share of the episodes that begin within 1 s of one of the other direction, beyond chance."""
+    starts = np.array([one.start_ms for one in own.episodes if one.start_ms < end_ms])
+    others = np.array([one.start_ms for one in other.episodes if one.start_ms < end_ms])
+    if not len(starts) or not len(others):
+        return 0.0
+    near = float((np.abs(starts[:, None] - others[None, :]) < 1000).any(axis=1).mean())
+    covered = binned(np.bincount(others, minlength=end_ms)[:end_ms], 2000)
+    chance = float((covered > 0).mean())
+    return min(1.0, max(0.0, (near - chance) / max(1 - chance, 1e-9)))

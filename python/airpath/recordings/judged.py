@@ -1,0 +1,106 @@
+"""Judges a fitted process by its recording: statistics, and what TCP sees, beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airpath import _core
+from airpath.recordings.felt import METRICS, Felt, felt_of, link_of, middle, windows
+from airpath.recordings.statistics import Statistics, describe_counts
+from airpath.scenario import Scenario
+
+Counts = NDArray[np.int32]
+Model = Mapping[str, Any]
+
+SEEDS = 8
+"""Runs of the model, each as long as the recording, whose statistics are averaged."""
+MOST_PACKETS = 20_000_000
+"""So many opportunities are at most simulated for a comparison of transfers: about half a minute."""
+MOST_WINDOWS = 20
+PATH = """\
+[radio.variable]
+[[flow]]
+app.bulk = {}
+"""
+
+
+def offered(model: Model, seed: int, milliseconds: int, *, is_uplink: bool = False) -> Counts:
+    """Opportunities of a model in each millisecond."""
+    direction = "uplink" if is_uplink else "downlink"
+    scenario = Scenario("fit", PATH).with_(f"radio.variable.{direction}.channel", process(model))
+    counts = _core.opportunities(scenario.text, seed, 0, is_uplink, milliseconds)
+    assert counts is not None
+    return counts.astype(np.int32)
+
+
+def process(model: Model) -> dict[str, Any]:
+    """The channel of a model."""
+    return {"process": {"model": model, "spacing": "at_once"}}
+
+
+def statistics_of(model: Model, milliseconds: int, seeds: int = SEEDS) -> Statistics:
+    """Statistics of a model: means over runs of this length."""
+    runs = [describe_counts(offered(model, seed, milliseconds)) for seed in range(1, seeds + 1)]
+    return mean_of(runs)
+
+
+def mean_of(runs: list[Statistics]) -> Statistics:
+    """Mean of each statistic over the runs that have it."""
+    means: dict[str, float | None] = {}
+    for one in fields(Statistics):
+        known = [value for run in runs if (value := getattr(run, one.name)) is not None]
+        means[one.name] = sum(known) / len(known) if known else None
+    return Statistics(**means)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What transfers see of a recording and of its model.
+
+    Parameters
+    ----------
+    setup : (str, str)
+        Congestion control and queue.
+    metric : str
+        One of `METRICS` or ``"timeouts"``.
+    recorded, modelled : float
+        Mean over windows of 60 s, geometric of an RTT.
+    """
+
+    setup: tuple[str, str]
+    metric: str
+    recorded: float
+    modelled: float
+
+
+def compare_transfers(
+    counts: Counts,
+    model: Model,
+    setups: tuple[tuple[str, str], ...] = (("CUBIC", "drop-tail"), ("BBR", "drop-tail")),
+    progress: Callable[[float], None] = lambda share: None,
+) -> list[Compared]:
+    """Run transfers over windows of a recording, and over as many of its model."""
+    chosen = windows(counts)
+    per_window = max(float(np.mean([one.sum() for one in chosen])), 1.0)
+    number = max(2, min(MOST_WINDOWS, int(MOST_PACKETS / per_window / (2 * len(setups)))))
+    if len(chosen) > number:
+        chosen = [chosen[int(place)] for place in (np.arange(number) + 0.5) * len(chosen) / number]
+    links = [link_of(one) for one in chosen]
+    found = []
+    for done, setup in enumerate(setups):
+        recorded = felt_of(lambda index: links[index], len(links), setup)
+        progress((2 * done + 1) / (2 * len(setups)))
+        modelled = felt_of(lambda _: process(model), number, setup, is_seeded=True)
+        progress((done + 1) / len(setups))
+        found += [compared(setup, metric, recorded, modelled) for metric in (*METRICS, "timeouts")]
+    return found
+
+
+def compared(setup: tuple[str, str], metric: str, recorded: list[Felt], modelled: list[Felt]) -> Compared:
+    """Compare one metric."""
+    return Compared(setup, metric, middle(recorded, metric), middle(modelled, metric))

@@ -1,0 +1,84 @@
+"""What the link of a scenario carries: a recording of it, as one would record a real link.
+
+A channel of opportunities says what it offers. Any other link is recorded by a run: a sender of datagrams
+keeps its buffer full, and each 1500 bytes that leave are an opportunity.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airpath import _core
+from airpath.errors import ScenarioError
+from airpath.files.text import parse_toml
+from airpath.recordings.recording import Recording
+from airpath.runs.memory import run
+from airpath.scenario import Scenario
+
+Direction = Literal["downlink", "uplink"]
+PACKET_BYTES = 1500
+MOST_BPS = 2_000_000_000
+FIRST_BPS = 2_000_000
+"""Rate of the datagrams of the first try."""
+FULL_SHARE = 0.5
+"""The buffer stays full while the link carries less than this share of what is sent."""
+TRY_S = 5.0
+"""Length of the runs that look for the rate."""
+
+
+def record(scenario: Scenario, seconds: float, seed: int = 1, direction: Direction = "downlink") -> Recording:
+    """Record what the UE of a scenario's first flow can receive, or send.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A sender of datagrams replaces the flows of that UE; the flows of others are load, as they are.
+    seconds : float
+        Length of the recording.
+    seed : int
+        Seed of the run.
+    direction : {"downlink", "uplink"}
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario's link carries nothing.
+    """
+    offered = _core.opportunities(scenario.text, seed, 0, direction == "uplink", round(1000 * seconds))
+    if offered is not None:
+        return Recording(scenario.name, "opportunities of the channel", offered.astype(np.int32))
+    rate = FIRST_BPS
+    while rate < MOST_BPS and _mean_bps(_carried(scenario, TRY_S, seed, direction, rate)) > FULL_SHARE * rate:
+        rate = min(MOST_BPS, 4 * rate)
+    counts = _carried(scenario, seconds, seed, direction, rate)
+    if counts.sum() == 0:
+        what = f"its {direction} carried nothing in {seconds:g} s"
+        raise ScenarioError(scenario.name, what, "choose the other --direction, or a longer --duration")
+    return Recording(scenario.name, "a run that keeps the link busy", counts)
+
+
+def _mean_bps(counts: NDArray[np.int32]) -> float:
+    return float(counts.sum()) * 8 * PACKET_BYTES / (len(counts) / 1000)
+
+
+def _carried(
+    scenario: Scenario, seconds: float, seed: int, direction: Direction, rate_bps: int
+) -> NDArray[np.int32]:
+    text = parse_toml(scenario.text)
+    ue = text["flow"][0]["ue"]
+    others = [flow for flow in text["flow"] if flow["ue"] != ue]
+    sender = {"cbr": {"rate": f"{rate_bps} bit/s", "size": f"{PACKET_BYTES} B"}}
+    flows = [{"ue": ue, "direction": direction, "app": sender}, *others]
+    changed = scenario.with_("flow", flows).with_("duration", f"{seconds:g} s")
+    events = run(changed, seed, probes=("bearer_delivered",)).trace["bearer_delivered"]
+    named = [one["name"] for one in text.get("ue", [])]
+    # Of "each" the first one is looked at.
+    number = named.index(ue) if ue in named else ue if isinstance(ue, int) else 0
+    mine = (events["ue"] == number) & (events["direction"] == direction)
+    at_ms = (events["time_s"][mine] * 1000).astype(np.int64)
+    total = np.cumsum(events["len_bytes"][mine].astype(np.int64)) // PACKET_BYTES
+    times = np.repeat(at_ms, np.diff(total, prepend=0))
+    return np.bincount(times, minlength=round(1000 * seconds)).astype(np.int32)

@@ -1,0 +1,44 @@
+"""Writes a fitted process as a scenario, or as a model that scenarios name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from airpath.scenario import inline
+
+Model = Mapping[str, Any]
+
+
+def model_json(model: Model) -> str:
+    """Write a model for `channel.process.file`."""
+    return json.dumps(model, separators=(",", ":")) + "\n"
+
+
+def scenario_toml(comments: Sequence[str], downlink: Model, uplink: Model | None, mean: str | None) -> str:
+    """Write a download over a fitted link; the uplink carries 12 Mbit/s if it has no model."""
+    lines = [f"# {line}" for line in comments]
+    lines += ['duration = "60 s"', 'wired = { rate = "10 Gbit/s", delay = "14 ms" }', ""]
+    for name, model in (("downlink", downlink), ("uplink", uplink)):
+        own = f"radio.variable.{name}"
+        lines += [f"[{own}]", 'delay = "3 ms"', 'queue.droptail.bytes = "1 MB"']
+        if model is None:
+            lines += ['channel.trace_file.trace = "1"', ""]
+            continue
+        if mean is not None and name == "downlink":
+            lines += [f"channel.process.mean = {inline(mean)}"]
+        lines += [f"[{own}.channel.process.model]", *_model(model), ""]
+    lines += ["[tcp]", 'profile = "linux"', "", "[[flow]]", "app.bulk = {}"]
+    return "\n".join(lines) + "\n"
+
+
+def _model(model: Model) -> list[str]:
+    """Write a table, arrays of tables with a line for each."""
+    lines = []
+    for key, value in model.items():
+        if key == "texture":
+            lines += [f"{key} = [", *(f"    {inline(one)}," for one in value), "]"]
+        else:
+            lines.append(f"{key} = {inline(value)}")
+    return lines

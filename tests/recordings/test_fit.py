@@ -1,0 +1,145 @@
+"""Models fitted to recordings: known processes come back, and what is written runs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from conftest import check_error
+
+import airpath
+from airpath.recordings.fitting import episodes_of, fit_process, group_means
+from airpath.recordings.judged import compare_transfers, offered, statistics_of
+from airpath.recordings.statistics import describe_counts
+
+KNOWN = {
+    "counts": [float(count) for count in range(5, 45)],
+    "time_constants_s": [1.0, 10.0],
+    "weights": [0.3, 0.5],
+    "outages": {"per_s": [0.2, 0.05, 0.02, 0.01], "episodes": [[[400, 0]], [[900, 0], [700, 9], [1200, 0]]]},
+    "texture": [{"packets": [1.0, 1.0, 2.0, 4.0], "silences_ms": [1.0, 2.0, 5.0, 12.0]}],
+}
+SECONDS = 3000
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return offered(KNOWN, 1, 1000 * SECONDS)
+
+
+@pytest.fixture(scope="module")
+def fitted(recorded):
+    return fit_process(recorded)
+
+
+def test_known_parameters_come_back(fitted):
+    assert np.mean(fitted["counts"]) == pytest.approx(24.5, rel=0.05)
+    weights = dict(zip(fitted["time_constants_s"], fitted["weights"], strict=True))
+    # Neighbouring time constants share a weight, of which little is lost.
+    fast = sum(weight for tau, weight in weights.items() if 0.3 <= tau <= 3)
+    slow = sum(weight for tau, weight in weights.items() if tau > 3)
+    assert fast == pytest.approx(0.3, abs=0.12) and slow == pytest.approx(0.5, abs=0.12)
+    hazards = fitted["outages"]["per_s"]
+    # 0.2, 0.05, 0.02 and 0.01 over some 300, 600, 900 and 1200 s: 60, 30, 18 and 12 episodes.
+    for hazard, known, episodes in zip(hazards, KNOWN["outages"]["per_s"], (60, 30, 18, 12), strict=True):
+        assert abs(hazard / known - 1) < 4 / np.sqrt(episodes)
+    silences = [ms for episode in fitted["outages"]["episodes"] for ms, packets in episode if packets == 0]
+    assert min(silences) > 300 and 1000 < max(silences) < 2500
+
+
+def test_statistics_of_the_model_are_those_of_the_recording(recorded, fitted):
+    own, modelled = describe_counts(recorded), statistics_of(fitted, len(recorded), 4)
+    for name, tolerance in (
+        ("mean_mbps", 0.06),
+        ("cv_100ms", 0.06),
+        ("cv_1s", 0.08),
+        ("cv_10s", 0.15),
+        ("outages_per_min", 0.25),
+        ("long_outages_per_min", 0.35),
+        ("silent_percent", 0.25),
+        ("busy_percent", 0.08),
+        ("packets_per_ms", 0.08),
+    ):
+        assert getattr(modelled, name) == pytest.approx(getattr(own, name), rel=tolerance), name
+
+
+def test_transfers_over_the_model_are_those_over_the_recording(recorded, fitted):
+    part = recorded[: 1000 * 600]
+    for one in compare_transfers(part, fitted, (("BBR", "CoDel"),)):
+        if one.metric != "timeouts":
+            assert abs(np.log(one.modelled / one.recorded)) < 0.35, one
+
+
+def test_outages_less_than_three_seconds_apart_are_one_episode():
+    counts = np.zeros(20_000, np.int32)
+    counts[[0, 100, 500, 600, 700, 1300, 5000, 5001, 19_999]] = 1
+    # 100-500 and 700-1300 are 200 ms apart, 1300-5000 follows at once; 5001-19999 follows after 1 ms.
+    (episode,) = episodes_of(counts)
+    assert (episode.start_ms, episode.end_ms) == (101, 19_999)
+    assert episode.pieces == [(399, 0), (201, 3), (599, 0), (1, 1), (3699, 0), (2, 2), (14_997, 0)]
+
+
+def test_means_of_groups_keep_the_mean():
+    values = np.random.default_rng(1).exponential(7, 1237)
+    means = group_means(values, 200)
+    assert len(means) == 200 and means.mean() == pytest.approx(values.mean())
+    assert (np.diff(means) >= 0).all()
+
+
+def test_two_directions_tell_what_they_share():
+    shared = KNOWN | {"shared": [0.0, 0.8], "outages": KNOWN["outages"] | {"shared": 0.9}}
+    down, up = offered(shared, 3, 1000 * SECONDS), offered(shared, 3, 1000 * SECONDS, is_uplink=True)
+    model = fit_process(down, up)
+    slow = [
+        share for tau, share in zip(model["time_constants_s"], model["shared"], strict=True) if 3 < tau <= 30
+    ]
+    assert max(slow) > 0.5
+    assert model["outages"]["shared"] > 0.2
+    alone = fit_process(down, offered(KNOWN, 4, 1000 * SECONDS, is_uplink=True))
+    assert alone["outages"]["shared"] < 0.15
+
+
+def test_what_is_written_runs_and_gives_the_same_bytes_again(recorded, tmp_path, airpath_command):
+    source, out, model = tmp_path / "drive.ms", tmp_path / "drive.toml", tmp_path / "drive.json"
+    times = np.repeat(np.arange(120_000), recorded[:120_000])
+    source.write_text("".join(f"{time}\n" for time in times))
+    outcome = airpath_command("fit", source, "--out", out, "--json")
+    said = json.loads(outcome.out)
+    assert said["recorded"]["mean_mbps"] == pytest.approx(
+        describe_counts(recorded[:120_000]).mean_mbps, rel=0.01
+    )
+    assert len(said["transfers"]) == 10
+    assert "120 s are short" in said["warnings"][0]
+    first = out.read_bytes()
+    assert airpath_command("fit", source, "--out", out, "--no-transfers", "--force").code == 0
+    assert out.read_bytes() == first
+    one, other, again = (airpath.run(airpath.load(out), seed).summary["flows"] for seed in (1, 2, 1))
+    assert one == again and one != other
+    # A model in a file is the same link.
+    assert airpath_command("fit", source, "--out", model, "--no-transfers").code == 0
+    changed = airpath.load(out).with_("radio.variable.downlink.channel", {"process": {"file": str(model)}})
+    assert airpath.run(changed, 1).summary["flows"] == one
+
+
+def test_mean_scales_what_is_written(recorded, tmp_path, airpath_command):
+    source, out = tmp_path / "drive.ms", tmp_path / "fast.toml"
+    source.write_text("".join(f"{time}\n" for time in np.repeat(np.arange(120_000), recorded[:120_000])))
+    assert airpath_command("fit", source, "--out", out, "--no-transfers", "--mean", "20 Mbit/s").code == 0
+    told = json.loads(airpath_command("describe", out, "--duration", 2000, "--json").out)
+    assert told[0]["mean_mbps"] == pytest.approx(20, rel=0.15)
+    wrong = airpath_command("fit", source, "--out", tmp_path / "w.toml", "--no-transfers", "--mean", "fast")
+    assert wrong.code == 2 and "mean" in wrong.err
+
+
+def test_a_recording_that_is_too_short_is_refused(tmp_path, airpath_command):
+    short, silent = tmp_path / "short.ms", tmp_path / "silent.ms"
+    short.write_text("".join(f"{ms}\n" for ms in range(30_000)))
+    silent.write_text("".join(f"{ms}\n" for ms in range(0, 100_000, 400)))
+    for source, key, cause in (
+        (short, "RECORDING", "too short to fit"),
+        (silent, str(silent), "outside outages"),
+    ):
+        check_error(airpath_command("fit", source, "--out", tmp_path / "x.toml"), key, cause, "")
+    outcome = airpath_command("fit", short, "--to", 70, "--out", tmp_path / "x.toml")
+    check_error(outcome, "--to", "ends at 30.0 s", "earlier")
