@@ -13,7 +13,7 @@ from playground import write
 import airpath
 from airpath import _core
 from airpath.scenario import bundled
-from airpath.studio.runs import simulating
+from airpath.studio.runs import falling, simulating
 from airpath.studio.sources import Sources, schema, values_of
 
 from .conftest import file_server
@@ -109,6 +109,14 @@ def test_the_worker_tells_of_a_run_what_the_server_tells(asked, name):
     run = next(own["run"] for own in told if "run" in own)
     del run["facts"]["elapsed_s"], native["facts"]["elapsed_s"]
     assert run == json.loads(json.dumps(native))
+
+
+def test_the_worker_analyses_packets_as_the_server_does(asked):
+    wanted = {"base": "hsdpa-7.2-4ue", "set": ["duration=4 s"], "seed": 3}
+    (told,) = asked({"do": "waterfall", **wanted})
+    *_, native = falling(Sources().scenario(wanted["base"], wanted["set"]), 3)
+    (rows,) = (own["answer"] for own in told if "answer" in own)
+    assert rows == native.rows and len(rows) == 3
 
 
 def test_names_of_flows_are_the_servers_for_every_bundled_scenario(asked):

@@ -40,6 +40,12 @@ start = "1 s"
 app.file = { size = "600 kB" }
 """
 HOSTILE = "</script><img src=x onerror=alert(1)>"
+TEXT_BOX = """((own) => {
+  const range = document.createRange();
+  range.selectNodeContents(own);
+  const { left, right, top, bottom } = range.getBoundingClientRect();
+  return { left, right, top, bottom, isWhole: own.scrollWidth <= own.clientWidth };
+})"""
 ROWS = "[...document.querySelectorAll('.fall-row')]"
 COLOURS = f"{ROWS}.map((row) => getComputedStyle(row.querySelector('.fall-life')).backgroundImage)"
 
@@ -299,6 +305,23 @@ def test_nothing_is_wider_than_the_page(explained, opened, width):
     assert view.evaluate("document.documentElement.scrollWidth") == width
     cut = "(row) => row.querySelector('.fall-figure b').getBoundingClientRect().right <= innerWidth"
     assert view.evaluate(f"{ROWS}.every({cut})")
+    # No name is cut, or stands in what a row took.
+    boxes = f"['.fall-name', '.fall-figure'].map((own) => {TEXT_BOX}(row.querySelector(own)))"
+    for name, took in view.evaluate(f"{ROWS}.map((row) => {boxes})"):
+        assert name["isWhole"] and took["isWhole"]
+        assert name["right"] <= took["left"] or name["bottom"] <= took["top"]
+
+
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_bars_have_most_of_a_waterfall_in_the_studio(serving, opened, width):
+    own = opened(serving("lte-10mhz-10ue"), viewport={"width": width, "height": 800})
+    own.press("f")
+    own.view.locator(".fall-row").first.wait_for()
+    own.settle()
+    share = (
+        "document.querySelector('.fall-track').clientWidth / document.querySelector('.fall-row').clientWidth"
+    )
+    assert own.view.evaluate(share) > 0.5
 
 
 def test_the_page_of_a_run_has_the_waterfall_of_its_packets(run_folder, page_of, opened):

@@ -1031,6 +1031,15 @@ def test_a_link_in_place_of_a_sweeps_own_file_is_refused_and_nothing_is_written(
     assert before == (sorted(elsewhere.iterdir()) if name == "runs" else elsewhere.read_text())
 
 
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_sweep_with_closed_standard_streams_is_made(closed, tmp_path):
+    text = SHORT.replace("runs = 150", "runs = 2").replace("[1, 4]", "[4]")
+    words = f'exec "$@" {closed}'
+    command = [sys.executable, "-m", "airpath", "sweep", written(tmp_path, text), "--out", tmp_path / "out"]
+    done = subprocess.run(["sh", "-c", words, "sh", *map(str, command)], check=False)
+    assert done.returncode == 0 and len(rows_of(tmp_path / "out")) == 4
+
+
 def test_figures_are_not_drawn_through_a_link(tmp_path, airpath_command):
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     run_sweep(plan_of(tmp_path, SMALL), out, 1)

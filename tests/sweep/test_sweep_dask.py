@@ -195,6 +195,29 @@ def test_what_is_no_scheduler_ends_the_command_in_time_with_one_line(
         connection.close()
 
 
+def test_what_repeats_all_that_it_hears_is_no_scheduler(tmp_path, airpath_command, monkeypatch):
+    monkeypatch.setattr(cluster_module, "CONNECT_S", 1.0)
+
+    def repeat(connection):
+        with connection, contextlib.suppress(OSError):
+            while said := connection.recv(4096):
+                connection.sendall(said)
+
+    def serve(server):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=repeat, args=server.accept()[:1], daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, args=[server], daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        begin = time.monotonic()
+        outcome = airpath_command("sweep", written(tmp_path), "--out", tmp_path / "out", "--dask", address)
+        check_error(outcome, "--dask", "somebody else is there", "dask scheduler")
+        assert time.monotonic() < begin + 10
+        server.shutdown(socket.SHUT_RDWR)
+
+
 @pytest.mark.parametrize("address", ["foo:bar", "tcp://", "ucx://x:1", "inproc://1"])
 def test_an_odd_address_of_a_scheduler_is_one_line(address, tmp_path, airpath_command):
     outcome = airpath_command("sweep", written(tmp_path), "--out", tmp_path / "out", "--dask", address)

@@ -289,12 +289,18 @@ def _connected(address: str, security: Security | None) -> Any:
 
 
 async def _handshake(address: str, files: Any) -> None:
-    """Connect as Dask does, and close; raises whatever Dask does where there is no scheduler."""
+    """Ask who is there, as Dask does, and close; raises whatever Dask does where there is no scheduler."""
     from distributed.comm.core import connect
 
     options = files.get_connection_args("client") if files else {}
     comm = await connect(address, timeout=CONNECT_S, deserialize=False, **options)  # type: ignore[no-untyped-call]
-    await comm.close()
+    try:
+        await comm.write({"op": "identity", "reply": True})
+        identity = await comm.read()
+        if not isinstance(identity, dict) or identity.get("type") != "Scheduler":
+            raise ValueError("somebody else is there")
+    finally:
+        comm.abort()
 
 
 def _first_line(error: BaseException) -> str:
