@@ -36,8 +36,8 @@ def test_variation_is_by_bins_and_correlation_by_time():
     assert found.cv_100ms == pytest.approx(0.5, abs=0.02)
     assert found.cv_1s == pytest.approx(0.5, abs=0.02)
     assert found.cv_10s == pytest.approx(0.5 / np.sqrt(5), abs=0.02)
-    # The autocorrelation falls in a line over 2 s, below 1/e after 1.26 s; three standard errors of it, 3/sqrt(3000),
-    # are 0.11 s of that line, and times are multiples of 0.1 s.
+    # The autocorrelation falls in a line over 2 s, below 1/e after 1.26 s; three standard errors of it,
+    # 3/sqrt(3000), are 0.11 s of that line, and times are multiples of 0.1 s.
     assert found.correlation_s == pytest.approx(1.3, abs=0.2)
     # 200 blocks of 30 s, of 15 draws each.
     assert found.mean_error_percent == pytest.approx(100 * 0.5 / np.sqrt(3000), rel=0.25)
