@@ -63,8 +63,8 @@ class Judgement:
     ----------
     recording, model, half : str
     errors : dict of list of float
-        By measure: |ln| of the ratio for each set-up; of timeouts the difference per minute; of `COVERAGE` the
-        share of true windows within the central 90 % of predicted ones.
+        By measure: |ln| of the ratio for each set-up; of timeouts the difference per minute; of `COVERAGE`
+        the share of true windows within the central 90 % of predicted ones.
     """
 
     recording: str
