@@ -11,7 +11,7 @@ from conftest import check_error
 import airpath
 from airpath.recordings.fitting import episodes_of, fit_process, group_means
 from airpath.recordings.judged import compare_transfers, offered, statistics_of
-from airpath.recordings.statistics import describe_counts
+from airpath.recordings.statistics import binned, describe_counts
 
 KNOWN = {
     "counts": [float(count) for count in range(5, 45)],
@@ -95,9 +95,20 @@ def test_two_directions_tell_what_they_share():
         share for tau, share in zip(model["time_constants_s"], model["shared"], strict=True) if 3 < tau <= 30
     ]
     assert max(slow) > 0.5
-    assert model["outages"]["shared"] > 0.2
+    # The fit finds most of the correlation: a direction's own noise hides a part of what both share.
+    back = fit_process(up, down)
+
+    def correlation(one: np.ndarray, other: np.ndarray) -> float:
+        return float(np.corrcoef(binned(one, 3000), binned(other, 3000))[0, 1])
+
+    modelled = [
+        correlation(offered(model, seed, len(down)), offered(back, seed, len(up), is_uplink=True))
+        for seed in (5, 6, 7)
+    ]
+    assert 0.6 < np.mean(modelled) / correlation(down, up) < 1.2
+    assert model["outages"]["shared"] == pytest.approx(0.9, abs=0.2)
     alone = fit_process(down, offered(KNOWN, 4, 1000 * SECONDS, is_uplink=True))
-    assert alone["outages"]["shared"] < 0.15
+    assert alone["outages"]["shared"] < 0.2
 
 
 def test_what_is_written_runs_and_gives_the_same_bytes_again(recorded, tmp_path, airpath_command):

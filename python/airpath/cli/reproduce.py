@@ -27,6 +27,8 @@ from airpath.cli.arguments import (
     runs_option,
 )
 from airpath.cli.output import as_text, folder_for, tell, write_files
+from airpath.cli.reality import NAME as REALITY
+from airpath.cli.reality import QUICK_WINDOWS, reality
 from airpath.cli.status import INTERRUPTED
 from airpath.errors import ScenarioError
 from airpath.experiments.papers import PAPERS
@@ -46,7 +48,9 @@ from airpath.terminal import console_for, say, warn
 
 
 def command(
-    paper: Annotated[str, argument("PAPER", f"Name of the paper: {', '.join(PAPERS)}.")],
+    paper: Annotated[
+        str, argument("PAPER", f"Name of the paper: {', '.join(PAPERS)}; or reality, recorded links.")
+    ],
     table: Annotated[list[int] | None, option("N", "Only this table. Repeatable.")] = None,
     figure: Annotated[list[int] | None, option("N", "Only this figure. Repeatable.")] = None,
     study: Annotated[list[int] | None, option("N", "Only this study. Repeatable.")] = None,
@@ -64,6 +68,9 @@ def command(
     choices: Annotated[
         Path | None, option("FILE", "With --explore: the free choices, instead of the paper's own file.")
     ] = None,
+    recordings: Annotated[
+        Path | None, option("DIR", "With reality: a folder of recordings, in any of the known formats.")
+    ] = None,
     force: ForceOption = False,
     dask: DaskOption = None,
     dask_wait: DaskWaitOption = None,
@@ -76,8 +83,19 @@ def command(
     from airpath.report.paper_page import paper_page, title_of  # Slow to import: it draws pictures.
 
     security = check_dask(workers, dask, dask_wait, dask_security)
+    if paper == REALITY:
+        if table or figure or study or explore or choices or dask:
+            what = "has no parts, no free choices, and needs no cluster"
+            raise ScenarioError(
+                "reality", what, "give --recordings, --quick, --runs, --workers or --out alone"
+            )
+        windows = QUICK_WINDOWS if quick and runs is None else runs
+        reality(recordings, windows, workers, json_, out or Path("out") / paper, force)
+        return
+    if recordings is not None:
+        raise ScenarioError("--recordings", "is for reality alone", "leave it out")
     if paper not in PAPERS:
-        raise ScenarioError("PAPER", f"there is no '{paper}'", f"choose one of: {', '.join(PAPERS)}")
+        raise ScenarioError("PAPER", f"there is no '{paper}'", f"choose one of: {', '.join(PAPERS)}, reality")
     chosen_paper = PAPERS[paper]
     if choices is not None and not explore:
         raise ScenarioError("--choices", "is for --explore alone", "add --explore")

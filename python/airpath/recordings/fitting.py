@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.special import ndtri
 
-from airpath.recordings.statistics import autocovariance, binned
+from airpath.recordings.statistics import autocovariance
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int32]
@@ -41,6 +41,11 @@ SECOND = 10
 LEVELS = 10
 COUNT_GROUPS = 200
 TEXTURE_GROUPS = 16
+NEAR_MS = 1000
+"""Episodes of both directions that are no further apart count as one."""
+SHIFTS = 19
+LEAST_WEIGHT = 5e-4
+"""A component with less is left out of a model of one direction."""
 MOST_EPISODES = 48
 FEWEST_BINS = 100
 """Ten seconds without outages: with fewer there is no distribution."""
@@ -149,7 +154,8 @@ def fit_process(counts: Counts, other: Counts | None = None, origin: str = "") -
     """
     own = take_apart(counts)
     weights = fit_weights(own.scores)
-    chosen = weights > 5e-4
+    # Directions share the components that have the same place in their lists.
+    chosen = np.full(len(weights), True) if other is not None else weights > LEAST_WEIGHT
     model: dict[str, Any] = {
         "origin": origin,
         "counts": rounded(group_means(own.counts, COUNT_GROUPS)),
@@ -198,16 +204,18 @@ def fit_weights(scores: Numbers) -> Numbers:
 
 def hazards(own: Direction) -> list[float]:
     """Episodes per second by the class of the second before, from the worst."""
-    means = np.convolve(own.scores, np.ones(SECOND) / SECOND, "valid")
-    bounds = np.quantile(means, CLASSES)
     time_s = np.diff([0.0, *CLASSES, 1.0]) * len(own.counts) * BIN_MS / 1e3
-    begun = np.zeros(len(time_s))
-    for one in own.episodes:
-        # The bins that ended before it.
-        last = int(np.searchsorted(own.starts_ms, one.start_ms)) - 1
-        score = own.scores[max(last - SECOND, 0) : max(last, 1)].mean()
-        begun[int(np.searchsorted(bounds, score))] += 1
+    begun = np.bincount(classes_at(own, [one.start_ms for one in own.episodes]), minlength=len(time_s))
     return [float(f"{rate:.4g}") for rate in begun / time_s]
+
+
+def classes_at(own: Direction, times_ms: list[int]) -> NDArray[np.int64]:
+    """Class of the second before each time, from 0, the worst."""
+    means = np.convolve(own.scores, np.ones(SECOND) / SECOND, "valid")
+    # Bins that ended before the time.
+    last = np.searchsorted(own.starts_ms, times_ms) - 1
+    mean = means[np.clip(last - SECOND, 0, len(means) - 1)]
+    return np.searchsorted(np.quantile(means, CLASSES), mean)
 
 
 def sample_episodes(episodes: list[Episode]) -> list[list[list[int]]]:
@@ -280,12 +288,27 @@ def product(one: Numbers, other: Numbers, lag: int) -> float:
 
 
 def shared_episodes(own: Direction, other: Direction, end_ms: int) -> float:
-    """Share of the episodes that begin within 1 s of one of the other direction, beyond chance."""
-    starts = np.array([one.start_ms for one in own.episodes if one.start_ms < end_ms])
-    others = np.array([one.start_ms for one in other.episodes if one.start_ms < end_ms])
-    if not len(starts) or not len(others):
+    """Probability that an episode is common: the share that meets one of the other direction, beyond chance.
+
+    Chance is what remains with the other direction shifted: its episodes keep their lengths.
+    """
+    mine = [(one.start_ms, one.end_ms) for one in own.episodes if one.end_ms <= end_ms]
+    if not mine or not other.episodes:
         return 0.0
-    near = float((np.abs(starts[:, None] - others[None, :]) < 1000).any(axis=1).mean())
-    covered = binned(np.bincount(others, minlength=end_ms)[:end_ms], 2000)
-    chance = float((covered > 0).mean())
-    return min(1.0, max(0.0, (near - chance) / max(1 - chance, 1e-9)))
+    busy = np.zeros(end_ms + 1, dtype=np.int64)
+    for one in other.episodes:
+        first, last = max(one.start_ms - NEAR_MS, 0), min(one.end_ms + NEAR_MS, end_ms)
+        busy[min(first, end_ms) : last] = 1
+    starts, ends = np.array(mine).T
+
+    def meeting(shift_ms: int) -> float:
+        total = np.concatenate(([0], np.cumsum(np.roll(busy, shift_ms))))
+        return float((total[ends] > total[starts]).mean())
+
+    near = meeting(0)
+    chance = float(np.mean([meeting(end_ms * part // (SHIFTS + 1)) for part in range(1, SHIFTS + 1)]))
+    # A common draw begins an episode of the other direction only if its second is bad too.
+    own_rates, other_rates = (np.array(hazards(one)) for one in (own, other))
+    own_class, other_class = (classes_at(one, starts.tolist()) for one in (own, other))
+    possible = float(np.minimum(1, other_rates[other_class] / np.maximum(own_rates[own_class], 1e-9)).mean())
+    return min(1.0, max(0.0, (near - chance) / max((1 - chance) * possible, 1e-9)))

@@ -84,7 +84,7 @@ def compare_transfers(
     setups: tuple[tuple[str, str], ...] = (("CUBIC", "drop-tail"), ("BBR", "drop-tail")),
     progress: Callable[[float], None] = lambda share: None,
 ) -> list[Compared]:
-    """Run transfers over windows of a recording, and over as many of its model."""
+    """Run transfers over windows of a recording, and over 20 of its model: fewer of a fast link."""
     chosen = windows(counts)
     per_window = max(float(np.mean([one.sum() for one in chosen])), 1.0)
     number = max(2, min(MOST_WINDOWS, int(MOST_PACKETS / per_window / (2 * len(setups)))))

@@ -35,7 +35,8 @@ parameters! {
         pub time_constants_s: Vec<f64>,
         /// Share of the variance that each time constant has; what is missing to 1 is uncorrelated from bin to bin.
         pub weights: Vec<f64>,
-        /// Share of each component that both directions of a UE have in common; none if empty.
+        /// Share of each component that both directions of a UE have in common; none if empty. The components of both
+        /// directions correspond by their place in the list.
         pub shared: Vec<f64>,
         /// Silences of more than 300 ms.
         pub outages: Outages,

@@ -1,0 +1,89 @@
+"""`airpath reproduce reality`: models judged by the half of a recording that they did not see."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from conftest import check_error
+
+from airpath.recordings.felt import Felt, windows
+from airpath.recordings.judged import offered
+from airpath.recordings.validation import HALVES, MEASURES, covered, halves, thinned
+
+KNOWN = {
+    "counts": [float(count) for count in range(1, 14)],
+    "time_constants_s": [1.0, 3.0],
+    "weights": [0.4, 0.4],
+    "outages": {"per_s": [0.2, 0.05, 0.02, 0.01], "episodes": [[[400, 0]], [[900, 0], [700, 9], [1200, 0]]]},
+}
+
+
+@pytest.mark.slow
+def test_process_is_closer_to_a_varying_link_than_a_constant_rate(tmp_path, airpath_command):
+    folder = tmp_path / "drives"
+    folder.mkdir()
+    for seed in (1, 2):
+        counts = offered(KNOWN, seed, 250_000)
+        text = "".join(f"{ms}\n" for ms in np.repeat(np.arange(len(counts)), counts))
+        (folder / f"drive-{seed}.ms").write_text(text)
+    (folder / "short.ms").write_text("".join(f"{ms}\n" for ms in range(60_000)))
+    (folder / "README").write_text("two drives\n")
+    arguments = ("reproduce", "reality", "--recordings", folder, "--out", tmp_path / "out", "--runs", "4")
+    outcome = airpath_command(*arguments)
+    assert outcome.code == 0, outcome.err
+    assert "short.ms: shorter than 130 s" in outcome.out and "README: " in outcome.out
+    said = json.loads((tmp_path / "out/report.json").read_text())
+    assert set(said["medians"]) == set(HALVES)
+    for half in HALVES:
+        models = said["medians"][half]
+        assert set(models["process"]) == set(MEASURES)
+        for metric in ("rtt_p95", "rtt_max"):
+            assert models["process"][metric] < 0.5 * models["constant"][metric]
+        assert models["process"]["covered"] > models["constant"]["covered"] + 0.2
+    # The replay of a half is the truth of that half.
+    assert said["medians"][HALVES[0]]["replay"]["goodput"] == 0
+
+
+def test_halves_and_windows_cover_a_recording():
+    counts = np.arange(250_000, dtype=np.int32)
+    first, second = halves(counts)
+    assert (len(first), int(second[0])) == (125_000, 125_000)
+    assert [(int(one[0]), len(one)) for one in windows(first)] == [
+        (0, 60_000),
+        (30_000, 60_000),
+        (60_000, 60_000),
+    ]
+    assert [int(one[0]) for one in thinned(windows(counts), 3)] == [30_000, 90_000, 150_000]
+
+
+def test_coverage_is_the_share_within_the_central_range():
+    def felt(*goodputs: float) -> list[Felt]:
+        return [Felt(goodput, 1, 1, 1, 0) for goodput in goodputs]
+
+    said = felt(*range(101))
+    assert covered(said, felt(4, 5, 50, 95, 96), "goodput") == pytest.approx(3 / 5)
+    assert not math.isnan(covered(felt(1), felt(2), "goodput"))
+
+
+def test_what_reality_cannot_use_is_refused(tmp_path, airpath_command):
+    check_error(
+        airpath_command("reproduce", "reality"), "--recordings", "is missing", "a folder of recordings"
+    )
+    check_error(
+        airpath_command("reproduce", "reality", "--recordings", tmp_path / "no"),
+        "--recordings",
+        "no folder",
+        "",
+    )
+    check_error(
+        airpath_command("reproduce", "reality", "--recordings", tmp_path), "--recordings", "no recordings", ""
+    )
+    check_error(
+        airpath_command("reproduce", "reality", "--table", 1), "reality", "has no parts", "--recordings"
+    )
+    check_error(
+        airpath_command("reproduce", "zhang", "--recordings", tmp_path), "--recordings", "reality alone", ""
+    )
