@@ -173,7 +173,8 @@ TOLD = """async () => {
     const values = {time_ns: {values: Array(rows).fill(1e9), words: null}};
     for (const [name, {words, is_flag}] of Object.entries(columns)) {
       const known = Object.keys(words);
-      const each = Array.from({length: rows}, (_, row) => row % (known.length || (is_flag ? 2 : rows)));
+      const most = known.length || (is_flag ? 2 : 0);
+      const each = Array.from({length: rows}, (_, row) => most ? row % most : row + 1);
       if (['ue', 'flow', 'bearer'].includes(name)) each.fill(0);
       values[name] = {values: each, words: known.length ? known : null};
     }
@@ -198,9 +199,10 @@ def test_every_event_has_a_sentence_with_the_meaning_of_its_words(umts):
     lines = {(kind, row): (short, sentence) for kind, row, short, sentence in told}
     reason = [word["word"] for word in SCHEMA["dropped"]["reason"]["words"]].index("link_loss")
     assert lines["dropped", reason][1] == (
-        "A packet was dropped. The wired link lost it. At the UE, packet 3, uplink, seq 3 B, len 3 B."
+        "A packet was dropped. The wired link lost it. "
+        "At place 4 of the path, packet 4, uplink, seq 4 B, len 4 B."
     )
-    assert lines["ack_received", 1][0] == "packet 1, acked 1 B, duplicate"
+    assert lines["ack_received", 1][0] == "packet 2, acked 2 B, duplicate"
 
 
 def test_keys_step_through_events_and_losses(umts, run_folder):
