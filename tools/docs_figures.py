@@ -14,8 +14,10 @@ A name in braces is the id of a published value, `PAPER|PLACE|ROW|COLUMN` for a 
 the place, if it has one), `PAPER.WHAT` (see `_of_paper`), `run|SCENARIO|KEY=VALUE;...|METRIC/UNIT`: the mean
 of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a number, or
 `capture|SCENARIO|KEY=VALUE|FIGURE`: likewise what `airpath compare` takes from the captures. `{NAME@READING}`
-is what another reading gives, `{NAME@published}` what the paper has, `{says|CLAIM}` the words of a claim, and
-`{=EXPRESSION}` what Python makes of `of('NAME')`, `runs('NAME')`, `each('PATTERN')`, a list,
+is what another reading gives, `{NAME@published}` what the paper has. `{says|CLAIM}` is the words of a claim,
+with its verdict unless it holds. `{setting|SCENARIO|KEY}` is the value of a key in a bundled scenario,
+`{setting|PAPER|PLACE|KEY}` that in all cells of a paper's table, figure or study which set it.
+`{=EXPRESSION}` is what Python makes of `of('NAME')`, `runs('NAME')`, `each('PATTERN')`, a list,
 `off('PATTERN')`, how far each lies from the published value in percent, and `math`. Behind `!` stands the
 form: `pair` (published and measured, bold where the value is not reproduced), `share` (measured in percent of
 published), `sd` (of a run) or `range` (where 95 % of single runs fall); behind it, or alone, a format of
@@ -36,6 +38,7 @@ import math
 import re
 import statistics
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Callable
 from fnmatch import fnmatchcase
@@ -151,8 +154,11 @@ class Figures:
             return _explored(paper, what)
         if paper in self._papers and what:
             return _of_paper(self._papers[paper], what)
-        if name.startswith("says|"):
-            return SAID[name.removeprefix("says|")]
+        kind, _, rest = name.partition("|")
+        if kind == "says":
+            return self._says(rest)
+        if kind == "setting":
+            return _setting(*rest.split("|"))
         entry, known = self._found(name)
         kind, _, digits = form.rpartition(" ")
         kind, digits = (digits, "") if digits in FORMS else (kind, digits)
@@ -161,6 +167,14 @@ class Figures:
         return FORMS[kind](
             entry, known, lambda value: format(value, f"z{digits}") if digits else number(value)
         )
+
+    def _says(self, claim: str) -> str:
+        """Say what a claim says, and if it is not known to hold, that too."""
+        paper = claim.rpartition("-")[0]
+        verdict = self._papers[paper]["claims"][claim]["verdict"]
+        if verdict == "does_not_hold":
+            return f"{SAID[claim]} **This does not hold.** {PAPERS[paper].not_reproduced[claim]}"
+        return f"{SAID[claim]} This is not beyond doubt." if verdict == "not_checkable" else SAID[claim]
 
     def _found(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Look up what a name names, and what is known of it under the reading asked for."""
@@ -217,6 +231,26 @@ def _analysed(scenario: str, setting: str) -> list[FlowFigures]:
     chosen = _set(scenario, setting)
     with TemporaryDirectory() as folder:
         return [simulate_once(chosen, seed, Path(folder) / str(seed))[0] for seed in range(1, 11)]
+
+
+@cache
+def _setting(*where: str) -> str:
+    """Look up a key of a bundled scenario, or the one value that the cells at a place of a paper have."""
+    *names, key = where
+    if len(names) == 1:
+        value: Any = tomllib.loads(airpath.load(names[0]).text)
+        for part in key.split("."):
+            value = value[int(part) if isinstance(value, list) else part]
+        return str(value)
+    paper, place = names
+    shown = [one for one in PAPERS[paper].experiments if one.place == place] or _unknown(place)
+    cells = {quantity.cell for one in shown for quantity in one.quantities}
+    values = {
+        value for cell in cells for path, value in (*cell.overrides, ("runs", str(cell.runs))) if path == key
+    }
+    if len(values) > 1:
+        raise ValueError(f"{key} has several values in {place} of {paper}")
+    return values.pop() if values else _unknown(key)
 
 
 def _set(scenario: str, setting: str) -> airpath.Scenario:
@@ -278,6 +312,7 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
     were measured and are counted; ``met``, how many of them came out, and ``link``, how many of these a
     link without TCP would meet; ``counts``, the verdicts on them; ``misses``, a table of those that did
     not come out; ``claims``, how many hold of how many that could fail and did not help to choose;
+    ``refuted`` and ``open``, the numbers of the claims that do not hold and that need more runs;
     ``counts@READING``, the numbers of all verdicts under a reading, the best first, for a row of a table;
     or the number of one verdict, by its name. ``choices``, a table of what the paper leaves open, comes
     from the paper itself. ``explored`` is a table of the set-ups that a search of the free choices found,
@@ -308,12 +343,20 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
         )
     if what == "claims":
         return f"{claims['holds']} of {sum(claims.values()) - claims['calibrated'] - claims['derived']}"
+    if what in ("refuted", "open"):
+        verdict = "does_not_hold" if what == "refuted" else "not_checkable"
+        found = [name for name, claim in kept["claims"].items() if claim["verdict"] == verdict]
+        return _in_words([name.rpartition("-c")[2] for name in found])
     if what == "misses":
         heads = ["| value | published | ours | unit | verdict |", "|---|---:|---:|---|---|"]
         missed = [name for name, value in measured.items() if value["verdict"] in _MISSED]
         missed.sort(key=lambda name: _MISSED.index(measured[name]["verdict"]))
         return "\n".join([*heads, *(_miss(name, measured[name]) for name in missed)])
     return str(counts[what]) if what in MEASURED_VERDICTS else _unknown(what)
+
+
+def _in_words(items: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:]))) or "none"
 
 
 def _choices(paper: Paper) -> str:

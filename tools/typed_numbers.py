@@ -74,7 +74,7 @@ _SMALL = 20
 def typed(page: str, text: str) -> Iterator[tuple[int, str]]:
     """Yield line and number of what a text about a paper has typed; nothing for a page of no paper."""
     paper = PAPERS.get(page)
-    if paper is None or paper.is_own:
+    if paper is None:
         return
     known = given(page)
     text = _NO_NUMBER.sub(lambda found: re.sub(r"[^\n]", "_", found[0]), text)

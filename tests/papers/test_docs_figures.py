@@ -145,11 +145,12 @@ def test_what_is_given_is_no_typed_result(text):
     assert list(typed_numbers.typed("alcaraz", text)) == []
 
 
-@pytest.mark.parametrize(
-    "paper", [one for one in PAPERS.values() if not one.is_own], ids=lambda one: one.name
-)
+PAGES = {page.stem: page for page in (docs_figures.ROOT / "docs/papers").glob("*.md") if page.stem in PAPERS}
+
+
+@pytest.mark.parametrize("paper", [PAPERS[name] for name in sorted(PAGES)], ids=lambda one: one.name)
 def test_no_result_is_typed(paper):
-    page = docs_figures.ROOT / f"docs/papers/{paper.name}.md"
+    page = PAGES[paper.name]
     texts = [
         docs_figures.without_figures(page.read_text(encoding="utf-8")),
         *paper.not_reproduced.values(),
@@ -157,6 +158,37 @@ def test_no_result_is_typed(paper):
         *(text for known in paper.choices for text in (known.open, known.tried, known.taken, known.why)),
     ]
     assert [found for text in texts for found in typed_numbers.typed(paper.name, text)] == []
+
+
+def test_a_claim_is_quoted_with_its_verdict_unless_it_holds():
+    kept = docs_figures.load()
+    figures = docs_figures.Figures(kept)
+    for paper in ("extensions", "atlas"):
+        for name, claim in kept[paper]["claims"].items():
+            said = figures.fill(f"{{says|{name}}}").removeprefix(docs_figures.SAID[name])
+            doubt = {"holds": "", "not_checkable": " This is not beyond doubt."}.get(claim["verdict"])
+            assert said == doubt if doubt is not None else said.startswith(" **This does not hold.** ")
+
+
+def test_claims_that_do_not_hold_and_that_need_more_runs_are_named():
+    claims = {f"x-c{number}": {"verdict": "holds"} for number in range(1, 6)}
+    kept = {"values": {}, "claims": claims}
+    assert docs_figures._of_paper(kept, "refuted") == "none"
+    for number in (2, 3, 5):
+        claims[f"x-c{number}"] = {"verdict": "does_not_hold"}
+    claims["x-c4"] = {"verdict": "not_checkable"}
+    assert [docs_figures._of_paper(kept, what) for what in ("refuted", "open")] == ["2, 3 and 5", "4"]
+
+
+def test_a_setting_is_that_of_the_scenario_or_of_all_cells_of_a_study():
+    figures = docs_figures.Figures(docs_figures.load())
+    assert figures.fill("{setting|umts-snoop|tcp.receive_buffer}") == "16 kB"
+    assert figures.fill("{setting|extensions|Study 9|wired.rate}") == "1000 kbit/s"
+    for unknown in ("umts-snoop|tcp.nothing", "extensions|Study 9|nothing", "extensions|Study 99|runs"):
+        with pytest.raises(KeyError):
+            figures.fill(f"{{setting|{unknown}}}")
+    with pytest.raises(ValueError, match="several values"):
+        figures.fill("{setting|extensions|Study 9|radio.dch.ues}")
 
 
 @pytest.mark.slow
