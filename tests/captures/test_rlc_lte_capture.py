@@ -1,4 +1,4 @@
-"""tshark, which knows LTE's RLC by itself, reads every PDU of a run over `radio.lte` and counts alike."""
+"""tshark reads every PDU of LTE's RLC and MAC of a run over `radio.lte`, and its counts equal the run's."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ FIELDS = (
     *("frame.comment", "rlc-lte.ueid", "rlc-lte.direction", "rlc-lte.am.frame-type", "rlc-lte.am.rf"),
     *("rlc-lte.am.p", "rlc-lte.am.fixed.sn", "rlc-lte.am.nack-sn", "rlc-lte.am.so-start"),
 )
+HEURISTICS = [word for name in ("rlc", "mac") for word in ("--enable-heuristic", f"{name}_lte_udp")]
 ERROR = "0x00800000"  # As Wireshark numbers severities.
 # Two downloads. HARQ sends each block once, so that RLC repeats what is lost; sizes of blocks differ, so
 # that a repeated PDU often does not fit.
@@ -59,15 +60,33 @@ def test_tshark_counts_what_the_run_counts(lossy):
         assert pdus["status_pdus"] > 10
         assert pdus["retransmitted_pdus"] > 5
         assert pdus["nacks"] > 0
-    assert sum(pdus["all"] for pdus in counted.values()) == len(read(file, "frame", ("frame.number",)))
+    frames = read(file, "frame and not mac-lte", ("frame.number",))
+    assert sum(pdus["all"] for pdus in counted.values()) == len(frames)
     down, up = ([counted[ue, direction] for ue in range(2)] for direction in ("downlink", "uplink"))
     assert all(pdus["data_pdus"] > SEQUENCE_NUMBERS and pdus["segments"] > 100 for pdus in down)
     assert all(pdus["nacks"] > 100 and pdus["nacks_of_parts"] > 10 for pdus in up)
 
 
+def test_tshark_reads_a_mac_pdu_for_each_block(lossy):
+    bearers, file = lossy
+    fields = ("mac-lte.ueid", "mac-lte.direction", "mac-lte.dlsch.lcid", "mac-lte.ulsch.lcid")
+    blocks: Counter[tuple[int, str]] = Counter()
+    pdus: Counter[tuple[int, str]] = Counter()
+    for ue, direction, *lcids in read(file, "mac-lte", fields):
+        bearer = int(ue) - 1, DIRECTIONS[int(direction, 0)]
+        blocks[bearer] += 1
+        pdus[bearer] += sum(values(field) for field in lcids)
+    assert len(blocks) == 4
+    for (ue, direction), count in pdus.items():
+        assert count == bearers[ue][direction]["pdus_sent"]
+    for ue in range(2):
+        assert blocks[ue, "downlink"] == bearers[ue]["downlink"]["harq"]["blocks"]
+        assert blocks[ue, "uplink"] == bearers[ue]["uplink"]["slots"]
+
+
 def test_tshark_finds_no_pdu_malformed(lossy):
     _, file = lossy
-    wrong = f"_ws.malformed or (rlc-lte and _ws.expert.severity >= {ERROR})"
+    wrong = f"_ws.malformed or ((rlc-lte or mac-lte) and _ws.expert.severity >= {ERROR})"
     assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
 
 
@@ -103,4 +122,4 @@ def values(field: str) -> int:
 def read(file: Path, display_filter: str, names: tuple[str, ...]) -> list[list[str]]:
     """Fields of the PDUs that pass."""
     on_air = f'frame.interface_name == "rlc" and ({display_filter})'
-    return tshark.fields(file, on_air, names, "--enable-heuristic", "rlc_lte_udp")
+    return tshark.fields(file, on_air, names, *HEURISTICS)

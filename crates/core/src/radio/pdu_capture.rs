@@ -53,6 +53,7 @@ impl PduCapture {
             let mode = match pdu {
                 Pdu::NrPdcp { sn_bits } => Mode::NrPdcp { sn_bits },
                 Pdu::NrMac => Mode::NrMac,
+                Pdu::LteMac => Mode::LteMac,
                 _ => mode,
             };
             let packet = datagram_of(mode, channel, octets);
@@ -72,7 +73,7 @@ fn is_lost(pdu: Pdu, sent: &Tti, arrives: &Tti) -> bool {
         Pdu::Lte(place) => !arrives.lte.data.contains(&sent.lte.data[place]),
         Pdu::NrStatus => arrives.nr.status.is_none(),
         Pdu::Nr(place) => !arrives.nr.data.contains(&sent.nr.data[place]),
-        Pdu::NrMac => arrives.is_empty(),
+        Pdu::NrMac | Pdu::LteMac => arrives.is_empty(),
         // It is RLC that loses it.
         Pdu::NrPdcp { .. } => false,
         Pdu::Data(sn) => !arrives.data.runs.iter().any(|run| (run.sns.first..run.sns.end).contains(&sn)),

@@ -15,6 +15,8 @@ pub enum Pdu {
     LteStatus,
     /// The data PDU of LTE at this place of the TTI.
     Lte(usize),
+    /// The MAC PDU of LTE.
+    LteMac,
     /// The STATUS PDU of NR.
     NrStatus,
     /// The data PDU of NR at this place of the TTI.

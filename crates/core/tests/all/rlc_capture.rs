@@ -2,6 +2,7 @@
 
 use crate::tshark;
 use airpath_core::packet::Dir;
+use airpath_core::wire::mac_lte;
 use airpath_core::wire::rlc::udp::{Channel, Mode, datagram, datagram_of};
 use airpath_core::wire::rlc::{
     AmdPdu, Begin, ListPair, Pdu, PreviousEnd, Reset, RlistStep, Sn, Status, StatusEnd, Sufi, Tail, UmdPdu,
@@ -237,4 +238,33 @@ fn tshark_reads_rlc_of_lte() {
         format!("{} um.data=08,090a extension.li=1", um(10)),
     ];
     assert_eq!(shown, expected);
+}
+
+const MAC_LTE_FIELDS: &[&str] = &[
+    "mac-lte.ueid",
+    "mac-lte.direction",
+    "mac-lte.dlsch.lcid",
+    "mac-lte.ulsch.lcid",
+    "mac-lte.sch.length",
+    "_ws.expert",
+    "_ws.malformed",
+];
+
+/// Subheaders with lengths of 7 and 15 bits, and one without.
+#[test]
+fn tshark_reads_mac_of_lte() {
+    let channel = |dir| Channel { dir, urnti: 7, radio_bearer: 5 };
+    let several = mac_lte::encode(3, &[vec![1; 127], vec![2; 300], vec![3; 5]]);
+    let one = mac_lte::encode(3, &[vec![9, 8]]);
+    let datagrams = [(Dir::Downlink, &several), (Dir::Uplink, &several), (Dir::Uplink, &one)]
+        .map(|(dir, block)| datagram_of(Mode::LteMac, channel(dir), block));
+    let options = ["--enable-heuristic", "mac_lte_udp"];
+    let Some(shown) = tshark::dissected("mac-lte", &options, MAC_LTE_FIELDS, &datagrams) else {
+        return tshark::without_tshark();
+    };
+    let values = |fields: &Vec<(&str, String)>| {
+        fields.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>().join(" ")
+    };
+    let shown: Vec<String> = shown.iter().map(values).collect();
+    assert_eq!(shown, ["7 1 0x03,0x03,0x03 127,300", "7 0 0x03,0x03,0x03 127,300", "7 0 0x03"]);
 }

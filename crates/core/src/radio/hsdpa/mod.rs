@@ -1,5 +1,5 @@
 //! High Speed Downlink Packet Access (HSDPA), Release 5: a downlink that the UEs of a cell share, and for each UE a
-//! dedicated channel as its uplink.
+//! dedicated channel as its uplink, or an enhanced one of Release 6 ([`edch`]).
 //!
 //! ```text
 //! RNC: SDU buffer -> RLC -> Iub with credits -> Node B: queue of each UE -> scheduler -> block in a TTI of 2 ms, HARQ
@@ -12,6 +12,7 @@
 //!
 //! Sources: TS 25.308, TS 25.211 §7.7 (timing), TS 25.214 §6A.2 (CQI), TS 25.321 §11.6 (MAC-hs), TS 25.435 (Iub).
 
+mod edch;
 pub(in crate::radio) mod formats;
 mod timers;
 
@@ -91,6 +92,10 @@ parameters! {
         pub rlc: rlc::Config = rlc::Config::Am(rlc::am::Config { tti: Duration::from_millis(20), ..am() }),
         /// Block errors.
         pub channel: channel::Config,
+        /// An enhanced dedicated channel (E-DCH) in place of the dedicated one: its blocks replace `rate` and `channel`.
+        /// Absent: the dedicated channel.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub edch: Option<edch::Config>,
     }
 
     /// MAC-hs at the UE, which puts blocks in order.
@@ -133,8 +138,17 @@ const MOST_IN_TTI: u8 = 4;
 impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let setup = self.setup();
-        let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup)).collect();
-        with_outages(Box::new(SharedCell::new(setup, ues)), plan.handovers)
+        let uplink = self.uplink.edch.as_ref().map(|own| {
+            let setup = own.setup(self.ues, self.uplink_pdu_bits() as u32, self.uplink.delay);
+            (setup, (0..self.ues).map(|ue| own.sender(plan, ue)).collect())
+        });
+        let up_rate = uplink.as_ref().map_or(self.uplink.rate, |(uplink, _)| uplink.largest_rate());
+        let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, up_rate)).collect();
+        let mut cell = SharedCell::new(setup, ues);
+        if let Some((setup, senders)) = uplink {
+            cell = cell.with_uplink(setup, senders);
+        }
+        with_outages(Box::new(cell), plan.handovers)
     }
 
     fn ues(&self) -> u16 {
@@ -156,6 +170,11 @@ impl Component for Config {
     fn validate(&self) -> Result<(), ScenarioError> {
         self.downlink.validate(self.ues).map_err(|error| error.under("downlink"))?;
         self.uplink.bearer().validate().map_err(|error| error.under("uplink"))?;
+        if let Some(edch) = &self.uplink.edch {
+            self.uplink.check_unused().map_err(|error| error.under("uplink"))?;
+            edch.validate(self.ues, self.uplink_pdu_bits())
+                .map_err(|error| error.under("edch").under("uplink"))?;
+        }
         rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
     }
 
@@ -191,8 +210,12 @@ impl Config {
         8 * self.downlink.rlc.pdu_octets().unwrap_or(1)
     }
 
+    fn uplink_pdu_bits(&self) -> u64 {
+        8 * self.uplink.rlc.pdu_octets().unwrap_or(1)
+    }
+
     /// `None` if its link layers do not go together, which is refused before.
-    fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup) -> Option<Ue> {
+    fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, up_rate: Bitrate) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
         let heard =
@@ -206,18 +229,14 @@ impl Config {
                 ue,
                 Dir::Downlink,
             ),
-            RlcBearer::new(
-                (&uplink.queue, &uplink.rlc, up),
-                (uplink.rate, uplink.delay),
-                plan,
-                ue,
-                Dir::Uplink,
-            ),
+            RlcBearer::new((&uplink.queue, &uplink.rlc, up), (up_rate, uplink.delay), plan, ue, Dir::Uplink),
         ];
         let reordered = Reordered::new(downlink.reordering.window, downlink.reordering.t1);
         let silences = Silences::of(plan.handovers, ue);
-        let channel = uplink.channel.build(plan.run_seed, &format!("ue{ue}.uplink.channel"));
-        let uplink = Carrier::dedicated(uplink.rate, up, silences.clone().over(channel, up.tti));
+        let carrier = uplink.edch.is_none().then(|| {
+            let channel = uplink.channel.build(plan.run_seed, &format!("ue{ue}.uplink.channel"));
+            Carrier::dedicated(uplink.rate, up, silences.clone().over(channel, up.tti))
+        });
         let times = downlink.adaptation.slots(SLOT, (1, AGE));
         let no_pdcp = pdcp::Config::default();
         Some(Ue::new(
@@ -225,7 +244,7 @@ impl Config {
             shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
             (Source::node_b(&downlink.iub), Some(reordered), Numbers::new(Some(downlink.reordering.window))),
-            Some(uplink),
+            carrier,
             silences,
         ))
     }
@@ -234,8 +253,39 @@ impl Config {
 impl UplinkConfig {
     /// As a bearer of a cell of dedicated channels, by whose rules it goes.
     fn bearer(&self) -> dch::BearerConfig {
-        let Self { rate, delay, queue, rlc, channel } = self.clone();
+        let Self { rate, delay, queue, rlc, channel, .. } = self.clone();
         dch::BearerConfig { rate, delay, queue, rlc, pdcp: None, channel }
+    }
+}
+
+impl UplinkConfig {
+    /// Refuses keys that say nothing of an enhanced dedicated channel.
+    fn check_unused(&self) -> Result<(), ScenarioError> {
+        let free = Self::default();
+        let given = [
+            ("rate", self.rate != free.rate, "remove it: edch.category bounds the rate"),
+            ("channel", self.channel != free.channel, "write edch.harq.bler"),
+        ];
+        match given.into_iter().find(|(_, is_given, _)| *is_given) {
+            Some((key, _, hint)) => {
+                Err(ScenarioError::new(key, "has no effect on an enhanced dedicated channel", hint))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl ReorderingConfig {
+    fn validate(&self) -> Result<(), ScenarioError> {
+        if !(1..=LARGEST_WINDOW).contains(&self.window) {
+            let hint = "write 1 to 32: half of the 64 numbers at most";
+            return Err(ScenarioError::new("window", "is no window of TSNs", hint));
+        }
+        if self.t1.is_some_and(Duration::is_zero) {
+            let hint = "write a time such as \"60 ms\"";
+            return Err(ScenarioError::new("t1", "gives a block up before it can be sent again", hint));
+        }
+        Ok(())
     }
 }
 
@@ -255,20 +305,8 @@ impl DownlinkConfig {
         self.adaptation.validate(SLOT).map_err(|error| error.under("adaptation"))?;
         self.harq.validate(ROUND_TRIP).map_err(|error| error.under("harq"))?;
         self.iub.validate().map_err(|error| error.under("iub"))?;
-        self.validate_reordering().map_err(|error| error.under("reordering"))?;
+        self.reordering.validate().map_err(|error| error.under("reordering"))?;
         self.validate_rlc()
-    }
-
-    fn validate_reordering(&self) -> Result<(), ScenarioError> {
-        if !(1..=LARGEST_WINDOW).contains(&self.reordering.window) {
-            let hint = "write 1 to 32: half of the 64 numbers at most";
-            return Err(ScenarioError::new("window", "is no window of TSNs", hint));
-        }
-        if self.reordering.t1.is_some_and(Duration::is_zero) {
-            let hint = "write a time such as \"60 ms\"";
-            return Err(ScenarioError::new("t1", "gives a block up before it can be sent again", hint));
-        }
-        Ok(())
     }
 
     fn validate_rlc(&self) -> Result<(), ScenarioError> {

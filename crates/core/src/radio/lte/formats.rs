@@ -15,23 +15,34 @@
 //! rate is lower; blocks of the lowest row are lost more often, because no I_TBS is as low, and so are blocks of few PRBs:
 //! their CRC weighs more, and a short code is worse.
 //!
-//! Left out: CQI by subband, several layers, 256QAM, and retransmissions with other redundancy versions (HARQ combines
-//! after Chase).
+//! With several layers a row is a CQI and a number of layers: rank and CQI rise together, as a UE's rank indicator and CQI
+//! do. Each layer carries a block of that I_TBS, and of n layers each hears `layer_loss` less than a single one. Two or four
+//! layers carry two codewords (TS 36.211 §6.3.3.2), each lost by the curve. Rows that carry no more than a row of lower SINR
+//! are left out.
+//!
+//! DEVIATION: the codewords of a TTI share a HARQ process, and are retransmitted together if one of them is lost.
+//!
+//! Left out: CQI by subband, precoding and its reports, 256QAM, and retransmissions with other redundancy versions (HARQ
+//! combines after Chase).
 
 use super::curve::{self, CRC, Modulation};
 use crate::each::Each;
 use crate::error::ScenarioError;
-use crate::radio::shared::air::{Air, Format};
+use crate::radio::shared::air::{Air, Format, shares};
 use crate::registry::parameters;
-use crate::units::Frequency;
+use crate::units::{Decibel, Frequency};
+use serde_json::Value;
 
 parameters! {
     /// Transport blocks of an LTE carrier.
     pub struct Config {
         /// Bandwidth of the carrier: 1.4, 3, 5, 10, 15 or 20 MHz.
         pub bandwidth: Frequency = Frequency::from_millihertz(10_000_000_000),
-        /// Resource elements of a PRB that carry data: 138 with 2 control symbols and 1 antenna port, 120 with 3 and 2.
+        /// Resource elements of a PRB that carry data: 138 with 2 control symbols and 1 antenna port; with 2 ports 144, 132
+        /// and 120 with 1, 2 and 3 control symbols.
         pub elements_per_prb: u16 = 138,
+        /// The most layers, 1, 2 or 4: as many as carry most at the UE's SINR are used.
+        pub layers: u8 = 1,
         /// From which SINR on each CQI is reported.
         pub thresholds: Thresholds,
         /// I_TBS of the blocks for every CQI, or for CQI 1 to 15 each its own; by efficiency if absent.
@@ -88,7 +99,7 @@ fn modulation_of(i_tbs: u8) -> Modulation {
 const SIZES: usize = 27;
 
 /// Bits in a PRB for I_TBS 0 to 26, times 10: means of TS 36.213 table 7.1.7.2.1-1.
-const BITS_PER_PRB: [u32; SIZES] = [
+pub(super) const BITS_PER_PRB: [u32; SIZES] = [
     278, 364, 449, 583, 715, 881, 1045, 1222, 1400, 1579, 1761, 2023, 2283, 2568, 2872, 3066, 3254, 3613,
     3958, 4311, 4652, 5020, 5393, 5746, 6109, 6342, 7390,
 ];
@@ -112,12 +123,12 @@ pub(super) fn grants(prbs: u32) -> u32 {
 }
 
 /// Size of a transport block, bits.
-fn size(i_tbs: u8, prbs: u32) -> u32 {
+pub(super) fn size(i_tbs: u8, prbs: u32) -> u32 {
     BITS_PER_PRB[usize::from(i_tbs)] * prbs / 80 * 8
 }
 
 impl Config {
-    fn prbs(&self) -> Option<u32> {
+    pub(super) fn prbs(&self) -> Option<u32> {
         let millihertz = self.bandwidth.as_millihertz();
         PRBS.iter().find(|(tenths, _)| tenths * MILLIHERTZ == millihertz).map(|(_, prbs)| *prbs)
     }
@@ -133,6 +144,9 @@ impl Config {
         if !(100..=168).contains(&self.elements_per_prb) {
             let message = format!("{} resource elements in a PRB", self.elements_per_prb);
             return Err(ScenarioError::new("elements_per_prb", message, "write 100 to 168"));
+        }
+        if ![1, 2, 4].contains(&self.layers) {
+            return Err(ScenarioError::new("layers", format!("{} layers", self.layers), "write 1, 2 or 4"));
         }
         let Some(i_tbs) = &self.i_tbs else { return Ok(()) };
         i_tbs.check("i_tbs", ROWS, "CQIs")?;
@@ -154,20 +168,36 @@ impl Config {
     }
 }
 
+/// A row: a CQI on a number of layers.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    cqi: u8,
+    layers: u8,
+    i_tbs: u8,
+    /// SINR of a single layer from which on it is reported, dB.
+    least_db: f32,
+}
+
+impl Row {
+    /// Bits on so many PRBs.
+    fn size(self, prbs: u32) -> u32 {
+        u32::from(self.layers) * size(self.i_tbs, prbs)
+    }
+}
+
 /// The blocks that UEs get in a cell.
 #[derive(Clone, Debug)]
 pub(in crate::radio) struct Lte {
     prbs: u32,
     elements_per_prb: u32,
-    /// SINR from which on each row is reported, dB.
-    least: [f32; ROWS],
-    /// I_TBS of each row.
-    i_tbs: [u8; ROWS],
+    /// SINR that each of n layers has less than a single one, dB.
+    layer_loss_db: Vec<f64>,
+    rows: Vec<Row>,
 }
 
 impl Lte {
     /// Of parameters that are valid.
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &Config, layer_loss: &[Decibel]) -> Self {
         let prbs = config.prbs().unwrap_or_default();
         let elements_per_prb = u32::from(config.elements_per_prb);
         let elements = (elements_per_prb * prbs).max(1);
@@ -178,12 +208,34 @@ impl Lte {
                 .rfind(|i_tbs| f64::from(size(*i_tbs, prbs) + CRC) <= efficiency(row) * f64::from(elements))
                 .unwrap_or(0),
         };
-        Self {
-            prbs,
-            elements_per_prb,
-            least: std::array::from_fn(|row| config.thresholds.sinr(row, elements) as f32),
-            i_tbs: std::array::from_fn(i_tbs),
+        let layer_loss_db = layer_loss.iter().map(|loss| loss.as_db()).collect();
+        let mut lte = Self { prbs, elements_per_prb, layer_loss_db, rows: Vec::new() };
+        let row = |layers: u8, row: usize| {
+            let least_db = config.thresholds.sinr(row, elements) + lte.loss_of(layers);
+            Row { cqi: row as u8 + 1, layers, i_tbs: i_tbs(row), least_db: least_db as f32 }
+        };
+        let layers = [1, 2, 4].into_iter().filter(|layers| *layers <= config.layers);
+        let mut rows: Vec<Row> = layers
+            .flat_map(|layers| (0..ROWS).map(move |cqi| (layers, cqi)))
+            .map(|(layers, cqi)| row(layers, cqi))
+            .collect();
+        if config.layers > 1 {
+            rows.sort_by(|one, other| {
+                one.least_db.total_cmp(&other.least_db).then(other.size(prbs).cmp(&one.size(prbs)))
+            });
+            let mut most = 0;
+            rows.retain(|row| {
+                let carries_more = row.size(prbs) > most;
+                most = most.max(row.size(prbs));
+                carries_more
+            });
         }
+        lte.rows = rows;
+        lte
+    }
+
+    fn loss_of(&self, layers: u8) -> f64 {
+        self.layer_loss_db.get(usize::from(layers) - 1).copied().unwrap_or_default()
     }
 }
 
@@ -209,37 +261,61 @@ impl Air for Lte {
     }
 
     fn cqi(&self, sinr_db: f32) -> u8 {
-        self.least.partition_point(|least| *least <= sinr_db) as u8
+        self.rows.partition_point(|row| row.least_db <= sinr_db) as u8
     }
 
     fn least_sinr(&self, cqi: u8) -> f32 {
-        self.least[usize::from(cqi) - 1]
+        self.rows[usize::from(cqi) - 1].least_db
     }
 
-    /// As few PRBs as this row needs; within these, the lowest I_TBS that carries the bits.
+    /// As few PRBs as this row needs; within these, the lowest row that carries the bits.
     fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format> {
-        let rows = &self.i_tbs[..usize::from(cqi)];
+        let rows = &self.rows[..usize::from(cqi)];
         let highest = *rows.last()?;
-        let prbs = prbs_for(highest, bits).min(u64::from(units)) as u32;
+        let of_layer = bits.div_ceil(highest.layers.into());
+        let prbs = prbs_for(highest.i_tbs, of_layer).min(u64::from(units)) as u32;
         if prbs == 0 {
             return None;
         }
-        // A size is at least `bits` if a PRB has at least so many, times 10: one division for all rows.
+        // With one layer a size is at least `bits` if a PRB has at least so many, times 10: one division for these rows.
         let needed = bits.div_ceil(8).saturating_mul(80).div_ceil(prbs.into());
-        let per_prb = |i_tbs: u8| u64::from(BITS_PER_PRB[usize::from(i_tbs)]);
-        let lower = rows.iter().position(|i_tbs| per_prb(*i_tbs) >= needed);
+        let lower = rows.iter().position(|row| match row.layers {
+            1 => u64::from(BITS_PER_PRB[usize::from(row.i_tbs)]) >= needed,
+            _ => u64::from(row.size(prbs)) >= bits,
+        });
         let row = lower.unwrap_or(rows.len() - 1);
-        Some(Format { cqi: row as u8 + 1, units: prbs, bits: size(rows[row], prbs) })
+        Some(Format { cqi: row as u8 + 1, units: prbs, bits: rows[row].size(prbs) })
     }
 
     fn bler(&self, block: Format, sinr_db: f32) -> f64 {
-        let modulation = modulation_of(self.i_tbs[usize::from(block.cqi) - 1]);
-        curve::bler(modulation, block.bits, block.units * self.elements_per_prb, sinr_db.into())
+        let row = self.rows[usize::from(block.cqi) - 1];
+        let codewords = u32::from(row.layers.min(2));
+        let symbols = block.units * self.elements_per_prb * u32::from(row.layers) / codewords;
+        let sinr_db = f64::from(sinr_db) - self.loss_of(row.layers);
+        let of_one = curve::bler(modulation_of(row.i_tbs), block.bits / codewords, symbols, sinr_db);
+        if codewords == 1 { of_one } else { 1.0 - (1.0 - of_one) * (1.0 - of_one) }
+    }
+
+    /// The CQI, and 32 for each layer beyond the first.
+    fn number(&self, row: u8) -> u16 {
+        let row = usize::from(row).checked_sub(1).and_then(|place| self.rows.get(place));
+        row.map_or(0, |row| 32 * (u16::from(row.layers) - 1) + u16::from(row.cqi))
+    }
+
+    fn shares(&self, blocks: &[u64]) -> Vec<(&'static str, Value)> {
+        let by = |of: fn(&Row) -> u8| {
+            shares(self.rows.iter().zip(blocks.iter().skip(1)).map(|(row, count)| (of(row).into(), *count)))
+        };
+        let mut all = vec![("cqi", by(|row| row.cqi))];
+        if self.rows.iter().any(|row| row.layers > 1) {
+            all.push(("layers", by(|row| row.layers)));
+        }
+        all
     }
 }
 
 /// PRBs in which so many bits fit, one at least.
-fn prbs_for(i_tbs: u8, bits: u64) -> u64 {
+pub(super) fn prbs_for(i_tbs: u8, bits: u64) -> u64 {
     let octets = bits.div_ceil(8).max(1);
     octets.saturating_mul(80).div_ceil(u64::from(BITS_PER_PRB[usize::from(i_tbs)]))
 }
@@ -274,7 +350,7 @@ mod tests {
 
     fn lte(bandwidth: &str) -> Lte {
         config(bandwidth).validate().unwrap();
-        Lte::new(&config(bandwidth))
+        Lte::new(&config(bandwidth), &[])
     }
 
     #[test]
@@ -312,8 +388,9 @@ mod tests {
     #[test]
     fn the_largest_index_within_the_efficiency_of_each_cqi() {
         // By hand from the exact sizes of 50 PRBs with 138 elements each; of CQI 1 no index is low enough.
-        assert_eq!(lte("10 MHz").i_tbs, [0, 0, 2, 4, 6, 9, 11, 13, 15, 17, 19, 21, 24, 25, 26]);
-        for (row, i_tbs) in (0..).zip(lte("10 MHz").i_tbs).skip(1) {
+        let chosen: Vec<u8> = lte("10 MHz").rows.iter().map(|row| row.i_tbs).collect();
+        assert_eq!(chosen, [0, 0, 2, 4, 6, 9, 11, 13, 15, 17, 19, 21, 24, 25, 26]);
+        for (row, i_tbs) in (0..).zip(chosen).skip(1) {
             let fits = |index: usize| {
                 u64::from(EXACT[0].1[index] + 24) * 10_000 <= u64::from(EFFICIENCY[row] * 138) * 50
             };
@@ -363,7 +440,7 @@ mod tests {
         let sinrs = [-7.25, -7.15, -1.43, -1.32, 20.17, 20.27, 50.0];
         assert_eq!(sinrs.map(|sinr| lte.cqi(sinr)), [0, 1, 3, 4, 14, 15, 15]);
         // G = 7.4 dB: 10 log10(2^0.1523 - 1) + 7.42 = -2.1 and 10 log10(2^5.5547 - 1) + 7.42 = 24.1.
-        let gap = Lte::new(&Config { thresholds: Thresholds::Gap, ..Config::default() });
+        let gap = Lte::new(&Config { thresholds: Thresholds::Gap, ..Config::default() }, &[]);
         assert!((gap.least_sinr(1) + 2.1).abs() < 0.05 && (gap.least_sinr(15) - 24.1).abs() < 0.05);
         for (cqi, air) in (1..=15).flat_map(|cqi| [(cqi, &lte), (cqi, &gap)]) {
             let least = air.least_sinr(cqi);
@@ -383,7 +460,7 @@ mod tests {
             .flat_map(|of| PRBS.map(|(tenths, _)| (of, tenths)))
         {
             let bandwidth = Frequency::from_millihertz(bandwidth * MILLIHERTZ);
-            let lte = Lte::new(&Config { thresholds, bandwidth, ..Config::default() });
+            let lte = Lte::new(&Config { thresholds, bandwidth, ..Config::default() }, &[]);
             let bler = |cqi, sinr| lte.bler(largest(&lte, cqi), sinr);
             for cqi in 2..=15 {
                 assert!(bler(cqi, lte.least_sinr(cqi)) < 0.101, "CQI {cqi}");
@@ -410,11 +487,58 @@ mod tests {
         let list = (0..15).map(|row| row + 5).collect();
         let own = Config { i_tbs: Some(Each::List(list)), ..Config::default() };
         assert!(fixed.validate().is_ok() && own.validate().is_ok());
-        let (fixed, own) = (Lte::new(&fixed), Lte::new(&own));
-        assert_eq!((fixed.i_tbs[0], fixed.i_tbs[14], own.i_tbs[0], own.i_tbs[14]), (20, 20, 5, 19));
+        let (fixed, own) = (Lte::new(&fixed, &[]), Lte::new(&own, &[]));
+        let ends = |lte: &Lte| [lte.rows[0].i_tbs, lte.rows[14].i_tbs];
+        assert_eq!((ends(&fixed), ends(&own)), ([20, 20], [5, 19]));
         // How a block is lost depends on the block, whatever was reported.
         assert_eq!(fixed.bler(largest(&fixed, 1), 12.0), fixed.bler(largest(&fixed, 15), 12.0));
         assert!(fixed.bler(largest(&fixed, 1), 12.5) > own.bler(largest(&own, 15), 12.5));
+    }
+
+    fn with_layers(layers: u8) -> Lte {
+        let config = Config { layers, ..Config::default() };
+        Lte::new(&config, &[0, 4000, 7000, 9000].map(Decibel::from_thousandths))
+    }
+
+    /// 2 and 4 blocks of 36,944 bits, the mean of I_TBS 26; the standard's are 36,696 bits.
+    #[test]
+    fn layers_multiply_the_largest_block() {
+        for (layers, bits) in [(1, 36_944), (2, 73_888), (4, 147_776)] {
+            let lte = with_layers(layers);
+            assert_eq!(largest(&lte, lte.cqi(60.0)).bits, bits);
+            assert_eq!(lte.number(lte.cqi(60.0)), 32 * (u16::from(layers) - 1) + 15);
+        }
+    }
+
+    #[test]
+    fn rank_and_cqi_rise_with_the_sinr() {
+        let lte = with_layers(4);
+        for pair in lte.rows.windows(2) {
+            assert!(pair[0].least_db < pair[1].least_db && pair[0].size(50) < pair[1].size(50), "{pair:?}");
+        }
+        let layers = |sinr: f32| lte.rows[usize::from(lte.cqi(sinr)) - 1].layers;
+        // At 0 dB a single layer (CQI 4, I_TBS 4) carries more than two of -4 dB (CQI 2, I_TBS 0) and 4 of -9 dB; at 30 dB four
+        // of 21 dB carry CQI 15 each.
+        assert_eq!([0.0, 30.0].map(layers), [1, 4]);
+        let single = self::lte("10 MHz");
+        for sinr in -5..30 {
+            let bits = |lte: &Lte| match lte.cqi(sinr as f32) {
+                0 => 0,
+                row => largest(lte, row).bits,
+            };
+            assert!(bits(&lte) >= bits(&single), "{sinr} dB");
+        }
+    }
+
+    /// Two codewords, each of which a single layer would lose alike at 4 dB less.
+    #[test]
+    fn a_block_of_two_codewords_is_lost_if_one_of_them_is() {
+        let (two, one) = (with_layers(2), lte("10 MHz"));
+        let row = two.cqi(60.0);
+        let of_one = one.bler(largest(&one, 15), 20.0);
+        let of_two = two.bler(largest(&two, row), 24.0);
+        assert!((0.01..0.9).contains(&of_one), "{of_one}");
+        assert!((of_two - (1.0 - (1.0 - of_one) * (1.0 - of_one))).abs() < 1e-6, "{of_one} {of_two}");
     }
 
     #[test]
@@ -428,6 +552,7 @@ mod tests {
             wrong(Config { elements_per_prb: 12, ..Config::default() }),
             "elements_per_prb: 12 resource elements in a PRB; write 100 to 168"
         );
+        assert_eq!(wrong(Config { layers: 3, ..Config::default() }), "layers: 3 layers; write 1, 2 or 4");
         assert_eq!(
             wrong(Config { i_tbs: Some(Each::All(27)), ..Config::default() }),
             "i_tbs: I_TBS 27; write 0 to 26"

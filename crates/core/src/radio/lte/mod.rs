@@ -18,6 +18,8 @@
 
 mod curve;
 pub(in crate::radio) mod formats;
+mod scheduled;
+mod uplink_blocks;
 
 use super::carrier::{Carrier, Losses};
 use super::grants::Grants;
@@ -26,7 +28,10 @@ use super::rlc_bearer::RlcBearer;
 use super::rlc_pair::RlcPair;
 use super::shared::air::Air;
 use super::shared::reordering::Numbers;
-use super::shared::{self, Adaptation, Frame, Framing, HarqConfig, Setup, SharedCell, Shares, Source, Ue};
+use super::shared::{
+    self, Adaptation, Frame, Framing, HarqConfig, Setup, SharedCell, Shares, Source, Ue, layer_loss,
+    validate_layer_loss,
+};
 use super::{Component, Plan};
 use crate::element::Element;
 use crate::error::ScenarioError;
@@ -39,7 +44,7 @@ use crate::rng::{self, Threshold};
 use crate::scheduler;
 use crate::sinr;
 use crate::time::Duration;
-use crate::units::{Bitrate, Bytes, Probability};
+use crate::units::{Bitrate, Bytes, Decibel, Probability};
 use formats::Lte;
 
 parameters! {
@@ -67,6 +72,9 @@ parameters! {
         pub reception: sinr::Config,
         /// Transport blocks.
         pub blocks: formats::Config,
+        /// By how much the SINR of a layer is lower with 1, 2, 3 and 4 of them: their share of the power (0, 3, 4.8 and
+        /// 6 dB), and their interference.
+        pub layer_loss: Vec<Decibel> = layer_loss(),
         /// Who is served next.
         pub scheduler: scheduler::Config,
         /// How the resource blocks of a TTI are shared out.
@@ -121,6 +129,10 @@ parameters! {
         pub max_transmissions: u8 = 4,
         /// From the end of a TTI to the packet that the eNodeB passes on.
         pub delay: Duration = Duration::from_millis(3),
+        /// The uplink that the UEs share, right to the PRB; its grants replace `processing`, `interval`, `block`, `bler` and
+        /// `max_transmissions`. Absent: grants come as if no other UE had any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub scheduled: Option<scheduled::Config>,
     }
 }
 
@@ -149,11 +161,12 @@ const WINDOW: u32 = 100;
 
 /// Octets of MAC's header in front of RLC's PDUs (TS 36.321 §6.1.2): a subheader with a length, and one without.
 const HEADER_OCTETS: u32 = 3;
+const FRAMING: Framing = Framing::Octets { header_octets: HEADER_OCTETS };
 
 impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let downlink = &self.downlink;
-        let air = Lte::new(&downlink.blocks);
+        let air = Lte::new(&downlink.blocks, &downlink.layer_loss);
         let prbs = air.units();
         let (units, group) = match downlink.group {
             Some(group) => (prbs / u32::from(group) * u32::from(group), group.into()),
@@ -169,7 +182,7 @@ impl Component for Config {
             slot: SLOT,
             air: Box::new(air),
             special_air: None,
-            framing: Framing::Octets { header_octets: HEADER_OCTETS },
+            framing: FRAMING,
             scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
             units,
             group,
@@ -179,8 +192,17 @@ impl Component for Config {
             frame: Frame::fdd(ROUND_TRIP),
             harq: downlink.harq.clone(),
         };
-        let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup)).collect();
-        with_outages(Box::new(SharedCell::new(setup, ues)), plan.handovers)
+        let uplink = self.uplink.scheduled.as_ref().map(|own| {
+            let setup = own.setup(self.ues, prbs, self.uplink.sr_period, self.uplink.delay);
+            (setup, (0..self.ues).map(|ue| own.sender(plan, ue)).collect())
+        });
+        let up_rate = uplink.as_ref().map_or_else(|| self.uplink.rate(), |(uplink, _)| uplink.largest_rate());
+        let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, up_rate)).collect();
+        let mut cell = SharedCell::new(setup, ues);
+        if let Some((setup, senders)) = uplink {
+            cell = cell.with_uplink(setup, senders);
+        }
+        with_outages(Box::new(cell), plan.handovers)
     }
 
     fn ues(&self) -> u16 {
@@ -203,7 +225,7 @@ impl Component for Config {
         let [down, up] = self.pdcp();
         let mut remarks =
             rlc::nr::remarks(Dir::Downlink, &downlink.rlc, &down, repair(downlink.harq.max_transmissions));
-        remarks.extend(rlc::nr::remarks(Dir::Uplink, &uplink.rlc, &up, repair(uplink.max_transmissions)));
+        remarks.extend(rlc::nr::remarks(Dir::Uplink, &uplink.rlc, &up, repair(uplink.max_transmissions())));
         remarks
     }
 
@@ -217,7 +239,8 @@ impl Component for Config {
 
     fn validate(&self) -> Result<(), ScenarioError> {
         self.downlink.validate(self.ues).map_err(|error| error.under("downlink"))?;
-        self.uplink.validate().map_err(|error| error.under("uplink"))?;
+        let prbs = self.downlink.blocks.prbs().unwrap_or_default();
+        self.uplink.validate(self.ues, prbs).map_err(|error| error.under("uplink"))?;
         rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
     }
 }
@@ -229,7 +252,7 @@ impl Config {
     }
 
     /// `None` if its link layers do not go together, which is refused before.
-    fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup) -> Option<Ue> {
+    fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, up_rate: Bitrate) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let pdcp = self.pdcp();
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
@@ -245,34 +268,18 @@ impl Config {
                 Dir::Downlink,
             )
             .with_pdcp(&downlink.rlc, &pdcp[0]),
-            RlcBearer::new(
-                (&uplink.queue, &uplink.rlc, up),
-                (uplink.rate(), uplink.delay),
-                plan,
-                ue,
-                Dir::Uplink,
-            )
-            .with_pdcp(&uplink.rlc, &pdcp[1]),
+            RlcBearer::new((&uplink.queue, &uplink.rlc, up), (up_rate, uplink.delay), plan, ue, Dir::Uplink)
+                .with_pdcp(&uplink.rlc, &pdcp[1]),
         ];
         let silences = Silences::of(plan.handovers, ue);
-        let losses = Losses::Harq {
-            lost: Threshold::from(uplink.bler),
-            stream: rng::stream(plan.run_seed, &format!("ue{ue}.uplink.errors")),
-            max_transmissions: uplink.max_transmissions,
-            round_trip: SLOT.saturating_mul(ROUND_TRIP),
-            silences: silences.clone(),
-        };
-        // UEs have their occasions one after the other.
-        let offset = Duration::from_nanos(u64::from(ue) * SLOT.as_nanos() % uplink.sr_period.as_nanos());
-        let grants = Grants::new(uplink.sr_period, offset, uplink.processing, uplink.interval);
-        let room = uplink.block.as_u64() - u64::from(HEADER_OCTETS);
+        let carrier = uplink.scheduled.is_none().then(|| uplink.carrier(plan, ue, up, &silences));
         let times = downlink.adaptation.slots(SLOT, (PERIOD, AGE));
         Some(Ue::new(
             RlcPair::new([&downlink.rlc, &uplink.rlc], [&pdcp[0], &pdcp[1]], bearers)?,
             shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
             (Source::Rlc, None, Numbers::new(None)),
-            Some(Carrier::granted(up, room, grants, losses)),
+            carrier,
             silences,
         ))
     }
@@ -283,6 +290,7 @@ impl DownlinkConfig {
         self.queue.validate().map_err(|error| error.under("queue"))?;
         self.reception.validate(ues).map_err(|error| error.under("reception"))?;
         self.blocks.validate().map_err(|error| error.under("blocks"))?;
+        validate_layer_loss(self.blocks.layers, &self.layer_loss)?;
         self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
         if self.group.is_some_and(|group| !(1..=6).contains(&group)) {
             return Err(ScenarioError::new("group", "is no size of a resource block group", "write 1 to 6"));
@@ -303,7 +311,49 @@ impl UplinkConfig {
         Bitrate::from_bps((self.block.as_u64() as f64 * 8.0 / self.interval.as_secs_f64()) as u64)
     }
 
-    fn validate(&self) -> Result<(), ScenarioError> {
+    /// The grants of a UE, and how its blocks are lost.
+    fn carrier(&self, plan: &Plan<'_>, ue: u16, ttis: rlc::Ttis, silences: &Silences) -> Carrier {
+        let losses = Losses::Harq {
+            lost: Threshold::from(self.bler),
+            stream: rng::stream(plan.run_seed, &format!("ue{ue}.uplink.errors")),
+            max_transmissions: self.max_transmissions,
+            round_trip: SLOT.saturating_mul(ROUND_TRIP),
+            silences: silences.clone(),
+        };
+        // UEs have their occasions one after the other.
+        let offset = Duration::from_nanos(u64::from(ue) * SLOT.as_nanos() % self.sr_period.as_nanos());
+        let grants = Grants::new(self.sr_period, offset, self.processing, self.interval);
+        let room = self.block.as_u64() - u64::from(HEADER_OCTETS);
+        Carrier::granted(ttis, room, grants, losses)
+    }
+
+    fn max_transmissions(&self) -> u8 {
+        self.scheduled.as_ref().map_or(self.max_transmissions, |own| own.harq.max_transmissions)
+    }
+
+    /// Refuses keys that say nothing of an uplink that is scheduled.
+    fn check_unused(&self) -> Result<(), ScenarioError> {
+        let free = Self::default();
+        let given = [
+            ("processing", self.processing != free.processing, "remove it: a grant takes 8 ms there"),
+            ("interval", self.interval != free.interval, "remove it: the scheduler decides"),
+            ("block", self.block != free.block, "write scheduled.most_block"),
+            ("bler", self.bler != free.bler, "write scheduled.harq.bler"),
+            (
+                "max_transmissions",
+                self.max_transmissions != free.max_transmissions,
+                "write scheduled.harq.max_transmissions",
+            ),
+        ];
+        match given.into_iter().find(|(_, is_given, _)| *is_given) {
+            Some((key, _, hint)) => {
+                Err(ScenarioError::new(key, "has no effect on an uplink that is scheduled", hint))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn validate(&self, ues: u16, prbs: u32) -> Result<(), ScenarioError> {
         self.queue.validate().map_err(|error| error.under("queue"))?;
         let times = [("sr_period", self.sr_period), ("interval", self.interval)];
         for (key, time) in times {
@@ -327,7 +377,11 @@ impl UplinkConfig {
             return Err(ScenarioError::new("max_transmissions", "is no number of transmissions", hint));
         }
         self.rlc.check_pdcp(self.pdcp.as_ref())?;
-        validate_rlc(&self.rlc, self.max_transmissions, "max_transmissions")
+        let Some(scheduled) = &self.scheduled else {
+            return validate_rlc(&self.rlc, self.max_transmissions, "max_transmissions");
+        };
+        self.check_unused()?;
+        scheduled.validate(ues, prbs, &self.rlc).map_err(|error| error.under("scheduled"))
     }
 }
 

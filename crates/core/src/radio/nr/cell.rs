@@ -1,6 +1,6 @@
 //! The assembly of an NR cell out of its parameters.
 
-use super::formats::{self, Carrier, MOST_LAYERS, Nr};
+use super::formats::{self, Carrier, Nr};
 use super::{Config, PROCESSES};
 use crate::element::Element;
 use crate::packet::Dir;
@@ -10,10 +10,12 @@ use crate::radio::rlc_bearer::RlcBearer;
 use crate::radio::rlc_pair::RlcPair;
 use crate::radio::shared::air::Air;
 use crate::radio::shared::reordering::Numbers;
-use crate::radio::shared::{Frame, Framing, Reception, Sender, Setup, SharedCell, Source, Ue, UplinkSetup};
+use crate::radio::shared::{
+    Frame, Framing, MOST_LAYERS, Reception, Sender, Setup, SharedCell, Source, Ue, UplinkSetup,
+};
 use crate::sinr::Sinr;
 use crate::time::Duration;
-use crate::units::{Bitrate, Decibel};
+use crate::units::Decibel;
 
 /// From what a report is about to its first use, and between reports.
 const AGE: Duration = Duration::from_millis(5);
@@ -116,6 +118,7 @@ impl Config {
             first_block: uplink.first_block.as_u64(),
             most_block: uplink.most_block.as_u64(),
             standing: standing.map(|own| (self.slots(own.every), own.block.as_u64())),
+            ramp: None,
             delay: uplink.delay,
         }
     }
@@ -161,16 +164,5 @@ impl Config {
             None,
             Silences::of(plan.handovers, ue),
         ))
-    }
-}
-
-impl UplinkSetup {
-    /// What a UE alone in the cell would get with the largest blocks that it is granted.
-    fn largest_rate(&self) -> Bitrate {
-        let units = self.air.units();
-        let largest = self.air.format(self.air.cqi(99.0), units, u64::MAX).map_or(0, |block| block.bits);
-        let bits = u64::from(largest).min(8 * self.most_block);
-        let share = self.frame.ups_in(self.frame.period()) as f64 / self.frame.period() as f64;
-        Bitrate::from_bps((bits as f64 * share / self.slot.as_secs_f64()) as u64)
     }
 }

@@ -10,6 +10,7 @@ use super::blocks;
 use super::curve::Curve;
 use super::tables::{self, Mcs};
 use crate::error::ScenarioError;
+use crate::radio::shared::MOST_LAYERS;
 use crate::radio::shared::air::{Air, Format, shares};
 use crate::registry::parameters;
 use crate::units::{Decibel, Frequency};
@@ -74,9 +75,6 @@ impl Table {
         }
     }
 }
-
-/// The most layers of a UE.
-pub(super) const MOST_LAYERS: usize = 4;
 
 /// PRBs of a carrier.
 ///

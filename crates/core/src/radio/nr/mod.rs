@@ -25,7 +25,10 @@ mod tables;
 use super::Component;
 use super::Plan;
 use super::lte;
-use super::shared::{Adaptation, Frame, HarqConfig, Shares, Slot, Timing};
+use super::shared::{
+    Adaptation, Frame, HarqConfig, Shares, Slot, Standing, Timing, layer_loss, validate_grants,
+    validate_layer_loss, whole_slots,
+};
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
@@ -37,7 +40,7 @@ use crate::scheduler;
 use crate::sinr;
 use crate::time::Duration;
 use crate::units::{Bytes, Decibel, Frequency};
-use formats::{DownlinkBlocks, MOST_LAYERS, UplinkBlocks};
+use formats::{DownlinkBlocks, UplinkBlocks};
 
 parameters! {
     /// A cell of 5G NR.
@@ -145,14 +148,6 @@ parameters! {
         /// From the end of a slot to the packet that the gNB passes on.
         pub delay: Duration = Duration::from_millis(2),
     }
-
-    /// Standing grants of each UE.
-    pub struct Standing {
-        /// Time from one to the next: each is in the first uplink slot at or after a multiple of it.
-        pub every: Duration = Duration::from_millis(5),
-        /// Octets of SDUs in each.
-        pub block: Bytes = Bytes::from_bytes(120),
-    }
 }
 
 fn droptail(bytes: u64) -> queue::Config {
@@ -162,10 +157,6 @@ fn droptail(bytes: u64) -> queue::Config {
         bytes: Some(Bytes::from_bytes(bytes)),
         in_service,
     })
-}
-
-fn layer_loss() -> Vec<Decibel> {
-    [0, 4000, 7000, 9000].map(Decibel::from_thousandths).to_vec()
 }
 
 fn uplink_reception() -> sinr::Config {
@@ -337,14 +328,7 @@ impl DownlinkConfig {
         self.queue.validate().map_err(|error| error.under("queue"))?;
         self.reception.validate(cell.ues).map_err(|error| error.under("reception"))?;
         self.blocks.validate(scs).map_err(|error| error.under("blocks"))?;
-        let enough = (usize::from(self.blocks.layers)..=MOST_LAYERS).contains(&self.layer_loss.len());
-        let rises =
-            self.layer_loss.is_sorted() && self.layer_loss.iter().all(|loss| *loss >= Decibel::default());
-        if !enough || !rises {
-            let message = "has not one rising ratio for each number of layers";
-            let hint = "write as many as blocks.layers, such as [\"0 dB\", \"4 dB\", \"7 dB\", \"9 dB\"]";
-            return Err(ScenarioError::new("layer_loss", message, hint));
-        }
+        validate_layer_loss(self.blocks.layers, &self.layer_loss)?;
         self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
         if self.group == Some(0) {
             return Err(ScenarioError::new(
@@ -365,28 +349,8 @@ impl UplinkConfig {
         self.queue.validate().map_err(|error| error.under("queue"))?;
         self.reception.validate(cell.ues).map_err(|error| error.under("reception"))?;
         self.blocks.validate(scs).map_err(|error| error.under("blocks"))?;
-        let whole = |key: &str, time: Duration| {
-            if !time.is_zero() && time.as_nanos().is_multiple_of(slot.as_nanos()) {
-                return Ok(());
-            }
-            let message = format!("{time} is no whole number of slots of {slot}");
-            Err(ScenarioError::new(key, message, format!("write {slot}, or a multiple of it")))
-        };
-        whole("sr_period", self.sr_period)?;
-        let size = |key: &str, block: Bytes| {
-            if (1..=200_000).contains(&block.as_u64()) {
-                return Ok(());
-            }
-            let message = format!("{block} is no size of a block");
-            Err(ScenarioError::new(key, message, "write 1 B to 200 kB"))
-        };
-        size("first_block", self.first_block)?;
-        size("most_block", self.most_block)?;
-        if let Some(standing) = &self.standing {
-            whole("every", standing.every)
-                .and_then(|()| size("block", standing.block))
-                .map_err(|error| error.under("standing"))?;
-        }
+        whole_slots("sr_period", self.sr_period, slot)?;
+        validate_grants(slot, self.first_block, self.most_block, self.standing.as_ref())?;
         self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
         self.adaptation.validate(slot).map_err(|error| error.under("adaptation"))?;
         validate_harq(&self.harq)?;

@@ -38,6 +38,11 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// The probability that a block is lost at this SINR.
     fn bler(&self, block: Format, sinr_db: f32) -> f64;
 
+    /// Whether a sender's power is shared among the units of its block, so that on n of them each has 10 log10(n) less.
+    fn units_share_power(&self) -> bool {
+        true
+    }
+
     /// A row as traces have it.
     fn number(&self, row: u8) -> u16 {
         row.into()

@@ -3,7 +3,7 @@
 use crate::error::ScenarioError;
 use crate::registry::parameters;
 use crate::time::Duration;
-use crate::units::{Decibel, Probability};
+use crate::units::{Bytes, Decibel, Probability};
 
 parameters! {
     /// From what a UE hears to the row of the table by which it is sent to.
@@ -34,6 +34,14 @@ parameters! {
         /// Probability that a block is lost, by transmission; the last value is that of all further ones. If empty, what
         /// the air interface says for the ratio at the UE.
         pub bler: Vec<Probability>,
+    }
+
+    /// Standing grants of each UE.
+    pub struct Standing {
+        /// Time from one to the next: each is in the first uplink slot at or after a multiple of it.
+        pub every: Duration = Duration::from_millis(5),
+        /// Octets of SDUs in each.
+        pub block: Bytes = Bytes::from_bytes(120),
     }
 }
 
@@ -78,6 +86,56 @@ impl Adaptation {
         }
         Ok(())
     }
+}
+
+/// The most layers of a UE.
+pub(in crate::radio) const MOST_LAYERS: usize = 4;
+
+/// By how much the SINR of a layer is lower with 1 to 4 of them: their share of the power, and their interference.
+pub(in crate::radio) fn layer_loss() -> Vec<Decibel> {
+    [0, 4000, 7000, 9000].map(Decibel::from_thousandths).to_vec()
+}
+
+/// Refuses losses that are not one rising ratio for each number of layers.
+pub(in crate::radio) fn validate_layer_loss(layers: u8, losses: &[Decibel]) -> Result<(), ScenarioError> {
+    let enough = (usize::from(layers)..=MOST_LAYERS).contains(&losses.len());
+    if enough && losses.is_sorted() && losses.iter().all(|loss| *loss >= Decibel::default()) {
+        return Ok(());
+    }
+    let message = "has not one rising ratio for each number of layers";
+    let hint = "write as many as blocks.layers, such as [\"0 dB\", \"4 dB\", \"7 dB\", \"9 dB\"]";
+    Err(ScenarioError::new("layer_loss", message, hint))
+}
+
+/// Refuses a time that is not a whole number of slots, one at least.
+pub(in crate::radio) fn whole_slots(key: &str, time: Duration, slot: Duration) -> Result<(), ScenarioError> {
+    if !time.is_zero() && time.as_nanos().is_multiple_of(slot.as_nanos()) {
+        return Ok(());
+    }
+    let message = format!("{time} is no whole number of slots of {slot}");
+    Err(ScenarioError::new(key, message, format!("write {slot}, or a multiple of it")))
+}
+
+/// Refuses grants of an uplink with these slots that no UE could use.
+pub(in crate::radio) fn validate_grants(
+    slot: Duration,
+    first_block: Bytes,
+    most_block: Bytes,
+    standing: Option<&Standing>,
+) -> Result<(), ScenarioError> {
+    let size = |key: &str, block: Bytes| {
+        if (1..=200_000).contains(&block.as_u64()) {
+            return Ok(());
+        }
+        let message = format!("{block} is no size of a block");
+        Err(ScenarioError::new(key, message, "write 1 B to 200 kB"))
+    };
+    size("first_block", first_block)?;
+    size("most_block", most_block)?;
+    let Some(standing) = standing else { return Ok(()) };
+    whole_slots("every", standing.every, slot)
+        .and_then(|()| size("block", standing.block))
+        .map_err(|error| error.under("standing"))
 }
 
 impl HarqConfig {

@@ -30,8 +30,8 @@ pub(in crate::radio) mod reordering;
 mod ue;
 mod uplink;
 
-pub(super) use config::Shares;
-pub use config::{Adaptation, HarqConfig};
+pub use config::{Adaptation, HarqConfig, Standing};
+pub(super) use config::{MOST_LAYERS, Shares, layer_loss, validate_grants, validate_layer_loss, whole_slots};
 
 use super::buffer::{cell_layout, cell_report, share};
 use super::fairness::jain_index;
@@ -55,7 +55,7 @@ use serde_json::Value;
 use std::collections::VecDeque;
 pub(super) use ue::{Reordered, Source, Ue};
 use uplink::Uplink;
-pub(super) use uplink::{Sender, UplinkSetup};
+pub(super) use uplink::{Ramp, Sender, UplinkSetup};
 
 /// What a kind of shared cell is, beside its UEs.
 pub(super) struct Setup {

@@ -200,7 +200,7 @@ mod tests {
             serde_json::from_value(json!({"mean_sinr": sinr_db, "fading": {"none": {}}})).unwrap();
         let sinr = sinr::Sinr::new(&config, 1, (0, Dir::Downlink), 1000.0);
         let reception = Reception::new(sinr, &Adaptation::default(), (5, 6), 1, (0, Dir::Downlink));
-        (reception, Lte::new(&formats::Config::default()))
+        (reception, Lte::new(&formats::Config::default(), &[]))
     }
 
     /// The row in use after so many blocks and their answers.

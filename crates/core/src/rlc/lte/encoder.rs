@@ -3,14 +3,18 @@
 use crate::rlc::Tti;
 use crate::rlc::encode::{Encode, Pdu};
 use crate::rlc::lte_pdus::{Nack, Pdu as Sent, Status};
+use crate::wire::mac_lte;
 use crate::wire::rlc::udp::Mode;
 use crate::wire::rlc_lte::{self as wire, AmdPdu, Data, StatusPdu, UmdPdu};
 use std::collections::VecDeque;
 
+/// Logical channel of the first data radio bearer, after those of signalling (TS 36.321 table 6.2.1-1).
+const LCID: u8 = 3;
+
 /// How many sequence numbers of acknowledged mode there are.
 const AM_NUMBERS: u64 = 1024;
 
-/// Makes the octets of the PDUs of a direction.
+/// Makes the octets of the PDUs of a direction: those of RLC, and the MAC PDU around them.
 #[derive(Debug)]
 pub struct Encoder {
     mode: Mode,
@@ -98,18 +102,24 @@ impl Encode for Encoder {
             self.end += octets.len() as u64;
             self.sdus.push_back((number, first, octets));
         }
+        let mut block = Vec::with_capacity(tti.lte.data.len() + 1);
         if let Some(octets) = tti.lte.status.as_ref().and_then(status) {
             out(Pdu::LteStatus, &octets);
+            block.push(octets);
         }
         for (place, pdu) in tti.lte.data.iter().enumerate() {
             if let Some(octets) = self.pdu(tti, pdu) {
                 out(Pdu::Lte(place), &octets);
+                block.push(octets);
             }
             if self.um_sn_bits.is_some() {
                 let sent =
                     self.sdus.partition_point(|(_, first, sdu)| first + sdu.len() as u64 <= pdu.octets.end);
                 self.sdus.drain(..sent);
             }
+        }
+        if !block.is_empty() {
+            out(Pdu::LteMac, &mac_lte::encode(LCID, &block));
         }
     }
 

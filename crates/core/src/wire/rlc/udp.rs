@@ -41,6 +41,8 @@ pub enum Mode {
     LteUm10,
     /// Acknowledged, of LTE.
     LteAm,
+    /// No PDU of RLC, but one of LTE's MAC.
+    LteMac,
     /// Acknowledged, of NR.
     NrAm {
         /// Bits of a sequence number.
@@ -86,6 +88,7 @@ pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
         Mode::LteUm5 => udp_lte::framing(Some(5), channel.dir, ue, bearer),
         Mode::LteUm10 => udp_lte::framing(Some(10), channel.dir, ue, bearer),
         Mode::LteAm => udp_lte::framing(None, channel.dir, ue, bearer),
+        Mode::LteMac => udp_lte::mac(channel.dir, ue),
         Mode::NrAm { sn_bits } => udp_nr::rlc(true, sn_bits, channel.dir, ue, channel.radio_bearer),
         Mode::NrUm { sn_bits } => udp_nr::rlc(false, sn_bits, channel.dir, ue, channel.radio_bearer),
         Mode::NrPdcp { sn_bits } => udp_nr::pdcp(sn_bits, channel.dir, ue, channel.radio_bearer),

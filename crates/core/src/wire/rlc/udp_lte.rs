@@ -1,8 +1,8 @@
-//! The framing with which Wireshark's dissector `rlc-lte` recognises PDUs in UDP datagrams.
+//! The framings with which Wireshark's dissectors `rlc-lte` and `mac-lte` recognise PDUs in UDP datagrams.
 //!
-//! Source: Wireshark's wiki page "RLC-LTE", and what Wireshark 4.0 makes of it. A name and the mode, then fields of a
-//! tag and a value of fixed length, at last the tag of the PDU, which lasts to the end of the datagram. The
-//! dissector is off unless it is asked for: `tshark --enable-heuristic rlc_lte_udp`.
+//! Source: Wireshark's wiki pages "RLC-LTE" and "MAC-LTE", and what Wireshark 4.0 makes of them. A name and fixed fields, then
+//! fields of a tag and a value of fixed length, at last the tag of the PDU, which lasts to the end of the datagram. The
+//! dissectors are off unless they are enabled: `tshark --enable-heuristic rlc_lte_udp`, `mac_lte_udp`.
 
 use crate::packet::Dir;
 
@@ -17,6 +17,11 @@ const TAG_CHANNEL: u8 = 7;
 const UM: u8 = 2;
 const AM: u8 = 4;
 const DRB: u16 = 5;
+
+const FDD: u8 = 1;
+const C_RNTI: u8 = 3;
+const TAG_RNTI: u8 = 2;
+const TAG_MAC_UE: u8 = 3;
 
 /// What goes in front of a PDU: of unacknowledged mode, with so many bits of sequence number, or of acknowledged mode.
 pub(super) fn framing(um_sn_bits: Option<u8>, dir: Dir, ue: u16, bearer: u16) -> Vec<u8> {
@@ -34,6 +39,15 @@ pub(super) fn framing(um_sn_bits: Option<u8>, dir: Dir, ue: u16, bearer: u16) ->
     octets
 }
 
+/// Framing in front of a MAC PDU of a cell by frequency division, for a UE whose C-RNTI is its number.
+pub(super) fn mac(dir: Dir, ue: u16) -> Vec<u8> {
+    let [high, low] = ue.to_be_bytes();
+    let mut octets = b"mac-lte".to_vec();
+    octets.extend_from_slice(&[FDD, u8::from(dir == Dir::Downlink), C_RNTI]);
+    octets.extend_from_slice(&[TAG_RNTI, high, low, TAG_MAC_UE, high, low, TAG_PDU]);
+    octets
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,5 +62,6 @@ mod tests {
             framing(Some(10), Dir::Uplink, 0x0102, 5),
             b"rlc-lte\x02\x02\x0a\x03\x00\x05\x01\x02\x06\x00\x05\x07\x00\x05\x01"
         );
+        assert_eq!(mac(Dir::Downlink, 2), b"mac-lte\x01\x01\x03\x02\x00\x02\x03\x00\x02\x01");
     }
 }

@@ -8,6 +8,7 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::Instant;
 use airpath_core::trace::{Event, Kind, ProbeMask};
+use airpath_core::wire::mac_lte;
 use airpath_core::wire::rlc::{Pdu, Sn, StatusEnd, Sufi, UmdPdu};
 use airpath_core::wire::rlc_lte;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
@@ -303,10 +304,27 @@ fn agree(numbers: Option<u64>, changes: &[(&str, &str)]) -> (usize, usize) {
     let mut seen: BTreeMap<Bearer, Log> = BTreeMap::new();
     let mut readers: BTreeMap<Bearer, Reader> = BTreeMap::new();
     let mut arrived: BTreeMap<Bearer, Vec<(Vec<u8>, u32)>> = BTreeMap::new();
+    // PDUs that no MAC PDU has held yet.
+    let mut open: Vec<Vec<u8>> = Vec::new();
     for frame in &frames {
+        if let Some(block) =
+            frame.octets[HEADERS..].strip_prefix(b"mac-lte").filter(|_| frame.interface == RLC)
+        {
+            // Three fixed fields, two tags with two octets each, and the tag of the PDU.
+            let pdus = mac_lte::decode(&block[10..]).unwrap();
+            assert!(pdus.iter().all(|(lcid, _)| *lcid == 3));
+            assert_eq!(
+                pdus.iter().map(|(_, pdu)| pdu.to_vec()).collect::<Vec<_>>(),
+                std::mem::take(&mut open)
+            );
+            continue;
+        }
         if frame.interface == RLC {
             let (mode, bearer, octets) = framed(&frame.octets);
             let reader = readers.entry(bearer).or_insert_with(|| Reader::new(mode));
+            if frame.octets[HEADERS..].starts_with(b"rlc-lte") {
+                open.push(octets.clone());
+            }
             let text = reader.receive(&octets, frame.lost);
             seen.entry(bearer).or_default().push((frame.at, text, frame.lost));
             continue;
@@ -317,6 +335,7 @@ fn agree(numbers: Option<u64>, changes: &[(&str, &str)]) -> (usize, usize) {
             arrived.entry(bearer).or_default().push((bare(&frame.octets), frame.len));
         }
     }
+    assert!(open.is_empty());
     let told = traced(&events, numbers);
     assert_eq!(seen.keys().collect::<Vec<_>>(), told.keys().collect::<Vec<_>>());
     for (bearer, log) in &seen {

@@ -1,9 +1,11 @@
 //! Shared cells, HSDPA and LTE, against hand computation and theory.
 
+mod edch;
 mod errors;
 mod fair;
 mod hsdpa;
 mod lte;
+mod lte_uplink;
 mod tcp;
 
 use airpath_core::handover;

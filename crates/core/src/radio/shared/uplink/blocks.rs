@@ -88,7 +88,7 @@ impl Uplink {
             Some(process) => {
                 ue.pair.bearer(Dir::Uplink).counts.ttis += 1;
                 sender.counts.blocks += 1;
-                let block = Block { tti, number: slot };
+                let block = Block { tti, number: sender.number(slot) };
                 sender.harq.begin(process, (grant.format, grant.steps), block, slot);
                 sender.harq.process(process).left = left;
                 self.transmit(cx, ue, grant.ue, process, slot);
@@ -134,7 +134,7 @@ impl Uplink {
             sender.counts.bits += u64::from(format.bits);
             ue.note_arrives(cx, Dir::Uplink, &block);
             let arrives = end + self.setup.delay;
-            self.arrivals.push_back(Arrival { at: arrives, ue: number, epoch, tti: block.tti });
+            self.arrivals.push_back(Arrival { at: arrives, ue: number, epoch, block });
         }
         let what = What::Left { octets: left, slot: since, process: Some(process) };
         self.tell(News { at, ue: number, epoch, what });

@@ -1,11 +1,14 @@
 //! What the network decides for an uplink slot: who gets which block.
 
+use super::Uplink;
 use super::sender::{Grant, Planned};
-use super::{HEADERS, Uplink};
 use crate::element::Cx;
 use crate::radio::shared::air::Format;
 use crate::radio::shared::reception::Steps;
 use crate::radio::shared::ue::Ue;
+
+/// The least room of a block, octets: with less, headers of RLC (2 to 5 octets) outweigh the data.
+const LEAST_ROOM: u64 = 10;
 
 impl Uplink {
     /// Grants the blocks of the slot `undecided`.
@@ -47,16 +50,17 @@ impl Uplink {
         {
             self.rates[number] = 0.0;
             let sender = &mut self.senders[number];
-            let octets = match sender.needed() {
-                0 => self.setup.first_block,
-                needed => needed.min(self.setup.most_block),
+            let octets = match (sender.needed(), self.setup.ramp) {
+                (0, _) => self.setup.first_block,
+                (needed, None) => needed.min(self.setup.most_block),
+                (needed, Some(ramp)) => sender.raise(ramp, self.setup.first_block).min(needed),
             };
             let estimate = sender.reception.estimate(slot);
             let Some(format) = self.fit(estimate, left, octets) else { continue };
             let steps = self.steps(number, estimate, format);
             left -= format.units;
             self.served.push((number, self.bit_rate(format)));
-            let room = self.setup.framing.room(format.bits).saturating_sub(HEADERS).min(octets);
+            let room = self.setup.framing.room(format.bits).saturating_sub(self.headers).min(octets);
             let granted_to = &mut self.senders[number];
             granted_to.requested = false;
             granted_to.granted.push_back((slot, room.max(1)));
@@ -80,16 +84,28 @@ impl Uplink {
     }
 
     /// The block on the fewest PRBs, of `most`, that carries so many octets of SDUs at an SINR on a single PRB, or else the
-    /// largest one.
+    /// largest one. A UE gets no PRBs on which its power does not reach for the lowest row even with all retransmissions, unless
+    /// a PDU needs them.
     pub(super) fn fit(&self, sinr_db: f32, most: u32, octets: u64) -> Option<Format> {
         let air = self.setup.air.as_ref();
-        let bits = octets.saturating_add(HEADERS).saturating_mul(8);
-        let wanted = if octets == u64::MAX { u64::MAX } else { self.setup.framing.bits(bits / 8) };
+        let wanted = match octets {
+            u64::MAX => u64::MAX,
+            octets => self.setup.framing.bits(octets + self.headers),
+        };
+        if !air.units_share_power() {
+            return air.format(air.cqi(sinr_db), most, wanted);
+        }
         let mut best: Option<Format> = None;
         let mut prbs = 1;
         // Sizes are compared in steps of 1/16, and the last step is made finer.
         while prbs <= most {
-            let row = air.cqi(sinr_db - self.spread_db[prbs as usize]).max(1);
+            let of_one = sinr_db - self.spread_db[prbs as usize];
+            let row = air.cqi(of_one);
+            let is_of_use = |best: Format| self.setup.framing.room(best.bits) >= LEAST_ROOM;
+            if row == 0 && air.cqi(of_one + self.combined_db) == 0 && best.is_some_and(is_of_use) {
+                break;
+            }
+            let row = row.max(1);
             let Some(format) = air.format(row, prbs, u64::MAX) else { break };
             if best.is_none_or(|best| best.bits < format.bits) {
                 best = Some(format);

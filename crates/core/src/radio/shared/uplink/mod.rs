@@ -30,7 +30,6 @@ mod sender;
 
 use super::air::Air;
 use super::downlink::EXCELLENT_DB;
-use super::harq::Block;
 use super::ue::Ue;
 use super::{Frame, Framing, HarqConfig, Work, pop_if};
 use crate::element::{Cx, bearer_index};
@@ -38,6 +37,7 @@ use crate::packet::Dir;
 use crate::scheduler::Scheduler;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind};
+use crate::units::Bitrate;
 pub(in crate::radio) use sender::Sender;
 use sender::{Arrival, News, Planned, What};
 use serde_json::Value;
@@ -45,6 +45,15 @@ use std::collections::VecDeque;
 
 /// Octets of a block for the headers of MAC, RLC and PDCP: 11 for each of three SDUs or segments.
 const HEADERS: u64 = 33;
+
+/// Grants that rise step by step from the first one.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::radio) struct Ramp {
+    /// Factor of a step.
+    pub step: f64,
+    /// A grant rises while the buffer has more than this many blocks of it.
+    pub patience: f64,
+}
 
 /// What a kind of cell says of its uplink.
 pub(in crate::radio) struct UplinkSetup {
@@ -62,8 +71,22 @@ pub(in crate::radio) struct UplinkSetup {
     pub most_block: u64,
     /// Standing grants: slots from one to the next, and octets of each.
     pub standing: Option<(u64, u64)>,
+    /// How grants of a UE rise; at once if absent.
+    pub ramp: Option<Ramp>,
     /// From the end of a slot to the packet that the network passes on.
     pub delay: Duration,
+}
+
+impl UplinkSetup {
+    /// What a UE alone in the cell would get with the largest blocks that it is granted.
+    pub fn largest_rate(&self) -> Bitrate {
+        let units = self.air.units();
+        let largest =
+            self.air.format(self.air.cqi(EXCELLENT_DB), units, u64::MAX).map_or(0, |block| block.bits);
+        let bits = u64::from(largest).min(self.most_block.saturating_mul(8));
+        let share = self.frame.ups_in(self.frame.period()) as f64 / self.frame.period() as f64;
+        Bitrate::from_bps((bits as f64 * share / self.slot.as_secs_f64()) as u64)
+    }
 }
 
 /// The uplink of a cell.
@@ -74,6 +97,12 @@ pub(super) struct Uplink {
     /// By number of PRBs, by how much its SINR is below that of one, dB.
     spread_db: Vec<f32>,
     highest: u8,
+    /// By how much all transmissions of a block together are heard better than one, dB.
+    combined_db: f32,
+    /// Room of a block for headers of its SDUs, in the unit of the entity.
+    headers: u64,
+    /// Whether blocks are put in order before RLC.
+    orders: bool,
     senders: Vec<Sender>,
     /// UEs for which the network has something to grant, in the order of their numbers.
     asking: Vec<u16>,
@@ -97,14 +126,22 @@ pub(super) struct Uplink {
     /// The slot up to which the scheduler knows.
     scheduled: u64,
 }
+
 impl Uplink {
     pub fn new(setup: UplinkSetup, senders: Vec<Sender>) -> Self {
-        let spread = |prbs: u32| 10.0 * libm::log10f(prbs.max(1) as f32);
+        let shared = setup.air.units_share_power();
+        let spread = |prbs: u32| if shared { 10.0 * libm::log10f(prbs.max(1) as f32) } else { 0.0 };
         Self {
             bler: setup.harq.bler.iter().map(|bler| bler.as_f64()).collect(),
             spread_db: (0..=setup.air.units()).map(spread).collect(),
             rates: vec![0.0; senders.len()],
             highest: setup.air.cqi(EXCELLENT_DB),
+            combined_db: match setup.harq.combining {
+                true => 10.0 * libm::log10f(setup.harq.max_transmissions.into()),
+                false => 0.0,
+            },
+            headers: if matches!(setup.framing, Framing::Pdus { .. }) { 0 } else { HEADERS },
+            orders: senders.iter().any(|sender| sender.order.is_some()),
             setup,
             senders,
             asking: Vec::new(),
@@ -174,6 +211,9 @@ impl Uplink {
         let mut next = self.news.front().map_or(Instant::NEVER, |news| news.at);
         next = next.min(self.arrivals.front().map_or(Instant::NEVER, |arrival| arrival.at));
         next = next.min(self.ended.front().map_or(Instant::NEVER, |ended| ended.0));
+        if self.orders {
+            next = self.senders.iter().map(Sender::order_expiry).fold(next, Instant::min);
+        }
         if !self.asking.is_empty() {
             next = next.min(self.next_decision(now));
         }
@@ -254,7 +294,8 @@ impl Uplink {
         for block in sender.harq.flush() {
             ue.lose(cx, Dir::Uplink, block, work);
         }
-        sender.known = (0, 0);
+        sender.reset_order(cx, ue, work);
+        (sender.known, sender.serving) = ((0, 0), 0.0);
         sender.granted.clear();
         (sender.requested, sender.told, sender.unfilled) = (false, false, 0);
         (sender.since, sender.delay) = (None, Duration::ZERO);
@@ -279,15 +320,23 @@ impl Uplink {
             }
         }
         while let Some(arrival) = pop_if(&mut self.arrivals, |arrival| arrival.at <= cx.now) {
-            let Arrival { ue: number, epoch, tti, .. } = arrival;
+            let Arrival { ue: number, epoch, block, .. } = arrival;
             let ue = &mut ues[usize::from(number)];
-            if epoch == self.senders[usize::from(number)].harq.epoch {
-                ue.pair.handle_tti(cx, Dir::Uplink, &tti, &mut work.report);
-                work.spare.keep(tti);
-            } else {
-                ue.lose(cx, Dir::Uplink, Block { tti, number: 0 }, work);
+            let sender = &mut self.senders[usize::from(number)];
+            if epoch != sender.harq.epoch {
+                ue.lose(cx, Dir::Uplink, block, work);
+            } else if let Some(refused) = sender.put_in_order(cx, ue, block, work) {
+                ue.lose(cx, Dir::Uplink, refused, work);
             }
             self.touched.push(number);
+        }
+        if self.orders {
+            for (number, (sender, ue)) in self.senders.iter_mut().zip(ues.iter_mut()).enumerate() {
+                if sender.order_expiry() <= cx.now {
+                    sender.give_gaps_up(cx, ue, work);
+                    self.touched.push(number as u16);
+                }
+            }
         }
         while let Some(news) = pop_if(&mut self.news, |news| news.at <= cx.now) {
             self.learn(cx, ues, news, work);
@@ -316,6 +365,9 @@ impl Uplink {
                 }
                 if slot >= sender.known.1 {
                     sender.known = (octets, slot);
+                    if octets == 0 {
+                        sender.serving = 0.0;
+                    }
                     while pop_if(&mut sender.granted, |(at, _)| *at <= slot).is_some() {}
                 }
             }

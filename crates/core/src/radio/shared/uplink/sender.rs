@@ -1,9 +1,14 @@
 //! A UE as its uplink sees it, and what passes between it and the network.
 
+use super::Ramp;
+use crate::element::Cx;
+use crate::packet::Dir;
+use crate::radio::shared::Work;
 use crate::radio::shared::air::Format;
-use crate::radio::shared::harq::Harq;
+use crate::radio::shared::harq::{Block, Harq};
 use crate::radio::shared::reception::{Reception, Steps};
-use crate::rlc::Tti;
+use crate::radio::shared::reordering::{Numbers, Reordering, tsn};
+use crate::radio::shared::ue::Ue;
 use crate::time::{Duration, Instant};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -28,6 +33,17 @@ pub(in crate::radio) struct Sender {
     pub(super) since: Option<Instant>,
     pub(super) delay: Duration,
     pub(super) counts: Counts,
+    /// The grant that rises, in the unit of the entity; 0 before the first.
+    pub(super) serving: f64,
+    /// Where blocks are put in order before RLC; RLC itself does where there is none.
+    pub(super) order: Option<Order>,
+}
+
+/// Blocks of a UE in their order (MAC-es).
+pub(super) struct Order {
+    numbers: Numbers,
+    queue: Reordering<Block>,
+    out: Vec<Block>,
 }
 
 #[derive(Default)]
@@ -60,7 +76,7 @@ pub(super) struct Arrival {
     pub(super) at: Instant,
     pub(super) ue: u16,
     pub(super) epoch: u32,
-    pub(super) tti: Box<Tti>,
+    pub(super) block: Block,
 }
 
 pub(super) struct News {
@@ -97,7 +113,67 @@ impl Sender {
             since: None,
             delay: Duration::ZERO,
             counts: Counts::default(),
+            serving: 0.0,
+            order: None,
         }
+    }
+
+    /// Its blocks are put in order within this window; gaps are waited for as long as T1.
+    pub fn in_order(mut self, window: u8, t1: Option<Duration>) -> Self {
+        let (numbers, queue) = (Numbers::new(Some(window)), Reordering::new(window, t1));
+        self.order = Some(Order { numbers, queue, out: Vec::new() });
+        self
+    }
+
+    /// The number of a new block that is first transmitted in this slot.
+    pub(super) fn number(&mut self, slot: u64) -> u64 {
+        self.order.as_mut().map_or(slot, |order| order.numbers.take())
+    }
+
+    /// Hands a block that arrives up to RLC, in its order. Returns it if its gap was given up before.
+    pub(super) fn put_in_order(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ue: &mut Ue,
+        block: Block,
+        work: &mut Work,
+    ) -> Option<Block> {
+        let Some(order) = &mut self.order else {
+            hand_up(cx, ue, block, work);
+            return None;
+        };
+        let refused = order.queue.handle_block(cx.now, tsn(block.number), block, &mut order.out);
+        order.out.drain(..).for_each(|block| hand_up(cx, ue, block, work));
+        refused
+    }
+
+    /// When gaps are given up.
+    pub(super) fn order_expiry(&self) -> Instant {
+        self.order.as_ref().map_or(Instant::NEVER, |order| order.queue.expiry())
+    }
+
+    pub(super) fn give_gaps_up(&mut self, cx: &mut Cx<'_>, ue: &mut Ue, work: &mut Work) {
+        let Some(order) = &mut self.order else { return };
+        order.queue.handle_expiry(cx.now, &mut order.out);
+        order.out.drain(..).for_each(|block| hand_up(cx, ue, block, work));
+    }
+
+    /// Hands up what is held, and begins with the first number again.
+    pub(super) fn reset_order(&mut self, cx: &mut Cx<'_>, ue: &mut Ue, work: &mut Work) {
+        let Some(order) = &mut self.order else { return };
+        order.queue.reset(&mut order.out);
+        order.numbers.reset();
+        order.out.drain(..).for_each(|block| hand_up(cx, ue, block, work));
+    }
+
+    /// The grant of this slot: `first` to begin with, and a step more each time that the UE is unhappy.
+    pub(super) fn raise(&mut self, ramp: Ramp, first: u64) -> u64 {
+        if self.serving == 0.0 {
+            self.serving = first as f64;
+        } else if self.needed() as f64 > ramp.patience * self.serving {
+            self.serving *= ramp.step;
+        }
+        self.serving as u64
     }
 
     /// What the network knows of and has not granted, octets.
@@ -118,4 +194,9 @@ impl Sender {
             "blocks_lost": blocks_lost, "bits": bits, "outer_loop_db": self.reception.offset,
         })
     }
+}
+
+fn hand_up(cx: &mut Cx<'_>, ue: &mut Ue, block: Block, work: &mut Work) {
+    ue.pair.handle_tti(cx, Dir::Uplink, &block.tti, &mut work.report);
+    work.spare.keep(block.tti);
 }
