@@ -35,6 +35,7 @@ pub mod flows;
 pub mod gtp;
 pub mod trace;
 
+pub mod activity;
 mod agenda;
 pub mod element;
 mod registry;

@@ -14,12 +14,25 @@ use crate::element::{Cx, Element, FAR, Layout, Outage, Port, RadioEvent};
 use crate::handover::{Bearers, Config, Episode, Role};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
+use crate::units::Bitrate;
 use serde_json::{Value, json};
 
 /// A cell whose bearers can stand still.
 pub(super) trait Pausable: Element {
     /// From now on until then neither direction of the UE begins a transmission.
     fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant);
+
+    /// Neither direction of a UE starts a transmission before `until`, which may be earlier than in the call before.
+    /// Link layers keep their state. Called only while nothing of the UE is on the air.
+    fn hold(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant);
+
+    /// End of the latest transmission of a UE in either direction.
+    fn sent_until(&self, ue: u16) -> Instant;
+
+    /// Both directions of a UE have this rate from now on; that of their bearers with `None`.
+    fn limit_rate(&mut self, ue: u16, rate: Option<Bitrate>) {
+        let _ = (ue, rate);
+    }
 }
 
 /// The cell with these hand-overs.

@@ -15,6 +15,7 @@
 pub(in crate::radio) mod formats;
 mod timers;
 
+use super::activity::with_activity;
 use super::carrier::Carrier;
 use super::dch;
 use super::outages::{Silences, with_outages};
@@ -25,6 +26,7 @@ use super::shared::{
     self, Adaptation, Frame, Framing, HarqConfig, Reordered, Setup, SharedCell, Shares, Source, Ue, iub,
 };
 use super::{Component, Plan};
+use crate::activity::{self, Offers};
 use crate::channel;
 use crate::element::Element;
 use crate::error::ScenarioError;
@@ -47,6 +49,9 @@ parameters! {
         pub downlink: DownlinkConfig,
         /// A dedicated channel from each UE.
         pub uplink: UplinkConfig,
+        /// DRX and RRC states of silent UEs; always active if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub activity: Option<activity::Config>,
     }
 
     /// The downlink.
@@ -133,7 +138,8 @@ impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let setup = self.setup();
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup)).collect();
-        with_outages(Box::new(SharedCell::new(setup, ues)), plan.handovers)
+        let cell = with_activity(Box::new(SharedCell::new(setup, ues)), self.activity.as_ref(), self.ues);
+        with_outages(cell, plan.handovers)
     }
 
     fn ues(&self) -> u16 {
@@ -155,6 +161,9 @@ impl Component for Config {
     fn validate(&self) -> Result<(), ScenarioError> {
         self.downlink.validate(self.ues).map_err(|error| error.under("downlink"))?;
         self.uplink.bearer().validate().map_err(|error| error.under("uplink"))?;
+        if let Some(activity) = &self.activity {
+            activity.validate(Offers::default()).map_err(|error| error.under("activity"))?;
+        }
         rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
     }
 

@@ -19,6 +19,7 @@
 mod curve;
 pub(in crate::radio) mod formats;
 
+use super::activity::with_activity;
 use super::carrier::{Carrier, Losses};
 use super::grants::Grants;
 use super::outages::{Silences, with_outages};
@@ -28,6 +29,7 @@ use super::shared::air::Air;
 use super::shared::reordering::Numbers;
 use super::shared::{self, Adaptation, Frame, Framing, HarqConfig, Setup, SharedCell, Shares, Source, Ue};
 use super::{Component, Plan};
+use crate::activity::{self, Offers};
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
@@ -51,6 +53,9 @@ parameters! {
         pub downlink: DownlinkConfig,
         /// The uplink of each UE.
         pub uplink: UplinkConfig,
+        /// DRX and RRC states of silent UEs; always active if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub activity: Option<activity::Config>,
     }
 
     /// The downlink.
@@ -180,7 +185,8 @@ impl Component for Config {
             harq: downlink.harq.clone(),
         };
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup)).collect();
-        with_outages(Box::new(SharedCell::new(setup, ues)), plan.handovers)
+        let cell = with_activity(Box::new(SharedCell::new(setup, ues)), self.activity.as_ref(), self.ues);
+        with_outages(cell, plan.handovers)
     }
 
     fn ues(&self) -> u16 {
@@ -218,6 +224,9 @@ impl Component for Config {
     fn validate(&self) -> Result<(), ScenarioError> {
         self.downlink.validate(self.ues).map_err(|error| error.under("downlink"))?;
         self.uplink.validate().map_err(|error| error.under("uplink"))?;
+        if let Some(activity) = &self.activity {
+            activity.validate(Offers::default()).map_err(|error| error.under("activity"))?;
+        }
         rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
     }
 }
