@@ -34,6 +34,7 @@ export const KINDS = {
   rnc_feedback: "RNC feedback",
   snoop: "snoop",
   outage: "outage",
+  activity: "activity",
   packet: "packet",
   made: "packet made",
   kept: "packet kept",
@@ -113,6 +114,21 @@ const OUTAGE = {
   ended: "The outage ended: the UE can be reached again",
 };
 
+/** @type {Record<string, string>} */
+const ACTIVITY = {
+  active: "The UE is active: it can send and receive at once",
+  drx: "The UE is in DRX: it listens for a part of each cycle",
+  shared: "The UE is in CELL_FACH, on a slow channel that UEs share",
+  inactive: "The UE is in RRC INACTIVE: it has to be paged, and needs a promotion",
+  idle: "The UE is in RRC IDLE: it has to be paged, and needs a promotion",
+  promotion: "The UE gets a connection: data waits until the promotion ends",
+};
+
+/** A state of a UE as 3GPP writes it. @type {(state: string) => string} */
+export function activityOf(state) {
+  return { drx: "DRX", shared: "CELL_FACH", inactive: "INACTIVE", idle: "IDLE" }[state] ?? state;
+}
+
 /** Places of the path that are no boxes. @type {Record<string, string>} */
 const PLACES = {
   server: "the server",
@@ -187,6 +203,7 @@ const SHORT = {
   rnc_feedback: ({ n }) => `${count(n("cached_segments"), "segment")} in the table${n("flagged") ? ", ACK flagged" : ""}`,
   snoop: ({ n, word }) => `${word("action").replaceAll("_", " ")}, ${count(n("cached_packets"), "packet")} kept`,
   outage: ({ word }) => word("phase").replaceAll("_", " "),
+  activity: ({ word }) => activityOf(word("state")),
   packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, ${placeOf(own)}`,
   made: ({ n, run }) => `packet ${n("packet")}${n("copy_of") ? `, a copy of ${n("copy_of")}` : ""}, at ${elementName(run, n("element"))}`,
   kept: ({ n, run }) => `packet ${n("packet")}, at ${elementName(run, n("element"))}`,
@@ -260,6 +277,7 @@ const SENTENCE = {
     `${elementName(run, n("element"))} made packet ${n("packet")}${n("copy_of") ? `, a copy of packet ${n("copy_of")}` : ""}.`.replace(/^t/, "T"),
   kept: ({ n, run }) => `${elementName(run, n("element"))} kept packet ${n("packet")}: it answers for the other side.`.replace(/^t/, "T"),
   outage: ({ word }) => `${OUTAGE[word("phase")] ?? word("phase")}.`,
+  activity: ({ word }) => `${ACTIVITY[word("state")] ?? word("state")}.`,
   packet: (own) => {
     const { n, word, run } = own;
     const told = `A packet of ${bytes(n("len_bytes"))} arrived at ${elementName(run, n("element"))}, ` +

@@ -11,7 +11,7 @@
 //! RLC of TS 36.322 puts them in order. At a hand-over RLC begins anew, and the SDUs that are not confirmed are forwarded
 //! and sent again (TS 36.300 §10.1.2.3).
 //!
-//! Left out: control channels, semi-persistent scheduling, discontinuous reception (DRX), carrier aggregation, an uplink
+//! Left out: control channels, semi-persistent scheduling, carrier aggregation, an uplink
 //! that the UEs share: grants come as if there were always room.
 //!
 //! Sources: TS 36.213 (CQI, block sizes, timing), TS 36.321 (HARQ, SR, BSR), TS 36.322 (RLC).
