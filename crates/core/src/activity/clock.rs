@@ -71,7 +71,11 @@ impl Clock {
         if now < self.opens {
             return State::Promotion;
         }
-        let silence = now.since(self.silent_since(sent));
+        let since = self.silent_since(sent);
+        if now <= since {
+            return self.base;
+        }
+        let silence = now.since(since);
         self.states().take_while(|(after, _)| *after <= silence).last().map_or(self.base, |(_, state)| state)
     }
 

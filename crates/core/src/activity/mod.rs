@@ -122,6 +122,9 @@ parameters! {
     }
 }
 
+/// Times beyond this are refused.
+const LONGEST: Duration = Duration::from_secs(3600 * 24);
+
 /// What a kind of cell can offer to UEs that are silent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Offers {
@@ -183,6 +186,7 @@ impl Config {
             return Err(ScenarioError::new("", "has no state below the active one", hint));
         }
         self.validate_order()?;
+        self.validate_times()?;
         if let Some(drx) = &self.drx {
             drx.validate().map_err(|error| error.under("drx"))?;
         }
@@ -213,6 +217,38 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// Refuses times beyond those of any network.
+    fn validate_times(&self) -> Result<(), ScenarioError> {
+        let drx = self
+            .drx
+            .iter()
+            .flat_map(|own| [("drx.after", own.after), ("drx.on", own.on), ("drx.cycle", own.cycle)]);
+        let shared = self.shared.iter();
+        let shared =
+            shared.flat_map(|own| [("shared.after", own.after), ("shared.promotion", own.promotion)]);
+        let inactive = self.inactive.iter().flat_map(|own| {
+            [
+                ("inactive.after", own.after),
+                ("inactive.promotion", own.promotion),
+                ("inactive.paging", own.paging.unwrap_or_default()),
+            ]
+        });
+        let idle = self.idle.iter().flat_map(|own| {
+            [
+                ("idle.after", own.after),
+                ("idle.promotion", own.promotion),
+                ("idle.paging", own.paging.unwrap_or_default()),
+            ]
+        });
+        match drx.chain(shared).chain(inactive).chain(idle).find(|(_, time)| *time > LONGEST) {
+            Some((key, time)) => {
+                let message = format!("{time} is longer than in any network");
+                Err(ScenarioError::new(key, message, format!("write at most {LONGEST}")))
+            }
+            None => Ok(()),
+        }
     }
 
     fn validate_released(&self, own: &Released) -> Result<(), ScenarioError> {

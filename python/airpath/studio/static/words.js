@@ -124,10 +124,11 @@ const ACTIVITY = {
   promotion: "The UE gets a connection: data waits until the promotion ends",
 };
 
+/** @type {Record<string, string>} */
+const STATES = { drx: "DRX", shared: "CELL_FACH", inactive: "INACTIVE", idle: "IDLE" };
+
 /** A state of a UE as 3GPP writes it. @type {(state: string) => string} */
-export function activityOf(state) {
-  return { drx: "DRX", shared: "CELL_FACH", inactive: "INACTIVE", idle: "IDLE" }[state] ?? state;
-}
+export const activityOf = (state) => STATES[state] ?? state;
 
 /** Places of the path that are no boxes. @type {Record<string, string>} */
 const PLACES = {
