@@ -111,3 +111,24 @@ def test_the_rows_of_a_run_are_those_of_its_capture(tmp_path):
     report = analyze(file)
     assert [row["phases"] for row in rows] == [one["phases"] for one in report["connections"]]
     assert rows[0]["start_s"] == pytest.approx(report["start_unix_s"], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "preset", "promotion_s"),
+    [("umts-384", "dch", "qian-2010-carrier-1", 2.0), ("lte-10mhz", "lte", "huang-2012", 0.26)],
+)
+def test_a_promotion_after_a_silence_is_part_of_the_handshake(name, cell, preset, promotion_s, tmp_path):
+    page = {"start": "30 s", "app": {"web": {"page": "10 kB", "objects": 0}}}
+    activity = {f"radio.{cell}.activity.preset": preset}
+
+    def handshake_s(changes):
+        _, file = captured(tmp_path, name, {"flow": [page], "duration": "60 s"} | changes)
+        file.write_bytes(of_interface(file.read_bytes(), UE))
+        (one,) = analyze(file)["connections"]
+        check(one)
+        (_, end, phase), *_ = pieces(one)
+        assert phase == "handshake"
+        return end
+
+    # Block errors fall differently in time: RLC repairs them within some TTIs.
+    assert handshake_s(activity) - handshake_s({}) == pytest.approx(promotion_s, abs=0.12)

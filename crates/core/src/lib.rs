@@ -10,7 +10,7 @@
 //!   [`gtp`], [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
 //! * [`queue`], [`fading`], [`channel`], [`sinr`], [`rlc`], [`scheduler`]: the parts of a cell;
-//! * [`umts`], [`handover`], [`radio`]: the core network around a cell, outages, and the cell;
+//! * [`umts`], [`handover`], [`activity`], [`radio`]: the core network around a cell, outages, silent UEs, and the cell;
 //! * [`tcp`], [`app`], [`host`]: the simulator's endpoints;
 //! * [`middlebox`], [`link`], [`path`]: everything between the ends;
 //! * [`scenario`], [`sim`]: a run from a text.
@@ -49,6 +49,7 @@ pub mod rlc;
 pub mod scheduler;
 pub mod umts;
 pub mod handover;
+pub mod activity;
 pub mod radio;
 
 pub mod tcp;

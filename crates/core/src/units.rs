@@ -37,6 +37,10 @@ pub struct Bitrate(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Frequency(u64);
 
+/// A power in microwatts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Power(u64);
+
 /// A probability: a number between 0 and 1, both included.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Probability(f64);
@@ -91,6 +95,18 @@ impl Bitrate {
         }
         let nanos = (bytes as u128 * NANOBITS_PER_BYTE as u128).div_ceil(self.0 as u128);
         if nanos > u64::MAX as u128 { Duration::MAX } else { Duration::from_nanos(nanos as u64) }
+    }
+}
+
+impl Power {
+    /// A power of `microwatts` millionths of a watt.
+    pub const fn from_microwatts(microwatts: u64) -> Self {
+        Self(microwatts)
+    }
+
+    /// The power in millionths of a watt.
+    pub const fn as_microwatts(self) -> u64 {
+        self.0
     }
 }
 
@@ -191,6 +207,15 @@ const BITRATE: Form = Form {
         ("gbps gbit gbits/s", "Gbit/s"),
     ],
     examples: ["384 kbit/s", "7.2 Mbit/s"],
+    max: u64::MAX,
+};
+
+const POWER: Form = Form {
+    what: "a power",
+    smallest: "uW",
+    units: &[("uW", 1), ("mW", 1_000), ("W", 1_000_000)],
+    misspelt: &[("mw", "mW"), ("w watt watts", "W"), ("\u{b5}W \u{3bc}W uw", "uW")],
+    examples: ["800 mW", "1.2 W"],
     max: u64::MAX,
 };
 
@@ -431,6 +456,7 @@ impl_form!(
     as_millihertz,
     "a frequency with its unit, such as \"35 Hz\""
 );
+impl_form!(Power, POWER, Power::from_microwatts, as_microwatts, "a power with its unit, such as \"800 mW\"");
 impl_form!(Bytes, BYTES, Bytes::from_bytes, as_u64, "a number of bytes with its unit, such as \"64 kB\"");
 
 struct QuantityVisitor<Q>(PhantomData<Q>);
@@ -490,7 +516,7 @@ macro_rules! impl_serde {
     )*};
 }
 
-impl_serde!(Duration Bitrate Bytes Frequency Decibel Probability);
+impl_serde!(Duration Bitrate Bytes Frequency Power Decibel Probability);
 
 #[cfg(test)]
 mod tests {

@@ -28,6 +28,36 @@ def element_parts(element: Element, results: Results) -> Iterable[Part]:
         ("bearers", "bearers"),
         words=(3,),
     )
+    yield _activity(element)
+
+
+_STATES = {
+    "active": "active",
+    "drx": "DRX",
+    "shared": "FACH",
+    "inactive": "INACTIVE",
+    "idle": "IDLE",
+    "promotion": "promotion",
+}
+
+
+def _activity(element: Element) -> Table:
+    """How long each UE was in each state, how often it was woken, and its energy."""
+    rows = [
+        {"ue": number, **ue["activity"], "woken": sum(ue["activity"]["woken"].values())}
+        for number, ue in enumerate(element.get("ues", [])[:MOST_ROWS])
+        if "activity" in ue
+    ]
+    has = [state for state in _STATES if any(state in row["time_s"] for row in rows)]
+    energy: tuple[Column, ...] = (("energy\nJ", "energy_j", 1),)
+    return Table.of(
+        rows,
+        ("activity\nof UE", "ue"),
+        *((f"{_STATES[state]}\ns", f"time_s.{state}", 3) for state in has),
+        ("times\nwoken", "woken"),
+        *(energy if any("energy_j" in row for row in rows) else ()),
+        words=(),
+    )
 
 
 def flow_name(flow: dict[str, Any]) -> str:

@@ -23,9 +23,15 @@ pub(super) struct Carrier {
     grants: Option<Grants>,
     /// PDUs of a TTI, or octets where PDUs have no size of their own.
     pub room: u64,
+    /// Time from the start of a TTI to the earliest start of the next; longer than a TTI only at a low rate.
+    spacing: Duration,
+    /// The rate of a dedicated channel.
+    rate: Bitrate,
     losses: Losses,
-    /// End of the last TTI used.
+    /// End of the last TTI used; of an outage or a promotion if that is later.
     pub free_at: Instant,
+    /// End of the last TTI used.
+    pub sent_until: Instant,
     /// The next TTI that the sending entity wants.
     pub next_tti: Instant,
     /// The TTI being transmitted; kept only while the `slot_ended` probe is on.
@@ -55,7 +61,8 @@ pub(super) enum Losses {
 impl Carrier {
     /// A dedicated channel of this rate.
     pub fn dedicated(rate: Bitrate, ttis: Ttis, channel: Box<dyn Channel>) -> Self {
-        Self::new(ttis, rate.bytes_in(ttis.tti) / ttis.payload, None, Losses::Channel(channel))
+        let room = rate.bytes_in(ttis.tti) / ttis.payload;
+        Self { rate, ..Self::new(ttis, room, None, Losses::Channel(channel)) }
     }
 
     /// A carrier whose TTIs are granted, each with this room.
@@ -68,8 +75,11 @@ impl Carrier {
             ttis,
             grants,
             room,
+            spacing: ttis.tti,
+            rate: Bitrate::default(),
             losses,
             free_at: ttis.next(Instant::ZERO),
+            sent_until: Instant::ZERO,
             next_tti: Instant::NEVER,
             ending: None,
             on_air: VecDeque::new(),
@@ -124,6 +134,26 @@ impl Carrier {
         }
     }
 
+    /// Like `pause`, where nothing is on the air and `until` may be earlier than that of the call before.
+    pub fn hold(&mut self, until: Instant) {
+        self.free_at = self.ttis.next(until);
+        self.next_tti = Instant::NEVER;
+        if let Some(grants) = &mut self.grants {
+            grants.pause(until);
+        }
+    }
+
+    /// A dedicated channel has at most this rate from now on; its own with `None`. A rate below one PDU per TTI leaves
+    /// TTIs empty.
+    #[cold]
+    pub fn limit_rate(&mut self, rate: Option<Bitrate>) {
+        let rate = rate.map_or(self.rate, |limit| limit.min(self.rate));
+        let Ttis { tti, payload, .. } = self.ttis;
+        self.room = (rate.bytes_in(tti) / payload).max(1);
+        let ttis = rate.time_to_send(self.room * payload).as_nanos().div_ceil(tti.as_nanos());
+        self.spacing = tti.saturating_mul(ttis.max(1));
+    }
+
     /// A TTI began that the entity was asked to fill, and it has `more` to send.
     #[inline]
     pub fn begun(&mut self, now: Instant, more: bool) {
@@ -166,7 +196,7 @@ impl Carrier {
     #[inline(always)]
     pub fn transmit(&mut self, cx: &mut Cx<'_>, bearer: &mut RlcBearer, mut tti: Box<Tti>, report: &Report) {
         let end = cx.now + self.ttis.tti;
-        self.free_at = end;
+        (self.free_at, self.sent_until) = (cx.now + self.spacing, end);
         let pdus = tti.pdus();
         let watched = cx.probes_any(OF_TTIS) || cx.captures_pdus();
         let (lost, later) = match watched {

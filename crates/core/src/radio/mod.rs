@@ -14,6 +14,7 @@
 //! waits, what has started, what is acknowledged. Every packet that enters a buffer leaves it by one event: delivered,
 //! evicted or discarded. A packet for a UE that is not in the cell is dropped.
 
+mod activity;
 mod buffer;
 mod carrier;
 mod delay_line;

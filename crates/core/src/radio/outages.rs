@@ -17,6 +17,7 @@ use crate::handover::{Bearers, Config, Episode, Role};
 use crate::packet::{Dir, Packet};
 use crate::time::{Duration, Instant};
 use crate::trace::Reason;
+use crate::units::Bitrate;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -32,6 +33,18 @@ pub(super) trait Pausable: Element {
     /// The UE comes back, and its packets have been withdrawn: link layers begin with new entities at `at`, before which
     /// neither direction begins a transmission.
     fn resume(&mut self, cx: &mut Cx<'_>, ue: u16, at: Instant);
+
+    /// Neither direction of a UE starts a transmission before `until`, which may be earlier than in the call before.
+    /// Link layers keep their state. Called only while nothing of the UE is on the air.
+    fn hold(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant);
+
+    /// End of the latest transmission of a UE in either direction.
+    fn sent_until(&self, ue: u16) -> Instant;
+
+    /// Both directions of a UE have this rate from now on; that of their bearers with `None`.
+    fn limit_rate(&mut self, ue: u16, rate: Option<Bitrate>) {
+        let _ = (ue, rate);
+    }
 }
 
 /// The cell with these hand-overs.

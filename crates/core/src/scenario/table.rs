@@ -2,6 +2,7 @@
 
 use super::choice::{self, Assumed, holds_component, is_at_choice, merged, split_index};
 use super::reader::{ABSENT, Reader, Step};
+use crate::activity;
 use crate::error::ScenarioError;
 use crate::tcp::profile;
 use serde::de::DeserializeOwned;
@@ -210,7 +211,19 @@ fn inherit_tcp(table: &mut Table) {
     }
 }
 
+/// Puts the keys of a cell's activity over those of its preset.
+fn inherit_activity(table: &mut Table) {
+    let cells =
+        table.get_mut("radio").and_then(Value::as_table_mut).into_iter().flat_map(|radio| radio.iter_mut());
+    for (_, cell) in cells {
+        if let Some(Value::Table(own)) = cell.get_mut("activity") {
+            *own = activity::apply(own, merged);
+        }
+    }
+}
+
 fn inherit_bearers(table: &mut Table) {
+    inherit_activity(table);
     let dch = table.get_mut("radio").and_then(|radio| radio.get_mut("dch"));
     let Some(Value::Table(dch)) = dch else { return };
     let own = ["downlink", "uplink"].map(|dir| (dir, dch.get(dir).cloned()));

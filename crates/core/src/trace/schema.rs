@@ -3,7 +3,7 @@
 //! Columns, Python's readers, the studio's decoders and the reference are made from it: [`schema`] has it as JSON.
 
 use super::field::{Field, Value};
-use super::words::{ModelState, Outage, Reason, SendCause, SnoopAction};
+use super::words::{Activity, ModelState, Outage, Reason, SendCause, SnoopAction};
 use crate::packet::Dir;
 use crate::time::Instant;
 use serde::Serialize;
@@ -444,6 +444,11 @@ events! {
     Outage = "outage" of ue {
         /// How far it has come.
         phase: Outage [""],
+    }
+    /// The DRX or RRC state of a UE changed; the first is at the start of the run. Only of cells with `activity`.
+    Activity = "activity" of ue {
+        /// The new state.
+        state: Activity [""],
     }
     /// A packet arrived at an element of the path, from the one before it.
     Packet = "packet" of ue flow packet element {

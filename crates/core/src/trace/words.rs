@@ -69,6 +69,22 @@ words! {
         CellChanged = "cell_changed",
     }
 
+    /// What a UE is doing: its DRX and RRC state.
+    Activity {
+        /// It can send and receive at once.
+        Active = "active",
+        /// It is connected and listens for a part of each DRX cycle.
+        Drx = "drx",
+        /// It is in CELL_FACH, on a slow channel that UEs share.
+        Shared = "shared",
+        /// It is in RRC INACTIVE.
+        Inactive = "inactive",
+        /// It is in RRC IDLE.
+        Idle = "idle",
+        /// It is on the way to a channel: signalling goes, data waits.
+        Promotion = "promotion",
+    }
+
     /// Why a segment was sent.
     SendCause {
         /// Connection set-up.

@@ -7,6 +7,7 @@ mod accurate_ecn;
 mod ack_baselines;
 mod ack_rate_control;
 mod ack_regulator;
+mod activity;
 mod ahead;
 mod changes_of_cell;
 mod clauses;

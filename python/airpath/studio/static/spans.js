@@ -1,7 +1,9 @@
-// Stretches of time that are marked behind the lines: outages, and the life of the packet that is followed.
+// Stretches of time that are marked behind the lines: outages, states of a silent UE, and the life of the packet that is
+// followed.
 
 import { modelOf } from "studio/model";
 import { begin } from "studio/packets";
+import { activityOf } from "studio/words";
 
 /** @typedef {{from: number, to: number, word: string, isFollowed: boolean}} Span seconds */
 
@@ -9,7 +11,10 @@ import { begin } from "studio/packets";
 export function spansOf(store) {
   const { flows, followed, variants, shown } = store.state;
   const ues = new Set(flows.map((place) => store.run.summary.flows[place]?.ue));
-  const spans = outages(store.events.table("outage"), ues, store.end);
+  const spans = [
+    ...outages(store.events.table("outage"), ues, store.end),
+    ...silences(store.events.table("activity"), ues, store.end),
+  ];
   const packets = followed === null ? null : modelOf(variants[shown]).packets;
   if (packets && followed !== null) {
     const to = Math.min(packets.end[followed] / 1e9, store.end);
@@ -36,5 +41,27 @@ function outages(table, ues, end) {
     open.delete(own);
   }
   for (const from of open.values()) spans.push({ from, to: end, word: "outage", isFollowed: false });
+  return spans;
+}
+
+/** Times in which a UE is not active, by state. @type {(table: import("studio/events").Table | null, ues: Set<number>, end: number) => Span[]} */
+function silences(table, ues, end) {
+  if (!table) return [];
+  const { time_ns, ue, state } = table.columns;
+  /** The state of each UE and since when. @type {Map<number, {from: number, word: string}>} */
+  const present = new Map();
+  /** @type {Span[]} */
+  const spans = [];
+  const close = (/** @type {number} */ own, /** @type {number} */ to) => {
+    const last = present.get(own);
+    if (last && last.word !== "active" && to > last.from) spans.push({ from: last.from, to, word: activityOf(last.word), isFollowed: false });
+  };
+  for (let row = 0; row < table.rows; row += 1) {
+    const [own, now] = [ue.values[row], time_ns.values[row] / 1e9];
+    if (!ues.has(own)) continue;
+    close(own, now);
+    present.set(own, { from: now, word: state.words?.[state.values[row]] ?? "" });
+  }
+  for (const own of present.keys()) close(own, end);
   return spans;
 }

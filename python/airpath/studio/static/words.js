@@ -30,6 +30,12 @@ const STATES = [
   "recovery: it repairs a loss", "loss: its timer has expired",
 ];
 
+/** @type {Record<string, string>} */
+const RRC = { drx: "DRX", shared: "CELL_FACH", inactive: "INACTIVE", idle: "IDLE" };
+
+/** A state of a UE as 3GPP writes it. @type {(state: string) => string} */
+export const activityOf = (state) => RRC[state] ?? state;
+
 /** Places of the path that are no boxes. @type {Record<string, string>} */
 const PLACES = {
   server: "the server",
@@ -131,6 +137,7 @@ const SHORT = {
   rlc_data: (own) => `${way(own)}, ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}${own.n("poll") ? ", poll" : ""}${own.n("lost") ? ", lost" : ""}`,
   rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}`,
   rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
+  activity: ({ word }) => activityOf(word("state")),
   packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, ${placeOf(own)}`,
 };
 

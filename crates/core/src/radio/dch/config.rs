@@ -1,5 +1,6 @@
 //! Parameters of a cell of dedicated channels: its bearers, those of traffic classes, and whether they go together.
 
+use crate::activity::{self, Offers};
 use crate::channel;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
@@ -24,6 +25,9 @@ parameters! {
         /// Bearers of the UEs of a traffic class, where they are others; the classes are in `[umts]`.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub qos: BTreeMap<TrafficClass, ClassConfig>,
+        /// DRX and RRC states of silent UEs; always active if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub activity: Option<activity::Config>,
     }
 
     /// Bearers of the UEs of a traffic class, where they are not the cell's own. What one does not say is as the cell's
@@ -72,7 +76,19 @@ impl Config {
             self.bearer(dir).validate().map_err(|error| error.under(dir.name()))?;
         }
         validate_pair(Dir::BOTH.map(|dir| self.bearer(dir)))?;
-        self.validate_classes()
+        self.validate_classes()?;
+        self.activity
+            .as_ref()
+            .map_or(Ok(()), |own| own.validate(self.offers()).map_err(|error| error.under("activity")))
+    }
+
+    /// Slots of rlc.fixed_delay_arq have one length, that of the dedicated channel.
+    fn offers(&self) -> Offers {
+        let mut bearers = Dir::BOTH.into_iter().flat_map(|dir| self.bearers(dir));
+        Offers {
+            shared: bearers.all(|bearer| bearer.rlc.sends_whole() || bearer.rlc.ttis().is_some()),
+            inactive: false,
+        }
     }
 
     /// Parameters of one direction for UEs of a traffic class.

@@ -17,6 +17,7 @@ mod ttis;
 pub use config::{BearerConfig, ClassConfig, Config};
 pub(crate) use slots::Dch;
 
+use super::activity::with_activity;
 use super::outages::with_outages;
 use super::{Component, Plan};
 use crate::element::Element;
@@ -28,7 +29,7 @@ use crate::queue;
 impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let cell = ttis::build(self, plan).unwrap_or_else(|| slots::build(self, plan));
-        with_outages(cell, plan.handovers)
+        with_outages(with_activity(cell, self.activity.as_ref(), self.ues), plan.handovers)
     }
 
     fn ues(&self) -> u16 {

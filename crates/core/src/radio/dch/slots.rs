@@ -3,7 +3,7 @@
 //! Packets are sent whole without a link layer: their ends of transmission are computed when they come, and scheduled
 //! only if somebody subscribed to radio events. With a link layer of slots a bearer has one timer: the end of the
 //! slot, or the moment to ask again while it is idle. A bearer without a link layer has [`Whole`] in the place of one
-//! if its UE has outages, or if its queue discipline wants packets to wait one by one.
+//! if its UE has outages or falls asleep, or if its queue discipline wants packets to wait one by one.
 
 use super::config::{BearerConfig, Config};
 use crate::channel::Channel;
@@ -23,8 +23,9 @@ use std::collections::VecDeque;
 
 /// A cell of such bearers.
 pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Box<dyn Pausable> {
-    let bearers =
-        make_bearers(config.ues, |ue, dir| Bearer::new(config.bearer_of(plan.class(ue), dir), plan, ue, dir));
+    let sleeps = config.activity.is_some();
+    let make = |ue, dir| Bearer::new(config.bearer_of(plan.class(ue), dir), plan, (ue, dir), sleeps);
+    let bearers = make_bearers(config.ues, make);
     Box::new(Dch { bearers, report: SlotReport::default() })
 }
 
@@ -39,6 +40,8 @@ struct Bearer {
     /// Without a link layer, and only if somebody looks: packets in the buffer.
     departures: Departures,
     counts: Counts,
+    /// Packets went at a rate that was not the bearer's.
+    has_been_limited: bool,
 }
 
 struct LinkLayer {
@@ -50,6 +53,10 @@ struct LinkLayer {
     is_whole: bool,
     /// Nothing begins before this.
     paused_until: Instant,
+    /// End of the last slot or packet.
+    sent_until: Instant,
+    /// Rate at which packets are sent whole, where it is not the bearer's.
+    limit: Option<Bitrate>,
     /// When the slot began that is under way.
     began: Instant,
     /// Octets of a slot; 1 if packets are sent whole.
@@ -64,11 +71,11 @@ struct Counts {
 }
 
 impl Bearer {
-    fn new(config: &BearerConfig, plan: &Plan<'_>, ue: u16, dir: Dir) -> Self {
+    fn new(config: &BearerConfig, plan: &Plan<'_>, (ue, dir): (u16, Dir), sleeps: bool) -> Self {
         let run_seed = plan.run_seed;
         let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.{}.{part}", dir.name()));
         let silences = Silences::of(plan.handovers, ue);
-        let waits = !plan.handovers.is_empty() || config.queue.needs_line();
+        let waits = sleeps || !plan.handovers.is_empty() || config.queue.needs_line();
         let is_whole = config.rlc.sends_whole() && waits;
         let rlc = match is_whole {
             true => Some(Box::new(Whole::new(config.rate, silences.clone())) as Box<dyn Rlc>),
@@ -83,6 +90,8 @@ impl Bearer {
             busy: false,
             is_whole,
             paused_until: Instant::ZERO,
+            sent_until: Instant::ZERO,
+            limit: None,
             began: Instant::ZERO,
             slot_octets: if is_whole { 1 } else { config.rate.bytes_in(config.rlc.slot()) },
         });
@@ -94,6 +103,7 @@ impl Bearer {
             link_layer,
             departures: Departures::default(),
             counts: Counts::default(),
+            has_been_limited: false,
         }
     }
 
@@ -192,7 +202,12 @@ impl Bearer {
         }
         match link_layer.rlc.start_slot(cx.now, boundary, report) {
             Slot::BusyUntil(end) => {
+                let end = match link_layer.limit {
+                    None => end,
+                    Some(limit) => cx.now + scaled(end.since(cx.now), self.rate, limit),
+                };
                 link_layer.busy = true;
+                link_layer.sent_until = end;
                 cx.arm(index, end);
             }
             Slot::IdleUntil(at) => cx.arm(index, at),
@@ -217,9 +232,13 @@ impl Bearer {
         report.into()
     }
 
-    /// What the transmitter did, where it sends packets whole: the time follows from rate and bytes.
+    /// What the transmitter did, where it sends packets whole: the time follows from rate and bytes. `None` with several
+    /// rates.
     fn served(&self, cx: &mut Cx<'_>) -> Option<Served> {
         let now = cx.now;
+        if self.has_been_limited {
+            return None;
+        }
         let unsent = match &self.link_layer {
             None => cx.bearer(self.buffer.index() as usize).free_at(now).since(now),
             Some(LinkLayer { is_whole: true, busy, began, .. }) => {
@@ -285,6 +304,33 @@ impl Pausable for Dch {
     fn resume(&mut self, cx: &mut Cx<'_>, ue: u16, at: Instant) {
         self.pause(cx, ue, at);
     }
+
+    fn hold(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
+        self.pause(cx, ue, until);
+    }
+
+    fn sent_until(&self, ue: u16) -> Instant {
+        let own = Dir::BOTH.map(|dir| self.bearers.get(bearer_index(ue, dir)));
+        let link_layers = own.into_iter().flatten().filter_map(|bearer| bearer.link_layer.as_ref());
+        link_layers.map(|link_layer| link_layer.sent_until).max().unwrap_or(Instant::ZERO)
+    }
+
+    fn limit_rate(&mut self, ue: u16, rate: Option<Bitrate>) {
+        for dir in Dir::BOTH {
+            let Some(bearer) = self.bearers.get_mut(bearer_index(ue, dir)) else { continue };
+            let limit = rate.filter(|limit| *limit < bearer.rate);
+            bearer.has_been_limited |= limit.is_some();
+            if let Some(link_layer) = &mut bearer.link_layer {
+                link_layer.limit = limit;
+            }
+        }
+    }
+}
+
+/// Time at rate `to` of what takes `time` at rate `from`.
+fn scaled(time: Duration, from: Bitrate, to: Bitrate) -> Duration {
+    let bits = u128::from(time.as_nanos()) * u128::from(from.as_bps());
+    Duration::from_nanos(bits.div_ceil(u128::from(to.as_bps())) as u64)
 }
 
 impl Element for Dch {
@@ -335,7 +381,7 @@ impl Element for Dch {
 }
 
 /// A line of packets in front of a transmitter, sent whole, one after the other, each with an end of its own: for a
-/// channel without link layer whose UE has outages, or a queue that packets leave one by one. What is lost is told as
+/// channel without link layer whose UE has outages or falls asleep, or a queue that packets leave one by one. What is lost is told as
 /// discarded.
 struct Whole {
     rate: Bitrate,

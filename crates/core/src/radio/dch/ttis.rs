@@ -21,6 +21,7 @@ use crate::radio::rlc_pair::RlcPair;
 use crate::rlc::{Report, Ttis};
 use crate::time::Instant;
 use crate::trace::{Kind, Reason};
+use crate::units::Bitrate;
 
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
 pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable>> {
@@ -154,6 +155,16 @@ impl Ue {
         self.arm(cx);
     }
 
+    /// No TTI starts before `until`.
+    #[cold]
+    fn hold(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        for dir in Dir::BOTH {
+            self.carriers[dir.index()].hold(until);
+            self.plan(cx.now, dir);
+        }
+        self.arm(cx);
+    }
+
     /// Finds the next TTI of a direction, after something has happened to its end.
     #[inline]
     fn plan(&mut self, now: Instant, dir: Dir) {
@@ -196,6 +207,23 @@ impl Pausable for TtiCell {
         if let Some(user) = self.users.get_mut(usize::from(ue)) {
             user.resume(cx, at);
         }
+    }
+
+    fn hold(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
+        if let Some(user) = self.users.get_mut(usize::from(ue)) {
+            user.hold(cx, until);
+        }
+    }
+
+    fn sent_until(&self, ue: u16) -> Instant {
+        let user = self.users.get(usize::from(ue));
+        let latest = |user: &Ue| user.carriers.iter().map(|carrier| carrier.sent_until).max();
+        user.and_then(latest).unwrap_or(Instant::ZERO)
+    }
+
+    fn limit_rate(&mut self, ue: u16, rate: Option<Bitrate>) {
+        let carriers = self.users.get_mut(usize::from(ue)).map(|user| &mut user.carriers);
+        carriers.into_iter().flatten().for_each(|carrier| carrier.limit_rate(rate));
     }
 }
 

@@ -16,6 +16,7 @@ mod edch;
 pub(in crate::radio) mod formats;
 mod timers;
 
+use super::activity::with_activity;
 use super::carrier::Carrier;
 use super::dch;
 use super::outages::{Silences, with_outages};
@@ -26,6 +27,7 @@ use super::shared::{
     self, Adaptation, Frame, Framing, HarqConfig, Reordered, Setup, SharedCell, Shares, Source, Ue, iub,
 };
 use super::{Component, Plan};
+use crate::activity::{self, Offers};
 use crate::channel;
 use crate::element::Element;
 use crate::error::ScenarioError;
@@ -49,6 +51,9 @@ parameters! {
         pub downlink: DownlinkConfig,
         /// A dedicated channel from each UE.
         pub uplink: UplinkConfig,
+        /// DRX and RRC states of silent UEs; always active if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub activity: Option<activity::Config>,
     }
 
     /// The downlink.
@@ -148,7 +153,8 @@ impl Component for Config {
         if let Some((setup, senders)) = uplink {
             cell = cell.with_uplink(setup, senders);
         }
-        with_outages(Box::new(cell), plan.handovers)
+        let cell = with_activity(Box::new(cell), self.activity.as_ref(), self.ues);
+        with_outages(cell, plan.handovers)
     }
 
     fn ues(&self) -> u16 {
@@ -174,6 +180,9 @@ impl Component for Config {
             self.uplink.check_unused().map_err(|error| error.under("uplink"))?;
             edch.validate(self.ues, self.uplink_pdu_bits())
                 .map_err(|error| error.under("edch").under("uplink"))?;
+        }
+        if let Some(activity) = &self.activity {
+            activity.validate(Offers::default()).map_err(|error| error.under("activity"))?;
         }
         rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
     }

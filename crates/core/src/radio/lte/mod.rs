@@ -11,7 +11,7 @@
 //! RLC of TS 36.322 puts them in order. At a hand-over RLC begins anew, and the SDUs that are not confirmed are forwarded
 //! and sent again (TS 36.300 §10.1.2.3).
 //!
-//! Left out: control channels, semi-persistent scheduling, discontinuous reception (DRX), carrier aggregation, an uplink
+//! Left out: control channels, semi-persistent scheduling, carrier aggregation, an uplink
 //! that the UEs share: grants come as if there were always room.
 //!
 //! Sources: TS 36.213 (CQI, block sizes, timing), TS 36.321 (HARQ, SR, BSR), TS 36.322 (RLC).
@@ -21,6 +21,7 @@ pub(in crate::radio) mod formats;
 mod scheduled;
 mod uplink_blocks;
 
+use super::activity::with_activity;
 use super::carrier::{Carrier, Losses};
 use super::grants::Grants;
 use super::outages::{Silences, with_outages};
@@ -33,6 +34,7 @@ use super::shared::{
     validate_layer_loss,
 };
 use super::{Component, Plan};
+use crate::activity::{self, Offers};
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
@@ -56,6 +58,9 @@ parameters! {
         pub downlink: DownlinkConfig,
         /// The uplink of each UE.
         pub uplink: UplinkConfig,
+        /// DRX and RRC states of silent UEs; always active if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub activity: Option<activity::Config>,
     }
 
     /// The downlink.
@@ -202,7 +207,8 @@ impl Component for Config {
         if let Some((setup, senders)) = uplink {
             cell = cell.with_uplink(setup, senders);
         }
-        with_outages(Box::new(cell), plan.handovers)
+        let cell = with_activity(Box::new(cell), self.activity.as_ref(), self.ues);
+        with_outages(cell, plan.handovers)
     }
 
     fn ues(&self) -> u16 {
@@ -241,6 +247,9 @@ impl Component for Config {
         self.downlink.validate(self.ues).map_err(|error| error.under("downlink"))?;
         let prbs = self.downlink.blocks.prbs().unwrap_or_default();
         self.uplink.validate(self.ues, prbs).map_err(|error| error.under("uplink"))?;
+        if let Some(activity) = &self.activity {
+            activity.validate(Offers::default()).map_err(|error| error.under("activity"))?;
+        }
         rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
     }
 }

@@ -5,6 +5,7 @@ use super::{Config, PROCESSES};
 use crate::element::Element;
 use crate::packet::Dir;
 use crate::radio::Plan;
+use crate::radio::activity::with_activity;
 use crate::radio::outages::{Silences, with_outages};
 use crate::radio::rlc_bearer::RlcBearer;
 use crate::radio::rlc_pair::RlcPair;
@@ -45,7 +46,7 @@ impl Config {
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, &uplink)).collect();
         let senders = (0..self.ues).map(|ue| self.sender(plan, ue, &frame)).collect();
         let cell = SharedCell::new(setup, ues).with_uplink(uplink, senders);
-        with_outages(Box::new(cell), plan.handovers)
+        with_outages(with_activity(Box::new(cell), self.activity.as_ref(), self.ues), plan.handovers)
     }
 
     fn setup(&self, frame: &Frame) -> Setup {

@@ -29,6 +29,7 @@ use super::shared::{
     Adaptation, Frame, HarqConfig, Shares, Slot, Standing, Timing, layer_loss, validate_grants,
     validate_layer_loss, whole_slots,
 };
+use crate::activity::{self, Offers};
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
@@ -65,6 +66,9 @@ parameters! {
         pub downlink: DownlinkConfig,
         /// The uplink, which the UEs share.
         pub uplink: UplinkConfig,
+        /// DRX and RRC states of silent UEs; always active if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub activity: Option<activity::Config>,
     }
 
     /// Symbols of a special slot; what is left of 14 is the guard.
@@ -232,6 +236,10 @@ impl Component for Config {
         self.validate_frame()?;
         self.downlink.validate(self).map_err(|error| error.under("downlink"))?;
         self.uplink.validate(self).map_err(|error| error.under("uplink"))?;
+        if let Some(activity) = &self.activity {
+            let offers = Offers { inactive: true, ..Offers::default() };
+            activity.validate(offers).map_err(|error| error.under("activity"))?;
+        }
         rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
     }
 }

@@ -472,6 +472,7 @@ impl Downlink {
     ) {
         let (slot, end) = (self.slot, self.start_of(self.slot + 1));
         ue.next_slot = slot + self.least_interval;
+        ue.slot_until = ue.slot_until.max(end);
         ue.counts.slots += 1;
         let sinr = ue.reception.sinr(slot);
         let delay = ue.bearers()[0].buffer.delay;

@@ -301,6 +301,18 @@ impl Pausable for SharedCell {
             self.settle(cx, ue);
         }
     }
+
+    fn hold(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
+        let ue = usize::from(ue);
+        if let Some(user) = self.ues.get_mut(ue) {
+            user.hold(cx.now, until);
+            self.settle(cx, ue);
+        }
+    }
+
+    fn sent_until(&self, ue: u16) -> Instant {
+        self.ues.get(usize::from(ue)).map_or(Instant::ZERO, Ue::sent_until)
+    }
 }
 
 impl Element for SharedCell {

@@ -80,6 +80,8 @@ pub(in crate::radio) struct Ue {
     /// The first slot in which the UE may be sent to again.
     pub(super) next_slot: u64,
     pub(super) paused_until: Instant,
+    /// End of the last slot in which the cell sent to the UE, or the UE by a grant of the cell.
+    pub(super) slot_until: Instant,
     pub(super) counts: Counts,
     /// What the timer is set to.
     armed: Instant,
@@ -105,6 +107,7 @@ impl Ue {
             numbers,
             next_slot: 0,
             paused_until: Instant::ZERO,
+            slot_until: Instant::ZERO,
             counts: Counts { rows: vec![0; super::ROWS as usize + 1], ..Counts::default() },
             armed: Instant::NEVER,
         }
@@ -377,6 +380,20 @@ impl Ue {
         self.pair.resume();
         self.uplink.iter_mut().for_each(|uplink| uplink.resume(at));
         self.plan_uplink(cx.now);
+    }
+
+    /// Neither direction starts a transmission before `until`.
+    pub fn hold(&mut self, now: Instant, until: Instant) {
+        self.paused_until = until;
+        if let Some(uplink) = &mut self.uplink {
+            uplink.hold(until);
+        }
+        self.plan_uplink(now);
+    }
+
+    /// End of the latest transmission in either direction.
+    pub fn sent_until(&self) -> Instant {
+        self.uplink.as_ref().map_or(self.slot_until, |uplink| uplink.sent_until.max(self.slot_until))
     }
 
     /// Sets the timer to what happens next. `active`: slots ask the UE anyway whether it has something to send.

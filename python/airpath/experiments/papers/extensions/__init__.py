@@ -9,6 +9,7 @@ from airpath.experiments.papers.base.paper import Paper
 from airpath.experiments.papers.extensions import at_the_rnc, remedies, settings
 from airpath.experiments.papers.extensions.ack_rate import ACK_RATE, ACK_RATE_CLAIMS
 from airpath.experiments.papers.extensions.ack_regulator import ACK_REGULATOR, ACK_REGULATOR_CLAIMS
+from airpath.experiments.papers.extensions.activity import ACTIVITY, ACTIVITY_CLAIMS
 from airpath.experiments.papers.extensions.capacity import CAPACITY, CAPACITY_CLAIMS
 from airpath.experiments.papers.extensions.claims import CLAIMS
 from airpath.experiments.papers.extensions.feedback import FEEDBACK, FEEDBACK_CLAIMS
@@ -47,6 +48,7 @@ PAPER = Paper(
         ACK_REGULATOR,
         ACK_RATE,
         FEEDBACK,
+        ACTIVITY,
     ),
     claims=(
         *CLAIMS,
@@ -57,6 +59,7 @@ PAPER = Paper(
         *ACK_REGULATOR_CLAIMS,
         *ACK_RATE_CLAIMS,
         *FEEDBACK_CLAIMS,
+        *ACTIVITY_CLAIMS,
     ),
     not_reproduced={
         "extensions-c31": "Sixteen users of CUBIC on HSDPA take a little less; all others take at least "

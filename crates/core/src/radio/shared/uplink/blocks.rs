@@ -108,6 +108,7 @@ impl Uplink {
         let (at, end) = (self.known_after(slot), self.start_of(slot + 1));
         let sender = &mut self.senders[usize::from(number)];
         sender.passed = Some(slot);
+        ue.slot_until = ue.slot_until.max(end);
         let units = sender.harq.process(process).format.units;
         let sinr = sender.reception.sinr(slot) - self.spread_db[units as usize];
         let this = sender.harq.process(process);
