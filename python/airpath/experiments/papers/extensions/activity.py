@@ -60,7 +60,11 @@ def _measured(metric: Metric, network: str, size: str, silence_s: int) -> Quanti
 def _table(title: str, metric: Metric) -> Grid:
     lines = [((network, size), (network, size)) for network, size in product(NETWORKS, SIZES)]
     silences = {f"{silence_s} s": silence_s for silence_s in SILENCES_S}
-    return make_grid("s", silences, lines, lambda line, silence: _measured(metric, *line, silence), title)
+
+    def measured(line: tuple[str, str], silence_s: int) -> Quantity:
+        return _measured(metric, *line, silence_s)
+
+    return make_grid("s", silences, lines, measured, title)
 
 
 ACTIVITY = study(
