@@ -82,6 +82,18 @@ def test_too_few_descriptors_are_named_with_the_limit():
     assert not failed or any("ulimit -n" in one.stderr for one in failed)
 
 
+@pytest.mark.parametrize("kilobytes", [60_000, 200_000, 350_000, 1_000_000])
+def test_too_little_memory_is_named_with_the_limit(kilobytes, tmp_path):
+    little = partial(resource.setrlimit, resource.RLIMIT_AS, (kilobytes * 1024, kilobytes * 1024))
+    command = (sys.executable, "-m", "airpath", "run", "umts-384", "--out", str(tmp_path / "out"))
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=little, timeout=60, check=False)
+    if done.returncode:
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+        assert "ulimit -v" in done.stderr and "install" not in done.stderr.partition("; raise")[2]
+    else:
+        assert (tmp_path / "out" / "results.json").exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_run_and_leaves_nothing_unfinished(number, tmp_path):
     out = tmp_path / "out"

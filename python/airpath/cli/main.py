@@ -24,7 +24,10 @@ from airpath.terminal import clean
 
 _INSTALL = "install it again: python -m pip install --force-reinstall airpath"
 # As the linker reports them, in an ImportError without a number.
-_FILES, _MEMORY = os.strerror(errno.EMFILE), os.strerror(errno.ENOMEM)
+_FILES = os.strerror(errno.EMFILE)
+# And as those do that map a library, make room or start a thread where memory is limited.
+_MEMORY = (os.strerror(errno.ENOMEM), "failed to map segment", "Unable to allocate", "malloc of size")
+_THREADS = (os.strerror(errno.EAGAIN), "can't start new thread")
 
 COMMANDS = {
     "run": "Run a scenario and print a summary; with --out, write everything about the run into a folder.",
@@ -146,7 +149,8 @@ def _exit_code(arguments: list[str] | None) -> int:
     except AirpathError as error:
         return _fail(error)
     except (MemoryError, ImportError) as error:
-        return _fail(ScenarioError("airpath", str(error) or "there is not enough memory", _INSTALL))
+        said = str(error) or "there is not enough memory"
+        return _fail(ScenarioError("airpath", said, _INSTALL), error)
     except typer.TyperException as error:
         said = error.format_message().replace("Value error, ", "").rstrip(".")
         if not said:  # Without a command, the help has been printed.
@@ -170,16 +174,21 @@ def _exit_code(arguments: list[str] | None) -> int:
     except OSError as error:
         what = str(error.strerror or error)
         return _fail(
-            ScenarioError(str(error.filename or "files"), what, "check the path and its permissions")
+            ScenarioError(str(error.filename or "files"), what, "check the path and its permissions"), error
         )
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    except Exception as error:
+        # Libraries have errors of their own where a limit of the system is reached.
+        if not _limit_behind(error):
+            raise
+        return _fail(ScenarioError("airpath", str(error), ""), error)
     return code if isinstance(code, int) else 0
 
 
-def _fail(error: AirpathError) -> int:
+def _fail(error: AirpathError, cause: BaseException | None = None) -> int:
     """Print an error as one line; where a limit of the system is the cause, the remedy is about the limit."""
-    if limit := _limit_behind(error):
+    if limit := _limit_behind(cause or error):
         error = ScenarioError(error.key, error.problem, limit)
     typer.echo(f"error: {clean(' '.join(str(error).split()))}", err=True)
     return BAD_INPUT
@@ -193,7 +202,10 @@ def _limit_behind(error: BaseException | None) -> str:
         code = error.errno if isinstance(error, OSError) else 0
         if code in (errno.EMFILE, errno.ENFILE) or _FILES in str(error):
             return "raise the limit of open files: ulimit -n 1024"
-        if code == errno.ENOMEM or isinstance(error, MemoryError) or _MEMORY in str(error):
+        said = str(error)
+        if code == errno.ENOMEM or isinstance(error, MemoryError) or any(words in said for words in _MEMORY):
             return "raise the limit of memory (ulimit -v), or close other programs"
+        if any(words in said for words in _THREADS):
+            return "raise the limits of memory and processes (ulimit -v, ulimit -u), or close other programs"
         error = error.__cause__ or error.__context__
     return ""
