@@ -25,7 +25,9 @@ def command(
             "RECORDING|SCENARIO...", "Recordings, sample traces, scenarios; all bundled ones if absent."
         ),
     ] = None,
-    direction: Annotated[Direction, option(None, "Direction of scenarios.", "--direction")] = "downlink",
+    direction: Annotated[
+        Direction, option("NAME", "Direction of scenarios: downlink or uplink.")
+    ] = "downlink",
     duration: Annotated[
         float, option("SECONDS", "How long scenarios are recorded.", "--duration", min=SHORTEST_S, max=86_400)
     ] = 120.0,
