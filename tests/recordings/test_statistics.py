@@ -63,7 +63,7 @@ def test_a_scenario_is_recorded_by_keeping_its_link_busy():
 def test_describe_sets_recordings_and_scenarios_beside_each_other(tmp_path, airpath_command):
     file = tmp_path / "drive.ms"
     file.write_text("".join(f"{ms}\n" for ms in range(1, 20_001, 4)))
-    outcome = airpath_command("describe", file, "umts-384", "evdo-walk", "--duration", 20, "--json")
+    outcome = airpath_command("describe", file, "umts-384", "evdo-walk", "--seconds", 20, "--json")
     own, umts, evdo = json.loads(outcome.out)
     assert own["mean_mbps"] == pytest.approx(3, rel=0.001) and own["what"].startswith("opportunities")
     assert umts["what"] == "a run that keeps the link busy" and evdo["duration_s"] == pytest.approx(

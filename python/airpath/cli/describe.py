@@ -29,7 +29,7 @@ def command(
         Direction, option("NAME", "Direction of scenarios: downlink or uplink.")
     ] = "downlink",
     duration: Annotated[
-        float, option("SECONDS", "How long scenarios are recorded.", "--duration", min=SHORTEST_S, max=86_400)
+        float, option("SECONDS", "How long scenarios are recorded.", "--seconds", min=SHORTEST_S, max=86_400)
     ] = 120.0,
     seed: SeedOption = 1,
     column: Annotated[
