@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from conftest import check_error
 
 from airpath.recordings.offered import record
 from airpath.recordings.recording import Recording, Series
@@ -69,5 +70,6 @@ def test_describe_sets_recordings_and_scenarios_beside_each_other(tmp_path, airp
     assert umts["what"] == "a run that keeps the link busy" and evdo["duration_s"] == pytest.approx(
         60, abs=0.1
     )
+    check_error(airpath_command("describe", "umts-385"), "umts-385", "no such recording", "airpath list")
     shown = airpath_command("describe", file, "evdo-walk").out
     assert "silences over 100 ms per minute" in shown
