@@ -137,7 +137,7 @@ def test_mean_scales_what_is_written(recorded, tmp_path, airpath_command):
     source, out = tmp_path / "drive.ms", tmp_path / "fast.toml"
     source.write_text("".join(f"{time}\n" for time in np.repeat(np.arange(120_000), recorded[:120_000])))
     assert airpath_command("fit", source, "--out", out, "--no-transfers", "--mean", "20 Mbit/s").code == 0
-    told = json.loads(airpath_command("describe", out, "--duration", 2000, "--json").out)
+    told = json.loads(airpath_command("describe", out, "--seconds", 2000, "--json").out)
     assert told[0]["mean_mbps"] == pytest.approx(20, rel=0.15)
     wrong = airpath_command("fit", source, "--out", tmp_path / "w.toml", "--no-transfers", "--mean", "fast")
     assert wrong.code == 2 and "mean" in wrong.err

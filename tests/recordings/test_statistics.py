@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from conftest import check_error
 
 from airpath.recordings.offered import record
 from airpath.recordings.recording import Recording, Series
@@ -63,11 +64,12 @@ def test_a_scenario_is_recorded_by_keeping_its_link_busy():
 def test_describe_sets_recordings_and_scenarios_beside_each_other(tmp_path, airpath_command):
     file = tmp_path / "drive.ms"
     file.write_text("".join(f"{ms}\n" for ms in range(1, 20_001, 4)))
-    outcome = airpath_command("describe", file, "umts-384", "evdo-walk", "--duration", 20, "--json")
+    outcome = airpath_command("describe", file, "umts-384", "evdo-walk", "--seconds", 20, "--json")
     own, umts, evdo = json.loads(outcome.out)
     assert own["mean_mbps"] == pytest.approx(3, rel=0.001) and own["what"].startswith("opportunities")
     assert umts["what"] == "a run that keeps the link busy" and evdo["duration_s"] == pytest.approx(
         60, abs=0.1
     )
+    check_error(airpath_command("describe", "umts-385"), "umts-385", "no such recording", "airpath list")
     shown = airpath_command("describe", file, "evdo-walk").out
     assert "silences over 100 ms per minute" in shown

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from airpath.cli.arguments import JsonOption, SeedOption, argument, option
 from airpath.cli.output import tell
+from airpath.errors import ScenarioError
 from airpath.live.link import sample_traces
 from airpath.progress import progress_bar
 from airpath.recordings.offered import Direction, record
@@ -25,9 +26,11 @@ def command(
             "RECORDING|SCENARIO...", "Recordings, sample traces, scenarios; all bundled ones if absent."
         ),
     ] = None,
-    direction: Annotated[Direction, option(None, "Direction of scenarios.", "--direction")] = "downlink",
+    direction: Annotated[
+        Direction, option("NAME", "Direction of scenarios: downlink or uplink.")
+    ] = "downlink",
     duration: Annotated[
-        float, option("SECONDS", "How long scenarios are recorded.", "--duration", min=SHORTEST_S, max=86_400)
+        float, option("SECONDS", "How long scenarios are recorded.", "--seconds", min=SHORTEST_S, max=86_400)
     ] = 120.0,
     seed: SeedOption = 1,
     column: Annotated[
@@ -45,9 +48,13 @@ def command(
                 found = read_recording(traces[name].file)
             elif name in bundled() or name.endswith(".toml"):
                 found = record(load(name), duration, seed, direction)
+            elif not Path(name).exists():
+                hint = "write the path of a recording, or a name that 'airpath list' shows"
+                raise ScenarioError(name, "there is no such recording, trace or scenario", hint)
             else:
                 found = read_recording(Path(name), column=column)
-            links.append((name, found.format, describe(found), found.notes))
+            shown = name if name in traces or name in bundled() else found.name
+            links.append((shown, found.format, describe(found), found.notes))
             progress((done + 1) / len(chosen))
     said = [
         {"name": name, "what": what, "notes": list(notes), **statistics.as_dict()}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from airpath.cli.arguments import ForceOption, JsonOption, argument, option
+from airpath.cli.arguments import ForceOption, JsonOption, argument, flag, option
 from airpath.cli.output import STANDARD_OUTPUT, check_free, tell, write_file
 from airpath.errors import ScenarioError
 from airpath.progress import progress_bar
@@ -45,7 +45,7 @@ def command(
         str | None, option("NAME", "Operator in a file of 5Gophers, or column of rates in one of UCC.")
     ] = None,
     transfers: Annotated[
-        bool, option(None, "Whether to compare transfers over both.", "--transfers/--no-transfers")
+        bool, flag("--transfers/--no-transfers", "Whether to compare transfers over both.")
     ] = True,
     force: ForceOption = False,
     json_: JsonOption = False,

@@ -56,7 +56,7 @@ def record(scenario: Scenario, seconds: float, seed: int = 1, direction: Directi
     counts = _carried(scenario, seconds, seed, direction, rate)
     if counts.sum() == 0:
         what = f"its {direction} carried nothing in {seconds:g} s"
-        raise ScenarioError(scenario.name, what, "choose the other --direction, or a longer --duration")
+        raise ScenarioError(scenario.name, what, "choose the other --direction, or more --seconds")
     return Recording(scenario.name, "a run that keeps the link busy", counts)
 
 
