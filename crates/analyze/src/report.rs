@@ -1,32 +1,28 @@
-//! The words of the result. Names of fields are those of the JSON; units stand in them.
+//! The result. The names of the fields are those of the JSON, with their units.
+
+mod flow;
 
 use std::net::IpAddr;
 
 use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
 
-use crate::acks;
 use crate::connection::Connection;
-use crate::crossing::{self, Passage};
-use crate::delivery;
-use crate::flow::causes::{ByCause, Counts};
-use crate::flow::retransmissions::Spurious;
-use crate::flow::{Counters, Flow, Spending, flight, late};
+use crate::flow::Flow;
 use crate::gtp::IN_TUNNEL;
 use crate::phases::{Life, Phases, Told, seconds_from};
 use crate::segment::{Endpoint, Offer};
-use crate::series::{Curve, Marks, Rates};
-use crate::sketch::Distribution;
-use crate::verdict::{Figures, Verdict, verdict};
 use crate::view::{Side, View, Viewpoint};
+use flow::of_flow;
+pub use flow::{FlowReport, PathReport};
 
-/// Connections that are not reported one by one.
+/// Sums over connections that are not reported individually.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Others {
     pub connections: u64,
     pub packets: u64,
     pub payload_bytes: u64,
-    /// The least of those kept for their data, and of those kept for their time.
+    /// Smallest data and shortest time among the connections that are reported for them.
     #[serde(skip)]
     pub(crate) least_kept: (u64, f64),
 }
@@ -41,12 +37,12 @@ impl Others {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct ConnectionReport {
-    /// In the order of first packets, from 1.
+    /// Index in the order of first packets, from 1.
     pub number: u64,
-    /// Who opened it, or the first end if that is not known.
+    /// The end that opened the connection, or sent the first packet if that is not known.
     pub client: String,
     pub server: String,
-    /// The host that the client asked for, by TLS or HTTP/1.1; `None` if that was not captured.
+    /// The host that the client requested by TLS or HTTP/1.1; `None` if that was not captured.
     pub name: Option<String>,
     /// From the capture's first packet to its own first, seconds.
     pub start_s: f64,
@@ -54,11 +50,11 @@ pub struct ConnectionReport {
     pub duration_s: f64,
     /// Packets of both ends, at all interfaces.
     pub packets: u64,
-    /// Packets recorded more than once: copies beyond the first, which count nowhere else.
+    /// Copies of packets that were recorded more than once; they count nowhere else.
     pub copies: u64,
-    /// Segments in front of the answer to the SYN that are of no connection, or of an old one.
+    /// Segments before the SYN-ACK that belong to no connection, or to an old one.
     pub strays: u64,
-    /// Tunnels of GTP-U that packets of either end came in.
+    /// Tunnels of GTP-U that carried packets of the connection.
     pub tunnels: Vec<TunnelReport>,
     pub payload_bytes: u64,
     /// Whether the handshake was captured: `whole`, `part` or `none`.
@@ -71,24 +67,24 @@ pub struct ConnectionReport {
     /// What the client's SYN offered; `None` if it was not captured.
     pub client_offers: Option<Offer>,
     pub server_offers: Option<Offer>,
-    /// Keep-alives that each end sent; an end may send no data besides.
+    /// Keep-alives sent by each end, also by an end that sends no data.
     pub client_keepalives: u64,
     pub server_keepalives: u64,
-    /// The interfaces that saw it, in the order of the path from client to server.
+    /// Interfaces that captured it, in the order of the path from client to server.
     pub views: Vec<ViewReport>,
-    /// What it did from its first packet to its last.
+    /// Phases from its first packet to its last.
     pub phases: Phases,
     /// Directions with data, the client's first.
     pub flows: Vec<FlowReport>,
     pub not_known: Vec<String>,
 }
 
-/// A tunnel of GTP-U that a connection came in.
+/// A tunnel of GTP-U that carried a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TunnelReport {
     /// `client` or `server`.
     pub sender: &'static str,
-    /// The node that packets of this end go to.
+    /// The node that receives packets of this end.
     pub to: String,
     pub teid: u32,
 }
@@ -96,18 +92,18 @@ pub struct TunnelReport {
 /// An interface of the capture.
 #[derive(Clone, Debug, Serialize)]
 pub struct Interface {
-    /// Its name, if the file has one.
+    /// Its name, where the file has one.
     #[serde(rename = "interface")]
     pub name: Option<String>,
     /// From 0.
     #[serde(rename = "interface_number")]
     pub number: u32,
-    /// Packets were inside tunnels of GTP-U there.
+    /// Whether packets were inside tunnels of GTP-U there.
     pub in_tunnel: bool,
 }
 
 impl Interface {
-    /// By its number, which may say that it is inside tunnels.
+    /// Makes an interface from its number, one bit of which says that it is inside tunnels.
     pub(crate) fn of(number: u32) -> Self {
         Self { name: None, number: number & !IN_TUNNEL, in_tunnel: number & IN_TUNNEL != 0 }
     }
@@ -124,145 +120,10 @@ pub struct ViewReport {
     pub packets: u64,
 }
 
-/// What reached the interface nearest to the receiver.
-#[derive(Clone, Debug, Serialize)]
-pub struct ReceiverReport {
-    #[serde(flatten)]
-    pub interface: Interface,
-    /// Segments with data that came.
-    pub segments: u64,
-    pub bytes: u64,
-    /// Segments that brought only what had come before.
-    pub duplicates: u64,
-    /// ACKs without data that the receiver sent.
-    pub pure_acks: u64,
-}
-
-/// What became of packets between the interfaces nearest to sender and receiver.
-#[derive(Clone, Debug, Serialize)]
-pub struct PathReport {
-    /// Segments with data; `None` if the interfaces saw the stream in other segments.
-    pub data: Option<Passage>,
-    /// ACKs without data, on their way back.
-    pub acks: Option<Passage>,
-    /// Delay of segments with data over the time when they were sent, ms.
-    pub delay_over_time: Curve,
-    /// Segments with data that were lost, over the time when they were sent.
-    pub lost_over_time: Marks,
-}
-
-/// One direction of data, as the interface nearest to its sender saw it.
-#[derive(Clone, Debug, Serialize)]
-pub struct FlowReport {
-    /// `client` or `server`.
-    pub sender: &'static str,
-    /// The interface nearest to the sender.
-    #[serde(flatten)]
-    pub interface: Interface,
-    pub viewpoint: Viewpoint,
-    /// What another interface saw, nearer to the receiver.
-    pub at_receiver: Option<ReceiverReport>,
-    /// What became of packets between the two.
-    pub path: Option<PathReport>,
-    /// From the first data to the last ACK, seconds.
-    pub duration_s: Option<f64>,
-    /// Bytes of the stream acknowledged.
-    pub bytes_acked: u64,
-    /// Bytes of the stream seen or acknowledged.
-    pub bytes_known: u64,
-    /// `bytes_acked` over `duration_s`; where no ACKs were captured, bytes seen.
-    pub goodput_bps: Option<f64>,
-    /// Payload of a full segment.
-    pub segment_bytes: u64,
-    pub counters: Counters,
-    pub rtt: RttReport,
-    pub acks: acks::Report,
-    pub reordering: late::Report,
-    pub retransmissions: RetransmissionReport,
-    pub loss_episodes: EpisodeReport,
-    /// Bytes in flight and windows.
-    pub flight: flight::Report,
-    pub rate: delivery::Report,
-    pub progress: Curve,
-    /// Bytes acknowledged over time, as a rate.
-    pub throughput: Rates,
-    pub verdict: Verdict,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct RttReport {
-    /// `timestamps` or `sequence`; `None` without a sample.
-    pub method: Option<&'static str>,
-    /// The shortest from here to the receiver and back, the handshake's too, ms.
-    pub min_ms: Option<f64>,
-    /// From here to the receiver and back, ms.
-    pub forward_ms: Option<Distribution>,
-    /// From here to the sender and back, with its time to answer, ms; by timestamps.
-    pub back_ms: Option<Distribution>,
-    /// Round trips beyond the shortest: time spent in buffers, ms.
-    pub queueing_ms: Option<Queueing>,
-    /// Forward over time, ms.
-    pub over_time: Curve,
-}
-
-/// Delay beyond the shortest round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Queueing {
-    pub mean: f64,
-    pub median: f64,
-    pub p95: f64,
-    pub max: f64,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct RetransmissionReport {
-    pub total: u64,
-    /// Those for which nothing shows that they were needless.
-    pub needed: u64,
-    /// Those that were needless.
-    pub spurious: Spurious,
-    pub by_cause: Counts,
-    /// Share of the segments with data.
-    pub share: Option<f64>,
-    pub over_time: ByCause<Marks>,
-}
-
-/// Loss episodes with their shares.
-#[derive(Clone, Debug, Serialize)]
-pub struct EpisodeReport {
-    pub events: u64,
-    /// With one fast retransmit and nothing more.
-    pub single: u64,
-    /// With two or more, and no timeout.
-    pub double: u64,
-    pub timeout: u64,
-    /// T0: mean wait for the first timeout of an episode, from what started the timer, seconds.
-    pub mean_timeout_s: Option<f64>,
-    /// The same from the fast retransmit before it, where there is one.
-    pub mean_timeout_wait_s: Option<f64>,
-    /// Root mean square of what was in flight just before the first cuts, segments.
-    pub max_window_rms_segments: Option<f64>,
-    /// Share of episodes with one fast retransmit.
-    pub p1: Option<f64>,
-    /// Share with two or more and no timeout.
-    pub p2: Option<f64>,
-    /// Share with a timeout.
-    pub p3: Option<f64>,
-    /// Fast retransmits and timeouts per segment acknowledged.
-    pub loss_probability: Option<f64>,
-}
-
 pub(crate) fn text((address, port): Endpoint) -> String {
     match address {
         IpAddr::V4(address) => format!("{address}:{port}"),
         IpAddr::V6(address) => format!("[{address}]:{port}"),
-    }
-}
-
-impl PathReport {
-    /// Delay of what arrived, if the interfaces saw the same packets.
-    pub(crate) fn delay_ms(&self) -> Option<&Distribution> {
-        self.data.as_ref()?.delay_ms.as_ref()
     }
 }
 
@@ -275,7 +136,7 @@ fn interface(view: &View) -> Interface {
 }
 
 impl ConnectionReport {
-    /// Counts times from a point so many seconds earlier.
+    /// Moves the origin of all times `seconds` back.
     pub(crate) fn shift(&mut self, seconds: f64) {
         self.start_s += seconds;
         self.views.iter_mut().for_each(|view| view.start_s += seconds);
@@ -298,7 +159,7 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
     let client: Side = connection.opener().unwrap_or(0);
     let order = connection.along(client);
     let first_at = connection.first_at();
-    // What both ends say is the same everywhere, if it was seen at all.
+    // Both SYNs are the same at every interface that captured them.
     let whole = connection.views.iter().find(|view| view.offers.iter().all(Option::is_some));
     let ends = whole.unwrap_or(&connection.views[0]);
     let (to_peer, to_opener) = ends.handshake;
@@ -376,15 +237,15 @@ pub(crate) fn of_connection(connection: &Connection, start: Instant) -> Connecti
     }
 }
 
-/// Where one direction of data was seen.
+/// The views of one direction of data.
 struct Observed {
     side: Side,
-    /// The views nearest to sender and receiver, by their place among the connection's.
+    /// Indices of the views nearest to sender and receiver among the connection's.
     near: usize,
     far: Option<usize>,
 }
 
-/// Finds out where data of one side was seen; `None` if there was none.
+/// Finds the views that captured data of one side; `None` without any.
 fn observe(connection: &Connection, side: Side) -> Option<Observed> {
     let flow = |at: usize| &connection.views[at].flows[side];
     let along = connection.along(side);
@@ -397,7 +258,7 @@ fn observe(connection: &Connection, side: Side) -> Option<Observed> {
     Some(Observed { side, near, far })
 }
 
-/// The flow as the view nearest to its sender saw it.
+/// The flow in the view nearest to its sender.
 fn of_near<'a>(connection: &'a Connection, seen: &Observed) -> &'a Flow {
     &connection.views[seen.near].flows[seen.side]
 }
@@ -458,180 +319,4 @@ fn not_known(connection: &Connection, ends: &View, observed: &[Observed]) -> Vec
         say(&format!("the order of {went_back} packets, whose times go back"));
     }
     lines
-}
-
-fn of_flow(
-    connection: &Connection,
-    seen: &Observed,
-    sender: &'static str,
-    spending: Option<&Spending>,
-) -> FlowReport {
-    let (side, view) = (seen.side, &connection.views[seen.near]);
-    let flow = &view.flows[side];
-    let start = connection.first_at();
-    let duration_s = flow.duration().map(Duration::as_secs_f64);
-    let bytes_acked = flow.bytes_acked();
-    let bytes = if bytes_acked > 0 { bytes_acked } else { flow.bytes_known() };
-    let goodput_bps = duration_s.map(|seconds| bytes as f64 * 8.0 / seconds);
-    let viewpoint = view.viewpoint(side);
-    let rtt = of_rtt(flow, start);
-    let flight = flight_as_seen(flow.flight.report(start), viewpoint);
-    let rate = flow.delivery.report();
-    let path = seen.far.and_then(|far| of_path(connection, side, seen.near, far));
-    let at_receiver = seen.far.map(|far| of_receiver(&connection.views[far], side));
-    let in_vain = seen_again(flow, viewpoint, at_receiver.as_ref(), path.as_ref());
-    let retransmissions = of_retransmissions(flow, in_vain, start);
-    let spurious = flow.spurious();
-    let loss_episodes = of_episodes(flow);
-    let causes = flow.causes().counts();
-    let figures = Figures {
-        segments: flow.counters.segments,
-        shares: spending.map(|spending| spending.shares),
-        goodput_bps,
-        bottleneck_bps: rate.bottleneck_bps,
-        rtt_ms: whole_rtt_ms(&rtt, viewpoint),
-        episodes: loss_episodes.events,
-        cuts: causes.fast_retransmit + causes.timeout,
-        spurious_cuts: spurious.timeouts + spurious.fast_retransmits,
-        timeouts: causes.timeout,
-        spurious_timeouts: spurious.timeouts,
-        retransmissions: flow.counters.retransmissions,
-        zero_windows: flight.zero_windows,
-        window_probes: flow.counters.window_probes,
-        max_flight_bytes: flight.max_bytes,
-    };
-    FlowReport {
-        sender,
-        interface: interface(view),
-        viewpoint,
-        at_receiver,
-        path,
-        duration_s,
-        bytes_acked,
-        bytes_known: flow.bytes_known(),
-        goodput_bps,
-        segment_bytes: flow.full_segment(),
-        counters: flow.counted(),
-        rtt,
-        acks: flow.acks.report(),
-        reordering: flow.late(),
-        retransmissions,
-        loss_episodes,
-        flight,
-        rate,
-        progress: flow.progress.curve(start, 1.0),
-        throughput: flow.progress.rates(start),
-        verdict: verdict(&figures),
-    }
-}
-
-fn of_receiver(view: &View, side: Side) -> ReceiverReport {
-    let counters = &view.flows[side].counters;
-    ReceiverReport {
-        interface: interface(view),
-        segments: counters.segments,
-        bytes: counters.bytes,
-        duplicates: counters.seen_before,
-        pure_acks: counters.pure_acks,
-    }
-}
-
-fn of_path(connection: &Connection, side: Side, near: usize, far: usize) -> Option<PathReport> {
-    let crossing::Report { data, delay_over_time, lost_over_time, .. } =
-        connection.passage(side, near, far)?;
-    let acks = connection.passage(1 - side, far, near).and_then(|back| back.acks);
-    Some(PathReport { data, acks, delay_over_time, lost_over_time })
-}
-
-/// Segments that came to the receiver again, where that is known: they were sent in vain, whatever ACKs say.
-fn seen_again(
-    flow: &Flow,
-    viewpoint: Viewpoint,
-    at_receiver: Option<&ReceiverReport>,
-    path: Option<&PathReport>,
-) -> Option<u64> {
-    if let (Some(receiver), Some(path)) = (at_receiver, path) {
-        // A box may have sent copies.
-        return path.data.as_ref().map(|data| receiver.duplicates.saturating_sub(data.added));
-    }
-    let at_least = || flow.counters.seen_before.max(flow.spurious().total);
-    (viewpoint == Viewpoint::Receiver).then(at_least)
-}
-
-/// At the receiver nothing is in flight: the shares of time say nothing there.
-fn flight_as_seen(report: flight::Report, viewpoint: Viewpoint) -> flight::Report {
-    match viewpoint {
-        Viewpoint::Sender | Viewpoint::Unknown => report,
-        Viewpoint::Between | Viewpoint::Receiver => {
-            flight::Report { idle_share: None, window_limited_share: None, ..report }
-        }
-    }
-}
-
-/// The shortest and the median round trip from sender to receiver and back, where they can be told.
-fn whole_rtt_ms(rtt: &RttReport, viewpoint: Viewpoint) -> Option<(f64, f64)> {
-    let forward = rtt.forward_ms.as_ref()?;
-    let shortest = rtt.min_ms?;
-    match viewpoint {
-        Viewpoint::Sender | Viewpoint::Unknown => Some((shortest, forward.median)),
-        Viewpoint::Between | Viewpoint::Receiver => {
-            let back = rtt.back_ms.as_ref()?;
-            Some((shortest + back.min, forward.median + back.median))
-        }
-    }
-}
-
-fn of_rtt(flow: &Flow, start: Instant) -> RttReport {
-    let rtt = &flow.rtt;
-    let forward = rtt.forward.distribution(1e3);
-    let min_ms = rtt.shortest.map(ms);
-    let queueing_ms = forward.as_ref().zip(min_ms).map(|(forward, min)| Queueing {
-        mean: forward.mean - min,
-        median: (forward.median - min).max(0.0),
-        p95: (forward.p95 - min).max(0.0),
-        max: forward.max - min,
-    });
-    RttReport {
-        method: forward.as_ref().map(|_| if rtt.by_timestamps { "timestamps" } else { "sequence" }),
-        min_ms,
-        forward_ms: forward,
-        back_ms: rtt.back.distribution(1e3),
-        queueing_ms,
-        over_time: rtt.over_time.curve(start, 1e3),
-    }
-}
-
-fn of_retransmissions(flow: &Flow, in_vain: Option<u64>, start: Instant) -> RetransmissionReport {
-    let total = flow.counters.retransmissions;
-    let found = flow.spurious();
-    let in_vain = in_vain.unwrap_or(found.total).min(total);
-    let segments = flow.counters.segments;
-    RetransmissionReport {
-        total,
-        needed: total - in_vain,
-        spurious: Spurious { total: in_vain, ..found },
-        by_cause: flow.causes().counts(),
-        share: (segments > 0).then(|| total as f64 / segments as f64),
-        over_time: flow.causes().over_time(start),
-    }
-}
-
-fn of_episodes(flow: &Flow) -> EpisodeReport {
-    let all = flow.causes().episodes();
-    let causes = flow.causes().counts();
-    let share = |part: u64| (all.events > 0).then(|| part as f64 / all.events as f64);
-    let acked = flow.bytes_acked() as f64 / flow.full_segment() as f64;
-    EpisodeReport {
-        p1: share(all.single),
-        p2: share(all.double),
-        p3: share(all.timeout),
-        loss_probability: (acked > 0.0).then(|| (causes.fast_retransmit + causes.timeout) as f64 / acked),
-        events: all.events,
-        single: all.single,
-        double: all.double,
-        timeout: all.timeout,
-        mean_timeout_s: all.mean_timeout_s,
-        mean_timeout_wait_s: all.mean_timeout_wait_s,
-        max_window_rms_segments: all.max_window_rms_segments,
-    }
 }

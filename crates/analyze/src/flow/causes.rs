@@ -1,45 +1,53 @@
-//! Why a segment was sent again, told from outside: what the sender had heard by then, and when.
+//! Causes of retransmissions, from what the sender had received by then, and when.
 //!
-//! The rules look at the oldest unacknowledged byte (`una`), the end of what has been sent (`max`), and the latest
-//! ACK. A retransmission goes **with an ACK** if it passes at most [`REACTION`] and the time that an ACK takes to the
-//! sender and its answer back later, or that behind another which did.
+//! The rules look at the oldest unacknowledged byte (`una`), the end of the data sent so far (`max`), and the latest
+//! ACK. A retransmission goes **with an ACK** if it passes within [`REACTION`] and the time that an ACK takes to the
+//! sender and its answer back, or within that time after another segment that did.
 //!
-//! * At `una`, with the third duplicate ACK or a later one and not yet sent again: a *fast retransmit*
-//!   (RFC 5681 (3.2)). With SACK blocks above and no recovery under way, an ACK less will do (RFC 6675 (5)), and so
-//!   will a short while later (RFC 8985: the reordering timer).
-//! * At `una`, with an ACK that moved it: a *partial ACK* of a recovery (RFC 6582 (3.2)), or, after a timeout, *going
-//!   back*. Of a sender that has filled holes above `una` in a recovery, *by SACK*.
-//! * A *fast retransmit* after a timeout, without SACK blocks, shows a sender as in RFC 5681: its recovery ends with the
-//!   next ACK that moves `una`, and it continues *going back*. RFC 6582 (4) forbids that fast retransmit.
-//! * At `una`, with an earlier duplicate ACK, not yet sent again and without SACK: a *fast retransmit* of a sender whose
-//!   threshold has fallen (Linux without SACK); in a recovery a *partial ACK*'s, kept back by the reduction (RFC 9937).
-//! * At `una`, sent again before, and something sent after that has arrived: lost again. A sender with RACK (RFC 8985)
-//!   sends it *by SACK* in a recovery, and begins one with a *fast retransmit* after a timeout; with an ACK, or soon
-//!   after the first that told.
-//! * At `una` otherwise: a *timeout*. Each expiration of the timer counts, backed-off ones too.
-//! * Above `una`: *by SACK* in a recovery, *going back* after a timeout, with an ACK in neither the *fast retransmit*
-//!   that begins one; the last segment of all with no ACK, a *tail probe* (RFC 8985 (7)).
+//! | segment | when | cause |
+//! |---|---|---|
+//! | at `una`, not yet retransmitted | with the third or a later duplicate ACK | *fast retransmit*, RFC 5681 (3.2) |
+//! | | SACK blocks above `una`, no recovery: with an ACK or soon after it | *fast retransmit*: RFC 6675 (5), reordering timer of RFC 8985 |
+//! | | no SACK: with an earlier duplicate ACK | *fast retransmit* of a sender whose threshold has fallen (Linux without SACK); in a recovery *partial ACK*, delayed by the reduction (RFC 9937) |
+//! | | with an ACK that moved `una` | *partial ACK* of a recovery (RFC 6582 (3.2)); *SACK* of a sender that has filled gaps above `una`; after a timeout *going back* |
+//! | at `una`, retransmitted before | a segment sent later has arrived: with an ACK or soon after | *SACK* in a recovery, else *fast retransmit* (RFC 8985) |
+//! | at `una` | otherwise | *timeout*; each expiration counts, backed-off ones too |
+//! | above `una` | in a recovery | *SACK* |
+//! | | after a timeout | *going back* |
+//! | | no recovery, with an ACK | *fast retransmit* that begins one |
+//! | | no recovery, without an ACK, the last segment | *tail probe* (RFC 8985 (7)) |
 //!
-//! Not to be told: a timer that expires just when an ACK comes; a tail probe of the only segment in flight, which is a
-//! *timeout* here until the sender has shown that it knows RACK; a reordering timer that expires as late as the
-//! retransmission timer would; the first retransmission that RACK makes with a partial ACK, before the sender has shown
-//! that it goes by SACK; and whether a retransmission made before a timeout is lost again or retransmitted for the timeout.
+//! A *fast retransmit* after a timeout, without SACK blocks, shows a sender as in RFC 5681: its recovery ends with the
+//! next ACK that moves `una`, and it continues *going back*. RFC 6582 (4) forbids that fast retransmit.
 //!
-//! Far from the sender, as what was lost before it came here shows too, nobody knows what it had heard. There a
-//! retransmission at `una` is by *timeout* if the data had paused for longer than the answer to an ACK takes and
-//! 200 ms more, the smallest timeout in use; a *fast retransmit* with three duplicate ACKs for it; and what its phase
-//! suggests otherwise.
+//! At the sender two causes look alike in the following cases. Each has one rule; `tools/causes_table.py` counts how often
+//! it is wrong:
 //!
-//! The timer runs from the latest ACK that moved `una` and the latest cut; in a recovery, from the
-//! first partial ACK: RFC 6582 (3.2). It retransmits nothing that was sent less than Linux's timeout before, as the RTTs
-//! seen here give it. With SACK blocks above `una`, a retransmission before that time is a *fast retransmit*, by the
-//! reordering timer of RFC 8985.
+//! * a retransmission timer that expires within [`REACTION`] of an ACK that would cause the retransmission too: the
+//!   ACK's cause;
+//! * the only segment in flight, retransmitted without an ACK: *timeout*, and *tail probe* once the sender has shown RACK
+//!   by a tail probe or by retransmitting a lost retransmission;
+//! * a segment at `una` with SACK blocks above it, retransmitted without an ACK after more than the reordering timer
+//!   and not before Linux's timeout: *timeout*;
+//! * the first retransmission of a recovery by RACK, with a partial ACK: *partial ACK*, and *SACK* once the sender has
+//!   filled a gap above `una`;
+//! * a segment retransmitted in a recovery, and again after a timeout with an ACK: *going back*, unless a segment sent
+//!   later has arrived.
 //!
-//! A cut that was needless is **undone** if the sender shows it: with the window of the cut not acknowledged it goes on
-//! with new data. Then it ends its episode, as in a run.
+//! Far from the sender, losses before the capture look like segments that were never sent, and what the sender had
+//! received is not known. There a retransmission at `una` is a *timeout* if no data passed for the time from an ACK to
+//! its answer and 200 ms more, the smallest timeout in use; a *fast retransmit* with three duplicate ACKs for it; and
+//! otherwise the cause that fits the phase.
 //!
-//! What a cut, a fast retransmit or a timeout, means for its window is [`LossEpisodes`]' business: an episode is here
-//! what it is in a run.
+//! The timer starts with the latest ACK that moved `una` and with the latest reduction of the window; in a recovery,
+//! with the first partial ACK: RFC 6582 (3.2). It retransmits no segment sent less than Linux's timeout before, as
+//! computed from the RTTs seen here. With SACK blocks above `una`, a retransmission before that time is a *fast
+//! retransmit*, by the reordering timer of RFC 8985.
+//!
+//! A spurious reduction is **undone** if the sender shows it: it sends new data although the window of the reduction is
+//! not acknowledged. The undo ends the episode, as in a run.
+//!
+//! [`LossEpisodes`] turns fast retransmits and timeouts into loss episodes, by the same code as a run.
 
 use airpath_core::tcp::window::loss_episodes::{Cut, LossEpisodes, Report as Episodes};
 use airpath_core::time::{Duration, Instant};
@@ -47,21 +55,21 @@ use serde::Serialize;
 
 use crate::series::{Marks, Series};
 
-/// What a host takes to answer.
+/// Time that a host takes to answer.
 const REACTION: Duration = Duration::from_millis(1);
-/// What a host takes to answer at once, so that a timer which expires then is unlikely.
+/// Time that a host takes to answer at once. It is so short that a timer is unlikely to expire within it.
 const PROMPTLY: Duration = Duration::from_nanos(100_000);
-/// What Linux adds to its reordering timer, and rounding: three ticks of a clock of 250 Hz. A timeout may be as much
-/// sooner than round trips tell.
+/// Time that Linux adds to its reordering timer, and rounding: three ticks of a clock of 250 Hz. A timeout may come as
+/// much earlier than computed from RTTs.
 const TIMER_SLACK: Duration = Duration::from_millis(12);
 /// The smallest retransmission timeout of systems in use.
 pub(super) const SMALLEST_TIMEOUT: Duration = Duration::from_millis(200);
 /// RFC 5681 (3.2).
 const THRESHOLD: u32 = 3;
-/// Windows are counted up to here, segments.
+/// Largest window that is counted, segments.
 const LARGEST_WINDOW: u64 = 1_000_000;
 
-/// Why a segment was sent again.
+/// Cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Duplicate ACKs or SACK blocks.
@@ -76,11 +84,11 @@ pub enum Cause {
     GoBackN,
     /// The last segment, to provoke an ACK.
     TailProbe,
-    /// None of these can be told.
+    /// None of these: data of a SYN that its answer refused, or no ACK and no phase that explains it.
     Other,
 }
 
-/// Something for each cause.
+/// A value for each cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ByCause<T> {
     pub fast_retransmit: T,
@@ -92,7 +100,7 @@ pub struct ByCause<T> {
     pub other: T,
 }
 
-/// Segments sent again by cause.
+/// Retransmissions by cause.
 pub type Counts = ByCause<u64>;
 
 impl<T> ByCause<T> {
@@ -150,23 +158,23 @@ pub struct Place {
     pub end: u64,
     /// Oldest unacknowledged byte.
     pub una: u64,
-    /// End of what has been sent.
+    /// End of the data sent so far.
     pub max: u64,
     /// Payload of a full segment.
     pub mss: u64,
-    /// Something above `una` was reported by SACK blocks.
+    /// SACK blocks have reported data above `una`.
     pub has_sacked: bool,
-    /// From an ACK's passing to that of its answer, at most, where the sender is not at hand.
+    /// Longest time from an ACK to its answer, where the capture is not at the sender; else zero.
     pub answer: Duration,
-    /// Its first transmission was seen here, and not lost before it came.
+    /// Its first transmission was captured, and not lost before the capture.
     pub was_seen: bool,
     /// RFC 7413 (4.2.2): data of the SYN that its answer did not acknowledge is retransmitted at once.
     pub is_refused: bool,
-    /// When it was last sent before this.
+    /// Time of its latest transmission before this one.
     pub last_at: Option<Instant>,
-    /// That was not the first time.
+    /// That was a retransmission, too.
     pub was_sent_again: bool,
-    /// Linux's timeout as the round trips give it.
+    /// Linux's timeout, computed from the RTTs.
     pub timeout: Option<Duration>,
     pub shortest_rtt: Option<Duration>,
 }
@@ -179,27 +187,27 @@ pub struct Causes {
     latest_ack: Option<Instant>,
     /// The latest ACK moved `una`.
     has_advanced: bool,
-    /// The latest transmission that went with an ACK.
+    /// Time of the latest transmission with an ACK.
     with_ack: Option<Instant>,
     timeout_at: Option<Instant>,
     /// When the threshold of duplicate ACKs was reached.
     threshold_at: Option<Instant>,
     /// When the retransmission timer was last started.
     timer_from: Instant,
-    /// `una` was sent again since it is `una`.
+    /// The segment at `una` was retransmitted since it is the oldest.
     is_sent_again: bool,
     latest_data: Option<Instant>,
-    /// Since when the sender can know that the left edge, as it was last sent, has been overtaken.
+    /// When the sender could first know that a segment sent after the latest transmission at `una` has arrived.
     overtaken_at: Option<Instant>,
-    /// Holes were filled in a recovery while the left edge had been: the sender goes by SACK blocks.
+    /// Gaps above `una` were filled in a recovery: the sender uses SACK blocks.
     goes_by_sack: bool,
-    /// The sender has shown RACK-TLP: a retransmission that was lost was sent again with an ACK, or a tail probe.
+    /// The sender has shown RACK-TLP, by a tail probe or by retransmitting a lost retransmission with an ACK.
     goes_by_rack: bool,
     /// The timer was started by a partial ACK of this recovery.
     had_partial_ack: bool,
     /// The recovery interrupted the retransmission of the window after a timeout, which ends here.
     interrupted: Option<u64>,
-    /// The latest cut was needless: what is sent next says whether the sender knows.
+    /// The latest reduction was spurious: the next segment shows whether the sender knows.
     awaits_undo: bool,
     losses: LossEpisodes,
     counts: Counts,
@@ -207,7 +215,7 @@ pub struct Causes {
 }
 
 impl Causes {
-    /// An ACK moved `una` here.
+    /// Handles an ACK that moved `una`.
     pub fn on_advance(&mut self, now: Instant, una: u64) {
         self.latest_ack = Some(now);
         self.has_advanced = true;
@@ -237,18 +245,18 @@ impl Causes {
         }
     }
 
-    /// An ACK that neither moved `una` nor is a duplicate: a window update, or new SACK blocks.
+    /// Handles an ACK that neither moved `una` nor is a duplicate: a window update, or new SACK blocks.
     pub fn on_other_ack(&mut self, now: Instant) {
         self.latest_ack = Some(now);
         self.has_advanced = false;
     }
 
-    /// Whether something sent behind the latest transmission of the left edge is known to have arrived.
+    /// Sets whether a segment sent after the latest transmission at `una` is known to have arrived.
     pub fn set_overtaken(&mut self, now: Instant, is_overtaken: bool) {
         self.overtaken_at = is_overtaken.then(|| self.overtaken_at.unwrap_or(now));
     }
 
-    /// New data was sent; `is_first` if nothing was in flight.
+    /// Handles new data; `is_first` if nothing was in flight.
     pub fn on_new_data(&mut self, now: Instant, is_first: bool, answer: Duration) {
         if is_first {
             self.timer_from = now;
@@ -262,7 +270,7 @@ impl Causes {
         }
     }
 
-    /// Tells why a segment is sent again, and counts it.
+    /// Returns the cause of a retransmission, and counts it.
     pub fn handle_retransmission(&mut self, now: Instant, place: &Place) -> Cause {
         self.awaits_undo = false;
         self.goes_by_sack |=
@@ -362,7 +370,7 @@ impl Causes {
         if with_ack && (self.dupacks == THRESHOLD || reaches) {
             match self.phase {
                 Phase::Recovery { .. } if self.goes_by_sack => return Cause::Sack,
-                // Without a scoreboard only the timer sends it once more.
+                // Without a scoreboard only the timer retransmits it a second time.
                 Phase::Recovery { .. } if self.is_sent_again && !place.has_sacked => return Cause::Timeout,
                 Phase::Recovery { .. } if self.is_sent_again => return Cause::Sack,
                 Phase::Recovery { .. } | Phase::Loss { .. } | Phase::Open => return Cause::Fast,
@@ -388,7 +396,8 @@ impl Causes {
         Cause::Timeout
     }
 
-    /// Soon after the duplicate ACKs, or too soon for a timer: one counts at least from when the segment was sent.
+    /// Whether it is soon after the duplicate ACKs, or too early for the timer, which starts no earlier than the segment
+    /// was sent.
     fn is_soon(&self, now: Instant, place: &Place) -> bool {
         let Some(from) = self.threshold_at.or(self.overtaken_at).or(self.latest_ack) else { return false };
         let times = place.last_at.zip(place.timeout);
@@ -396,22 +405,22 @@ impl Causes {
         is_before_timeout || now.since(from) <= Self::reordering_timer(place)
     }
 
-    /// What a sender waits at most before something overtaken is lost. RFC 8985 (6.2): a quarter of the shortest round
-    /// trip of its data, which may be twice that of a SYN, and more after reports of duplicates.
+    /// Longest time before a sender considers an overtaken segment lost. RFC 8985 (6.2): a quarter of the minimum RTT of
+    /// its data, which may be twice that of a SYN, and more after reports of duplicates.
     fn reordering_timer(place: &Place) -> Duration {
         place
             .shortest_rtt
             .map_or(Duration::ZERO, |rtt| Duration::from_nanos(rtt.as_nanos() / 2) + TIMER_SLACK)
     }
 
-    /// The left edge, as it was last sent, is lost, and the sender knows: what was sent behind it has arrived
-    /// (RFC 8985 (6.2)), and it acts on that with an ACK or soon after.
+    /// Whether the latest transmission at `una` is lost and the sender knows: a segment sent later has arrived (RFC 8985
+    /// (6.2)), and the sender reacts with an ACK or soon after.
     fn is_lost_again(&self, now: Instant, place: &Place) -> bool {
         let Some(at) = self.overtaken_at else { return false };
         self.follows_ack(now, PROMPTLY) || now.since(at) <= Self::reordering_timer(place)
     }
 
-    /// With a duplicate ACK, and hardly by a timer that expires just then.
+    /// Whether it goes with a duplicate ACK, and hardly by a timer that expires at the same time.
     fn goes_with_duplicate(&self, now: Instant) -> bool {
         let is_early = now.since(self.timer_from) < SMALLEST_TIMEOUT;
         self.dupacks > 0 && self.follows_ack(now, if is_early { REACTION } else { PROMPTLY })
@@ -422,13 +431,13 @@ impl Causes {
             || self.follows_ack(now, REACTION)
     }
 
-    /// An ACK has just come, or what is sent follows something that went with one.
+    /// Whether an ACK, or a segment sent with one, passed `within` this time.
     fn follows_ack(&self, now: Instant, within: Duration) -> bool {
         self.latest_ack.into_iter().chain(self.with_ack).any(|at| now.since(at) <= within)
     }
 
-    /// The latest cut was needless: whether the sender knows shows in what it sends next.
-    /// After a fast retransmit new data may go on all the same: `has_evidence` is whether the sender can know.
+    /// Notes that the latest reduction was spurious: the next segment shows whether the sender knows. After a fast
+    /// retransmit new data may follow anyway: `has_evidence` is whether the sender can know.
     pub fn on_spurious(&mut self, has_evidence: bool) {
         self.awaits_undo = match self.phase {
             Phase::Loss { .. } => true,
@@ -437,13 +446,13 @@ impl Causes {
         };
     }
 
-    /// As in a run with undo.
+    /// Ends the episode, like a run with undo.
     fn undo(&mut self) {
         self.losses.on_undo();
         self.phase = Phase::Open;
     }
 
-    /// Segments sent again so far.
+    /// Retransmissions so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -453,12 +462,12 @@ impl Causes {
         self.over_time.as_deref().map(|all| all.map(|series| series.marks(start))).unwrap_or_default()
     }
 
-    /// Bytes it takes beyond itself, about.
+    /// Approximate heap memory, bytes.
     pub fn bytes(&self) -> usize {
         self.over_time.as_deref().map_or(0, ByCause::bytes)
     }
 
-    /// Loss episodes so far; windows are what was in flight.
+    /// Loss episodes so far; their windows are the data in flight.
     pub fn episodes(&self) -> Episodes {
         self.losses.report()
     }

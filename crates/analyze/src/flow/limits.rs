@@ -1,30 +1,33 @@
-//! What a sender waits for, from one packet to the next: every moment of a flow has one cause.
+//! Limits of a sender over time: every moment of a flow is assigned to one cause.
 //!
-//! The clock runs from the first data of either end to the last ACK for data of this flow, the last probe of a closed
-//! window or the last retransmission. The time between two new segments, a *gap*, belongs to
+//! The time starts with the first data of either end and ends with the last ACK for data of this flow, the last probe of
+//! a closed window or the last retransmission. The time between two new segments, a *gap*, is assigned to
 //!
 //! * *application, turn*: all data was acknowledged and the other end sent data meanwhile: request and response;
 //! * *application, pause*: an ACK or a window update made room, and the sender did not use it within [`Limits::patience`], or
-//!   it sent without one. Linux calls such a sender application-limited (`tcp_rate_check_app_limited`): nothing is
-//!   queued although the window is open. How long the data in flight takes to drain beyond an empty path's round trip
-//!   is the link's;
-//! * *receive window*: less than a segment of the window was left, or it was closed. Linux counts the same as
+//!   it sent without one. Linux calls such a sender application-limited (`tcp_rate_check_app_limited`): its send queue is
+//!   empty although the window is open. The time that the data in flight takes to drain beyond the RTT of an empty path
+//!   is assigned to the link;
+//! * *receive window*: less than a segment of the window was left, or it was closed. Linux counts the same time as
 //!   `tcpi_rwnd_limited` (RFC 4898: `tcpEStatsPerfSndLimTimeRwin`);
 //! * *timeout*: from the last progress to the retransmission by timer, and from there to the next progress;
 //! * *loss*: from the first retransmission until everything sent before it is acknowledged;
-//! * *busy* otherwise: the congestion window or the path, told apart for each round trip by [`Rounds`].
+//! * *busy* otherwise: limited by the congestion window or the path, which [`Rounds`] decides per round trip.
 //!
-//! Far from the sender, an ACK counts once it can have made the sender send: it waits for the shortest recent time
-//! from an ACK to the data that echoes it, or until an echo shows that the sender has it. There a silence longer than
-//! a timeout may be the application's or an outage in which all was lost before it came here, and without timestamps
-//! any may be the path's. A segment pushed (PSH) is the last that the sender had; without PSH it had more, and the
-//! time is a timeout's. If the flow never pushes, the cause is unknown.
+//! Far from the sender, an ACK counts when it can have reached the sender: after the shortest recent time from an ACK to
+//! the data that echoes it, or as soon as an echo shows it. There, a silence longer than a timeout is a pause of the
+//! application or an outage that lost everything before the capture; without timestamps any silence may come from the
+//! path. A segment with PSH was the last that the sender had: the silence is a pause. Without PSH the sender had more
+//! data: the silence is a timeout. If the flow never sets PSH, the cause is unknown.
 //!
 //! Sources: Zhang, Breslau, Paxson, Shenker, "On the characteristics and origins of Internet flow rates", SIGCOMM 2002
 //! (T-RAT); Siekkinen, Urvoy-Keller, Biersack, Collange, "A root cause analysis toolkit for TCP", Computer Networks
 //! 2008; RFC 4898 and Linux `tcp_chrono_*` for the sender's own counters.
 
+mod gaps;
+mod round_trips;
 mod timeline;
+mod times;
 
 use std::collections::VecDeque;
 
@@ -33,30 +36,31 @@ use airpath_core::time::{Duration, Instant};
 use super::causes::{Cause, SMALLEST_TIMEOUT};
 use super::rounds::{Part, QUEUED, Round, Rounds, Shares, Totals};
 use timeline::{Spent, Timeline};
+use times::{Drain, Gap};
 
-/// A sender with data uses room within this, at least.
+/// Shortest patience: a sender with data uses room in the window within this time.
 const SHORTEST_PATIENCE: Duration = Duration::from_millis(1);
-/// ACKs on their way to a distant sender; more are taken to arrive at once.
+/// Largest number of ACKs in transit to a distant sender; further ACKs count at once.
 const MOST_HEARD: usize = 4096;
-/// Times from an ACK to its echo of which the shortest counts.
+/// Number of latest times from an ACK to its echo whose minimum counts.
 const RECENT: usize = 8;
-/// Round trips over which a window grows, or stays.
+/// Number of round trips over which the growth of the window is judged.
 const TREND: usize = 8;
-/// A sender that waits for an ACK sends at once when it comes: what a host takes to answer.
+/// Time that a host takes to answer: a sender that waits for an ACK sends within it.
 const PROMPTLY_S: f64 = 1e-4;
 
-/// An ACK that has passed the place of the capture.
+/// An ACK that passed the capture point.
 #[derive(Clone, Copy, Debug)]
 pub struct Heard {
     pub ack: u64,
     /// Announced window, bytes; `None` if not known.
     pub window: Option<u64>,
     pub tsval: Option<u32>,
-    /// It carries data of the other end.
+    /// Whether it carries data of the other end.
     pub has_data: bool,
 }
 
-/// New data of the sender.
+/// A segment with new data.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub end: u64,
@@ -66,37 +70,6 @@ pub struct Sent {
     /// TSecr.
     pub echo: Option<u32>,
     pub is_pushed: bool,
-}
-
-/// Time since the latest new data, by what the windows allowed.
-#[derive(Clone, Copy, Debug, Default)]
-struct Gap {
-    idle_s: f64,
-    busy_s: f64,
-    full_s: f64,
-    closed_s: f64,
-}
-
-/// Time between the ACKs of a flight that is followed by nothing: the bottleneck sets it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Drain {
-    total_s: f64,
-    longest_s: f64,
-    next_s: f64,
-}
-
-impl Drain {
-    fn add(&mut self, gap_s: f64) {
-        self.total_s += gap_s;
-        self.next_s = self.next_s.max(gap_s.min(self.longest_s));
-        self.longest_s = self.longest_s.max(gap_s);
-    }
-
-    /// A single long gap is a delayed ACK's.
-    fn seconds(&self, patience_s: f64) -> f64 {
-        let excess_s = if self.longest_s > patience_s { self.longest_s - self.next_s } else { 0.0 };
-        self.total_s - excess_s
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,30 +90,30 @@ enum Phase {
 enum Reason {
     Turn,
     Pause,
-    /// A pause, or an outage before the place of the capture.
+    /// A pause, or an outage between the sender and the capture point.
     Silence,
-    /// A queue stood before the place of the capture, and nothing came.
+    /// A queue stood between the sender and the capture point, and nothing arrived.
     Outage,
-    /// The window has shrunk and what is in flight exceeds it.
+    /// The window was reduced, and more than the window is in flight.
     Settling,
     Busy,
     /// No data followed.
     End,
 }
 
-/// Where the time of a flow went.
+/// Time of a flow by what limited the sender.
 #[derive(Clone, Debug)]
 pub struct Spending {
     pub shares: Shares,
-    /// When the clock of the shares began.
+    /// Start of the time that the shares divide.
     pub from: Instant,
-    /// The stretches since then by what limited the sender, seconds; their sums are the shares.
+    /// Stretches since then in order, by what limited the sender, seconds; their sums are the shares.
     pub parts: Vec<(Part, f64)>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
-    /// ACKs that are still on their way to the sender.
+    /// ACKs in transit to the sender.
     heard: VecDeque<(Instant, Heard)>,
     echoes: [Duration; RECENT],
     echoes_seen: usize,
@@ -158,10 +131,10 @@ pub struct Limits {
     has_pushed: bool,
     is_pushed: bool,
     is_first_flight: bool,
-    /// Of the gap: before the latest progress and since.
+    /// The gap before the latest progress, and since.
     before: Gap,
     since: Gap,
-    /// The gap up to the latest sign that the flow goes on.
+    /// The gap up to the latest sign that the flow continues.
     kept: Gap,
     last_sent: Instant,
     room_at: Option<Instant>,
@@ -170,7 +143,7 @@ pub struct Limits {
     drain: Drain,
     is_blocked: bool,
     is_turn: bool,
-    /// When data of the other end passed here first, since the latest new data.
+    /// When data of the other end first passed the capture point since the latest new data.
     asked_at: Option<Instant>,
     is_prompt: bool,
     has_probed: bool,
@@ -188,23 +161,8 @@ pub struct Limits {
     timeline: Timeline,
 }
 
-impl Gap {
-    fn total(self) -> f64 {
-        self.idle_s + self.busy_s + self.full_s + self.closed_s
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            idle_s: self.idle_s + other.idle_s,
-            busy_s: self.busy_s + other.busy_s,
-            full_s: self.full_s + other.full_s,
-            closed_s: self.closed_s + other.closed_s,
-        }
-    }
-}
-
 impl Limits {
-    /// An ACK passes; `answer` is the least time until what it makes the sender send comes here.
+    /// Handles an ACK that passes; `answer` is the shortest time until the data that it releases can arrive here.
     pub fn on_ack(&mut self, now: Instant, heard: Heard, answer: Duration) {
         self.answer = answer;
         self.pass(now, None);
@@ -216,7 +174,7 @@ impl Limits {
             return self.apply(now, &heard);
         }
         let delay = answer.max(Duration::from_nanos((self.recent_answer() * 1e9) as u64));
-        // What was said first arrives first.
+        // ACKs do not overtake each other.
         let at = self.heard.back().map_or(now + delay, |(before, _)| (*before).max(now + delay));
         self.heard.push_back((at, heard));
         if self.heard.len() > MOST_HEARD
@@ -226,11 +184,11 @@ impl Limits {
         }
     }
 
-    /// The time from an ACK to the data that echoes it: far from the sender, how long its answer takes.
+    /// Records the time from an ACK to the data that echoes it: far from the sender, the RTT to the sender.
     pub fn on_back(&mut self, now: Instant, back: Duration) {
         self.has_echoes = true;
         self.rounds.add_base(f32::INFINITY, back.as_secs_f64() as f32);
-        // The sender may have had nothing to send since the data before, and the round trip is shorter by that.
+        // The sender may have been idle since the previous data, and the RTT is shorter by that time.
         let silent = now.since(self.last_sent);
         if 2 * silent.as_nanos() < back.as_nanos() {
             self.echoes[self.echoes_seen % RECENT] = back;
@@ -240,7 +198,7 @@ impl Limits {
         }
     }
 
-    /// A round trip from here to the receiver; `shortest` so far.
+    /// Records an RTT between here and the receiver; `shortest` is the minimum so far.
     pub fn on_forward(&mut self, forward: Duration, shortest: Option<Duration>) {
         let seconds = forward.as_secs_f64() as f32;
         self.rounds.add_base(seconds, f32::INFINITY);
@@ -250,7 +208,7 @@ impl Limits {
         self.shortest = shortest;
     }
 
-    /// Data that was not sent before.
+    /// Handles a segment with data that was not sent before.
     pub fn on_new_data(&mut self, now: Instant, sent: &Sent) {
         self.full_segment = sent.full_segment;
         self.pass(now, sent.echo);
@@ -276,10 +234,10 @@ impl Limits {
         self.open_gap(now);
     }
 
-    /// A retransmission and its cause.
+    /// Handles a retransmission with its cause.
     pub fn on_retransmission(&mut self, now: Instant, cause: Cause) {
         self.pass(now, None);
-        // The octet of a probe that the closed window refused.
+        // The byte of a probe that the closed window refused.
         if self.has_probed && self.phase == Phase::Open {
             return;
         }
@@ -313,7 +271,7 @@ impl Limits {
         self.kept = self.gap();
     }
 
-    /// The sender probes a closed window: it has more to send.
+    /// Handles a probe of a closed window: the sender has more data.
     pub fn on_probe(&mut self, now: Instant) {
         self.pass(now, None);
         self.has_probed = true;
@@ -326,7 +284,7 @@ impl Limits {
         }
     }
 
-    /// Time passes, and ACKs reach the sender; what it echoes has reached it.
+    /// Advances to `now` and applies ACKs that have reached the sender by then, or that `echo` shows to have.
     fn pass(&mut self, now: Instant, echo: Option<u32>) {
         while let Some(&(at, heard)) = self.heard.front() {
             let is_echoed =
@@ -363,7 +321,7 @@ impl Limits {
         let seconds = now.since(at).as_secs_f64();
         self.at = Some(now);
         match self.phase {
-            // What the timer retransmits then is a probe (RFC 9293 (3.8.6.1)).
+            // A retransmission by timer into a closed window is a probe (RFC 9293 (3.8.6.1)).
             Phase::Loss { .. } if self.is_closed() => self.fill_window(seconds),
             Phase::Recovery { .. } | Phase::Loss { has_progress: true, .. } => {
                 self.recover(seconds);
@@ -377,8 +335,8 @@ impl Limits {
         }
     }
 
-    /// Seconds of which it is known at once that the sender recovered, that its window was closed, or that it waited
-    /// for its timer. They stand behind an open gap.
+    /// Assigns seconds of a recovery. Like a closed window and a wait for the timer it is known at once, and comes after
+    /// the open gap.
     fn recover(&mut self, seconds: f64) {
         self.round.recovery_s += seconds;
         self.push(Spent::Recovery(self.rounds.number()), seconds);
@@ -401,7 +359,7 @@ impl Limits {
         }
     }
 
-    /// The latest seconds of recovery were the wait for the timer.
+    /// Assigns the latest seconds of recovery to the wait for the timer.
     fn relabel(&mut self, seconds: f64) {
         let Self { timeline, rounds, round, totals, .. } = self;
         timeline.recovery_was_timeout(seconds, |number, taken| {
@@ -411,7 +369,7 @@ impl Limits {
         });
     }
 
-    /// An ACK reaches the sender.
+    /// Handles an ACK that has reached the sender.
     fn apply(&mut self, now: Instant, heard: &Heard) {
         let was_full = self.is_full();
         let una = self.una.unwrap_or(heard.ack);
@@ -460,7 +418,7 @@ impl Limits {
         }
     }
 
-    /// The left edge or the window has moved: is there room for a segment?
+    /// Notes whether a moved left edge or window makes room for a segment.
     fn on_room(&mut self, now: Instant, was_full: bool) {
         if self.is_full() {
             self.is_blocked = true;
@@ -476,8 +434,8 @@ impl Limits {
         self.last_room_at = now;
     }
 
-    /// Room that is not used for so long shows that there is nothing to send: a quarter of the round trip, for senders
-    /// that pace. Far from the sender round trips vary by more.
+    /// Time after which unused room shows that the sender has nothing to send: a quarter of the minimum RTT, since a
+    /// sender may pace; half of it far from the sender, where RTTs vary more.
     fn patience(&self) -> Duration {
         let nanos = self.shortest.map_or(0, |shortest| (shortest + self.answer).as_nanos());
         let part = if self.answer.is_zero() { nanos / 4 } else { nanos / 2 };
@@ -502,7 +460,7 @@ impl Limits {
         if self.answer.is_zero() {
             return Reason::Pause;
         }
-        // What stands in a queue before this place comes when the link lets it.
+        // Data queued between the sender and this place arrives at the rate of the link.
         let silent_s = now.since(self.last_sent).as_secs_f64();
         let recent_s = self.recent_answer();
         if recent_s > QUEUED * self.answer.as_secs_f64() {
@@ -518,7 +476,7 @@ impl Limits {
         if self.is_pushed || is_known { Reason::Pause } else { Reason::Silence }
     }
 
-    /// The shortest of the latest times from an ACK to the data that echoes it, seconds.
+    /// Minimum of the latest times from an ACK to the data that echoes it, seconds.
     fn recent_answer(&self) -> f64 {
         let recent = &self.echoes[..self.echoes_seen.min(RECENT)];
         recent.iter().min().map_or(0.0, |shortest| shortest.as_secs_f64())
@@ -536,141 +494,7 @@ impl Limits {
         self.asked_at = None;
     }
 
-    /// The gap ends with so many bytes of new data.
-    fn close_gap(&mut self, now: Instant, reason: Reason, bytes: u64) {
-        let gap = self.gap();
-        self.assign(now, gap, reason);
-        self.totals.wait_s = self.totals.turn_s + self.totals.pause_s;
-        if reason == Reason::Turn && self.is_turn {
-            self.turns += 1;
-        }
-        if reason == Reason::Busy {
-            // An ACK let it go, or it follows what an ACK let go.
-            let wait_s = match self.room_at {
-                Some(_) => now.since(self.last_room_at).as_secs_f64(),
-                None => gap.total(),
-            };
-            let is_new = self.room_at.is_some() || wait_s > PROMPTLY_S;
-            self.is_prompt = wait_s <= PROMPTLY_S && (is_new || self.is_prompt);
-            *(if self.is_prompt { &mut self.round.prompt } else { &mut self.round.unprompted }) += bytes;
-        }
-        (self.before, self.since) = (Gap::default(), Gap::default());
-        self.timeline.close_gap();
-    }
-
-    fn assign(&mut self, now: Instant, gap: Gap, reason: Reason) {
-        let patience_s = self.patience().as_secs_f64();
-        let number = self.rounds.number();
-        let round = &mut self.round;
-        let totals = &mut self.totals;
-        let timeline = &mut self.timeline;
-        let closed = if self.has_probed { gap.closed_s } else { 0.0 };
-        match reason {
-            Reason::Busy if self.is_first_flight && !self.answer.is_zero() => {
-                // One flight, spread by the path before it came here.
-                totals.drain_s += gap.total();
-                timeline.add_to_gap(Spent::On(Part::Link), gap.total());
-            }
-            Reason::Busy => {
-                round.busy_s += gap.busy_s + gap.idle_s;
-                round.window_s += gap.full_s + gap.closed_s;
-                timeline.add_to_gap(Spent::Busy(number), gap.busy_s + gap.idle_s);
-                timeline.add_to_gap(Spent::Window(number), gap.full_s + gap.closed_s);
-            }
-            Reason::Settling => {
-                round.recovery_s += gap.total();
-                timeline.add_to_gap(Spent::Recovery(number), gap.total());
-            }
-            Reason::Outage => {
-                totals.timeout_s += gap.total();
-                timeline.add_to_gap(Spent::On(Part::Timeouts), gap.total());
-            }
-            Reason::Turn | Reason::Pause | Reason::Silence | Reason::End => {
-                let windowed = if reason == Reason::Turn { closed } else { gap.closed_s + gap.full_s };
-                let shortest = self.shortest.map_or(0.0, Duration::as_secs_f64);
-                let waits = gap.busy_s + gap.full_s;
-                let base_s = shortest + self.answer.as_secs_f64();
-                let drain = self.drain.seconds(patience_s).min(waits - base_s);
-                let drain = drain.clamp(0.0, (gap.total() - windowed).max(0.0));
-                round.window_s += windowed;
-                totals.drain_s += drain;
-                let rest = (gap.total() - windowed - drain).max(0.0);
-                let (total, part) = match (reason, self.has_pushed) {
-                    (Reason::Turn, _) => (&mut totals.turn_s, Part::Idle),
-                    (Reason::Silence, true) => (&mut totals.timeout_s, Part::Timeouts),
-                    (Reason::Silence, false) => (&mut totals.unknown_s, Part::Unknown),
-                    (Reason::End, _) => (&mut totals.pause_s, Part::Idle),
-                    _ => (&mut totals.pause_s, Part::Pause),
-                };
-                *total += rest;
-                // A round trip passes until the first ACK of the flight, and its drain. The other end asks at last.
-                let asked_s = self.asked_at.filter(|_| reason == Reason::Turn);
-                let waiting_s = asked_s.map_or(0.0, |at| now.since(at).as_secs_f64()).min(rest);
-                let first_s = base_s.min(rest - waiting_s);
-                timeline.add_to_gap(Spent::On(part), first_s);
-                timeline.add_to_gap(Spent::On(Part::Link), drain);
-                timeline.add_to_gap(Spent::Window(number), windowed);
-                timeline.add_to_gap(Spent::On(part), rest - waiting_s - first_s);
-                timeline.add_to_gap(Spent::On(Part::Waiting), waiting_s);
-            }
-        }
-    }
-
-    fn cut(&mut self, now: Instant) {
-        self.trend_seen = 0;
-        self.end_round(now);
-        self.rounds.cut(now.since(self.origin).as_secs_f64());
-    }
-
-    fn begin_round(&mut self) {
-        self.round = Round::default();
-        self.round.flight = self.flight();
-        self.round_end = self.max.max(self.una.unwrap_or(0) + 1);
-        self.round_from = (self.una.unwrap_or(0), self.max);
-    }
-
-    fn end_round(&mut self, now: Instant) {
-        let una = self.una.unwrap_or(0);
-        let acked = una.saturating_sub(self.round_from.0);
-        let sent = self.max.saturating_sub(self.round_from.1);
-        let segment = self.full_segment.max(1);
-        let flight = self.round.flight;
-        self.trend[self.trend_seen % TREND] = flight;
-        self.trend_seen += 1;
-        let grows = self.grows();
-        let round = &mut self.round;
-        round.acked = acked;
-        round.to_s = now.since(self.origin).as_secs_f64();
-        // Doubling in a round trip: twice as much is sent as is acknowledged.
-        let grown = sent.saturating_sub(acked);
-        let is_new = self.rounds.cuts() == 0 && self.trend_seen <= TREND / 2;
-        round.is_slow_start = is_new || 10 * sent >= 14 * acked && 2 * grown >= 3 * segment;
-        round.grows = grows;
-        if self.rounds.push(self.round) {
-            self.timeline.merge_rounds();
-        }
-        self.begin_round();
-    }
-
-    /// Whether the latest round trips had more in flight than those before: all more than these on average, and by a
-    /// segment. Until there are some it is taken to grow.
-    fn grows(&self) -> bool {
-        let count = self.trend_seen.min(TREND);
-        if count <= TREND / 2 {
-            return true;
-        }
-        let nth = |place: usize| self.trend[(self.trend_seen - count + place) % TREND] as f64;
-        let mean = |places: std::ops::Range<usize>| {
-            let length = places.len() as f64;
-            places.map(nth).sum::<f64>() / length
-        };
-        let half = count / 2;
-        let before = mean(0..half);
-        let is_above = (half..count).all(|place| nth(place) >= before);
-        is_above && mean(half..count) >= before + self.full_segment as f64
-    }
-
-    /// What the time so far was spent on; `None` without any.
+    /// Time so far by what limited the sender; `None` before any.
     pub fn spending(&self) -> Option<Spending> {
         let mut whole = self.clone();
         let end = whole.heard.back().map(|(at, _)| *at);

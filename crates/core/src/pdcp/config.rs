@@ -10,10 +10,10 @@ parameters! {
     pub struct Config {
         /// pdcp-SN-Size: bits of a sequence number, 12 or 18.
         pub sn: u8 = 18,
-        /// t-Reordering: a missing SDU is waited for this long; absent: without end. Longer than RLC takes to repair a
+        /// t-Reordering: a missing SDU is waited for this long. If absent, without limit. Longer than RLC takes to repair a
         /// loss, which is t_reassembly, the way of a STATUS PDU and a retransmission.
         pub t_reordering: Option<Duration> = Some(Duration::from_millis(100)),
-        /// discardTimer: an SDU whose transmission has not begun within this time is discarded; absent: never.
+        /// discardTimer: an SDU whose transmission has not begun within this time is discarded. If absent, no SDU is discarded.
         pub discard_timer: Option<Duration>,
         /// outOfOrderDelivery: SDUs are handed up as they arrive, and only duplicates dropped.
         pub out_of_order: bool = false,

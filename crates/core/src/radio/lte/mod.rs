@@ -85,7 +85,7 @@ parameters! {
         /// How the resource blocks of a TTI are shared out.
         pub sharing: Sharing,
         /// Size of a resource block group (RBG), PRBs: UEs get whole ones, and PRBs that are no whole one stay unused. If
-        /// absent by the bandwidth (TS 36.213 table 7.1.6.1-1: 1, 2, 2, 3, 4, 4), and the last one may be smaller.
+        /// absent, it follows from the bandwidth (TS 36.213 table 7.1.6.1-1: 1, 2, 2, 3, 4, 4), and the last one may be smaller.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub group: Option<u8>,
         /// Number of UEs that get blocks in a TTI at most. If absent, with `max_min` as many as the control channel has

@@ -33,7 +33,7 @@ parameters! {
         pub last_pdu_poll: bool = true,
         /// Poll on the PDU that empties the retransmission buffer, or is the last one of it that the window allows.
         pub last_retransmission_poll: bool = true,
-        /// Poll when no answer came in this time; absent: never.
+        /// Poll when no answer came in this time. If absent, no timer polls.
         pub timer_poll: Option<Duration> = Some(Duration::from_millis(60)),
         /// No second poll within this time.
         pub timer_poll_prohibit: Option<Duration>,

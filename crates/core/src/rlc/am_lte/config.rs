@@ -19,9 +19,9 @@ parameters! {
         pub errors: Errors = Errors::PerTti,
         /// t-PollRetransmit: poll again when no answer came in this time.
         pub t_poll_retransmit: Duration = Duration::from_millis(120),
-        /// pollPDU: poll on every n-th new PDU; absent: not by this.
+        /// pollPDU: poll on every n-th new PDU. If absent, the number of PDUs causes no poll.
         pub poll_pdu: Option<u32> = Some(64),
-        /// pollByte: poll on the PDU that brings the octets sent since the last poll to this; absent: not by this.
+        /// pollByte: poll on the PDU that brings the octets sent since the last poll to this. If absent, octets cause no poll.
         pub poll_byte: Option<Bytes> = Some(Bytes::from_bytes(750_000)),
         /// maxRetxThreshold: a PDU that was sent again so often and is missing once more is a radio link failure.
         pub max_retx_threshold: u32 = 16,
@@ -30,7 +30,7 @@ parameters! {
         pub t_reordering: Duration = Duration::from_millis(50),
         /// t-StatusProhibit: no second STATUS PDU within this time; may be zero.
         pub t_status_prohibit: Duration = Duration::from_millis(50),
-        /// discardTimer of PDCP: an SDU of which nothing was sent within this time is discarded; absent: never.
+        /// discardTimer of PDCP: an SDU of which nothing was sent within this time is discarded. If absent, no SDU is discarded.
         pub discard_timer: Option<Duration>,
     }
 }

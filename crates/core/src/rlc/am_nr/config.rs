@@ -20,9 +20,9 @@ parameters! {
         pub sn: u8 = 18,
         /// t-PollRetransmit: poll again when no answer came in this time.
         pub t_poll_retransmit: Duration = Duration::from_millis(45),
-        /// pollPDU: poll on every n-th new PDU; absent: not by this.
+        /// pollPDU: poll on every n-th new PDU. If absent, the number of PDUs causes no poll.
         pub poll_pdu: Option<u32> = Some(64),
-        /// pollByte: poll on the PDU that brings the octets sent since the last poll to this; absent: not by this.
+        /// pollByte: poll on the PDU that brings the octets sent since the last poll to this. If absent, octets cause no poll.
         pub poll_byte: Option<Bytes> = Some(Bytes::from_bytes(125_000)),
         /// maxRetxThreshold: an SDU that is to be retransmitted for this time is a radio link failure.
         pub max_retx_threshold: u32 = 16,

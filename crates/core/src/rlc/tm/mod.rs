@@ -37,8 +37,8 @@ parameters! {
         pub pdu: Bytes = Bytes::from_bytes(40),
         /// Whether an SDU is cut into the PDUs of a TTI, which it then has for itself.
         pub segmentation: bool,
-        /// Discard an SDU that was not sent within this time; absent: an SDU discards those that wait since an earlier
-        /// TTI.
+        /// Discard an SDU that was not sent within this time. If absent, an SDU discards the SDUs that have waited since
+        /// an earlier TTI.
         pub timer_discard: Option<Duration>,
     }
 }

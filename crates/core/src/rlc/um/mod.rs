@@ -45,7 +45,7 @@ parameters! {
         /// Whether a length indicator marks an SDU that begins with a PDU. UEs send it; networks may. Without it a
         /// lost PDU costs the SDU behind it too, if that begins with the next PDU.
         pub first_octet_indicator: bool = true,
-        /// Discard an SDU that was not sent within this time; absent: never.
+        /// Discard an SDU that was not sent within this time. If absent, no SDU is discarded.
         pub timer_discard: Option<Duration>,
     }
 }

@@ -35,7 +35,7 @@ parameters! {
         pub sn_field_length: u32 = 10,
         /// t-Reordering: a missing PDU is waited for this long. Longer than HARQ repeats a transport block.
         pub t_reordering: Duration = Duration::from_millis(50),
-        /// discardTimer of PDCP: an SDU of which nothing was sent within this time is discarded; absent: never.
+        /// discardTimer of PDCP: an SDU of which nothing was sent within this time is discarded. If absent, no SDU is discarded.
         pub discard_timer: Option<Duration>,
     }
 }
