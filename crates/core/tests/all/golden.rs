@@ -70,13 +70,16 @@ fn the_hash_is_the_published_one() {
 }
 
 /// Those with the most events; of their kind `chan-variable-rate` and `hdr-single-ar` are checked always.
-const LONG: [&str; 6] = [
+const LONG: [&str; 9] = [
     "chan-variable-delay",
     "chan-variable-delay-ar",
     "chan-variable-rate-ar",
     "hdr-4",
     "hdr-4-ar",
+    "nr-fdd-15mhz-shared",
+    "nr-n41-100mhz-call",
     "nr-n78-100mhz",
+    "nr-n78-20mhz-private",
 ];
 
 #[test]
