@@ -7,6 +7,7 @@ pub mod distribution;
 pub mod file;
 pub mod on_off;
 pub mod ping;
+pub mod video;
 pub mod web;
 
 use crate::error::ScenarioError;
@@ -115,6 +116,7 @@ registry! {
         File = file,
         OnOff = on_off,
         Ping = ping,
+        Video = video,
         Web = web,
         #[cfg(test)]
         Scratch = scratch,

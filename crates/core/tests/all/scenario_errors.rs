@@ -128,6 +128,8 @@ const WRONG: &[&str] = &[
     "[[flow]]\n[flow.app.on_off]\ntimes = \"random\"",
     "[[flow]]\n[flow.app.ping]\nanswer = \"66 kB\"",
     "[[flow]]\n[flow.app.ping]\ninterval = \"0 s\"",
+    "[[flow]]\n[flow.app.video]\ninterval = \"0 s\"",
+    "[[flow]]\n[flow.app.video]\nrate = \"100 bit/s\"",
     "[[flow]]\n[flow.app.web]\nrequest = \"0 B\"",
     "[[flow]]\n[flow.app.web]\npage = \"0 B\"",
     "[[flow]]\n[flow.app.web]\nobject = \"0 B\"",
@@ -568,6 +570,10 @@ fn every_error_names_the_key_and_what_would_be_right() {
         flow[0].app.ping.answer: packets of 66 kB cannot be sent; write a size from 48 B to 65535 B, headers included
     [[flow]] | [flow.app.ping] | interval = "0 s"
         flow[0].app.ping.interval: all requests would leave at once; write a time such as "1 s"
+    [[flow]] | [flow.app.video] | interval = "0 s"
+        flow[0].app.video.interval: frames would never end; write a time such as "33.3 ms"
+    [[flow]] | [flow.app.video] | rate = "100 bit/s"
+        flow[0].app.video.rate: frames would be empty; write a rate of at least an octet in each interval, such as "1 Mbit/s"
     [[flow]] | [flow.app.web] | request = "0 B"
         flow[0].app.web.request: nothing would be sent; write a size such as "300 B"
     [[flow]] | [flow.app.web] | page = "0 B"

@@ -1,0 +1,63 @@
+"""One-way delays of calls over 5G beside two recorded cells: docs/models/nr.md, acceptance test 31."""
+
+from __future__ import annotations
+
+import functools
+
+import nr_delays
+import numpy as np
+import pytest
+
+TMOBILE, PRIVATE = "nr-n41-100mhz-call", "nr-n78-20mhz-private"
+
+# By scenario and direction: the largest mean error in ms, and the largest deviation of the spread.
+ERRORS = {
+    (TMOBILE, "uplink"): 2,
+    (TMOBILE, "downlink"): 2,
+    (PRIVATE, "uplink"): 4,
+    (PRIVATE, "downlink"): 2,
+}
+SPREADS = {
+    (TMOBILE, "uplink"): 0.15,
+    (TMOBILE, "downlink"): 0.25,
+    (PRIVATE, "uplink"): 0.35,
+    (PRIVATE, "downlink"): 0.25,
+}
+
+
+def but_for(limits, *unmet):
+    """The limits as parameters, of which some are not met: docs/models/nr.md says why."""
+    strict = pytest.mark.xfail(reason="not met: docs/models/nr.md#beside-recorded-cells", strict=True)
+    return [
+        pytest.param(*cell, most, marks=[strict] if cell in unmet else []) for cell, most in limits.items()
+    ]
+
+
+@functools.cache
+def compared(scenario: str):
+    return nr_delays.compare(scenario)
+
+
+def test_a_comparison_is_of_the_spread_and_not_of_the_place():
+    recorded = np.array([10.0, 12, 20, 30, 40, 52, 99])
+    same = nr_delays.Comparison(recorded, recorded - 7)
+    assert (same.offset, same.error, same.spreads) == (7, 0, (40, 40))
+    # The last percentile is shown only. By hand: distances 10, 12, 20, 30, 40, 52 of the mean 27.33.
+    still = nr_delays.Comparison(recorded, np.zeros(7))
+    assert still.offset == pytest.approx(27.333, abs=1e-3)
+    assert still.error == pytest.approx((17.333 + 15.333 + 7.333 + 2.667 + 12.667 + 24.667) / 6, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "direction", "most"), but_for(ERRORS, (TMOBILE, "uplink"), (PRIVATE, "downlink"))
+)
+def test_delays_are_those_of_a_recorded_cell(scenario, direction, most):
+    assert compared(scenario)[direction].error <= most
+
+
+@pytest.mark.parametrize(
+    ("scenario", "direction", "most"), but_for(SPREADS, (PRIVATE, "uplink"), (PRIVATE, "downlink"))
+)
+def test_delays_spread_as_in_a_recorded_cell(scenario, direction, most):
+    recorded, measured = compared(scenario)[direction].spreads
+    assert measured == pytest.approx(recorded, rel=most)
