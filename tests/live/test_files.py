@@ -6,6 +6,7 @@ All tests look at one run: a download by cubic through a short drop-tail buffer,
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from conftest import WRITTEN
@@ -129,6 +130,25 @@ def test_the_trace_has_every_segment_and_every_sample_that_results_count(lossy):
     for direction in ("downlink", "uplink"):
         assert enqueued.count(direction) == bearer[direction]["sdus_in"]
         assert delivered.count(direction) == bearer[direction]["sdus_delivered"]
+
+
+def test_acks_of_the_kernel_and_their_sack_blocks_are_recorded(lossy, download):
+    acks, blocks = lossy.events("ack_received"), lossy.events("sack_block")
+    rows = [row for row, number in enumerate(acks["flow"]) if number == download["flow"]]
+    assert sum(acks["duplicate"][row] for row in rows) >= download["dupacks"] > 0
+    assert max(acks["acked"][row] for row in rows) >= download["bytes_acked"] > 0
+    assert set(blocks["packet"]) <= set(acks["packet"]) and len(blocks["packet"]) > 0
+    assert all(left < right for left, right in zip(blocks["left"], blocks["right"], strict=True))
+
+
+def test_an_exported_capture_names_every_packet_that_was_dropped(lossy, airpath_command, tmp_path):
+    out = tmp_path / "comments.pcapng"
+    assert airpath_command("export", lossy.folder, "--format", "pcapng", "--out", out) == (0, "", "")
+    dropped = lossy.events("dropped")
+    for packet, reason in zip(dropped["packet"], dropped["reason"], strict=True):
+        said = rb"packet %d, dropped at \S+ after [0-9.]+ s, \w+: %s" % (packet, reason.encode())
+        # At the end that sent it.
+        assert len(re.findall(said, out.read_bytes())) == 1
 
 
 def test_the_kernels_state_of_tcp_is_sampled(lossy, download):

@@ -109,8 +109,8 @@ function value({ n, word }, name, { unit, is_flag, words }) {
   return `${about} ${/^(SDU|PDU|segment|packet|bit)$/.test(unit) ? count(n(name), unit) : `${number} ${shown}`}`;
 }
 
-/** What the columns of an event say that are not about whose it is. @type {(told: Told, kind: string, isWanted?: (column: Column) => boolean) => string[]} */
-const values = (own, kind, isWanted = () => true) =>
+/** What the columns of an event say that are not about whose it is. @type {(told: Told, kind: string, isWanted: (column: Column) => boolean) => string[]} */
+const values = (own, kind, isWanted) =>
   Object.entries(SCHEMA[kind].columns).flatMap(([name, column]) => (OWNERS.has(name) || !isWanted(column) ? [] : value(own, name, column) || []));
 
 /** The place and the packet of an event, for the end of a sentence. @type {(told: Told, kind: string) => string[]} */
@@ -119,9 +119,13 @@ const placed = ({ n, run }, kind) => {
   return [...(columns.element ? [`at ${elementName(run, n("element"))}`] : []), ...(columns.packet ? [`packet ${n("packet")}`] : [])];
 };
 
-/** What words of an event mean, as sentences; a direction is a value. @type {(told: Told, kind: string) => string[]} */
+/** Whether a column's words have meanings to tell; a direction is a value. @type {(column: Column) => boolean} */
+const isTelling = ({ words }) => Object.keys(words).length > 0 && !("downlink" in words);
+/** @type {(column: Column) => boolean} */
+const isValue = (column) => !isTelling(column);
+/** What words of an event mean, as sentences. @type {(told: Told, kind: string) => string[]} */
 const meanings = ({ word }, kind) =>
-  Object.entries(SCHEMA[kind].columns).flatMap(([name, { words }]) => (name === "direction" ? [] : words[word(name)] || []));
+  Object.entries(SCHEMA[kind].columns).flatMap(([name, column]) => (isTelling(column) && column.words[word(name)]) || []);
 
 /** @type {(text: string) => string} */
 const small = (text) => (/^[A-Z][a-z ]/.test(text) ? text[0].toLowerCase() + text.slice(1) : text);
@@ -215,14 +219,14 @@ function told(run, table, row) {
 /** @type {(run: Run, kind: string, table: Table, row: number) => string} */
 export function shortly(run, kind, table, row) {
   const own = told(run, table, row);
-  return SHORT[kind]?.(own) ?? [...placed(own, kind).reverse(), ...values(own, kind)].join(", ");
+  return SHORT[kind]?.(own) ?? [...values(own, kind, isTelling), ...placed(own, kind).reverse(), ...values(own, kind, isValue)].join(", ");
 }
 
 /** @type {(run: Run, kind: string, table: Table, row: number) => string} */
 export function sentence(run, kind, table, row) {
   const own = told(run, table, row);
   if (SENTENCE[kind]) return SENTENCE[kind](own);
-  const rest = [...placed(own, kind), ...values(own, kind, ({ words }) => !Object.keys(words).length || "downlink" in words)];
+  const rest = [...placed(own, kind), ...values(own, kind, isValue)];
   return [SCHEMA[kind].meaning, ...meanings(own, kind), ...(rest.length ? [`${large(rest.join(", "))}.`] : [])].join(" ");
 }
 
