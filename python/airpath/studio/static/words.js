@@ -83,9 +83,12 @@ const pdus = ({ n, run }) => {
 const cellOf = ({ n, run }) => kindOf(graphOf(run).names[graphOf(run).cellOf(n("ue"), n("time_ns"))] ?? "");
 /** Of what a block takes how much: codes of HSDPA, or resource blocks. @type {(told: Told) => string} */
 const unitsOf = (own) => count(own.n("units"), cellOf(own) === "radio.hsdpa" ? "code" : "PRB");
-/** By what a block is sent: a row of the CQI table, or in NR an MCS on so many layers. @type {(told: Told) => string} */
-const rowOf = (own) =>
-  cellOf(own) === "radio.nr" ? `MCS ${own.n("cqi") % 32}, ${count(1 + Math.floor(own.n("cqi") / 32), "layer")}` : `CQI ${own.n("cqi")}`;
+/** Row of a block: CQI, or MCS in NR, and the number of layers where there may be several. @type {(told: Told) => string} */
+const rowOf = (own) => {
+  const isNr = cellOf(own) === "radio.nr";
+  const row = `${isNr ? "MCS" : "CQI"} ${own.n("cqi") % 32}`;
+  return isNr || own.n("cqi") >= 32 ? `${row}, ${count(1 + Math.floor(own.n("cqi") / 32), "layer")}` : row;
+};
 const ORDINALS = ["", "first", "second", "third", "fourth"];
 /** @type {(told: Told) => string} */
 const decibels = ({ n }) => (n("sinr_thousandths") ? `${figure(10 * Math.log10(n("sinr_thousandths") / 1000), 1)} dB` : "below -30 dB");

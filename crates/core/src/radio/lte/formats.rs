@@ -535,9 +535,11 @@ mod tests {
     fn a_block_of_two_codewords_is_lost_if_one_of_them_is() {
         let (two, one) = (with_layers(2), lte("10 MHz"));
         let row = two.cqi(60.0);
-        let of_one = one.bler(largest(&one, 15), 20.0);
-        let of_two = two.bler(largest(&two, row), 24.0);
-        assert!((0.01..0.9).contains(&of_one), "{of_one}");
+        let losses =
+            |sinr: f32| (one.bler(largest(&one, 15), sinr), two.bler(largest(&two, row), sinr + 4.0));
+        let on_the_curve = (120..180).map(|eighths| losses(eighths as f32 / 8.0));
+        let (of_one, of_two) = on_the_curve.into_iter().find(|(of_one, _)| *of_one < 0.5).unwrap();
+        assert!(of_one > 0.01, "{of_one}");
         assert!((of_two - (1.0 - (1.0 - of_one) * (1.0 - of_one))).abs() < 1e-6, "{of_one} {of_two}");
     }
 

@@ -223,7 +223,9 @@ impl Component for Config {
     /// uplink it is the other way round.
     fn remarks(&self) -> Vec<ScenarioError> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
-        let grant = uplink.sr_period + uplink.processing + SLOT + uplink.delay;
+        let standing = uplink.scheduled.as_ref().and_then(|own| own.standing.as_ref());
+        let asked = standing.map_or(uplink.sr_period, |standing| standing.every);
+        let grant = asked + uplink.processing + SLOT + uplink.delay;
         let retransmission = grant + SLOT + downlink.delay;
         let harq =
             |transmissions: u8| SLOT.saturating_mul(ROUND_TRIP * u64::from(transmissions.saturating_sub(1)));
