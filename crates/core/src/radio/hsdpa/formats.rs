@@ -146,14 +146,22 @@ pub(in crate::radio) struct Hsdpa {
     least: [f32; ROWS],
     /// Sizes of blocks that carry a PDU, bits.
     sizes: Vec<u32>,
+    /// By number of codes, how many rows need no more.
+    rows_within: [u8; MOST_CODES + 1],
 }
+
+/// Codes of spreading factor 16 that a cell has for HSDPA at most.
+const MOST_CODES: usize = 15;
 
 impl Hsdpa {
     /// `pdu_bits`: size of the PDUs of RLC. The category has blocks for at least one of them.
     pub fn new(category: Category, codes: u32, pdu_bits: u32) -> Self {
         let least = std::array::from_fn(|row| (1.02 * ((row + 1) as f64 - 16.62)) as f32);
         let carries = |bits: &u32| (HEADER_BITS + pdu_bits..=category.largest_bits).contains(bits);
-        Self { category, codes, least, sizes: sizes().filter(carries).collect() }
+        // Codes rise from row to row.
+        let rows = |codes: usize| TABLE.partition_point(|row| row.codes as usize <= codes) as u8;
+        let (sizes, rows_within) = (sizes().filter(carries).collect(), std::array::from_fn(rows));
+        Self { category, codes, least, sizes, rows_within }
     }
 }
 
@@ -179,13 +187,14 @@ impl Air for Hsdpa {
 
     fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format> {
         let last = usize::from(cqi.min(self.category.last_row)).checked_sub(1)?;
-        // Sizes and codes rise from row to row.
-        let within = TABLE[..=last].partition_point(|row| row.codes <= units).checked_sub(1)?;
-        let least = *self.sizes.first()?;
+        let rows = usize::from(self.rows_within[(units as usize).min(MOST_CODES)]);
+        let within = rows.min(last + 1).checked_sub(1)?;
+        let (least, largest) = (*self.sizes.first()?, *self.sizes.last()?);
         let most = TABLE[within].bits.max(least);
-        let size =
-            self.sizes[self.sizes.partition_point(|size| u64::from(*size) < bits).min(self.sizes.len() - 1)];
-        let size = size.min(most);
+        let size = match bits >= most.min(largest).into() {
+            true => most.min(largest),
+            false => self.sizes[self.sizes.partition_point(|size| u64::from(*size) < bits)].min(most),
+        };
         let index = TABLE.partition_point(|row| row.bits < size).min(ROWS - 1);
         // One PDU may take more than the row has, on fewer codes than a block of its size has in the table.
         let codes = TABLE[index].codes.min(units);
