@@ -178,7 +178,7 @@ def test_every_column_says_its_unit(tmp_path):
         for field in schemas[kind]:
             assert field.metadata[b"unit"].decode() == UNITS[field.name]
     assert schemas["tcp_state"].field("tcpi_rtt").metadata[b"unit"] == b"us"
-    flags = {"conservative", "after_drop", "poll", "lost", "flagged", "flags"}
+    flags = {"conservative", "after_drop", "poll", "lost", "flagged", "flags", "duplicate"}
     numbers = {"first_sn", "lsn", "sdu", "process", "transmission", "cqi", "units", "sinr_thousandths"}
     identities = {"ue", "flow", "packet", "copy_of", "bearer", "slot", "element"}
     for columns in _core.probes().values():
