@@ -163,6 +163,9 @@ pub(in crate::radio) struct Lte {
     least: [f32; ROWS],
     /// I_TBS of each row.
     i_tbs: [u8; ROWS],
+    /// Bits in a PRB of each row, times 10; and the most up to this row.
+    per_prb: [u64; ROWS],
+    most_per_prb: [u64; ROWS],
 }
 
 impl Lte {
@@ -178,11 +181,15 @@ impl Lte {
                 .rfind(|i_tbs| f64::from(size(*i_tbs, prbs) + CRC) <= efficiency(row) * f64::from(elements))
                 .unwrap_or(0),
         };
+        let i_tbs = std::array::from_fn(i_tbs);
+        let per_prb = i_tbs.map(|i_tbs| BITS_PER_PRB[usize::from(i_tbs)].into());
         Self {
             prbs,
             elements_per_prb,
             least: std::array::from_fn(|row| config.thresholds.sinr(row, elements) as f32),
-            i_tbs: std::array::from_fn(i_tbs),
+            i_tbs,
+            per_prb,
+            most_per_prb: std::array::from_fn(|row| per_prb[..=row].iter().copied().max().unwrap_or(0)),
         }
     }
 }
@@ -218,30 +225,27 @@ impl Air for Lte {
 
     /// As few PRBs as this row needs; within these, the lowest I_TBS that carries the bits.
     fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format> {
-        let rows = &self.i_tbs[..usize::from(cqi)];
-        let highest = *rows.last()?;
-        let prbs = prbs_for(highest, bits).min(u64::from(units)) as u32;
-        if prbs == 0 {
-            return None;
-        }
-        // A size is at least `bits` if a PRB has at least so many, times 10: one division for all rows.
-        let needed = bits.div_ceil(8).saturating_mul(80).div_ceil(prbs.into());
-        let per_prb = |i_tbs: u8| u64::from(BITS_PER_PRB[usize::from(i_tbs)]);
-        let lower = rows.iter().position(|i_tbs| per_prb(*i_tbs) >= needed);
-        let row = lower.unwrap_or(rows.len() - 1);
-        Some(Format { cqi: row as u8 + 1, units: prbs, bits: size(rows[row], prbs) })
+        let last = usize::from(cqi).checked_sub(1)?;
+        let per_prb = *self.per_prb.get(last)?;
+        // Sizes are whole octets: the bits that are needed in all PRBs, times 10.
+        let needed = bits.div_ceil(8).saturating_mul(80);
+        let prbs = match u64::from(units) {
+            0 => return None,
+            units if needed >= per_prb * units => units,
+            units => needed.max(1).div_ceil(per_prb).min(units),
+        };
+        let carries = |each: u64| each * prbs >= needed;
+        let lower = carries(self.most_per_prb[last])
+            .then(|| self.per_prb[..last].iter().position(|own| carries(*own)));
+        let row = lower.flatten().unwrap_or(last);
+        let prbs = prbs as u32;
+        Some(Format { cqi: row as u8 + 1, units: prbs, bits: size(self.i_tbs[row], prbs) })
     }
 
     fn bler(&self, block: Format, sinr_db: f32) -> f64 {
         let modulation = modulation_of(self.i_tbs[usize::from(block.cqi) - 1]);
         curve::bler(modulation, block.bits, block.units * self.elements_per_prb, sinr_db.into())
     }
-}
-
-/// PRBs in which so many bits fit, one at least.
-fn prbs_for(i_tbs: u8, bits: u64) -> u64 {
-    let octets = bits.div_ceil(8).max(1);
-    octets.saturating_mul(80).div_ceil(u64::from(BITS_PER_PRB[usize::from(i_tbs)]))
 }
 
 #[cfg(test)]
