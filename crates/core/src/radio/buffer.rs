@@ -369,7 +369,7 @@ impl Buffer {
     /// The UE has left the cell. `packets` are those that the link layer held; those that the discipline holds go behind
     /// them, and the books are those of an empty buffer.
     #[cold]
-    pub fn withdraw(&mut self, cx: &mut Cx<'_>, rate: Bitrate, packets: &mut Vec<Box<Packet>>) {
+    pub fn withdraw(&mut self, cx: &mut Cx<'_>, rate: Bitrate, packets: &mut crate::radio::Packets) {
         packets.extend(std::iter::from_fn(|| self.pull(cx, u64::MAX)).map(|next| next.packet));
         cx.open_bearer(self.index() as usize, self.terms(rate, false));
         for packet in packets {

@@ -39,13 +39,17 @@ pub mod variable;
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::handover;
-use crate::packet::Dir;
+use crate::packet::{Dir, Packet};
 use crate::queue;
 use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::radio as scratch;
 use crate::time::Instant;
 use crate::umts::TrafficClass;
+
+/// Packets in their order. Boxes, because a box is what travels.
+#[allow(clippy::vec_box)]
+type Packets = Vec<Box<Packet>>;
 
 /// What is asked of a cell's parameters.
 pub trait Component {

@@ -28,7 +28,7 @@ pub(super) trait Pausable: Element {
 
     /// Takes out all packets of a UE that stands still which have not been handed up at the other side, by the direction in
     /// which they go, in their order. What is on the air is lost.
-    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [Vec<Box<Packet>>; 2];
+    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [crate::radio::Packets; 2];
 
     /// The UE comes back, and its packets have been withdrawn: link layers begin with new entities at `at`, before which
     /// neither direction begins a transmission.

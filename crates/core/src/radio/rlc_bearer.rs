@@ -126,7 +126,7 @@ impl RlcBearer {
 
     /// Takes out all packets that have not been handed up, in their order.
     #[cold]
-    pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> Vec<Box<Packet>> {
+    pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> crate::radio::Packets {
         let mut packets = self.sdus.withdraw();
         self.buffer.withdraw(cx, self.rate, &mut packets);
         self.note_occupancy(cx);

@@ -45,7 +45,7 @@ impl RlcPair {
 
     /// Takes out all packets that have not been handed up, downlink first.
     #[cold]
-    pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [Vec<Box<Packet>>; 2] {
+    pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [crate::radio::Packets; 2] {
         self.bearers.each_mut().map(|bearer| bearer.withdraw(cx))
     }
 
@@ -57,8 +57,8 @@ impl RlcPair {
             replaced.push(end.report());
         }
         self.expiries = [Instant::NEVER; 2];
-        let Parameters { rlc, pdcp } = &*self.parameters;
-        for (bearer, (rlc, pdcp)) in self.bearers.iter_mut().zip(rlc.iter().zip(pdcp)) {
+        let parameters = self.parameters.rlc.iter().zip(&self.parameters.pdcp);
+        for (bearer, (rlc, pdcp)) in self.bearers.iter_mut().zip(parameters) {
             bearer.resume(rlc, pdcp);
         }
         let [down, up] = self.bearers.each_ref().map(RlcBearer::numbered_from);

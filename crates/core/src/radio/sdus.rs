@@ -55,7 +55,7 @@ impl Sdus {
     }
 
     /// Takes out all packets that are left, in their order, and forgets all SDUs.
-    pub fn withdraw(&mut self) -> Vec<Box<Packet>> {
+    pub fn withdraw(&mut self) -> crate::radio::Packets {
         self.first += self.entries.len() as u64;
         self.entries.drain(..).filter_map(|sdu| sdu.packet).collect()
     }

@@ -172,7 +172,7 @@ impl Bearer {
     }
 
     /// Takes out all packets that have not arrived. A slot on the air ends with nothing in it.
-    fn withdraw(&mut self, cx: &mut Cx<'_>) -> Vec<Box<Packet>> {
+    fn withdraw(&mut self, cx: &mut Cx<'_>) -> crate::radio::Packets {
         let Some(link_layer) = &mut self.link_layer else { return Vec::new() };
         let mut packets = link_layer.rlc.withdraw();
         self.buffer.withdraw(cx, self.rate, &mut packets);
@@ -294,7 +294,7 @@ impl Pausable for Dch {
         }
     }
 
-    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [Vec<Box<Packet>>; 2] {
+    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [crate::radio::Packets; 2] {
         let bearers = &mut self.bearers;
         Dir::BOTH.map(|dir| {
             bearers.get_mut(bearer_index(ue, dir)).map(|bearer| bearer.withdraw(cx)).unwrap_or_default()

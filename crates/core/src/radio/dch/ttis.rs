@@ -140,7 +140,7 @@ impl Ue {
     }
 
     #[cold]
-    fn withdraw(&mut self, cx: &mut Cx<'_>) -> [Vec<Box<Packet>>; 2] {
+    fn withdraw(&mut self, cx: &mut Cx<'_>) -> [crate::radio::Packets; 2] {
         self.carriers.iter_mut().for_each(Carrier::flush);
         self.pair.withdraw(cx)
     }
@@ -199,7 +199,7 @@ impl Pausable for TtiCell {
         }
     }
 
-    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [Vec<Box<Packet>>; 2] {
+    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [crate::radio::Packets; 2] {
         self.users.get_mut(usize::from(ue)).map(|user| user.withdraw(cx)).unwrap_or_default()
     }
 

@@ -159,7 +159,7 @@ impl Hsdpa {
         let least = std::array::from_fn(|row| (1.02 * ((row + 1) as f64 - 16.62)) as f32);
         let carries = |bits: &u32| (HEADER_BITS + pdu_bits..=category.largest_bits).contains(bits);
         // Codes rise from row to row.
-        let rows = |codes: usize| TABLE.partition_point(|row| row.codes as usize <= codes) as u8;
+        let rows = |most: usize| TABLE.partition_point(|row| row.codes as usize <= most) as u8;
         let (sizes, rows_within) = (sizes().filter(carries).collect(), std::array::from_fn(rows));
         Self { category, codes, least, sizes, rows_within }
     }

@@ -285,7 +285,7 @@ impl Pausable for SharedCell {
         }
     }
 
-    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [Vec<Box<Packet>>; 2] {
+    fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [crate::radio::Packets; 2] {
         self.arrivals.retain(|arrival| arrival.ue != ue);
         if let Some(uplink) = &mut self.uplink {
             uplink.flush(ue);

@@ -368,7 +368,7 @@ impl Ue {
 
     /// Takes out all packets that have not been handed up, after the UE has left the cell.
     #[cold]
-    pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [Vec<Box<Packet>>; 2] {
+    pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [crate::radio::Packets; 2] {
         self.uplink.iter_mut().for_each(Carrier::flush);
         self.pair.withdraw(cx)
     }

@@ -196,7 +196,7 @@ impl Planner<'_> {
         });
         for [one, other] in joints.collect::<Vec<_>>() {
             for (upper, lower) in [(one, other), (other, one)] {
-                let port = |(node, side), dir| (node, Port::of_pair(side, dir));
+                let port = |(cell, side), dir| (cell, Port::of_pair(side, dir));
                 self.graph.join_beside(port(upper, Dir::Downlink), port(lower, Dir::Uplink));
             }
         }
