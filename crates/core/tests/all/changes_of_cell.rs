@@ -189,8 +189,8 @@ fn a_transfer_goes_on_through_all_changes() {
 #[test]
 fn observation_changes_nothing_where_cells_forward() {
     let (_, lte) = RADIOS[5];
-    let flows = "[[flow]]\nue = \"walker\"\napp.bulk = {}";
-    let scenario = Scenario::parse(&walk(lte, "forward = true", flows), &[]).unwrap();
+    let bulk = "[[flow]]\nue = \"walker\"\napp.bulk = {}";
+    let scenario = Scenario::parse(&walk(lte, "forward = true", bulk), &[]).unwrap();
     let flows = |probes| {
         let mut run = Simulation::new(&scenario, SEED, Observe { probes, ..Observe::default() });
         run.run();
@@ -211,9 +211,9 @@ fn forwarding_is_no_way_between_server_and_ue() {
 
 #[test]
 fn forwarding_without_another_cell_and_a_change_to_the_same_cell_are_refused() {
-    let text = walk("radio = \"lte\"", "forward = true", DATAGRAMS);
-    let stays = text.replacen("to = \"b\"\n", "", 1);
-    let same = text.replacen("to = \"b\"\n", "to = \"a\"\n", 1);
+    let valid = walk("radio = \"lte\"", "forward = true", DATAGRAMS);
+    let stays = valid.replacen("to = \"b\"\n", "", 1);
+    let same = valid.replacen("to = \"b\"\n", "to = \"a\"\n", 1);
     for (text, key) in [(stays, "handover[0].forward"), (same, "handover[0].to")] {
         let error = Scenario::parse(&text, &[]).unwrap_err();
         assert_eq!(error.path, key, "{error}");
