@@ -204,7 +204,7 @@ impl Bearer {
             Slot::BusyUntil(end) => {
                 let end = match link_layer.limit {
                     None => end,
-                    Some(limit) => cx.now + scaled(end.since(cx.now), self.rate, limit),
+                    Some(limit) => cx.now + limit.time_to_send(self.rate.bytes_in(end.since(cx.now))),
                 };
                 link_layer.busy = true;
                 link_layer.sent_until = end;
@@ -325,12 +325,6 @@ impl Pausable for Dch {
             }
         }
     }
-}
-
-/// Time at rate `to` of what takes `time` at rate `from`.
-fn scaled(time: Duration, from: Bitrate, to: Bitrate) -> Duration {
-    let bits = u128::from(time.as_nanos()) * u128::from(from.as_bps());
-    Duration::from_nanos(bits.div_ceil(u128::from(to.as_bps())) as u64)
 }
 
 impl Element for Dch {
