@@ -57,8 +57,9 @@ impl WithActivity {
         }
     }
 
-    /// A packet has entered its buffer: on CELL_FACH, whether the buffer asks for a dedicated channel.
-    fn check_threshold(&mut self, cx: &mut Cx<'_>, ue: u16, dir: Dir) {
+    /// A packet of `len` bytes enters its buffer: on CELL_FACH, whether the buffer asks for a dedicated channel then. Asked
+    /// before, as a cell may start to send the packet at once.
+    fn check_threshold(&mut self, cx: &mut Cx<'_>, ue: u16, dir: Dir, len: u64) {
         let Some(shared) =
             self.config.shared.as_ref().filter(|_| self.users[usize::from(ue)].clock.is_shared())
         else {
@@ -66,7 +67,7 @@ impl WithActivity {
         };
         let now = cx.now;
         let held = cx.bearer(bearer_index(ue, dir)).view(now).bytes;
-        if shared.is_exceeded(dir, held) {
+        if shared.is_exceeded(dir, held + len) {
             let sent = self.cell.sent_until(ue);
             let until = self.users[usize::from(ue)].clock.leave_shared(now, sent);
             self.hold(cx, ue, until);
@@ -179,8 +180,8 @@ impl Element for WithActivity {
             return self.cell.handle_packet(cx, port, packet);
         }
         self.wake(cx, ue, dir);
+        self.check_threshold(cx, ue, dir, packet.len.into());
         self.cell.handle_packet(cx, port, packet);
-        self.check_threshold(cx, ue, dir);
         self.tell_if_probed(cx);
     }
 

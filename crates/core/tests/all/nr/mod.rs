@@ -1,5 +1,6 @@
 //! The cell of 5G NR against hand computation: acceptance tests by their numbers in `docs/models/nr.md`.
 
+mod bursts;
 mod downlink;
 mod errors;
 mod uplink;
