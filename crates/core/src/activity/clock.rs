@@ -253,7 +253,8 @@ idle = { after = "10 s", promotion = "300 ms", paging = "1.28 s" }
         // DRX since 107 ms: short cycles until 147 ms, then long ones.
         assert_eq!(opens(109, 7), Some(at(109)), "within the on-duration of 100 ms");
         assert_eq!(opens(111, 7), Some(at(120)), "short cycle");
-        assert_eq!(opens(146, 7), Some(at(160)), "the next short cycle would start after the short phase");
+        assert_eq!(opens(146, 7), Some(at(146)), "within the on-duration of 140 ms");
+        assert_eq!(opens(131, 0), Some(at(160)), "the next short cycle would start after the short phase");
         assert_eq!(opens(171, 7), Some(at(200)), "long cycle");
         assert_eq!(clock(LTE, 1).wake(at(171), Dir::Downlink, at(7)), Some(at(210)), "the grid of UE 1");
         assert_eq!(clock(LTE, 0).wake(at(171), Dir::Uplink, at(7)), Some(at(171)), "the UE wakes itself");

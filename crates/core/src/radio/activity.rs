@@ -83,7 +83,7 @@ impl WithActivity {
             let state = user.clock.state(cx.now, sent);
             if user.told != Some(state) {
                 user.told = Some(state);
-                cx.probe(Kind::Activity, || Event::Activity { ue, state });
+                cx.probe(Kind::Activity, || Event::Activity { ue, ue_state: state });
             }
             next = next.min(user.clock.next_change(cx.now, sent));
         }

@@ -448,7 +448,7 @@ events! {
     /// The DRX or RRC state of a UE changed; the first is at the start of the run. Only of cells with `activity`.
     Activity = "activity" of ue {
         /// The new state.
-        state: Activity [""],
+        ue_state: Activity [""],
     }
     /// A packet arrived at an element of the path, from the one before it.
     Packet = "packet" of ue flow packet element {

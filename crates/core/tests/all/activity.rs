@@ -226,7 +226,7 @@ fn events_times_and_energy_agree() {
     let states: Vec<(f64, Activity)> = trace
         .iter()
         .map(|(at, event)| match event {
-            Event::Activity { state, .. } => (*at, *state),
+            Event::Activity { ue_state, .. } => (*at, *ue_state),
             other => panic!("{other:?}"),
         })
         .collect();

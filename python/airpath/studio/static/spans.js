@@ -47,7 +47,7 @@ function outages(table, ues, end) {
 /** Times in which a UE is not active, by state. @type {(table: import("studio/events").Table | null, ues: Set<number>, end: number) => Span[]} */
 function silences(table, ues, end) {
   if (!table) return [];
-  const { time_ns, ue, state } = table.columns;
+  const { time_ns, ue, ue_state: state } = table.columns;
   /** The state of each UE and since when. @type {Map<number, {from: number, word: string}>} */
   const present = new Map();
   /** @type {Span[]} */
