@@ -256,7 +256,7 @@ idle = { after = "10 s", promotion = "300 ms", paging = "1.28 s" }
         assert_eq!(opens(146, 7), Some(at(146)), "within the on-duration of 140 ms");
         assert_eq!(opens(131, 0), Some(at(160)), "the next short cycle would start after the short phase");
         assert_eq!(opens(171, 7), Some(at(200)), "long cycle");
-        assert_eq!(clock(LTE, 1).wake(at(171), Dir::Downlink, at(7)), Some(at(210)), "the grid of UE 1");
+        assert_eq!(clock(LTE, 1).wake(at(181), Dir::Downlink, at(7)), Some(at(210)), "the grid of UE 1");
         assert_eq!(clock(LTE, 0).wake(at(171), Dir::Uplink, at(7)), Some(at(171)), "the UE wakes itself");
     }
 

@@ -18,6 +18,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
             "radio",
             radio::Config::NAMES,
             &[
+                "activity",
                 "buffer",
                 "carrier",
                 "delay_line",

@@ -118,7 +118,8 @@ fn assert_same(what: &str, simulated: &Events, live: &Events) {
 
 /// Whether the hosts outside record this; the path records the others.
 fn is_hosts(event: &Event) -> bool {
-    let kinds = [Kind::TcpState, Kind::RttSample, Kind::SegmentSent, Kind::SegmentReceived];
+    let of_tcp = [Kind::TcpState, Kind::RttSample, Kind::SegmentSent, Kind::SegmentReceived];
+    let kinds = [&of_tcp[..], &[Kind::AckReceived, Kind::SackBlock]].concat();
     kinds.contains(&event.kind()) && ue_of(event) == UE
 }
 
@@ -427,10 +428,12 @@ fn with_hosts_outside(longest: fn(&Scenario) -> Duration) {
         assert_same_but_for_numbers(&name, &sorted(&events), &sorted(&path));
         // The last ACK is of the instant at which a run stops.
         let of_hosts = |all: &Events| if others.is_empty() { all.clone() } else { before_stop(all) };
-        let ue = |event: &Event| is_hosts(event) && event.kind() == Kind::SegmentReceived;
-        let server = |event: &Event| is_hosts(event) && !ue(event);
+        let receiver = |event: &Event| is_hosts(event) && event.kind() == Kind::SegmentReceived;
+        let sender = |event: &Event| is_hosts(event) && !receiver(event);
+        let is_upload = flows.iter().any(|flow| flow.ue == UE && flow.dir == Dir::Uplink);
+        let [at_sender, at_receiver] = if is_upload { [&at_ue, &at_server] } else { [&at_server, &at_ue] };
         let of_simulated = of_hosts(&events);
-        for (at, who) in [(&at_server, &server as &dyn Fn(&Event) -> bool), (&at_ue, &ue)] {
+        for (at, who) in [(at_sender, &sender as &dyn Fn(&Event) -> bool), (at_receiver, &receiver)] {
             assert_same_but_for_numbers(&name, &part_of(&of_simulated, who), &part_of(&of_hosts(at), who));
         }
         assert!(wires.longest > Duration::from_millis(50), "{name}: the driver was never late");

@@ -1,19 +1,13 @@
 //! The numbers of a process: as a file has them, checked, and prepared for drawing.
 
-use super::rank::Weights;
+use super::rank::{BIN_MS, CLASSES, MOST_SCALES, Weights};
 use crate::error::ScenarioError;
 use crate::registry::parameters;
 use crate::units::{Bitrate, Probability};
 use std::ops::RangeInclusive;
 
-/// Length of a bin, in milliseconds.
-pub(super) const BIN_MS: u64 = 100;
 /// Standard deviation of the logarithm by which an episode's length differs from the recorded one.
 pub(super) const LENGTH_SD: f64 = 0.15;
-/// Most time constants of a process.
-pub(super) const MOST_SCALES: usize = 8;
-/// Classes of seconds by their mean rank, from the worst: shares of the time in which the bins run.
-pub(super) const CLASSES: [f64; 4] = [0.1, 0.2, 0.3, 0.4];
 /// Mean rates of a process, bit/s.
 pub(super) const RATES_BPS: RangeInclusive<f64> = 1e3..=2e10;
 

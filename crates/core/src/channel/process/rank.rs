@@ -4,10 +4,15 @@
 //! a part is common to both directions of a UE. The common part follows the time of the run; the part of a direction, its
 //! bins, so it stands still during an episode of outages.
 
-use super::model::{BIN_MS, CLASSES, MOST_SCALES};
 use crate::rng::Stream;
 use std::f64::consts::{SQRT_2, TAU};
 
+/// Length of a bin, in milliseconds.
+pub(super) const BIN_MS: u64 = 100;
+/// Most time constants of a process.
+pub(super) const MOST_SCALES: usize = 8;
+/// Classes of seconds by their mean rank, from the worst: shares of the time in which the bins run.
+pub(super) const CLASSES: [f64; 4] = [0.1, 0.2, 0.3, 0.4];
 /// Bins over which the rank is averaged to tell good seconds from bad.
 const SECOND: usize = 10;
 

@@ -1,8 +1,8 @@
 //! A direction in time: bin after bin, with episodes of outages between them.
 
 use super::layout::{self, Burst};
-use super::model::{BIN_MS, LENGTH_SD, Prepared};
-use super::rank::{Common, Scores, Step, share_below};
+use super::model::{LENGTH_SD, Prepared};
+use super::rank::{BIN_MS, Common, Scores, Step, share_below};
 use crate::channel::trace_file::Spacing;
 use crate::rng::Stream;
 use crate::time::Instant;
