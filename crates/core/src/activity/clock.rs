@@ -133,7 +133,7 @@ impl Clock {
             self.account(now, sent);
             (self.slept, self.asked, self.paged, self.opens) = (State::Shared, now, now, now);
         }
-        self.opens = self.opens + promotion;
+        self.opens += promotion;
         self.woken[State::Shared as usize] += 1;
         self.base = State::Active;
         self.opens
@@ -185,7 +185,7 @@ impl Clock {
     /// Adds the time since the last wake-up to the states in which it was spent.
     fn account(&mut self, now: Instant, sent: Instant) {
         let spent = self.since_asked(now, sent);
-        self.spent.iter_mut().zip(spent).for_each(|(own, more)| *own = *own + more);
+        self.spent.iter_mut().zip(spent).for_each(|(own, more)| *own += more);
         self.asked = now;
     }
 
@@ -194,7 +194,7 @@ impl Clock {
         let mut spent = [Duration::ZERO; State::ALL.len()];
         let mut add = |state: State, from: Instant, to: Instant| {
             let (from, to) = (from.max(self.asked), to.min(now));
-            spent[state as usize] = spent[state as usize] + to.since(from.min(to));
+            spent[state as usize] += to.since(from.min(to));
         };
         add(self.slept, self.asked, self.paged);
         add(State::Promotion, self.paged, self.opens);
@@ -211,7 +211,7 @@ impl Clock {
     /// Time in each state until now, in the order of [`State::ALL`].
     pub fn time_in(&self, now: Instant, sent: Instant) -> [Duration; State::ALL.len()] {
         let mut total = self.since_asked(now, sent);
-        total.iter_mut().zip(self.spent).for_each(|(own, more)| *own = *own + more);
+        total.iter_mut().zip(self.spent).for_each(|(own, more)| *own += more);
         total
     }
 

@@ -51,11 +51,11 @@ fn dch(rlc: &str, activity: &Value) -> Path {
 fn dch_delays(rlc: &str, activity: &Value, packets: &[(f64, Dir, u32)]) -> Vec<f64> {
     let mut path = dch(rlc, activity);
     let mut arrived = vec![f64::NAN; packets.len()];
-    let mut run_until = |path: &mut Path, end: Instant| {
-        while let Some(next) = path.poll_timeout().filter(|next| *next <= end) {
-            path.handle_timeout(next);
+    let mut run_until = |cell: &mut Path, end: Instant| {
+        while let Some(next) = cell.poll_timeout().filter(|next| *next <= end) {
+            cell.handle_timeout(next);
         }
-        while let Some((when, _, packet)) = path.poll_output() {
+        while let Some((when, _, packet)) = cell.poll_output() {
             let place = packet.seq as usize;
             arrived[place] = when.as_nanos() as f64 / 1e6 - packets[place].0;
         }
@@ -120,8 +120,8 @@ fn downlink_in_drx_waits_for_the_on_duration() {
     let waits: Vec<f64> = (0..320).map(|step| wait(1280.0 + f64::from(step), Dir::Downlink)).collect();
     let mean = waits.iter().sum::<f64>() / 320.0;
     assert!((mean - 150.2).abs() < 1.0, "{mean}");
-    assert_eq!(waits.iter().filter(|wait| **wait == 0.0).count(), 10);
-    assert!(waits.iter().all(|wait| (0.0..=310.0).contains(wait)));
+    assert_eq!(waits.iter().filter(|ms| **ms == 0.0).count(), 10);
+    assert!(waits.iter().all(|ms| (0.0..=310.0).contains(ms)));
     assert_eq!(wait(1400.0, Dir::Uplink), 0.0, "the UE wakes itself");
 }
 

@@ -43,9 +43,9 @@ fn mean(values: &[f64]) -> f64 {
 /// Correlation of one series with another, `lag` values later.
 fn correlation(one: &[f64], other: &[f64], lag: usize) -> f64 {
     let (mean_one, mean_other) = (mean(one), mean(other));
-    let product = |one: &[f64], other: &[f64]| -> f64 {
-        one.iter().zip(other).map(|(one, other)| (one - mean_one) * (other - mean_other)).sum::<f64>()
-            / (one.len().min(other.len())) as f64
+    let product = |first: &[f64], second: &[f64]| -> f64 {
+        first.iter().zip(second).map(|(own, its)| (own - mean_one) * (its - mean_other)).sum::<f64>()
+            / (first.len().min(second.len())) as f64
     };
     let (own, others) = (product(one, one), {
         let squares: Vec<f64> =
@@ -95,11 +95,11 @@ fn autocorrelation_of_bins_follows_the_weights() {
             *sum += correlation(&counts, &counts, lag) / RUNS as f64;
         }
     }
-    for (measured, lag) in measured.iter().zip(lags) {
+    for (found, lag) in measured.iter().zip(lags) {
         let time = lag as f64 / 10.0;
         let score = 0.5 * libm::exp(-time) + 0.3 * libm::exp(-time / 30.0);
         let expected = 6.0 / std::f64::consts::PI * libm::asin(score / 2.0);
-        assert!((measured - expected).abs() < 0.03, "lag {lag}: {measured} for {expected}");
+        assert!((found - expected).abs() < 0.03, "lag {lag}: {found} for {expected}");
     }
 }
 
@@ -234,7 +234,7 @@ fn model_is_read_from_json_and_toml() {
     let from_toml: Model = Model::read(&text).unwrap().try_into().unwrap();
     assert_eq!(from_json, from_toml);
     assert_eq!(from_json.counts, [1.0, 2.5]);
-    let wrong = |text: &str| Model::read(text).unwrap_err().to_string();
+    let wrong = |given: &str| Model::read(given).unwrap_err().to_string();
     assert!(wrong("{\"counts\": [1, ").starts_with("is no JSON: EOF"), "{}", wrong("{\"counts\": [1, "));
     assert!(wrong("1\n2\n").starts_with("is no TOML: "), "{}", wrong("1\n2\n"));
 }

@@ -217,7 +217,7 @@ impl Pausable for TtiCell {
 
     fn sent_until(&self, ue: u16) -> Instant {
         let user = self.users.get(usize::from(ue));
-        let latest = |user: &Ue| user.carriers.iter().map(|carrier| carrier.sent_until).max();
+        let latest = |own: &Ue| own.carriers.iter().map(|carrier| carrier.sent_until).max();
         user.and_then(latest).unwrap_or(Instant::ZERO)
     }
 

@@ -144,14 +144,14 @@ impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let setup = self.setup();
         let uplink = self.uplink.edch.as_ref().map(|own| {
-            let setup = own.setup(self.ues, self.uplink_pdu_bits() as u32, self.uplink.delay);
-            (setup, (0..self.ues).map(|ue| own.sender(plan, ue)).collect())
+            let shared = own.setup(self.ues, self.uplink_pdu_bits() as u32, self.uplink.delay);
+            (shared, (0..self.ues).map(|ue| own.sender(plan, ue)).collect())
         });
         let up_rate = uplink.as_ref().map_or(self.uplink.rate, |(uplink, _)| uplink.largest_rate());
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, up_rate)).collect();
         let mut cell = SharedCell::new(setup, ues);
-        if let Some((setup, senders)) = uplink {
-            cell = cell.with_uplink(setup, senders);
+        if let Some((shared, senders)) = uplink {
+            cell = cell.with_uplink(shared, senders);
         }
         let cell = with_activity(Box::new(cell), self.activity.as_ref(), self.ues);
         with_outages(cell, plan.handovers)

@@ -224,9 +224,9 @@ impl Lte {
                 one.least_db.total_cmp(&other.least_db).then(other.size(prbs).cmp(&one.size(prbs)))
             });
             let mut most = 0;
-            rows.retain(|row| {
-                let carries_more = row.size(prbs) > most;
-                most = most.max(row.size(prbs));
+            rows.retain(|own| {
+                let carries_more = own.size(prbs) > most;
+                most = most.max(own.size(prbs));
                 carries_more
             });
         }
@@ -522,9 +522,9 @@ mod tests {
         assert_eq!([0.0, 30.0].map(layers), [1, 4]);
         let single = self::lte("10 MHz");
         for sinr in -5..30 {
-            let bits = |lte: &Lte| match lte.cqi(sinr as f32) {
+            let bits = |cell: &Lte| match cell.cqi(sinr as f32) {
                 0 => 0,
-                row => largest(lte, row).bits,
+                row => largest(cell, row).bits,
             };
             assert!(bits(&lte) >= bits(&single), "{sinr} dB");
         }

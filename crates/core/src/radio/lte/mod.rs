@@ -198,14 +198,14 @@ impl Component for Config {
             harq: downlink.harq.clone(),
         };
         let uplink = self.uplink.scheduled.as_ref().map(|own| {
-            let setup = own.setup(self.ues, prbs, self.uplink.sr_period, self.uplink.delay);
-            (setup, (0..self.ues).map(|ue| own.sender(plan, ue)).collect())
+            let shared = own.setup(self.ues, prbs, self.uplink.sr_period, self.uplink.delay);
+            (shared, (0..self.ues).map(|ue| own.sender(plan, ue)).collect())
         });
         let up_rate = uplink.as_ref().map_or_else(|| self.uplink.rate(), |(uplink, _)| uplink.largest_rate());
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, up_rate)).collect();
         let mut cell = SharedCell::new(setup, ues);
-        if let Some((setup, senders)) = uplink {
-            cell = cell.with_uplink(setup, senders);
+        if let Some((shared, senders)) = uplink {
+            cell = cell.with_uplink(shared, senders);
         }
         let cell = with_activity(Box::new(cell), self.activity.as_ref(), self.ues);
         with_outages(cell, plan.handovers)

@@ -101,9 +101,9 @@ impl LteUplink {
         let mut rows: Vec<Row> = pairs(config.modulation).filter(fits).map(row).collect();
         rows.sort_by(|one, other| one.least_db.total_cmp(&other.least_db).then(other.i_tbs.cmp(&one.i_tbs)));
         let mut most = None;
-        rows.retain(|row| {
-            let carries_more = most.is_none_or(|most| row.i_tbs > most);
-            most = most.max(Some(row.i_tbs));
+        rows.retain(|own| {
+            let carries_more = most.is_none_or(|most| own.i_tbs > most);
+            most = most.max(Some(own.i_tbs));
             carries_more
         });
         Self { prbs, elements_per_prb, rows }

@@ -80,7 +80,7 @@ fn twelve_bits_of_numbers_bound_the_rate() {
         arrived as f64 * 12_000.0 / 1e6
     };
     let [near_by, far, wide] = [rate(12, "20 ms"), rate(12, "40 ms"), rate(18, "40 ms")];
-    let window = |rate: f64| 2048.0 * 12_000.0 / 1e6 / rate * 1e3;
+    let window = |mbps: f64| 2048.0 * 12_000.0 / 1e6 / mbps * 1e3;
     let longer = window(far) - window(near_by);
     assert!((longer - 20.0).abs() < 1.0, "{longer} ms: {near_by} and {far} Mbit/s");
     assert!(wide > 1500.0, "{wide}");

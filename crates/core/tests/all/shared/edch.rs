@@ -127,7 +127,7 @@ fn grants_rise_by_a_step_per_tti() {
     let last = cell.run_dry().last().map(|(at, _)| at.as_nanos() / 1_000_000);
     let (mut sent, mut tti) = (1, 16);
     loop {
-        sent += (10_f64.powf(0.1 * f64::from(tti - 16)) as u32).min(34);
+        sent += (libm::pow(10.0, 0.1 * f64::from(tti - 16)) as u32).min(34);
         tti += 1;
         if sent >= 500 {
             break;

@@ -101,7 +101,7 @@ impl Uplink {
         while prbs <= most {
             let of_one = sinr_db - self.spread_db[prbs as usize];
             let row = air.cqi(of_one);
-            let is_of_use = |best: Format| self.setup.framing.room(best.bits) >= LEAST_ROOM;
+            let is_of_use = |format: Format| self.setup.framing.room(format.bits) >= LEAST_ROOM;
             if row == 0 && air.cqi(of_one + self.combined_db) == 0 && best.is_some_and(is_of_use) {
                 break;
             }

@@ -143,7 +143,7 @@ impl Sender {
             return None;
         };
         let refused = order.queue.handle_block(cx.now, tsn(block.number), block, &mut order.out);
-        order.out.drain(..).for_each(|block| hand_up(cx, ue, block, work));
+        order.out.drain(..).for_each(|ordered| hand_up(cx, ue, ordered, work));
         refused
     }
 
