@@ -26,7 +26,7 @@ _INSTALL = "install it again: python -m pip install --force-reinstall airpath"
 # As the linker reports them, in an ImportError without a number.
 _FILES = os.strerror(errno.EMFILE)
 # And as those do that map a library, make room or start a thread where memory is limited.
-_MEMORY = (os.strerror(errno.ENOMEM), "failed to map segment", "Unable to allocate", "malloc of size")
+_MEMORY = ("failed to map segment", "Unable to allocate", "malloc of size")
 _THREADS = (os.strerror(errno.EAGAIN), "can't start new thread")
 
 COMMANDS = {
@@ -202,10 +202,12 @@ def _limit_behind(error: BaseException | None) -> str:
         code = error.errno if isinstance(error, OSError) else 0
         if code in (errno.EMFILE, errno.ENFILE) or _FILES in str(error):
             return "raise the limit of open files: ulimit -n 1024"
-        said = str(error)
-        if code == errno.ENOMEM or isinstance(error, MemoryError) or any(words in said for words in _MEMORY):
+        # airpath's own errors may quote what others said.
+        said = "" if isinstance(error, AirpathError) else str(error)
+        lacks_memory = code == errno.ENOMEM or os.strerror(errno.ENOMEM) in str(error)
+        if lacks_memory or isinstance(error, MemoryError) or any(words in said for words in _MEMORY):
             return "raise the limit of memory (ulimit -v), or close other programs"
         if any(words in said for words in _THREADS):
             return "raise the limits of memory and processes (ulimit -v, ulimit -u), or close other programs"
-        error = error.__cause__ or error.__context__
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return ""
