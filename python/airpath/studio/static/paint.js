@@ -94,7 +94,7 @@ function read() {
 }
 
 /**
- * Mark a stretch of time: its ground, and its word where there is room.
+ * Mark a stretch of time: its ground, where it begins, and its word where there is room.
  * @param {CanvasRenderingContext2D} ink
  * @param {{left: number, right: number, top: number, height: number}} place pixels of the canvas
  * @param {string} colour
@@ -105,8 +105,11 @@ export function paintSpan(ink, { left, right, top, height }, colour, word, ratio
   ink.fillStyle = colour;
   ink.globalAlpha = 0.13;
   ink.fillRect(left, top, Math.max(right - left, ratio), height);
+  ink.globalAlpha = 0.5;
+  ink.fillRect(left, top, ratio, height);
   ink.globalAlpha = 1;
   ink.font = `${11 * ratio}px system-ui, sans-serif`;
+  ink.textAlign = "left";
   if (word && ink.measureText(word).width < right - left - 8 * ratio) ink.fillText(word, left + 4 * ratio, top + 11 * ratio);
 }
 
