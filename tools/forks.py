@@ -17,15 +17,16 @@ SLOW = (
     "airpath.report.paper_page",
     "airpath.runs.picture",
     "airpath.studio.page",
-    *(f"airpath.cli.{name}" for name in cli.COMMANDS),
 )
-"""What commands import."""
+"""What commands import beside their own modules."""
 
 
 def preload() -> None:
     """Import what commands import, and what the command line imports with its first argument."""
     for module in SLOW:
         import_module(module)
+    for name in cli.COMMANDS:
+        cli.load_command(name)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         cli.main(["config", "umts-384"])
 
