@@ -15,18 +15,18 @@ Modules of the front, lower to higher:
 there are pixels), `events` (reads chunks), `source`, `settings` (changes of a scenario), `quantity`,
 `graph` (places of a run, and who is in which cell), `schema`, `store`, `link` (all that is shown as an
 address), `series` (events to lines), `lanes` (where things stand in the animation), `kinds` (the schema of
-events, made of the core's by `document`), `words` (an event in a sentence), `search`, `order`, `packets`,
-`bearers`, `slots` and `model` (events as objects with times), `paint`, `spans`, `panels` (what is plotted),
-`panel`, `plots`, `strip` (the whole run in one line), `files`, `parquet`, `pcapng`, `rows` (a list of which
-only what is in view are elements), `table`, `tape` (TTIs and reassembly), `blocks`, `standing` (how things
-stand at a station), `queues`, `scene` (the path at an instant), `player`, `differences` (of settings),
-`flowlist` (flows in order), `air` (the animation), `life` (the stops of a packet), `objects`, `flows`,
-`results`, `phases` and `waterfall` (connections and requests over time), `fall` (those of a run),
-`compare`, `keys`, `tabs`, `experiment` (edited settings and their runs), `field`, `form`, `text`, `bench`
-(presets, variants, seed, progress), `share`, `lessons`, `lesson`, `figure`, `distributions` (of a captured
-flow), `sweep`, `paper`, `studies`, `edit`, `follow` (a live run that goes on), `main`; `embed` (a small
-model in a page of text) and `capture` (explains a capture, in the playground and in the page of `airpath
-analyze`) begin pages of their own.
+events, made of the core's), `words` (an event in a sentence), `search`, `order`, `packets`, `bearers`,
+`slots` and `model` (events as objects with times), `paint`, `spans`, `panels` (what is plotted), `panel`,
+`plots`, `strip` (the whole run in one line), `files`, `parquet`, `pcapng`, `rows` (a list of which only
+what is in view are elements), `table`, `tape` (TTIs and reassembly), `blocks`, `standing` (how things stand
+at a station), `queues`, `scene` (the path at an instant), `player`, `differences` (of settings), `flowlist`
+(flows in order), `air` (the animation), `life` (the stops of a packet), `objects`, `flows`, `results`,
+`phases` and `waterfall` (connections and requests over time), `fall` (those of a run), `compare`, `keys`,
+`tabs`, `experiment` (edited settings and their runs), `field`, `form`, `text`, `bench` (presets, variants,
+seed, progress), `share`, `lessons`, `lesson`, `figure`, `distributions` (of a captured flow), `sweep`,
+`paper`, `studies`, `edit`, `follow` (a live run that goes on), `main`; `embed` (a small model in a page of
+text) and `capture` (explains a capture, in the playground and in the page of `airpath analyze`) begin pages
+of their own.
 
 uPlot (in `vendor/`, with its licence) draws axes and grid and shares the pointer. A page has the modules
 that it needs, under a policy that lets nothing else run. The server hands out the same document with the

@@ -144,7 +144,6 @@ const SHORT = {
   rlc_data: (own) => `${way(own)}, ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}${own.n("poll") ? ", poll" : ""}${own.n("lost") ? ", lost" : ""}`,
   rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}`,
   rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
-  activity: ({ word }) => activityOf(word("ue_state")),
   packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, ${placeOf(own)}`,
 };
 
