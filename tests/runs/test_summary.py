@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 
 import pytest
 from conftest import Outcome
 
+import airpath
 from airpath.scenario import bundled
 
 
@@ -17,7 +19,9 @@ def test_every_scenario_has_a_summary(name: str, airpath_command: Callable[..., 
     assert outcome.code == 0, outcome.err
     # A small file ends before that.
     end = "s of simulated time" if name == "lundsten-384-576" else "after 10.000 s of simulated time"
-    words = [end, "0.0 downlink", "UE 0 downlink bearer: "]
+    first = tomllib.loads(airpath.load(name).text)["flow"][0]
+    direction = first.get("direction", "downlink")
+    words = [end, f"0.0 {direction}", f"UE 0 {direction} bearer: "]
     if name == "two-cells":  # Its UEs and cells have names.
         words[1:] = ["walker.0 downlink", "walker downlink bearer in macro: "]
         words += ["phone over small.0 downlink", "phone over small downlink bearer in small: "]
