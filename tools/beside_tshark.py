@@ -252,6 +252,7 @@ def by_tshark(file: Path) -> dict[int, Seen]:
     lines = run("tshark", "-n", "-r", file, "-Y", "tcp", "-T", "fields", "-E", "separator=;", *options)
     found: dict[int, Seen] = defaultdict(Seen)
     sent: dict[tuple[int, str], int] = {}
+    ends: dict[tuple[int, str], int] = {}
     acknowledged: dict[tuple[int, str], int] = {}
     untimed = set()
     fins = set()
@@ -267,9 +268,15 @@ def by_tshark(file: Path) -> dict[int, Seen]:
             seen.octets[sender] += int(length)
             seen.again[sender] += bool(retransmission or late)
         is_fin = fin in ("1", "True")
-        if int(length) or is_fin:
-            sent[number, sender] = max(sent.get((number, sender), 0), int(end) - is_fin)
-        elif end and int(end) < sent.get((number, sender), 0):
+        before = sent.get((number, sender), 0)
+        if is_fin:
+            ends[number, sender] = int(end)
+            # An ACK that came before it counted its octet.
+            sent[number, sender] = int(end) - 1 if before == int(end) else max(before, int(end) - 1)
+        elif int(length) or end and int(end) != ends.get((number, sender)):
+            # The number of an ACK without data tells of data that were lost before the capture.
+            sent[number, sender] = max(before, int(end))
+        if not int(length) and not is_fin and end and int(end) < before:
             seen.overtaken.add(other)
         # RFC 5681 (2) wants data in flight; tshark does not.
         if duplicate and int(ack) < sent.get((number, other), 0):

@@ -360,8 +360,8 @@ impl Flow {
             self.refused_to = Some(max);
         }
         let has_news = self.take_sack(now, segment, edge);
-        // Without the sender's packets SACK blocks alone show that something is in flight.
-        let is_in_flight = max > una || self.reported_to > una;
+        // Without the sender's packets SACK blocks alone show that data are in flight. The octet of a FIN is none.
+        let is_in_flight = max > una || self.reported_to.min(self.fin.unwrap_or(u64::MAX)) > una;
         if ack > una {
             self.on_new_ack(now, segment, una, ack, max);
         } else if ack == una && is_pure && is_same_window && is_in_flight {

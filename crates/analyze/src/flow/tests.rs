@@ -518,3 +518,22 @@ fn the_report_of_a_fin_that_came_twice_is_no_duplicate_ack() {
     script.flow.handle_ack(at(90), &ack);
     assert_eq!(script.flow.counted().dupacks, Some(0));
 }
+
+/// RFC 5681 (2): a duplicate ACK needs data in flight. A FIN that was reported by SACK and acknowledged leaves none.
+#[test]
+fn nothing_is_in_flight_behind_a_fin_that_was_reported() {
+    let mut script = Script::new();
+    script.data(0, 0, 2);
+    script.flow.handle_data(at(0), &Segment { seq: 3 * MSS, flags: ACK | FIN, ..Segment::default() });
+    let mut ack = Segment { ack: MSS, flags: ACK, window: script.window, sack_blocks: 1, ..Segment::default() };
+    ack.sack[0] = (3 * MSS, 3 * MSS + 1);
+    script.flow.handle_ack(at(50), &ack);
+    script.data(60, 1, 2);
+    for (ms, block) in [(110, None), (111, Some((MSS, 2 * MSS)))] {
+        ack.ack = 3 * MSS + 1;
+        ack.sack_blocks = u8::from(block.is_some());
+        ack.sack[0] = block.unwrap_or_default();
+        script.flow.handle_ack(at(ms), &ack);
+    }
+    assert_eq!((script.flow.counted().dupacks, script.flow.counters.dsacks), (Some(0), 1));
+}
