@@ -82,13 +82,10 @@ def test_connections_open_and_close_one_after_the_other_both_ways(what, version,
     connections = done.box("split")["connections"]
     assert len(connections) == 8
     # Who closes first is in TIME-WAIT: the box towards the end that closes last.
-    ends = {(one["towards_ue"]["state"], one["towards_server"]["state"]) for one in connections}
-    assert ends <= {
-        ("TimeWait", "Closed"),
-        ("Closed", "TimeWait"),
-        ("Closed", "Closed"),
-        ("TimeWait", "TimeWait"),
-    }
+    *earlier, latest = [(one["towards_ue"]["state"], one["towards_server"]["state"]) for one in connections]
+    assert {state for ends in earlier for state in ends} <= {"TimeWait", "Closed"}
+    # The run ends with the client, and then the ACK of the latest FIN may still be in transit.
+    assert set(latest) <= {"TimeWait", "Closed", "LastAck"}
     for end in ("server", "ue"):
         for downlink in (True, False):
             ports = {one.connection for one in done.at(end, downlink) if one.flags & FIN}
