@@ -10,6 +10,11 @@ import pytest
 from programs import needs
 
 
+def test_every_workload_has_a_figure_of_each_profile():
+    for profile in instructions.PROFILES:
+        assert instructions.before(profile).keys() == instructions.WORKLOADS.keys()
+
+
 @pytest.fixture(scope="module")
 def program():
     return instructions.build(instructions.profile())
