@@ -262,10 +262,12 @@ hooks: ## have git check the subjects of your commits
 
 TARGETS := x86_64-pc-windows-gnu aarch64-apple-darwin
 .PHONY: check-targets
-check-targets: ## check that all crates but live compile for Windows and macOS; wants rustup
+check-targets: build ## check all crates but live and the Python package for Windows and macOS; wants rustup
 	rustup target add $(TARGETS)
 	PYO3_CROSS=1 RUSTFLAGS='-D warnings' $(CARGO) check $(addprefix --target ,$(TARGETS)) \
 		-p airpath-core -p airpath-analyze -p airpath -p airpath-py
+	$(BIN)/mypy --config-file tools/elsewhere.ini --platform win32
+	$(BIN)/mypy --config-file tools/elsewhere.ini --platform darwin
 
 .PHONY: lock
 lock: build ## choose the versions of Python's packages anew, with their hashes

@@ -273,7 +273,7 @@ def by_tshark(file: Path) -> dict[int, Seen]:
             ends[number, sender] = int(end)
             # An ACK that came before it counted its octet.
             sent[number, sender] = int(end) - 1 if before == int(end) else max(before, int(end) - 1)
-        elif int(length) or end and int(end) != ends.get((number, sender)):
+        elif int(length) or (end and int(end) != ends.get((number, sender))):
             # The number of an ACK without data tells of data that were lost before the capture.
             sent[number, sender] = max(before, int(end))
         if not int(length) and not is_fin and end and int(end) < before:

@@ -11,6 +11,7 @@ import errno
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
@@ -80,7 +81,8 @@ def make_folder(path: Path) -> None:
     made = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for folder in reversed(made):
-        sync(folder.parent)
+        with Folder.open(folder.parent) as parent:
+            parent.sync()
 
 
 def write_all(file: IO[bytes], content: bytes) -> None:
@@ -127,15 +129,6 @@ def real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def temporary(path: Path) -> Path:
     """Where the content of `path` is until it is complete."""
     return path.with_name(f".{path.name}.tmp")
@@ -167,9 +160,10 @@ def _replacing(folder: Folder, name: str, mode: int | None) -> Iterator[IO[bytes
     with folder.create(unfinished) as file:
         try:
             yield file
-            if mode is not None:
+            if mode is not None and sys.platform != "win32":
                 os.fchmod(file.fileno(), stat.S_IMODE(mode))
             sync_file(file)
+            file.close()  # Windows renames no open file.
             folder.rename(unfinished, name)
         except BaseException:
             with contextlib.suppress(OSError):

@@ -1,26 +1,26 @@
-"""Folders held by descriptor, and the lock of the one process that writes into them.
+"""Folders that are held open, and the lock of the one process that writes into them.
 
 A path names whatever is there now. A `Folder` is the directory that was opened, even if another process
-renames it or puts links in its place: every file in it is created, renamed and removed relative to the
-descriptor, and no name in it is followed if it is a symbolic link.
+renames it or puts links in its place (`by_descriptor`; on Windows see `by_path`). No name in it is followed
+if it is a symbolic link.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
-import shutil
 import socket
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Self
 
-_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# As many links as Linux follows in a path, path_resolution(7).
-MOST_LINKS = 40
+if sys.platform == "win32":
+    from airpath.files.by_path import MOST_LINKS, Directory, take
+else:
+    from airpath.files.by_descriptor import MOST_LINKS, Directory, take
 
 
 class Folder:
@@ -32,14 +32,14 @@ class Folder:
         From here and from every method, if a file cannot be used; `filename` has the whole path.
     """
 
-    def __init__(self, descriptor: int, path: Path) -> None:
-        self.path, self._descriptor = path, descriptor
+    def __init__(self, directory: Directory, path: Path) -> None:
+        self.path, self._directory = path, directory
         self._lock: Lock | None = None
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open a directory that exists. As root, links that belong to other users are refused."""
-        return cls(_open_trusted(path) if _is_root() else os.open(path, _OPEN), path)
+        return cls(Directory.open(path), path)
 
     @classmethod
     def holding(cls, path: Path) -> tuple[Self, str]:
@@ -51,9 +51,9 @@ class Folder:
             folder = cls.open(path.parent)
             try:
                 target = None
-                if not str(path.parent).startswith("/proc/"):
+                if not folder._is_in_proc:
                     with folder._naming(path.name), contextlib.suppress(FileNotFoundError):
-                        target = _target_of_link(path.name, folder._descriptor)
+                        target = folder._directory.target(path.name)
             except BaseException:
                 folder.close()
                 raise
@@ -70,57 +70,40 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Release the lock, if there is one, and close the descriptor; further calls do nothing."""
+        """Release the lock, if there is one, and close the directory; further calls do nothing."""
         if self._lock is not None:
             self._lock.release()
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        self._directory.close()
 
     @property
     def place(self) -> Path:
         """Path for readers in this process; on Linux it leads to the open directory, whatever its name."""
-        held = Path(f"/proc/self/fd/{self._descriptor}")
-        return held if held.exists() else self.path
+        return self._directory.place(self.path)
 
     @property
     def is_in_place(self) -> bool:
         """Whether `path` still names this directory."""
-        try:
-            return os.path.samestat(os.stat(self.path), os.fstat(self._descriptor))
-        except OSError:
-            return False
+        return self._directory.is_at(self.path)
 
     def create(self, name: str, mode: int = 0o666) -> IO[bytes]:
         """Create a file that does not exist yet, and open it for writing."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with self._naming(name):
-            return open(os.open(name, flags, mode, dir_fd=self._descriptor), "wb")
+            return open(self._directory.create(name, mode), "wb")
 
     def open_for_adding(self, name: str) -> IO[str]:
         """Open a text file for reading and adding, and create it if there is none; a link is refused."""
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with self._naming(name):
-            return open(os.open(name, flags, 0o666, dir_fd=self._descriptor), "a+")
+            return open(self._directory.open_for_adding(name), "a+")
 
     def open_special(self, name: str) -> IO[bytes]:
         """Open a device or a pipe for writing; a pipe that no program reads is refused at once."""
-        follows = str(self.path).startswith("/proc/")
-        flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follows else os.O_NOFOLLOW)
         with self._naming(name):
-            try:
-                descriptor = os.open(name, flags, dir_fd=self._descriptor)
-            except OSError as error:
-                if error.errno != errno.ENXIO:
-                    raise
-                raise OSError(errno.ENXIO, "is a pipe that no program reads", name) from None
-            os.set_blocking(descriptor, True)
-            return open(descriptor, "wb")
+            return open(self._directory.open_special(name, follows=self._is_in_proc), "wb")
 
     def make(self, name: str) -> Folder:
         """Make a directory that does not exist yet, and open it."""
         with self._naming(name):
-            os.mkdir(name, dir_fd=self._descriptor)
+            self._directory.make(name)
         return self.enter(name)
 
     def enter(self, name: str, *, make: bool = False) -> Folder:
@@ -128,49 +111,51 @@ class Folder:
         with self._naming(name):
             if make:
                 with contextlib.suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=self._descriptor)
-            descriptor = os.open(name, _OPEN | os.O_NOFOLLOW, dir_fd=self._descriptor)
-        return Folder(descriptor, self.path / name)
+                    self._directory.make(name)
+            return Folder(self._directory.enter(name), self.path / name)
 
     def rename(self, name: str, new: str | None = None, into: Folder | None = None) -> None:
         """Rename a file, or move it into another directory; a file or a link that is there is replaced."""
         to = into or self
         with self._naming(name):
-            os.rename(name, new or name, src_dir_fd=self._descriptor, dst_dir_fd=to._descriptor)
+            self._directory.rename(name, to._directory, new or name)
 
     def remove(self, name: str) -> None:
         """Remove a file or a link; nothing happens if there is none."""
         with self._naming(name), contextlib.suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=self._descriptor)
+            self._directory.unlink(name)
 
     def remove_tree(self, name: str) -> None:
         """Remove a directory with all that is in it, a file or a link; nothing happens if there is none."""
         with self._naming(name), contextlib.suppress(FileNotFoundError):
             if stat.S_ISDIR(self.stat(name).st_mode):
-                shutil.rmtree(name, dir_fd=self._descriptor)
+                self._directory.remove_tree(name)
             else:
                 self.remove(name)
 
     def stat(self, name: str) -> os.stat_result:
         """Describe a file, or a link itself; in `/proc` the open file that it stands for."""
         with self._naming(name):
-            follows = str(self.path).startswith("/proc/")
-            return os.stat(name, dir_fd=self._descriptor, follow_symlinks=follows)
+            return self._directory.stat(name, follows=self._is_in_proc)
 
     def names(self) -> list[str]:
         """Names of everything in it, sorted."""
         with self._naming(""):
-            return sorted(os.listdir(self._descriptor))
+            return sorted(self._directory.names())
 
     def sync(self) -> None:
         """Bring the names in it to the disk."""
         with self._naming(""):
-            os.fsync(self._descriptor)
+            self._directory.sync()
 
     def lock(self, name: str) -> None:
         """Become the only process that writes into it until `close`; the file `name` is its `Lock`."""
         with self._naming(name):
-            self._lock = Lock(self._descriptor, name)
+            self._lock = Lock(self._directory, name)
+
+    @property
+    def _is_in_proc(self) -> bool:
+        return str(self.path).startswith("/proc/")
 
     @contextlib.contextmanager
     def _naming(self, name: str) -> Iterator[None]:
@@ -183,10 +168,15 @@ class Folder:
             raise OSError(error.errno, error.strerror, str(self.path / name)) from None
 
 
+def lock_file(file: IO[str]) -> None:
+    """Lock an open file for this process until it is closed; raises `BlockingIOError` if another has."""
+    take(file.fileno())
+
+
 class Lock:
     """The lock of a directory: a file that names its holder, removed with the lock.
 
-    It lasts as long as the process: the kernel releases it however the process ends.
+    It lasts as long as the process, however that ends.
 
     Raises
     ------
@@ -196,11 +186,10 @@ class Lock:
         If the lock's file cannot be opened, or is no file.
     """
 
-    def __init__(self, directory: int, name: str) -> None:
+    def __init__(self, directory: Directory, name: str) -> None:
         self._directory, self._name = directory, name
         while True:
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            self._file = os.open(name, flags, 0o666, dir_fd=directory)
+            self._file = directory.open_lock(name)
             try:
                 if self._taken():
                     break
@@ -216,71 +205,23 @@ class Lock:
     def release(self) -> None:
         """Remove the file and give the lock back; further calls do nothing."""
         if self._file >= 0:
-            with contextlib.suppress(OSError):
-                os.unlink(self._name, dir_fd=self._directory)
-            os.close(self._file)
+            self._directory.close_lock(self._name, self._file)
             self._file = -1
 
     def _taken(self) -> bool:
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
             raise OSError(errno.EINVAL, "is no file, so it cannot be the lock", self._name)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take(self._file)
         except BlockingIOError:
-            holder = os.pread(self._file, 300, 0).decode(errors="replace").strip() or "another process"
+            holder = os.read(self._file, 300).decode(errors="replace").strip() or "another process"
             raise BlockingIOError(errno.EWOULDBLOCK, f"{holder} is writing into it", self._name) from None
         try:
-            there = os.stat(self._name, dir_fd=self._directory, follow_symlinks=False)
+            there = self._directory.stat(self._name)
         except FileNotFoundError:
             return False
         if not os.path.samestat(there, os.fstat(self._file)):
             return False
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        os.write(self._file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         return True
-
-
-def _is_root() -> bool:
-    return os.geteuid() == 0 and hasattr(os, "O_PATH")
-
-
-def _open_trusted(path: Path) -> int:
-    """Open a directory step by step and follow only links of root: others may change theirs at any time."""
-    rest = list(reversed(path.absolute().parts[1:]))
-    descriptor, links = os.open("/", _OPEN), 0
-    try:
-        while rest:
-            part = rest.pop()
-            target = _target_of_link(part, descriptor)
-            if target is None:
-                step = os.open(part, _OPEN | os.O_NOFOLLOW, dir_fd=descriptor)
-            else:
-                links += 1
-                if links > MOST_LINKS:
-                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-                rest += reversed([part for part in Path(target).parts if part != "/"])
-                step = os.open("/" if target.startswith("/") else ".", _OPEN, dir_fd=descriptor)
-            os.close(descriptor)
-            descriptor = step
-    except OSError as error:
-        os.close(descriptor)
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    return descriptor
-
-
-def _target_of_link(name: str, directory: int) -> str | None:
-    """Where a link leads; None if it is none. As root, a link that belongs to another user is refused."""
-    if not _is_root():
-        is_link = stat.S_ISLNK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)
-        return os.readlink(name, dir_fd=directory) if is_link else None
-    # The link that is examined is the one that is read, whatever takes its name meanwhile.
-    found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
-    try:
-        about = os.fstat(found)
-        if not stat.S_ISLNK(about.st_mode):
-            return None
-        if about.st_uid != 0:
-            raise PermissionError(errno.EPERM, "is a link of another user, which root does not follow", name)
-        return os.readlink("", dir_fd=found)
-    finally:
-        os.close(found)

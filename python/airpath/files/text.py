@@ -67,9 +67,12 @@ def open_to_read(path: Path) -> IO[bytes]:
         never end.
     """
     # Opened without waiting, and examined once it is open: the name may change in between.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if sys.platform == "win32":
+        descriptor = os.open(path, os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT)
+    else:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     mode = os.fstat(descriptor).st_mode
-    if is_descriptor(path):
+    if sys.platform != "win32" and is_descriptor(path):
         os.set_blocking(descriptor, True)
     elif not stat.S_ISREG(mode):
         os.close(descriptor)

@@ -10,11 +10,11 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, Pipe, wait
+from multiprocessing.connection import Pipe, wait
 from typing import Any, Self
 
 from airpath.errors import SweepError
-from airpath.runner.work import Answer, Task, Work
+from airpath.runner.work import Answer, Connection, Task, Work
 
 MAX_DEATHS = 3
 """A run during which so many workers died in turn is what kills them."""
@@ -112,7 +112,7 @@ class Processes:
         begin = f"import sys; sys.path[:] = {sys.path!r}; from airpath.runner.work import main"
         command = [sys.executable, "-c", f"{begin}; main({there.fileno()})"]
         with _ignored_interrupts():
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[there.fileno()])
+            process = _popen(command, there.fileno())
         there.close()
         with contextlib.suppress(OSError):
             here.send(self._work)
@@ -130,12 +130,25 @@ class Processes:
             self._again.extend([*task.singly(), *worker.tasks])
 
 
+def _popen(command: list[str], passed: int) -> subprocess.Popen[bytes]:
+    """Start a program that inherits a descriptor, or on Windows a handle, under the same number."""
+    if sys.platform == "win32":
+        os.set_handle_inheritable(passed, True)
+        startup = subprocess.STARTUPINFO()
+        startup.lpAttributeList = {"handle_list": [passed]}
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, startupinfo=startup)
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[passed])
+
+
 @contextlib.contextmanager
 def _ignored_interrupts() -> Iterator[None]:
     """Have a process that is started here ignore Ctrl-C from its first moment.
 
     It inherits that the signal is blocked. Here it waits until the end and is not lost.
     """
+    if sys.platform == "win32":  # Its processes ignore it once they run.
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

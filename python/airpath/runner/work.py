@@ -12,16 +12,22 @@ import math
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence, Sized
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from multiprocessing import connection
 from queue import SimpleQueue
 from typing import Any, Protocol
 
 from airpath import _core
 from airpath.errors import SweepError
+
+if sys.platform == "win32":
+    Connection = connection.PipeConnection
+else:
+    Connection = connection.Connection
 
 Row = tuple[int, int, Any]
 """Job, seed, and what the run gave."""
@@ -208,7 +214,7 @@ def main(fd: int) -> None:
     """Work off tasks that come through a socket until its other end is closed; end with the driver."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver sees to it.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if hasattr(signal, "SIGHUP"):  # So does the end of the terminal; Windows has none.
+    if sys.platform != "win32":  # So does the end of the terminal.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     driver: Connection[Any, Any] = Connection(fd)
     with contextlib.suppress(EOFError, OSError):

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -134,10 +135,10 @@ class Studio:
 
 def _allow_files() -> None:
     """Have at least `LEAST_FILES` open files allowed."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # Windows has no such limit.
+    if sys.platform == "win32":  # It has no such limit.
         return
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= LEAST_FILES:
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import math
 import os
@@ -14,7 +13,7 @@ from typing import Any, Self
 
 from airpath.errors import OutputError
 from airpath.files.atomic import make_folder
-from airpath.files.folder import Folder
+from airpath.files.folder import Folder, lock_file
 from airpath.files.text import MOST_RESULTS_BYTES
 from airpath.runner.work import Rows, versions
 
@@ -91,7 +90,7 @@ class Journal:
             with Folder.open(self._path.parent) as folder:
                 self._file = folder.open_for_adding(self._path.name)
                 folder.sync()
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(self._file)
             self._file.seek(0)
             text = self._file.read(MOST_RESULTS_BYTES)
             if len(text) == MOST_RESULTS_BYTES:
