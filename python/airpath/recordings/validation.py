@@ -42,7 +42,7 @@ SHORTEST_S = 130
 MOST_WINDOWS = 20
 MOST_PACKETS = 40_000_000
 """Opportunities that are at most simulated for a recording: fast ones have fewer windows."""
-CELLS = (("hsdpa-3.6", 3e6), ("lte-10mhz", math.inf))
+CELLS = (("hsdpa-3.6-still", 3e6), ("lte-10mhz-still", math.inf))
 """Bundled cells, each for mean rates up to this, in bit/s."""
 CELL_S = 180
 HALVES = ("same half", "second half")
