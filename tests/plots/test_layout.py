@@ -276,7 +276,8 @@ def test_a_figure_is_drawn_into_given_axes(cells, windows):
         for one in axes:
             one.clear()
         panels.draw(ax=axes, legend=False)
-        assert [one.get_title(loc="left") for one in axes] == ["scenario: lte-10mhz-still", "scenario: umts-384"]
+        titles = [one.get_title(loc="left") for one in axes]
+        assert titles == ["scenario: lte-10mhz-still", "scenario: umts-384"]
         assert all(one.lines and one.get_legend() is None for one in axes)
         heat = airpath.plot_sweep(cells, "cc", "queue", z="rtt_ms.mean", where=["scenario=umts-384"])
         heat.draw(axes[0])

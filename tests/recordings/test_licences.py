@@ -42,7 +42,9 @@ def is_recording(octets: bytes) -> bool:
 def test_only_traces_that_airpath_makes_are_shipped():
     found = [file for file in shipped_files() if is_recording(file.read_bytes())]
     # `make traces` makes each from the scenario beside it.
-    assert found and all(file.suffix == ".trace" and file.with_suffix(".toml").is_file() for file in found), found
+    assert found and all(file.suffix == ".trace" and file.with_suffix(".toml").is_file() for file in found), (
+        found
+    )
 
 
 def test_recordings_are_recognised():

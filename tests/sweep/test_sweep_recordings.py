@@ -49,14 +49,14 @@ def test_each_recording_is_a_point_with_a_random_offset(folder):
     for name, kind in (("a.down", "trace_file"), ("b.ms.gz", "trace_file"), ("c.csv", "series")):
         assert radios[name]["downlink"]["channel"][kind]["offset"] == "random"
     assert radios["a.down"]["uplink"]["channel"]["trace_file"]["offset"] == "random"
-    assert "trace_file" not in radios["b.ms.gz"]["uplink"]["channel"]
+    assert radios["b.ms.gz"]["uplink"]["channel"]["trace_file"]["trace"] == "1\n"
 
 
 def test_a_sweep_over_recordings_runs_and_its_seeds_begin_elsewhere(folder, airpath_command):
     outcome = airpath_command("sweep", folder / "sweep.toml", "--out", folder / "out", "--workers", "2")
     assert outcome.code == 0, outcome.err
     table = airpath_command("results", folder / "out", "--format", "csv").out.splitlines()
-    assert len(table) == 7 and table[0].startswith("recording,")
+    assert len(table) == 7 and table[0].startswith("point,recording,tcp.cc,")
     for row in table[1:]:
         *_, lower, upper, _ = row.split(",")
         assert float(lower) < float(upper)

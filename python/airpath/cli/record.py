@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import secrets
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -36,7 +36,9 @@ def command(
     ] = 300.0,
     order: Annotated[
         Order,
-        option("WORD", "alternate: one direction is kept busy, the other has a little; at_once: both are busy."),
+        option(
+            "WORD", "alternate: one direction is kept busy, the other has a little; at_once: both are busy."
+        ),
     ] = "alternate",
     limit: Annotated[float, option("MB", "Volume that is sent at most.", min=1)] = 1000.0,
     token: Annotated[
@@ -52,13 +54,15 @@ def command(
 ) -> None:
     """Record the link between two hosts: what it can carry in both directions, and how it is at little load.
 
-    Run 'airpath record --serve' on a host with a fast wired link, and 'airpath record HOST --token TOKEN --out DIR'
-    behind the link that is to be recorded. Both ends need the same version.
+    Run 'airpath record --serve' on a host with a fast wired link, and 'airpath record HOST --token TOKEN
+    --out DIR' behind the link that is to be recorded.
     """
     most_packets = packets_of(round(1e6 * limit))
     if serve:
         if host is not None or out is not None:
-            raise ScenarioError("--serve", "the server writes nothing and calls nobody", "remove HOST and --out")
+            raise ScenarioError(
+                "--serve", "the server writes nothing and calls nobody", "remove HOST and --out"
+            )
         return _serve(address, port, token or secrets.token_hex(4), most_packets, once)
     if host is None:
         raise ScenarioError("HOST", "is missing", "name the host of the server, or be one with --serve")
@@ -68,7 +72,7 @@ def command(
         raise ScenarioError("--token", "is missing", "write the token that the server printed")
     folder_for("out", out / "meta.json", force=force)
     name, port = _split(host, port)
-    started = datetime.now(timezone.utc)
+    started = datetime.now(UTC)
     try:
         with progress_bar(f"recording {name}") as progress:
             recorded = record(name, port, token, seconds, order, most_packets, progress)
@@ -79,6 +83,10 @@ def command(
         raise ScenarioError(host, what, "start 'airpath record --serve' there, and open its port") from error
     clocks = clocks_of(recorded)
     directions = directions_of(recorded, clocks)
+    for direction, one in directions.items():
+        if one.recording.duration_s < 1:
+            what = f"the {direction} came to it within {WARM_S + 1:g} s"
+            raise ScenarioError("--limit", what, "allow more MB: half of them is for each direction")
     words = {
         "recorded_by": "airpath record",
         "utc": started.isoformat(timespec="seconds"),
@@ -106,7 +114,10 @@ def command(
     ]
     said = {**meta, "statistics": {one.name: one.statistics.as_dict() for one in links}}
     tell(json_, said, describe_report(links))
-    say(console_for(stderr=json_), f"written: {out}; next: airpath fit {out / FILES['downlink']} --out link.toml")
+    say(
+        console_for(stderr=json_),
+        f"written: {out}; next: airpath fit {out / FILES['downlink']} --out link.toml",
+    )
 
 
 def _serve(address: str, port: int, token: str, most_packets: int, is_once: bool) -> None:

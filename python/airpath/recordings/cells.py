@@ -1,13 +1,14 @@
 """Fits a cell of LTE or HSDPA to a recording: a link that reacts to load, which a process does not.
 
-1. A surrogate of the cell runs in steps of 100 ms: the rate follows the mean SINR, which has lognormal shadowing, by a
-   table from short simulations; fast fading scatters it; outages lower it to a level.
-2. A random search looks for the bandwidth, the mean SINR, the shadowing and its decorrelation time whose surrogate has the
-   statistics of the recording: mean, coefficients of variation over three scales, autocorrelation over five, quantiles.
+1. A surrogate of the cell runs in steps of 100 ms: the rate follows the mean SINR, which has lognormal
+   shadowing, by a table from short simulations; fast fading scatters it; outages lower it to a level.
+2. A random search looks for the bandwidth, the mean SINR, the shadowing and its decorrelation time whose
+   surrogate has the statistics of the recording: mean, coefficients of variation over three scales,
+   autocorrelation over five, quantiles.
 3. Simulations of the cell correct the mean SINR and the shadowing for what the surrogate leaves out.
 
-Outages are taken from the recording. Left out: other UEs; a recording with a full buffer does not tell their load from a
-narrower band.
+Outages are taken from the recording. Left out: other UEs; a recording with a full buffer does not tell their
+load from a narrower band.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ QUANTILES = (5, 25, 50, 75, 95)
 
 @dataclass(frozen=True)
 class Outages:
-    """Outages of a cell: episodes per minute, median length in seconds, standard deviation of its logarithm."""
+    """Outages of a cell: number per minute, median length in s, standard deviation of its logarithm."""
 
     per_minute: float
     median_s: float
@@ -97,7 +98,10 @@ class Cell:
         """Write the table `reception` of a scenario."""
         table: dict[str, Any] = {
             "mean_sinr": f"{self.mean_db:.2f} dB",
-            "shadowing": {"sd": f"{self.sd_db:.2f} dB", "decorrelation": f"{1000 * self.decorrelation_s:.0f} ms"},
+            "shadowing": {
+                "sd": f"{self.sd_db:.2f} dB",
+                "decorrelation": f"{1000 * self.decorrelation_s:.0f} ms",
+            },
             "fading": {"jakes": {"doppler": f"{self.doppler_hz:g} Hz"}},
         }
         if self.technology == "lte":
@@ -156,7 +160,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Table:
-    """Rates of a cell of one resource unit by the mean SINR, in packets per 100 ms, and their scatter by fading."""
+    """Packets per 100 ms of one resource unit by mean SINR, and their scatter by fading."""
 
     rate: Numbers
     scatter: float
@@ -206,7 +210,9 @@ def features(bins: Numbers) -> Numbers:
     seconds = bins[: len(bins) // 10 * 10].reshape(-1, 10, bins.shape[1]).sum(axis=1)
     tens = seconds[: len(seconds) // 10 * 10].reshape(-1, 10, bins.shape[1]).sum(axis=1)
     mean = np.maximum(bins.mean(axis=0), 1e-9)
-    cvs = [np.log(one.std(axis=0) / np.maximum(one.mean(axis=0), 1e-9) + 0.02) for one in (bins, seconds, tens)]
+    cvs = [
+        np.log(one.std(axis=0) / np.maximum(one.mean(axis=0), 1e-9) + 0.02) for one in (bins, seconds, tens)
+    ]
     centred = bins - bins.mean(axis=0)
     variance = np.maximum((centred**2).mean(axis=0), 1e-12)
     correlations = [(centred[lag:] * centred[:-lag]).mean(axis=0) / variance for lag in LAGS]
@@ -325,7 +331,9 @@ def _changed(cell: Cell, random: np.random.Generator) -> Cell:
         band=str(random.choice(_bands(cell.technology))) if chance[0] < 0.05 else cell.band,
         mean_db=float(np.clip(cell.mean_db + 1.5 * random.standard_normal(), -10, 30)),
         sd_db=float(np.clip(cell.sd_db * math.exp(0.2 * random.standard_normal()), 0.05, 14)),
-        decorrelation_s=float(np.clip(cell.decorrelation_s * math.exp(0.3 * random.standard_normal()), 0.1, 100)),
+        decorrelation_s=float(
+            np.clip(cell.decorrelation_s * math.exp(0.3 * random.standard_normal()), 0.1, 100)
+        ),
         doppler_hz=float(random.choice(DOPPLERS_HZ)) if chance[1] < 0.1 else cell.doppler_hz,
     )
 
@@ -333,7 +341,7 @@ def _changed(cell: Cell, random: np.random.Generator) -> Cell:
 def _corrected(
     cell: Cell, counts: Counts, running: tuple[int, int], progress: Callable[[float], None]
 ) -> Cell:
-    """Change the mean SINR and the shadowing until simulations have the mean and the variation of the recording."""
+    """Change mean SINR and shadowing until simulations have the recorded mean and variation."""
     own = describe_counts(counts)
     mean_bps = own.mean_mbps * 1e6
     for turn in range(CORRECTIONS):
@@ -361,5 +369,3 @@ def runs_of(
     """Record the cell with several seeds, several at once."""
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(lambda index: cell.record(seconds, seed + index, mean_bps), range(number)))
-
-

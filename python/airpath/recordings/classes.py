@@ -1,9 +1,9 @@
-"""How the rate of a cell varies by how its UE moves: what recordings show, and which class a bundled link imitates.
+"""Mobility classes: how the rates of recorded cells vary, and which class a bundled link imitates.
 
-A band is the range of a statistic over the recordings of a class. A class with one or two recordings has the range
-widened by half to either side, and by the Poisson error of its few outages. The recordings: LTE in the US by
-mahimahi's authors (drives), LTE in New York (homes, walks, bus, taxi, subway), UMTS and EV-DO in the US (drives),
-HSDPA in Norway (cars, buses, trains, metro; logs of seconds, which tell nothing of silences).
+A band is the range of a statistic over the recordings of a class. A class with one or two recordings has the
+range widened by half to either side, and by the Poisson error of its few outages. The recordings: LTE in the
+US by mahimahi's authors (drives), LTE in New York (homes, walks, bus, taxi, subway), UMTS and EV-DO in the US
+(drives), HSDPA in Norway (cars, buses, trains, metro; logs of seconds, which tell nothing of silences).
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ LTE = {
     "train": _of("train", 1, (0.48, 1.1), (4.2, 9.5), (18.5, 41.8), (0.9, 3.0)),
 }
 HSDPA = {
-    # No recording of 3G stands still or walks.
-    "stationary": LTE["stationary"],
-    "walk": LTE["walk"],
+    # No recording of 3G stands still or walks: the variation is LTE's, and silences have no band.
+    "stationary": _of("stationary", 2, (0.09, 0.38), (0.1, 0.6)),
+    "walk": _of("walk", 11, (0.36, 0.56), (0.2, 16.1)),
     "bus": _of("bus", 19, (0.1, 0.79), (1.0, 38.0)),
     "drive": _of("drive", 7, (0.39, 0.9), (2.9, 20.0), (12.0, 92.0), (5.6, 15.2)),
     "train": _of("train", 18, (0.36, 0.6), (6.0, 45.0)),

@@ -67,6 +67,7 @@ def _mean_bps(counts: NDArray[np.int32]) -> float:
 def carried(
     scenario: Scenario, seconds: float, seed: int, direction: Direction, rate_bps: int
 ) -> NDArray[np.int32]:
+    """Run a sender of datagrams at a rate; opportunities in each millisecond."""
     text = parse_toml(scenario.text)
     ue = text["flow"][0]["ue"]
     others = [flow for flow in text["flow"] if flow["ue"] != ue]

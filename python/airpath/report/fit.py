@@ -23,7 +23,8 @@ LABELS = {
 MOST_SIGMAS = 2.0
 LEFT_OUT = {
     "process": "not explained: reaction to load; a model repeats no place that the recording did not see",
-    "cell": "not explained: short silences and bursts of the recorded scheduler; other UEs look like a narrower band",
+    "cell": "not explained: short silences and bursts of the recorded scheduler; other UEs look like "
+    "a narrower band",
 }
 """What a model of each form lacks."""
 

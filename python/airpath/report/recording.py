@@ -99,7 +99,7 @@ MOST_BESIDE = 4
 
 
 def describe_report(links: Sequence[Link]) -> Iterator[Part]:
-    """Report on links: what they are, statistics, notes, and how they compare with the class that they imitate."""
+    """Report on links: what they are, statistics, notes, comparison with the class they imitate."""
     if len(links) <= MOST_BESIDE:
         for one in links:
             yield Note(f"{one.name}: {one.what}")

@@ -20,7 +20,18 @@ from airpath.scenario import Scenario, read
 from airpath.stats.estimate import CONFIDENCE
 from airpath.stats.replication import MAX_RUNS, Rule
 
-KEYS = ("scenario", "recordings", "metrics", "runs", "precision", "confidence", "min_runs", "max_runs", "seed", "set")
+KEYS = (
+    "scenario",
+    "recordings",
+    "metrics",
+    "runs",
+    "precision",
+    "confidence",
+    "min_runs",
+    "max_runs",
+    "seed",
+    "set",
+)
 TABLES = ("axes", "together", "list", *DESIGNS)
 RULE_KEYS = ("runs", "precision", "confidence", "min_runs", "max_runs")
 """Keys that say how many runs there are."""
@@ -303,7 +314,7 @@ def _links(sweep: dict[str, Any], folder: Path) -> Links:
 
 def _with_recordings(points: list[Point], links: Links) -> list[Point]:
     if any(RECORDING in point for point in points):
-        raise SweepError(RECORDING, "is no key of a scenario", "name the folder: recordings = \"drives\"")
+        raise SweepError(RECORDING, "is no key of a scenario", 'name the folder: recordings = "drives"')
     return [{RECORDING: name, **point} for name in links for point in points] if links else points
 
 

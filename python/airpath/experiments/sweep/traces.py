@@ -1,4 +1,4 @@
-"""Recordings as an axis of a sweep: each file of a folder is a link of its own, entered at a random offset."""
+"""Recordings as an axis of a sweep: each file of a folder is a link, entered at a random offset."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ PAIRS = (("down", "up"), ("downlink", "uplink"))
 def links_of(folder: Path) -> Links:
     """Read all recordings in a folder, each with its uplink if there is one.
 
-    The name of a file in which ``down`` is a word is that of a downlink; a file whose name has ``up`` there is its
-    uplink, and no link of its own.
+    The name of a file in which ``down`` is a word is that of a downlink; a file whose name has ``up`` there
+    is its uplink, and no link of its own.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from airpath.recordings.own.peer import Log, Peer, Phase
 Order = Literal["alternate", "at_once"]
 HELLOS = 50
 HELLO_EVERY_S = 0.1
+STARTING_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def record(
     OSError
         If the server cannot be reached.
     """
-    with socket.create_connection((host, port), PATIENCE_S) as connection:
+    with _connected(host, port) as connection:
         address = connection.getpeername()
         control = Control(connection)
         control.send({"hello": GREETING, "token": token})
@@ -81,6 +82,18 @@ def record(
             control.receive()
             control.send({"done": True})
             return found
+
+
+def _connected(host: str, port: int) -> socket.socket:
+    """Connect; a server that was just started gets a few seconds."""
+    end_s = time.monotonic() + STARTING_S
+    while True:
+        try:
+            return socket.create_connection((host, port), PATIENCE_S)
+        except ConnectionRefusedError:
+            if time.monotonic() > end_s:
+                raise
+            time.sleep(HELLO_EVERY_S)
 
 
 def _greet(peer: Peer) -> None:

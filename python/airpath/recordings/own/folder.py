@@ -1,4 +1,4 @@
-"""What `airpath record` writes: opportunities of both directions, trains, losses, and what is known of the link."""
+"""The files of `airpath record`: opportunities of both directions, trains, losses, clocks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def clocks_of(recorded: Sequence[Recorded]) -> Clocks:
     drift = 0.0
     if len(best) >= 8 and span_ns > 30e9:
         # Clocks of hosts drift by less than 200 millionths; a steeper line is queueing.
-        drift = float(np.clip(np.polyfit(middle[best] - middle[best].mean(), offset[best], 1)[0], -2e-4, 2e-4))
+        drift = float(
+            np.clip(np.polyfit(middle[best] - middle[best].mean(), offset[best], 1)[0], -2e-4, 2e-4)
+        )
     level = float(np.median(offset[best] - drift * middle[best]))
     return Clocks(level, drift, float(rtt.min()) / 1e6)
 
@@ -92,6 +94,9 @@ def directions_of(recorded: Sequence[Recorded], clocks: Clocks) -> dict[str, Dir
                 seen = clocks.to_client(seen)
             at_ms = (seen - one.start_ns) / 1e6 - 1000 * WARM_S
             length = round(1000 * (one.phase.seconds - WARM_S))
+            if sender.is_cut:
+                # The sender stopped before the end: what follows is no silence of the link.
+                length = max(0, min(length, int(at_ms.max(initial=0.0))))
             inside = at_ms[(at_ms >= 0) & (at_ms < length)].astype(np.int64)
             counts = np.bincount(inside, minlength=length).astype(np.int32)
             recording = Recording(name, "recorded by airpath record", counts)
@@ -113,9 +118,7 @@ def light_csv(recorded: Sequence[Recorded], clocks: Clocks) -> str:
     return "\n".join(lines) + "\n"
 
 
-def meta_of(
-    directions: Mapping[str, Direction], clocks: Clocks, words: Mapping[str, Any]
-) -> dict[str, Any]:
+def meta_of(directions: Mapping[str, Direction], clocks: Clocks, words: Mapping[str, Any]) -> dict[str, Any]:
     """Say what is known of a recording."""
     return {
         **words,

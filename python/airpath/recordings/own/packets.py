@@ -47,8 +47,8 @@ class Packet:
     sent_ns : int
         Clock of the sender.
     seen_seq, seen_ns : int
-        Of a report: the highest number seen, and when, by the receiver's clock. Of a clock's answer: the number and
-        time of arrival of what it answers. Of a train: its number in `seen_seq`.
+        Of a report: the highest number seen, and when, by the receiver's clock. Of a clock's answer: the
+        number and time of arrival of what it answers. Of a train: its number in `seen_seq`.
     stream : int
         Phase of the recording.
     count, data_sent_ns : int

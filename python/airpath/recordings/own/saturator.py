@@ -1,9 +1,9 @@
-"""How many packets a sender keeps in flight, so that the link never idles and its buffer does not grow without end.
+"""Keeps so many packets in flight that the link never idles and its buffer stays bounded.
 
-The queueing delay is the one-way delay of the newest packet that arrived, minus the least one so far: clocks need not
-agree. The window grows while the delay is below `LOW_S` and shrinks above `HIGH_S`. A buffer that overflows before
-`LOW_S` is full: the window is held while losses are frequent, since the link is busy then. The idea is Saturator's
-(Winstein, Sivaraman, Balakrishnan, NSDI 2013); the control is airpath's own.
+The queueing delay is the one-way delay of the newest packet that arrived, minus the least one so far: clocks
+need not agree. The window grows while the delay is below `LOW_S` and shrinks above `HIGH_S`. A buffer that
+overflows before `LOW_S` is full: the window is held while losses are frequent, since the link is busy then.
+The idea is Saturator's (Winstein, Sivaraman, Balakrishnan, NSDI 2013); the control is airpath's own.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Saturator:
         return self.sent - 1
 
     def on_report(self, now_s: float, seen: int, received: int, delay_s: float) -> None:
-        """Take a report: the highest number seen, how many were received, and the one-way delay of the newest."""
+        """Take a report: highest number seen, number received, one-way delay of the newest packet."""
         if seen <= self._seen:
             return
         arrived = received - self._received
