@@ -13,7 +13,7 @@ from airpath.cli.arguments import ForceOption, JsonOption, argument, flag, optio
 from airpath.cli.output import STANDARD_OUTPUT, check_free, tell, write_file
 from airpath.errors import ScenarioError
 from airpath.progress import progress_bar
-from airpath.recordings.cells import Fit, Technology, fit_cell, runs_of
+from airpath.recordings.cells import Fit, Technology, bands_of, fit_cell, runs_of
 from airpath.recordings.felt import link_of
 from airpath.recordings.fitting import fit_process
 from airpath.recordings.judged import compare_transfers, mean_of, process, statistics_of
@@ -44,6 +44,9 @@ def command(
     technology: Annotated[
         Technology, option("NAME", "Technology of --as cell: lte or hsdpa.", "--technology")
     ] = "lte",
+    band: Annotated[
+        str | None, option("NAME", "Of --as cell, if it is known: such as '10 MHz', or 'category 8'.")
+    ] = None,
     uplink: Annotated[
         Path | None, option("RECORDING", "The uplink, recorded at the same time.", "--uplink")
     ] = None,
@@ -68,9 +71,18 @@ def command(
         check_free("--out", out, force)
     if as_ == "cell":
         _refuse_for_cells(**{"--uplink": uplink, "--mean": mean, "--out": out.suffix == ".json"})
+    elif band is not None:
+        raise ScenarioError("--band", "is of a cell, and this is a process", "remove it, or write --as cell")
+    if band is not None and band not in bands_of(technology):
+        known = ", ".join(f"'{one}'" for one in bands_of(technology))
+        raise ScenarioError("--band", f"'{band}' is none of {technology}", f"choose from {known}")
     read = _part(read_recording(recording, column=column), from_, to)
     other = _part(read_recording(uplink), from_, to) if uplink else None
-    fitted = _cell(recording, read, technology) if as_ == "cell" else _process(recording, read, uplink, other)
+    fitted = (
+        _cell(recording, read, technology, band)
+        if as_ == "cell"
+        else _process(recording, read, uplink, other)
+    )
     statistics = describe(read)
     found = []
     if transfers:
@@ -126,11 +138,11 @@ def _process(path: Path, read: Recording, uplink: Path | None, other: Recording 
     )
 
 
-def _cell(path: Path, read: Recording, technology: Technology) -> _Fitted:
+def _cell(path: Path, read: Recording, technology: Technology, band: str | None) -> _Fitted:
     own, workers = read.in_ms(), processors()
     with progress_bar(f"cells for {read.name}") as progress:
         try:
-            fit: Fit = fit_cell(own, technology, workers, progress=progress)
+            fit: Fit = fit_cell(own, technology, workers, band=band, progress=progress)
         except ValueError as error:
             raise ScenarioError(str(path), str(error), "give a longer recording") from error
     runs = runs_of(fit.cell, read.mean_bps, workers, seed=1001)

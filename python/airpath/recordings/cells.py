@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from airpath.recordings.fitting import BIN_MS, episodes_of
+from airpath.recordings.fitting import BIN_MS, EPISODE_MS
 from airpath.recordings.offered import carried
 from airpath.recordings.statistics import binned, describe_counts
 from airpath.scenario import Scenario
@@ -35,7 +35,11 @@ BANDS = {"1.4 MHz": 6, "3 MHz": 15, "5 MHz": 25, "10 MHz": 50, "15 MHz": 75, "20
 """Bandwidths of LTE and their resource blocks."""
 CATEGORIES = {"category 6": 5, "category 8": 10, "category 10": 15}
 """Categories of HSDPA and the codes that a cell gives them."""
-LEVEL_DB = -9.0
+LEVEL_DB = -20.0
+SILENCE_MS = 150
+"""Longer silences are outages; shorter ones the fading makes."""
+FEWEST = 3
+MOST_AGAIN = 0.95
 DOPPLERS_HZ = (5.6, 60.0)
 """A walk and a drive: between them the search decides by the variation within 100 ms."""
 TABLE_DB = tuple(range(-12, 33, 4))
@@ -64,6 +68,10 @@ class Outages:
     per_minute: float
     median_s: float
     log_sd: float
+    again: float = 0.0
+    """Probability that another one follows within the episode."""
+    calm_s: float = 1.0
+    """Mean time between two of an episode, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,8 @@ class Cell:
                 "per_minute": round(self.outages.per_minute, 3),
                 "median": f"{1000 * self.outages.median_s:.0f} ms",
                 "log_sd": round(self.outages.log_sd, 3),
+                "again": f"{100 * self.outages.again:.1f} %",
+                "calm": f"{1000 * self.outages.calm_s:.0f} ms",
                 "level": f"{LEVEL_DB:g} dB",
             }
         return table
@@ -167,12 +177,22 @@ class Table:
 
 
 def outages_of(counts: Counts) -> Outages | None:
-    """Describe the episodes of outages of a recording; None of fewer than three."""
-    lengths = np.array([one.end_ms - one.start_ms for one in episodes_of(counts)], dtype=np.float64) / 1000
-    if len(lengths) < 3:
+    """Describe the silences of a recording as outages in episodes; None of fewer than three."""
+    busy = np.flatnonzero(counts)
+    places = np.flatnonzero(np.diff(busy) > SILENCE_MS)
+    if len(places) < FEWEST:
         return None
-    logs = np.log(lengths)
-    return Outages(len(lengths) / (len(counts) / 60_000), math.exp(float(np.median(logs))), float(logs.std()))
+    starts, ends = busy[places], busy[places + 1]
+    logs = np.log((ends - starts) / 1000)
+    apart = starts[1:] - ends[:-1]
+    near = apart[apart < EPISODE_MS]
+    return Outages(
+        len(places) / (len(counts) / 60_000),
+        math.exp(float(np.median(logs))),
+        float(logs.std()),
+        min(MOST_AGAIN, len(near) / len(places)),
+        max(0.05, float(near.mean()) / 1000) if len(near) else 1.0,
+    )
 
 
 def tables_of(technology: Technology, workers: int, seed: int = 1) -> dict[float, Table]:
@@ -236,24 +256,28 @@ def surrogate(
         value = keep * value + renew * draws[index]
         sinr[index] = value
     sinr = mean + sd * sinr
-    for column, one in enumerate(cells):
-        if one.outages is not None:
-            for start, end in _episodes(one.outages, bins, random):
-                sinr[start:end, column] = LEVEL_DB
     rates = np.empty((bins, count))
     for column, one in enumerate(cells):
         table = tables[one.doppler_hz]
         scatter = random.gamma(1 / table.scatter**2, table.scatter**2, bins)
         rates[:, column] = np.interp(sinr[:, column], TABLE_DB, table.rate) * units[column] * scatter
+        if one.outages is not None:
+            rates[:, column] *= _open(one.outages, bins, random)
     return rates
 
 
-def _episodes(outages: Outages, bins: int, random: np.random.Generator) -> list[tuple[int, int]]:
+def _open(outages: Outages, bins: int, random: np.random.Generator) -> Numbers:
+    """Draw the share of each bin that is outside outages; clusters of them are left out."""
     number = random.poisson(outages.per_minute * bins / 600)
-    starts = random.integers(0, bins, number)
-    lengths = 10 * outages.median_s * np.exp(outages.log_sd * random.standard_normal(number))
-    ends = starts + np.maximum(1, np.round(lengths)).astype(int)
-    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+    starts = random.uniform(0, bins, number)
+    ends = starts + 10 * outages.median_s * np.exp(outages.log_sd * random.standard_normal(number))
+    edges = np.arange(bins + 1)
+    open_share = np.ones(bins)
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        first, last = int(start), min(bins, int(end) + 1)
+        covered = np.minimum(edges[first + 1 : last + 1], end) - np.maximum(edges[first:last], start)
+        open_share[first:last] -= covered
+    return np.maximum(open_share, 0)
 
 
 def fit_cell(
@@ -261,15 +285,28 @@ def fit_cell(
     technology: Technology = "lte",
     workers: int = 1,
     seed: int = 1,
+    band: str | None = None,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Fit:
     """Fit a cell to opportunities in each millisecond.
+
+    Parameters
+    ----------
+    counts : ndarray of int32
+    technology : {"lte", "hsdpa"}
+    workers : int
+        Simulations at once.
+    seed : int
+    band : str, optional
+        Bandwidth of LTE or category of HSDPA, one of `bands_of`, if it is known.
+    progress : callable
 
     Raises
     ------
     ValueError
         If the recording is shorter than a minute, or carries nothing.
     """
+    bands = bands_of(technology) if band is None else [band]
     if len(counts) < 60_000 or counts.sum() == 0:
         raise ValueError("a cell is fitted to a minute at least in which the link carries something")
     random = np.random.default_rng(seed)
@@ -288,10 +325,10 @@ def fit_cell(
     rounds = (DRAWN + CHANGED) // CANDIDATES
     for turn in range(rounds):
         if turn < DRAWN // CANDIDATES:
-            cells = [_drawn(technology, outages, random) for _ in range(CANDIDATES)]
+            cells = [_drawn(technology, bands, outages, random) for _ in range(CANDIDATES)]
         else:
             places = np.minimum(random.exponential(8, CANDIDATES).astype(int), len(best) - 1)
-            cells = [_changed(best[place][1], random) for place in places.tolist()]
+            cells = [_changed(best[place][1], bands, random) for place in places.tolist()]
         best = sorted([*best, *judged(cells)], key=lambda pair: pair[0])[:KEPT]
         progress(0.2 + 0.3 * (turn + 1) / rounds)
     top = [cell for _, cell in best[:20]]
@@ -307,15 +344,18 @@ def fit_cell(
     return Fit(corrected, float(again[order[0]]), ranges)
 
 
-def _bands(technology: Technology) -> list[str]:
+def bands_of(technology: Technology) -> list[str]:
+    """Name the bandwidths of LTE, or categories of HSDPA, that can be fitted."""
     return list(BANDS if technology == "lte" else CATEGORIES)
 
 
-def _drawn(technology: Technology, outages: Outages | None, random: np.random.Generator) -> Cell:
+def _drawn(
+    technology: Technology, bands: Sequence[str], outages: Outages | None, random: np.random.Generator
+) -> Cell:
     low, high = (-5.0, 26.0) if technology == "lte" else (-8.0, 14.0)
     return Cell(
         technology,
-        str(random.choice(_bands(technology))),
+        str(random.choice(bands)),
         float(random.uniform(low, high)),
         float(random.uniform(0, 11)),
         float(math.exp(random.uniform(math.log(0.2), math.log(40)))),
@@ -324,11 +364,11 @@ def _drawn(technology: Technology, outages: Outages | None, random: np.random.Ge
     )
 
 
-def _changed(cell: Cell, random: np.random.Generator) -> Cell:
+def _changed(cell: Cell, bands: Sequence[str], random: np.random.Generator) -> Cell:
     chance = random.random(2)
     return replace(
         cell,
-        band=str(random.choice(_bands(cell.technology))) if chance[0] < 0.05 else cell.band,
+        band=str(random.choice(bands)) if chance[0] < 0.05 else cell.band,
         mean_db=float(np.clip(cell.mean_db + 1.5 * random.standard_normal(), -10, 30)),
         sd_db=float(np.clip(cell.sd_db * math.exp(0.2 * random.standard_normal()), 0.05, 14)),
         decorrelation_s=float(
