@@ -145,7 +145,7 @@ def _cell(path: Path, read: Recording, technology: Technology, band: str | None)
             fit: Fit = fit_cell(own, technology, workers, band=band, progress=progress)
         except ValueError as error:
             raise ScenarioError(str(path), str(error), "give a longer recording") from error
-    runs = runs_of(fit.cell, read.mean_bps, workers, seed=1001)
+    runs = runs_of(fit.cell, read.mean_bps, workers, seed=1)
     return _Fitted(
         "cell",
         asdict(fit),
