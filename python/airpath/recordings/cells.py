@@ -160,7 +160,7 @@ class Fit:
     distance : float
         Distance of the surrogate's statistics from the recording's.
     ranges : dict of (float, float)
-        Range of each parameter among the best candidates.
+        Range of each parameter: among the best candidates, and two standard errors of the sample.
     """
 
     cell: Cell
@@ -336,12 +336,33 @@ def fit_cell(
     order = np.argsort(again)
     chosen = top[int(order[0])]
     corrected = _corrected(chosen, counts, (workers, seed), lambda share: progress(0.5 + 0.5 * share))
-    shift = {"mean_db": corrected.mean_db - chosen.mean_db, "sd_db": corrected.sd_db - chosen.sd_db}
-    ranges = {}
-    for name in ("mean_db", "sd_db", "decorrelation_s"):
-        values = [getattr(top[int(place)], name) + shift.get(name, 0.0) for place in order[:SIMILAR]]
-        ranges[name] = (max(0.0, min(values)) if name != "mean_db" else min(values), max(values))
-    return Fit(corrected, float(again[order[0]]), ranges)
+    similar = [top[int(place)] for place in order[:SIMILAR]]
+    return Fit(corrected, float(again[order[0]]), _ranges(corrected, chosen, similar, len(counts) / 1000))
+
+
+def _ranges(cell: Cell, chosen: Cell, similar: list[Cell], seconds: float) -> dict[str, tuple[float, float]]:
+    """Range of each parameter: among similar candidates, and two standard errors of so long a sample.
+
+    The errors are those of a Gaussian process whose autocorrelation falls exponentially.
+    """
+
+    def ends(name: str) -> tuple[float, float]:
+        values = [getattr(one, name) for one in similar]
+        shift = getattr(cell, name) - getattr(chosen, name)
+        return min(values) + shift, max(values) + shift
+
+    (low, high), (least, most) = ends("decorrelation_s"), ends("sd_db")
+    mean = ends("mean_db")
+    share = high / seconds
+    error_db = 2 * most * math.sqrt(2 * share)
+    return {
+        "mean_db": (mean[0] - error_db, mean[1] + error_db),
+        "sd_db": (max(0.0, least * (1 - 2 * math.sqrt(share))), most * (1 + 2 * math.sqrt(share))),
+        "decorrelation_s": (
+            low * math.exp(-2 * math.sqrt(2 * share)),
+            high * math.exp(2 * math.sqrt(2 * share)),
+        ),
+    }
 
 
 def bands_of(technology: Technology) -> list[str]:
