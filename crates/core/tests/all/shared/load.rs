@@ -8,8 +8,8 @@ fn rate(kind: &str, keys: &Value) -> f64 {
     let mut still = json!({"downlink": {"reception": {"fading": {"none": {}}}, "harq": {"bler": [0]}}});
     if kind == "hsdpa" {
         // The window of RLC in acknowledged mode would limit the rate.
-        still["downlink"]["rlc"] = json!({"um": {}});
-        still["uplink"] = json!({"rlc": {"um": {}}});
+        still["downlink"]["rlc"] = json!({"um": {"tti": "2 ms", "pdu": "82 B"}});
+        still["uplink"] = json!({"rlc": {"um": {"tti": "20 ms", "pdu": "41 B"}}});
     }
     Cell::new(kind, 1, &over(still, keys)).saturated(40)[0]
 }
