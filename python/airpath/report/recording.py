@@ -91,7 +91,8 @@ def links_table(links: Sequence[Link]) -> Table:
     columns = (("link", "name"), *COLUMNS)
     if any(one.mobility for one in links):
         columns = (*columns, ("class", "class"), ("outside\nits band", "outside"))
-    return Table.of(rows, *columns)
+    own = {place for place, column in enumerate(columns) if column[1] in ("name", "class", "outside")}
+    return Table.of(rows, *columns, words=own)
 
 
 MOST_BESIDE = 4
