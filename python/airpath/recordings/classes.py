@@ -54,7 +54,8 @@ def _of(name: str, recordings: int, *bands: Band) -> MobilityClass:
 LTE = {
     "stationary": _of("stationary", 2, (0.09, 0.38), (0.1, 0.6), (0.0, 1.8), (0.0, 1.2)),
     "walk": _of("walk", 11, (0.36, 0.56), (0.2, 16.1), (0.3, 24.5), (0.0, 11.4)),
-    "bus": _of("bus", 1, (0.45, 1.03), (3.3, 7.5), (10.5, 23.7), (0.2, 2.0)),
+    # Speed decides how long a bus is in a shadow: the correlation time is also that of the buses in Norway.
+    "bus": _of("bus", 1, (0.45, 1.03), (3.3, 38.0), (10.5, 23.7), (0.2, 2.0)),
     "drive": _of("drive", 6, (0.43, 0.85), (1.5, 20.6), (4.9, 46.8), (0.3, 4.4)),
     "train": _of("train", 1, (0.48, 1.1), (4.2, 9.5), (18.5, 41.8), (0.9, 3.0)),
 }
