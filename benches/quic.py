@@ -28,11 +28,11 @@ from airpath.stats.estimate import Estimate, estimate
 
 ROOT = Path(__file__).resolve().parent.parent
 # Bytes that take some ten to thirty seconds.
-LINKS = {"umts-384": 1_000_000, "hsdpa-3.6": 5_000_000, "lte-10mhz": 20_000_000}
+LINKS = {"umts-384": 1_000_000, "hsdpa-3.6-still": 5_000_000, "lte-10mhz-still": 20_000_000}
 # The same with uplinks of six times the rate: padded datagrams of a handshake, and ACKs, wait less.
 CHANGES = {
     "umts-384": [{}, {"radio.dch.uplink.rate": "384 kbit/s"}],
-    "hsdpa-3.6": [{}, {"radio.hsdpa.uplink.rate": "384 kbit/s"}],
+    "hsdpa-3.6-still": [{}, {"radio.hsdpa.uplink.rate": "384 kbit/s"}],
 }
 SHOWN = {
     "goodput_kbps": "goodput, kbit/s",

@@ -57,7 +57,7 @@ SCENARIOS = {
     "umts-128": {},
     "jayanathan-46": {},
     "hsdpa-7.2": {"duration": "10 s"},
-    "lte-10mhz": {"duration": "10 s"},
+    "lte-10mhz-still": {"duration": "10 s"},
 }
 """Scenarios whose runs are resampled, and what is changed in them."""
 

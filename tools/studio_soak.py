@@ -31,7 +31,7 @@ from websockets.sync.client import connect
 
 from airpath.runs.folder import run_to_folder
 
-SCENARIOS = ("umts-384", "hdr-4", "lte-10mhz")
+SCENARIOS = ("umts-384", "hdr-4", "lte-10mhz-still")
 DELAYS_MS, DURATIONS_S, SEEDS = (20, 60, 120), (2, 5), 5
 ANSWER_S = 120
 

@@ -15,7 +15,7 @@ const LINKS: [&str; 7] = [
     "chan-variable-rate",
     "hsdpa-7.2",
     "hsdpa-7.2-4ue",
-    "lte-10mhz",
+    "lte-10mhz-still",
     "hdr-single",
 ];
 

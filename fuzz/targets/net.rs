@@ -28,7 +28,7 @@ const LINKS: [&str; 7] = [
     "umts-384-simple",
     "chan-variable-rate",
     "hsdpa-7.2",
-    "lte-10mhz",
+    "lte-10mhz-still",
     "hdr-single",
     "umts-handover",
 ];

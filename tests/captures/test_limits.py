@@ -115,7 +115,7 @@ def test_the_largest_share_is_what_limits_the_sender(name, tmp_path):
 
 
 def test_a_page_is_limited_request_by_request(tmp_path):
-    scenario = airpath.load("lte-10mhz").with_("flow.0.app", PAGE["flow.0.app"])
+    scenario = airpath.load("lte-10mhz-still").with_("flow.0.app", PAGE["flow.0.app"])
     whole = airpath.run(scenario, seed=1, probes=(), capture=True).capture
     for content in (whole, of_interface(whole, SERVER), of_interface(whole, UE)):
         verdict = from_server(tmp_path / "page.pcapng", content)["verdict"]

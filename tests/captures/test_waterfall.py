@@ -115,7 +115,7 @@ def test_the_rows_of_a_run_are_those_of_its_capture(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "cell", "preset", "promotion_s"),
-    [("umts-384", "dch", "qian-2010-carrier-1", 2.0), ("lte-10mhz", "lte", "huang-2012", 0.26)],
+    [("umts-384", "dch", "qian-2010-carrier-1", 2.0), ("lte-10mhz-still", "lte", "huang-2012", 0.26)],
 )
 def test_a_promotion_after_a_silence_is_part_of_the_handshake(name, cell, preset, promotion_s, tmp_path):
     page = {"start": "30 s", "app": {"web": {"page": "10 kB", "objects": 0}}}

@@ -59,7 +59,7 @@ def windows(tmp_path_factory):
 def cells(tmp_path_factory):
     """Three congestion controls and two queues over LTE and UMTS."""
     axes = 'tcp.cc = ["cubic", "bbr", "reno"]\n"radio.*.downlink.queue" = ["droptail", "codel"]'
-    return sweep_of(tmp_path_factory.mktemp("cells"), axes, '["lte-10mhz", "umts-384"]')
+    return sweep_of(tmp_path_factory.mktemp("cells"), axes, '["lte-10mhz-still", "umts-384"]')
 
 
 def boxes_of(figure):
@@ -190,7 +190,7 @@ FACETS = {
     ("name", "size"), sampled(itertools.product(FACETS, ["3.3x4.5", "7x5", "3.3", None]), 6)
 )
 def test_panels_are_legible_in_each_size(cells, name, size):
-    labels = ["lte-10mhz=LTE, 10 MHz", "umts-384=UMTS"]
+    labels = ["lte-10mhz-still=LTE, 10 MHz", "umts-384=UMTS"]
     figure = airpath.plot_sweep(cells, size=size, labels=labels, **FACETS[name])
     drawn = figure.draw()
     check(drawn)
@@ -276,7 +276,8 @@ def test_a_figure_is_drawn_into_given_axes(cells, windows):
         for one in axes:
             one.clear()
         panels.draw(ax=axes, legend=False)
-        assert [one.get_title(loc="left") for one in axes] == ["scenario: lte-10mhz", "scenario: umts-384"]
+        titles = [one.get_title(loc="left") for one in axes]
+        assert titles == ["scenario: lte-10mhz-still", "scenario: umts-384"]
         assert all(one.lines and one.get_legend() is None for one in axes)
         heat = airpath.plot_sweep(cells, "cc", "queue", z="rtt_ms.mean", where=["scenario=umts-384"])
         heat.draw(axes[0])
@@ -298,7 +299,7 @@ def test_a_caption_is_left_out_if_asked(cells):
 
 def test_labels_replace_names_of_parameters_metrics_and_values(cells):
     labels = {"tcp.cc": "sender", "goodput_bps": "Goodput", "cubic": "CUBIC (RFC 9438)", "scenario": ""}
-    labels |= {"queue=codel": "CoDel, 5 ms", "lte-10mhz": "LTE"}
+    labels |= {"queue=codel": "CoDel, 5 ms", "lte-10mhz-still": "LTE"}
     figure = airpath.plot_sweep(cells, "cc", "goodput_bps", by="queue", facet="scenario", labels=labels)
     axes = figure.data["axes"]
     assert (axes["x"]["label"], axes["y"]["label"]) == ("sender", "Goodput")

@@ -627,7 +627,7 @@ def test_csv_has_what_is_drawn_in_the_units_of_the_results(grid, tmp_path, airpa
 
 def test_several_sweeps_make_one_figure_by_what_distinguishes_them(tmp_path):
     folders = []
-    for name, runs in (("umts-384", 3), ("lte-10mhz", 2)):
+    for name, runs in (("umts-384", 3), ("lte-10mhz-still", 2)):
         text = f"""
         scenario = "{name}"
         metrics = ["goodput_bps"]
@@ -643,12 +643,12 @@ def test_several_sweeps_make_one_figure_by_what_distinguishes_them(tmp_path):
     assert caption_of(airpath.plot_sweep(folders[0], "cc", "goodput_bps").content).startswith(
         "tcp.ack_every = 1; 3 runs"
     )
-    assert [series["label"] for series in figure.data["series"]] == ["umts-384", "lte-10mhz"]
+    assert [series["label"] for series in figure.data["series"]] == ["umts-384", "lte-10mhz-still"]
     assert [point["y_n"] for point in points_of(figure, 1)] == [2, 2]
     assert figure.data["runs"]["missing"] == 0 and figure.warnings == ()
     panels = airpath.plot_sweep(folders, "cc", "goodput_bps", facet="scenario")
     assert panels.data["roles"] == {"panel": ["scenario"]}
-    with pytest.raises(SweepError, match="umts-384, lte-10mhz"):
+    with pytest.raises(SweepError, match="umts-384, lte-10mhz-still"):
         airpath.plot_sweep(folders, "cc", "goodput_bps")
 
 

@@ -44,7 +44,7 @@ def test_a_marker_says_what_link_and_arguments_change_it(theirs):
         """
         @pytest.mark.radio_net("umts-64", seed=5, mtu=1028)
         def test_marked(radio_net):
-            slow, fast = burst(radio_net()), burst(radio_net("lte-10mhz", seed=6))
+            slow, fast = burst(radio_net()), burst(radio_net("lte-10mhz-still", seed=6))
             assert slow.delivered < fast.delivered == 40
             again = radio_net(mtu=1027)
             assert burst(again).too_big == 40

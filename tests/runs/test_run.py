@@ -206,7 +206,7 @@ def test_a_trace_says_what_its_numbers_mean(tmp_path):
             assert way == (kind != "rlc_status")
 
 
-@pytest.mark.parametrize("name", ["lte-5mhz", "hsdpa-3.6"])
+@pytest.mark.parametrize("name", ["lte-5mhz", "hsdpa-3.6-still"])
 def test_blocks_are_in_the_slots_of_the_table_of_bearers(name):
     scenario = airpath.load(name).with_("duration", "2 s")
     blocks = airpath.run(scenario, 1, probes=["block_sent"]).trace["block_sent"]

@@ -69,7 +69,7 @@ SCENARIOS = [
     ("chan-variable-delay-ar", {"duration": "40 s"}),
     ("variable-3g", {"duration": "20 s"}),
     ("jayanathan-46", {"duration": "40 s"}),
-    ("hsdpa-3.6", {"duration": "8 s"}),
+    ("hsdpa-3.6-still", {"duration": "8 s"}),
     ("lte-drive", {"duration": "4 s"}),
 ]
 

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     match arguments[..] {
         [] => {
             for (name, bytes) in
-                [("umts-384", 1_000_000), ("hsdpa-3.6", 5_000_000), ("lte-10mhz", 20_000_000)]
+                [("umts-384", 1_000_000), ("hsdpa-3.6-still", 5_000_000), ("lte-10mhz-still", 20_000_000)]
             {
                 table(name, &bundled(name)?, bytes, 1);
                 println!("{:<28}{}\n", "TCP, download", tcp(name, bytes, 1)?);

@@ -10,10 +10,11 @@ from airpath.cli.output import tell
 from airpath.errors import ScenarioError
 from airpath.live.link import sample_traces
 from airpath.progress import progress_bar
+from airpath.recordings.classes import TRACES, class_of
 from airpath.recordings.offered import Direction, record
 from airpath.recordings.reader import read_recording
-from airpath.recordings.statistics import Statistics, describe
-from airpath.report.recording import describe_report
+from airpath.recordings.statistics import describe
+from airpath.report.recording import Link, describe_report
 from airpath.scenario import bundled, load
 
 SHORTEST_S = 10.0
@@ -41,7 +42,7 @@ def command(
     """Show how the rate of links varies and how often they are silent: recordings and scenarios."""
     traces = {f"{name} (trace)" if name in bundled() else name: one for name, one in sample_traces().items()}
     chosen = names or [*bundled(), *traces]
-    links: list[tuple[str, str, Statistics, tuple[str, ...]]] = []
+    links: list[Link] = []
     with progress_bar("links") as progress:
         for done, name in enumerate(chosen):
             if name in traces:
@@ -54,10 +55,14 @@ def command(
             else:
                 found = read_recording(Path(name), column=column)
             shown = name if name in traces or name in bundled() else found.name
-            links.append((shown, found.format, describe(found), found.notes))
+            own_class = TRACES.get(name.removesuffix(" (trace)")) if name in traces else class_of(name)
+            links.append(Link(shown, found.format, describe(found), found.notes, own_class))
             progress((done + 1) / len(chosen))
     said = [
-        {"name": name, "what": what, "notes": list(notes), **statistics.as_dict()}
-        for name, what, statistics, notes in links
+        {
+            **{"name": one.name, "what": one.what, "notes": list(one.notes), **one.statistics.as_dict()},
+            **{"class": one.mobility.name if one.mobility else None, "outside": one.outside},
+        }
+        for one in links
     ]
     tell(json_, said, describe_report(links))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -12,16 +13,22 @@ from airpath.cli.arguments import ForceOption, JsonOption, argument, flag, optio
 from airpath.cli.output import STANDARD_OUTPUT, check_free, tell, write_file
 from airpath.errors import ScenarioError
 from airpath.progress import progress_bar
+from airpath.recordings.cells import Fit, Technology, bands_of, fit_cell, runs_of
+from airpath.recordings.felt import link_of
 from airpath.recordings.fitting import fit_process
-from airpath.recordings.judged import compare_transfers, statistics_of
+from airpath.recordings.judged import compare_transfers, mean_of, process, statistics_of
 from airpath.recordings.reader import read_recording
 from airpath.recordings.recording import Recording
-from airpath.recordings.statistics import describe, describe_counts
-from airpath.recordings.written import model_json, scenario_toml
-from airpath.report.fit import fit_report, warnings_of
+from airpath.recordings.statistics import Statistics, describe, describe_counts
+from airpath.recordings.written import cell_toml, model_json, scenario_toml
+from airpath.report.fit import LEFT_OUT, cell_parameters, fit_report, warnings_of
+from airpath.runner.processes import processors
 from airpath.scenario import Scenario
 
 SHORTEST_S = 60
+
+
+Form = Literal["process", "cell"]
 
 
 def command(
@@ -31,6 +38,15 @@ def command(
     out: Annotated[
         Path, option("FILE", "Where to write the scenario; if it ends in .json, the model alone.", "--out")
     ],
+    as_: Annotated[
+        Form, option("FORM", "process: as recorded; cell: it also reacts to load.", "--as")
+    ] = "process",
+    technology: Annotated[
+        Technology, option("NAME", "Technology of --as cell: lte or hsdpa.", "--technology")
+    ] = "lte",
+    band: Annotated[
+        str | None, option("NAME", "Of --as cell, if it is known: such as '10 MHz', or 'category 8'.")
+    ] = None,
     uplink: Annotated[
         Path | None, option("RECORDING", "The uplink, recorded at the same time.", "--uplink")
     ] = None,
@@ -53,38 +69,101 @@ def command(
     """Write a scenario whose link has the statistics of a recording, with a report on both."""
     if out != STANDARD_OUTPUT:
         check_free("--out", out, force)
+    if as_ == "cell":
+        _refuse_for_cells(**{"--uplink": uplink, "--mean": mean, "--out": out.suffix == ".json"})
+    elif band is not None:
+        raise ScenarioError("--band", "is of a cell, and this is a process", "remove it, or write --as cell")
+    if band is not None and band not in bands_of(technology):
+        known = ", ".join(f"'{one}'" for one in bands_of(technology))
+        raise ScenarioError("--band", f"'{band}' is none of {technology}", f"choose from {known}")
     read = _part(read_recording(recording, column=column), from_, to)
     other = _part(read_recording(uplink), from_, to) if uplink else None
-    own = read.in_ms()
-    origin = f"{read.name}, {read.duration_s:.0f} s: {read.format}"
-    model = _fitted(recording, own, other, origin)
-    model_up = _fitted(uplink, other.in_ms(), read, f"{other.name}, uplink") if uplink and other else None
-    statistics, modelled = describe(read), statistics_of(model, len(own))
+    fitted = (
+        _cell(recording, read, technology, band)
+        if as_ == "cell"
+        else _process(recording, read, uplink, other)
+    )
+    statistics = describe(read)
     found = []
     if transfers:
         with progress_bar(f"transfers over {read.name}") as progress:
-            found = compare_transfers(own, model, progress=progress)
-    warnings = warnings_of(read, statistics, describe_counts(own))
+            found = compare_transfers(read.in_ms(), fitted.link, progress=progress)
+    warnings = warnings_of(read, statistics, describe_counts(read.in_ms()))
     comments = [
-        f"a download over a link fitted to {origin}",
+        f"a download over a {fitted.what} fitted to {_origin(read)}",
         "",
         *(f"{one}" for one in warnings),
-        f"mean {statistics.mean_mbps:.3f} Mbit/s; the process of channel.process, by airpath fit",
+        f"mean {statistics.mean_mbps:.3f} Mbit/s; by airpath fit --as {as_}",
     ]
-    text = scenario_toml(comments, model, model_up, mean)
+    text = fitted.text(comments, mean)
     Scenario(out.stem, text)  # The core checks --mean.
-    write_file("--out", out, model_json(model) if out.suffix == ".json" else text, force)
+    written = model_json(fitted.model) if out.suffix == ".json" else text
+    write_file("--out", out, written, force)
     if out == STANDARD_OUTPUT:
         return
     said: dict[str, Any] = {
         "recording": {"name": read.name, "format": read.format, "notes": list(read.notes)},
         "recorded": statistics.as_dict(),
-        "modelled": modelled.as_dict(),
+        "modelled": fitted.statistics.as_dict(),
         "transfers": [asdict(one) for one in found],
         "warnings": warnings,
-        "model": model,
+        "model": fitted.model,
     }
-    tell(json_, said, fit_report(read, statistics, modelled, found, warnings, out))
+    notes = [*fitted.notes, LEFT_OUT[as_], f"written: {out}"]
+    tell(json_, said, fit_report(read, statistics, fitted.statistics, found, warnings, notes))
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A fitted link: what it is, its statistics, its channel by window, and the text of its scenario."""
+
+    what: str
+    model: dict[str, Any]
+    statistics: Statistics
+    link: Callable[[int], object]
+    text: Callable[[list[str], str | None], str]
+    notes: tuple[str, ...] = ()
+
+
+def _process(path: Path, read: Recording, uplink: Path | None, other: Recording | None) -> _Fitted:
+    own = read.in_ms()
+    model = _fitted(path, own, other, _origin(read))
+    model_up = _fitted(uplink, other.in_ms(), read, f"{other.name}, uplink") if uplink and other else None
+    return _Fitted(
+        "link",
+        model,
+        statistics_of(model, len(own)),
+        lambda _: process(model),
+        lambda comments, mean: scenario_toml(comments, model, model_up, mean),
+    )
+
+
+def _cell(path: Path, read: Recording, technology: Technology, band: str | None) -> _Fitted:
+    own, workers = read.in_ms(), processors()
+    with progress_bar(f"cells for {read.name}") as progress:
+        try:
+            fit: Fit = fit_cell(own, technology, workers, band=band, progress=progress)
+        except ValueError as error:
+            raise ScenarioError(str(path), str(error), "give a longer recording") from error
+    runs = runs_of(fit.cell, read.mean_bps, workers, seed=1)
+    return _Fitted(
+        "cell",
+        asdict(fit),
+        mean_of([describe_counts(run) for run in (np.concatenate(runs[at::4]) for at in range(4))]),
+        lambda index: link_of(runs[index % len(runs)]),
+        lambda comments, _: cell_toml([*comments, *cell_parameters(fit)], fit.cell),
+        tuple(cell_parameters(fit)),
+    )
+
+
+def _origin(read: Recording) -> str:
+    return f"{read.name}, {read.duration_s:.0f} s: {read.format}"
+
+
+def _refuse_for_cells(**given: object) -> None:
+    for name, value in given.items():
+        if value:
+            raise ScenarioError(name, "does not go with --as cell", "remove it, or write --as process")
 
 
 def _part(read: Recording, from_s: float, to_s: float | None) -> Recording:

@@ -10,7 +10,7 @@ from airpath.cli.output import STANDARD_OUTPUT, tell, write_file
 from airpath.errors import ScenarioError
 from airpath.recordings.reader import read_recording
 from airpath.recordings.statistics import describe
-from airpath.report.recording import describe_report
+from airpath.report.recording import Link, describe_report
 from airpath.terminal import console_for, say
 
 
@@ -45,7 +45,7 @@ def command(
         return
     statistics = describe(found)
     said = {"name": found.name, "format": found.format, "notes": list(found.notes), **statistics.as_dict()}
-    tell(json_, said, describe_report([(found.name, found.format, statistics, found.notes)]))
+    tell(json_, said, describe_report([Link(found.name, found.format, statistics, found.notes)]))
     if not json_:
         name, parameters = found.channel()
         more = "".join(f', {key} = "{value}"' for key, value in parameters.items() if key == "repeat")

@@ -37,6 +37,8 @@ COMMANDS = {
     "predict": "Compare the goodput of a run's TCP flows with what models predict from its losses and RTT.",
     "describe": "Show how the rate of links varies and how often they are silent: recordings and scenarios.",
     "import": "Write a recording of another tool in the form that scenarios and `airpath live` take.",
+    "record": "Record the link between two hosts: what it can carry in both directions, and how it is at "
+    "little load.",
     "fit": "Write a scenario whose link has the statistics of a recording, with a report on both.",
     "analyze": "Explain a capture: what limited each TCP connection, why it lost; rates and delays of UDP.",
     "reproduce": "Reproduce a paper: simulate its tables and figures and compare them with the published "

@@ -1,4 +1,4 @@
-"""Judges a fitted process by its recording: statistics, and what TCP sees, beside each other."""
+"""Judges a fitted model by its recording: statistics, and what TCP sees, beside each other."""
 
 from __future__ import annotations
 
@@ -80,11 +80,14 @@ class Compared:
 
 def compare_transfers(
     counts: Counts,
-    model: Model,
+    link: Callable[[int], object],
     setups: tuple[tuple[str, str], ...] = (("CUBIC", "drop-tail"), ("BBR", "drop-tail")),
     progress: Callable[[float], None] = lambda share: None,
 ) -> list[Compared]:
-    """Run transfers over windows of a recording, and over 20 of its model: fewer of a fast link."""
+    """Run transfers over windows of a recording, and over 20 of its model: fewer of a fast link.
+
+    `link` has the channel of the model's window by number; the seed of its run is one more.
+    """
     chosen = windows(counts)
     per_window = max(float(np.mean([one.sum() for one in chosen])), 1.0)
     number = max(2, min(MOST_WINDOWS, int(MOST_PACKETS / per_window / (2 * len(setups)))))
@@ -95,7 +98,7 @@ def compare_transfers(
     for done, setup in enumerate(setups):
         recorded = felt_of(lambda index: links[index], len(links), setup)
         progress((2 * done + 1) / (2 * len(setups)))
-        modelled = felt_of(lambda _: process(model), number, setup, is_seeded=True)
+        modelled = felt_of(link, number, setup, is_seeded=True)
         progress((done + 1) / len(setups))
         found += [compared(setup, metric, recorded, modelled) for metric in (*METRICS, "timeouts")]
     return found

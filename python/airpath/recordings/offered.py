@@ -51,9 +51,9 @@ def record(scenario: Scenario, seconds: float, seed: int = 1, direction: Directi
     if offered is not None:
         return Recording(scenario.name, "opportunities of the channel", offered.astype(np.int32))
     rate = FIRST_BPS
-    while rate < MOST_BPS and _mean_bps(_carried(scenario, TRY_S, seed, direction, rate)) > FULL_SHARE * rate:
+    while rate < MOST_BPS and _mean_bps(carried(scenario, TRY_S, seed, direction, rate)) > FULL_SHARE * rate:
         rate = min(MOST_BPS, 4 * rate)
-    counts = _carried(scenario, seconds, seed, direction, rate)
+    counts = carried(scenario, seconds, seed, direction, rate)
     if counts.sum() == 0:
         what = f"its {direction} carried nothing in {seconds:g} s"
         raise ScenarioError(scenario.name, what, "choose the other --direction, or more --seconds")
@@ -64,9 +64,10 @@ def _mean_bps(counts: NDArray[np.int32]) -> float:
     return float(counts.sum()) * 8 * PACKET_BYTES / (len(counts) / 1000)
 
 
-def _carried(
+def carried(
     scenario: Scenario, seconds: float, seed: int, direction: Direction, rate_bps: int
 ) -> NDArray[np.int32]:
+    """Run a sender of datagrams at a rate; opportunities in each millisecond."""
     text = parse_toml(scenario.text)
     ue = text["flow"][0]["ue"]
     others = [flow for flow in text["flow"] if flow["ue"] != ue]

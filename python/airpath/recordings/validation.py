@@ -1,8 +1,9 @@
 """How well models of a link predict what TCP sees: fitted to one half of a recording, judged by both.
 
 The truth is a replay of windows of 60 s of a half, with CUBIC and BBR over drop-tail and CoDel. An error is
-|ln(predicted / true)| of the mean goodput, or of the geometric mean of an RTT, over windows. The process is
-compared with a replay of the first half, a bundled cell scaled to its mean, and a constant rate.
+|ln(predicted / true)| of the mean goodput, or of the geometric mean of an RTT, over windows. The process and
+a fitted cell are compared with a replay of the first half, a bundled cell scaled to its mean, and a constant
+rate.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from airpath.recordings.cells import RUNS, Technology, fit_cell, runs_of
 from airpath.recordings.felt import (
     METRICS,
     SETUPS,
@@ -42,7 +44,7 @@ SHORTEST_S = 130
 MOST_WINDOWS = 20
 MOST_PACKETS = 40_000_000
 """Opportunities that are at most simulated for a recording: fast ones have fewer windows."""
-CELLS = (("hsdpa-3.6", 3e6), ("lte-10mhz", math.inf))
+CELLS = (("hsdpa-3.6-still", 3e6), ("lte-10mhz-still", math.inf))
 """Bundled cells, each for mean rates up to this, in bit/s."""
 CELL_S = 180
 HALVES = ("same half", "second half")
@@ -85,14 +87,25 @@ def models_of(first: Counts, number: int) -> dict[str, tuple[Model, int, bool]]:
     mean = float(first.sum()) / len(first)
     replayed = [link_of(one) for one in thinned(windows(first), number)]
     scaled = [link_of(one) for one in thinned(windows(cell_of(mean)), number)]
+    fitted_cell = [link_of(one) for one in fitted_cell_of(first, 2 * number)]
     even = np.diff(np.floor(np.arange(60_001) * mean + 0.37)).astype(np.int32)
     constant = link_of(even)
     return {
         "process": (lambda _: fitted, 2 * number, True),
+        "fitted cell": (lambda index: fitted_cell[index], len(fitted_cell), False),
         "replay": (lambda index: replayed[index], len(replayed), False),
         "cell": (lambda index: scaled[index], len(scaled), False),
         "constant": (lambda _: constant, 1, False),
     }
+
+
+def fitted_cell_of(counts: Counts, number: int) -> list[Counts]:
+    """Opportunities of at least so many windows of a cell that is fitted to a recording."""
+    mean_bps = float(counts.sum()) / len(counts) * 1000 * PACKET_BITS
+    technology: Technology = "hsdpa" if mean_bps <= CELLS[0][1] else "lte"
+    # Recordings run in parallel already.
+    cell = fit_cell(counts, technology, workers=1).cell
+    return runs_of(cell, mean_bps, workers=1, seed=1, number=max(number, RUNS))
 
 
 def cell_of(mean: float) -> Counts:

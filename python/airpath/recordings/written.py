@@ -1,4 +1,4 @@
-"""Writes a fitted process as a scenario, or as a model that scenarios name."""
+"""Writes a fitted process or cell as a scenario, or a process as a model that scenarios name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from airpath.recordings.cells import Cell
 from airpath.scenario import inline
 
 Model = Mapping[str, Any]
@@ -29,6 +30,22 @@ def scenario_toml(comments: Sequence[str], downlink: Model, uplink: Model | None
         if mean is not None and name == "downlink":
             lines += [f"channel.process.mean = {inline(mean)}"]
         lines += [f"[{own}.channel.process.model]", *_model(model), ""]
+    lines += ["[tcp]", 'profile = "linux"', "", "[[flow]]", "app.bulk = {}"]
+    return "\n".join(lines) + "\n"
+
+
+def cell_toml(comments: Sequence[str], cell: Cell) -> str:
+    """Write a download over a fitted cell."""
+    lines = [f"# {line}" for line in comments]
+    lines += ['duration = "60 s"', 'wired = { rate = "1 Gbit/s", delay = "15 ms" }', ""]
+    ((name, radio),) = cell.radio().items()
+    for direction, table in radio.items():
+        lines.append(f"[radio.{name}.{direction}]")
+        lines += [f"{key} = {inline(value)}" for key, value in table.items() if key != "reception"]
+        if "reception" in table:
+            lines.append(f"[radio.{name}.{direction}.reception]")
+            lines += [f"{key} = {inline(value)}" for key, value in table["reception"].items()]
+        lines.append("")
     lines += ["[tcp]", 'profile = "linux"', "", "[[flow]]", "app.bulk = {}"]
     return "\n".join(lines) + "\n"
 

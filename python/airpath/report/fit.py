@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from airpath.recordings.cells import Fit
 from airpath.recordings.judged import Compared
 from airpath.recordings.recording import Recording
 from airpath.recordings.statistics import Statistics, describe
@@ -21,6 +21,12 @@ LABELS = {
     "timeouts": ("timeouts per minute", 2),
 }
 MOST_SIGMAS = 2.0
+LEFT_OUT = {
+    "process": "not explained: reaction to load; a model repeats no place that the recording did not see",
+    "cell": "not explained: short silences and bursts of the recorded scheduler; other UEs look like "
+    "a narrower band",
+}
+"""What a model of each form lacks."""
 
 
 def warnings_of(read: Recording, statistics: Statistics, in_ms: Statistics) -> list[str]:
@@ -61,9 +67,9 @@ def fit_report(
     modelled: Statistics,
     transfers: Sequence[Compared],
     warnings: Sequence[str],
-    out: Path,
+    notes: Sequence[str],
 ) -> Iterator[Part]:
-    """Show statistics and transfers of both, what is not explained, and the error of the mean."""
+    """Show statistics and transfers of both, the error of the mean, and notes on the model."""
     yield Note(f"{read.name}: {read.format}")
     if lines := [*read.notes, *warnings]:
         yield Items(lines)
@@ -80,5 +86,22 @@ def fit_report(
     yield BLANK
     if error := statistics.mean_error_percent:
         yield Note(f"the mean of the recording has a standard error of {error:.0f} % (blocks of 30 s)")
-    yield Note("not explained: reaction to load; a model repeats no place that the recording did not see")
-    yield Note(f"written: {out}")
+    for note in notes:
+        yield Note(note)
+
+
+def cell_parameters(fit: Fit) -> list[str]:
+    """Say what a fitted cell is, and how far the recording determines its parameters."""
+    cell = fit.cell
+    ranges = [
+        f"{words} {getattr(cell, name):.1f} {unit} [{low:.1f}, {high:.1f}]"
+        for name, words, unit in (
+            ("mean_db", "mean SINR", "dB"),
+            ("sd_db", "shadowing", "dB"),
+            ("decorrelation_s", "decorrelation", "s"),
+        )
+        for low, high in [fit.ranges[name]]
+    ]
+    outages = cell.outages
+    rare = "no outages" if outages is None else f"{outages.per_minute:.2f} outages per minute"
+    return [f"{cell.technology} with {cell.band}: {', '.join(ranges)}; {rare}"]

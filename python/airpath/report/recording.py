@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from airpath.recordings.classes import STATISTICS, MobilityClass
 from airpath.recordings.statistics import Statistics
 from airpath.report.document import Column, Items, Note, Part, Table
 from airpath.terminal import number_text
@@ -60,26 +62,63 @@ def statistics_table(links: Sequence[tuple[str, Statistics]]) -> Table:
     return table
 
 
-def links_table(links: Sequence[tuple[str, Statistics]]) -> Table:
+@dataclass(frozen=True)
+class Link:
+    """A link that was described: name, what it is, statistics, notes, and the class that it imitates."""
+
+    name: str
+    what: str
+    statistics: Statistics
+    notes: Sequence[str] = ()
+    mobility: MobilityClass | None = None
+
+    @property
+    def outside(self) -> list[str]:
+        """Statistics outside the recorded bands of its class."""
+        return self.mobility.outside(self.statistics) if self.mobility else []
+
+
+def links_table(links: Sequence[Link]) -> Table:
     """Put many links below each other, a row each."""
-    rows = [{"name": name, **one.as_dict()} for name, one in links]
-    return Table.of(rows, ("link", "name"), *COLUMNS)
+    rows = [
+        {
+            **{"name": one.name, **one.statistics.as_dict()},
+            **{"class": one.mobility.name if one.mobility else "-"},
+            **{"outside": ", ".join(STATISTICS[name] for name in one.outside) or "-"},
+        }
+        for one in links
+    ]
+    columns = (("link", "name"), *COLUMNS)
+    if any(one.mobility for one in links):
+        columns = (*columns, ("class", "class"), ("outside\nits band", "outside"))
+    own = {place for place, column in enumerate(columns) if column[1] in ("name", "class", "outside")}
+    return Table.of(rows, *columns, words=own)
 
 
 MOST_BESIDE = 4
 """Links that stand in columns; more stand in rows."""
 
 
-def describe_report(links: Sequence[tuple[str, str, Statistics, Sequence[str]]]) -> Iterator[Part]:
-    """Report on links: name, what they are, statistics, notes."""
-    named = [(name, statistics) for name, _, statistics, _ in links]
+def describe_report(links: Sequence[Link]) -> Iterator[Part]:
+    """Report on links: what they are, statistics, notes, comparison with the class they imitate."""
     if len(links) <= MOST_BESIDE:
-        for name, what, _, notes in links:
-            yield Note(f"{name}: {what}")
-            if notes:
-                yield Items(list(notes))
-        yield statistics_table(named)
+        for one in links:
+            yield Note(f"{one.name}: {one.what}")
+            if lines := [*one.notes, *_bands(one)]:
+                yield Items(lines)
+        yield statistics_table([(one.name, one.statistics) for one in links])
     else:
-        yield links_table(named)
-    if any(statistics.cv_100ms is None for _, statistics in named):
+        yield links_table(links)
+    if any(one.statistics.cv_100ms is None for one in links):
         yield Note("a series of rates does not tell what happens within its steps")
+
+
+def _bands(link: Link) -> list[str]:
+    """Compare a link with its class."""
+    if link.mobility is None:
+        return []
+    own = link.mobility
+    bands = (f"{STATISTICS[name]} {low:g} to {high:g}" for name, (low, high) in own.bands.items())
+    return [f"imitates recordings of the class {own.name}: {', '.join(bands)}"] + [
+        f"outside that band: {STATISTICS[name]}" for name in link.outside
+    ]

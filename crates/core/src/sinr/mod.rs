@@ -9,16 +9,21 @@
 //! milliseconds, as it moves through standing waves. A receiver that combines several independent paths or antennas
 //! has the mean of their gains (`diversity`): a channel such as ITU Vehicular A is like 2 to 4 of them.
 //!
+//! In an [outage](outages) a level replaces mean and shadowing.
+//!
 //! Everything is computed by the number of a slot, in blocks of [`BLOCK`]: neither load nor scheduler change a
 //! channel, and a UE that has nothing to receive costs nothing.
 //!
 //! Left out: interference that varies with the load of other cells, and selectivity in frequency: one SINR holds for the
 //! whole band.
 
+mod outages;
 mod rows;
 mod shadowing;
 
+pub use outages::Outages;
 pub use rows::Rows;
+pub use shadowing::{Shadowing, Slow};
 
 use crate::each::Each;
 use crate::error::ScenarioError;
@@ -28,9 +33,8 @@ use crate::recording::Offset;
 use crate::registry::parameters;
 use crate::rng;
 use crate::time::Duration;
-use crate::units::Decibel;
+use crate::units::{Decibel, Probability};
 use rows::Mean;
-use shadowing::Shadowing;
 
 parameters! {
     /// The SINR of the UEs of a cell.
@@ -46,6 +50,9 @@ parameters! {
         pub fading: fading::Config,
         /// Number of independent fadings, 1 to 8, whose mean gain a UE has.
         pub diversity: u8 = 1,
+        /// Times in which a UE hears hardly anything, for each UE on its own; none if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub outages: Option<OutagesConfig>,
     }
 
     /// A mean SINR that is a series in time.
@@ -83,6 +90,27 @@ parameters! {
         pub sd: Decibel,
         /// Time after which the autocorrelation is 1/e: decorrelation distance divided by speed.
         pub decorrelation: Duration = Duration::from_secs(10),
+        /// Correlation with the shadowing of the UE's other direction, which has the same values of `shared` and
+        /// `decorrelation` in its table.
+        pub shared: Probability,
+    }
+
+    /// Outages of reception, in episodes.
+    pub struct OutagesConfig {
+        /// Mean number of outages per minute.
+        pub per_minute: f64 = 1.0,
+        /// Median length of an outage.
+        pub median: Duration = Duration::from_secs(1),
+        /// Standard deviation of the natural logarithm of the length.
+        pub log_sd: f64 = 0.5,
+        /// Probability that another outage follows within the episode.
+        pub again: Probability,
+        /// Mean time between two outages of an episode.
+        pub calm: Duration = Duration::from_secs(1),
+        /// SINR during an outage, without fading.
+        pub level: Decibel = Decibel::from_thousandths(-9000),
+        /// Share of the episodes that both directions of the UE have at once: their tables of outages are equal then.
+        pub shared: Probability,
     }
 }
 
@@ -103,7 +131,34 @@ impl Config {
             let message = format!("a mean of {} fadings", self.diversity);
             return Err(ScenarioError::new("diversity", message, format!("write 1 to {MOST_DIVERSITY}")));
         }
+        if let Some(outages) = &self.outages {
+            outages.validate().map_err(|error| error.under("outages"))?;
+        }
         self.fading.validate().map_err(|error| error.under("fading"))
+    }
+
+    /// Refuses what the directions of a UE cannot share: their processes would not be at the same times.
+    ///
+    /// # Errors
+    /// With the key below the table of the uplink.
+    pub fn check_shared(&self, uplink: &Self) -> Result<(), ScenarioError> {
+        let hint = "write the values of the downlink, or remove shared from both";
+        let is_shared = |one: Probability, other: Probability| one.as_f64().max(other.as_f64()) > 0.0;
+        let (down, up) = (&self.shadowing, &uplink.shadowing);
+        let both_have = down.sd.min(up.sd) > Decibel::default();
+        if both_have
+            && is_shared(down.shared, up.shared)
+            && (down.shared, down.decorrelation) != (up.shared, up.decorrelation)
+        {
+            let message = "shared or decorrelation differ from those of the downlink";
+            return Err(ScenarioError::new("shadowing.shared", message, hint));
+        }
+        match (&self.outages, &uplink.outages) {
+            (Some(down), Some(up)) if down != up && is_shared(down.shared, up.shared) => Err(
+                ScenarioError::new("outages.shared", "the outages differ from those of the downlink", hint),
+            ),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -135,6 +190,7 @@ impl SeriesConfig {
 pub struct Sinr {
     mean: Mean,
     shadowing: Option<Shadowing>,
+    outages: Option<Outages>,
     branches: Vec<Box<dyn Fading>>,
     slots_per_s: f64,
     block: [f32; BLOCK],
@@ -147,8 +203,7 @@ const LEAST_GAIN: f32 = 1e-9;
 impl Sinr {
     /// Of a UE of a cell whose parameters are valid, in one direction, at so many slots a second.
     pub fn new(config: &Config, run_seed: u64, (ue, dir): (u16, Dir), slots_per_s: f64) -> Self {
-        let dir = dir.name();
-        let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.{dir}.{part}"));
+        let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.{}.{part}", dir.name()));
         let branch = |number| match number {
             0 => config.fading.build(slots_per_s, stream("fading")),
             _ => config.fading.build(slots_per_s, stream(&format!("fading{number}"))),
@@ -159,7 +214,8 @@ impl Sinr {
         };
         Self {
             mean,
-            shadowing: Shadowing::new(&config.shadowing, stream("shadowing")),
+            shadowing: Shadowing::new(&config.shadowing, run_seed, (ue, dir)),
+            outages: config.outages.as_ref().and_then(|own| Outages::new(own, run_seed, (ue, dir))),
             branches: (0..config.diversity).map(branch).collect(),
             slots_per_s,
             block: [0.0; BLOCK],
@@ -188,6 +244,12 @@ impl Sinr {
             let shadow = self.shadowing.as_mut().map_or(0.0, |shadowing| shadowing.at(time_s));
             let fading = 10.0 * libm::log10f((gain * share).max(LEAST_GAIN));
             *sinr = (self.mean.at(time_s) + shadow) as f32 + fading;
+        }
+        let Some(outages) = &mut self.outages else { return };
+        for (slot, (sinr, gain)) in (number * BLOCK as u64..).zip(self.block.iter_mut().zip(gains)) {
+            if let Some(level) = outages.level_at(slot as f64 / self.slots_per_s) {
+                *sinr = level + 10.0 * libm::log10f((gain * share).max(LEAST_GAIN));
+            }
         }
     }
 }
@@ -335,6 +397,43 @@ mod tests {
         let sd = (sinrs.iter().map(|one| (one - mean) * (one - mean)).sum::<f32>() / 2000.0).sqrt();
         // Every fourth decorrelation time: four standard errors of the mean and of the deviation.
         assert!((mean - 10.0).abs() < 0.6 && (sd - 6.0).abs() < 0.4, "{mean} {sd}");
+    }
+
+    #[test]
+    fn an_outage_replaces_mean_and_shadowing() {
+        let outages = "outages = { per_minute = 6, median = \"2 s\", level = \"-12 dB\" }\n";
+        let text = format!("{outages}shadowing.sd = \"1 dB\"\nmean_sinr = \"30 dB\"\nfading.none = {{}}");
+        let mut sinr = sinr(&config(&text), 0);
+        let sinrs: Vec<f32> = (0..600_000).map(|slot| at(&mut sinr, slot)).collect();
+        let share = sinrs.iter().filter(|one| **one == -12.0).count() as f64 / 600_000.0;
+        assert!(sinrs.iter().all(|one| *one == -12.0 || *one > 20.0));
+        // 60 outages of 2.27 s on average in 600 s: 23 % of the time, with a standard error of about 3 %.
+        assert!((share - 0.227).abs() < 0.12, "{share}");
+    }
+
+    #[test]
+    fn directions_share_only_equal_processes() {
+        let shadowing = |text: &str| config(&format!("shadowing = {{ sd = \"6 dB\", {text} }}"));
+        let down = shadowing("shared = \"60 %\"");
+        let refused = |up: &Config| down.check_shared(up).map_err(|error| error.to_string());
+        assert_eq!(
+            refused(&Config { mean_sinr: config("mean_sinr = \"3 dB\"").mean_sinr, ..down.clone() }),
+            Ok(())
+        );
+        assert_eq!(refused(&config("")), Ok(()));
+        assert_eq!(
+            refused(&shadowing("shared = \"60 %\", decorrelation = \"3 s\"")).unwrap_err(),
+            "shadowing.shared: shared or decorrelation differ from those of the downlink; write the values of the \
+             downlink, or remove shared from both"
+        );
+        let outages = |text: &str| config(&format!("outages = {{ {text} }}"));
+        let pair = [outages("shared = \"75 %\""), outages("shared = \"75 %\", per_minute = 2")];
+        let error = pair[0].check_shared(&pair[1]).unwrap_err().to_string();
+        assert!(
+            error.starts_with("outages.shared: the outages differ from those of the downlink"),
+            "{error}"
+        );
+        assert!(pair[0].check_shared(&pair[0]).is_ok());
     }
 
     #[test]

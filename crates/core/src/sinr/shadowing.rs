@@ -8,7 +8,8 @@
 
 use super::ShadowingConfig;
 use crate::error::ScenarioError;
-use crate::rng::Stream;
+use crate::packet::Dir;
+use crate::rng::{self, Stream};
 use crate::time::Duration;
 use crate::units::Decibel;
 use std::f64::consts::TAU;
@@ -25,7 +26,11 @@ const MOST_SD: Decibel = Decibel::from_thousandths(30_000);
 const SHORTEST: Duration = Duration::from_millis(100);
 
 impl ShadowingConfig {
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    /// Refuses shadowing that no UE has.
+    ///
+    /// # Errors
+    /// With the key below this table.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
         if !(Decibel::default()..=MOST_SD).contains(&self.sd) {
             let message = format!("{} is no standard deviation of shadowing", self.sd);
             return Err(ScenarioError::new("sd", message, format!("write \"0 dB\" to \"{MOST_SD}\"")));
@@ -42,8 +47,8 @@ impl ShadowingConfig {
     }
 }
 
-pub(super) struct Shadowing {
-    sd_db: f64,
+/// A Gaussian process of mean 0 and variance 1, whose autocorrelation falls exponentially.
+pub struct Slow {
     steps_per_s: f64,
     /// Draws of the normal law, two numbers each.
     stream: Stream,
@@ -52,21 +57,20 @@ pub(super) struct Shadowing {
     values: [f64; 2],
 }
 
-impl Shadowing {
-    /// `None` without shadowing.
-    pub fn new(config: &ShadowingConfig, stream: Stream) -> Option<Self> {
-        let steps_per_s = f64::from(STEPS) / config.decorrelation.as_secs_f64();
+impl Slow {
+    /// Creates the process whose autocorrelation is 1/e after `decorrelation`.
+    pub fn new(decorrelation: Duration, stream: Stream) -> Self {
+        let steps_per_s = f64::from(STEPS) / decorrelation.as_secs_f64();
         let values = [value(&stream, 0), value(&stream, 1)];
-        let shadowing = Self { sd_db: config.sd.as_db(), steps_per_s, stream, step: 0, values };
-        (shadowing.sd_db > 0.0).then_some(shadowing)
+        Self { steps_per_s, stream, step: 0, values }
     }
 
-    /// At a time, dB.
+    /// Returns the value at a time.
     pub fn at(&mut self, time_s: f64) -> f64 {
         let steps = time_s * self.steps_per_s;
         self.seek(steps as u64);
         let [from, to] = self.values;
-        self.sd_db * (from + (to - from) * (steps - self.step as f64))
+        from + (to - from) * (steps - self.step as f64)
     }
 
     fn seek(&mut self, step: u64) {
@@ -79,6 +83,40 @@ impl Shadowing {
     }
 }
 
+/// Shadowing of one direction of a UE, in dB.
+pub struct Shadowing {
+    own_db: f64,
+    own: Slow,
+    /// The part that both directions of the UE have in common, with its standard deviation.
+    common: Option<(f64, Slow)>,
+}
+
+impl Shadowing {
+    /// Creates the shadowing of one direction of a UE, or `None` if the configuration has none.
+    ///
+    /// Of the variance, `shared` comes from the stream of the UE, the rest from that of the direction: the correlation
+    /// of both directions is `shared`.
+    pub fn new(config: &ShadowingConfig, run_seed: u64, (ue, dir): (u16, Dir)) -> Option<Self> {
+        if config.sd <= Decibel::default() {
+            return None;
+        }
+        let (sd_db, shared) = (config.sd.as_db(), config.shared.as_f64());
+        let slow = |name: String| Slow::new(config.decorrelation, rng::stream(run_seed, &name));
+        let common = (shared > 0.0).then(|| (sd_db * libm::sqrt(shared), slow(format!("ue{ue}.shadowing"))));
+        let own_db = if common.is_some() { sd_db * libm::sqrt(1.0 - shared) } else { sd_db };
+        Some(Self { own_db, own: slow(format!("ue{ue}.{}.shadowing", dir.name())), common })
+    }
+
+    /// Returns the value at a time, dB.
+    pub fn at(&mut self, time_s: f64) -> f64 {
+        let own = self.own_db * self.own.at(time_s);
+        match &mut self.common {
+            Some((sd_db, common)) => own + *sd_db * common.at(time_s),
+            None => own,
+        }
+    }
+}
+
 /// The process at a step, of mean 0 and variance 1.
 fn value(stream: &Stream, step: u64) -> f64 {
     let keep = libm::exp(-1.0 / f64::from(STEPS));
@@ -88,7 +126,7 @@ fn value(stream: &Stream, step: u64) -> f64 {
 }
 
 /// A draw of the normal law, after Box and Muller.
-fn normal(stream: &mut Stream) -> f64 {
+pub(super) fn normal(stream: &mut Stream) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - stream.uniform()));
     radius * libm::cos(TAU * stream.uniform())
 }
@@ -96,12 +134,34 @@ fn normal(stream: &mut Stream) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng;
+    use crate::units::Probability;
+
+    fn shared(seed: u64, dir: Dir, shared: f64) -> Shadowing {
+        let config = ShadowingConfig {
+            sd: Decibel::from_thousandths(8000),
+            decorrelation: Duration::from_secs(16),
+            shared: Probability::new(shared).unwrap(),
+        };
+        Shadowing::new(&config, seed, (0, dir)).unwrap()
+    }
 
     fn shadowing(seed: u64) -> Shadowing {
-        let config =
-            ShadowingConfig { sd: Decibel::from_thousandths(8000), decorrelation: Duration::from_secs(16) };
-        Shadowing::new(&config, rng::stream(seed, "ue0.downlink.shadowing")).unwrap()
+        shared(seed, Dir::Downlink, 0.0)
+    }
+
+    /// Each estimate of a correlation over n steps has a standard error of about sqrt(16 / n).
+    #[test]
+    fn directions_of_a_ue_correlate_by_the_shared_part_of_the_variance() {
+        const N: usize = 40_000;
+        for share in [0.0, 0.6, 1.0] {
+            let mut both = Dir::BOTH.map(|dir| shared(6, dir, share));
+            let values: Vec<[f64; 2]> =
+                (0..N).map(|k| [0, 1].map(|way| both[way].at(k as f64) / 8.0)).collect();
+            let mean = |product: fn(&[f64; 2]) -> f64| values.iter().map(product).sum::<f64>() / N as f64;
+            let error = 4.0 * libm::sqrt(16.0 / N as f64);
+            assert!((mean(|[down, up]| down * up) - share).abs() < error, "{share}");
+            assert!((mean(|[_, up]| up * up) - 1.0).abs() < libm::sqrt(2.0) * error, "{share}");
+        }
     }
 
     #[test]

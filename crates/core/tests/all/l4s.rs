@@ -132,7 +132,7 @@ fn over_lte(direction: &str, tcp: &str, seconds: u32, overrides: &[(String, Stri
     ];
     set.extend_from_slice(overrides);
     let scenario =
-        Scenario::parse(bundled("lte-10mhz").unwrap(), &set).unwrap_or_else(|error| panic!("{error}"));
+        Scenario::parse(bundled("lte-10mhz-still").unwrap(), &set).unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(&scenario, 1, Observe::default());
     simulation.run();
     simulation.results().flows[0].goodput_bps / 1e6

@@ -338,7 +338,7 @@ fn copa_keeps_a_few_segments_waiting_and_shares_with_its_like() {
 /// HARQ and uplink grants delay packets by some 10 ms more than the luckiest, which Copa takes for a queue.
 #[test]
 fn copa_takes_the_jitter_of_lte_for_a_queue() {
-    let text = bundled("lte-10mhz").unwrap();
+    let text = bundled("lte-10mhz-still").unwrap();
     let goodput = |cc| run(text, &[("tcp.cc", cc), ("duration", "5 s")]).goodput();
     assert!(goodput("copa") < 0.25 * goodput("cubic"));
 }

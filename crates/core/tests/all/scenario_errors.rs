@@ -1237,7 +1237,7 @@ fn errors_in_a_cell_of_evdo_say_what_would_be_right() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     radio.evdo.ues: a cell needs at least one UE; write ues = 1
     radio.evdo.users: unknown key; did you mean ues?
-    radio.evdo.downlink.rate: unknown key; known here: queue, buffer, delay, order, mean_sinr, fading, thresholds, scheduler, slots, choose, share_slots, per
+    radio.evdo.downlink.rate: unknown key; known here: queue, buffer, delay, order, mean_sinr, shadowing, outages, fading, thresholds, scheduler, slots, choose, share_slots, per
     radio.evdo.downlink.mean_sinr: missing unit; write "2.4 dB" or "-12.5 dB", not 2.4
     radio.evdo.downlink.mean_sinr: missing unit; write "2.4 dB" or "-12.5 dB", not 2.4
     radio.evdo.downlink.mean_sinr: -30 dB is too low: hardly ever would any rate do; raise it: the lowest rate needs -12.5 dB

@@ -81,7 +81,7 @@ fn arrivals_before_a_packet_that_is_sent_ahead_keep_their_times() {
 
 #[test]
 fn beyond_the_mtu_nothing_passes() {
-    let mut net = Net::builder(&bundled("lte-10mhz")).mtu(1280).build();
+    let mut net = Net::builder(&bundled("lte-10mhz-still")).mtu(1280).build();
     let mut sent = |octets| net.send(ms(0), End::Ue(0), datagram(End::Ue(0), vec![0; octets]));
     assert_eq!([1252, 1253, 100_000].map(&mut sent), [Sent::Accepted, Sent::TooBig, Sent::TooBig]);
     assert_eq!(net.send_ip(ms(0), End::Ue(0), &[0x45; 1281]), Sent::TooBig);

@@ -41,7 +41,7 @@ fn all_that_streams_carry_arrives_both_ways() {
 
 #[test]
 fn discovery_of_the_mtu_finds_the_links() {
-    let scenario = bundled("lte-10mhz");
+    let scenario = bundled("lte-10mhz-still");
     let found = [1500, 1400, 1280].map(|mtu| {
         let mut net = Net::builder(&scenario).mtu(mtu).build();
         let done = run(&mut net, DOWNLOAD, Control::Cubic, 1);
@@ -67,6 +67,6 @@ fn marks_slow_the_sender_down_instead_of_losses() {
 #[test]
 #[ignore = "slow"]
 fn a_hundred_megabytes_over_lte() {
-    let done = over(&bundled("lte-10mhz"), Transfer { down: 100_000_000, ..DOWNLOAD }, 1);
+    let done = over(&bundled("lte-10mhz-still"), Transfer { down: 100_000_000, ..DOWNLOAD }, 1);
     assert!((20.0..80.0).contains(&done.done.as_secs_f64()), "{:?}", done.done);
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 from airpath.errors import ScenarioError, SweepError
 from airpath.experiments.sweep.points import DESIGNS, LARGEST, Point, flat_values, points_of, text_of
+from airpath.experiments.sweep.traces import RECORDING, Links, links_of
 from airpath.files.atomic import is_descriptor
 from airpath.files.text import parse_toml, read_text
 from airpath.runs.metrics import named
@@ -19,7 +20,18 @@ from airpath.scenario import Scenario, read
 from airpath.stats.estimate import CONFIDENCE
 from airpath.stats.replication import MAX_RUNS, Rule
 
-KEYS = ("scenario", "metrics", "runs", "precision", "confidence", "min_runs", "max_runs", "seed", "set")
+KEYS = (
+    "scenario",
+    "recordings",
+    "metrics",
+    "runs",
+    "precision",
+    "confidence",
+    "min_runs",
+    "max_runs",
+    "seed",
+    "set",
+)
 TABLES = ("axes", "together", "list", *DESIGNS)
 RULE_KEYS = ("runs", "precision", "confidence", "min_runs", "max_runs")
 """Keys that say how many runs there are."""
@@ -121,13 +133,15 @@ def read_plan(
     for key in fixed:
         if any(key in point for point in points):
             raise SweepError(f"set.{key}", "is an axis too", "keep it in one place")
-    points = _with_scenarios(points, scenarios)
     folder = source.parent if isinstance(source, Path) and not is_descriptor(source) else Path()
+    links = _links(sweep, folder)
+    points = _with_scenarios(_with_recordings(points, links), scenarios)
     named = list(dict.fromkeys(str(point.get(SCENARIO, *scenarios[:1])) for point in points))
     bases = {name: _read(name, folder) for name in named}
     planned = []
     for number, point in enumerate(points):
-        planned.append(_resolved(bases[str(point.get(SCENARIO, *scenarios[:1]))], fixed, point, number))
+        base = bases[str(point.get(SCENARIO, *scenarios[:1]))]
+        planned.append(_resolved(base, links.get(str(point.get(RECORDING)), []), fixed, (number, point)))
         on_point(number + 1, len(points))
     _check_distinct(planned)
     name = source.stem if isinstance(source, Path) else source.name
@@ -178,7 +192,8 @@ def changes_of(source: str, values: Point) -> list[tuple[str, str]]:
     ScenarioError
         If the scenario has none there, or several.
     """
-    return [(_named_key(source, key), text_of(value)) for key, value in values.items() if key != SCENARIO]
+    own = (SCENARIO, RECORDING)
+    return [(_named_key(source, key), text_of(value)) for key, value in values.items() if key not in own]
 
 
 def _named_key(source: str, key: str) -> str:
@@ -287,10 +302,31 @@ def _read(name: str, folder: Path) -> tuple[str, str, Path | None]:
         raise ScenarioError("scenario", f"{key}: {message}", hint) from error
 
 
-def _resolved(base: tuple[str, str, Path | None], fixed: Point, point: Point, number: int) -> PlannedPoint:
-    name, source, folder = base
+def _links(sweep: dict[str, Any], folder: Path) -> Links:
+    """Changes of each recording of a sweep; none without a folder of them."""
+    given = sweep.get("recordings")
+    if given is None:
+        return {}
+    if not isinstance(given, str):
+        raise SweepError("recordings", f"is {given!r}", 'write recordings = "drives", a folder')
+    return links_of(folder / given)
+
+
+def _with_recordings(points: list[Point], links: Links) -> list[Point]:
+    if any(RECORDING in point for point in points):
+        raise SweepError(RECORDING, "is no key of a scenario", 'name the folder: recordings = "drives"')
+    return [{RECORDING: name, **point} for name in links for point in points] if links else points
+
+
+def _resolved(
+    base: tuple[str, str, Path | None],
+    link: Sequence[tuple[str, str]],
+    fixed: Point,
+    numbered: tuple[int, Point],
+) -> PlannedPoint:
+    (name, source, folder), (number, point) = base, numbered
     try:
-        changed = Scenario(name, source, tuple(changes_of(source, fixed | point)), folder)
+        changed = Scenario(name, source, (*link, *changes_of(source, fixed | point)), folder)
     except ScenarioError as error:
         key, message, hint = error.args
         where = f" (point {number}: {words(point)})" if point else ""

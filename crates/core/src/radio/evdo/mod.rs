@@ -27,6 +27,7 @@ pub use crate::radio::flow_buffers::Sharing;
 
 use crate::channel::{self, Order};
 use crate::distribution;
+use crate::each::Each;
 use crate::element::{Cx, Early, Element, Layout, Port, bearer_index};
 use crate::error::ScenarioError;
 use crate::fading;
@@ -38,6 +39,7 @@ use crate::radio::variable::{Bearer, BearerConfig};
 use crate::radio::{Component, Plan};
 use crate::registry::parameters;
 use crate::scheduler;
+use crate::sinr::{OutagesConfig, ShadowingConfig};
 use crate::time::{Duration, Instant};
 use crate::trace::Reason;
 use crate::units::{Bitrate, Decibel, Probability};
@@ -66,8 +68,13 @@ parameters! {
         pub delay: distribution::Config<Duration>,
         /// Whether a packet may overtake another of its UE on that way.
         pub order: Order,
-        /// Mean signal-to-interference-and-noise ratio at each UE.
-        pub mean_sinr: Decibel = Decibel::from_thousandths(2400),
+        /// Mean signal-to-interference-and-noise ratio: one for all UEs, or a list with one for each.
+        pub mean_sinr: Each<Decibel> = Each::All(Decibel::from_thousandths(2400)),
+        /// Slow variation around the mean, for each UE on its own.
+        pub shadowing: ShadowingConfig,
+        /// Times in which a UE hears hardly anything, for each UE on its own; none if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub outages: Option<OutagesConfig>,
         /// How the ratio varies around its mean, for each UE on its own.
         pub fading: fading::Config,
         /// From which ratio on each rate is asked for, the lowest rate first.
@@ -153,7 +160,7 @@ impl Component for Config {
     }
 
     fn validate(&self) -> Result<(), ScenarioError> {
-        self.downlink.validate().map_err(|error| error.under("downlink"))?;
+        self.downlink.validate(self.ues).map_err(|error| error.under("downlink"))?;
         self.uplink.validate().map_err(|error| error.under("uplink"))
     }
 
@@ -166,20 +173,32 @@ impl Component for Config {
 const LEAST_SHARE: f64 = 1e-4;
 
 impl DownlinkConfig {
-    fn validate(&self) -> Result<(), ScenarioError> {
+    /// The probability of each request outside outages, none first.
+    fn probabilities(&self, mean_sinr: Decibel) -> [f64; RATES + 1] {
+        terminal::probabilities(&self.fading, mean_sinr, self.shadowing.sd, &self.thresholds)
+    }
+
+    fn validate(&self, ues: u16) -> Result<(), ScenarioError> {
         self.queue.validate().map_err(|error| error.under("queue"))?;
         self.delay.validate().map_err(|error| error.under("delay"))?;
         self.fading.validate().map_err(|error| error.under("fading"))?;
+        self.mean_sinr.check("mean_sinr", usize::from(ues), "UEs")?;
+        self.shadowing.validate().map_err(|error| error.under("shadowing"))?;
+        if let Some(outages) = &self.outages {
+            outages.validate().map_err(|error| error.under("outages"))?;
+        }
         self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
         if let Some(pair) = self.thresholds.windows(2).find(|pair| pair[0] >= pair[1]) {
             let message = format!("{} is not above {}, of a lower rate", pair[1], pair[0]);
             return Err(ScenarioError::new("thresholds", message, "write 11 ratios that rise with the rate"));
         }
-        let some_rate = 1.0 - terminal::probabilities(&self.fading, self.mean_sinr, &self.thresholds)[0];
-        if some_rate < LEAST_SHARE {
-            let message = format!("{} is too low: hardly ever would any rate do", self.mean_sinr);
-            let hint = format!("raise it: the lowest rate needs {}", self.thresholds[0]);
-            return Err(ScenarioError::new("mean_sinr", message, hint));
+        for mean_sinr in self.mean_sinr.values() {
+            let some_rate = 1.0 - self.probabilities(*mean_sinr)[0];
+            if some_rate < LEAST_SHARE {
+                let message = format!("{mean_sinr} is too low: hardly ever would any rate do");
+                let hint = format!("raise it: the lowest rate needs {}", self.thresholds[0]);
+                return Err(ScenarioError::new("mean_sinr", message, hint));
+            }
         }
         if self.per.as_f64() >= 1.0 {
             let message = "every physical-layer packet is lost and sent again for ever";

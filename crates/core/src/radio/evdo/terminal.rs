@@ -3,16 +3,51 @@
 //! The terminal asks for the highest rate whose threshold its ratio of the slot meets (data rate control,
 //! DRC), or for none. Left out: that a request is some slots old when it is served, and errors in it.
 
+use super::DownlinkConfig;
 use super::rates::{PhysicalPacket, RATES};
+use super::slots::PER_SECOND;
 use crate::fading::{self, BLOCK, Fading};
+use crate::packet::Dir;
+use crate::sinr::{Outages, Shadowing};
 use crate::units::Decibel;
 use fearless_simd::{Level, Simd, dispatch, f32x16, prelude::*, u8x32, u32x16};
 use serde_json::{Map, Value, json};
 use std::ops::Range;
 
+/// What a UE's gain has beside its fading: shadowing and outages.
+pub(super) struct Slow {
+    shadowing: Option<Shadowing>,
+    outages: Option<Outages>,
+    mean_db: f64,
+}
+
+impl Slow {
+    /// Creates the slow variation of a UE, or `None` if it has none.
+    pub fn new(config: &DownlinkConfig, mean_sinr: Decibel, run_seed: u64, ue: u16) -> Option<Self> {
+        let of = (ue, Dir::Downlink);
+        let shadowing = Shadowing::new(&config.shadowing, run_seed, of);
+        let outages = config.outages.as_ref().and_then(|own| Outages::new(own, run_seed, of));
+        let has_any = shadowing.is_some() || outages.is_some();
+        has_any.then(|| Self { shadowing, outages, mean_db: mean_sinr.as_db() })
+    }
+
+    /// Multiplies the gains of the slots of a block by what shadowing and outages are over the mean.
+    #[cold]
+    fn apply(&mut self, block: u64, gains: &mut [f32; BLOCK]) {
+        for (slot, gain) in (block * BLOCK as u64..).zip(gains) {
+            let time_s = slot as f64 / PER_SECOND as f64;
+            let shadow = self.shadowing.as_mut().map_or(0.0, |shadowing| shadowing.at(time_s));
+            let level = self.outages.as_mut().and_then(|outages| outages.level_at(time_s));
+            let db = level.map_or(shadow, |level| f64::from(level) - self.mean_db);
+            *gain *= libm::pow(10.0, db / 10.0) as f32;
+        }
+    }
+}
+
 /// The receiver of one UE.
 pub(super) struct Terminal {
     fading: Box<dyn Fading>,
+    slow: Option<Slow>,
     /// What is sent at each rate.
     packets: &'static [PhysicalPacket; RATES],
     /// The gain from which on each rate is asked for.
@@ -28,13 +63,14 @@ pub(super) struct Terminal {
 
 impl Terminal {
     pub fn new(
-        fading: Box<dyn Fading>,
+        (fading, slow): (Box<dyn Fading>, Option<Slow>),
         mean_sinr: Decibel,
         thresholds: &[Decibel; RATES],
         packets: &'static [PhysicalPacket; RATES],
     ) -> Self {
         Self {
             fading,
+            slow,
             packets,
             thresholds: gains(mean_sinr, thresholds).map(|gain| gain as f32),
             requests: [0; BLOCK],
@@ -99,7 +135,15 @@ impl Terminal {
             return;
         }
         self.block = block;
-        let halves = self.fading.block(block).as_chunks().0;
+        let mut gains;
+        let halves = match &mut self.slow {
+            None => self.fading.block(block).as_chunks().0,
+            Some(slow) => {
+                gains = *self.fading.block(block);
+                slow.apply(block, &mut gains);
+                gains.as_chunks().0
+            }
+        };
         for (requests, half) in self.requests.as_chunks_mut().0.iter_mut().zip(halves) {
             let gains = f32x16::simd_from(simd, *half);
             let mut met = u32x16::splat(simd, 0);
@@ -127,15 +171,33 @@ fn gains(mean_sinr: Decibel, thresholds: &[Decibel; RATES]) -> [f64; RATES] {
     thresholds.map(|threshold| threshold.as_ratio() / mean)
 }
 
-/// The probability of each request, none first.
+/// The probability of each request, none first, with lognormal shadowing.
 pub(super) fn probabilities(
     fading: &fading::Config,
     mean_sinr: Decibel,
+    shadowing_sd: Decibel,
     thresholds: &[Decibel; RATES],
 ) -> [f64; RATES + 1] {
-    let met = gains(mean_sinr, thresholds).map(|gain| fading.share_from(gain));
+    let gains = gains(mean_sinr, thresholds);
+    let met = if shadowing_sd <= Decibel::default() {
+        gains.map(|gain| fading.share_from(gain))
+    } else {
+        let shadows = normal_grid(shadowing_sd.as_db());
+        gains.map(|gain| {
+            let share =
+                |(db, weight): &(f64, f64)| weight * fading.share_from(gain / libm::pow(10.0, db / 10.0));
+            shadows.iter().map(share).sum()
+        })
+    };
     let at_least = |rate: usize| if rate == 0 { 1.0 } else { met[rate - 1] };
     std::array::from_fn(|rate| at_least(rate) - met.get(rate).copied().unwrap_or(0.0))
+}
+
+/// A normal law of mean 0 as values with weights, over four standard deviations to either side.
+fn normal_grid(sd: f64) -> Vec<(f64, f64)> {
+    let weights: Vec<f64> = (-40..=40).map(|tenth| libm::exp(-f64::from(tenth * tenth) / 200.0)).collect();
+    let sum: f64 = weights.iter().sum();
+    (-40..=40).zip(weights).map(|(tenth, weight)| (sd * f64::from(tenth) / 10.0, weight / sum)).collect()
 }
 
 #[cfg(test)]
@@ -153,7 +215,7 @@ mod tests {
     }
 
     fn terminal(name: &str, fading: &fading::Config, mean_sinr: Decibel) -> Terminal {
-        Terminal::new(fading.build(600.0, stream(1, name)), mean_sinr, &THRESHOLDS, &PHYSICAL_PACKETS)
+        Terminal::new((fading.build(600.0, stream(1, name)), None), mean_sinr, &THRESHOLDS, &PHYSICAL_PACKETS)
     }
 
     #[test]
@@ -173,12 +235,12 @@ mod tests {
     #[test]
     fn probabilities_are_those_of_an_exponential_law() {
         let by_hand = [0.032, 0.031, 0.016, 0.043, 0.023, 0.061, 0.162, 0.173, 0.143, 0.268, 0.043, 0.006];
-        let shares = probabilities(&fading::Config::default(), sinr(2400), &THRESHOLDS);
+        let shares = probabilities(&fading::Config::default(), sinr(2400), sinr(0), &THRESHOLDS);
         for (share, expected) in shares.iter().zip(by_hand) {
             assert!((share - expected).abs() < 0.0006, "{shares:?}");
         }
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        let standing = probabilities(&still(), sinr(2400), &THRESHOLDS);
+        let standing = probabilities(&still(), sinr(2400), sinr(0), &THRESHOLDS);
         assert!(standing.iter().enumerate().all(|(rate, share)| *share == f64::from(u8::from(rate == 8))));
     }
 
@@ -205,10 +267,44 @@ mod tests {
         terminal.request(0);
         terminal.rest(slots);
         // The finite sum of sinusoids is off by at most 0.0027 from above and from below.
-        let law = probabilities(&fading::Config::default(), sinr(2400), &THRESHOLDS);
+        let law = probabilities(&fading::Config::default(), sinr(2400), sinr(0), &THRESHOLDS);
         for (count, expected) in terminal.histogram.iter().zip(law) {
             let share = *count as f64 / slots as f64;
             assert!((share - expected).abs() < 0.003, "{share} and not {expected}");
         }
+    }
+
+    /// Shadowing and outages of a UE without fading: the shares of requests against the normal law.
+    #[test]
+    fn shadowing_and_outages_change_what_is_asked_for() {
+        let shadowing = "shadowing = { sd = \"6 dB\", decorrelation = \"1 s\" }\n";
+        let config =
+            |text: &str| toml::from_str::<DownlinkConfig>(&format!("{text}fading.none = {{}}")).unwrap();
+        let shares = |config: &DownlinkConfig| {
+            let slow = Slow::new(config, sinr(2400), 1, 0);
+            let fading = config.fading.build(600.0, stream(1, "still"));
+            let mut terminal = Terminal::new((fading, slow), sinr(2400), &THRESHOLDS, &PHYSICAL_PACKETS);
+            let slots = 1_200_000;
+            terminal.request(0);
+            terminal.rest(slots);
+            terminal.histogram.map(|count| count as f64 / slots as f64)
+        };
+        let shadowed = config(shadowing);
+        let law = shadowed.probabilities(sinr(2400));
+        // The highest rate needs 9.3 dB, 1.15 standard deviations above the mean: 12.5 % of the normal law.
+        assert!((law[RATES] - 0.125).abs() < 0.002, "{law:?}");
+        for (share, expected) in shares(&shadowed).iter().zip(law) {
+            // 2000 decorrelation times.
+            assert!(
+                (share - expected).abs() < 4.0 * (expected / 1000.0).sqrt() + 0.001,
+                "{share} {expected}"
+            );
+        }
+        let outages =
+            config("outages = { per_minute = 6, median = \"2 s\", log_sd = 0.0, level = \"-30 dB\" }\n");
+        let none = shares(&outages)[0];
+        // 200 outages.
+        assert!((none - 0.2).abs() < 0.06, "{none}");
+        assert!(Slow::new(&config(""), sinr(2400), 1, 0).is_none());
     }
 }

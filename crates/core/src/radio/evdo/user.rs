@@ -2,7 +2,7 @@
 
 use super::rates::PhysicalPacket;
 use super::slots::{PER_SECOND, lasting};
-use super::terminal::{Terminal, probabilities};
+use super::terminal::{Slow, Terminal};
 use super::{DownlinkConfig, rates::PHYSICAL_PACKETS};
 use crate::distribution::Sampler;
 use crate::element::Cx;
@@ -51,7 +51,9 @@ impl User {
     pub fn new(config: &DownlinkConfig, run_seed: u64, ue: u16, arrivals: u32) -> Self {
         let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.downlink.{part}"));
         let fading = config.fading.build(PER_SECOND as f64, stream("fading"));
-        let shares = probabilities(&config.fading, config.mean_sinr, &config.thresholds);
+        let mean_sinr = *config.mean_sinr.of(ue.into());
+        let shares = config.probabilities(mean_sinr);
+        let slow = Slow::new(config, mean_sinr, run_seed, ue);
         let rates = PHYSICAL_PACKETS.iter().zip(&shares[1..]);
         let rate = rates.map(|(packet, share)| f64::from(packet.rate_bps) * share).sum::<f64>();
         let rate = Bitrate::from_bps(rate as u64);
@@ -61,7 +63,7 @@ impl User {
             by_flow: config.buffer == Sharing::PerFlow,
             waiting: FlowBuffers::new(&config.queue, config.buffer, run_seed, place, &buffer),
             in_service: None,
-            terminal: Terminal::new(fading, config.mean_sinr, &config.thresholds, config.slots.packets()),
+            terminal: Terminal::new((fading, slow), mean_sinr, &config.thresholds, config.slots.packets()),
             parts: config.slots.parts(),
             rate,
             lost: Threshold::from(config.per),

@@ -72,6 +72,9 @@ parameters! {
         pub scheduler: scheduler::Config,
         /// UEs in a TTI, up to 4: each takes codes and a control channel (HS-SCCH).
         pub ues_per_tti: u8 = 1,
+        /// What UEs take that are not simulated; nothing if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub load: Option<shared::Load>,
         /// Reports of channel quality, and what is made of them.
         pub adaptation: Adaptation,
         /// Repetition of blocks.
@@ -149,7 +152,7 @@ impl Component for Config {
         });
         let up_rate = uplink.as_ref().map_or(self.uplink.rate, |(uplink, _)| uplink.largest_rate());
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, up_rate)).collect();
-        let mut cell = SharedCell::new(setup, ues);
+        let mut cell = SharedCell::new(setup, ues).with_load(self.downlink.load.as_ref(), plan.run_seed);
         if let Some((shared, senders)) = uplink {
             cell = cell.with_uplink(shared, senders);
         }
@@ -180,6 +183,8 @@ impl Component for Config {
             self.uplink.check_unused().map_err(|error| error.under("uplink"))?;
             edch.validate(self.ues, self.uplink_pdu_bits())
                 .map_err(|error| error.under("edch").under("uplink"))?;
+            let shared = self.downlink.reception.check_shared(&edch.reception);
+            shared.map_err(|error| error.under("uplink.edch.reception"))?;
         }
         if let Some(activity) = &self.activity {
             activity.validate(Offers::default()).map_err(|error| error.under("activity"))?;
@@ -310,6 +315,9 @@ impl DownlinkConfig {
         if !(1..=MOST_IN_TTI).contains(&self.ues_per_tti) {
             let hint = format!("write 1 to {MOST_IN_TTI}");
             return Err(ScenarioError::new("ues_per_tti", "is no number of UEs in a TTI", hint));
+        }
+        if let Some(load) = &self.load {
+            load.validate().map_err(|error| error.under("load"))?;
         }
         self.adaptation.validate(SLOT).map_err(|error| error.under("adaptation"))?;
         self.harq.validate(ROUND_TRIP).map_err(|error| error.under("harq"))?;

@@ -92,6 +92,9 @@ parameters! {
         /// grants for, by the bandwidth (1, 1, 2, 5, 7, 10), and otherwise any number.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub ues_per_tti: Option<u8>,
+        /// What UEs take that are not simulated; nothing if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub load: Option<shared::Load>,
         /// Reports of channel quality, and what is made of them.
         pub adaptation: Adaptation,
         /// Repetition of blocks.
@@ -203,7 +206,7 @@ impl Component for Config {
         });
         let up_rate = uplink.as_ref().map_or_else(|| self.uplink.rate(), |(uplink, _)| uplink.largest_rate());
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, up_rate)).collect();
-        let mut cell = SharedCell::new(setup, ues);
+        let mut cell = SharedCell::new(setup, ues).with_load(downlink.load.as_ref(), plan.run_seed);
         if let Some((shared, senders)) = uplink {
             cell = cell.with_uplink(shared, senders);
         }
@@ -249,6 +252,10 @@ impl Component for Config {
         self.downlink.validate(self.ues).map_err(|error| error.under("downlink"))?;
         let prbs = self.downlink.blocks.prbs().unwrap_or_default();
         self.uplink.validate(self.ues, prbs).map_err(|error| error.under("uplink"))?;
+        if let Some(uplink) = &self.uplink.scheduled {
+            let shared = self.downlink.reception.check_shared(&uplink.reception);
+            shared.map_err(|error| error.under("uplink.scheduled.reception"))?;
+        }
         if let Some(activity) = &self.activity {
             activity.validate(Offers::default()).map_err(|error| error.under("activity"))?;
         }
@@ -308,6 +315,9 @@ impl DownlinkConfig {
         }
         if self.ues_per_tti == Some(0) {
             return Err(ScenarioError::new("ues_per_tti", "no UE would get a block", "write 1 to 255"));
+        }
+        if let Some(load) = &self.load {
+            load.validate().map_err(|error| error.under("load"))?;
         }
         self.adaptation.validate(SLOT).map_err(|error| error.under("adaptation"))?;
         self.harq.validate(ROUND_TRIP).map_err(|error| error.under("harq"))?;

@@ -26,7 +26,7 @@ use super::Component;
 use super::Plan;
 use super::lte;
 use super::shared::{
-    Adaptation, Frame, HarqConfig, Shares, Slot, Standing, Timing, layer_loss, validate_grants,
+    self, Adaptation, Frame, HarqConfig, Shares, Slot, Standing, Timing, layer_loss, validate_grants,
     validate_layer_loss, whole_slots,
 };
 use crate::activity::{self, Offers};
@@ -102,6 +102,9 @@ parameters! {
         /// (TS 38.214 table 5.1.2.2.1-1, configuration 1: 2 up to 36 PRBs, 4 up to 72, 8 up to 144, else 16).
         #[serde(skip_serializing_if = "Option::is_none")]
         pub group: Option<u8>,
+        /// What UEs take that are not simulated; nothing if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub load: Option<shared::Load>,
         /// Reports of channel quality, and what is made of them; if absent each 20 ms, used after 5 ms.
         pub adaptation: Adaptation,
         /// Repetition of blocks; if absent with 16 processes.
@@ -236,6 +239,8 @@ impl Component for Config {
         self.validate_frame()?;
         self.downlink.validate(self).map_err(|error| error.under("downlink"))?;
         self.uplink.validate(self).map_err(|error| error.under("uplink"))?;
+        let shared = self.downlink.reception.check_shared(&self.uplink.reception);
+        shared.map_err(|error| error.under("uplink.reception"))?;
         if let Some(activity) = &self.activity {
             let offers = Offers { inactive: true, ..Offers::default() };
             activity.validate(offers).map_err(|error| error.under("activity"))?;
@@ -344,6 +349,9 @@ impl DownlinkConfig {
                 "is no size of a resource block group",
                 "write 1 to 255",
             ));
+        }
+        if let Some(load) = &self.load {
+            load.validate().map_err(|error| error.under("load"))?;
         }
         self.adaptation.validate(cell.slot()).map_err(|error| error.under("adaptation"))?;
         validate_harq(&self.harq)?;

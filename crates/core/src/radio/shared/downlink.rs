@@ -3,6 +3,7 @@
 use super::air::{Air, Format};
 use super::frame::Frame;
 use super::harq::{Block, State, decibel};
+use super::load::Others;
 use super::reception::Rows;
 use super::ue::Ue;
 use super::{Arrival, Framing, Setup, Shares, Work, pop_if};
@@ -58,6 +59,8 @@ pub(super) struct Downlink {
     /// UEs that share this slot; reused.
     sharers: Vec<Sharer>,
     pub busy_slots: u64,
+    /// What UEs take that are not simulated.
+    pub others: Option<Others>,
 }
 
 /// A UE that shares a slot with others, by what it needs, then by turns.
@@ -110,12 +113,17 @@ impl Downlink {
             due: Vec::new(),
             sharers: Vec::new(),
             busy_slots: 0,
+            others: None,
         }
     }
 
     /// Length of a slot.
     pub fn slot_length(&self) -> Duration {
         self.slot_length
+    }
+
+    pub fn slots_per_s(&self) -> f64 {
+        1.0 / self.slot_length.as_secs_f64()
     }
 
     pub fn air(&self) -> &dyn Air {
@@ -193,6 +201,9 @@ impl Downlink {
         let mut left = self.units;
         let mut to = 0;
         self.repeat(cx, ues, arrivals, work, &mut left, &mut to);
+        if let Some(others) = &mut self.others {
+            left = left.min(self.units - others.units(self.slot, self.units, self.group));
+        }
         self.serve(cx, ues, arrivals, work, &mut left, &mut to);
         self.busy_slots += u64::from(to > 0);
         self.scheduler.handle_slots(1, &self.served);

@@ -25,6 +25,7 @@ mod downlink;
 mod frame;
 mod harq;
 pub mod iub;
+mod load;
 mod reception;
 pub(in crate::radio) mod reordering;
 mod ue;
@@ -32,6 +33,7 @@ mod uplink;
 
 pub use config::{Adaptation, HarqConfig, Standing};
 pub(super) use config::{MOST_LAYERS, Shares, layer_loss, validate_grants, validate_layer_loss, whole_slots};
+pub use load::Load;
 
 use super::buffer::{cell_layout, cell_report, share};
 use super::fairness::jain_index;
@@ -49,6 +51,7 @@ use crate::units::Bitrate;
 use air::Air;
 use downlink::Downlink;
 pub(super) use frame::{Frame, Slot, Timing};
+use load::Others;
 pub(super) use reception::Reception;
 use reception::Rows;
 use serde_json::Value;
@@ -203,6 +206,12 @@ impl SharedCell {
         let name = setup.name;
         let downlink = Downlink::new(setup, ues.len());
         Self { name, ues, downlink, uplink: None, arrivals: VecDeque::new(), work: Work::default() }
+    }
+
+    /// Others, who are not simulated, take a part of the downlink.
+    pub fn with_load(mut self, load: Option<&Load>, run_seed: u64) -> Self {
+        self.downlink.others = load.map(|load| Others::new(load, run_seed, self.downlink.slots_per_s()));
+        self
     }
 
     /// The UEs share an uplink too, as these senders.

@@ -11,7 +11,7 @@ use crate::rng::{self, Stream};
 use crate::sinr::Sinr;
 
 /// Uniform numbers by slot.
-struct Draws {
+pub(super) struct Draws {
     /// Before the first draw.
     start: Stream,
     block: u64,
@@ -19,11 +19,11 @@ struct Draws {
 }
 
 impl Draws {
-    fn new(start: Stream) -> Self {
+    pub fn new(start: Stream) -> Self {
         Self { start, block: u64::MAX, values: [0.0; BLOCK] }
     }
 
-    fn at(&mut self, slot: u64) -> f64 {
+    pub fn at(&mut self, slot: u64) -> f64 {
         let block = slot / BLOCK as u64;
         if block != self.block {
             let mut stream = self.start.ahead(block * BLOCK as u64);

@@ -4,6 +4,7 @@ mod edch;
 mod errors;
 mod fair;
 mod hsdpa;
+mod load;
 mod lte;
 mod lte_uplink;
 mod tcp;

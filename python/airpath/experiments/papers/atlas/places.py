@@ -81,7 +81,7 @@ PLACES: dict[str, Place] = {
             300_000,
             _ALONE,
         ),
-        Place("LTE", "10 MHz", "lte-10mhz", "lte", 30_000, 666, 30, 1_000_000),
+        Place("LTE", "10 MHz", "lte-10mhz-still", "lte", 30_000, 666, 30, 1_000_000),
     )
 }
 """By name: a paper's, or the kind of cell."""

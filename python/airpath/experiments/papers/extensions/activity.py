@@ -16,8 +16,8 @@ from airpath.experiments.papers.extensions.pages import page_load_s
 NETWORKS = {
     "UMTS, carrier 1": ("umts-384", "dch", "qian-2010-carrier-1"),
     "UMTS, carrier 2": ("umts-384", "dch", "qian-2010-carrier-2"),
-    "LTE, 2012": ("lte-10mhz", "lte", "huang-2012"),
-    "LTE, 2021": ("lte-10mhz", "lte", "verizon-lte-2021"),
+    "LTE, 2012": ("lte-10mhz-still", "lte", "huang-2012"),
+    "LTE, 2021": ("lte-10mhz-still", "lte", "verizon-lte-2021"),
 }
 """Bundled scenario, cell and preset."""
 

@@ -1,0 +1,432 @@
+"""Fits a cell of LTE or HSDPA to a recording: a link that reacts to load, which a process does not.
+
+1. A surrogate of the cell runs in steps of 100 ms: the rate follows the mean SINR, which has lognormal
+   shadowing, by a table from short simulations; fast fading scatters it; outages lower it to a level.
+2. A random search looks for the bandwidth, the mean SINR, the shadowing and its decorrelation time whose
+   surrogate has the statistics of the recording: mean, coefficients of variation over three scales,
+   autocorrelation over five, quantiles.
+3. Simulations of the cell correct the mean SINR and the shadowing for what the surrogate leaves out.
+
+Outages are taken from the recording. Left out: other UEs; a recording with a full buffer does not tell their
+load from a narrower band.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airpath.recordings.fitting import BIN_MS, EPISODE_MS
+from airpath.recordings.offered import carried
+from airpath.recordings.statistics import binned, describe_counts
+from airpath.scenario import Scenario
+
+Counts = NDArray[np.int32]
+Numbers = NDArray[np.float64]
+Technology = Literal["lte", "hsdpa"]
+
+BANDS = {"1.4 MHz": 6, "3 MHz": 15, "5 MHz": 25, "10 MHz": 50, "15 MHz": 75, "20 MHz": 100}
+"""Bandwidths of LTE and their resource blocks."""
+CATEGORIES = {"category 6": 5, "category 8": 10, "category 10": 15}
+"""Categories of HSDPA and the codes that a cell gives them."""
+LEVEL_DB = -20.0
+SILENCE_MS = 150
+"""Longer silences are outages; shorter ones the fading makes."""
+FEWEST = 3
+MOST_AGAIN = 0.95
+DOPPLERS_HZ = (5.6, 60.0)
+"""A walk and a drive: between them the search decides by the variation within 100 ms."""
+TABLE_DB = tuple(range(-12, 33, 4))
+TABLE_S = 4.0
+CANDIDATES = 120
+DRAWN = 1200
+CHANGED = 1800
+KEPT = 50
+SIMILAR = 8
+"""So many of the best candidates say how far a parameter is determined."""
+LEAST_BINS = 3000
+MOST_BINS = 6000
+CORRECTIONS = 3
+RUNS = 20
+RUN_S = 60.0
+CLOSE = 0.02
+LAGS = (3, 10, 30, 100, 300)
+"""Lags of the autocorrelation, in bins of 100 ms."""
+QUANTILES = (5, 25, 50, 75, 95)
+
+
+@dataclass(frozen=True)
+class Outages:
+    """Outages of a cell: number per minute, median length in s, standard deviation of its logarithm."""
+
+    per_minute: float
+    median_s: float
+    log_sd: float
+    again: float = 0.0
+    """Probability that another one follows within the episode."""
+    calm_s: float = 1.0
+    """Mean time between two of an episode, in seconds."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell and how its UE moves.
+
+    Parameters
+    ----------
+    technology : {"lte", "hsdpa"}
+    band : str
+        Bandwidth of LTE, or category of HSDPA.
+    mean_db : float
+        Mean SINR in dB; of HSDPA per chip.
+    sd_db : float
+        Standard deviation of the shadowing in dB.
+    decorrelation_s : float
+        Time in seconds after which its autocorrelation is 1/e.
+    doppler_hz : float
+        Maximum Doppler shift of the fading.
+    outages : Outages or None
+    """
+
+    technology: Technology
+    band: str
+    mean_db: float
+    sd_db: float
+    decorrelation_s: float
+    doppler_hz: float
+    outages: Outages | None = None
+
+    def reception(self) -> dict[str, Any]:
+        """Write the table `reception` of a scenario."""
+        table: dict[str, Any] = {
+            "mean_sinr": f"{self.mean_db:.2f} dB",
+            "shadowing": {
+                "sd": f"{self.sd_db:.2f} dB",
+                "decorrelation": f"{1000 * self.decorrelation_s:.0f} ms",
+            },
+            "fading": {"jakes": {"doppler": f"{self.doppler_hz:g} Hz"}},
+        }
+        if self.technology == "lte":
+            table["diversity"] = 2
+        if self.outages is not None:
+            table["outages"] = {
+                "per_minute": round(self.outages.per_minute, 3),
+                "median": f"{1000 * self.outages.median_s:.0f} ms",
+                "log_sd": round(self.outages.log_sd, 3),
+                "again": f"{100 * self.outages.again:.1f} %",
+                "calm": f"{1000 * self.outages.calm_s:.0f} ms",
+                "level": f"{LEVEL_DB:g} dB",
+            }
+        return table
+
+    def radio(self) -> dict[str, Any]:
+        """Write the table `radio` of a scenario."""
+        queue = {"droptail": {"bytes": "1 MB"}}
+        if self.technology == "lte":
+            downlink: dict[str, Any] = {"blocks": {"bandwidth": self.band}}
+            uplink: dict[str, Any] = {"bler": "10 %"}
+        else:
+            downlink = {"category": int(self.band.split()[1]), "codes": CATEGORIES[self.band]}
+            downlink["iub"] = {"capacity": 500}
+            uplink = {"rate": "384 kbit/s", "rlc": {"am": {"tti": "10 ms"}}}
+        downlink |= {"queue": queue, "reception": self.reception()}
+        return {self.technology: {"downlink": downlink, "uplink": uplink}}
+
+    def scenario(self) -> Scenario:
+        """Make a scenario of a download over the cell."""
+        scenario = Scenario("cell", 'duration = "60 s"\n[radio.variable]\n[[flow]]\napp.bulk = {}\n')
+        scenario = scenario.with_("wired", {"rate": "1 Gbit/s", "delay": "15 ms"})
+        return scenario.with_("radio", self.radio())
+
+    def record(self, seconds: float, seed: int, mean_bps: float) -> Counts:
+        """Record what the cell carries at an expected mean rate, as opportunities in each millisecond."""
+        rate = round(min(max(4 * mean_bps, 1e6), 400e6))
+        return carried(self.scenario(), seconds, seed, "downlink", rate)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A cell fitted to a recording.
+
+    Parameters
+    ----------
+    cell : Cell
+    distance : float
+        Distance of the surrogate's statistics from the recording's.
+    ranges : dict of (float, float)
+        Range of each parameter: among the best candidates, and two standard errors of the sample.
+    """
+
+    cell: Cell
+    distance: float
+    ranges: Mapping[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Packets per 100 ms of one resource unit by mean SINR, and their scatter by fading."""
+
+    rate: Numbers
+    scatter: float
+
+
+def outages_of(counts: Counts) -> Outages | None:
+    """Describe the silences of a recording as outages in episodes; None of fewer than three."""
+    busy = np.flatnonzero(counts)
+    places = np.flatnonzero(np.diff(busy) > SILENCE_MS)
+    if len(places) < FEWEST:
+        return None
+    starts, ends = busy[places], busy[places + 1]
+    logs = np.log((ends - starts) / 1000)
+    apart = starts[1:] - ends[:-1]
+    near = apart[apart < EPISODE_MS]
+    return Outages(
+        len(places) / (len(counts) / 60_000),
+        math.exp(float(np.median(logs))),
+        float(logs.std()),
+        min(MOST_AGAIN, len(near) / len(places)),
+        max(0.05, float(near.mean()) / 1000) if len(near) else 1.0,
+    )
+
+
+def tables_of(technology: Technology, workers: int, seed: int = 1) -> dict[float, Table]:
+    """Simulate the rates of a cell by SINR, for each Doppler shift."""
+    band = "10 MHz" if technology == "lte" else "category 10"
+    units = {**BANDS, **CATEGORIES}[band]
+
+    def one(doppler_hz: float, mean_db: float) -> Numbers:
+        cell = Cell(technology, band, mean_db, 0.0, 1.0, doppler_hz)
+        return binned(cell.record(TABLE_S + 1, seed, 12e6)[1000:], BIN_MS) / units
+
+    points = [(doppler_hz, float(db)) for doppler_hz in DOPPLERS_HZ for db in TABLE_DB]
+    with ThreadPoolExecutor(workers) as pool:
+        found = dict(zip(points, pool.map(lambda point: one(*point), points), strict=True))
+    tables = {}
+    for doppler_hz in DOPPLERS_HZ:
+        bins = [found[doppler_hz, float(db)] for db in TABLE_DB]
+        rate = np.maximum.accumulate([float(one.mean()) for one in bins])
+        busy = [one for one in bins if one.mean() > 0.2 * rate[-1]]
+        tables[doppler_hz] = Table(rate, float(np.mean([one.std() / one.mean() for one in busy])))
+    return tables
+
+
+def features(bins: Numbers) -> Numbers:
+    """Statistics that a surrogate is to have: bins of 100 ms by column.
+
+    Parameters
+    ----------
+    bins : ndarray of float, shape (bins, candidates)
+
+    Returns
+    -------
+    ndarray of float, shape (statistics, candidates)
+    """
+    seconds = bins[: len(bins) // 10 * 10].reshape(-1, 10, bins.shape[1]).sum(axis=1)
+    tens = seconds[: len(seconds) // 10 * 10].reshape(-1, 10, bins.shape[1]).sum(axis=1)
+    mean = np.maximum(bins.mean(axis=0), 1e-9)
+    cvs = [
+        np.log(one.std(axis=0) / np.maximum(one.mean(axis=0), 1e-9) + 0.02) for one in (bins, seconds, tens)
+    ]
+    centred = bins - bins.mean(axis=0)
+    variance = np.maximum((centred**2).mean(axis=0), 1e-12)
+    correlations = [(centred[lag:] * centred[:-lag]).mean(axis=0) / variance for lag in LAGS]
+    quantiles = np.percentile(seconds, QUANTILES, axis=0) / (10 * mean)
+    return np.vstack([2 * np.log(mean), *cvs, *correlations, quantiles])
+
+
+def surrogate(
+    cells: Sequence[Cell], tables: Mapping[float, Table], bins: int, random: np.random.Generator
+) -> Numbers:
+    """Draw packets in bins of 100 ms from the surrogates of cells, shape (bins, cells)."""
+    count = len(cells)
+    units = np.array([{**BANDS, **CATEGORIES}[one.band] for one in cells], dtype=np.float64)
+    mean, sd = np.array([one.mean_db for one in cells]), np.array([one.sd_db for one in cells])
+    keep = np.exp(-0.1 / np.array([one.decorrelation_s for one in cells]))
+    renew = np.sqrt(1 - keep * keep)
+    draws = random.standard_normal((bins, count))
+    sinr = np.empty((bins, count))
+    value = random.standard_normal(count)
+    for index in range(bins):
+        value = keep * value + renew * draws[index]
+        sinr[index] = value
+    sinr = mean + sd * sinr
+    rates = np.empty((bins, count))
+    for column, one in enumerate(cells):
+        table = tables[one.doppler_hz]
+        scatter = random.gamma(1 / table.scatter**2, table.scatter**2, bins)
+        rates[:, column] = np.interp(sinr[:, column], TABLE_DB, table.rate) * units[column] * scatter
+        if one.outages is not None:
+            rates[:, column] *= _open(one.outages, bins, random)
+    return rates
+
+
+def _open(outages: Outages, bins: int, random: np.random.Generator) -> Numbers:
+    """Draw the share of each bin that is outside outages; clusters of them are left out."""
+    number = random.poisson(outages.per_minute * bins / 600)
+    starts = random.uniform(0, bins, number)
+    ends = starts + 10 * outages.median_s * np.exp(outages.log_sd * random.standard_normal(number))
+    edges = np.arange(bins + 1)
+    open_share = np.ones(bins)
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        first, last = int(start), min(bins, int(end) + 1)
+        covered = np.minimum(edges[first + 1 : last + 1], end) - np.maximum(edges[first:last], start)
+        open_share[first:last] -= covered
+    return np.maximum(open_share, 0)
+
+
+def fit_cell(
+    counts: Counts,
+    technology: Technology = "lte",
+    workers: int = 1,
+    seed: int = 1,
+    band: str | None = None,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Fit:
+    """Fit a cell to opportunities in each millisecond.
+
+    Parameters
+    ----------
+    counts : ndarray of int32
+    technology : {"lte", "hsdpa"}
+    workers : int
+        Simulations at once.
+    seed : int
+    band : str, optional
+        Bandwidth of LTE or category of HSDPA, one of `bands_of`, if it is known.
+    progress : callable
+
+    Raises
+    ------
+    ValueError
+        If the recording is shorter than a minute, or carries nothing.
+    """
+    bands = bands_of(technology) if band is None else [band]
+    if len(counts) < 60_000 or counts.sum() == 0:
+        raise ValueError("a cell is fitted to a minute at least in which the link carries something")
+    random = np.random.default_rng(seed)
+    tables = tables_of(technology, workers, seed)
+    progress(0.2)
+    recorded = binned(counts, BIN_MS)
+    wanted = features(recorded[:, None])
+    bins = min(max(len(recorded), LEAST_BINS), MOST_BINS)
+    outages = outages_of(counts)
+
+    def judged(cells: list[Cell]) -> list[tuple[float, Cell]]:
+        found = features(surrogate(cells, tables, bins, random))
+        return list(zip(((found - wanted) ** 2).sum(axis=0).tolist(), cells, strict=True))
+
+    best: list[tuple[float, Cell]] = []
+    rounds = (DRAWN + CHANGED) // CANDIDATES
+    for turn in range(rounds):
+        if turn < DRAWN // CANDIDATES:
+            cells = [_drawn(technology, bands, outages, random) for _ in range(CANDIDATES)]
+        else:
+            places = np.minimum(random.exponential(8, CANDIDATES).astype(int), len(best) - 1)
+            cells = [_changed(best[place][1], bands, random) for place in places.tolist()]
+        best = sorted([*best, *judged(cells)], key=lambda pair: pair[0])[:KEPT]
+        progress(0.2 + 0.3 * (turn + 1) / rounds)
+    top = [cell for _, cell in best[:20]]
+    again = np.mean([[distance for distance, _ in judged(top)] for _ in range(6)], axis=0)
+    order = np.argsort(again)
+    chosen = top[int(order[0])]
+    corrected = _corrected(chosen, counts, (workers, seed), lambda share: progress(0.5 + 0.5 * share))
+    similar = [top[int(place)] for place in order[:SIMILAR]]
+    return Fit(corrected, float(again[order[0]]), _ranges(corrected, chosen, similar, len(counts) / 1000))
+
+
+def _ranges(cell: Cell, chosen: Cell, similar: list[Cell], seconds: float) -> dict[str, tuple[float, float]]:
+    """Range of each parameter: among similar candidates, and two standard errors of so long a sample.
+
+    The errors are those of a Gaussian process whose autocorrelation falls exponentially.
+    """
+
+    def ends(name: str) -> tuple[float, float]:
+        values = [getattr(one, name) for one in similar]
+        shift = getattr(cell, name) - getattr(chosen, name)
+        return min(values) + shift, max(values) + shift
+
+    (low, high), (least, most) = ends("decorrelation_s"), ends("sd_db")
+    mean = ends("mean_db")
+    share = high / seconds
+    error_db = 2 * most * math.sqrt(2 * share)
+    return {
+        "mean_db": (mean[0] - error_db, mean[1] + error_db),
+        "sd_db": (max(0.0, least * (1 - 2 * math.sqrt(share))), most * (1 + 2 * math.sqrt(share))),
+        "decorrelation_s": (
+            low * math.exp(-2 * math.sqrt(2 * share)),
+            high * math.exp(2 * math.sqrt(2 * share)),
+        ),
+    }
+
+
+def bands_of(technology: Technology) -> list[str]:
+    """Name the bandwidths of LTE, or categories of HSDPA, that can be fitted."""
+    return list(BANDS if technology == "lte" else CATEGORIES)
+
+
+def _drawn(
+    technology: Technology, bands: Sequence[str], outages: Outages | None, random: np.random.Generator
+) -> Cell:
+    low, high = (-5.0, 26.0) if technology == "lte" else (-8.0, 14.0)
+    return Cell(
+        technology,
+        str(random.choice(bands)),
+        float(random.uniform(low, high)),
+        float(random.uniform(0, 11)),
+        float(math.exp(random.uniform(math.log(0.2), math.log(40)))),
+        float(random.choice(DOPPLERS_HZ)),
+        outages,
+    )
+
+
+def _changed(cell: Cell, bands: Sequence[str], random: np.random.Generator) -> Cell:
+    chance = random.random(2)
+    return replace(
+        cell,
+        band=str(random.choice(bands)) if chance[0] < 0.05 else cell.band,
+        mean_db=float(np.clip(cell.mean_db + 1.5 * random.standard_normal(), -10, 30)),
+        sd_db=float(np.clip(cell.sd_db * math.exp(0.2 * random.standard_normal()), 0.05, 14)),
+        decorrelation_s=float(
+            np.clip(cell.decorrelation_s * math.exp(0.3 * random.standard_normal()), 0.1, 100)
+        ),
+        doppler_hz=float(random.choice(DOPPLERS_HZ)) if chance[1] < 0.1 else cell.doppler_hz,
+    )
+
+
+def _corrected(
+    cell: Cell, counts: Counts, running: tuple[int, int], progress: Callable[[float], None]
+) -> Cell:
+    """Change mean SINR and shadowing until simulations have the recorded mean and variation."""
+    own = describe_counts(counts)
+    mean_bps = own.mean_mbps * 1e6
+    for turn in range(CORRECTIONS):
+        found = describe_counts(np.concatenate(runs_of(cell, mean_bps, *running)))
+        progress((turn + 1) / CORRECTIONS)
+        if found.mean_mbps <= 0:
+            cell = replace(cell, mean_db=cell.mean_db + 5)
+            continue
+        off = math.log(found.mean_mbps / own.mean_mbps)
+        if abs(off) < CLOSE:
+            break
+        per_neper = 6 if cell.technology == "lte" else 8
+        ratio = (own.cv_1s or 0.0) / (found.cv_1s or 1.0)
+        cell = replace(
+            cell,
+            mean_db=float(np.clip(cell.mean_db - per_neper * off, -12, 32)),
+            sd_db=float(cell.sd_db * np.clip(math.sqrt(ratio), 0.8, 1.25)),
+        )
+    return cell
+
+
+def runs_of(
+    cell: Cell, mean_bps: float, workers: int, seed: int, number: int = RUNS, seconds: float = RUN_S
+) -> list[Counts]:
+    """Record the cell with several seeds, several at once."""
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(lambda index: cell.record(seconds, seed + index, mean_bps), range(number)))

@@ -1,0 +1,116 @@
+"""Requests and results of `airpath record` over TCP: a line of JSON each, and compressed logs."""
+
+from __future__ import annotations
+
+import json
+import socket
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, BinaryIO, cast
+
+from airpath.recordings.own.peer import Log, Phase
+
+PORT = 4747
+GREETING = "airpath record 1"
+LONGEST_LINE = 10_000
+LARGEST_LOG = 1_000_000_000
+PATIENCE_S = 30.0
+"""How long an end waits for the other beyond the length of a phase."""
+LONGEST_S = 3600.0
+
+
+class ControlError(Exception):
+    """The other end said something that does not belong to the protocol, or nothing."""
+
+
+class Control:
+    """A connection for requests and results."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.settimeout(PATIENCE_S)
+        self._connection = connection
+        self._file = cast(BinaryIO, connection.makefile("rwb"))
+
+    def wait_for(self, seconds: float) -> None:
+        """Set how long the other end may take."""
+        self._connection.settimeout(seconds)
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message."""
+        self._file.write(json.dumps(message).encode() + b"\n")
+        self._file.flush()
+
+    def receive(self) -> dict[str, Any]:
+        """Receive a message.
+
+        Raises
+        ------
+        ControlError
+            If it is none, or says that something is wrong.
+        """
+        line = self._file.readline(LONGEST_LINE)
+        if not line.endswith(b"\n"):
+            raise ControlError("the other end closed the connection")
+        try:
+            message = json.loads(line)
+        except ValueError:
+            raise ControlError("the other end speaks another protocol") from None
+        if not isinstance(message, dict):
+            raise ControlError("the other end speaks another protocol")
+        if "error" in message:
+            raise ControlError(str(message["error"]))
+        return message
+
+    def send_log(self, log: Log) -> None:
+        """Send what this end saw in a phase."""
+        octets = zlib.compress(json.dumps(asdict(log)).encode())
+        self.send({"log": len(octets)})
+        self._file.write(octets)
+        self._file.flush()
+
+    def receive_log(self) -> Log:
+        """Receive what the other end saw."""
+        size = self.receive().get("log")
+        if not isinstance(size, int) or not 0 < size <= LARGEST_LOG:
+            raise ControlError("the other end sent no log")
+        octets = self._file.read(size)
+        try:
+            return log_of(json.loads(zlib.decompress(octets)))
+        except (zlib.error, ValueError, TypeError):
+            raise ControlError("the other end sent a damaged log") from None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def log_of(said: Mapping[str, Any]) -> Log:
+    """Read a log from JSON."""
+    own = dict(said)
+    for name in ("data", "trains", "clocks"):
+        own[name] = [tuple(map(int, row)) for row in own[name]]
+    return Log(**own)
+
+
+def phase_of(said: Any) -> Phase:
+    """Read a phase as the client asks for it.
+
+    Raises
+    ------
+    ControlError
+        If it is none, or too long.
+    """
+    try:
+        phase = Phase(
+            int(said["number"]),
+            float(said["seconds"]),
+            bool(said["sends_data"]),
+            bool(said["sends_trains"]),
+            int(said["most_packets"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise ControlError("the client asked for no phase") from None
+    if not (0 < phase.seconds <= LONGEST_S and 0 <= phase.number < 1 << 16 and phase.most_packets >= 0):
+        raise ControlError(f"a phase has at most {LONGEST_S:g} s")
+    return phase

@@ -1,0 +1,77 @@
+"""Cells fitted to recordings: known parameters come back, and what is written runs and reacts to load."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from conftest import check_error
+
+import airpath
+from airpath.recordings.cells import Cell, Outages, fit_cell, outages_of
+from airpath.recordings.statistics import describe_counts
+
+KNOWN = Cell("lte", "5 MHz", 12.0, 6.0, 5.0, 60.0, Outages(4.0, 0.5, 0.6, 0.5, 1.0))
+
+
+def test_outages_of_a_known_cell_come_back():
+    counts = np.ones(600_000, np.int32)
+    starts = np.arange(10_000, 600_000, 30_000)
+    for start, length in zip(starts, np.tile([800, 1000, 1250, 1000], 5), strict=True):
+        counts[start : start + length] = 0
+    found = outages_of(counts)
+    assert found.per_minute == pytest.approx(2.0) and found.median_s == pytest.approx(1.0, rel=0.01)
+    assert found.log_sd == pytest.approx(0.158, rel=0.02) and found.again == 0
+    assert outages_of(np.ones(100_000, np.int32)) is None
+    for start in range(20_000, 600_000, 60_000):
+        counts[start : start + 400] = counts[start + 1000 : start + 1400] = 0
+    found = outages_of(counts)
+    # 20 and 20 outages, ten of which are followed by another after 600 ms.
+    assert found.again == pytest.approx(0.25) and found.calm_s == pytest.approx(0.6, rel=0.01)
+
+
+@pytest.mark.slow
+def test_a_known_cell_comes_back_within_the_ranges():
+    counts = KNOWN.record(900, 5, 6e6)
+    fit = fit_cell(counts, workers=2, band="5 MHz")
+    own, again = describe_counts(counts), describe_counts(fit.cell.record(900, 77, 6e6))
+    # Over 900 s the mean of a shadowing of 5 s has an error of 6 %, and its variation one of 10 %.
+    assert again.mean_mbps == pytest.approx(own.mean_mbps, rel=0.2)
+    assert again.cv_1s == pytest.approx(own.cv_1s, rel=0.25)
+    assert again.outages_per_min == pytest.approx(own.outages_per_min, rel=0.5)
+    # 60 outages in episodes of two: four standard errors of their number, and of the median of their lengths.
+    assert fit.cell.outages.per_minute == pytest.approx(4, rel=0.75)
+    assert fit.cell.outages.median_s == pytest.approx(0.5, rel=0.45)
+    for name, (low, high) in fit.ranges.items():
+        assert low < getattr(KNOWN, name) < high, name
+
+
+@pytest.mark.slow
+def test_fit_writes_a_cell_that_reacts_to_load(tmp_path, airpath_command):
+    file = tmp_path / "walk.ms"
+    counts = KNOWN.record(120, 3, 6e6)
+    file.write_text("".join(f"{ms}\n" for ms in np.repeat(np.arange(len(counts)), counts)))
+    out = tmp_path / "cell.toml"
+    outcome = airpath_command("fit", file, "--as", "cell", "--out", out, "--no-transfers", "--json")
+    assert outcome.code == 0, outcome.err
+    said = json.loads(outcome.out)
+    assert said["model"]["cell"]["technology"] == "lte"
+    assert said["modelled"]["mean_mbps"] == pytest.approx(said["recorded"]["mean_mbps"], rel=0.2)
+    alone = airpath.run(airpath.load(out), probes=()).flows[0]["goodput_bps"]
+    shared = airpath.load(out).with_("radio.lte.downlink.load.mean", "60 %")
+    assert airpath.run(shared, probes=()).flows[0]["goodput_bps"] < 0.6 * alone
+
+
+def test_options_that_a_cell_does_not_have_are_refused(tmp_path, airpath_command):
+    file = tmp_path / "x.ms"
+    file.write_text("".join(f"{ms}\n" for ms in range(70_000)))
+    for more, key in ((("--mean", "1 Mbit/s"), "--mean"), (("--uplink", file), "--uplink")):
+        outcome = airpath_command("fit", file, "--as", "cell", "--out", tmp_path / "o.toml", *more)
+        check_error(outcome, key, "does not go with --as cell", "--as process")
+    outcome = airpath_command("fit", file, "--as", "cell", "--band", "7 MHz", "--out", tmp_path / "o.toml")
+    check_error(outcome, "--band", "'7 MHz' is none of lte", "'10 MHz'")
+    outcome = airpath_command("fit", file, "--band", "10 MHz", "--out", tmp_path / "o.toml")
+    check_error(outcome, "--band", "is of a cell", "--as cell")
+    outcome = airpath_command("fit", file, "--as", "cell", "--out", tmp_path / "o.json")
+    check_error(outcome, "--out", "does not go with --as cell", "--as process")
