@@ -88,7 +88,7 @@ fn value(stream: &Stream, step: u64) -> f64 {
 }
 
 /// A draw of the normal law, after Box and Muller.
-fn normal(stream: &mut Stream) -> f64 {
+pub(super) fn normal(stream: &mut Stream) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - stream.uniform()));
     radius * libm::cos(TAU * stream.uniform())
 }
