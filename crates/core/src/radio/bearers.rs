@@ -249,8 +249,8 @@ impl Bearers {
         let mut reports = self.first.reports(cx);
         if let Some(second) = self.second() {
             let of_second = second.reports(cx);
-            for (report, of_second) in reports.iter_mut().zip(of_second) {
-                report.insert("second".into(), of_second.into());
+            for (report, further) in reports.iter_mut().zip(of_second) {
+                report.insert("second".into(), further.into());
             }
         }
         reports

@@ -117,7 +117,7 @@ impl RlcBearer {
     }
 
     /// The same as a second bearer of a UE; before it was one of the UE of the number that its buffer has.
-    pub fn as_second_of(mut self, ue: u16) -> Self {
+    pub fn second_of(mut self, ue: u16) -> Self {
         (self.buffer.ue, self.radio_bearer) = (ue, RADIO_BEARER + 1);
         self
     }

@@ -191,7 +191,7 @@ impl Sinr {
         (ue, dir, carrier): (u16, Dir, u8),
         slots_per_s: f64,
     ) -> Self {
-        let stream = |part: &str, carrier| rng::stream(run_seed, &stream_name(ue, dir, carrier, part));
+        let stream = |part: &str, on| rng::stream(run_seed, &stream_name(ue, dir, on, part));
         let branch = |number| match number {
             0 => config.fading.build(slots_per_s, stream("fading", carrier)),
             _ => config.fading.build(slots_per_s, stream(&format!("fading{number}"), carrier)),

@@ -168,7 +168,7 @@ impl Config {
             bearer(of_uplink, up, terms[1], Dir::Uplink),
         ];
         let pair = RlcPair::new([&downlink.rlc, &uplink.rlc], [&downlink.pdcp, &uplink.pdcp], bearers)?;
-        let bearers = match &self.second_bearer {
+        let pairs = match &self.second_bearer {
             None => Bearers::from(pair),
             Some(config) => Bearers::from(pair).with_second(self.second(config, plan, ue, terms)?),
         };
@@ -179,7 +179,7 @@ impl Config {
             Reception::on_carrier(heard, adaptation, times, plan.run_seed, of_carrier(carrier))
         };
         let own = Ue::new(
-            bearers,
+            pairs,
             reception(0),
             downlink.harq.processes.unwrap_or(PROCESSES),
             (Source::Rlc, None, Numbers::new(None)),
@@ -203,7 +203,7 @@ impl Config {
             // Its numbers are those behind all default bearers.
             let bearer =
                 RlcBearer::new((&own.queue, &own.rlc, ttis), terms[dir.index()], plan, self.ues + ue, dir);
-            Some(bearer.as_second_of(ue).with_pdcp(&own.rlc, &own.pdcp))
+            Some(bearer.second_of(ue).with_pdcp(&own.rlc, &own.pdcp))
         };
         let [downlink, uplink] = both.map(bearer);
         let (rlc, pdcp) = (both.map(|(own, _)| &own.rlc), both.map(|(own, _)| &own.pdcp));

@@ -238,9 +238,10 @@ impl Component for Config {
             (repair(&downlink.harq, &downlink.reception), repair(&uplink.harq, &uplink.reception));
         let mut remarks = rlc::nr::remarks(Dir::Downlink, &downlink.rlc, &downlink.pdcp, down);
         remarks.extend(rlc::nr::remarks(Dir::Uplink, &uplink.rlc, &uplink.pdcp, up));
-        if let Some(SecondBearer { downlink, uplink, .. }) = &self.second_bearer {
-            let mut of_second = rlc::nr::remarks(Dir::Downlink, &downlink.rlc, &downlink.pdcp, down);
-            of_second.extend(rlc::nr::remarks(Dir::Uplink, &uplink.rlc, &uplink.pdcp, up));
+        if let Some(second) = &self.second_bearer {
+            let (one, other) = (&second.downlink, &second.uplink);
+            let mut of_second = rlc::nr::remarks(Dir::Downlink, &one.rlc, &one.pdcp, down);
+            of_second.extend(rlc::nr::remarks(Dir::Uplink, &other.rlc, &other.pdcp, up));
             remarks.extend(of_second.into_iter().map(|remark| remark.under("second_bearer")));
         }
         remarks

@@ -44,11 +44,11 @@ impl SecondBearer {
         if self.share.as_f64() <= 0.0 {
             return Err(ScenarioError::new("share", "the bearer would get nothing", "write more than 0 %"));
         }
-        for (name, dir, transmissions) in
+        for (name, dir, most) in
             [("downlink", &self.downlink, transmissions[0]), ("uplink", &self.uplink, transmissions[1])]
         {
             dir.queue.validate().map_err(|error| error.under("queue").under(name))?;
-            validate_rlc(&dir.rlc, &dir.pdcp, transmissions).map_err(|error| error.under(name))?;
+            validate_rlc(&dir.rlc, &dir.pdcp, most).map_err(|error| error.under(name))?;
         }
         rlc::Config::check_pair([&self.downlink.rlc, &self.uplink.rlc], true)
     }
