@@ -419,7 +419,7 @@ mod tests {
             let efficiency = |(modulation, rate): (u32, u32)| modulation * rate;
             for ((least_db, row), cqi) in nr.reports.iter().zip(table.cqis()) {
                 let mcs = nr.mcs(nr.row(*row).unwrap());
-                let most = table.rows().iter().map(|mcs| efficiency((mcs.modulation, mcs.rate)));
+                let most = table.rows().iter().map(|own| efficiency((own.modulation, own.rate)));
                 let most = most.filter(|own| *own <= efficiency(*cqi)).max();
                 let expected =
                     most.unwrap_or_else(|| efficiency((table.rows()[0].modulation, table.rows()[0].rate)));
