@@ -62,3 +62,43 @@ def test_slots_of_a_shared_cell(opened: Callable[..., Any], tmp_path: Path) -> N
     )
     assert slots["length"] == 1_000_000 and slots["units"] == 50
     assert not front.said
+
+
+TDD = """
+duration = "0.5 s"
+wired = { rate = "1 Gbit/s", delay = "10 ms" }
+flow = [{ app.bulk = {} }, { direction = "uplink", app.bulk = {} }]
+tcp.profile = "linux"
+[radio.nr]
+downlink.blocks = { bandwidth = "20 MHz", layers = 1 }
+uplink.blocks.bandwidth = "20 MHz"
+"""
+
+
+def test_slots_of_tdd_have_their_letters(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """Slots are told of when they are decided on, `lead` before they are on the air."""
+    source = tmp_path / "tdd.toml"
+    source.write_text(TDD)
+    with no_pictures():
+        run_to_folder(airpath.load(str(source)), 1, tmp_path / "out", probes=[*PROBES, "uplink_block"])
+    (tmp_path / "page.html").write_bytes(page(FinishedRun.open(tmp_path / "out")))
+    blocks = trace(tmp_path / "out", "block_sent").to_pylist()
+    last = max(row for row, block in enumerate(blocks) if block["slot"] % 10 == 6)
+    front = opened(tmp_path / "page.html")
+    front.view.evaluate(
+        "() => { const own = CanvasRenderingContext2D.prototype; const write = own.fillText;"
+        " window.letters = []; own.fillText = function (text, x, ...rest) {"
+        " if ('DSU'.includes(text)) window.letters.push([x, text]);"
+        " return write.call(this, text, x, ...rest); }; }"
+    )
+    front.ask(f"store.choose({{kind: 'block_sent', row: {last}}})")
+    front.settle()
+    letters = front.view.evaluate("window.letters")
+    # The newest slot is right, the seventh of the pattern.
+    drawn = [letter for _, letter in sorted(letters, key=lambda letter: letter[0])]
+    text = "".join(drawn)
+    assert len(text) >= 12 and text.rstrip("D").endswith("SUU") and not front.said, text
+    # Uplink blocks are in U slots, each decoded or not.
+    ups = trace(tmp_path / "out", "uplink_block").to_pylist()
+    assert len(ups) > 50 and {row["slot"] % 10 for row in ups} <= {8, 9}
+    assert {row["process"] for row in ups} <= set(range(16))

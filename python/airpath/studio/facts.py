@@ -20,7 +20,7 @@ BY_NEED = (
     "activity",
     *("tcp_path", "ack_regulator", "ack_rate_control", "rnc_feedback", "snoop", "made", "kept"),
     *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),
-    *("block_sent", "sack_block", "ack_received"),
+    *("block_sent", "uplink_block", "sack_block", "ack_received"),
     *("packet", "rlc_sdu"),
 )
 """Kinds of event, those first that the front can least do without."""

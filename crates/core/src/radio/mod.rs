@@ -15,6 +15,7 @@
 //! evicted or discarded. A packet for a UE that is not in the cell is dropped.
 
 mod activity;
+mod bearers;
 mod buffer;
 mod carrier;
 mod delay_line;

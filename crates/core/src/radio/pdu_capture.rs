@@ -8,8 +8,8 @@ use crate::rlc::{self, Report, Tti};
 use crate::wire::octets_of;
 use crate::wire::rlc::udp::{Channel, Mode, datagram_of};
 
-/// Radio bearer of the only one that a UE has; lower numbers are those of signalling (TS 34.108 §6.10).
-const RADIO_BEARER: u8 = 5;
+/// Number of a UE's first radio bearer; lower ones are those of signalling (TS 34.108 §6.10).
+pub(super) const RADIO_BEARER: u8 = 5;
 
 /// Writes the PDUs of one direction of a UE's bearer.
 pub(super) struct PduCapture {
@@ -19,8 +19,8 @@ pub(super) struct PduCapture {
 
 impl PduCapture {
     /// With PDCP of these parameters above the link layer, where that has PDCP.
-    pub fn new(config: &rlc::Config, pdcp: &pdcp::Config, ue: u16, dir: Dir) -> Self {
-        let channel = Channel { dir, urnti: u32::from(ue) + 1, radio_bearer: RADIO_BEARER };
+    pub fn new(config: &rlc::Config, pdcp: &pdcp::Config, (ue, dir, radio_bearer): (u16, Dir, u8)) -> Self {
+        let channel = Channel { dir, urnti: u32::from(ue) + 1, radio_bearer };
         Self { channel, encoder: config.encoder_with(pdcp) }
     }
 

@@ -7,7 +7,7 @@
 
 use super::Plan;
 use super::buffer::{Buffer, Delivered, Gone, report_service, share};
-use super::pdu_capture::PduCapture;
+use super::pdu_capture::{PduCapture, RADIO_BEARER};
 use super::sdus::Sdus;
 use crate::element::{Cx, RadioEventKind};
 use crate::packet::{Dir, Packet};
@@ -40,6 +40,7 @@ pub(super) struct RlcBearer {
     occupancy: Occupancy,
     pub counts: Counts,
     capture: PduCapture,
+    radio_bearer: u8,
     /// Octets of the largest packet that the layers below take.
     largest_sdu: u32,
     /// Number of PDU 0 in events: numbers there go on where the entity begins anew.
@@ -99,7 +100,8 @@ impl RlcBearer {
             numbers: VecDeque::new(),
             occupancy: Occupancy::default(),
             counts: Counts::default(),
-            capture: PduCapture::new(rlc, &pdcp::Config::default(), ue, dir),
+            capture: PduCapture::new(rlc, &pdcp::Config::default(), (ue, dir, RADIO_BEARER)),
+            radio_bearer: RADIO_BEARER,
             largest_sdu: if rlc.has_pdcp() { pdcp::LARGEST_SDU } else { u32::MAX },
             numbered_from: 0,
             numbered_to: 0,
@@ -110,7 +112,13 @@ impl RlcBearer {
 
     /// The same, with PDCP of these parameters above the link layer, where that has PDCP.
     pub fn with_pdcp(mut self, rlc: &rlc::Config, pdcp: &pdcp::Config) -> Self {
-        self.capture = PduCapture::new(rlc, pdcp, self.buffer.ue, self.buffer.dir);
+        self.capture = PduCapture::new(rlc, pdcp, (self.buffer.ue, self.buffer.dir, self.radio_bearer));
+        self
+    }
+
+    /// The same as a second bearer of a UE; before it was one of the UE of the number that its buffer has.
+    pub fn second_of(mut self, ue: u16) -> Self {
+        (self.buffer.ue, self.radio_bearer) = (ue, RADIO_BEARER + 1);
         self
     }
 
@@ -139,7 +147,7 @@ impl RlcBearer {
         self.sdus = Sdus::default();
         self.next_ended = 0;
         self.numbers.clear();
-        self.capture = PduCapture::new(rlc, pdcp, self.buffer.ue, self.buffer.dir);
+        self.capture = PduCapture::new(rlc, pdcp, (self.buffer.ue, self.buffer.dir, self.radio_bearer));
         self.numbered_from = self.numbered_to.next_multiple_of(self.ttis.sequence_numbers.max(1));
         self.has_noted = false;
     }

@@ -8,7 +8,11 @@ use crate::packet::{Dir, Packet};
 use crate::pdcp;
 use crate::rlc::{self, End, Report, Tti};
 use crate::time::Instant;
+use crate::trace::{Kind, ProbeMask};
 use serde_json::Value;
+
+/// Probes of what became of PDUs.
+const OF_PDUS: ProbeMask = ProbeMask::NONE.with(Kind::RlcData).with(Kind::RlcStatus);
 
 /// The link layer of a UE.
 pub(super) struct RlcPair {
@@ -113,6 +117,18 @@ impl RlcPair {
         }
         bearer.counts.pdus_sent += tti.pdus();
         self.settle_sent(cx, dir, report);
+    }
+
+    /// Takes everything out of a TTI that is lost for good. Whether it tells of ends of SDUs, so that it is to be handed up all the
+    /// same: where nothing is sent again, see [`Ttis::resends`](rlc::Ttis::resends).
+    pub fn lose(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &mut Tti) -> bool {
+        let sent = cx.probes_any(OF_PDUS).then(|| tti.clone());
+        let bearer = self.bearer(dir);
+        bearer.counts.pdus_lost += tti.lose(|| true);
+        if let Some(sent) = sent {
+            bearer.note_fates(cx, &sent, tti);
+        }
+        !bearer.ttis.resends && !tti.data.ends.is_empty()
     }
 
     /// What the entity that sends in this direction would send now.

@@ -127,6 +127,8 @@ pub struct Pdus {
     pub establishment: u32,
     /// Octets of the MAC PDU; what PDUs and their subheaders leave free is padding. 0 where there are no PDUs.
     pub room: u64,
+    /// Octets of it that PDUs and their subheaders leave free.
+    pub left: u64,
     /// A STATUS PDU; it goes first.
     pub status: Option<Status>,
     /// Data PDUs.

@@ -93,6 +93,8 @@ pub struct Tti {
     pub lte: Pdus,
     /// PDUs of NR; there are no others then.
     pub nr: nr_pdus::Pdus,
+    /// What a second bearer of NR has in the same block.
+    pub other: Option<Box<Self>>,
 }
 
 impl Tti {
@@ -110,17 +112,19 @@ impl Tti {
             && self.data.runs.is_empty()
             && self.nr.data.is_empty()
             && self.nr.status.is_none()
+            && self.other.is_none()
     }
 
     /// Becomes like another one, in the memory that it has.
     pub fn copy(&mut self, other: &Self) {
-        let Self { control, data, piggybacked, lte, nr } = other;
+        let Self { control, data, piggybacked, lte, nr, other } = other;
         self.control.clone_from(control);
         self.data.runs.clone_from(&data.runs);
         self.data.ends.clone_from(&data.ends);
         self.piggybacked.clone_from(piggybacked);
         self.lte.clone_from(lte);
         self.nr.clone_from(nr);
+        self.other.clone_from(other);
     }
 
     /// Takes everything out.
@@ -130,6 +134,7 @@ impl Tti {
         self.lte.clear_data();
         if self.nr.room > 0 {
             self.nr.clear();
+            self.other = None;
         }
         if !self.control.is_empty() || self.piggybacked.is_some() || self.lte.status.is_some() {
             self.clear_control();
@@ -143,7 +148,8 @@ impl Tti {
         self.lte.status = None;
     }
 
-    /// Asks `lost` for each PDU, in the order in which they are sent, and takes those out that are; how many.
+    /// Asks `lost` for each PDU, in the order in which they are sent, and takes those out that are; how many. Those of a second
+    /// bearer stay.
     pub fn lose(&mut self, mut lost: impl FnMut() -> bool) -> u64 {
         let all = self.pdus();
         self.control.retain(|_| !lost());

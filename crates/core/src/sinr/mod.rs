@@ -1,7 +1,7 @@
 //! The signal-to-interference-and-noise ratio (SINR) that a UE has in every slot of a shared downlink.
 //!
 //! ```text
-//! SINR = mean + shadowing + 10 log10(gain of the fading),   in dB
+//! SINR = mean + shadowing - blockage + 10 log10(gain of the fading),   in dB
 //! ```
 //!
 //! The mean is a number, or a [series](Rows) over time: the way of a UE through a cell. Between two lines of a series the
@@ -17,6 +17,7 @@
 //! Left out: interference that varies with the load of other cells, and selectivity in frequency: one SINR holds for the
 //! whole band.
 
+mod blockage;
 mod outages;
 mod rows;
 mod shadowing;
@@ -34,6 +35,7 @@ use crate::registry::parameters;
 use crate::rng;
 use crate::time::Duration;
 use crate::units::{Decibel, Probability};
+use blockage::Blockage;
 use rows::Mean;
 
 parameters! {
@@ -46,6 +48,9 @@ parameters! {
         pub series: Option<SeriesConfig>,
         /// Slow variation around the mean, for each UE on its own.
         pub shadowing: ShadowingConfig,
+        /// Times in which something stands between the UE and its cell; none if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub blockage: Option<BlockageConfig>,
         /// Fast variation around that, for each UE on its own.
         pub fading: fading::Config,
         /// Number of independent fadings, 1 to 8, whose mean gain a UE has.
@@ -73,6 +78,18 @@ parameters! {
         /// After this time the series begins anew; it holds its last line if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub repeat: Option<Duration>,
+    }
+
+    /// Blockage, for each UE on its own and in both of its directions at the same times.
+    pub struct BlockageConfig {
+        /// Mean time from the end of one blockage to the beginning of the next, exponential.
+        pub every: Duration = Duration::from_secs(5),
+        /// Mean duration of a blockage, lognormal.
+        pub lasts: Duration = Duration::from_millis(280),
+        /// By how much the SINR is lower.
+        pub depth: Decibel = Decibel::from_thousandths(25_000),
+        /// How long the SINR takes to fall, and to rise again, within the blockage.
+        pub ramp: Duration = Duration::from_millis(60),
     }
 
     /// The mean SINR between two lines of a series.
@@ -127,6 +144,9 @@ impl Config {
             series.validate(ues).map_err(|error| error.under("series"))?;
         }
         self.shadowing.validate().map_err(|error| error.under("shadowing"))?;
+        if let Some(blockage) = &self.blockage {
+            blockage.validate().map_err(|error| error.under("blockage"))?;
+        }
         if !(1..=MOST_DIVERSITY).contains(&self.diversity) {
             let message = format!("a mean of {} fadings", self.diversity);
             return Err(ScenarioError::new("diversity", message, format!("write 1 to {MOST_DIVERSITY}")));
@@ -160,6 +180,11 @@ impl Config {
             _ => Ok(()),
         }
     }
+
+    /// How long a blockage lasts in the mean; zero if there is none.
+    pub fn blocked(&self) -> Duration {
+        self.blockage.as_ref().map_or(Duration::ZERO, |blockage| blockage.lasts)
+    }
 }
 
 impl SeriesConfig {
@@ -191,10 +216,19 @@ pub struct Sinr {
     mean: Mean,
     shadowing: Option<Shadowing>,
     outages: Option<Outages>,
+    blockage: Option<Blockage>,
     branches: Vec<Box<dyn Fading>>,
     slots_per_s: f64,
     block: [f32; BLOCK],
     number: Option<u64>,
+}
+
+/// Name of a random stream of a UE on a carrier; the first carrier has none in it.
+pub(crate) fn stream_name(ue: u16, dir: Dir, carrier: u8, part: &str) -> String {
+    match carrier {
+        0 => format!("ue{ue}.{}.{part}", dir.name()),
+        _ => format!("ue{ue}.{}.carrier{carrier}.{part}", dir.name()),
+    }
 }
 
 /// A gain of -90 dB: fadings have lower ones for an instant, and no block is received at either.
@@ -203,10 +237,20 @@ const LEAST_GAIN: f32 = 1e-9;
 impl Sinr {
     /// Of a UE of a cell whose parameters are valid, in one direction, at so many slots a second.
     pub fn new(config: &Config, run_seed: u64, (ue, dir): (u16, Dir), slots_per_s: f64) -> Self {
-        let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.{}.{part}", dir.name()));
+        Self::on_carrier(config, run_seed, (ue, dir, 0), slots_per_s)
+    }
+
+    /// Like [`Self::new`], on a carrier of several: they fade independently, and have mean and shadowing in common.
+    pub fn on_carrier(
+        config: &Config,
+        run_seed: u64,
+        (ue, dir, carrier): (u16, Dir, u8),
+        slots_per_s: f64,
+    ) -> Self {
+        let stream = |part: &str, on| rng::stream(run_seed, &stream_name(ue, dir, on, part));
         let branch = |number| match number {
-            0 => config.fading.build(slots_per_s, stream("fading")),
-            _ => config.fading.build(slots_per_s, stream(&format!("fading{number}"))),
+            0 => config.fading.build(slots_per_s, stream("fading", carrier)),
+            _ => config.fading.build(slots_per_s, stream(&format!("fading{number}"), carrier)),
         };
         let mean = match &config.series {
             Some(series) => series.rows.mean(ue, series.between, series.repeat, series.offset(run_seed, ue)),
@@ -216,6 +260,9 @@ impl Sinr {
             mean,
             shadowing: Shadowing::new(&config.shadowing, run_seed, (ue, dir)),
             outages: config.outages.as_ref().and_then(|own| Outages::new(own, run_seed, (ue, dir))),
+            // Of the UE, not of a direction.
+            blockage: (config.blockage.as_ref())
+                .map(|own| Blockage::new(own, rng::stream(run_seed, &format!("ue{ue}.blockage")))),
             branches: (0..config.diversity).map(branch).collect(),
             slots_per_s,
             block: [0.0; BLOCK],
@@ -242,6 +289,7 @@ impl Sinr {
         for (slot, (sinr, gain)) in (number * BLOCK as u64..).zip(self.block.iter_mut().zip(gains)) {
             let time_s = slot as f64 / self.slots_per_s;
             let shadow = self.shadowing.as_mut().map_or(0.0, |shadowing| shadowing.at(time_s));
+            let shadow = shadow - self.blockage.as_mut().map_or(0.0, |blockage| blockage.at(time_s));
             let fading = 10.0 * libm::log10f((gain * share).max(LEAST_GAIN));
             *sinr = (self.mean.at(time_s) + shadow) as f32 + fading;
         }

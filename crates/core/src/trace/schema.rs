@@ -354,6 +354,23 @@ events! {
         /// Whether the UE could not decode it, with what it has of it from before.
         lost: bool ["" few],
     }
+    /// A block goes on the air in a slot of an uplink that the network schedules, for the first time or again.
+    UplinkBlock = "uplink_block" of ue bearer slot {
+        /// HARQ process that it belongs to.
+        process: u16 ["" few],
+        /// Which transmission of the block it is, from 1.
+        transmission: u16 ["" few],
+        /// Row of the table of formats; in NR the MCS, and 32 for each layer beyond the first.
+        cqi: u16 ["" few],
+        /// Codes or resource blocks that it takes.
+        units: u32 ["" few],
+        /// Size, bits.
+        bits: u32 ["bit" few],
+        /// Signal-to-interference-and-noise ratio of each of its units at the network, as a ratio times 1000.
+        sinr_thousandths: u64 [""],
+        /// Whether the network could not decode it, with what it has of it from before.
+        lost: bool ["" few],
+    }
     /// RLC data PDUs with adjacent sequence numbers went on the air together and share their fate.
     RlcData = "rlc_data" of ue bearer {
         /// Direction of the bearer.

@@ -63,12 +63,13 @@ export function bearersOf(events, packets, rows) {
   const bearers = new Map();
   const none = new Uint32Array(0);
   /** Numbers of bearers by what they are. */
-  const numbers = new Map(rows.map((row, place) => [keyOf(row), place]));
+  // Of several bearers of a UE the first is shown: it is set last.
+  const numbers = new Map(/** @type {[number, number][]} */ (rows.map((row, place) => [keyOf(row), place])).reverse());
   /** The other direction, whose STATUS PDUs go in this one. @param {number} place */
   const other = (place) => numbers.get(bearerKey(rows[place].node, rows[place].ue, rows[place].direction !== "uplink")) ?? -1;
   for (const place of new Set([...ofSdus.keys(), ...ofData.keys(), ...ofSlots.keys(), ...[...ofStatus.keys()].map(other)])) {
     const known = rows[place];
-    if (!known) continue;
+    if (!known || numbers.get(keyOf(known)) !== place) continue;
     const empty = new Float64Array(0);
     const tti = known.slot_ns;
     bearers.set(keyOf(known), {

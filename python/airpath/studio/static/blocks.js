@@ -15,6 +15,8 @@ import { cross } from "studio/tape";
 /** @typedef {import("studio/scene").Theme} Theme */
 /** @typedef {import("studio/slots").Slots} Slots */
 
+/** Height of the line with the slots of a TDD pattern, pixels. */
+const FRAME_PX = 12;
 /** Width of a slot, pixels. */
 const SLOT_PX = 15;
 /** Least height of a block that has room for its UE's number, pixels. */
@@ -26,15 +28,17 @@ export const BLOCKS = -(2 ** 40);
 export const inkOf = ({ inks }, ue) => inks[ue % inks.length];
 
 /** @type {(scene: Scene, slots: Slots, view: View, theme: Theme, column: Column, lane: {top: number, bottom: number}) => void} */
-export function drawBlocks(scene, { table, rows, length, units }, view, theme, { left, right }, { top, bottom }) {
-  const { ink } = scene;
+export function drawBlocks(scene, slots, view, theme, column, lane) {
+  const [{ ink }, { table, rows, length, units }, { left, right }, { top }] = [scene, slots, column, lane];
   const { time_ns, ue, units: own, transmission, lost } = table.columns;
+  const bottom = lane.bottom - (slots.frame ? FRAME_PX : 0);
   const unit = (bottom - top - 8) / units;
   const from = view.now - (Math.ceil((right - left) / SLOT_PX) + 1) * length;
   ink.save();
   ink.beginPath();
-  ink.rect(left + 1, top + 1, right - left - 2, bottom - top - 2);
+  ink.rect(left + 1, top + 1, right - left - 2, lane.bottom - top - 2);
   ink.clip();
+  if (slots.frame) drawFrame(scene, slots, view, theme, column, lane.bottom);
   let [filled, slot] = [0, NaN];
   for (let at = firstFrom(time_ns.values, rows, from); at < rows.length && time_ns.values[rows[at]] <= view.now; at += 1) {
     const row = rows[at];
@@ -68,6 +72,29 @@ export function drawBlocks(scene, { table, rows, length, units }, view, theme, {
     }
   }
   ink.restore();
+}
+
+/**
+ * The letters of a TDD pattern below its slots: D, S and U, those with an uplink on a ground of their own.
+ * @type {(scene: Scene, slots: Slots, view: View, theme: Theme, column: Column, bottom: number) => void}
+ */
+function drawFrame({ ink }, { table, rows, length, frame }, view, theme, { left, right }, bottom) {
+  if (!rows.length) return;
+  const { time_ns, slot } = table.columns;
+  // A slot is decided on, and told of, before it is on the air.
+  const lead = slot.values[rows[0]] - Math.round(time_ns.values[rows[0]] / length);
+  ink.textAlign = "center";
+  for (let at = Math.floor(view.now / length); at >= 0; at -= 1) {
+    const x = right - 3 - (view.now / length - at) * SLOT_PX;
+    if (x + SLOT_PX < left) break;
+    const letter = frame[(at + lead) % frame.length];
+    ink.fillStyle = letter === "D" ? theme.quiet : theme.inks[letter === "U" ? 2 : 0];
+    ink.globalAlpha = letter === "D" ? 0.15 : 0.3;
+    ink.fillRect(x + 1, bottom - FRAME_PX, SLOT_PX - 2, FRAME_PX - 2);
+    ink.globalAlpha = 1;
+    ink.fillStyle = theme.ink;
+    ink.fillText(letter, x + SLOT_PX / 2, bottom - 3);
+  }
 }
 
 /**

@@ -65,7 +65,7 @@ export class Model {
     const { bearers, sdus } = bearersOf(events, this.packets, run.bearers);
     this.bearers = bearers;
     /** Slots of shared downlinks, by the places of their cells. */
-    this.slots = slotsOf(events, run.bearers);
+    this.slots = slotsOf(events, run.bearers, run.values ?? {});
     this.sdus = sdus;
     this.looks = this.packets ? looksOf(this.packets, events.table("segment_sent")) : new Uint8Array(0);
     /** The shortest time from each place to the next, down and up. */

@@ -3,12 +3,17 @@
 /** @typedef {import("studio/events").Events} Events */
 /**
  * The slots of a cell: rows of its blocks in `block_sent`, their length and when the first began, nanoseconds, and the most
- * units that a slot had.
- * @typedef {{table: import("studio/events").Table, rows: Uint32Array, length: number, phase: number, units: number}} Slots
+ * units that a slot had; the TDD pattern of D, S and U, empty without one.
+ * @typedef {{table: import("studio/events").Table, rows: Uint32Array, length: number, phase: number, units: number, frame: string}} Slots
  */
 
-/** Slots by the places of their cells. @type {(events: Events, bearers: import("studio/source").BearerRow[]) => Map<number, Slots>} */
-export function slotsOf(events, bearers) {
+/**
+ * Slots by the places of their cells. `values` are those of the scenario.
+ * @type {(events: Events, bearers: import("studio/source").BearerRow[], values: Record<string, any>) => Map<number, Slots>}
+ */
+export function slotsOf(events, bearers, values) {
+  const pattern = values.radio?.nr?.frame;
+  const frame = typeof pattern === "string" && pattern !== "FDD" ? pattern : "";
   const table = events.table("block_sent");
   /** @type {Map<number, number[]>} */
   const rows = new Map();
@@ -22,7 +27,7 @@ export function slotsOf(events, bearers) {
   const found = new Map();
   for (const [cell, own] of rows) {
     const shared = bearers.find(({ node, shared: isShared }) => node === cell && isShared);
-    if (table && shared) found.set(cell, { table, rows: Uint32Array.from(own), length: shared.slot_ns, phase: shared.phase_ns, units: mostUnits(table, own) });
+    if (table && shared) found.set(cell, { table, rows: Uint32Array.from(own), length: shared.slot_ns, phase: shared.phase_ns, units: mostUnits(table, own), frame });
   }
   return found;
 }

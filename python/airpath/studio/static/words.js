@@ -147,6 +147,8 @@ const SHORT = {
   packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, ${placeOf(own)}`,
 };
 
+SHORT.uplink_block = SHORT.block_sent;
+
 /** A sentence about an event where the schema's words say less. @type {Record<string, (told: Told) => string>} */
 const SENTENCE = {
   tcp_state: ({ n }) =>
@@ -168,6 +170,12 @@ const SENTENCE = {
     const which = ORDINALS[n("transmission")] ?? `${n("transmission")}th`;
     return `${ueName(run, n("ue"))} is sent a block of ${figure(n("bits"))} bits (${rowOf(own)}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
       `${which} transmission, at an SINR of ${decibels(own)}: ${n("lost") ? "lost, as the UE cannot decode it yet" : "the UE decodes it"}.`;
+  },
+  uplink_block: (own) => {
+    const { n, run } = own;
+    const which = ORDINALS[n("transmission")] ?? `${n("transmission")}th`;
+    return `${ueName(run, n("ue"))} sends a block of ${figure(n("bits"))} bits (${rowOf(own)}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
+      `${which} transmission, heard at an SINR of ${decibels(own)}: ${n("lost") ? "lost, as the network cannot decode it yet" : "the network decodes it"}.`;
   },
   rlc_data: (own) => {
     const { n, word } = own;

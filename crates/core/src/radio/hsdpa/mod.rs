@@ -213,6 +213,7 @@ impl Config {
             units: downlink.codes.into(),
             group: 1,
             shares: Shares::InTurn,
+            carriers: 1,
             ues_per_slot: downlink.ues_per_tti.into(),
             least_interval: category.inter_tti.into(),
             frame: Frame::fdd(ROUND_TRIP),

@@ -195,6 +195,7 @@ impl Component for Config {
             units,
             group,
             shares: downlink.sharing.into(),
+            carriers: 1,
             ues_per_slot: most,
             least_interval: 1,
             frame: Frame::fdd(ROUND_TRIP),
@@ -232,7 +233,8 @@ impl Component for Config {
         let retransmission = grant + SLOT + downlink.delay;
         let harq =
             |transmissions: u8| SLOT.saturating_mul(ROUND_TRIP * u64::from(transmissions.saturating_sub(1)));
-        let repair = |transmissions| rlc::nr::Repair { harq: harq(transmissions), retransmission };
+        let blockage = downlink.reception.blocked();
+        let repair = |transmissions| rlc::nr::Repair { harq: harq(transmissions), retransmission, blockage };
         let [down, up] = self.pdcp();
         let mut remarks =
             rlc::nr::remarks(Dir::Downlink, &downlink.rlc, &down, repair(downlink.harq.max_transmissions));

@@ -1,11 +1,13 @@
 //! The assembly of an NR cell out of its parameters.
 
 use super::formats::{self, Carrier, Nr};
+use super::second_bearer::{BearerConfig, SecondBearer};
 use super::{Config, PROCESSES};
 use crate::element::Element;
 use crate::packet::Dir;
 use crate::radio::Plan;
 use crate::radio::activity::with_activity;
+use crate::radio::bearers::{Bearers, Second, Selector};
 use crate::radio::outages::{Silences, with_outages};
 use crate::radio::rlc_bearer::RlcBearer;
 use crate::radio::rlc_pair::RlcPair;
@@ -16,7 +18,7 @@ use crate::radio::shared::{
 };
 use crate::sinr::Sinr;
 use crate::time::Duration;
-use crate::units::Decibel;
+use crate::units::{Bitrate, Decibel};
 
 /// From what a report is about to its first use, and between reports.
 const AGE: Duration = Duration::from_millis(5);
@@ -65,6 +67,7 @@ impl Config {
             units: prbs,
             group: downlink.group.map_or_else(|| group(prbs), u32::from),
             shares: downlink.sharing.into(),
+            carriers: self.carriers,
             ues_per_slot: usize::MAX,
             least_interval: 1,
             frame: frame.clone(),
@@ -84,6 +87,8 @@ impl Config {
             layers: blocks.layers,
             loss_db: blocks.loss.as_db(),
             layer_loss_db,
+            report: self.downlink.report,
+            limits_buffer: true,
         })
     }
 
@@ -98,6 +103,9 @@ impl Config {
             loss_db: blocks.loss.as_db(),
             // A UE's power is shared among its layers.
             layer_loss_db: std::array::from_fn(|place| loss(place + 1)),
+            // The gNB measures itself, and has the buffer of the whole mother code.
+            report: formats::Report::Mcs,
+            limits_buffer: false,
         })
     }
 
@@ -143,28 +151,65 @@ impl Config {
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, uplink_setup: &UplinkSetup) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
-        let heard =
-            || Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
-        let rate = setup.mean_rate(heard());
+        let of_carrier = |carrier| (ue, Dir::Downlink, carrier);
+        let heard = |carrier| {
+            Sinr::on_carrier(&downlink.reception, plan.run_seed, of_carrier(carrier), setup.slots_per_s())
+        };
+        let rate = setup.mean_rate(heard(0)).as_bps() * u64::from(self.carriers);
+        let rate = Bitrate::from_bps(rate);
         let up_rate = uplink_setup.largest_rate();
         let bearer = |(queue, rlc, pdcp), ttis, terms, dir| {
             RlcBearer::new((queue, rlc, ttis), terms, plan, ue, dir).with_pdcp(rlc, pdcp)
         };
         let of_downlink = (&downlink.queue, &downlink.rlc, &downlink.pdcp);
         let of_uplink = (&uplink.queue, &uplink.rlc, &uplink.pdcp);
+        let terms = [(rate, downlink.delay), (up_rate, uplink.delay)];
         let bearers = [
-            bearer(of_downlink, down, (rate, downlink.delay), Dir::Downlink),
-            bearer(of_uplink, up, (up_rate, uplink.delay), Dir::Uplink),
+            bearer(of_downlink, down, terms[0], Dir::Downlink),
+            bearer(of_uplink, up, terms[1], Dir::Uplink),
         ];
+        let pair = RlcPair::new([&downlink.rlc, &uplink.rlc], [&downlink.pdcp, &uplink.pdcp], bearers)?;
+        let pairs = match &self.second_bearer {
+            None => Bearers::from(pair),
+            Some(config) => Bearers::from(pair).with_second(self.second(config, plan, ue, terms)?),
+        };
         let times = (self.slots(PERIOD), self.slots(AGE));
         let times = downlink.adaptation.slots(self.slot(), times);
-        Some(Ue::new(
-            RlcPair::new([&downlink.rlc, &uplink.rlc], [&downlink.pdcp, &uplink.pdcp], bearers)?,
-            Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
+        let reception = |carrier| {
+            let (heard, adaptation) = (heard(carrier), &downlink.adaptation);
+            Reception::on_carrier(heard, adaptation, times, plan.run_seed, of_carrier(carrier))
+        };
+        let own = Ue::new(
+            pairs,
+            reception(0),
             downlink.harq.processes.unwrap_or(PROCESSES),
             (Source::Rlc, None, Numbers::new(None)),
             None,
             Silences::of(plan.handovers, ue),
-        ))
+        );
+        Some(own.with_carriers((1..self.carriers).map(reception).collect()))
+    }
+
+    /// The second bearer of a UE, of these rates and delays.
+    fn second(
+        &self,
+        config: &SecondBearer,
+        plan: &Plan<'_>,
+        ue: u16,
+        terms: [(Bitrate, Duration); 2],
+    ) -> Option<Second> {
+        let both = [(&config.downlink, Dir::Downlink), (&config.uplink, Dir::Uplink)];
+        let bearer = |(own, dir): (&BearerConfig, Dir)| {
+            let ttis = own.rlc.ttis()?;
+            // Its numbers are those behind all default bearers.
+            let bearer =
+                RlcBearer::new((&own.queue, &own.rlc, ttis), terms[dir.index()], plan, self.ues + ue, dir);
+            Some(bearer.second_of(ue).with_pdcp(&own.rlc, &own.pdcp))
+        };
+        let [downlink, uplink] = both.map(bearer);
+        let (rlc, pdcp) = (both.map(|(own, _)| &own.rlc), both.map(|(own, _)| &own.pdcp));
+        let pair = RlcPair::new(rlc, pdcp, [downlink?, uplink?])?;
+        let selector = Selector::new(config.l4s, &config.flows);
+        Some(Second { pair, selector, share: config.share.as_f64() })
     }
 }

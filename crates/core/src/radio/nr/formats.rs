@@ -4,10 +4,14 @@
 //! SINR: rank and MCS rise together, as a UE's rank indicator and CQI do. Of several layers each hears `layer_loss` less
 //! than a single one. A row is reported from the SINR on at which 10 % of its blocks on all PRBs are lost ([`super::curve`]).
 //!
-//! Left out: the 16 steps of the CQI tables (a report has the resolution of the MCS table), CQI by subband, precoding.
+//! A UE reports a rank and a CQI of the table that goes with the MCS table: 15 code rates instead of 28 MCS, so that the gNB
+//! knows of up to 2 dB less than the UE hears. Its outer loop moves on from there.
+//!
+//! Left out: CQI by subband, precoding.
 
 use super::blocks;
 use super::curve::Curve;
+use super::information;
 use super::tables::{self, Mcs};
 use crate::error::ScenarioError;
 use crate::radio::shared::MOST_LAYERS;
@@ -66,7 +70,27 @@ parameters! {
     }
 }
 
+parameters! {
+    /// What a UE reports of the channel.
+    pub enum Report {
+        /// A rank and a CQI: TS 38.214 table 5.2.2.1-2, -3 or -4, whichever goes with the MCS table.
+        #[default]
+        Cqi,
+        /// A rank and an MCS: finer than any UE reports.
+        Mcs,
+    }
+}
+
 impl Table {
+    /// Modulation and code rate in 2048ths of each CQI.
+    fn cqis(self) -> &'static [(u32, u32); 15] {
+        match self {
+            Self::Qam64 => &tables::CQI_QAM64,
+            Self::Qam256 => &tables::CQI_QAM256,
+            Self::Qam64LowSe => &tables::CQI_LOW_SE,
+        }
+    }
+
     fn rows(self) -> &'static [Mcs] {
         match self {
             Self::Qam64 => &tables::QAM64,
@@ -156,6 +180,9 @@ pub(super) struct Carrier {
     pub loss_db: f64,
     /// SINR that a layer has less of 1 to 4, dB.
     pub layer_loss_db: [f64; MOST_LAYERS],
+    pub report: Report,
+    /// Whether the largest block limits the buffer of HARQ (limited-buffer rate matching).
+    pub limits_buffer: bool,
 }
 
 /// The blocks of a carrier.
@@ -163,18 +190,60 @@ pub(super) struct Carrier {
 pub(super) struct Nr {
     carrier: Carrier,
     rows: Vec<Row>,
+    /// By rising SINR, dB, what a UE reports, as the highest row that the report allows.
+    reports: Vec<(f32, u8)>,
+    /// TBS_LBRM, which limits the buffer of HARQ.
+    largest: Option<u32>,
 }
 
 impl Nr {
     pub fn new(carrier: Carrier) -> Self {
-        let mut nr = Self { rows: Vec::new(), carrier };
+        let largest = carrier.limits_buffer.then(|| carrier.largest_block());
+        let mut nr = Self { rows: Vec::new(), reports: Vec::new(), largest, carrier };
         nr.rows = nr.frontier();
+        nr.reports = nr.reports();
         nr
     }
 
     /// The same rows with other elements: those of a special slot.
     pub fn with_elements(&self, elements: u32) -> Self {
-        Self { carrier: Carrier { elements, ..self.carrier.clone() }, rows: self.rows.clone() }
+        Self { carrier: Carrier { elements, ..self.carrier.clone() }, ..self.clone() }
+    }
+
+    /// The reports that say more than all of lower SINR.
+    fn reports(&self) -> Vec<(f32, u8)> {
+        let with_layers = |(layers, mcs): (u8, &Mcs)| {
+            let bits = blocks::size(
+                self.carrier.elements,
+                self.carrier.prbs,
+                layers.into(),
+                mcs.modulation,
+                mcs.rate,
+            );
+            let curve = Curve::new(mcs, self.carrier.loss_db, bits);
+            let loss_db = self.carrier.layer_loss_db[usize::from(layers) - 1];
+            ((curve.sinr_at(0.1) + loss_db) as f32, bits)
+        };
+        let cqis = match self.carrier.report {
+            Report::Mcs => return (1..).zip(&self.rows).map(|(row, own)| (own.least_db, row)).collect(),
+            Report::Cqi => self.carrier.table.cqis().iter().filter_map(|cqi| tables::mcs_of(*cqi)),
+        };
+        let mut all: Vec<(f32, u32)> = cqis
+            .flat_map(|mcs| (1..=self.carrier.layers).map(move |layers| (layers, mcs)))
+            .map(with_layers)
+            .filter(|(_, bits)| *bits > 0)
+            .collect();
+        all.sort_by(|(one, one_bits), (other, other_bits)| {
+            one.total_cmp(other).then(other_bits.cmp(one_bits))
+        });
+        let mut most = 0;
+        all.retain(|(_, bits)| {
+            let says_more = *bits > most;
+            most = most.max(*bits);
+            says_more
+        });
+        // A CQI of a lower code rate than any MCS leaves the gNB its lowest one.
+        all.into_iter().map(|(least_db, _)| (least_db, self.cqi(least_db).max(1))).collect()
     }
 
     /// By rising SINR the pairs of layers and MCS that carry more than all of lower SINR.
@@ -241,6 +310,16 @@ impl Nr {
     }
 }
 
+impl Carrier {
+    /// TBS_LBRM (TS 38.212 §5.4.2.1): the block of the most layers, the highest modulation of the table and 948/1024 on so many
+    /// PRBs.
+    fn largest_block(&self) -> u32 {
+        let modulation = self.table.rows().iter().map(|mcs| mcs.modulation).max().unwrap_or(2);
+        let prbs = [32, 66, 107, 135, 162, 217].into_iter().find(|most| self.prbs <= *most).unwrap_or(273);
+        blocks::size(156, prbs, self.layers.into(), modulation, 2 * 948)
+    }
+}
+
 impl Air for Nr {
     fn units(&self) -> u32 {
         self.carrier.prbs
@@ -248,6 +327,11 @@ impl Air for Nr {
 
     fn cqi(&self, sinr_db: f32) -> u8 {
         self.rows.partition_point(|row| row.least_db <= sinr_db) as u8
+    }
+
+    fn reported(&self, sinr_db: f32) -> u8 {
+        let heard = self.reports.partition_point(|(least_db, _)| *least_db <= sinr_db);
+        heard.checked_sub(1).map_or(0, |place| self.reports[place].1)
     }
 
     fn least_sinr(&self, cqi: u8) -> f32 {
@@ -266,6 +350,15 @@ impl Air for Nr {
     fn bler(&self, block: Format, sinr_db: f32) -> f64 {
         self.row(block.cqi)
             .map_or(1.0, |row| self.curve(row, block.bits).bler(f64::from(sinr_db) - self.loss_of(row)))
+    }
+
+    /// Incremental redundancy.
+    fn combine(&self, block: Format, heard: f64, ratio: f64, transmissions: u8) -> f64 {
+        let Some(row) = self.row(block.cqi) else { return heard + ratio };
+        let mcs = self.mcs(row);
+        let buffer = information::buffer(mcs, block.bits, self.largest);
+        let loss = libm::exp10((self.loss_of(row) + self.carrier.loss_db) / 10.0);
+        loss * information::combine(mcs.modulation, buffer, transmissions, heard / loss, ratio / loss)
     }
 
     /// The MCS, and 32 for each layer beyond the first.
@@ -287,7 +380,9 @@ mod tests {
     use super::*;
 
     fn carrier(prbs: u32, elements: u32, table: Table, layers: u8) -> Carrier {
-        Carrier { prbs, elements, table, layers, loss_db: 0.88, layer_loss_db: [0.0, 4.0, 7.0, 9.0] }
+        let (report, limits_buffer) = (Report::Cqi, true);
+        let layer_loss_db = [0.0, 4.0, 7.0, 9.0];
+        Carrier { prbs, elements, table, layers, loss_db: 0.88, layer_loss_db, report, limits_buffer }
     }
 
     fn n78() -> Nr {
@@ -311,6 +406,37 @@ mod tests {
         assert_eq!((best.layers, best.mcs), (4, 27));
         // Acceptance test 5, behind the loss of four layers.
         assert!((f64::from(best.least_db) - 9.0 - 25.32).abs() < 0.03, "{best:?}");
+    }
+
+    /// What a UE reports: rank 1 and the 15 CQIs, each from where 10 % of its blocks are lost (TS 38.214 §5.2.2.1), and the MCS
+    /// of the largest efficiency at most the CQI's. CQI 1 (78/1024) is below any MCS of the table.
+    #[test]
+    fn a_report_is_a_cqi_of_the_table_in_use() {
+        let last_mcs = [(Table::Qam64, 28), (Table::Qam256, 27), (Table::Qam64LowSe, 28)];
+        for (table, last) in last_mcs {
+            let nr = Nr::new(carrier(273, 132, table, 1));
+            assert_eq!(nr.reports.len(), 15, "{table:?}");
+            let efficiency = |(modulation, rate): (u32, u32)| modulation * rate;
+            for ((least_db, row), cqi) in nr.reports.iter().zip(table.cqis()) {
+                let mcs = nr.mcs(nr.row(*row).unwrap());
+                let most = table.rows().iter().map(|own| efficiency((own.modulation, own.rate)));
+                let most = most.filter(|own| *own <= efficiency(*cqi)).max();
+                let expected =
+                    most.unwrap_or_else(|| efficiency((table.rows()[0].modulation, table.rows()[0].rate)));
+                assert_eq!(efficiency((mcs.modulation, mcs.rate)), expected, "{table:?} {cqi:?}");
+                assert_eq!(
+                    [nr.reported(least_db - 0.01), nr.reported(*least_db)].map(|own| own <= *row),
+                    [true; 2]
+                );
+            }
+            let best = nr.row(nr.reported(60.0)).unwrap();
+            assert_eq!((best.mcs, nr.reported(-30.0)), (last, 0), "{table:?}");
+        }
+        // Between CQI 8 (567/1024, 64QAM) and CQI 9 (666/1024) lies MCS 14 (616/1024), which no CQI stands for.
+        let nr = Nr::new(carrier(273, 132, Table::Qam256, 1));
+        let between = nr.curve(Row { layers: 1, mcs: 14, least_db: 0.0 }, 200_000).sinr_at(0.1) as f32 + 0.1;
+        let reported = nr.row(nr.reported(between)).unwrap().mcs;
+        assert_eq!((reported, nr.row(nr.cqi(between)).unwrap().mcs), (13, 14));
     }
 
     /// The peaks of nr.md in bits of a block: D and S slots of the carriers in use.

@@ -7,8 +7,8 @@
 //!
 //! Which slot carries what, K1, K2 and what the gNB needs from an answer to a decision are the [`Frame`]'s. A row of
 //! the link adaptation is a number of layers and an MCS ([`formats`]); sizes are those of TS 38.214 to the bit
-//! ([`blocks`]), and how blocks are lost follows from finite-blocklength theory ([`curve`]). HARQ adds what was heard
-//! of a block (Chase combining), which is what incremental redundancy does too but for high code rates. The uplink is
+//! ([`blocks`]), and how blocks are lost follows from finite-blocklength theory ([`curve`]). HARQ adds the
+//! information of a block's transmissions (incremental redundancy, [`information`]). The uplink is
 //! granted: SR, BSR, dynamic and standing grants, HARQ ([`super::shared`]).
 //!
 //! Left out: beams, precoding and PMI, MU-MIMO, code block groups, dynamic TDD and mini-slots, bandwidth part switches,
@@ -19,6 +19,8 @@
 mod blocks;
 mod cell;
 mod curve;
+mod information;
+mod second_bearer;
 pub(in crate::radio) mod formats;
 mod tables;
 
@@ -41,7 +43,8 @@ use crate::scheduler;
 use crate::sinr;
 use crate::time::Duration;
 use crate::units::{Bytes, Decibel, Frequency};
-use formats::{DownlinkBlocks, UplinkBlocks};
+use formats::{DownlinkBlocks, Report, UplinkBlocks};
+use second_bearer::SecondBearer;
 
 parameters! {
     /// A cell of 5G NR.
@@ -58,6 +61,9 @@ parameters! {
         pub lead: Duration = Duration::from_millis(1),
         /// From the end of an uplink slot to a decision by what it brought: answers, requests, reports.
         pub processing: Duration = Duration::from_millis(1),
+        /// Carriers of the downlink, alike, 1 to 8 (carrier aggregation): each has its own fading, reports and HARQ, and all
+        /// carry what one RLC entity sends. The uplink, answers included, uses the first.
+        pub carriers: u8 = 1,
         /// K1: slots from a block to its answer at least.
         pub k1: u8 = 4,
         /// K2: slots from a grant to its block at least.
@@ -66,6 +72,9 @@ parameters! {
         pub downlink: DownlinkConfig,
         /// The uplink, which the UEs share.
         pub uplink: UplinkConfig,
+        /// A second data radio bearer of each UE; absent: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub second_bearer: Option<SecondBearer>,
         /// DRX and RRC states of silent UEs; always active if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub activity: Option<activity::Config>,
@@ -107,6 +116,8 @@ parameters! {
         pub load: Option<shared::Load>,
         /// Reports of channel quality, and what is made of them; if absent each 20 ms, used after 5 ms.
         pub adaptation: Adaptation,
+        /// What a UE reports.
+        pub report: Report,
         /// Repetition of blocks; if absent with 16 processes.
         pub harq: HarqConfig,
         /// From the end of a slot to the packet that the UE hands up.
@@ -187,6 +198,9 @@ impl From<Sharing> for Shares {
 const PROCESSES: u8 = 16;
 const MOST_PROCESSES: u64 = 32;
 
+/// The most carriers that a UE aggregates here.
+const MOST_CARRIERS: u8 = 8;
+
 /// The longest pattern: 10 ms of 120 kHz.
 const LONGEST_PATTERN: usize = 80;
 
@@ -200,7 +214,8 @@ impl Component for Config {
     }
 
     fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
-        vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
+        let second = self.second_bearer.as_ref().map(|own| &dir.pick(&own.downlink, &own.uplink).queue);
+        [dir.pick(&self.downlink.queue, &self.uplink.queue)].into_iter().chain(second).collect()
     }
 
     fn largest_sdu(&self, _dir: Dir) -> Option<u32> {
@@ -217,13 +232,21 @@ impl Component for Config {
         let retransmission =
             asked + pattern + self.lead + self.lead + self.processing + uplink.delay + downlink.delay;
         let longest = slot.saturating_mul(frame.longest_round_trip());
-        let repair = |transmissions: u8| rlc::nr::Repair {
-            harq: longest.saturating_mul(u64::from(transmissions.saturating_sub(1))),
+        let repair = |harq: &HarqConfig, reception: &sinr::Config| rlc::nr::Repair {
+            harq: longest.saturating_mul(u64::from(harq.max_transmissions.saturating_sub(1))),
             retransmission,
+            blockage: reception.blocked(),
         };
-        let of = |dir, rlc, pdcp, transmissions| rlc::nr::remarks(dir, rlc, pdcp, repair(transmissions));
-        let mut remarks = of(Dir::Downlink, &downlink.rlc, &downlink.pdcp, downlink.harq.max_transmissions);
-        remarks.extend(of(Dir::Uplink, &uplink.rlc, &uplink.pdcp, uplink.harq.max_transmissions));
+        let (down, up) =
+            (repair(&downlink.harq, &downlink.reception), repair(&uplink.harq, &uplink.reception));
+        let mut remarks = rlc::nr::remarks(Dir::Downlink, &downlink.rlc, &downlink.pdcp, down);
+        remarks.extend(rlc::nr::remarks(Dir::Uplink, &uplink.rlc, &uplink.pdcp, up));
+        if let Some(second) = &self.second_bearer {
+            let (one, other) = (&second.downlink, &second.uplink);
+            let mut of_second = rlc::nr::remarks(Dir::Downlink, &one.rlc, &one.pdcp, down);
+            of_second.extend(rlc::nr::remarks(Dir::Uplink, &other.rlc, &other.pdcp, up));
+            remarks.extend(of_second.into_iter().map(|remark| remark.under("second_bearer")));
+        }
         remarks
     }
 
@@ -241,6 +264,10 @@ impl Component for Config {
         self.uplink.validate(self).map_err(|error| error.under("uplink"))?;
         let shared = self.downlink.reception.check_shared(&self.uplink.reception);
         shared.map_err(|error| error.under("uplink.reception"))?;
+        if let Some(second) = &self.second_bearer {
+            let transmissions = [self.downlink.harq.max_transmissions, self.uplink.harq.max_transmissions];
+            second.validate(transmissions).map_err(|error| error.under("second_bearer"))?;
+        }
         if let Some(activity) = &self.activity {
             let offers = Offers { inactive: true, ..Offers::default() };
             activity.validate(offers).map_err(|error| error.under("activity"))?;
@@ -312,6 +339,10 @@ impl Config {
                 return Err(ScenarioError::new(key, message, "write 50 ms at most, such as \"1 ms\""));
             }
         }
+        if !(1..=MOST_CARRIERS).contains(&self.carriers) {
+            let message = format!("{} carriers", self.carriers);
+            return Err(ScenarioError::new("carriers", message, "write 1 to 8, such as 4"));
+        }
         for (key, slots) in [("k1", self.k1), ("k2", self.k2)] {
             if !(1..=32).contains(&slots) {
                 let message = format!("{slots} slots");
@@ -322,13 +353,13 @@ impl Config {
     }
 }
 
-fn validate_rlc(rlc: &rlc::Config, pdcp: &pdcp::Config, harq: &HarqConfig) -> Result<(), ScenarioError> {
+fn validate_rlc(rlc: &rlc::Config, pdcp: &pdcp::Config, transmissions: u8) -> Result<(), ScenarioError> {
     if !rlc.has_pdcp() {
         let message = format!("rlc.{} is no link layer of NR", rlc.name());
         return Err(ScenarioError::new("rlc", message, "write rlc.am_nr or rlc.um_nr"));
     }
     rlc.check_pdcp(Some(pdcp))?;
-    lte::validate_rlc(rlc, harq.max_transmissions, "harq.max_transmissions")
+    lte::validate_rlc(rlc, transmissions, "harq.max_transmissions")
 }
 
 fn validate_harq(harq: &HarqConfig) -> Result<(), ScenarioError> {
@@ -355,7 +386,7 @@ impl DownlinkConfig {
         }
         self.adaptation.validate(cell.slot()).map_err(|error| error.under("adaptation"))?;
         validate_harq(&self.harq)?;
-        validate_rlc(&self.rlc, &self.pdcp, &self.harq)
+        validate_rlc(&self.rlc, &self.pdcp, self.harq.max_transmissions)
     }
 }
 
@@ -370,6 +401,6 @@ impl UplinkConfig {
         self.scheduler.validate().map_err(|error| error.under("scheduler"))?;
         self.adaptation.validate(slot).map_err(|error| error.under("adaptation"))?;
         validate_harq(&self.harq)?;
-        validate_rlc(&self.rlc, &self.pdcp, &self.harq)
+        validate_rlc(&self.rlc, &self.pdcp, self.harq.max_transmissions)
     }
 }

@@ -1,6 +1,7 @@
 //! Tables of 5G NR: PRBs of a carrier, and modulation and coding schemes (MCS) with their link curves.
 //!
-//! Sources: TS 38.101-1 table 5.3.2-1 and TS 38.101-2 table 5.3.2-1 (PRBs), TS 38.214 tables 5.1.3.1-1 to 5.1.3.1-3 (MCS).
+//! Sources: TS 38.101-1 table 5.3.2-1 and TS 38.101-2 table 5.3.2-1 (PRBs), TS 38.214 tables 5.1.3.1-1 to 5.1.3.1-3 (MCS) and
+//! 5.2.2.1-2 to 5.2.2.1-4 (CQI).
 
 /// A modulation and coding scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,6 +118,69 @@ pub(super) const QAM64_LOW_SE: [Mcs; 29] = [
     mcs(6, 1438, 13.42, 0.109),
     mcs(6, 1544, 14.47, 0.112),
 ];
+
+/// TS 38.214 table 5.2.2.1-2: modulation and code rate in 2048ths by CQI, from 1 on.
+pub(super) const CQI_QAM64: [(u32, u32); 15] = [
+    (2, 156),
+    (2, 240),
+    (2, 386),
+    (2, 616),
+    (2, 898),
+    (2, 1204),
+    (4, 756),
+    (4, 980),
+    (4, 1232),
+    (6, 932),
+    (6, 1134),
+    (6, 1332),
+    (6, 1544),
+    (6, 1746),
+    (6, 1896),
+];
+
+/// TS 38.214 table 5.2.2.1-3: modulation and code rate in 2048ths by CQI, from 1 on.
+pub(super) const CQI_QAM256: [(u32, u32); 15] = [
+    (2, 156),
+    (2, 386),
+    (2, 898),
+    (4, 756),
+    (4, 980),
+    (4, 1232),
+    (6, 932),
+    (6, 1134),
+    (6, 1332),
+    (6, 1544),
+    (6, 1746),
+    (8, 1422),
+    (8, 1594),
+    (8, 1770),
+    (8, 1896),
+];
+
+/// TS 38.214 table 5.2.2.1-4: modulation and code rate in 2048ths by CQI, from 1 on.
+pub(super) const CQI_LOW_SE: [(u32, u32); 15] = [
+    (2, 60),
+    (2, 100),
+    (2, 156),
+    (2, 240),
+    (2, 386),
+    (2, 616),
+    (2, 898),
+    (2, 1204),
+    (4, 756),
+    (4, 980),
+    (4, 1232),
+    (6, 932),
+    (6, 1134),
+    (6, 1332),
+    (6, 1544),
+];
+
+/// The MCS of this modulation and code rate, from whichever table has it.
+pub(super) fn mcs_of((modulation, rate): (u32, u32)) -> Option<&'static Mcs> {
+    let all = QAM64_LOW_SE.iter().chain(&QAM64).chain(&QAM256);
+    all.into_iter().find(|mcs| (mcs.modulation, mcs.rate) == (modulation, rate))
+}
 
 /// By subcarrier spacing in kHz: bandwidths in MHz with their number of PRBs. At 60 kHz those of FR1, and above 100 MHz
 /// that of FR2.

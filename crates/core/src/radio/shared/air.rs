@@ -28,6 +28,11 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// The highest row whose blocks are lost with a probability of 10 % at most at this SINR; 0 if there is none.
     fn cqi(&self, sinr_db: f32) -> u8;
 
+    /// The row that a UE's report of this SINR leads to: that of `cqi`, or a lower one if reports are coarser than rows.
+    fn reported(&self, sinr_db: f32) -> u8 {
+        self.cqi(sinr_db)
+    }
+
     /// The SINR from which on a row, 1 or higher, is reported, dB.
     fn least_sinr(&self, cqi: u8) -> f32;
 
@@ -37,6 +42,12 @@ pub(in crate::radio) trait Air: Send + Sync {
 
     /// The probability that a block is lost at this SINR.
     fn bler(&self, block: Format, sinr_db: f32) -> f64;
+
+    /// The equivalent SINR, a ratio, of a block that was `heard` with so many transmissions and is heard at `ratio` now: the sum
+    /// of both (Chase combining).
+    fn combine(&self, _block: Format, heard: f64, ratio: f64, _transmissions: u8) -> f64 {
+        heard + ratio
+    }
 
     /// Whether a sender's power is shared among the units of its block, so that on n of them each has 10 log10(n) less.
     fn units_share_power(&self) -> bool {

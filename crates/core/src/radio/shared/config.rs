@@ -27,7 +27,7 @@ parameters! {
         pub processes: Option<u8>,
         /// How often a block is sent at most, the first time included.
         pub max_transmissions: u8 = 4,
-        /// Whether a receiver adds up what it has heard of a block (Chase combining).
+        /// Whether a receiver adds up what it has heard of a block: Chase combining, or incremental redundancy (NR).
         pub combining: bool = true,
         /// Probability that NACK is taken for ACK: the block is not sent again.
         pub nack_as_ack: Probability,

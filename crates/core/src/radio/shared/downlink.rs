@@ -31,6 +31,9 @@ pub(super) struct Downlink {
     units: u32,
     group: u32,
     shares: Shares,
+    carriers: u8,
+    /// The carrier that is worked.
+    carrier: u8,
     ues_per_slot: usize,
     least_interval: u64,
     frame: Frame,
@@ -75,6 +78,7 @@ struct Sharer {
 struct Answer {
     slot: u64,
     ue: u16,
+    carrier: u8,
     process: u8,
     epoch: u32,
 }
@@ -96,6 +100,8 @@ impl Downlink {
             units,
             group,
             shares,
+            carriers: setup.carriers,
+            carrier: 0,
             ues_per_slot,
             least_interval: setup.least_interval,
             frame: setup.frame,
@@ -198,13 +204,16 @@ impl Downlink {
     ) {
         self.pass_until(self.open_slot(cx.now));
         self.handle_answers(cx, ues, work);
-        let mut left = self.units;
         let mut to = 0;
-        self.repeat(cx, ues, arrivals, work, &mut left, &mut to);
-        if let Some(others) = &mut self.others {
-            left = left.min(self.units - others.units(self.slot, self.units, self.group));
+        let taken = self.others.as_mut().map_or(0, |others| others.units(self.slot, self.units, self.group));
+        for carrier in 0..self.carriers {
+            self.select(ues, carrier);
+            let mut left = self.units;
+            self.repeat(cx, ues, arrivals, work, &mut left, &mut to);
+            left = left.min(self.units - taken);
+            self.serve(cx, ues, arrivals, work, &mut left, &mut to);
+            self.select(ues, carrier);
         }
-        self.serve(cx, ues, arrivals, work, &mut left, &mut to);
         self.busy_slots += u64::from(to > 0);
         self.scheduler.handle_slots(1, &self.served);
         self.served.clear();
@@ -220,14 +229,23 @@ impl Downlink {
         });
     }
 
+    /// Exchanges what UEs have on the first carrier for what they have on this one, and back.
+    fn select(&mut self, ues: &mut [Ue], carrier: u8) {
+        self.carrier = carrier;
+        if carrier > 0 {
+            self.active.iter().for_each(|ue| ues[usize::from(*ue)].select(carrier));
+        }
+    }
+
     fn handle_answers(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], work: &mut Work) {
         let slot = self.slot;
         while let Some(answer) = pop_if(&mut self.answers, |answer| answer.slot <= slot) {
-            let Answer { ue: number, process, epoch, .. } = answer;
+            let Answer { ue: number, carrier, process, epoch, .. } = answer;
             let ue = &mut ues[usize::from(number)];
             if epoch != ue.harq.epoch {
                 continue;
             }
+            ue.select(carrier);
             let this = ue.harq.process(process);
             let (transmissions, steps) = (this.transmissions, this.steps);
             // What the network hears; the block is lost either way.
@@ -244,6 +262,7 @@ impl Downlink {
                 ue.lose(cx, Dir::Downlink, block, work);
                 self.touched.push(number);
             }
+            ue.select(carrier);
         }
     }
 
@@ -425,7 +444,11 @@ impl Downlink {
         *left -= sent.units.next_multiple_of(self.group).min(*left);
         *to += 1;
         let rate = self.bit_rate(sent);
-        self.served.push((number, rate));
+        let before = if self.carrier > 0 { self.served.iter_mut().find(|own| own.0 == number) } else { None };
+        match before {
+            Some(own) => own.1 += rate,
+            None => self.served.push((number, rate)),
+        }
     }
 
     /// Sends a new block within these units, if RLC has anything for it.
@@ -483,15 +506,22 @@ impl Downlink {
     ) {
         let (slot, end) = (self.slot, self.start_of(self.slot + 1));
         ue.next_slot = slot + self.least_interval;
+        ue.counts.slots += u64::from(self.carrier == 0 || ue.slot_until < end);
         ue.slot_until = ue.slot_until.max(end);
-        ue.counts.slots += 1;
         let sinr = ue.reception.sinr(slot);
         let delay = ue.bearers()[0].buffer.delay;
         let epoch = ue.harq.epoch;
-        self.answers.push_back(Answer { slot: self.frame.answered(slot), ue: number, process, epoch });
+        let carrier = self.carrier;
+        self.answers.push_back(Answer {
+            slot: self.frame.answered(slot),
+            ue: number,
+            carrier,
+            process,
+            epoch,
+        });
         let this = ue.harq.process(process);
         debug_assert_eq!(this.state, State::Awaited);
-        let ratio = this.hear(sinr, self.combining);
+        let ratio = this.hear(self.air.as_ref(), sinr, self.combining);
         let (format, heard, transmissions) = (this.format, this.heard, this.transmissions);
         let probability = match self.bler.get(usize::from(transmissions) - 1).or(self.bler.last()) {
             Some(given) => *given,
@@ -502,6 +532,8 @@ impl Downlink {
         let (row, Format { units, bits, .. }) = (self.air.number(format.cqi), format);
         if cx.probes(Kind::BlockSent) {
             let bearer = cx.bearer_number(bearer_index(number, Dir::Downlink));
+            // Numbered over all carriers.
+            let process = carrier * ue.harq.processes() + process;
             cx.probe(Kind::BlockSent, move || Event::BlockSent {
                 ue: number,
                 bearer,

@@ -1,10 +1,11 @@
 //! HARQ processes of a UE: blocks on their way, and those that are to be sent again.
 //!
 //! A process carries one block. Its outcome is known one round trip after each transmission: then the process is free
-//! again, or its block is due once more, in the same size. The receiver adds the signal-to-noise ratios of all
-//! transmissions of a block (Chase combining; D. Chase, IEEE Trans. Commun. 33(5), 1985).
+//! again, or its block is due once more, in the same size. The receiver combines all transmissions of a block: it adds their
+//! signal-to-noise ratios (Chase combining; D. Chase, IEEE Trans. Commun. 33(5), 1985), or their information
+//! ([`Air::combine`]).
 
-use super::air::Format;
+use super::air::{Air, Format};
 use super::reception::Steps;
 use crate::rlc::Tti;
 
@@ -21,7 +22,7 @@ pub(super) struct Process {
     pub format: Format,
     /// Until it is received.
     pub block: Option<Block>,
-    /// Sum of the ratios at which it was heard.
+    /// The ratio that all its transmissions together are equivalent to.
     pub heard: f64,
     pub transmissions: u8,
     /// The slot of the first transmission.
@@ -34,9 +35,12 @@ pub(super) struct Process {
 
 impl Process {
     /// A transmission is heard at this SINR. It as a ratio.
-    pub fn hear(&mut self, sinr_db: f32, combining: bool) -> f64 {
+    pub fn hear(&mut self, air: &dyn Air, sinr_db: f32, combining: bool) -> f64 {
         let ratio = libm::exp10(f64::from(sinr_db) / 10.0);
-        self.heard = if combining { self.heard + ratio } else { ratio };
+        self.heard = match self.transmissions {
+            sent @ 1.. if combining => air.combine(self.format, self.heard, ratio, sent),
+            _ => ratio,
+        };
         self.transmissions += 1;
         ratio
     }
@@ -82,6 +86,11 @@ impl Harq {
         let processes: Vec<_> = (0..processes).map(|_| process()).collect();
         let free = u32::MAX.checked_shr(32 - processes.len() as u32).unwrap_or(0);
         Self { processes, free, due: 0, epoch: 0 }
+    }
+
+    /// How many there are.
+    pub fn processes(&self) -> u8 {
+        self.processes.len() as u8
     }
 
     pub fn process(&mut self, number: u8) -> &mut Process {

@@ -76,6 +76,8 @@ pub(super) struct Setup {
     pub group: u32,
     /// How groups are shared out.
     pub shares: Shares,
+    /// Carriers, alike, each with a block and HARQ of its own for each UE.
+    pub carriers: u8,
     /// UEs that may be sent to in a slot.
     pub ues_per_slot: usize,
     /// Slots from one transmission to a UE to the next.
@@ -176,6 +178,8 @@ const ROWS: u8 = 116;
 pub(super) struct SharedCell {
     name: &'static str,
     ues: Vec<Ue>,
+    /// Number of bearers of all UEs.
+    bearers: u32,
     downlink: Downlink,
     /// The uplink, where the cell schedules it.
     uplink: Option<Uplink>,
@@ -205,7 +209,8 @@ impl SharedCell {
     pub fn new(setup: Setup, ues: Vec<Ue>) -> Self {
         let name = setup.name;
         let downlink = Downlink::new(setup, ues.len());
-        Self { name, ues, downlink, uplink: None, arrivals: VecDeque::new(), work: Work::default() }
+        let bearers = ues.iter().map(|ue| if ue.pair.second().is_some() { 4 } else { 2 }).sum();
+        Self { name, ues, bearers, downlink, uplink: None, arrivals: VecDeque::new(), work: Work::default() }
     }
 
     /// Others, who are not simulated, take a part of the downlink.
@@ -222,8 +227,7 @@ impl SharedCell {
 
     /// Timers behind those of the UEs: of slots, of blocks that arrive, and of the uplink.
     fn timers(&self) -> [u32; 3] {
-        let bearers = 2 * self.ues.len() as u32;
-        [bearers, bearers + 1, bearers + 2]
+        [self.bearers, self.bearers + 1, self.bearers + 2]
     }
 
     /// After anything that may have given the UE something to send.
@@ -326,8 +330,10 @@ impl Pausable for SharedCell {
 
 impl Element for SharedCell {
     fn layout(&self) -> Layout {
-        let layout =
-            cell_layout(self.ues.iter().flat_map(|ue| ue.bearers().iter().map(|bearer| &bearer.buffer)));
+        // Second bearers have the numbers behind all others.
+        let second = self.ues.iter().filter_map(|ue| ue.pair.second());
+        let pairs = self.ues.iter().map(|ue| &*ue.pair).chain(second);
+        let layout = cell_layout(pairs.flat_map(|pair| pair.bearers().iter().map(|bearer| &bearer.buffer)));
         Layout { timers: layout.timers + if self.uplink.is_some() { 3 } else { 2 }, ..layout }
     }
 
@@ -378,8 +384,8 @@ impl Element for SharedCell {
         let mut report = cell_report(self.name, &reports);
         report["slots_busy_share"] =
             share(self.downlink.busy_slots as f64, self.downlink.slots_until(cx.now) as f64).into();
-        let wanting = self.ues.iter().filter(|ue| ue.bearers()[0].buffer.bytes_in() > 0);
-        let bytes: Vec<u64> = wanting.map(|ue| ue.bearers()[0].bytes_delivered()).collect();
+        let wanting = self.ues.iter().filter(|ue| ue.pair.bytes_in() > 0);
+        let bytes: Vec<u64> = wanting.map(|ue| ue.pair.bytes_delivered()).collect();
         report["jain_index"] = jain_index(bytes.iter().map(|bytes| *bytes as f64)).into();
         report
     }

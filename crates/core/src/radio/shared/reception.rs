@@ -8,7 +8,7 @@ use super::config::Adaptation;
 use crate::fading::BLOCK;
 use crate::packet::Dir;
 use crate::rng::{self, Stream};
-use crate::sinr::Sinr;
+use crate::sinr::{Sinr, stream_name};
 
 /// Uniform numbers by slot.
 pub(super) struct Draws {
@@ -91,12 +91,22 @@ impl Reception {
     pub fn new(
         sinr: Sinr,
         config: &Adaptation,
-        (period, age): (u64, u64),
+        times: (u64, u64),
         run_seed: u64,
         (ue, dir): (u16, Dir),
     ) -> Self {
-        let dir = dir.name();
-        let draws = |part: &str| Draws::new(rng::stream(run_seed, &format!("ue{ue}.{dir}.{part}")));
+        Self::on_carrier(sinr, config, times, run_seed, (ue, dir, 0))
+    }
+
+    /// Like [`Self::new`], on a carrier of several.
+    pub fn on_carrier(
+        sinr: Sinr,
+        config: &Adaptation,
+        (period, age): (u64, u64),
+        run_seed: u64,
+        (ue, dir, carrier): (u16, Dir, u8),
+    ) -> Self {
+        let draws = |part: &str| Draws::new(rng::stream(run_seed, &stream_name(ue, dir, carrier, part)));
         let outer_loop = config.outer_loop.then(|| {
             let (step, target) = (config.step.as_db() as f32, config.target_bler.as_f64() as f32);
             OuterLoop { up: step * target / (1.0 - target), down: step }
@@ -136,7 +146,7 @@ impl Reception {
         let known = slot.saturating_sub(self.age);
         let measured = known - known % self.period;
         if self.report.0 != measured {
-            self.report = (measured, air.cqi(self.sinr(measured)));
+            self.report = (measured, air.reported(self.sinr(measured)));
             self.row = None;
         }
         self.report.1

@@ -8,10 +8,10 @@ use super::reordering::{Numbers, Reordering, tsn};
 use super::{Work, pop_if};
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
+use crate::radio::bearers::Bearers;
 use crate::radio::carrier::Carrier;
 use crate::radio::outages::Silences;
-use crate::radio::rlc_bearer::{OF_TTIS, RlcBearer};
-use crate::radio::rlc_pair::RlcPair;
+use crate::radio::rlc_bearer::RlcBearer;
 use crate::rlc::Tti;
 use crate::time::{Duration, Instant};
 use crate::trace::Kind;
@@ -65,11 +65,20 @@ pub(super) struct Counts {
     pub rows: Vec<u64>,
 }
 
+/// What a UE has on a further carrier of its cell.
+pub(super) struct OnCarrier {
+    reception: Reception,
+    harq: Harq,
+    next_slot: u64,
+}
+
 /// One UE.
 pub(in crate::radio) struct Ue {
-    pub(super) pair: RlcPair,
+    pub(super) pair: Bearers,
     pub(super) reception: Reception,
     pub(super) harq: Harq,
+    /// The further carriers; what the UE has on the first one, or on the one that is selected, is in the UE itself.
+    further: Vec<OnCarrier>,
     pub(super) source: Source,
     /// Where blocks are put in order before RLC; RLC itself does where there is none.
     reordered: Option<Reordered>,
@@ -89,7 +98,7 @@ pub(in crate::radio) struct Ue {
 
 impl Ue {
     pub fn new(
-        pair: RlcPair,
+        pair: impl Into<Bearers>,
         reception: Reception,
         processes: u8,
         (source, reordered, numbers): (Source, Option<Reordered>, Numbers),
@@ -97,9 +106,10 @@ impl Ue {
         silences: Silences,
     ) -> Self {
         Self {
-            pair,
+            pair: pair.into(),
             reception,
             harq: Harq::new(processes),
+            further: Vec::new(),
             source,
             reordered,
             uplink,
@@ -113,6 +123,22 @@ impl Ue {
         }
     }
 
+    /// The UE has further carriers, on which it hears this.
+    pub fn with_carriers(mut self, receptions: Vec<Reception>) -> Self {
+        let processes = self.harq.processes();
+        let on_carrier = |reception| OnCarrier { reception, harq: Harq::new(processes), next_slot: 0 };
+        self.further = receptions.into_iter().map(on_carrier).collect();
+        self
+    }
+
+    /// Exchanges what the UE has on the first carrier for what it has on this one; the same call again reverts that.
+    pub(super) fn select(&mut self, carrier: u8) {
+        let Some(other) = self.further.get_mut(usize::from(carrier).wrapping_sub(1)) else { return };
+        std::mem::swap(&mut self.reception, &mut other.reception);
+        std::mem::swap(&mut self.harq, &mut other.harq);
+        std::mem::swap(&mut self.next_slot, &mut other.next_slot);
+    }
+
     pub fn bearers(&self) -> &[RlcBearer; 2] {
         self.pair.bearers()
     }
@@ -120,10 +146,13 @@ impl Ue {
     /// Opens the bearers' books. The downlink goes by slots of the cell, whatever TTI its link layer is configured for.
     pub fn open(&self, cx: &mut Cx<'_>, slot: Duration) {
         self.pair.open(cx);
-        let downlink = self.bearers()[0].buffer.index() as usize;
-        cx.describe_bearer(downlink, |row| {
-            (row.shared, row.slot_ns, row.phase_ns) = (true, slot.as_nanos(), 0);
-        });
+        let pairs = [Some(&*self.pair), self.pair.second()];
+        for pair in pairs.into_iter().flatten() {
+            let downlink = pair.bearers()[0].buffer.index() as usize;
+            cx.describe_bearer(downlink, |row| {
+                (row.shared, row.slot_ns, row.phase_ns) = (true, slot.as_nanos(), 0);
+            });
+        }
     }
 
     /// Room that everything would take that waits for blocks, in the unit of the entity.
@@ -137,7 +166,7 @@ impl Ue {
     /// Room that everything would take that waits in front of the entity too, where `backlog` waits for blocks.
     pub(super) fn wanted(&self, cx: &mut Cx<'_>, backlog: u64) -> u64 {
         match &self.source {
-            Source::Rlc => self.pair.bearers()[Dir::Downlink.index()].with_held(cx, backlog),
+            Source::Rlc => self.pair.with_held(cx, Dir::Downlink, backlog),
             Source::NodeB(_) => backlog,
         }
     }
@@ -150,7 +179,8 @@ impl Ue {
     /// Like `has_work`, where `backlog` may be known.
     pub(super) fn has_work_with(&self, now: Instant, backlog: Option<u64>) -> bool {
         let waits = || backlog.unwrap_or_else(|| self.backlog(now)) > 0;
-        now >= self.paused_until && (self.harq.has_due() || waits())
+        let is_due = || self.harq.has_due() || self.further.iter().any(|other| other.harq.has_due());
+        now >= self.paused_until && (is_due() || waits())
     }
 
     /// Fills a block.
@@ -177,7 +207,7 @@ impl Ue {
 
     /// So much of each wait of the uplink is no queue.
     pub(super) fn excuse(&mut self, wait: Duration) {
-        self.pair.bearer(Dir::Uplink).buffer.excuse(wait);
+        self.pair.excuse(Dir::Uplink, wait);
     }
 
     /// The discipline of the uplink learns which part of a wait is no queue.
@@ -244,14 +274,8 @@ impl Ue {
     /// A block is lost for good.
     pub(super) fn lose(&mut self, cx: &mut Cx<'_>, dir: Dir, mut block: Block, work: &mut Work) {
         self.counts.blocks_lost += u64::from(dir == Dir::Downlink);
-        let sent = cx.probes_any(OF_PDUS).then(|| block.tti.clone());
-        let bearer = self.pair.bearer(dir);
-        bearer.counts.pdus_lost += block.tti.lose(|| true);
-        if let Some(sent) = sent {
-            bearer.note_fates(cx, &sent, &block.tti);
-        }
-        // Where nothing is sent again, ends of SDUs go up all the same, see `Ttis::resends`.
-        let tells_ends = !bearer.ttis.resends && !block.tti.data.ends.is_empty();
+        self.pair.lose_second(cx, dir, &mut block.tti, &mut work.report);
+        let tells_ends = self.pair.lose(cx, dir, &mut block.tti);
         match &mut self.reordered {
             _ if !tells_ends => work.spare.keep(block.tti),
             Some(reordered) if dir == Dir::Downlink => {
@@ -264,9 +288,7 @@ impl Ue {
 
     /// Tells of the PDUs of a block that arrives.
     pub(super) fn note_arrives(&mut self, cx: &mut Cx<'_>, dir: Dir, block: &Block) {
-        if cx.probes_any(OF_TTIS) {
-            self.pair.bearer(dir).note_fates(cx, &block.tti, &block.tti);
-        }
+        self.pair.note_arrives(cx, dir, &block.tti);
     }
 
     /// Gives blocks up that newer ones have pushed out of the receiver's window; whether there was any.
@@ -338,7 +360,12 @@ impl Ue {
     /// The UE goes to another cell, or comes back to this one, and is out of reach until then.
     pub fn change_cell(&mut self, cx: &mut Cx<'_>, until: Instant, work: &mut Work) {
         self.paused_until = until;
-        for block in self.harq.flush() {
+        let mut blocks = self.harq.flush();
+        if !self.further.is_empty() {
+            blocks.extend(self.further.iter_mut().flat_map(|other| other.harq.flush()));
+            blocks.sort_by_key(|block| block.number);
+        }
+        for block in blocks {
             self.lose(cx, Dir::Downlink, block, work);
         }
         if let Source::NodeB(iub) = &mut self.source {
@@ -452,7 +479,3 @@ impl Ue {
         [downlink.into(), uplink.into()]
     }
 }
-
-/// Probes of what became of PDUs.
-pub(super) const OF_PDUS: crate::trace::ProbeMask =
-    crate::trace::ProbeMask::NONE.with(Kind::RlcData).with(Kind::RlcStatus);

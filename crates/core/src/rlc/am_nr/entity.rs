@@ -209,7 +209,7 @@ impl Transmit for Entity {
         let first_waiting = self.pdcp_tx.first_waiting();
         (tti.nr.establishment, tti.nr.room) = (self.establishment, room);
         let status = self.build_status(now, room, tti);
-        self.sender.build_tti(now, room - status, &mut self.pdcp_tx, tti);
+        tti.nr.left = self.sender.build_tti(now, room - status, &mut self.pdcp_tx, tti);
         if self.status_report.is_some() {
             self.attach_report(tti);
         }

@@ -195,16 +195,17 @@ impl Sender {
         if sdu.considered > self.max_retx_threshold { Err(RadioLinkFailure) } else { Ok(()) }
     }
 
-    /// Fills a TTI with `room` octets for data: retransmissions, then new SDUs (§5.2.3.1.1).
-    pub fn build_tti(&mut self, now: Instant, room: u64, pdcp: &mut Transmitter, tti: &mut Tti) {
+    /// Fills a TTI with `room` octets for data: retransmissions, then new SDUs (§5.2.3.1.1). What is left of the room.
+    pub fn build_tti(&mut self, now: Instant, room: u64, pdcp: &mut Transmitter, tti: &mut Tti) -> u64 {
         let mut left = room;
         while !self.missing.is_empty() {
-            let Some(octets) = self.send_again(now, left, pdcp, tti) else { return };
+            let Some(octets) = self.send_again(now, left, pdcp, tti) else { return left };
             left -= octets;
         }
         while let Some(octets) = self.send_new(now, left, pdcp, tti) {
             left -= octets;
         }
+        left
     }
 
     /// Retransmits an SDU or a segment that fits; the octets that it takes.

@@ -13,12 +13,16 @@ pub struct Repair {
     pub harq: Duration,
     /// From the expiry of t-Reassembly to a retransmission that has arrived: a STATUS PDU's way, and a block.
     pub retransmission: Duration,
+    /// How long a blockage lasts in the mean; zero if there is none. Blocks in transit when it begins may be retransmitted
+    /// only after it.
+    pub blockage: Duration,
 }
 
 /// What may be meant but loses what was repaired, in the form of errors whose key is below the direction's:
 ///
 /// * t-Reassembly below HARQ's repetitions: RLC retransmits what HARQ still repeats.
 /// * t-Reordering below t-Reassembly and a retransmission: PDCP passes over what RLC repairs.
+/// * t-Reordering below that and a blockage: with the rate that is left, RLC needs most of it for what was in transit.
 /// * t-Reordering below HARQ's repetitions, in unacknowledged mode.
 pub fn remarks(dir: Dir, rlc: &rlc::Config, pdcp: &pdcp::Config, repair: Repair) -> Vec<ScenarioError> {
     let Some((key, t_reassembly)) = rlc.harq_timer().filter(|_| rlc.has_pdcp()) else { return Vec::new() };
@@ -51,6 +55,17 @@ pub fn remarks(dir: Dir, rlc: &rlc::Config, pdcp: &pdcp::Config, repair: Repair)
         };
         let hint = format!("write at least \"{least}\", or shorten rlc.{}.{key}", rlc.name());
         remarks.push(ScenarioError::new("pdcp.t_reordering", message, hint));
+    } else if let Some(t_reordering) = pdcp.t_reordering.filter(|time| {
+        is_acknowledged && !repair.blockage.is_zero() && *time < waits + repair.blockage && !pdcp.out_of_order
+    }) {
+        let least = ms(waits + repair.blockage);
+        let message = format!(
+            "{t_reordering} is shorter than a blockage of {} and RLC's repair behind it ({least}): PDCP passes over what RLC \
+             repairs",
+            ms(repair.blockage)
+        );
+        let hint = format!("write at least \"{least}\"; a longer time costs only when RLC gives up");
+        remarks.push(ScenarioError::new("pdcp.t_reordering", message, hint));
     }
     remarks.into_iter().map(|remark| remark.under(dir.name())).collect()
 }
@@ -65,8 +80,12 @@ mod tests {
     }
 
     fn of(rlc: &rlc::Config, t_reordering: Option<u64>) -> Vec<String> {
+        with_blockage(rlc, t_reordering, Duration::ZERO)
+    }
+
+    fn with_blockage(rlc: &rlc::Config, t_reordering: Option<u64>, blockage: Duration) -> Vec<String> {
         let pdcp = pdcp::Config { t_reordering: t_reordering.map(ms), ..pdcp::Config::default() };
-        let repair = Repair { harq: Duration::from_nanos(25_500_000), retransmission: ms(40) };
+        let repair = Repair { harq: Duration::from_nanos(25_500_000), retransmission: ms(40), blockage };
         remarks(Dir::Downlink, rlc, &pdcp, repair).iter().map(ToString::to_string).collect()
     }
 
@@ -87,6 +106,22 @@ mod tests {
               rlc.am_nr.t_reassembly"
             ]
         );
+    }
+
+    /// 40 ms, 40 ms and a blockage of 280 ms, in which nothing may get through.
+    #[test]
+    fn t_reordering_shorter_than_a_blockage_is_remarked_upon() {
+        let blocked = |t_reordering| with_blockage(&am(40), Some(t_reordering), ms(280));
+        assert_eq!(blocked(360), [""; 0]);
+        assert_eq!(
+            blocked(100),
+            [
+                "downlink.pdcp.t_reordering: 100 ms is shorter than a blockage of 280 ms and RLC's repair behind it (360 ms): \
+                 PDCP passes over what RLC repairs; write at least \"360 ms\"; a longer time costs only when RLC gives up"
+            ]
+        );
+        assert_eq!(blocked(50).len(), 1);
+        assert_eq!(with_blockage(&am(40), None, ms(280)), [""; 0]);
     }
 
     #[test]

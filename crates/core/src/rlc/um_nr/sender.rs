@@ -122,6 +122,7 @@ impl Transmit for Sender {
         while let Some(octets) = self.send(left, tti, report) {
             left -= octets;
         }
+        tti.nr.left = left;
         self.counts.mac_pdus += u64::from(!tti.is_empty());
         report.started = first_waiting..self.pdcp.first_waiting();
     }

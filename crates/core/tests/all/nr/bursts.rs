@@ -117,6 +117,33 @@ app.bulk = {{}}
     assert!(queueing > 100.0, "{queueing}");
 }
 
+/// Acceptance test 29 without TCP: 48 Mbit/s of UDP, of which some packets are in blocks that HARQ gives up when the
+/// blockage begins. RLC repairs them all; PDCP passes over those that come later than t_reordering. Without it, which is
+/// what TS 38.331 has where RRC says nothing, or with a longer one than the blockage, nothing is lost.
+#[test]
+fn pdcp_passes_over_what_rlc_repairs_in_a_blockage() {
+    let missing = |t_reordering: Value| {
+        let reception = json!({"series": {"rows": BLOCKED, "between": "hold"}, "fading": {"none": {}}});
+        let keys = json!({"downlink": {
+            "blocks": {"bandwidth": "20 MHz"}, "reception": reception, "harq": {"bler": []},
+            "pdcp": {"t_reordering": t_reordering},
+        }});
+        let mut cell = cell(&keys);
+        let arrived = stream(&mut cell, 1800, 4);
+        assert!(arrived.is_sorted_by_key(|(_, number)| *number));
+        let report = cell.report()["ues"][0]["downlink"].clone();
+        assert_eq!(
+            (&report["sdus_dropped"], &report["rlc"]["discarded_sdus"]),
+            (&json!(0), &json!(0)),
+            "{report}"
+        );
+        4 * 1800 - arrived.len()
+    };
+    let [short, long, infinite] = [json!("100 ms"), json!("350 ms"), Value::Null].map(missing);
+    assert!(short > 5, "{short}");
+    assert_eq!((long, infinite), (0, 0), "{short}");
+}
+
 /// Acceptance test 30: what UE 0 hears, and by which row it is sent to, does not depend on others in the cell.
 #[test]
 fn a_ue_hears_the_same_whoever_else_is_there() {

@@ -30,6 +30,28 @@ fn what_no_cell_can_do_is_named_with_a_remedy() {
             json!({"downlink": {"rlc": {"am_lte": {}}}}),
             "nr.downlink.rlc: rlc.am_lte is no link layer of NR; write rlc.am_nr or rlc.um_nr",
         ),
+        (json!({"carriers": 0}), "nr.carriers: 0 carriers; write 1 to 8, such as 4"),
+        (json!({"carriers": 9}), "nr.carriers: 9 carriers; write 1 to 8, such as 4"),
+        (
+            json!({"downlink": {"reception": {"blockage": {"depth": "70 dB"}}}}),
+            "nr.downlink.reception.blockage.depth: 70 dB is no depth of a blockage; write \"0 dB\" to \"60 dB\"",
+        ),
+        (
+            json!({"uplink": {"reception": {"blockage": {"lasts": "0 s"}}}}),
+            "nr.uplink.reception.blockage.lasts: 0 s is no time of a blockage; write 1 ms or more, such as \"280 ms\"",
+        ),
+        (
+            json!({"second_bearer": {}}),
+            "nr.second_bearer.flows: nothing would use the second bearer; write l4s = true, or the numbers of flows, such as flows = [1]",
+        ),
+        (
+            json!({"second_bearer": {"l4s": true, "share": "0 %"}}),
+            "nr.second_bearer.share: the bearer would get nothing; write more than 0 %",
+        ),
+        (
+            json!({"second_bearer": {"l4s": true, "uplink": {"rlc": {"um_nr": {}}}}}),
+            "nr.second_bearer.uplink.rlc: rlc.um_nr does not work with rlc.am_nr in the downlink; write rlc.am_nr in both directions: its STATUS PDUs go the other way",
+        ),
         (json!({"k1": 0}), "nr.k1: 0 slots; write 1 to 32 slots, such as 4"),
         (
             json!({"downlink": {"harq": {"processes": 33}}}),

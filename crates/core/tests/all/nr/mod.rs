@@ -3,6 +3,7 @@
 mod bursts;
 mod downlink;
 mod errors;
+mod second_bearer;
 mod uplink;
 
 use crate::shared::{Cell, over};

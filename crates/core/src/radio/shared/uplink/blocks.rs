@@ -2,14 +2,14 @@
 
 use super::Uplink;
 use super::sender::{Arrival, Grant, News, What};
-use crate::element::Cx;
+use crate::element::{Cx, bearer_index};
 use crate::packet::Dir;
 use crate::radio::shared::Work;
 use crate::radio::shared::harq::{Block, decibel};
 use crate::radio::shared::pop_if;
 use crate::radio::shared::ue::Ue;
 use crate::time::Duration;
-use crate::trace::Kind;
+use crate::trace::{Event, Kind};
 
 impl Uplink {
     /// Fills the blocks of the slot that begins one slot from now.
@@ -68,7 +68,7 @@ impl Uplink {
         sender.unfilled -= 1;
         let gap = self.setup.slot.saturating_mul(self.setup.frame.period());
         sender.delay = if sender.delay.is_zero() { delay + gap } else { sender.delay };
-        ue.pair.bearer(Dir::Uplink).buffer.excuse(sender.delay);
+        ue.pair.excuse(Dir::Uplink, sender.delay);
         let room = self.setup.framing.room(grant.format.bits);
         let process = sender.harq.free().filter(|_| room > 0);
         let mut tti = work.spare.take();
@@ -78,7 +78,7 @@ impl Uplink {
         let process = process.filter(|_| !tti.is_empty());
         let left = match ue.pair.backlog(cx.now, Dir::Uplink) {
             0 => 0,
-            own => ue.pair.bearers()[Dir::Uplink.index()].with_held(cx, own),
+            own => ue.pair.with_held(cx, Dir::Uplink, own),
         };
         sender.told = left > 0;
         if left == 0 {
@@ -112,7 +112,7 @@ impl Uplink {
         let units = sender.harq.process(process).format.units;
         let sinr = sender.reception.sinr(slot) - self.spread_db[units as usize];
         let this = sender.harq.process(process);
-        this.hear(sinr, self.setup.harq.combining);
+        let ratio = this.hear(self.setup.air.as_ref(), sinr, self.setup.harq.combining);
         let heard = decibel(this.heard);
         let (format, transmissions, since, left) = (this.format, this.transmissions, this.since, this.left);
         let probability = match self.bler.get(usize::from(transmissions) - 1).or(self.bler.last()) {
@@ -122,6 +122,22 @@ impl Uplink {
         let lost = sender.reception.loses(slot, probability) | ue.silences.cover(self.setup.slot, end);
         sender.counts.first_lost += u64::from(lost && transmissions == 1);
         let epoch = sender.harq.epoch;
+        if cx.probes(Kind::UplinkBlock) {
+            let bearer = cx.bearer_number(bearer_index(number, Dir::Uplink));
+            let row = self.setup.air.number(format.cqi);
+            cx.probe(Kind::UplinkBlock, move || Event::UplinkBlock {
+                ue: number,
+                bearer,
+                slot,
+                process: process.into(),
+                transmission: transmissions.into(),
+                cqi: row,
+                units,
+                bits: format.bits,
+                sinr_thousandths: (ratio * 1000.0) as u64,
+                lost,
+            });
+        }
         if cx.probes(Kind::SlotEnded)
             && let Some(block) = &sender.harq.process(process).block
         {

@@ -1,0 +1,307 @@
+//! The bearers of a UE: the default one, and maybe a second one with its own queues, PDCP and RLC.
+//!
+//! MAC puts PDUs of both into the same block (logical channel prioritisation, TS 38.321 §5.4.3.1): the second bearer comes first,
+//! and takes at most its share of the block while the default bearer has something to send for the rest.
+//!
+//! The second bearer carries the packets of chosen flows, or those with ECT(1) or CE. What a flow has once sent there in one
+//! direction it also has in the other (reflective mapping, TS 23.501 §5.7.5.3), so that ACKs of L4S flows take the same bearer.
+//!
+//! Everything else about a UE goes by its default bearer: [`Bearers`] dereferences to it.
+
+use super::Packets;
+use super::rlc_bearer::OF_TTIS;
+use super::rlc_pair::RlcPair;
+use crate::element::Cx;
+use crate::packet::{Dir, Packet};
+use crate::rlc::{Report, Tti};
+use crate::time::{Duration, Instant};
+use serde_json::{Map, Value};
+use std::ops::{Deref, DerefMut};
+
+/// Which packets a second bearer carries.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Selector {
+    /// Those with ECT(1) or CE, and what else their flows send.
+    pub l4s: bool,
+    /// Flows, by bits of their numbers.
+    flows: Vec<u64>,
+}
+
+impl Selector {
+    pub fn new(l4s: bool, flows: &[u16]) -> Self {
+        let mut selector = Self { l4s, flows: Vec::new() };
+        flows.iter().for_each(|flow| selector.add(*flow));
+        selector
+    }
+
+    fn add(&mut self, flow: u16) {
+        let place = usize::from(flow / 64);
+        if self.flows.len() <= place {
+            self.flows.resize(place + 1, 0);
+        }
+        self.flows[place] |= 1 << (flow % 64);
+    }
+
+    fn has(&self, flow: u16) -> bool {
+        self.flows.get(usize::from(flow / 64)).is_some_and(|flows| flows & (1 << (flow % 64)) != 0)
+    }
+
+    fn takes(&mut self, packet: &Packet) -> bool {
+        if self.l4s && matches!(packet.ecn(), Packet::ECT_1 | Packet::CE) {
+            self.add(packet.flow);
+        }
+        self.has(packet.flow)
+    }
+}
+
+/// A bearer beside the default one.
+pub(super) struct Second {
+    pub pair: RlcPair,
+    pub selector: Selector,
+    /// The share of a block that it may take while the default bearer needs the rest.
+    pub share: f64,
+}
+
+/// The bearers of a UE.
+pub(super) struct Bearers {
+    first: RlcPair,
+    second: Option<Box<Second>>,
+}
+
+impl From<RlcPair> for Bearers {
+    fn from(first: RlcPair) -> Self {
+        Self { first, second: None }
+    }
+}
+
+impl Deref for Bearers {
+    type Target = RlcPair;
+
+    #[inline]
+    fn deref(&self) -> &RlcPair {
+        &self.first
+    }
+}
+
+impl DerefMut for Bearers {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut RlcPair {
+        &mut self.first
+    }
+}
+
+impl Bearers {
+    /// The same with a second bearer.
+    pub fn with_second(self, second: Second) -> Self {
+        Self { second: Some(Box::new(second)), ..self }
+    }
+
+    /// The second bearer.
+    pub fn second(&self) -> Option<&RlcPair> {
+        self.second.as_ref().map(|second| &second.pair)
+    }
+
+    fn second_mut(&mut self) -> Option<&mut RlcPair> {
+        self.second.as_mut().map(|second| &mut second.pair)
+    }
+
+    pub fn open(&self, cx: &mut Cx<'_>) {
+        self.first.open(cx);
+        self.second().iter().for_each(|second| second.open(cx));
+    }
+
+    /// Takes out all packets that have not been handed up, downlink first.
+    #[cold]
+    pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [Packets; 2] {
+        let mut packets = self.first.withdraw(cx);
+        if let Some(second) = self.second_mut() {
+            packets.iter_mut().zip(second.withdraw(cx)).for_each(|(all, others)| all.extend(others));
+        }
+        packets
+    }
+
+    #[cold]
+    pub fn resume(&mut self) {
+        self.first.resume();
+        self.second_mut().into_iter().for_each(RlcPair::resume);
+    }
+
+    /// When an entity that sends in this direction wants a TTI.
+    #[inline]
+    pub fn deadline(&self, dir: Dir) -> Instant {
+        let first = self.first.deadline(dir);
+        self.second().map_or(first, |second| first.min(second.deadline(dir)))
+    }
+
+    /// A packet enters the buffer of its bearer, or is dropped.
+    #[inline(always)]
+    pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
+        if let Some(second) = &mut self.second
+            && second.selector.takes(&packet)
+        {
+            return second.pair.handle_sdu(cx, dir, packet);
+        }
+        self.first.handle_sdu(cx, dir, packet);
+    }
+
+    /// What the entities that send in this direction would send now.
+    pub fn backlog(&self, now: Instant, dir: Dir) -> u64 {
+        let first = self.first.backlog(now, dir);
+        self.second().map_or(first, |second| first.saturating_add(second.backlog(now, dir)))
+    }
+
+    /// That, with what queue disciplines hold, where the entities have `own`.
+    pub fn with_held(&self, cx: &mut Cx<'_>, dir: Dir, own: u64) -> u64 {
+        match self.second() {
+            None => self.first.bearers()[dir.index()].with_held(cx, own),
+            Some(second) => {
+                let now = cx.now;
+                let [one, other] = [&self.first, second]
+                    .map(|pair| pair.bearers()[dir.index()].with_held(cx, pair.backlog(now, dir)));
+                one.saturating_add(other)
+            }
+        }
+    }
+
+    /// Fills a TTI, records and captures its PDUs, and settles the sending side.
+    #[inline]
+    pub fn fill(&mut self, cx: &mut Cx<'_>, dir: Dir, room: u64, tti: &mut Tti, report: &mut Report) {
+        let left = match &mut self.second {
+            None => room,
+            Some(second) => room - second.fill(cx, dir, room, self.first.backlog(cx.now, dir), tti, report),
+        };
+        self.first.fill(cx, dir, left, tti, report);
+    }
+
+    /// A TTI arrives that was sent in this direction.
+    #[inline]
+    pub fn handle_tti(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti, report: &mut Report) {
+        if let (Some(second), Some(other)) = (&mut self.second, &tti.other) {
+            second.pair.handle_tti(cx, dir, other, report);
+        }
+        self.first.handle_tti(cx, dir, tti, report);
+    }
+
+    /// Takes what the second bearer has in a TTI out of it: it is lost.
+    pub fn lose_second(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &mut Tti, report: &mut Report) {
+        let (Some(pair), Some(mut other)) = (self.second_mut(), tti.other.take()) else { return };
+        if pair.lose(cx, dir, &mut other) {
+            pair.handle_tti(cx, dir, &other, report);
+        }
+    }
+
+    /// Tells of the PDUs of a TTI that arrives.
+    pub fn note_arrives(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti) {
+        if cx.probes_any(OF_TTIS) {
+            self.first.bearer(dir).note_fates(cx, tti, tti);
+            if let (Some(second), Some(other)) = (self.second_mut(), &tti.other) {
+                second.bearer(dir).note_fates(cx, other, other);
+            }
+        }
+    }
+
+    /// So much of each wait of this direction is no queue.
+    pub fn excuse(&mut self, dir: Dir, wait: Duration) {
+        self.first.bearer(dir).buffer.excuse(wait);
+        if let Some(second) = self.second_mut() {
+            second.bearer(dir).buffer.excuse(wait);
+        }
+    }
+
+    /// When the first timer of an entity ends that needs no TTI.
+    #[inline]
+    pub fn expiry(&self) -> Instant {
+        let first = self.first.expiry();
+        self.second().map_or(first, |second| first.min(second.expiry()))
+    }
+
+    /// Does what is due by these timers.
+    #[inline]
+    pub fn handle_expiry(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        self.first.handle_expiry(cx, report);
+        if let Some(second) = self.second_mut() {
+            second.handle_expiry(cx, report);
+        }
+    }
+
+    /// All entities begin anew: the UE goes to another cell.
+    pub fn re_establish(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
+        self.first.re_establish(cx, report);
+        if let Some(second) = self.second_mut() {
+            second.re_establish(cx, report);
+        }
+    }
+
+    /// Bytes that entered in the downlink.
+    pub fn bytes_in(&self) -> u64 {
+        let of = |pair: &RlcPair| pair.bearers()[0].buffer.bytes_in();
+        of(&self.first) + self.second().map_or(0, of)
+    }
+
+    /// Bytes that arrived in the downlink.
+    pub fn bytes_delivered(&self) -> u64 {
+        let of = |pair: &RlcPair| pair.bearers()[0].bytes_delivered();
+        of(&self.first) + self.second().map_or(0, of)
+    }
+
+    /// Reports of the default bearer, downlink first, with those of the second below `second`.
+    pub fn reports(&self, cx: &mut Cx<'_>) -> [Map<String, Value>; 2] {
+        let mut reports = self.first.reports(cx);
+        if let Some(second) = self.second() {
+            let of_second = second.reports(cx);
+            for (report, further) in reports.iter_mut().zip(of_second) {
+                report.insert("second".into(), further.into());
+            }
+        }
+        reports
+    }
+}
+
+impl Second {
+    /// Fills its part of a TTI of so much room, of which the default bearer would take `rest`; how much of the room is used.
+    fn fill(
+        &mut self,
+        cx: &mut Cx<'_>,
+        dir: Dir,
+        room: u64,
+        rest: u64,
+        tti: &mut Tti,
+        report: &mut Report,
+    ) -> u64 {
+        if self.pair.backlog(cx.now, dir) == 0 {
+            return 0;
+        }
+        let own = ((room as f64 * self.share) as u64).max(room.saturating_sub(rest));
+        let mut other = Box::<Tti>::default();
+        self.pair.fill(cx, dir, own, &mut other, report);
+        if other.is_empty() {
+            return 0;
+        }
+        let used = own - other.nr.left;
+        // The rest of the block is the default bearer's.
+        other.nr.room = used;
+        tti.other = Some(other);
+        used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_stays_on_the_bearer_that_it_was_seen_on() {
+        let packet = |flow, ecn| {
+            let mut packet = Packet { flow, ..Packet::default() };
+            packet.set_ecn(ecn);
+            packet
+        };
+        let mut l4s = Selector::new(true, &[70]);
+        assert!(!l4s.takes(&packet(3, Packet::ECT_0)) && !l4s.takes(&packet(3, 0)));
+        assert!(l4s.takes(&packet(3, Packet::ECT_1)));
+        // Its ACKs too, which cannot be marked.
+        assert!(l4s.takes(&packet(3, 0)) && l4s.takes(&packet(70, 0)) && !l4s.takes(&packet(67, 0)));
+        let mut flows = Selector::new(false, &[1]);
+        assert!(!flows.takes(&packet(0, Packet::ECT_1)) && flows.takes(&packet(1, 0)));
+    }
+}
