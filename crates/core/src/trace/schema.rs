@@ -343,7 +343,7 @@ events! {
         process: u16 ["" few],
         /// Which transmission of the block it is, from 1.
         transmission: u16 ["" few],
-        /// Row of the CQI table; in NR the MCS, and 32 for each layer beyond the first.
+        /// Row of the CQI table, in NR the MCS; and 32 for each layer beyond the first.
         cqi: u16 ["" few],
         /// Codes or resource blocks that it takes.
         units: u32 ["" few],

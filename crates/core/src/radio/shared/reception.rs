@@ -9,6 +9,7 @@ use crate::fading::BLOCK;
 use crate::packet::Dir;
 use crate::rng::{self, Stream};
 use crate::sinr::Sinr;
+use crate::units::Decibel;
 
 /// Uniform numbers by slot.
 struct Draws {
@@ -75,6 +76,8 @@ pub(in crate::radio) struct Reception {
     heard: [(u64, [f32; BLOCK]); 2],
     period: u64,
     age: u64,
+    /// Standard deviation of what is measured, dB, and its draws by slot.
+    noise: Option<(f64, Stream)>,
     /// Slot and CQI of the report used last.
     report: (u64, u8),
     outer_loop: Option<OuterLoop>,
@@ -97,6 +100,8 @@ impl Reception {
     ) -> Self {
         let dir = dir.name();
         let draws = |part: &str| Draws::new(rng::stream(run_seed, &format!("ue{ue}.{dir}.{part}")));
+        let noise = (config.noise > Decibel::default())
+            .then(|| (config.noise.as_db(), rng::stream(run_seed, &format!("ue{ue}.{dir}.reports"))));
         let outer_loop = config.outer_loop.then(|| {
             let (step, target) = (config.step.as_db() as f32, config.target_bler.as_f64() as f32);
             OuterLoop { up: step * target / (1.0 - target), down: step }
@@ -106,6 +111,7 @@ impl Reception {
             heard: [(u64::MAX, [0.0; BLOCK]); 2],
             period,
             age,
+            noise,
             report: (u64::MAX, 0),
             outer_loop,
             offset: 0.0,
@@ -128,7 +134,13 @@ impl Reception {
     /// What is known of the ratio in this slot, dB, with what the outer loop adds.
     pub fn estimate(&mut self, slot: u64) -> f32 {
         let known = slot.saturating_sub(self.age);
-        self.sinr(known - known % self.period) + self.offset
+        self.measured(known - known % self.period) + self.offset
+    }
+
+    /// The ratio that is measured in a slot, dB.
+    fn measured(&mut self, slot: u64) -> f32 {
+        let noise = self.noise.as_ref().map_or(0.0, |(sd, draws)| sd * draws.ahead(2 * slot).normal());
+        self.sinr(slot) + noise as f32
     }
 
     /// The row that the UE has reported, as far as the cell knows in this slot; 0: none.
@@ -136,7 +148,7 @@ impl Reception {
         let known = slot.saturating_sub(self.age);
         let measured = known - known % self.period;
         if self.report.0 != measured {
-            self.report = (measured, air.cqi(self.sinr(measured)));
+            self.report = (measured, air.cqi(self.measured(measured)));
             self.row = None;
         }
         self.report.1
@@ -196,10 +208,14 @@ mod tests {
 
     /// A UE that hears this in each slot, with steps of 0.5 dB down and 0.5 / 9 dB up.
     fn reception(sinr_db: &str) -> (Reception, Lte) {
+        adapted(sinr_db, &Adaptation::default())
+    }
+
+    fn adapted(sinr_db: &str, adaptation: &Adaptation) -> (Reception, Lte) {
         let config: sinr::Config =
             serde_json::from_value(json!({"mean_sinr": sinr_db, "fading": {"none": {}}})).unwrap();
         let sinr = sinr::Sinr::new(&config, 1, (0, Dir::Downlink), 1000.0);
-        let reception = Reception::new(sinr, &Adaptation::default(), (5, 6), 1, (0, Dir::Downlink));
+        let reception = Reception::new(sinr, adaptation, (5, 6), 1, (0, Dir::Downlink));
         (reception, Lte::new(&formats::Config::default(), &[]))
     }
 
@@ -217,6 +233,21 @@ mod tests {
             reception.handle_first(acknowledged, steps);
         }
         reception.row(air, 10, ROWS.least)
+    }
+
+    #[test]
+    fn reports_are_spread_around_what_is_heard() {
+        let noisy = Adaptation { noise: Decibel::from_thousandths(2000), ..Adaptation::default() };
+        let (mut reception, air) = adapted("10 dB", &noisy);
+        let measured: Vec<f32> = (0..4000).map(|report| reception.estimate(6 + 5 * report)).collect();
+        let mean = measured.iter().sum::<f32>() / 4000.0;
+        let variance = measured.iter().map(|one| (one - mean) * (one - mean)).sum::<f32>() / 4000.0;
+        assert!((mean - 10.0).abs() < 0.1 && (variance.sqrt() - 2.0).abs() < 0.1, "{mean} {variance}");
+        // A report holds until the next, and depends on its slot alone.
+        assert_eq!(reception.estimate(6), measured[0]);
+        assert_eq!(reception.estimate(10), measured[0]);
+        let rows: Vec<u8> = (0..50).map(|report| reception.row(&air, 6 + 5 * report, 1)).collect();
+        assert!(rows.iter().any(|row| *row < air.cqi(10.0)) && rows.iter().any(|row| *row > air.cqi(10.0)));
     }
 
     #[test]
