@@ -12,25 +12,26 @@
 //! Everything is computed by the number of a slot, in blocks of [`BLOCK`]: neither load nor scheduler change a
 //! channel, and a UE that has nothing to receive costs nothing.
 //!
-//! Left out: interference that varies with the load of other cells, and selectivity in frequency: one SINR holds for the
-//! whole band.
+//! Left out: selectivity in frequency: one SINR holds for the whole band. Interference that varies with the load of other
+//! cells: [`crate::mobility`].
 
 mod rows;
 mod shadowing;
 
+pub(crate) use rows::Mean;
 pub use rows::Rows;
+pub(crate) use shadowing::Shadowing;
 
 use crate::each::Each;
 use crate::error::ScenarioError;
 use crate::fading::{self, BLOCK, Fading};
+use crate::mobility::Signal;
 use crate::packet::Dir;
 use crate::recording::Offset;
 use crate::registry::parameters;
 use crate::rng;
 use crate::time::Duration;
 use crate::units::Decibel;
-use rows::Mean;
-use shadowing::Shadowing;
 
 parameters! {
     /// The SINR of the UEs of a cell.
@@ -134,6 +135,8 @@ impl SeriesConfig {
 /// The SINR of one UE.
 pub struct Sinr {
     mean: Mean,
+    /// What the UE measures, and its noise, dBm; in place of the mean.
+    signal: Option<(Signal, f64)>,
     shadowing: Option<Shadowing>,
     branches: Vec<Box<dyn Fading>>,
     slots_per_s: f64,
@@ -159,12 +162,20 @@ impl Sinr {
         };
         Self {
             mean,
+            signal: None,
             shadowing: Shadowing::new(&config.shadowing, stream("shadowing")),
             branches: (0..config.diversity).map(branch).collect(),
             slots_per_s,
             block: [0.0; BLOCK],
             number: None,
         }
+    }
+
+    /// The same where the mean is this signal over the noise, dBm.
+    #[must_use]
+    pub fn of_signal(mut self, signal: Option<(Signal, f64)>) -> Self {
+        self.signal = signal.or(self.signal);
+        self
     }
 
     /// SINR of the slots of a block, dB, from slot `number * BLOCK` on. They depend on that number alone; following
@@ -187,7 +198,11 @@ impl Sinr {
             let time_s = slot as f64 / self.slots_per_s;
             let shadow = self.shadowing.as_mut().map_or(0.0, |shadowing| shadowing.at(time_s));
             let fading = 10.0 * libm::log10f((gain * share).max(LEAST_GAIN));
-            *sinr = (self.mean.at(time_s) + shadow) as f32 + fading;
+            let mean = match &mut self.signal {
+                None => self.mean.at(time_s),
+                Some((signal, noise_dbm)) => signal.at(time_s) - *noise_dbm,
+            };
+            *sinr = (mean + shadow) as f32 + fading;
         }
     }
 }

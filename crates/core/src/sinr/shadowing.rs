@@ -24,7 +24,7 @@ const MOST_SD: Decibel = Decibel::from_thousandths(30_000);
 const SHORTEST: Duration = Duration::from_millis(100);
 
 impl ShadowingConfig {
-    pub(super) fn validate(&self) -> Result<(), ScenarioError> {
+    pub(crate) fn validate(&self) -> Result<(), ScenarioError> {
         if !(Decibel::default()..=MOST_SD).contains(&self.sd) {
             let message = format!("{} is no standard deviation of shadowing", self.sd);
             return Err(ScenarioError::new("sd", message, format!("write \"0 dB\" to \"{MOST_SD}\"")));
@@ -41,7 +41,8 @@ impl ShadowingConfig {
     }
 }
 
-pub(super) struct Shadowing {
+#[derive(Clone)]
+pub(crate) struct Shadowing {
     sd_db: f64,
     steps_per_s: f64,
     /// Draws of the normal law, two numbers each.

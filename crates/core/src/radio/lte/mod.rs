@@ -203,7 +203,7 @@ impl Component for Config {
         });
         let up_rate = uplink.as_ref().map_or_else(|| self.uplink.rate(), |(uplink, _)| uplink.largest_rate());
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, up_rate)).collect();
-        let mut cell = SharedCell::new(setup, ues);
+        let mut cell = SharedCell::new(setup, ues, plan.air.map(|air| air.load.clone()));
         if let Some((shared, senders)) = uplink {
             cell = cell.with_uplink(shared, senders);
         }
@@ -241,6 +241,10 @@ impl Component for Config {
         true
     }
 
+    fn subcarrier_hz(&self) -> Option<f64> {
+        Some(15e3)
+    }
+
     fn has_pdus(&self) -> bool {
         true
     }
@@ -267,8 +271,7 @@ impl Config {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let pdcp = self.pdcp();
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
-        let heard =
-            || sinr::Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
+        let heard = || plan.sinr(&downlink.reception, ue, setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let bearers = [
             RlcBearer::new(
@@ -287,7 +290,8 @@ impl Config {
         let times = downlink.adaptation.slots(SLOT, (PERIOD, AGE));
         Some(Ue::new(
             RlcPair::new([&downlink.rlc, &uplink.rlc], [&pdcp[0], &pdcp[1]], bearers)?,
-            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
+            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink))
+                .with_interference(plan.air.and_then(|air| air.interference(ue, setup.slots_per_s()))),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
             (Source::Rlc, None, Numbers::new(None)),
             carrier,

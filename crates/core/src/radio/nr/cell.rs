@@ -45,7 +45,8 @@ impl Config {
         let uplink = self.uplink_setup(&frame);
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, &uplink)).collect();
         let senders = (0..self.ues).map(|ue| self.sender(plan, ue, &frame)).collect();
-        let cell = SharedCell::new(setup, ues).with_uplink(uplink, senders);
+        let load = plan.air.map(|air| air.load.clone());
+        let cell = SharedCell::new(setup, ues, load).with_uplink(uplink, senders);
         with_outages(with_activity(Box::new(cell), self.activity.as_ref(), self.ues), plan.handovers)
     }
 
@@ -142,8 +143,7 @@ impl Config {
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, uplink_setup: &UplinkSetup) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
-        let heard =
-            || Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
+        let heard = || plan.sinr(&downlink.reception, ue, setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let up_rate = uplink_setup.largest_rate();
         let bearer = |(queue, rlc, pdcp), ttis, terms, dir| {
@@ -159,7 +159,8 @@ impl Config {
         let times = downlink.adaptation.slots(self.slot(), times);
         Some(Ue::new(
             RlcPair::new([&downlink.rlc, &uplink.rlc], [&downlink.pdcp, &uplink.pdcp], bearers)?,
-            Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
+            Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink))
+                .with_interference(plan.air.and_then(|air| air.interference(ue, setup.slots_per_s()))),
             downlink.harq.processes.unwrap_or(PROCESSES),
             (Source::Rlc, None, Numbers::new(None)),
             None,

@@ -7,11 +7,13 @@ use super::reception::Rows;
 use super::ue::Ue;
 use super::{Arrival, Framing, Setup, Shares, Work, pop_if};
 use crate::element::{Cx, bearer_index};
+use crate::mobility::Load;
 use crate::packet::Dir;
 use crate::scheduler::Scheduler;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A ratio at which the highest row is reported.
 pub(super) const EXCELLENT_DB: f32 = 1000.0;
@@ -58,6 +60,8 @@ pub(super) struct Downlink {
     /// UEs that share this slot; reused.
     sharers: Vec<Sharer>,
     pub busy_slots: u64,
+    /// The share of each slot's units that are sent, where other cells hear it.
+    load: Option<Arc<Load>>,
 }
 
 /// A UE that shares a slot with others, by what it needs, then by turns.
@@ -77,7 +81,7 @@ struct Answer {
 }
 
 impl Downlink {
-    pub fn new(setup: Setup, ues: usize) -> Self {
+    pub fn new(setup: Setup, ues: usize, load: Option<Arc<Load>>) -> Self {
         let Setup { slot, air, framing, scheduler, units, group, shares, ues_per_slot, .. } = setup;
         let last = air.cqi(EXCELLENT_DB);
         let largest = |of: &dyn Air| (0..=last).map(|row| of.format(row, of.units(), u64::MAX)).collect();
@@ -110,12 +114,18 @@ impl Downlink {
             due: Vec::new(),
             sharers: Vec::new(),
             busy_slots: 0,
+            load,
         }
     }
 
     /// Length of a slot.
     pub fn slot_length(&self) -> Duration {
         self.slot_length
+    }
+
+    /// Whether other cells hear it.
+    pub fn is_loud(&self) -> bool {
+        self.load.is_some()
     }
 
     pub fn air(&self) -> &dyn Air {
@@ -195,6 +205,9 @@ impl Downlink {
         self.repeat(cx, ues, arrivals, work, &mut left, &mut to);
         self.serve(cx, ues, arrivals, work, &mut left, &mut to);
         self.busy_slots += u64::from(to > 0);
+        if let Some(load) = &self.load {
+            load.publish(self.slot, (self.units - left) as f32 / self.air.units() as f32);
+        }
         self.scheduler.handle_slots(1, &self.served);
         self.served.clear();
         self.slot += 1;

@@ -6,6 +6,7 @@
 use super::air::Air;
 use super::config::Adaptation;
 use crate::fading::BLOCK;
+use crate::mobility::Interference;
 use crate::packet::Dir;
 use crate::rng::{self, Stream};
 use crate::sinr::Sinr;
@@ -74,6 +75,7 @@ pub(in crate::radio) struct Reception {
     sinr: Sinr,
     /// The ratios of two blocks: reports are of the past.
     heard: [(u64, [f32; BLOCK]); 2],
+    interference: Option<Interference>,
     period: u64,
     age: u64,
     /// Standard deviation of what is measured, dB, and its draws by slot.
@@ -109,6 +111,7 @@ impl Reception {
         Self {
             sinr,
             heard: [(u64::MAX, [0.0; BLOCK]); 2],
+            interference: None,
             period,
             age,
             noise,
@@ -121,8 +124,21 @@ impl Reception {
         }
     }
 
+    /// The same with interference of other cells.
+    #[must_use]
+    pub fn with_interference(mut self, interference: Option<Interference>) -> Self {
+        self.interference = interference;
+        self
+    }
+
     /// The ratio in a slot, dB.
     pub fn sinr(&mut self, slot: u64) -> f32 {
+        let loss_db = self.interference.as_mut().map_or(0.0, |interference| interference.loss_db(slot));
+        self.alone(slot) - loss_db
+    }
+
+    /// The ratio in a slot without interference of other cells, dB.
+    fn alone(&mut self, slot: u64) -> f32 {
         let block = slot / BLOCK as u64;
         let heard = &mut self.heard[(block % 2) as usize];
         if heard.0 != block {
