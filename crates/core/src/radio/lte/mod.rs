@@ -203,7 +203,7 @@ impl Component for Config {
         });
         let up_rate = uplink.as_ref().map_or_else(|| self.uplink.rate(), |(uplink, _)| uplink.largest_rate());
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, up_rate)).collect();
-        let mut cell = SharedCell::new(setup, ues, plan.air.map(|air| air.load.clone()));
+        let mut cell = SharedCell::new(setup, ues, plan.air.map(|heard| heard.load.clone()));
         if let Some((shared, senders)) = uplink {
             cell = cell.with_uplink(shared, senders);
         }

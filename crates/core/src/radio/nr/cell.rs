@@ -45,7 +45,7 @@ impl Config {
         let uplink = self.uplink_setup(&frame);
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, &uplink)).collect();
         let senders = (0..self.ues).map(|ue| self.sender(plan, ue, &frame)).collect();
-        let load = plan.air.map(|air| air.load.clone());
+        let load = plan.air.map(|heard| heard.load.clone());
         let cell = SharedCell::new(setup, ues, load).with_uplink(uplink, senders);
         with_outages(with_activity(Box::new(cell), self.activity.as_ref(), self.ues), plan.handovers)
     }
