@@ -90,9 +90,9 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, handovers: &[Episode]) -> Bo
 }
 
 fn report(cx: &mut Cx<'_>, ue: u16, measured: Measured) {
-    let Measured { cause, cells: [serving, target], rsrp_dbm, .. } = measured;
+    let Measured { cause: trigger, cells: [serving, target], rsrp_dbm, .. } = measured;
     let [serving_loss, target_loss] = rsrp_dbm.map(|dbm| (-1000.0 * dbm) as u32);
-    cx.probe(Kind::Mobility, || Event::Mobility { ue, cause, serving, target, serving_loss, target_loss });
+    cx.probe(Kind::Mobility, || Event::Mobility { ue, trigger, serving, target, serving_loss, target_loss });
 }
 
 struct Change {

@@ -448,7 +448,7 @@ events! {
     /// A UE reported a neighbour, or its radio link failed; an outage follows. Only with `[mobility]`.
     Mobility = "mobility" of ue {
         /// Why the UE changes its cell.
-        cause: Cause [""],
+        trigger: Cause [""],
         /// Number of the cell that serves it, from 0, in the order of the scenario.
         serving: u16 ["" few],
         /// Number of the cell to which it goes; after a failure it may be the same.

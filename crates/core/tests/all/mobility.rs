@@ -67,7 +67,7 @@ fn run(text: &str) -> Run {
     for (at, event) in run.take_trace() {
         let at_s = at.since(Instant::ZERO).as_secs_f64();
         match event {
-            Event::Mobility { ue: 0, cause, serving, target, .. } => {
+            Event::Mobility { ue: 0, trigger: cause, serving, target, .. } => {
                 reports.push((at_s, cause, serving, target));
             }
             Event::Outage { ue: 0, phase: Outage::Began } => outages.push((at_s, f64::NAN)),

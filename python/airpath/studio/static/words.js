@@ -152,7 +152,7 @@ const SHORT = {
   rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}`,
   rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
   packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, ${placeOf(own)}`,
-  mobility: (own) => `${own.word("cause") === "a3" ? "A3" : "radio link failure"}, ${heard(own).join(", ")}`,
+  mobility: (own) => `${own.word("trigger") === "a3" ? "A3" : "radio link failure"}, ${heard(own).join(", ")}`,
 };
 
 /** A sentence about an event where the schema's words say less. @type {Record<string, (told: Told) => string>} */
@@ -193,7 +193,7 @@ const SENTENCE = {
   mobility: (own) => {
     const ue = ueName(own.run, own.n("ue"));
     const [serving, target] = heard(own);
-    if (own.word("cause") === "a3") return `${ue} reports ${target}, for long enough better than ${serving}: a hand-over follows (event A3).`;
+    if (own.word("trigger") === "a3") return `${ue} reports ${target}, for long enough better than ${serving}: a hand-over follows (event A3).`;
     return `${ue} has lost the radio link, with ${serving}: it re-establishes it with ${target}.`;
   },
   packet: (own) => {
