@@ -78,7 +78,7 @@ fn run(text: &str) -> Run {
                 arrived.push(packet);
             }
             Event::BlockSent { ue: 0, transmission: 1, sinr_thousandths, .. } => {
-                sinr_db.push((at_s, 10.0 * (sinr_thousandths as f64 / 1000.0).log10()));
+                sinr_db.push((at_s, 10.0 * libm::log10(sinr_thousandths as f64 / 1000.0)));
             }
             _ => {}
         }
