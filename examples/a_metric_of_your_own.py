@@ -4,7 +4,7 @@ import numpy as np
 
 import airpath
 
-scenario = airpath.load("lte-drive")
+scenario = airpath.load("lte-drive-series")
 
 
 def longest_silence_s(seed: int) -> float:

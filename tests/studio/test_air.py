@@ -70,7 +70,7 @@ SCENARIOS = [
     ("variable-3g", {"duration": "20 s"}),
     ("jayanathan-46", {"duration": "40 s"}),
     ("hsdpa-3.6-still", {"duration": "8 s"}),
-    ("lte-drive", {"duration": "4 s"}),
+    ("lte-drive-series", {"duration": "4 s"}),
 ]
 
 

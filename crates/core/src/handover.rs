@@ -7,9 +7,10 @@
 //! outage on waits for the new cell; downlink packets go there from `path_switch` after its end. What the old cell holds is
 //! lost or, with `forward`, goes to the new one, as do packets that still come to the old cell (TS 36.300, 10.1.2.3).
 //!
-//! Left out: soft hand-over, Iur and drift RNCs; measurements and decisions, for which the times stand.
+//! Left out: soft hand-over, Iur and drift RNCs. Measurements and decisions: [`crate::mobility`].
 
 use crate::error::ScenarioError;
+use crate::mobility::Measured;
 use crate::time::{Duration, Instant};
 use crate::umts;
 use schemars::JsonSchema;
@@ -45,6 +46,9 @@ pub struct Config {
     pub bearers: Bearers,
     /// The serving RNC changes with it, and the path through `[umts]`.
     pub relocation: Option<umts::Relocation>,
+    /// What led to it, if a UE has measured it.
+    #[serde(skip)]
+    pub measured: Option<Measured>,
 }
 
 impl Default for Config {
@@ -60,6 +64,7 @@ impl Default for Config {
             warning: Duration::from_millis(500),
             bearers: Bearers::Pause,
             relocation: None,
+            measured: None,
         }
     }
 }

@@ -10,7 +10,8 @@
 //!   [`gtp`], [`trace`]: the vocabulary;
 //! * `agenda`, [`element`], `registry`: the seam. Start reading at [`element`];
 //! * [`queue`], [`fading`], [`channel`], [`sinr`], [`rlc`], [`scheduler`]: the parts of a cell;
-//! * [`umts`], [`handover`], [`activity`], [`radio`]: the core network around a cell, outages, silent UEs, and the cell;
+//! * [`umts`], [`handover`], [`mobility`], [`activity`], [`radio`]: the core network around a cell, outages, what
+//!   UEs measure, silent UEs, and the cell;
 //! * [`tcp`], [`app`], [`host`]: the simulator's endpoints;
 //! * [`middlebox`], [`link`], [`path`]: everything between the ends;
 //! * [`scenario`], [`sim`]: a run from a text.
@@ -57,6 +58,7 @@ pub mod app;
 pub mod host;
 
 pub mod middlebox;
+pub mod mobility;
 pub mod fork;
 pub mod link;
 pub mod path;

@@ -52,6 +52,12 @@ impl Stream {
         (self.next_u64() >> 11) as f64 * STEP
     }
 
+    /// A number of the standard normal distribution, after Box and Muller; draws twice.
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
+        radius * libm::cos(std::f64::consts::TAU * self.uniform())
+    }
+
     /// This stream after this many more draws of 64 bits.
     #[must_use]
     pub fn ahead(&self, draws: u64) -> Self {

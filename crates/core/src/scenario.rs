@@ -23,6 +23,7 @@ use crate::handover::{self, Episode};
 use crate::host::{FlowSpec, Host};
 use crate::link;
 use crate::middlebox::{self, Place};
+use crate::mobility;
 use crate::packet::Dir;
 use crate::radio;
 use crate::tcp;
@@ -70,6 +71,9 @@ pub struct Scenario {
     pub umts: Option<umts::Config>,
     /// Times at which a UE changes its cell.
     pub handover: Vec<handover::Config>,
+    /// Hand-overs between named cells that UEs measure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mobility: Option<mobility::Config>,
     /// Endpoints of every flow that says nothing else.
     pub tcp: tcp::Config,
     /// Flows.
@@ -88,6 +92,7 @@ impl Default for Scenario {
             radio: radio::Config::default(),
             umts: None,
             handover: Vec::new(),
+            mobility: None,
             tcp: tcp::Config::default(),
             flow: Vec::new(),
         }
@@ -275,6 +280,7 @@ impl Scenario {
         for (index, handover) in self.handover.iter().enumerate() {
             handover.validate(self.ues()).map_err(|inner| inner.under(&format!("handover[{index}]")))?;
         }
+        self.validate_mobility()?;
         self.validate_core_network()?;
         handover::check_apart(&self.handover)?;
         if !self.is_graph() {
@@ -439,7 +445,7 @@ impl Scenario {
         elements.extend(boxes(Place::Network));
         let classes = self.umts.as_ref().map_or(&[][..], |umts| &umts.qos);
         let handovers = Episode::stays(&self.handover);
-        elements.push(self.radio.build(&radio::Plan { run_seed, handovers: &handovers, classes }));
+        elements.push(self.radio.build(&radio::Plan { run_seed, handovers: &handovers, classes, air: None }));
         elements.extend(boxes(Place::Ue));
         elements
     }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BY_NEED = (
     *("tcp_state", "rtt_sample", "segment_sent", "dropped", "marked", "bearer_enqueued", "outage"),
-    "activity",
+    *("activity", "mobility"),
     *("tcp_path", "ack_regulator", "ack_rate_control", "rnc_feedback", "snoop", "made", "kept"),
     *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),
     *("block_sent", "uplink_block", "sack_block", "ack_received"),
@@ -95,6 +95,8 @@ def _facts(
     left_out: Mapping[str, int | None],
 ) -> dict[str, Any]:
     path, edges = _core.path(text)
+    handovers = [*scenario.get("handover", []), *_measured(summary, scenario)]
+    values = {**scenario, "handover": handovers} if handovers else scenario
     return {
         "title": title,
         "base": base,
@@ -106,7 +108,7 @@ def _facts(
         "path": path,
         "edges": edges,
         "bearers": json.loads(_core.tables_of(text))["bearers"],
-        "values": _without_tables(scenario),
+        "values": _without_tables(values),
         "scenario": text[:MOST_SCENARIO],
         "cut": len(text) > MOST_SCENARIO,
         "facts": facts,
@@ -114,6 +116,23 @@ def _facts(
         "not_again": None,
         "waterfall": [],
     }
+
+
+def _measured(summary: dict[str, Any], scenario: dict[str, Any]) -> list[dict[str, Any]]:
+    """Tell of hand-overs that UEs have measured, in the form of those that a scenario writes."""
+    mobility = scenario.get("mobility", {})
+    outages = [one for element in summary["elements"] for one in element.get("outages", []) if "to" in one]
+    return [
+        {
+            "ue": outage["ue"],
+            "at": f"{outage['at_s']} s",
+            "outage": f"{outage['outage_s']} s",
+            "to": outage["to"],
+            "path_switch": mobility.get("path_switch", "0 s"),
+            "forward": mobility.get("forward", True),
+        }
+        for outage in outages
+    ]
 
 
 def _without_tables(value: Any) -> Any:

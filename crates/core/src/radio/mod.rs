@@ -40,11 +40,13 @@ pub mod variable;
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::handover;
+use crate::mobility::CellAir;
 use crate::packet::{Dir, Packet};
 use crate::queue;
 use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::radio as scratch;
+use crate::sinr::{self, Sinr};
 use crate::time::Instant;
 use crate::umts::TrafficClass;
 
@@ -91,6 +93,11 @@ pub trait Component {
         false
     }
 
+    /// Width of a subcarrier, Hz, of a cell whose UEs can measure how strongly they hear it; `None` of others.
+    fn subcarrier_hz(&self) -> Option<f64> {
+        None
+    }
+
     /// Whether it has PDUs that a capture can show.
     fn has_pdus(&self) -> bool {
         false
@@ -120,12 +127,20 @@ pub struct Plan<'a> {
     pub handovers: &'a [handover::Episode],
     /// Traffic classes of its UEs by number; those beyond the list have the default.
     pub classes: &'a [TrafficClass],
+    /// What its UEs hear of it and of other cells, where they measure.
+    pub air: Option<&'a CellAir>,
 }
 
 impl Plan<'_> {
     /// A cell in which nothing else happens.
     pub const fn of(run_seed: u64) -> Self {
-        Self { run_seed, handovers: &[], classes: &[] }
+        Self { run_seed, handovers: &[], classes: &[], air: None }
+    }
+
+    /// The SINR of a UE in the downlink: that of its parameters, or of what it measures.
+    fn sinr(&self, reception: &sinr::Config, (ue, carrier): (u16, u8), slots_per_s: f64) -> Sinr {
+        let sinr = Sinr::on_carrier(reception, self.run_seed, (ue, Dir::Downlink, carrier), slots_per_s);
+        sinr.of_signal(self.air.and_then(|air| air.signal(ue)))
     }
 
     /// Traffic class of a UE.

@@ -14,9 +14,10 @@
 use crate::channel::Channel;
 use crate::element::{Cx, Element, FAR, Layout, Outage, Port, RadioEvent};
 use crate::handover::{Bearers, Config, Episode, Role};
+use crate::mobility::Measured;
 use crate::packet::{Dir, Packet};
 use crate::time::{Duration, Instant};
-use crate::trace::Reason;
+use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -60,6 +61,9 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, handovers: &[Episode]) -> Bo
         };
         sides = sides.max(forward.unwrap_or(0));
         let pauses = handover.bearers == Bearers::Pause;
+        if let Some(measured) = handover.measured.filter(|_| *role != Role::Enter) {
+            change(measured.at, Outage::Expected, false, Some(Act::Report(measured)));
+        }
         if *role != Role::Enter && !handover.warning.is_zero() {
             change(handover.expected(), Outage::Expected, true, None);
         }
@@ -85,6 +89,12 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, handovers: &[Episode]) -> Bo
     Box::new(WithOutages { cell, changes, next: 0, timer, away: BTreeMap::new(), sides })
 }
 
+fn report(cx: &mut Cx<'_>, ue: u16, measured: Measured) {
+    let Measured { cause: trigger, cells: [serving, target], rsrp_dbm, .. } = measured;
+    let [serving_loss, target_loss] = rsrp_dbm.map(|dbm| (-1000.0 * dbm) as u32);
+    cx.probe(Kind::Mobility, || Event::Mobility { ue, trigger, serving, target, serving_loss, target_loss });
+}
+
 struct Change {
     at: Instant,
     phase: Outage,
@@ -97,6 +107,8 @@ struct Change {
 /// What becomes of a UE's bearers.
 #[derive(Clone, Copy)]
 enum Act {
+    /// The UE has reported the outage, or its link has failed: nothing yet.
+    Report(Measured),
     /// They stand still until the outage ends.
     Pause,
     /// They stand still from now on. With the pair of ports by which packets are forwarded, if they are.
@@ -127,6 +139,7 @@ impl WithOutages {
             let (ue, ends) = (handover.ue, handover.ends());
             self.next += 1;
             match act {
+                Some(Act::Report(measured)) => report(cx, ue, measured),
                 Some(Act::Pause) => self.cell.pause(cx, ue, ends),
                 Some(Act::Leave { forward }) => self.leave(cx, ue, forward),
                 Some(Act::Enter) => self.enter(cx, ue, ends),
@@ -216,12 +229,17 @@ impl Element for WithOutages {
         let begun = self.changes[..self.next].iter().filter(is_begin);
         let outages: Vec<_> = begun
             .map(|Change { handover, .. }| {
-                json!({
+                let mut outage = json!({
                     "ue": handover.ue,
                     "at_s": handover.at.as_secs_f64(),
                     "outage_s": handover.outage.as_secs_f64(),
                     "bearers": handover.bearers,
-                })
+                });
+                if let Some(measured) = handover.measured {
+                    outage["cause"] = measured.cause.name().into();
+                    handover.to.iter().for_each(|to| outage["to"] = to.as_str().into());
+                }
+                outage
             })
             .collect();
         report["outages"] = outages.into();

@@ -9,6 +9,7 @@ use crate::channel::process;
 use crate::channel::trace_file::Trace;
 use crate::distribution::Values;
 use crate::error::ScenarioError;
+use crate::mobility;
 use crate::sinr;
 use crate::time::Duration;
 use crate::units::Bitrate;
@@ -45,6 +46,7 @@ const INLINED: [Inlined; 4] = [
         what: "a series",
         read: |parent, text| match parent {
             "channel" => Ok(text.parse::<channel::series::Rows>()?.to_text().to_string().into()),
+            "mobility" => Ok(text.parse::<mobility::Rows>()?.to_text().to_string().into()),
             _ => Ok(text.parse::<sinr::Rows>()?.to_text().to_string().into()),
         },
     },

@@ -8,6 +8,7 @@
 //! change of cell.
 
 mod checks;
+mod measured;
 mod names;
 mod plan;
 

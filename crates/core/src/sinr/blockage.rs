@@ -9,7 +9,6 @@
 //! standard deviation of the duration's logarithm, 0.5.
 
 use super::BlockageConfig;
-use super::shadowing::normal;
 use crate::error::ScenarioError;
 use crate::rng::Stream;
 use crate::time::Duration;
@@ -77,7 +76,7 @@ impl Blockage {
         let before = self.episodes.last().map_or(0.0, |(_, end)| *end);
         let begin = before - self.every_s * libm::log(1.0 - self.stream.uniform());
         // The mean of exp(s z) is exp(s^2 / 2).
-        let lasts = self.lasts_s * libm::exp(SPREAD * normal(&mut self.stream) - SPREAD * SPREAD / 2.0);
+        let lasts = self.lasts_s * libm::exp(SPREAD * self.stream.normal() - SPREAD * SPREAD / 2.0);
         self.episodes.push((begin, begin + lasts));
     }
 }

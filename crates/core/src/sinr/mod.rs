@@ -14,8 +14,8 @@
 //! Everything is computed by the number of a slot, in blocks of [`BLOCK`]: neither load nor scheduler change a
 //! channel, and a UE that has nothing to receive costs nothing.
 //!
-//! Left out: interference that varies with the load of other cells, and selectivity in frequency: one SINR holds for the
-//! whole band.
+//! Left out: selectivity in frequency: one SINR holds for the whole band. Interference that varies with the load of other
+//! cells: [`crate::mobility`].
 
 mod blockage;
 mod outages;
@@ -23,12 +23,14 @@ mod rows;
 mod shadowing;
 
 pub use outages::Outages;
+pub(crate) use rows::Mean;
 pub use rows::Rows;
 pub use shadowing::{Shadowing, Slow};
 
 use crate::each::Each;
 use crate::error::ScenarioError;
 use crate::fading::{self, BLOCK, Fading};
+use crate::mobility::Signal;
 use crate::packet::Dir;
 use crate::recording::Offset;
 use crate::registry::parameters;
@@ -36,7 +38,6 @@ use crate::rng;
 use crate::time::Duration;
 use crate::units::{Decibel, Probability};
 use blockage::Blockage;
-use rows::Mean;
 
 parameters! {
     /// The SINR of the UEs of a cell.
@@ -214,6 +215,8 @@ impl SeriesConfig {
 /// The SINR of one UE.
 pub struct Sinr {
     mean: Mean,
+    /// What the UE measures, and its noise, dBm; in place of the mean.
+    signal: Option<(Signal, f64)>,
     shadowing: Option<Shadowing>,
     outages: Option<Outages>,
     blockage: Option<Blockage>,
@@ -258,6 +261,7 @@ impl Sinr {
         };
         Self {
             mean,
+            signal: None,
             shadowing: Shadowing::new(&config.shadowing, run_seed, (ue, dir)),
             outages: config.outages.as_ref().and_then(|own| Outages::new(own, run_seed, (ue, dir))),
             // Of the UE, not of a direction.
@@ -268,6 +272,13 @@ impl Sinr {
             block: [0.0; BLOCK],
             number: None,
         }
+    }
+
+    /// The same where the mean is this signal over the noise, dBm.
+    #[must_use]
+    pub fn of_signal(mut self, signal: Option<(Signal, f64)>) -> Self {
+        self.signal = signal.or(self.signal);
+        self
     }
 
     /// SINR of the slots of a block, dB, from slot `number * BLOCK` on. They depend on that number alone; following
@@ -291,7 +302,11 @@ impl Sinr {
             let shadow = self.shadowing.as_mut().map_or(0.0, |shadowing| shadowing.at(time_s));
             let shadow = shadow - self.blockage.as_mut().map_or(0.0, |blockage| blockage.at(time_s));
             let fading = 10.0 * libm::log10f((gain * share).max(LEAST_GAIN));
-            *sinr = (self.mean.at(time_s) + shadow) as f32 + fading;
+            let mean = match &mut self.signal {
+                None => self.mean.at(time_s),
+                Some((signal, noise_dbm)) => signal.at(time_s) - *noise_dbm,
+            };
+            *sinr = (mean + shadow) as f32 + fading;
         }
         let Some(outages) = &mut self.outages else { return };
         for (slot, (sinr, gain)) in (number * BLOCK as u64..).zip(self.block.iter_mut().zip(gains)) {

@@ -12,7 +12,6 @@
 //! share that directions have in common.
 
 use super::OutagesConfig;
-use super::shadowing::normal;
 use crate::distribution::standard_exponential;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
@@ -171,7 +170,7 @@ impl Walk {
         self.passed_s = self.outage.end;
         let wait_s = if self.continues { self.calm_s } else { self.apart_s };
         let start = self.passed_s + wait_s * standard_exponential(self.stream.uniform());
-        let length_s = self.median_s * libm::exp(self.log_sd * normal(&mut self.stream));
+        let length_s = self.median_s * libm::exp(self.log_sd * self.stream.normal());
         self.continues = self.stream.uniform() < self.again;
         self.outage = start..start + length_s;
     }

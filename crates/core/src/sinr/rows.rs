@@ -31,13 +31,14 @@ pub struct Rows {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(crate) struct Line {
     from: Duration,
     sinr_db: f64,
 }
 
-/// A mean SINR over time.
-pub(super) enum Mean {
+/// A mean over time, dB.
+#[derive(Clone)]
+pub(crate) enum Mean {
     Constant(f64),
     /// `offset_s` is how far into the series the run begins.
     Series {
@@ -49,6 +50,12 @@ pub(super) enum Mean {
 }
 
 impl Mean {
+    /// On straight lines between these values, of which there is one at least, from the beginning of the run.
+    pub fn on_lines(values: impl IntoIterator<Item = (Duration, f64)>) -> Self {
+        let lines = values.into_iter().map(|(from, sinr_db)| Line { from, sinr_db }).collect();
+        Self::Series { lines, between: Between::Line, period_s: None, offset_s: 0.0 }
+    }
+
     /// At a time, dB.
     pub fn at(&self, time_s: f64) -> f64 {
         let (lines, between, time_s) = match self {

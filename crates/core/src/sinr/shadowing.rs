@@ -12,7 +12,6 @@ use crate::packet::Dir;
 use crate::rng::{self, Stream};
 use crate::time::Duration;
 use crate::units::Decibel;
-use std::f64::consts::TAU;
 
 /// Steps of a decorrelation time.
 const STEPS: u32 = 16;
@@ -48,6 +47,7 @@ impl ShadowingConfig {
 }
 
 /// A Gaussian process of mean 0 and variance 1, whose autocorrelation falls exponentially.
+#[derive(Clone)]
 pub struct Slow {
     steps_per_s: f64,
     /// Draws of the normal law, two numbers each.
@@ -84,6 +84,7 @@ impl Slow {
 }
 
 /// Shadowing of one direction of a UE, in dB.
+#[derive(Clone)]
 pub struct Shadowing {
     own_db: f64,
     own: Slow,
@@ -107,6 +108,12 @@ impl Shadowing {
         Some(Self { own_db, own: slow(format!("ue{ue}.{}.shadowing", dir.name())), common })
     }
 
+    /// Creates shadowing with a stream of its own, or `None` if the configuration has none.
+    pub fn of_stream(config: &ShadowingConfig, stream: Stream) -> Option<Self> {
+        let own = || Self { own_db: config.sd.as_db(), own: Slow::new(config.decorrelation, stream), common: None };
+        (config.sd > Decibel::default()).then(own)
+    }
+
     /// Returns the value at a time, dB.
     pub fn at(&mut self, time_s: f64) -> f64 {
         let own = self.own_db * self.own.at(time_s);
@@ -122,13 +129,7 @@ fn value(stream: &Stream, step: u64) -> f64 {
     let keep = libm::exp(-1.0 / f64::from(STEPS));
     let renew = libm::sqrt(1.0 - keep * keep);
     let mut draws = stream.ahead(2 * step);
-    (0..MEMORY).fold(normal(&mut draws), |value, _| keep * value + renew * normal(&mut draws))
-}
-
-/// A draw of the normal law, after Box and Muller.
-pub(super) fn normal(stream: &mut Stream) -> f64 {
-    let radius = libm::sqrt(-2.0 * libm::log(1.0 - stream.uniform()));
-    radius * libm::cos(TAU * stream.uniform())
+    (0..MEMORY).fold(draws.normal(), |value, _| keep * value + renew * draws.normal())
 }
 
 #[cfg(test)]
@@ -202,7 +203,7 @@ mod tests {
     #[test]
     fn draws_are_normal() {
         let mut stream = rng::stream(5, "normal");
-        let draws: Vec<f64> = (0..100_000).map(|_| normal(&mut stream)).collect();
+        let draws: Vec<f64> = (0..100_000).map(|_| stream.normal()).collect();
         // Shares of the normal law; the standard error of each is at most sqrt(0.25 / n) = 0.0016.
         for (below, share) in [(-2.0, 0.0228), (-1.0, 0.1587), (0.0, 0.5), (1.0, 0.8413), (2.0, 0.9772)] {
             let found = draws.iter().filter(|draw| **draw < below).count() as f64 / 1e5;

@@ -3,7 +3,7 @@
 //! Columns, Python's readers, the studio's decoders and the reference are made from it: [`schema`] has it as JSON.
 
 use super::field::{Field, Value};
-use super::words::{Activity, ModelState, Outage, Reason, SendCause, SnoopAction};
+use super::words::{Activity, Cause, ModelState, Outage, Reason, SendCause, SnoopAction};
 use crate::packet::Dir;
 use crate::time::Instant;
 use serde::Serialize;
@@ -343,7 +343,7 @@ events! {
         process: u16 ["" few],
         /// Which transmission of the block it is, from 1.
         transmission: u16 ["" few],
-        /// Row of the CQI table; in NR the MCS, and 32 for each layer beyond the first.
+        /// Row of the CQI table, in NR the MCS; and 32 for each layer beyond the first.
         cqi: u16 ["" few],
         /// Codes or resource blocks that it takes.
         units: u32 ["" few],
@@ -461,6 +461,19 @@ events! {
     Outage = "outage" of ue {
         /// How far it has come.
         phase: Outage [""],
+    }
+    /// A UE reported a neighbour, or its radio link failed; an outage follows. Only with `[mobility]`.
+    Mobility = "mobility" of ue {
+        /// Why the UE changes its cell.
+        trigger: Cause [""],
+        /// Number of the cell that serves it, from 0, in the order of the scenario.
+        serving: u16 ["" few],
+        /// Number of the cell to which it goes; after a failure it may be the same.
+        target: u16 ["" few],
+        /// Filtered reference signal received power of the serving cell, thousandths of a dB below 1 mW.
+        serving_loss: u32 ["0.001 dB"],
+        /// The same of the other cell.
+        target_loss: u32 ["0.001 dB"],
     }
     /// The DRX or RRC state of a UE changed; the first is at the start of the run. Only of cells with `activity`.
     Activity = "activity" of ue {

@@ -157,6 +157,14 @@ words! {
         Nack = "nack",
     }
 
+    /// Why a UE that measures changes its cell.
+    Cause {
+        /// A neighbour was better than the serving cell for long enough (event A3): the UE reports it.
+        A3 = "a3",
+        /// The radio link failed: the UE re-establishes it.
+        Failure = "failure",
+    }
+
     /// How far an outage of a UE has come.
     Outage {
         /// The UE knows that it will begin.

@@ -146,7 +146,7 @@ fn a_number_follows_its_packet_from_place_to_place() {
     let disturb =
         "disturb = { downlink.duplicate = \"5 %\", uplink = { duplicate = \"5 %\", loss = \"2 %\" } }";
     let boxes = [("disturb", with_box(disturb)), ("split", with_box("split = {}"))];
-    let names = ["umts-384", "alcaraz-384", "umts-snoop", "umts-handover", "lte-drive"];
+    let names = ["umts-384", "alcaraz-384", "umts-snoop", "umts-handover", "lte-drive-series"];
     let all = names.map(|name| (name, named(name))).into_iter().chain(boxes);
     let (mut copies, mut own, mut kept, mut dropped) = (0, 0, 0, 0);
     for (name, mut scenario) in all {

@@ -32,6 +32,7 @@ mod layers;
 mod merging;
 mod netsim;
 mod nr;
+mod mobility;
 mod outages;
 mod overfull;
 mod path_models;

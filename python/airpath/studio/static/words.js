@@ -135,6 +135,13 @@ const small = (text) => (/^[A-Z][a-z ]/.test(text) ? text[0].toLowerCase() + tex
 /** @type {(text: string) => string} */
 const large = (text) => text[0].toUpperCase() + text.slice(1);
 
+/** The serving cell and the target of a report, with what the UE hears of each. @type {(told: Told) => string[]} */
+const heard = ({ run, n }) =>
+  ["serving", "target"].map((role) => {
+    const name = run.values?.cell?.[n(role)]?.name ?? `cell ${n(role)}`;
+    return `${name} at ${(-n(`${role}_loss`) / 1000).toFixed(1)} dBm`;
+  });
+
 /** A few words about an event where a list of its values says less. @type {Record<string, (told: Told) => string>} */
 const SHORT = {
   tcp_state: ({ n }) => `cwnd ${n("tcpi_snd_cwnd")}, in flight ${n("tcpi_unacked")}, acked ${figure(n("snd_una"))}`,
@@ -145,6 +152,7 @@ const SHORT = {
   rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}`,
   rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
   packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, ${placeOf(own)}`,
+  mobility: (own) => `${own.word("trigger") === "a3" ? "A3" : "radio link failure"}, ${heard(own).join(", ")}`,
 };
 
 SHORT.uplink_block = SHORT.block_sent;
@@ -190,6 +198,12 @@ const SENTENCE = {
     `A STATUS PDU went ${word("direction")}: everything below number ${onAir(run, n("bearer"), n("lsn"))} has arrived` +
     `${n("missing_pdus") ? `, except ${count(n("missing_pdus"), "PDU")}` : ""}.` +
     `${n("lost") ? " The channel destroyed it." : ""}`,
+  mobility: (own) => {
+    const ue = ueName(own.run, own.n("ue"));
+    const [serving, target] = heard(own);
+    if (own.word("trigger") === "a3") return `${ue} reports ${target}, for long enough better than ${serving}: a hand-over follows (event A3).`;
+    return `${ue} has lost the radio link, with ${serving}: it re-establishes it with ${target}.`;
+  },
   packet: (own) => {
     const { n, word, run } = own;
     const told = `A packet of ${bytes(n("len_bytes"))} arrived at ${elementName(run, n("element"))}, ` +

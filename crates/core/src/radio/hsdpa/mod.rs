@@ -152,7 +152,8 @@ impl Component for Config {
         });
         let up_rate = uplink.as_ref().map_or(self.uplink.rate, |(uplink, _)| uplink.largest_rate());
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, up_rate)).collect();
-        let mut cell = SharedCell::new(setup, ues).with_load(self.downlink.load.as_ref(), plan.run_seed);
+        let cell = SharedCell::new(setup, ues, None);
+        let mut cell = cell.with_load(self.downlink.load.as_ref(), plan.run_seed);
         if let Some((shared, senders)) = uplink {
             cell = cell.with_uplink(shared, senders);
         }

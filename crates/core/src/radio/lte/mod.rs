@@ -207,7 +207,8 @@ impl Component for Config {
         });
         let up_rate = uplink.as_ref().map_or_else(|| self.uplink.rate(), |(uplink, _)| uplink.largest_rate());
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, up_rate)).collect();
-        let mut cell = SharedCell::new(setup, ues).with_load(downlink.load.as_ref(), plan.run_seed);
+        let cell = SharedCell::new(setup, ues, plan.air.map(|heard| heard.load.clone()));
+        let mut cell = cell.with_load(downlink.load.as_ref(), plan.run_seed);
         if let Some((shared, senders)) = uplink {
             cell = cell.with_uplink(shared, senders);
         }
@@ -246,6 +247,10 @@ impl Component for Config {
         true
     }
 
+    fn subcarrier_hz(&self) -> Option<f64> {
+        Some(15e3)
+    }
+
     fn has_pdus(&self) -> bool {
         true
     }
@@ -276,8 +281,7 @@ impl Config {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let pdcp = self.pdcp();
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
-        let heard =
-            || sinr::Sinr::new(&downlink.reception, plan.run_seed, (ue, Dir::Downlink), setup.slots_per_s());
+        let heard = || plan.sinr(&downlink.reception, (ue, 0), setup.slots_per_s());
         let rate = setup.mean_rate(heard());
         let bearers = [
             RlcBearer::new(
@@ -296,7 +300,8 @@ impl Config {
         let times = downlink.adaptation.slots(SLOT, (PERIOD, AGE));
         Some(Ue::new(
             RlcPair::new([&downlink.rlc, &uplink.rlc], [&pdcp[0], &pdcp[1]], bearers)?,
-            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink)),
+            shared::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink))
+                .with_interference(plan.air.and_then(|air| air.interference(ue, setup.slots_per_s()))),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
             (Source::Rlc, None, Numbers::new(None)),
             carrier,

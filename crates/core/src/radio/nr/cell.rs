@@ -47,7 +47,8 @@ impl Config {
         let uplink = self.uplink_setup(&frame);
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, &uplink)).collect();
         let senders = (0..self.ues).map(|ue| self.sender(plan, ue, &frame)).collect();
-        let cell = SharedCell::new(setup, ues).with_uplink(uplink, senders);
+        let load = plan.air.map(|heard| heard.load.clone());
+        let cell = SharedCell::new(setup, ues, load).with_uplink(uplink, senders);
         let cell = cell.with_load(self.downlink.load.as_ref(), plan.run_seed);
         with_outages(with_activity(Box::new(cell), self.activity.as_ref(), self.ues), plan.handovers)
     }
@@ -152,9 +153,7 @@ impl Config {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
         let of_carrier = |carrier| (ue, Dir::Downlink, carrier);
-        let heard = |carrier| {
-            Sinr::on_carrier(&downlink.reception, plan.run_seed, of_carrier(carrier), setup.slots_per_s())
-        };
+        let heard = |carrier| plan.sinr(&downlink.reception, (ue, carrier), setup.slots_per_s());
         let rate = setup.mean_rate(heard(0)).as_bps() * u64::from(self.carriers);
         let rate = Bitrate::from_bps(rate);
         let up_rate = uplink_setup.largest_rate();
@@ -178,6 +177,7 @@ impl Config {
         let reception = |carrier| {
             let (heard, adaptation) = (heard(carrier), &downlink.adaptation);
             Reception::on_carrier(heard, adaptation, times, plan.run_seed, of_carrier(carrier))
+                .with_interference(plan.air.and_then(|air| air.interference(ue, setup.slots_per_s())))
         };
         let own = Ue::new(
             pairs,

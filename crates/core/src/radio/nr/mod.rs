@@ -254,6 +254,10 @@ impl Component for Config {
         true
     }
 
+    fn subcarrier_hz(&self) -> Option<f64> {
+        Some(self.scs.as_hz())
+    }
+
     fn has_pdus(&self) -> bool {
         true
     }

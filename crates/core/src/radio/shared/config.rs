@@ -12,6 +12,9 @@ parameters! {
         pub period: Option<Duration>,
         /// How old a report is when it is used first, whole slots; if absent 6 ms, or 5 ms (NR).
         pub age: Option<Duration>,
+        /// Standard deviation of the SINR that a report is about around the SINR of its slot: error of the measurement, or
+        /// subbands that differ.
+        pub noise: Decibel,
         /// Whether an outer loop moves what reports say until `target_bler` is met; else they are taken as they are.
         pub outer_loop: bool = true,
         /// What share of first transmissions is to be lost.
@@ -22,8 +25,8 @@ parameters! {
 
     /// Hybrid ARQ: blocks that are lost are sent again at once, and combined.
     pub struct HarqConfig {
-        /// Blocks of a UE that may be on their way; if absent as many as the round trip has slots, 6 (HSDPA) or
-        /// 8 (LTE), or 16 (NR).
+        /// Blocks of a UE that may be in transit; if absent as many as the round trip has slots, 6 (HSDPA), 8 (LTE), 8 or 4
+        /// (E-DCH of 2 or 10 ms), or 16 (NR).
         pub processes: Option<u8>,
         /// How often a block is sent at most, the first time included.
         pub max_transmissions: u8 = 4,
@@ -80,6 +83,9 @@ impl Adaptation {
         if !(0.001..=0.9).contains(&target) {
             let hint = "write 0.1 % to 90 %, such as \"10 %\"";
             return Err(ScenarioError::new("target_bler", "is no target of an outer loop", hint));
+        }
+        if self.noise < Decibel::default() {
+            return Err(ScenarioError::new("noise", "is no standard deviation", "write 0 dB or more"));
         }
         if self.step <= Decibel::from_thousandths(0) {
             return Err(ScenarioError::new("step", "moves nothing", "write a ratio such as \"0.5 dB\""));

@@ -8,11 +8,13 @@ use super::reception::Rows;
 use super::ue::Ue;
 use super::{Arrival, Framing, Setup, Shares, Work, pop_if};
 use crate::element::{Cx, bearer_index};
+use crate::mobility::CellLoad;
 use crate::packet::Dir;
 use crate::scheduler::Scheduler;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A ratio at which the highest row is reported.
 pub(super) const EXCELLENT_DB: f32 = 1000.0;
@@ -64,6 +66,8 @@ pub(super) struct Downlink {
     pub busy_slots: u64,
     /// What UEs take that are not simulated.
     pub others: Option<Others>,
+    /// The share of each slot's units that are sent, where other cells hear it.
+    load: Option<Arc<CellLoad>>,
 }
 
 /// A UE that shares a slot with others, by what it needs, then by turns.
@@ -84,7 +88,7 @@ struct Answer {
 }
 
 impl Downlink {
-    pub fn new(setup: Setup, ues: usize) -> Self {
+    pub fn new(setup: Setup, ues: usize, load: Option<Arc<CellLoad>>) -> Self {
         let Setup { slot, air, framing, scheduler, units, group, shares, ues_per_slot, .. } = setup;
         let last = air.cqi(EXCELLENT_DB);
         let largest = |of: &dyn Air| (0..=last).map(|row| of.format(row, of.units(), u64::MAX)).collect();
@@ -120,6 +124,7 @@ impl Downlink {
             sharers: Vec::new(),
             busy_slots: 0,
             others: None,
+            load,
         }
     }
 
@@ -130,6 +135,11 @@ impl Downlink {
 
     pub fn slots_per_s(&self) -> f64 {
         1.0 / self.slot_length.as_secs_f64()
+    }
+
+    /// Whether other cells hear it.
+    pub fn is_loud(&self) -> bool {
+        self.load.is_some()
     }
 
     pub fn air(&self) -> &dyn Air {
@@ -204,7 +214,7 @@ impl Downlink {
     ) {
         self.pass_until(self.open_slot(cx.now));
         self.handle_answers(cx, ues, work);
-        let mut to = 0;
+        let (mut to, mut sent) = (0, 0);
         let taken = self.others.as_mut().map_or(0, |others| others.units(self.slot, self.units, self.group));
         for carrier in 0..self.carriers {
             self.select(ues, carrier);
@@ -212,9 +222,13 @@ impl Downlink {
             self.repeat(cx, ues, arrivals, work, &mut left, &mut to);
             left = left.min(self.units - taken);
             self.serve(cx, ues, arrivals, work, &mut left, &mut to);
+            sent += self.units - left;
             self.select(ues, carrier);
         }
         self.busy_slots += u64::from(to > 0);
+        if let Some(load) = &self.load {
+            load.publish(self.slot, sent as f32 / (self.air.units() * u32::from(self.carriers)) as f32);
+        }
         self.scheduler.handle_slots(1, &self.served);
         self.served.clear();
         self.slot += 1;

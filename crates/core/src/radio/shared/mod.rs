@@ -16,7 +16,7 @@
 //! Work is done for UEs that have something to send alone; a cell in which nobody has is silent. A block that is sent in a
 //! slot arrives at its end and the delay of the downlink. An answer comes one round trip after the slot.
 //!
-//! Left out: interference between cells, control channels and their errors, power, several antennas. A block of which
+//! Left out: control channels and their errors, power, several antennas. A block of which
 //! something is on the air when its UE changes the cell is lost.
 
 pub mod air;
@@ -41,6 +41,7 @@ use super::outages::Pausable;
 use super::spare::Spare;
 use crate::element::{Cx, Element, Layout, Port};
 use crate::fading::BLOCK;
+use crate::mobility::CellLoad;
 use crate::packet::{Dir, Packet};
 use crate::rlc::Report;
 use crate::scheduler::Scheduler;
@@ -56,6 +57,7 @@ pub(super) use reception::Reception;
 use reception::Rows;
 use serde_json::Value;
 use std::collections::VecDeque;
+use std::sync::Arc;
 pub(super) use ue::{Reordered, Source, Ue};
 use uplink::Uplink;
 pub(super) use uplink::{Ramp, Sender, UplinkSetup};
@@ -206,9 +208,10 @@ struct Arrival {
 }
 
 impl SharedCell {
-    pub fn new(setup: Setup, ues: Vec<Ue>) -> Self {
+    /// `load`: where the cell says in which share of its units it sends, if another cell wants to know.
+    pub fn new(setup: Setup, ues: Vec<Ue>, load: Option<Arc<CellLoad>>) -> Self {
         let name = setup.name;
-        let downlink = Downlink::new(setup, ues.len());
+        let downlink = Downlink::new(setup, ues.len(), load);
         let bearers = ues.iter().map(|ue| if ue.pair.second().is_some() { 4 } else { 2 }).sum();
         Self { name, ues, bearers, downlink, uplink: None, arrivals: VecDeque::new(), work: Work::default() }
     }
@@ -334,7 +337,13 @@ impl Element for SharedCell {
         let second = self.ues.iter().filter_map(|ue| ue.pair.second());
         let pairs = self.ues.iter().map(|ue| &*ue.pair).chain(second);
         let layout = cell_layout(pairs.flat_map(|pair| pair.bearers().iter().map(|bearer| &bearer.buffer)));
-        Layout { timers: layout.timers + if self.uplink.is_some() { 3 } else { 2 }, ..layout }
+        let layout = Layout { timers: layout.timers + if self.uplink.is_some() { 3 } else { 2 }, ..layout };
+        if !self.downlink.is_loud() {
+            return layout;
+        }
+        // The load of a slot is known to other cells when the slot begins, and no later.
+        let (early, by_lanes, ahead) = Default::default();
+        Layout { early, by_lanes, ahead, ..layout }
     }
 
     fn handle_start(&mut self, cx: &mut Cx<'_>) {

@@ -6,9 +6,11 @@
 use super::air::Air;
 use super::config::Adaptation;
 use crate::fading::BLOCK;
+use crate::mobility::Interference;
 use crate::packet::Dir;
 use crate::rng::{self, Stream};
 use crate::sinr::{Sinr, stream_name};
+use crate::units::Decibel;
 
 /// Uniform numbers by slot.
 pub(super) struct Draws {
@@ -73,8 +75,11 @@ pub(in crate::radio) struct Reception {
     sinr: Sinr,
     /// The ratios of two blocks: reports are of the past.
     heard: [(u64, [f32; BLOCK]); 2],
+    interference: Option<Interference>,
     period: u64,
     age: u64,
+    /// Standard deviation of what is measured, dB, and its draws by slot.
+    noise: Option<(f64, Stream)>,
     /// Slot and CQI of the report used last.
     report: (u64, u8),
     outer_loop: Option<OuterLoop>,
@@ -106,7 +111,9 @@ impl Reception {
         run_seed: u64,
         (ue, dir, carrier): (u16, Dir, u8),
     ) -> Self {
-        let draws = |part: &str| Draws::new(rng::stream(run_seed, &stream_name(ue, dir, carrier, part)));
+        let stream = |part: &str| rng::stream(run_seed, &stream_name(ue, dir, carrier, part));
+        let draws = |part: &str| Draws::new(stream(part));
+        let noise = (config.noise > Decibel::default()).then(|| (config.noise.as_db(), stream("reports")));
         let outer_loop = config.outer_loop.then(|| {
             let (step, target) = (config.step.as_db() as f32, config.target_bler.as_f64() as f32);
             OuterLoop { up: step * target / (1.0 - target), down: step }
@@ -114,8 +121,10 @@ impl Reception {
         Self {
             sinr,
             heard: [(u64::MAX, [0.0; BLOCK]); 2],
+            interference: None,
             period,
             age,
+            noise,
             report: (u64::MAX, 0),
             outer_loop,
             offset: 0.0,
@@ -125,8 +134,21 @@ impl Reception {
         }
     }
 
+    /// The same with interference of other cells.
+    #[must_use]
+    pub fn with_interference(mut self, interference: Option<Interference>) -> Self {
+        self.interference = interference;
+        self
+    }
+
     /// The ratio in a slot, dB.
     pub fn sinr(&mut self, slot: u64) -> f32 {
+        let loss_db = self.interference.as_mut().map_or(0.0, |interference| interference.loss_db(slot));
+        self.alone(slot) - loss_db
+    }
+
+    /// The ratio in a slot without interference of other cells, dB.
+    fn alone(&mut self, slot: u64) -> f32 {
         let block = slot / BLOCK as u64;
         let heard = &mut self.heard[(block % 2) as usize];
         if heard.0 != block {
@@ -138,7 +160,13 @@ impl Reception {
     /// What is known of the ratio in this slot, dB, with what the outer loop adds.
     pub fn estimate(&mut self, slot: u64) -> f32 {
         let known = slot.saturating_sub(self.age);
-        self.sinr(known - known % self.period) + self.offset
+        self.measured(known - known % self.period) + self.offset
+    }
+
+    /// The ratio that is measured in a slot, dB.
+    fn measured(&mut self, slot: u64) -> f32 {
+        let noise = self.noise.as_ref().map_or(0.0, |(sd, draws)| sd * draws.ahead(2 * slot).normal());
+        self.sinr(slot) + noise as f32
     }
 
     /// The row that the UE has reported, as far as the cell knows in this slot; 0: none.
@@ -146,7 +174,7 @@ impl Reception {
         let known = slot.saturating_sub(self.age);
         let measured = known - known % self.period;
         if self.report.0 != measured {
-            self.report = (measured, air.reported(self.sinr(measured)));
+            self.report = (measured, air.reported(self.measured(measured)));
             self.row = None;
         }
         self.report.1
@@ -206,10 +234,14 @@ mod tests {
 
     /// A UE that hears this in each slot, with steps of 0.5 dB down and 0.5 / 9 dB up.
     fn reception(sinr_db: &str) -> (Reception, Lte) {
+        adapted(sinr_db, &Adaptation::default())
+    }
+
+    fn adapted(sinr_db: &str, adaptation: &Adaptation) -> (Reception, Lte) {
         let config: sinr::Config =
             serde_json::from_value(json!({"mean_sinr": sinr_db, "fading": {"none": {}}})).unwrap();
         let sinr = sinr::Sinr::new(&config, 1, (0, Dir::Downlink), 1000.0);
-        let reception = Reception::new(sinr, &Adaptation::default(), (5, 6), 1, (0, Dir::Downlink));
+        let reception = Reception::new(sinr, adaptation, (5, 6), 1, (0, Dir::Downlink));
         (reception, Lte::new(&formats::Config::default(), &[]))
     }
 
@@ -227,6 +259,21 @@ mod tests {
             reception.handle_first(acknowledged, steps);
         }
         reception.row(air, 10, ROWS.least)
+    }
+
+    #[test]
+    fn reports_are_spread_around_what_is_heard() {
+        let noisy = Adaptation { noise: Decibel::from_thousandths(2000), ..Adaptation::default() };
+        let (mut reception, air) = adapted("10 dB", &noisy);
+        let measured: Vec<f32> = (0..4000).map(|report| reception.estimate(6 + 5 * report)).collect();
+        let mean = measured.iter().sum::<f32>() / 4000.0;
+        let variance = measured.iter().map(|one| (one - mean) * (one - mean)).sum::<f32>() / 4000.0;
+        assert!((mean - 10.0).abs() < 0.1 && (variance.sqrt() - 2.0).abs() < 0.1, "{mean} {variance}");
+        // A report holds until the next, and depends on its slot alone.
+        assert_eq!(reception.estimate(6), measured[0]);
+        assert_eq!(reception.estimate(10), measured[0]);
+        let rows: Vec<u8> = (0..50).map(|report| reception.row(&air, 6 + 5 * report, 1)).collect();
+        assert!(rows.iter().any(|row| *row < air.cqi(10.0)) && rows.iter().any(|row| *row > air.cqi(10.0)));
     }
 
     #[test]

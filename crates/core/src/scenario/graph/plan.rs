@@ -7,6 +7,7 @@ use crate::handover::Config;
 use crate::host::FlowSpec;
 use crate::link;
 use crate::middlebox::{self, Place};
+use crate::mobility::CellAir;
 use crate::packet::Dir;
 use crate::radio;
 use crate::rng;
@@ -43,9 +44,14 @@ impl Scenario {
             let last = NodeId(elements.len() as u16 - 1);
             return Plan { graph: Graph::from(elements), ues: last };
         }
+        // What UEs measure gives hand-overs as a scenario may write them.
+        let mut measured = self.clone();
+        let airs = measured.measure(run_seed);
+        let scenario = &measured;
         let flows = real.map_or_else(|| self.flows(), |real| self.flows_beside(real));
         let mut planner = Planner {
-            scenario: self,
+            scenario,
+            airs: &airs,
             run_seed,
             flows: &flows,
             session: real.map(|_| &self.tcp),
@@ -82,6 +88,8 @@ impl Scenario {
 /// Makes the graph of a scenario, depth first.
 struct Planner<'a> {
     scenario: &'a Scenario,
+    /// What UEs hear of each cell, in the order of the cells; empty if none measures.
+    airs: &'a [CellAir],
     run_seed: u64,
     flows: &'a [FlowSpec],
     session: Option<&'a tcp::Config>,
@@ -179,7 +187,9 @@ impl Planner<'_> {
         let at = self.append_boxes(at, &cell.name, &cell.middlebox, Place::Network);
         let episodes = self.scenario.episodes(&cell.name);
         let run_seed = self.seed_of("cell", &cell.name, self.scenario.cell.len() == 1);
-        let element = cell.radio.build(&radio::Plan { run_seed, handovers: &episodes, classes: &[] });
+        let air = self.scenario.cell.iter().zip(self.airs).find(|(own, _)| own.name == cell.name);
+        let air = air.map(|(_, air)| air);
+        let element = cell.radio.build(&radio::Plan { run_seed, handovers: &episodes, classes: &[], air });
         let (node, below) = self.append(at, format!("radio.{} {}", cell.radio.name(), cell.name), element);
         let end = self.append_boxes((node, below), &cell.name, &cell.middlebox, Place::Ue);
         self.leaves.push((cell.name.clone(), end, Some(node)));
