@@ -6,6 +6,7 @@
 //! the same scenario.
 
 mod buffers;
+mod change;
 mod choice;
 mod files;
 mod graph;
@@ -13,6 +14,7 @@ mod reader;
 mod size;
 mod table;
 
+pub use change::{Change, Prepared, Step};
 pub use graph::{Cell, Plan, Ue, Way};
 pub use size::check_size;
 
@@ -70,10 +72,16 @@ pub struct Scenario {
     pub umts: Option<umts::Config>,
     /// Times at which a UE changes its cell.
     pub handover: Vec<handover::Config>,
+    /// Changes of parameters, and outages, while it runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub change: Vec<Change>,
     /// Endpoints of every flow that says nothing else.
     pub tcp: tcp::Config,
     /// Flows.
     pub flow: Vec<Flow>,
+    /// Whether a driver may change it while it runs, beside the list of changes.
+    #[serde(skip)]
+    pub is_steered: bool,
 }
 
 impl Default for Scenario {
@@ -88,8 +96,10 @@ impl Default for Scenario {
             radio: radio::Config::default(),
             umts: None,
             handover: Vec::new(),
+            change: Vec::new(),
             tcp: tcp::Config::default(),
             flow: Vec::new(),
+            is_steered: false,
         }
     }
 }
@@ -293,7 +303,8 @@ impl Scenario {
             }
         }
         self.check_buffers()?;
-        self.validate_connections()
+        self.validate_connections()?;
+        self.steps().map(drop)
     }
 
     fn validate_link(&self, key: &str, link: &link::Config) -> Result<(), ScenarioError> {
@@ -425,7 +436,7 @@ impl Scenario {
             there.map(|(number, config)| config.build(&middlebox::Plan { run_seed, number, flows, session }))
         };
         let mut elements = vec![match &self.umts {
-            None => self.wired.build(run_seed, "wired"),
+            None => self.wired.build(run_seed, "wired", self.may_change()),
             Some(umts) => {
                 let handovers = self.handover.iter();
                 let relocations = handovers
@@ -439,7 +450,12 @@ impl Scenario {
         elements.extend(boxes(Place::Network));
         let classes = self.umts.as_ref().map_or(&[][..], |umts| &umts.qos);
         let handovers = Episode::stays(&self.handover);
-        elements.push(self.radio.build(&radio::Plan { run_seed, handovers: &handovers, classes }));
+        elements.push(self.radio.build(&radio::Plan {
+            run_seed,
+            handovers: &handovers,
+            classes,
+            may_change: self.may_change(),
+        }));
         elements.extend(boxes(Place::Ue));
         elements
     }

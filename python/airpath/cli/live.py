@@ -6,6 +6,7 @@ All messages go to standard error: standard output belongs to COMMAND.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -119,6 +120,10 @@ def command(
     studio: Annotated[
         bool, flag("--studio", "Print an address, under which a browser shows the run while it goes on.")
     ] = False,
+    control: Annotated[
+        Path | None,
+        option("SOCKET", "Listen on this unix socket for changes of the link; see 'airpath control'."),
+    ] = None,
     max_lateness: Annotated[
         str, option("TIME", "If more than 1 % of the packets are later than this, the run is not valid.")
     ] = "1ms",
@@ -207,6 +212,7 @@ def command(
         "expected_congestion_control": None if scenario is None else congestion_control_of(chosen),
         "status_interval_s": STATUS_INTERVAL_S,
         "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
+        "control": control is not None,
         "lateness_bound_us": 1e6 * positive_seconds("--max-lateness", max_lateness),
     }
     program = driver.driver_command()
@@ -241,6 +247,7 @@ def command(
         shell=shell,
         has_page=page and bool(kinds),
         has_studio=studio,
+        control=control,
     )
     raise typer.Exit(status)
 

@@ -90,6 +90,11 @@ pub trait Component {
         false
     }
 
+    /// Whether an outage of a UE may come as a change while it runs.
+    fn has_outages(&self) -> bool {
+        self.has_handovers()
+    }
+
     /// Whether it has PDUs that a capture can show.
     fn has_pdus(&self) -> bool {
         false
@@ -119,12 +124,14 @@ pub struct Plan<'a> {
     pub handovers: &'a [handover::Episode],
     /// Traffic classes of its UEs by number; those beyond the list have the default.
     pub classes: &'a [TrafficClass],
+    /// Whether parameters may change, and outages come, while the cell runs.
+    pub may_change: bool,
 }
 
 impl Plan<'_> {
     /// A cell in which nothing else happens.
     pub const fn of(run_seed: u64) -> Self {
-        Self { run_seed, handovers: &[], classes: &[] }
+        Self { run_seed, handovers: &[], classes: &[], may_change: false }
     }
 
     /// Traffic class of a UE.

@@ -4,6 +4,7 @@
 //! trace, capture, results and obstacles (see `writer`).
 
 use airpath_core::packet::Dir;
+use airpath_core::scenario::Change;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -52,6 +53,8 @@ pub struct Configuration {
     pub lateness_bound_us: f64,
     /// Our TCP at one end or both, in the place of the kernel's.
     pub endpoint: Option<EndpointConfiguration>,
+    /// Whether requests may change the link while it runs.
+    pub control: bool,
     /// Whether the program gets the terminal on standard input to itself.
     pub terminal: bool,
 }
@@ -107,8 +110,18 @@ pub enum Mode {
     Doctor,
 }
 
+/// A change of a running link.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeRequest {
+    /// Number that the answer has.
+    pub id: u64,
+    /// What changes, without a time: at once.
+    pub change: Change,
+}
+
 /// What may be asked of a running link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Request {
     /// Pass this signal on to the program.
@@ -117,6 +130,8 @@ pub enum Request {
     Start(bool),
     /// The program was stopped and may go on.
     Continue(bool),
+    /// The link changes.
+    Change(ChangeRequest),
 }
 
 /// Types of frames.

@@ -20,6 +20,7 @@ mod results;
 mod sampler;
 mod serve;
 mod session;
+mod steering;
 #[allow(unsafe_code)]
 mod sys;
 mod tuns;

@@ -110,7 +110,12 @@ fn wrong(error: ScenarioError) -> Obstacle {
 }
 
 fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obstacle> {
-    let scenario = Scenario::parse(&configuration.scenario, &[]).map_err(wrong)?;
+    let mut scenario = Scenario::parse(&configuration.scenario, &[]).map_err(wrong)?;
+    if configuration.control && !scenario.change.is_empty() {
+        let what = "the scenario has [[change]], whose values are not those of a link that is changed by hand";
+        return Err(Obstacle::new("--control", what, "leave --control out, or remove [[change]]"));
+    }
+    scenario.is_steered = configuration.control;
     let real = real(&scenario, configuration.ue.as_deref())?;
     refuse(&scenario, &real, configuration.endpoint.is_some())?;
     let io_failed = |error| Obstacle::refused("driver", "stopped", error, "see 'airpath doctor'");

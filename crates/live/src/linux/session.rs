@@ -6,6 +6,7 @@ use super::namespaces::{End, Link, device_name, server, ue};
 use super::pace::Pace;
 use super::results::{self, Progress};
 use super::sampler::Sampler;
+use super::steering::Steering;
 use super::tuns::{Clock, Tuns};
 use super::writer::{Outbox, Record};
 use super::{kernel, ours, sys};
@@ -19,7 +20,7 @@ use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::rng;
 use airpath_core::scenario::Scenario;
-use airpath_core::sim::RESULTS_FORMAT;
+use airpath_core::sim::{ChangeReport, RESULTS_FORMAT};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Fates, Kind, ProbeMask};
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -57,6 +58,8 @@ pub struct Session<'a> {
     tuns: Tuns,
     pace: Pace,
     sampler: Sampler,
+    /// Where requests may change the link.
+    steering: Option<Steering>,
     counters: [kernel::Counters; 2],
     /// Kept open, so that the namespaces stay until the last figures are read.
     _namespaces: [File; 2],
@@ -140,6 +143,7 @@ impl<'a> Session<'a> {
             "user_namespace": about.user_namespace,
             "notices": about.notices,
         })));
+        let steering = scenario.may_change().then(|| Steering::start(scenario, &real).ok()).flatten();
         let mut driver = Driver::new(path);
         driver.flows = flows;
         Self {
@@ -151,6 +155,7 @@ impl<'a> Session<'a> {
             tuns,
             pace: Pace::new(),
             sampler,
+            steering,
             counters: [server_kernel.counters, ue_kernel.counters],
             _namespaces: [server_namespace, ue_namespace],
             last,
@@ -181,6 +186,7 @@ impl<'a> Session<'a> {
             let now = self.clock.now();
             self.tuns.flush(now);
             self.flush(now, false);
+            self.change(now);
             // What has not been started cannot be ended.
             if self.start_by.is_none()
                 && let Some((_, why)) = self.ends_at.take_if(|(at, _)| *at <= now)
@@ -197,8 +203,9 @@ impl<'a> Session<'a> {
                 self.init.order(Order::Signal(Signal::SIGKILL as i32));
             }
             let first = self.start_by.or(self.ends_at.map(|(at, _)| at));
-            let next =
-                [due, first, self.kill_at, self.closes_by, Some(self.next_flush)].into_iter().flatten().min();
+            let change = self.steering.as_ref().and_then(Steering::deadline);
+            let next = [due, first, change, self.kill_at, self.closes_by, Some(self.next_flush)];
+            let next = next.into_iter().flatten().min();
             let [has_request, has_report] = self.wait(next.unwrap_or(self.next_flush), requests)?;
             if has_report {
                 match self.init.wait() {
@@ -257,20 +264,40 @@ impl<'a> Session<'a> {
         let left = Duration::from_nanos(left.as_nanos().saturating_sub(early.as_nanos()));
         // Who has gone has nothing to say; another stands in, whose readiness is known.
         let init = if self.closes_by.is_some() { requests } else { self.init.fd() };
-        let fds = [requests, init].into_iter().chain(self.tuns.read());
+        // Where nothing can be changed, requests stand in as well.
+        let bell = self.steering.as_ref().map_or(requests, Steering::fd);
+        let fds = [requests, init, bell].into_iter().chain(self.tuns.read());
         let mut fds: Vec<_> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         match ppoll(&mut fds, Some(TimeSpec::nanoseconds(left.as_nanos() as i64)), None) {
             Ok(_) | Err(nix::Error::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
         let ready: Vec<_> = fds.iter().map(|fd| fd.any().unwrap_or(false)).collect();
-        self.tuns.set_readable(ready[2..].iter().copied());
+        self.tuns.set_readable(ready[3..].iter().copied());
         Ok([ready[0], ready[1] && self.closes_by.is_none()])
     }
 
     /// Whether no connection of ours has something left to say.
     fn is_quiet(&self) -> bool {
         ours::endpoints(&self.driver.path, self.last).all(Endpoint::is_idle)
+    }
+
+    /// Applies changes that are ready: each after all that is due by now.
+    fn change(&mut self, now: Instant) {
+        let Some(steering) = &mut self.steering else { return };
+        if !steering.is_ready(now) {
+            return;
+        }
+        let path = &mut self.driver.path;
+        // The turn before may have had to end early: what is due then waits for the next one.
+        if path.poll_timeout().is_some_and(|due| due <= now) {
+            return;
+        }
+        path.handle_timeout(now);
+        // Nothing was due, so nothing has left the path.
+        for status in steering.apply(path, now) {
+            self.outbox.put(Record::Status(status));
+        }
     }
 
     fn start_command(&mut self) {
@@ -312,6 +339,10 @@ impl<'a> Session<'a> {
             }
             Ok(Request::Start(_)) => self.start_command(),
             Ok(Request::Continue(_)) => self.init.order(Order::Continue),
+            Ok(Request::Change(request)) => match &self.steering {
+                Some(steering) if self.configuration.control => steering.ask(request),
+                _ => self.notice("the link was not started to be changed".to_owned()),
+            },
             Err(error) => self.notice(format!("a request that cannot be read: {error}")),
         }
     }
@@ -428,6 +459,7 @@ impl<'a> Session<'a> {
         let seen = self.sampler.stop();
         let elements: Vec<_> =
             self.driver.path.reports().into_iter().filter(|report| !report.is_null()).collect();
+        let changes: Vec<_> = self.driver.path.changes().iter().map(ChangeReport::of).collect();
         let flows = results::flows(&self.driver, self.last, &seen);
         let mut ends = json!({});
         let mut tun_dropped = 0;
@@ -470,6 +502,7 @@ impl<'a> Session<'a> {
             "complete": self.ended_by != "signal",
             "jain_index": results::jain_index(&flows),
             "flows": flows,
+            "changes": changes,
             "elements": elements,
             "live": {
                 "exit_status": self.exit_status,

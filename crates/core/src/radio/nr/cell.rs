@@ -46,7 +46,7 @@ impl Config {
         let ues = (0..self.ues).filter_map(|ue| self.ue(plan, ue, &setup, &uplink)).collect();
         let senders = (0..self.ues).map(|ue| self.sender(plan, ue, &frame)).collect();
         let cell = SharedCell::new(setup, ues).with_uplink(uplink, senders);
-        with_outages(with_activity(Box::new(cell), self.activity.as_ref(), self.ues), plan.handovers)
+        with_outages(with_activity(Box::new(cell), self.activity.as_ref(), self.ues), plan)
     }
 
     fn setup(&self, frame: &Frame) -> Setup {

@@ -113,6 +113,17 @@ impl Ue {
         }
     }
 
+    /// Takes over the parameters of a UE with others; returns whether one differs.
+    #[cold]
+    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
+        let (pairs, heard) = (self.pair.adopt(cx, fresh.pair), self.reception.adopt(fresh.reception));
+        let uplinks = match (&mut self.uplink, fresh.uplink) {
+            (Some(own), Some(fresh)) => own.adopt(cx.now, fresh),
+            _ => false,
+        };
+        pairs | heard | uplinks
+    }
+
     pub fn bearers(&self) -> &[RlcBearer; 2] {
         self.pair.bearers()
     }

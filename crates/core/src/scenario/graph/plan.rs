@@ -41,7 +41,7 @@ impl Scenario {
             };
             let elements: Vec<_> = [server].into_iter().chain(network).chain([ues]).collect();
             let last = NodeId(elements.len() as u16 - 1);
-            return Plan { graph: Graph::from(elements), ues: last };
+            return self.finished(Plan { graph: Graph::from(elements), ues: last });
         }
         let flows = real.map_or_else(|| self.flows(), |real| self.flows_beside(real));
         let mut planner = Planner {
@@ -55,7 +55,14 @@ impl Scenario {
         };
         let server = (planner.node("server", server), Port::DOWN);
         planner.branch(server, None);
-        planner.finish(ues)
+        self.finished(planner.finish(ues))
+    }
+
+    fn finished(&self, mut plan: Plan) -> Plan {
+        if self.may_change() {
+            plan.graph.set_may_change();
+        }
+        plan
     }
 
     /// What is directly behind a way, or the server.
@@ -128,7 +135,7 @@ impl Planner<'_> {
 
     fn append_link(&mut self, at: Joint, owner: &str, link: &link::Config) -> Joint {
         let seed = self.seed_of("link", owner, self.scenario.wires().len() == 1);
-        self.append(at, format!("link {owner}"), link.build(seed, "wired"))
+        self.append(at, format!("link {owner}"), link.build(seed, "wired", self.scenario.may_change()))
     }
 
     /// Everything behind a joint of the server or of the way `place`.
@@ -179,7 +186,7 @@ impl Planner<'_> {
         let at = self.append_boxes(at, &cell.name, &cell.middlebox, Place::Network);
         let episodes = self.scenario.episodes(&cell.name);
         let run_seed = self.seed_of("cell", &cell.name, self.scenario.cell.len() == 1);
-        let element = cell.radio.build(&radio::Plan { run_seed, handovers: &episodes, classes: &[] });
+        let element = cell.radio.build(&radio::Plan { run_seed, handovers: &episodes, classes: &[], may_change: self.scenario.may_change() });
         let (node, below) = self.append(at, format!("radio.{} {}", cell.radio.name(), cell.name), element);
         let end = self.append_boxes((node, below), &cell.name, &cell.middlebox, Place::Ue);
         self.leaves.push((cell.name.clone(), end, Some(node)));
