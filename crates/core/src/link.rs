@@ -72,9 +72,13 @@ impl Config {
         }
     }
 
-    /// Makes the link; its random streams are named after `name`. If it may change, packets wait one by one, so that a new
-    /// rate holds for those that wait.
-    pub fn build(&self, run_seed: u64, name: &str, may_change: bool) -> Box<dyn Element> {
+    /// Makes the link; its random streams are named after `name`.
+    pub fn build(&self, run_seed: u64, name: &str) -> Box<dyn Element> {
+        self.build_for(run_seed, name, false)
+    }
+
+    /// Like `build`. If the link may change, packets wait one by one, so that a new rate holds for those that wait.
+    pub(crate) fn build_for(&self, run_seed: u64, name: &str, may_change: bool) -> Box<dyn Element> {
         let halves = self.halves(run_seed, name);
         let in_line = Dir::BOTH.map(|dir| {
             let half = self.half(dir);

@@ -436,7 +436,7 @@ impl Scenario {
             there.map(|(number, config)| config.build(&middlebox::Plan { run_seed, number, flows, session }))
         };
         let mut elements = vec![match &self.umts {
-            None => self.wired.build(run_seed, "wired", self.may_change()),
+            None => self.wired.build_for(run_seed, "wired", self.may_change()),
             Some(umts) => {
                 let handovers = self.handover.iter();
                 let relocations = handovers

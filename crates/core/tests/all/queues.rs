@@ -22,7 +22,7 @@ const ALL: ProbeMask = ProbeMask::NONE
 fn places(queue: &Value) -> Vec<(String, u64, Box<dyn Element>)> {
     let wire: link::Config = serde_json::from_value(json!({"rate": "300 kbit/s", "queue": queue})).unwrap();
     wire.half(Dir::Downlink).validate_queue().unwrap();
-    let mut all = vec![("link".to_owned(), 10_000, wire.build(1, "wired", false))];
+    let mut all = vec![("link".to_owned(), 10_000, wire.build(1, "wired"))];
     let mut add = |cell: &str, gap_us: u64, downlink: Value, uplink: Value| {
         let mut downlink = downlink;
         downlink["queue"] = queue.clone();
@@ -187,7 +187,7 @@ fn numbers_of_sdus_are_those_of_their_arrivals() {
 fn the_low_latency_queue_stays_short_beside_a_full_one() {
     let config: link::Config =
         serde_json::from_value(json!({"rate": "40 Mbit/s", "queue": {"dualpi2": {}}})).unwrap();
-    let mut path = Path::new(vec![config.build(1, "wired", false)], ALL);
+    let mut path = Path::new(vec![config.build(1, "wired")], ALL);
     let mut arrivals: Vec<(u64, u8)> = Vec::new();
     for (mbps, ecn) in [(12, Packet::ECT_1), (35, Packet::NOT_ECT)] {
         arrivals.extend((0..20 * mbps * 1_000_000 / 12_000).map(|n| (n * 12_000 / mbps, ecn)));
@@ -220,7 +220,7 @@ fn the_low_latency_queue_stays_short_beside_a_full_one() {
 fn pie_lets_a_burst_pass() {
     let config: link::Config =
         serde_json::from_value(json!({"rate": "10 Mbit/s", "queue": {"pie": {}}})).unwrap();
-    let mut path = Path::new(vec![config.build(1, "wired", false)], ALL);
+    let mut path = Path::new(vec![config.build(1, "wired")], ALL);
     for burst in 0..5 {
         (0..83).for_each(|number| push(&mut path, 2_000_000 * burst, number, (0, 1500, 0)));
     }

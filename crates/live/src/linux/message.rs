@@ -25,6 +25,9 @@ pub struct Configuration {
     pub capture_iu: bool,
     /// Bytes of each packet in the capture.
     pub snaplen: usize,
+    /// Process or network namespace whose packets are the UE's, in place of a namespace of the link's own: a number of a
+    /// process, a name as of `ip netns`, or a path.
+    pub attach: Option<String>,
     /// Name or number of the UE whose packets are real; the first if absent.
     pub ue: Option<String>,
     /// The program to run on the UE's side, with its arguments.

@@ -12,6 +12,7 @@ mod kernel;
 #[doc(hidden)]
 pub mod message;
 mod namespaces;
+mod netfilter;
 mod netlink;
 mod obstacle;
 mod ours;

@@ -3,6 +3,7 @@
 use super::init::{Init, Order, Report};
 use super::message::{self, Configuration, Request, Side, kind};
 use super::namespaces::{End, Link, device_name, server, ue};
+use super::netfilter::Hooks;
 use super::pace::Pace;
 use super::results::{self, Progress};
 use super::sampler::Sampler;
@@ -102,7 +103,7 @@ impl<'a> Session<'a> {
         configuration: &'a Configuration,
         scenario: &Scenario,
         real: Vec<u16>,
-        link: Link,
+        (link, hooks): (Link, Option<Hooks>),
         init: &'a Init,
         notices: Vec<String>,
         outbox: Outbox,
@@ -128,7 +129,10 @@ impl<'a> Session<'a> {
             configuration.endpoint.is_some(),
         );
         let is_ours = |dir| configuration.endpoint.is_some_and(|endpoint| endpoint.end.sends(dir));
-        let tuns = Tuns::new(clock, server_devices.remove(0), ue_devices, real[0], Dir::BOTH.map(is_ours));
+        let tuns = match hooks {
+            Some(hooks) => Tuns::hooked(clock, hooks, real[0]),
+            None => Tuns::new(clock, server_devices.remove(0), ue_devices, real[0], Dir::BOTH.map(is_ours)),
+        };
         let about = About { scheduler, user_namespace: link.user_namespace, notices };
         outbox.put(Record::Status(json!({
             "state": "up",
@@ -481,6 +485,7 @@ impl<'a> Session<'a> {
                 ends[name] = results::end(port, dropped, refused);
             }
         }
+        tun_dropped += self.tuns.unhooked();
         let bound = self.configuration.lateness_bound_us;
         let p99 = self.tuns.lateness.quantile_us(0.99);
         let mut invalid_because = results::invalid_because(p99, bound, tun_dropped, self.driver.left_out);

@@ -1,9 +1,11 @@
-//! The world of a live path: the kernel's clock and TUN devices, one at the server and one for each interface of the UE.
+//! The world of a live path: the kernel's clock and TUN devices, one at the server and one for each interface of the UE; or
+//! the packets of a namespace that exists already (`netfilter`).
 //!
 //! Where the kernel has offloads it hands over up to 64 kB of a flow at once. The path sees the packets in it one by
 //! one: each has a time and a fate of its own, whatever they cost to read and to write.
 
 use super::namespaces::interface_of;
+use super::netfilter::Hooks;
 use crate::driver::World;
 use crate::lateness::Lateness;
 use crate::segments::{Large, Run};
@@ -101,8 +103,9 @@ impl Device {
 
 pub struct Tuns {
     clock: Clock,
-    /// The server's device, then those of the UE's interfaces.
+    /// The server's device, then those of the UE's interfaces; none with hooks.
     devices: Vec<Device>,
+    hooks: Option<Hooks>,
     /// Number of the first of these interfaces; the others follow.
     first: u16,
     /// Whether the devices are at an end of ours, and so are not read, by the direction in which their packets go.
@@ -130,6 +133,7 @@ impl Tuns {
         Self {
             clock,
             devices,
+            hooks: None,
             first,
             unread,
             next: 0,
@@ -139,6 +143,28 @@ impl Tuns {
             lateness: Lateness::default(),
             refused: [0; 2],
         }
+    }
+
+    /// The packets of a namespace with hooks, as those of this interface.
+    pub fn hooked(clock: Clock, hooks: Hooks, first: u16) -> Self {
+        Self {
+            clock,
+            devices: Vec::new(),
+            hooks: Some(hooks),
+            first,
+            unread: [false; 2],
+            next: 0,
+            sent: [0; 2],
+            since: Instant::ZERO,
+            joins: [false; 2],
+            lateness: Lateness::default(),
+            refused: [0; 2],
+        }
+    }
+
+    /// Packets that the kernel dropped as hooks were not read in time, at least.
+    pub fn unhooked(&self) -> u64 {
+        self.hooks.as_ref().map_or(0, |hooks| hooks.lost)
     }
 
     /// Whether packets of the end that sends in this direction are not read.
@@ -154,7 +180,8 @@ impl Tuns {
     /// The devices that are read.
     pub fn read(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let devices = self.devices.iter().enumerate();
-        devices.filter(|(number, _)| !self.is_unread(dir_of(*number))).map(|(_, device)| device.tun.as_fd())
+        let read = devices.filter(|(number, _)| !self.is_unread(dir_of(*number)));
+        read.map(|(_, device)| device.tun.as_fd()).chain(self.hooks.iter().map(Hooks::fd))
     }
 
     /// Takes note of which of the devices that are read have something.
@@ -195,6 +222,9 @@ impl World for Tuns {
 
     /// A packet arrives when it is read: devices do not say since when they have held it.
     fn receive(&mut self, _due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir, u16)> {
+        if let Some(hooks) = &mut self.hooks {
+            return hooks.receive(bytes).map(|dir| (self.clock.now(), dir, self.first));
+        }
         let interfaces = self.devices.len() - 1;
         for _ in 0..self.devices.len() {
             let number = self.next;
@@ -217,6 +247,11 @@ impl World for Tuns {
     }
 
     fn send(&mut self, at: Instant, dir: Dir, interface: u16, bytes: &[u8]) {
+        if let Some(hooks) = &self.hooks {
+            self.refused[dir.index()] += u64::from(!hooks.send(bytes));
+            self.lateness.record(at, self.clock.now());
+            return;
+        }
         // Packets that go uplink are written where those that go downlink are read.
         let number = if dir == Dir::Uplink { 0 } else { 1 + usize::from(interface - self.first) };
         if !self.devices[number].run.1.add(bytes) {

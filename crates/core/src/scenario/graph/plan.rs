@@ -135,7 +135,7 @@ impl Planner<'_> {
 
     fn append_link(&mut self, at: Joint, owner: &str, link: &link::Config) -> Joint {
         let seed = self.seed_of("link", owner, self.scenario.wires().len() == 1);
-        self.append(at, format!("link {owner}"), link.build(seed, "wired", self.scenario.may_change()))
+        self.append(at, format!("link {owner}"), link.build_for(seed, "wired", self.scenario.may_change()))
     }
 
     /// Everything behind a joint of the server or of the way `place`.
