@@ -77,6 +77,34 @@ def test_an_outage_holds_packets_and_loses_none(link):
         assert link.outage("1 s").elements == 0
 
 
+def test_a_rebinding_gives_the_flow_another_port_and_an_address(link):
+    with link.server.socket(type=socket.SOCK_DGRAM) as server, link.ue.socket(type=socket.SOCK_DGRAM) as ue:
+        server.bind((link.server.address, PORT))
+        ue.bind((link.ue.address, 5555))
+        for end in (server, ue):
+            end.settimeout(0.5)
+
+        def seen() -> tuple[str, int]:
+            ue.sendto(b"up", (link.server.address, PORT))
+            data, source = server.recvfrom(10)
+            server.sendto(data, source)
+            assert ue.recvfrom(10) == (b"up", (link.server.address, PORT))
+            return source
+
+        assert seen() == (link.ue.address, 5555)
+        link.rebind()
+        address, port = seen()
+        assert address == link.ue.address and port != 5555 and seen() == (address, port)
+        server.sendto(b"lost", (link.ue.address, 5555))
+        with pytest.raises(TimeoutError):
+            ue.recv(10)
+        link.rebind("address")
+        assert seen()[0] not in {link.ue.address, link.server.address}
+    link.close()
+    assert link.results["live"]["rebinding_dropped"] == 1
+    assert [change["what"][:14] for change in link.results["changes"]] == ["NAT rebinding:"] * 2
+
+
 def test_what_cannot_change_is_refused_and_changes_nothing(link):
     for key, value, words in [
         ("tcp.mss", 500, "does not change while the scenario runs; what may change here: wired.rate"),

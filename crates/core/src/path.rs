@@ -286,12 +286,26 @@ impl Path {
             self.settle_now();
         }
         if changed > 0 {
-            self.changes.push((now, text.to_owned()));
-            if let Some(capture) = &mut self.engine.capture {
-                capture.note(now, text);
-            }
+            self.keep_change(text);
         }
         changed
+    }
+
+    /// Records a change that the driver makes outside of the path, now and at the server's end: an event, an entry of the list,
+    /// and a comment in the capture.
+    pub fn note_change(&mut self, text: &str) {
+        let change = self.changes.len() as u32;
+        if self.engine.recorder.mask.has(Kind::Change) {
+            self.engine.recorder.push(self.now, Event::Change { element: 0, change });
+        }
+        self.keep_change(text);
+    }
+
+    fn keep_change(&mut self, text: &str) {
+        self.changes.push((self.now, text.to_owned()));
+        if let Some(capture) = &mut self.engine.capture {
+            capture.note(self.now, text);
+        }
     }
 
     /// When each change was, and what it was.

@@ -21,6 +21,9 @@ def command(
     outage: Annotated[
         str | None, option("TIME", "Start no transmission of the UE for this long, such as 3s.")
     ] = None,
+    rebind: Annotated[
+        str | None, option("port|address", "NAT rebinding: flows get another source port, or address.")
+    ] = None,
     ue: Annotated[int, option("N", "With --outage: number of the UE. [default: 0]")] = 0,
     json_: JsonOption = False,
 ) -> None:
@@ -33,6 +36,8 @@ def command(
         request["set"] = dict(changes)
     if outage is not None:
         request |= {"outage": outage, "ue": ue}
+    if rebind is not None:
+        request["rebind"] = rebind
     answer = ask(socket, request)
     if json_:
         typer.echo(as_text(answer))

@@ -6,9 +6,11 @@ A request is one line, an object with any of these keys:
   `x-changes` in the schema of scenarios.
 * `"outage"`: a time such as `"3 s"`, during which neither direction of the UE starts a transmission; `"ue"` is
   the UE, 0 if absent.
+* `"rebind"`, alone: `"port"` or `"address"`. The address translator between the bearer and the server loses its
+  state: the next packet of each flow from the UE has another source port, or another address too.
 * `"id"`: any value, which the answer repeats.
 
-Without `set` and `outage` nothing changes, and the answer tells the present values. The answer is one line:
+Without `set`, `outage` and `rebind` nothing changes, and the answer tells the present values. The answer is one line:
 
 * `{"at_s": time, "what": words, "elements": n, "values": {key: value}}`: the change holds from `at_s` on, a time of
   the trace. `elements` is the number of elements that changed; 0 if the values were so already, or if the UE
@@ -39,7 +41,8 @@ LONGEST_LINE = 1 << 20
 """Most bytes of a request."""
 PATIENCE_S = 10.0
 """How long a client waits for an answer."""
-KNOWN = {"id", "set", "outage", "ue"}
+KNOWN = {"id", "set", "outage", "rebind", "ue"}
+REBIND = ("port", "address")
 
 
 class Control:
@@ -151,13 +154,17 @@ class Control:
             return self._refuse(connection, named, "set", "is no object of keys and values", hint)
         if not isinstance(request.get("outage", ""), str):
             return self._refuse(connection, named, "outage", "is no time", 'write a time such as "3 s"')
+        if (rebind := request.pop("rebind", None)) is not None and (rebind not in REBIND or request):
+            what = "stands with other changes" if request else "is unknown"
+            return self._refuse(connection, named, "rebind", what, 'write {"rebind": "port"}, or "address"')
         ue = request.get("ue", 0)
         if isinstance(ue, bool) or not isinstance(ue, int) or not 0 <= ue < 1 << 16:
             return self._refuse(connection, named, "ue", "is no number of a UE", "write 0 for the first")
         self._number += 1
         self._asked[self._number] = (connection, named)
         assert self._send is not None
-        self._send({"change": {"id": self._number, "change": request}})
+        change = {"id": self._number, "change": request} | ({"rebind": rebind} if rebind else {})
+        self._send({"change": change})
         return None
 
     def _refuse(self, connection: socket.socket, named: Any, key: str, what: str, hint: str) -> None:

@@ -272,6 +272,19 @@ class RadioLink:
         """
         return self._change({"outage": length, "ue": ue})
 
+    def rebind(self, what: str = "port") -> Answer:
+        """Have the address translator between the bearer and the server lose its state.
+
+        The next packet of each flow from the UE has another source port; with ``"address"`` another address too.
+        Packets to the old ones are dropped: `results["live"]["rebinding_dropped"]`.
+
+        Raises
+        ------
+        LiveError
+            As of `set`.
+        """
+        return self._change({"rebind": what})
+
     def _change(self, request: dict[str, Any]) -> Answer:
         if not self._has_control:
             raise LiveError("control", "the link was made without it", "make it with control=True")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 BY_NEED = (
     *("tcp_state", "rtt_sample", "segment_sent", "dropped", "marked", "bearer_enqueued", "outage"),
     "activity",
+    "change",
     *("tcp_path", "ack_regulator", "ack_rate_control", "rnc_feedback", "snoop", "made", "kept"),
     *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),
     *("block_sent", "sack_block", "ack_received"),

@@ -3,6 +3,7 @@
 //! Towards the driver there is JSON only: the configuration first, requests later. Back go statuses,
 //! trace, capture, results and obstacles (see `writer`).
 
+use crate::rebinding::Rebind;
 use airpath_core::packet::Dir;
 use airpath_core::scenario::Change;
 use serde::Deserialize;
@@ -120,7 +121,11 @@ pub struct ChangeRequest {
     /// Number that the answer has.
     pub id: u64,
     /// What changes, without a time: at once.
+    #[serde(default)]
     pub change: Change,
+    /// What the address translator in front of the server loses; alone.
+    #[serde(default)]
+    pub rebind: Option<Rebind>,
 }
 
 /// What may be asked of a running link.

@@ -1,7 +1,7 @@
 //! A live run: drives the path, sends its records, and ends with the results.
 
 use super::init::{Init, Order, Report};
-use super::message::{self, Configuration, Request, Side, kind};
+use super::message::{self, ChangeRequest, Configuration, Request, Side, kind};
 use super::namespaces::{End, Link, device_name, server, ue};
 use super::netfilter::Hooks;
 use super::pace::Pace;
@@ -286,6 +286,22 @@ impl<'a> Session<'a> {
         ours::endpoints(&self.driver.path, self.last).all(Endpoint::is_idle)
     }
 
+    /// The translator in front of the server loses its state at once.
+    fn rebind(&mut self, ChangeRequest { id, rebind, .. }: ChangeRequest) {
+        let at_s = self.clock.now().as_secs_f64();
+        let what = rebind.and_then(|what| self.tuns.rebind(what));
+        let status = match what {
+            Some(what) => {
+                self.driver.path.note_change(what);
+                json!({ "state": "changed", "id": id, "at_s": at_s, "what": what, "elements": 1, "values": {} })
+            }
+            None => json!({ "state": "changed", "id": id, "at_s": at_s, "key": "rebind",
+                            "error": "the link is attached, and its addresses are not its own",
+                            "hint": "start the programs behind a link of their own" }),
+        };
+        self.tell(status);
+    }
+
     /// Applies changes that are ready: each after all that is due by now.
     fn change(&mut self, now: Instant) {
         let Some(steering) = &mut self.steering else { return };
@@ -344,6 +360,7 @@ impl<'a> Session<'a> {
             Ok(Request::Start(_)) => self.start_command(),
             Ok(Request::Continue(_)) => self.init.order(Order::Continue),
             Ok(Request::Change(request)) => match &self.steering {
+                Some(_) if request.rebind.is_some() => self.rebind(request),
                 Some(steering) if self.configuration.control => steering.ask(request),
                 _ => self.notice("the link was not started to be changed".to_owned()),
             },
@@ -518,6 +535,7 @@ impl<'a> Session<'a> {
                 "user_namespace": self.about.user_namespace,
                 "notices": self.about.notices,
                 "lateness_us": self.tuns.lateness.report(bound),
+                "rebinding_dropped": self.tuns.rebinding.dropped,
                 "cpu_s": cpu,
                 "lost_records": self.outbox.lost(),
                 "ends": ends,

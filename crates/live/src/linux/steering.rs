@@ -54,7 +54,7 @@ impl Steering {
         let mut scenario = Scenario { change: Vec::new(), ..scenario.clone() };
         let real = real.to_vec();
         std::thread::Builder::new().name("airpath-change".to_owned()).spawn(move || {
-            for ChangeRequest { id, change } in inbox {
+            for ChangeRequest { id, change, .. } in inbox {
                 let result = prepare(&mut scenario, &change, &real);
                 if outbox.send(Answer { id: Some(id), result }).is_err() || rope.write_all(b".").is_err() {
                     return;

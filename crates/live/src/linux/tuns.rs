@@ -8,6 +8,7 @@ use super::namespaces::interface_of;
 use super::netfilter::Hooks;
 use crate::driver::World;
 use crate::lateness::Lateness;
+use crate::rebinding::{Rebind, Rebinding};
 use crate::segments::{Large, Run};
 use airpath_core::packet::Dir;
 use airpath_core::time::{Duration, Instant};
@@ -117,6 +118,10 @@ pub struct Tuns {
     since: Instant,
     /// Whether packets are written together.
     joins: [bool; 2],
+    /// Between the path and the server's device.
+    pub rebinding: Rebinding,
+    /// Reused: a packet that is translated.
+    translated: Vec<u8>,
     pub lateness: Lateness,
     /// Packets that the kernel would not take, by the direction in which they went.
     pub refused: [u64; 2],
@@ -140,6 +145,8 @@ impl Tuns {
             sent: [0; 2],
             since: Instant::ZERO,
             joins: [false; 2],
+            rebinding: Rebinding::default(),
+            translated: Vec::new(),
             lateness: Lateness::default(),
             refused: [0; 2],
         }
@@ -157,6 +164,8 @@ impl Tuns {
             sent: [0; 2],
             since: Instant::ZERO,
             joins: [false; 2],
+            rebinding: Rebinding::default(),
+            translated: Vec::new(),
             lateness: Lateness::default(),
             refused: [0; 2],
         }
@@ -230,9 +239,15 @@ impl World for Tuns {
             let number = self.next;
             self.next = if number + 1 < self.devices.len() { number + 1 } else { 0 };
             let device = &mut self.devices[number];
-            if device.fill(self.clock) {
+            while device.fill(self.clock) {
                 let (at, large) = &mut device.read;
                 large.take(bytes);
+                if number == 0
+                    && self.rebinding.is_active()
+                    && !self.rebinding.translate(Dir::Downlink, bytes)
+                {
+                    continue;
+                }
                 let interface = match number.checked_sub(1) {
                     Some(interface) => interface as u16,
                     // Others than the UE's have simulated packets.
@@ -247,6 +262,26 @@ impl World for Tuns {
     }
 
     fn send(&mut self, at: Instant, dir: Dir, interface: u16, bytes: &[u8]) {
+        if dir == Dir::Uplink && self.rebinding.is_active() {
+            let mut packet = std::mem::take(&mut self.translated);
+            packet.clear();
+            packet.extend_from_slice(bytes);
+            self.rebinding.translate(dir, &mut packet);
+            self.put(at, dir, interface, &packet);
+            self.translated = packet;
+            return;
+        }
+        self.put(at, dir, interface, bytes);
+    }
+}
+
+impl Tuns {
+    /// The translator loses its state; what that is, for people. `None` with hooks.
+    pub fn rebind(&mut self, what: Rebind) -> Option<&'static str> {
+        self.hooks.is_none().then(|| self.rebinding.rebind(what))
+    }
+
+    fn put(&mut self, at: Instant, dir: Dir, interface: u16, bytes: &[u8]) {
         if let Some(hooks) = &self.hooks {
             self.refused[dir.index()] += u64::from(!hooks.send(bytes));
             self.lateness.record(at, self.clock.now());
