@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="--attach and its test need root on Linux"
 )
 
-# In a namespace of its own: two others with a device each, this one in between; prints their numbers and waits.
+# In a namespace of its own: two others with a device each, this one between; prints their numbers and waits.
 # The other end echoes datagrams and streams.
 WORLD = """
 import os, socket, subprocess, sys, threading, time
@@ -60,7 +60,8 @@ def serve(one):
             while size := one.recv(8):
                 one.sendall(bytes(int.from_bytes(size, "big")))
         except OSError: pass
-for family in (socket.AF_INET, socket.AF_INET6): threading.Thread(target=datagrams, args=(family,), daemon=True).start()
+for family in (socket.AF_INET, socket.AF_INET6):
+    threading.Thread(target=datagrams, args=(family,), daemon=True).start()
 threading.Thread(target=stream, daemon=True).start()
 print(*(one.pid for one in children), flush=True)
 sys.stdin.read()
@@ -107,11 +108,19 @@ class World:
     def state(self) -> str:
         """Everything in the target's network that a link could have left."""
         enter = ["nsenter", "-t", str(self.target), "-n"]
-        words = ["sh", "-c", "ip -o addr; ip rule; ip route; ip -6 route; cat /proc/net/netfilter/nfnetlink_queue"]
-        links = subprocess.run([*enter, "ip", "-j", "link"], capture_output=True, text=True, check=True).stdout
+        words = [
+            "sh",
+            "-c",
+            "ip -o addr; ip rule; ip route; ip -6 route; cat /proc/net/netfilter/nfnetlink_queue",
+        ]
+        links = subprocess.run(
+            [*enter, "ip", "-j", "link"], capture_output=True, text=True, check=True
+        ).stdout
         found = subprocess.run([*enter, *words], capture_output=True, text=True, check=True).stdout
         names = [link["ifname"] for link in json.loads(links)]
-        tables = subprocess.run([*enter, sys.executable, "-c", TABLES], capture_output=True, text=True, check=True)
+        tables = subprocess.run(
+            [*enter, sys.executable, "-c", TABLES], capture_output=True, text=True, check=True
+        )
         return f"{names}\n{found}\n{tables.stdout}"
 
 
@@ -127,7 +136,10 @@ with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12) as s:
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     with subprocess.Popen(
-        ["unshare", "-n", sys.executable, "-c", WORLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ["unshare", "-n", sys.executable, "-c", WORLD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdin and process.stdout
         target, other = map(int, process.stdout.readline().split())
@@ -174,7 +186,9 @@ def test_a_connection_goes_on_when_the_link_comes_and_goes(world):
     """1 MB: some of it before the link is there, some behind it, the rest after it was killed."""
     enter = ["nsenter", "-t", str(world.target), "-n", sys.executable, "-c", CLIENT]
     with attached(world, *SLOW) as link:
-        client = subprocess.Popen([*enter, "download", "192.0.2.1", "8000000"], stdout=subprocess.PIPE, text=True)
+        client = subprocess.Popen(
+            [*enter, "download", "192.0.2.1", "8000000"], stdout=subprocess.PIPE, text=True
+        )
         time.sleep(0.5)
         assert client.poll() is None
         link.kill()
@@ -195,12 +209,17 @@ def test_nothing_is_left_after_kills(world, kills):
 
 
 def test_what_cannot_be_attached_is_refused_in_words(world):
-    for target, words in [("999999999", "ns/net: No such"), ("no-such-name", "/run/netns/no-such-name: No such")]:
+    for target, words in [
+        ("999999999", "ns/net: No such"),
+        ("no-such-name", "/run/netns/no-such-name: No such"),
+    ]:
         done = subprocess.run(
             [AIRPATH, "live", *SLOW, "--attach", target], capture_output=True, text=True, timeout=PATIENCE_S
         )
         assert done.returncode == 2 and words in done.stderr, done.stderr
     done = subprocess.run(
-        [AIRPATH, "live", *SLOW, "--attach", str(world.target), "--server", "true"], capture_output=True, text=True
+        [AIRPATH, "live", *SLOW, "--attach", str(world.target), "--server", "true"],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 2 and "--server: with --attach the other end is the world" in done.stderr

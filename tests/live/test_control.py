@@ -1,4 +1,4 @@
-"""Changes of a link while it runs: from the socket, from the list of a scenario, and the same in simulation."""
+"""Changes of a link while it runs: from the socket, and from the list of a scenario, live and simulated."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_what_cannot_change_is_refused_and_changes_nothing(link):
         ("wired.rate", "fast", "set.wired.rate"),
         ("radio.lte.downlink.mean_sinr", "3 dB", "radio"),
     ]:
-        with pytest.raises(airpath.LiveError, match="^change|set") as refused:
+        with pytest.raises(airpath.LiveError) as refused:
             link.set(key, value)
         assert words in str(refused.value)
     assert link.set().values["wired.rate"] == "20 Mbit/s"
@@ -140,13 +140,15 @@ def test_the_command_and_lines_of_json_do_the_same(tmp_path):
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(PATIENCE_S)
             client.connect(str(door))
-            client.sendall(b'{"id": "a", "outage": "10 ms"}\n[]\nno\n{"sett": {}}\n{"set": {"x": 1}, "id": 7}\n')
+            client.sendall(
+                b'{"id": "a", "outage": "10 ms"}\n[]\nno\n{"sett": {}}\n{"set": {"x": 1}, "id": 7}\n'
+            )
             lines = b""
             while lines.count(b"\n") < 5:
                 lines += client.recv(1 << 16)
         # What is refused at once is answered first.
         answers = [json.loads(line) for line in lines.splitlines()]
-        assert [answer["error"] for answer in answers[:3]][0] == "no object"
+        assert answers[0]["error"] == "no object"
         by_id = {answer.get("id"): answer for answer in answers}
         assert by_id["a"]["elements"] == 1 and "error" in by_id[7]
         assert not door.stat().st_mode & 0o077

@@ -16,7 +16,9 @@ def command(
     socket: Annotated[Path, argument("SOCKET", "The socket of the link, as given to --control.")],
     values: Annotated[
         list[str] | None,
-        argument("KEY=VALUE", "New values, such as wired.rate='1 Mbit/s'. Without any, print what may change."),
+        argument(
+            "KEY=VALUE", "New values, such as wired.rate='1 Mbit/s'. Without any, print what may change."
+        ),
     ] = None,
     outage: Annotated[
         str | None, option("TIME", "Start no transmission of the UE for this long, such as 3s.")

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 FAILED = 3
 
 
-def run(
-    configuration: dict[str, Any], listener: Listener, control: Control | None = None
-) -> dict[str, Any]:
+def run(configuration: dict[str, Any], listener: Listener, control: Control | None = None) -> dict[str, Any]:
     """In that process: make the run, and return its results; end with status `FAILED` if there are none."""
     # Not before here: what it uses is there on Unix only.
     from airpath.live.session import Session

@@ -2,22 +2,24 @@
 
 A request is one line, an object with any of these keys:
 
-* `"set"`: new values by dotted key, such as `{"wired.rate": "1 Mbit/s"}`. Keys that may change are marked with
-  `x-changes` in the schema of scenarios.
-* `"outage"`: a time such as `"3 s"`, during which neither direction of the UE starts a transmission; `"ue"` is
-  the UE, 0 if absent.
-* `"rebind"`, alone: `"port"` or `"address"`. The address translator between the bearer and the server loses its
-  state: the next packet of each flow from the UE has another source port, or another address too.
+* `"set"`: new values by dotted key, such as `{"wired.rate": "1 Mbit/s"}`. Keys that may change are marked
+  with `x-changes` in the schema of scenarios.
+* `"outage"`: a time such as `"3 s"`, during which neither direction of the UE starts a transmission;
+  `"ue"` is the UE, 0 if absent.
+* `"rebind"`, alone: `"port"` or `"address"`. The address translator between the bearer and the server loses
+  its state: the next packet of each flow from the UE has another source port, or another address too.
 * `"id"`: any value, which the answer repeats.
 
-Without `set`, `outage` and `rebind` nothing changes, and the answer tells the present values. The answer is one line:
+Without `set`, `outage` and `rebind` nothing changes, and the answer has the present values. The answer is one
+line:
 
-* `{"at_s": time, "what": words, "elements": n, "values": {key: value}}`: the change holds from `at_s` on, a time of
-  the trace. `elements` is the number of elements that changed; 0 if the values were so already, or if the UE
-  is in an outage.
+* `{"at_s": time, "what": words, "elements": n, "values": {key: value}}`: the change holds from `at_s` on, a
+  time of the trace. `elements` is the number of elements that changed; 0 if the values were so already, or if
+  the UE is in an outage.
 * `{"error": what is wrong, "key": where, "hint": what would be right}`: nothing has changed.
 
-Requests of one connection are answered in their order. The socket belongs to the user who started the link.
+What is refused at once is answered at once; all others in their order. The socket belongs to the user who
+started the link.
 """
 
 from __future__ import annotations
@@ -143,7 +145,9 @@ class Control:
         except ValueError as error:
             return self._refuse(connection, None, "", f"no JSON: {error}", "write an object on one line")
         if not isinstance(request, dict):
-            return self._refuse(connection, None, "", "no object", 'write {"set": {"wired.rate": "1 Mbit/s"}}')
+            return self._refuse(
+                connection, None, "", "no object", 'write {"set": {"wired.rate": "1 Mbit/s"}}'
+            )
         named = request.pop("id", None)
         if unknown := [key for key in request if key not in KNOWN]:
             hint = f"known: {', '.join(sorted(KNOWN))}"

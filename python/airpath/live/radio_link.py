@@ -251,8 +251,8 @@ class RadioLink:
     def set(self, key: str | Mapping[str, object] | None = None, value: object = None) -> Answer:
         """Change the link: `set("wired.rate", "1 Mbit/s")`, or several keys at once as a mapping.
 
-        It holds from `at_s` of the answer on, a time of the trace in seconds; `values` has all keys that may change.
-        Without arguments nothing changes.
+        It holds from `at_s` of the answer on, a time of the trace in seconds; `values` has all keys that may
+        change. Without arguments nothing changes.
 
         Raises
         ------
@@ -275,8 +275,8 @@ class RadioLink:
     def rebind(self, what: str = "port") -> Answer:
         """Have the address translator between the bearer and the server lose its state.
 
-        The next packet of each flow from the UE has another source port; with ``"address"`` another address too.
-        Packets to the old ones are dropped: `results["live"]["rebinding_dropped"]`.
+        The next packet of each flow from the UE has another source port; with ``"address"`` another address
+        too. Packets to the old ones are dropped: `results["live"]["rebinding_dropped"]`.
 
         Raises
         ------

@@ -102,7 +102,14 @@ impl Component for Config {
             self.offset.map_or(Duration::ZERO, |offset| offset.draw(self.period(), run_seed, ue_of(name)));
         let schedule = self.schedule();
         let first = schedule.first_from(Instant::ZERO + offset);
-        Box::new(TraceFile { schedule, offset, first, next: first, accounting: self.accounting, before: Offered::default() })
+        Box::new(TraceFile {
+            schedule,
+            offset,
+            first,
+            next: first,
+            accounting: self.accounting,
+            before: Offered::default(),
+        })
     }
 
     fn kind(&self) -> Kind {

@@ -165,7 +165,8 @@ impl Scenario {
             if !is_marked(schema(), schema(), &path) {
                 Some((place.join("."), "does not change while the scenario runs".to_owned()))
             } else if self.umts.is_some() && is_wire {
-                let message = "with [umts] a packet's times on the link are computed with those of the core network";
+                let message =
+                    "with [umts] a packet's times on the link are computed with those of the core network";
                 Some((place.join("."), message.to_owned()))
             } else {
                 None
@@ -179,7 +180,8 @@ impl Scenario {
         for ((key, old), (_, new)) in self.wires().into_iter().zip(changed.wires()) {
             for dir in Dir::BOTH {
                 if old.half(dir).rate.is_some() != new.half(dir).rate.is_some() {
-                    let message = "a link without a rate gets none while it runs, and one with a rate keeps one";
+                    let message =
+                        "a link without a rate gets none while it runs, and one with a rate keeps one";
                     let hint = "start with a high rate such as \"10 Gbit/s\"";
                     return Err(ScenarioError::new(format!("{key}.rate"), message, hint));
                 }

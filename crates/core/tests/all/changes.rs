@@ -20,7 +20,9 @@ fn run(text: &str) -> (Results, Vec<(Instant, Event)>) {
 fn rate_bps(trace: &[(Instant, Event)], from_s: u64, to_s: u64) -> f64 {
     let within = |at: Instant| (from_s..to_s).contains(&(at.as_nanos() / 1_000_000_000));
     let bits = trace.iter().filter(|(at, _)| within(*at)).map(|(_, event)| match event {
-        Event::BearerDelivered { direction, len_bytes, .. } if direction.name() == "downlink" => 8 * len_bytes,
+        Event::BearerDelivered { direction, len_bytes, .. } if direction.name() == "downlink" => {
+            8 * len_bytes
+        }
         _ => 0,
     });
     f64::from(bits.sum::<u32>()) / (to_s - from_s) as f64
@@ -32,7 +34,10 @@ fn error(text: &str) -> String {
 
 /// Cells whose downlink carries 2 Mbit/s, then 0.5 Mbit/s from 10 s on, then 1 Mbit/s from 20 s on, by the key.
 const RATES: [(&str, &str); 5] = [
-    ("[wired]\nrate = \"2 Mbit/s\"\n[radio.dch]\ndownlink.rate = \"50 Mbit/s\"\nuplink.rate = \"10 Mbit/s\"", "wired.rate"),
+    (
+        "[wired]\nrate = \"2 Mbit/s\"\n[radio.dch]\ndownlink.rate = \"50 Mbit/s\"\nuplink.rate = \"10 Mbit/s\"",
+        "wired.rate",
+    ),
     ("[radio.dch]\ndownlink.rate = \"2 Mbit/s\"\nuplink.rate = \"1 Mbit/s\"", "radio.dch.downlink.rate"),
     (
         "[radio.dch]\ndownlink = { rate = \"2 Mbit/s\", rlc.am.tti = \"10 ms\" }\n\
@@ -54,14 +59,18 @@ const RATES: [(&str, &str); 5] = [
 #[test]
 fn a_rate_holds_from_the_change_on_for_every_packet_that_waits() {
     for (cell, key) in RATES {
-        let change = |at: &str, rate: &str| format!("\n[[change]]\nat = \"{at}\"\nset = {{ \"{key}\" = \"{rate}\" }}");
+        let change =
+            |at: &str, rate: &str| format!("\n[[change]]\nat = \"{at}\"\nset = {{ \"{key}\" = \"{rate}\" }}");
         let queue = "[tcp]\nrwnd = \"100 kB\"\n";
         let text = format!("{queue}{cell}{}{}", change("20 s", "1 Mbit/s"), change("10 s", "500 kbit/s"));
         let (results, trace) = run(&text);
         // 100 kB wait at the change: at the old rate they would have gone in 0.4 s.
         for (from_s, to_s, expected) in [(5, 10, 2e6), (11, 20, 0.5e6), (21, 30, 1e6)] {
             let rate = rate_bps(&trace, from_s, to_s);
-            assert!((rate / expected - 1.0).abs() < 0.1, "{cell}: {rate} in place of {expected} from {from_s} s");
+            assert!(
+                (rate / expected - 1.0).abs() < 0.1,
+                "{cell}: {rate} in place of {expected} from {from_s} s"
+            );
         }
         let events: Vec<_> = trace.iter().filter(|(_, event)| event.kind() == Kind::Change).collect();
         let times: Vec<_> = events.iter().map(|(at, _)| at.as_secs_f64()).collect();
@@ -106,7 +115,8 @@ fn an_outage_stops_both_directions_and_loses_nothing() {
 fn an_outage_as_a_change_is_that_of_a_hand_over() {
     let cell = "[radio.dch]\ndownlink = { rate = \"384 kbit/s\", rlc.am = {} }\nuplink.rlc.am = {}\n";
     let (changed, _) = run(&format!("{cell}[[change]]\nat = \"10 s\"\noutage = \"2 s\""));
-    let (handed_over, _) = run(&format!("{cell}[[handover]]\nat = \"10 s\"\noutage = \"2 s\"\nwarning = \"0 s\""));
+    let (handed_over, _) =
+        run(&format!("{cell}[[handover]]\nat = \"10 s\"\noutage = \"2 s\"\nwarning = \"0 s\""));
     assert_eq!(changed.flows, handed_over.flows);
     assert_eq!(changed.elements, handed_over.elements);
 }
@@ -121,7 +131,12 @@ fn losses_limits_and_means_change() {
         let text = format!(
             "[tcp]\nrwnd = \"1 MB\"\n[radio.dch]\ndownlink = {{ rate = \"1 Mbit/s\", queue.droptail.packets = 1000 }}\n{limit}"
         );
-        run(&text).0.elements.iter().filter_map(|element| element["ues"][0]["downlink"]["sdus_dropped"].as_u64()).sum::<u64>()
+        run(&text)
+            .0
+            .elements
+            .iter()
+            .filter_map(|element| element["ues"][0]["downlink"]["sdus_dropped"].as_u64())
+            .sum::<u64>()
     };
     assert_eq!(limited(""), 0);
     let change = "[[change]]\nat = \"10 s\"\nset.radio.dch.downlink.queue.droptail.packets = 5";
@@ -151,11 +166,20 @@ fn what_cannot_change_is_refused_with_what_can() {
     let cell = "[radio.dch]\ndownlink.rate = \"1 Mbit/s\"\n";
     for (change, words) in [
         ("at = \"1 s\"", "change[0]: changes nothing; write set = "),
-        ("at = \"1 s\"\nset.radio.dch.ues = 2", "change[0].set.radio.dch.ues: does not change while the scenario runs; what may change here: "),
+        (
+            "at = \"1 s\"\nset.radio.dch.ues = 2",
+            "change[0].set.radio.dch.ues: does not change while the scenario runs; what may change here: ",
+        ),
         ("at = \"1 s\"\nset.tcp.mss = 500", "change[0].set.tcp.mss: does not change while"),
-        ("at = \"1 s\"\nset.radio.dch.downlink.rate = \"0 bit/s\"", "change[0].set.radio.dch.downlink.rate: "),
+        (
+            "at = \"1 s\"\nset.radio.dch.downlink.rate = \"0 bit/s\"",
+            "change[0].set.radio.dch.downlink.rate: ",
+        ),
         ("at = \"1 s\"\nset.radio.dch.downlink.rat = 3", "change[0].set.radio.dch.downlink.rat: "),
-        ("at = \"1 s\"\nset.wired.rate = \"1 Mbit/s\"", "change[0].set.wired.rate: a link without a rate gets none"),
+        (
+            "at = \"1 s\"\nset.wired.rate = \"1 Mbit/s\"",
+            "change[0].set.wired.rate: a link without a rate gets none",
+        ),
         ("at = \"1 s\"\noutage = \"0 s\"", "change[0].outage: an outage of no length"),
         ("at = \"1 s\"\noutage = \"1 s\"\nue = 3", "change[0].ue: there is no UE 3"),
     ] {

@@ -137,12 +137,14 @@ pub fn attach(target: &str) -> Result<Link, Obstacle> {
     };
     let failed = |what: &'static str| {
         move |error: io::Error| {
-            let hint = "run it as root, and name a process by its number, or a namespace as 'ip netns' lists them";
+            let hint =
+                "run it as root, and name a process by its number, or a namespace as 'ip netns' lists them";
             Obstacle::refused("--attach", what, error, hint)
         }
     };
     let theirs = File::open(&path).map_err(|error| {
-        let hint = "run it as root, and name a process by its number, or a namespace as 'ip netns' lists them";
+        let hint =
+            "run it as root, and name a process by its number, or a namespace as 'ip netns' lists them";
         Obstacle::new("--attach", format!("{path}: {error}"), hint)
     })?;
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| failed("no namespace can be made")(error.into()))?;
@@ -154,7 +156,8 @@ pub fn attach(target: &str) -> Result<Link, Obstacle> {
 
 /// The present namespace as an end without devices of ours.
 fn open_end() -> Result<End, Obstacle> {
-    let failed = |error| Obstacle::refused("--attach", "the kernel tells nothing of sockets", error, UNPRIVILEGED);
+    let failed =
+        |error| Obstacle::refused("--attach", "the kernel tells nothing of sockets", error, UNPRIVILEGED);
     let namespace = File::open("/proc/thread-self/ns/net").map_err(failed)?;
     let kernel = kernel::Namespace::open(&[] as &[&str]).map_err(failed)?;
     Ok(End { namespace, devices: Vec::new(), kernel })

@@ -16,8 +16,8 @@ use airpath_core::packet::Dir;
 use netlink_sys::Socket;
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, SockaddrIn6, recv, sendto, setsockopt,
-    socket, sockopt,
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, SockaddrIn6, recv, sendto,
+    setsockopt, socket, sockopt,
 };
 use std::collections::VecDeque;
 use std::io;
@@ -146,7 +146,12 @@ impl Hooks {
         let sent = match packet.first().map(|first| first >> 4) {
             Some(4) if packet.len() >= 20 => {
                 let to = Ipv4Addr::from(<[u8; 4]>::try_from(&packet[16..20]).unwrap_or_default());
-                sendto(v4.as_raw_fd(), packet, &SockaddrIn::from(SocketAddrV4::new(to, 0)), MsgFlags::MSG_DONTWAIT)
+                sendto(
+                    v4.as_raw_fd(),
+                    packet,
+                    &SockaddrIn::from(SocketAddrV4::new(to, 0)),
+                    MsgFlags::MSG_DONTWAIT,
+                )
             }
             Some(6) if packet.len() >= 40 => {
                 let to = Ipv6Addr::from(<[u8; 16]>::try_from(&packet[24..40]).unwrap_or_default());
@@ -170,8 +175,10 @@ impl<'a> Queued<'a> {
     fn parse(body: &'a [u8]) -> Option<Self> {
         const PACKET_HEADER: u16 = 1;
         const PAYLOAD: u16 = 10;
-        let dir = if body.get(2..4)? == number_of(Dir::Uplink).to_be_bytes() { Dir::Uplink } else { Dir::Downlink };
-        let find = |wanted| attributes(&body[NFGEN..]).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+        let dir =
+            if body.get(2..4)? == number_of(Dir::Uplink).to_be_bytes() { Dir::Uplink } else { Dir::Downlink };
+        let find =
+            |wanted| attributes(&body[NFGEN..]).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
         let id = find(PACKET_HEADER)?.get(..4)?.try_into().ok()?;
         Some(Self { id, dir, bytes: find(PAYLOAD)? })
     }
@@ -192,10 +199,12 @@ fn is_local(packet: &[u8]) -> bool {
             to.is_multicast() || to.is_broadcast() || to.is_link_local()
         }
         Some(6) if packet.len() >= 40 => {
-            let address = |at: usize| Ipv6Addr::from(<[u8; 16]>::try_from(&packet[at..at + 16]).unwrap_or_default());
+            let address =
+                |at: usize| Ipv6Addr::from(<[u8; 16]>::try_from(&packet[at..at + 16]).unwrap_or_default());
             let (from, to) = (address(8), address(24));
             // Neighbour discovery (RFC 4861) may have any addresses.
-            let is_discovery = packet[6] == 58 && packet.get(40).is_some_and(|kind| (133..=137).contains(kind));
+            let is_discovery =
+                packet[6] == 58 && packet.get(40).is_some_and(|kind| (133..=137).contains(kind));
             is_discovery || to.is_multicast() || to.is_unicast_link_local() || from.is_unicast_link_local()
         }
         _ => true,
@@ -389,7 +398,8 @@ fn acknowledged(socket: &Socket) -> io::Result<()> {
     let mut answer = vec![0; 1 << 13];
     let length = socket.recv(&mut &mut answer[..], 0)?;
     let code = |body: &[u8]| Some(i32::from_ne_bytes(body.get(..4)?.try_into().ok()?));
-    let mut codes = messages(&answer[..length]).filter(|(kind, _)| *kind == NLMSG_ERROR).map(|(_, body)| code(body));
+    let mut codes =
+        messages(&answer[..length]).filter(|(kind, _)| *kind == NLMSG_ERROR).map(|(_, body)| code(body));
     match codes.next().flatten() {
         Some(0) => Ok(()),
         Some(code) => Err(io::Error::from_raw_os_error(-code)),

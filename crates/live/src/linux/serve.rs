@@ -113,7 +113,8 @@ fn wrong(error: ScenarioError) -> Obstacle {
 fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obstacle> {
     let mut scenario = Scenario::parse(&configuration.scenario, &[]).map_err(wrong)?;
     if configuration.control && !scenario.change.is_empty() {
-        let what = "the scenario has [[change]], whose values are not those of a link that is changed by hand";
+        let what =
+            "the scenario has [[change]], whose values are not those of a link that is changed by hand";
         return Err(Obstacle::new("--control", what, "leave --control out, or remove [[change]]"));
     }
     scenario.is_steered = configuration.control;
@@ -172,8 +173,8 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     let hooks = configuration.attach.is_some().then(Hooks::set).transpose()?;
     // From here on there may be threads: nothing is forked any more.
     let (outbox, writer) = writer::start(stream.try_clone().map_err(io_failed)?);
-    let result =
-        Session::start(configuration, &scenario, real, (link, hooks), &init, notices, outbox).run(stream.as_fd());
+    let result = Session::start(configuration, &scenario, real, (link, hooks), &init, notices, outbox)
+        .run(stream.as_fd());
     init.end();
     // The writer ends with the last outbox, which the session held; results come behind all records.
     let _ = writer.join();

@@ -48,7 +48,10 @@ impl Steering {
         bell.set_nonblocking(true)?;
         let planned = scenario.steps().map_err(io::Error::other)?;
         let ready = |step: &Step| {
-            (step.at, Ready { what: step.text.clone(), prepared: step.prepare(Some(real)), values: Vec::new() })
+            (
+                step.at,
+                Ready { what: step.text.clone(), prepared: step.prepare(Some(real)), values: Vec::new() },
+            )
         };
         let steps = planned.iter().rev().map(ready).collect();
         let mut scenario = Scenario { change: Vec::new(), ..scenario.clone() };

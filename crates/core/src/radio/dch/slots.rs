@@ -11,7 +11,8 @@ use crate::element::{Bearer as Books, Cx, Early, Element, Layout, Port, as_same,
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{
-    Admitted, Buffer, Capacity, Departures, Served, cell_layout, cell_report, make_bearers, report_service, share,
+    Admitted, Buffer, Capacity, Departures, Served, cell_layout, cell_report, make_bearers, report_service,
+    share,
 };
 use crate::radio::outages::{Pausable, Silences};
 use crate::rlc::{Rlc, Slot, SlotReport};

@@ -88,7 +88,9 @@ impl BearerConfig {
     pub(super) fn build(&self, plan: &Plan<'_>, ue: u16, dir: Dir, arrivals: u32) -> Box<dyn Bearer> {
         match self.channel.kind() {
             Kind::Packets => Box::new(PacketBearer::new(self, plan, ue, dir, arrivals)),
-            Kind::Opportunities | Kind::Blocks => Box::new(OpportunityBearer::new(self, plan.run_seed, ue, dir)),
+            Kind::Opportunities | Kind::Blocks => {
+                Box::new(OpportunityBearer::new(self, plan.run_seed, ue, dir))
+            }
         }
     }
 }

@@ -10,8 +10,8 @@ use super::{Bearer, BearerConfig};
 use crate::channel::{Channel, Service};
 use crate::element::{Cx, FAR};
 use crate::packet::{Dir, Packet};
-use crate::radio::buffer::{Buffer, Departures, Gone, report_service, share};
 use crate::radio::Plan;
+use crate::radio::buffer::{Buffer, Departures, Gone, report_service, share};
 use crate::radio::delay_line::DelayLine;
 use crate::radio::flow_buffers::{FlowBuffers, Sharing, Waiting};
 use crate::time::{Duration, Instant};
@@ -54,7 +54,8 @@ impl PacketBearer {
         let place = (rate, Duration::ZERO);
         let buffer = Buffer::new(&config.queue, place, config.delay, run_seed, ue, dir);
         let by_flow = config.buffer == Sharing::PerFlow;
-        let is_timed = plan.may_change || by_flow || config.channel.loses_packets() || config.queue.needs_line();
+        let is_timed =
+            plan.may_change || by_flow || config.channel.loses_packets() || config.queue.needs_line();
         let transmitter = if is_timed {
             let waiting = FlowBuffers::new(&config.queue, config.buffer, run_seed, place, &buffer);
             Transmitter::Timed { waiting: Box::new(waiting), by_flow, in_service: None }

@@ -186,7 +186,12 @@ impl Planner<'_> {
         let at = self.append_boxes(at, &cell.name, &cell.middlebox, Place::Network);
         let episodes = self.scenario.episodes(&cell.name);
         let run_seed = self.seed_of("cell", &cell.name, self.scenario.cell.len() == 1);
-        let element = cell.radio.build(&radio::Plan { run_seed, handovers: &episodes, classes: &[], may_change: self.scenario.may_change() });
+        let element = cell.radio.build(&radio::Plan {
+            run_seed,
+            handovers: &episodes,
+            classes: &[],
+            may_change: self.scenario.may_change(),
+        });
         let (node, below) = self.append(at, format!("radio.{} {}", cell.radio.name(), cell.name), element);
         let end = self.append_boxes((node, below), &cell.name, &cell.middlebox, Place::Ue);
         self.leaves.push((cell.name.clone(), end, Some(node)));
