@@ -143,7 +143,9 @@ fn losses_limits_and_means_change() {
     assert!(limited(change) > 10);
     for cell in ["lte", "nr", "hsdpa"] {
         let mean = |mean: &str| {
-            format!("[[change]]\nat = \"15 s\"\nset = {{ \"radio.{cell}.downlink.mean_sinr\" = \"{mean}\" }}")
+            format!(
+                "[[change]]\nat = \"15 s\"\nset = {{ \"radio.{cell}.downlink.reception.mean_sinr\" = \"{mean}\" }}"
+            )
         };
         let (results, trace) = run(&format!("radio = \"{cell}\"\n{}", mean("-2 dB")));
         assert_eq!(results.changes.len(), 1, "{cell}");
@@ -170,7 +172,7 @@ fn what_cannot_change_is_refused_with_what_can() {
             "at = \"1 s\"\nset.radio.dch.ues = 2",
             "change[0].set.radio.dch.ues: does not change while the scenario runs; what may change here: ",
         ),
-        ("at = \"1 s\"\nset.tcp.mss = 500", "change[0].set.tcp.mss: does not change while"),
+        ("at = \"1 s\"\nset.tcp.mss = \"500 B\"", "change[0].set.tcp.mss: does not change while"),
         (
             "at = \"1 s\"\nset.radio.dch.downlink.rate = \"0 bit/s\"",
             "change[0].set.radio.dch.downlink.rate: ",
