@@ -8,7 +8,7 @@ mod in_line;
 mod to_cell;
 mod to_core;
 
-use crate::element::{Bearer, Cx, Early, Element, Layout, Port};
+use crate::element::{Bearer, Cx, Early, Element, Layout, Port, adopt};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm, Discipline, Place, Verdict};
@@ -29,10 +29,13 @@ use to_core::LinkToCore;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Rate at IP level; infinite if absent.
+    #[schemars(extend("x-changes" = true))]
     pub rate: Option<Bitrate>,
     /// One-way propagation delay.
+    #[schemars(extend("x-changes" = true))]
     pub delay: Duration,
     /// Probability that a packet is lost.
+    #[schemars(extend("x-changes" = true))]
     pub loss: Probability,
     /// Queue in front of the link; unlimited if absent.
     pub queue: queue::Config,
@@ -45,10 +48,13 @@ pub struct Config {
 #[serde(default, deny_unknown_fields)]
 pub struct HalfConfig {
     /// Rate at IP level; infinite if absent.
+    #[schemars(extend("x-changes" = true))]
     pub rate: Option<Bitrate>,
     /// One-way propagation delay.
+    #[schemars(extend("x-changes" = true))]
     pub delay: Duration,
     /// Probability that a packet is lost.
+    #[schemars(extend("x-changes" = true))]
     pub loss: Probability,
     /// Queue in front of the link; unlimited if absent.
     pub queue: queue::Config,
@@ -68,9 +74,17 @@ impl Config {
 
     /// Makes the link; its random streams are named after `name`.
     pub fn build(&self, run_seed: u64, name: &str) -> Box<dyn Element> {
+        self.build_for(run_seed, name, false)
+    }
+
+    /// Like `build`. If the link may change, packets wait one by one, so that a new rate holds for those that wait.
+    pub(crate) fn build_for(&self, run_seed: u64, name: &str, may_change: bool) -> Box<dyn Element> {
         let halves = self.halves(run_seed, name);
-        let in_line = Dir::BOTH.map(|dir| self.half(dir).waits_in_line());
-        if in_line == [false; 2] {
+        let in_line = Dir::BOTH.map(|dir| {
+            let half = self.half(dir);
+            half.waits_in_line() || (may_change && half.rate.is_some())
+        });
+        if in_line == [false; 2] && !may_change {
             return Box::new(Link { halves });
         }
         let mut in_line = in_line.into_iter();
@@ -145,6 +159,17 @@ impl Half {
             packets: 0,
             bytes: 0,
         }
+    }
+
+    /// Takes over rate, delay, loss and limits of a direction with other parameters; returns whether one differs.
+    #[cold]
+    fn adopt(&mut self, fresh: Self) -> bool {
+        let rate = fresh.books.rate();
+        let mut differs = self.queue.adopt(fresh.queue) | (rate != self.books.rate());
+        differs |= adopt(&mut self.delay, fresh.delay) | adopt(&mut self.loss, fresh.loss);
+        self.is_lossy = fresh.is_lossy;
+        self.books.set_terms(rate, None);
+        differs
     }
 
     /// Each direction is on its own. Early packets must leave later than they came.

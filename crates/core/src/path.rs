@@ -33,13 +33,13 @@
 
 use crate::agenda::Due;
 use crate::element::{
-    Base, BearerView, Capture, Cx, Element, Engine, Handover, Lookahead, Port, RadioEventKind,
+    Base, BearerView, Capture, Change, Cx, Element, Engine, Handover, Lookahead, Port, RadioEventKind,
 };
 use crate::element::{Graph, Joint, Layout, NodeId, keeps_order, lanes_ahead, watches_bearers};
 use crate::link;
 use crate::packet::{Dir, Flags, Packet};
 use crate::port::Target;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::{BearerRow, Event, Kind, ProbeMask, Reason, Recorder};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -90,6 +90,8 @@ pub struct Path {
     gates: Vec<Joint>,
     /// Name of each element, empty without one.
     names: Vec<String>,
+    /// When each change was, and what.
+    changes: Vec<(Instant, String)>,
 }
 
 impl Path {
@@ -100,8 +102,15 @@ impl Path {
 
     /// Builds a path of a graph, and starts its elements at time zero.
     pub fn of(graph: Graph, probes: ProbeMask) -> Self {
+        let may_change = graph.may_change();
         let (mut elements, names, topology) = graph.into_parts();
         let mut layouts: Vec<_> = elements.iter().map(|element| element.layout()).collect();
+        if may_change {
+            // A change comes between anything, and makes delays shorter.
+            for layout in &mut layouts {
+                (layout.early, layout.by_lanes, layout.ahead) = Default::default();
+            }
+        }
         if !watches_bearers(&layouts, probes) {
             layouts.iter_mut().filter(|layout| layout.timers_tell).for_each(|layout| layout.timers = 0);
         }
@@ -114,9 +123,12 @@ impl Path {
         let subscribers = subscribers.collect();
         let outage_subscribers =
             (0..).zip(&layouts).filter(|(_, layout)| layout.outages).map(|(index, _)| index).collect();
-        let owners = link::join(&mut elements, &topology);
+        let owners = match may_change {
+            true => (0..).take(elements.len()).collect(),
+            false => link::join(&mut elements, &topology),
+        };
         let mut engine = Engine::new(&layouts, &topology, &owners, Recorder::new(probes));
-        if probes == ProbeMask::NONE {
+        if probes == ProbeMask::NONE && !may_change {
             engine.agenda.set_ahead(&lanes_ahead(&layouts, &topology));
         }
         let keeps_order = keeps_order(&layouts);
@@ -136,6 +148,7 @@ impl Path {
             owners,
             gates: topology.gates,
             names,
+            changes: Vec::new(),
         };
         for index in 0..path.elements.len() {
             let (element, mut cx) = path.elements[index].at(now, &mut path.engine);
@@ -247,6 +260,57 @@ impl Path {
             }
         }
         true
+    }
+
+    /// Changes elements now, after all that is due has been handled: by the parameters of those of `fresh`, a graph of the same
+    /// scenario with other values, and by an outage of a UE of this length. Returns how many have changed, each of which
+    /// is told by an event.
+    ///
+    /// The path must have been built of a graph that may change ([`Graph::set_may_change`]).
+    pub fn change(&mut self, text: &str, fresh: Option<Graph>, outage: Option<(u16, Duration)>) -> usize {
+        let (number, now) = (self.changes.len() as u32, self.now);
+        let fresh = fresh.map(|graph| graph.into_parts().0).unwrap_or_default();
+        let parameters = (0..).zip(fresh).map(|(index, element)| (index, Change::Parameters(element)));
+        let outages = outage.into_iter().flat_map(|(ue, length)| {
+            (0..self.elements.len()).map(move |index| (index, Change::Outage { ue, length }))
+        });
+        let mut changed = 0;
+        for (index, change) in parameters.chain(outages).collect::<Vec<_>>() {
+            let Some(place) = self.elements.get_mut(index) else { continue };
+            let (element, mut cx) = place.at(now, &mut self.engine);
+            if element.handle_change(&mut cx, change) {
+                changed += 1;
+                let element = index as u16;
+                cx.probe(Kind::Change, || Event::Change { element, change: number });
+            }
+            self.settle_now();
+        }
+        if changed > 0 {
+            self.keep_change(text);
+        }
+        changed
+    }
+
+    /// Records a change that the driver makes outside of the path, now and at the server's end: an event, an entry of the list,
+    /// and a comment in the capture.
+    pub fn note_change(&mut self, text: &str) {
+        let change = self.changes.len() as u32;
+        if self.engine.recorder.mask.has(Kind::Change) {
+            self.engine.recorder.push(self.now, Event::Change { element: 0, change });
+        }
+        self.keep_change(text);
+    }
+
+    fn keep_change(&mut self, text: &str) {
+        self.changes.push((self.now, text.to_owned()));
+        if let Some(capture) = &mut self.engine.capture {
+            capture.note(self.now, text);
+        }
+    }
+
+    /// When each change was, and what it was.
+    pub fn changes(&self) -> &[(Instant, String)] {
+        &self.changes
     }
 
     /// When [`Path::handle_timeout`] has something to do next.

@@ -6,6 +6,7 @@
 //! the same scenario.
 
 mod buffers;
+mod change;
 mod choice;
 mod files;
 mod graph;
@@ -13,6 +14,7 @@ mod reader;
 mod size;
 mod table;
 
+pub use change::{Change, Prepared, Step};
 pub use graph::{Cell, Plan, Ue, Way};
 pub use size::check_size;
 
@@ -74,10 +76,16 @@ pub struct Scenario {
     /// Hand-overs between named cells that UEs measure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mobility: Option<mobility::Config>,
+    /// Changes of parameters, and outages, while it runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub change: Vec<Change>,
     /// Endpoints of every flow that says nothing else.
     pub tcp: tcp::Config,
     /// Flows.
     pub flow: Vec<Flow>,
+    /// Whether a driver may change it while it runs, beside the list of changes.
+    #[serde(skip)]
+    pub is_steered: bool,
 }
 
 impl Default for Scenario {
@@ -93,8 +101,10 @@ impl Default for Scenario {
             umts: None,
             handover: Vec::new(),
             mobility: None,
+            change: Vec::new(),
             tcp: tcp::Config::default(),
             flow: Vec::new(),
+            is_steered: false,
         }
     }
 }
@@ -299,7 +309,8 @@ impl Scenario {
             }
         }
         self.check_buffers()?;
-        self.validate_connections()
+        self.validate_connections()?;
+        self.steps().map(drop)
     }
 
     fn validate_link(&self, key: &str, link: &link::Config) -> Result<(), ScenarioError> {
@@ -431,7 +442,7 @@ impl Scenario {
             there.map(|(number, config)| config.build(&middlebox::Plan { run_seed, number, flows, session }))
         };
         let mut elements = vec![match &self.umts {
-            None => self.wired.build(run_seed, "wired"),
+            None => self.wired.build_for(run_seed, "wired", self.may_change()),
             Some(umts) => {
                 let handovers = self.handover.iter();
                 let relocations = handovers
@@ -445,7 +456,13 @@ impl Scenario {
         elements.extend(boxes(Place::Network));
         let classes = self.umts.as_ref().map_or(&[][..], |umts| &umts.qos);
         let handovers = Episode::stays(&self.handover);
-        elements.push(self.radio.build(&radio::Plan { run_seed, handovers: &handovers, classes, air: None }));
+        elements.push(self.radio.build(&radio::Plan {
+            run_seed,
+            handovers: &handovers,
+            classes,
+            air: None,
+            may_change: self.may_change(),
+        }));
         elements.extend(boxes(Place::Ue));
         elements
     }

@@ -6,7 +6,7 @@ use crate::host::{FlowReport, Host, JainIndex, flow_reports, most_in_transit};
 use crate::packet::Dir;
 use crate::path::Path;
 use crate::rng;
-use crate::scenario::{Plan, Scenario};
+use crate::scenario::{Plan, Scenario, Step};
 use crate::time::Instant;
 use crate::trace::{Event, FlowRow, NodeRow, ProbeMask, Tables};
 use serde::Serialize;
@@ -45,6 +45,8 @@ pub struct Simulation {
     interfaces: Vec<String>,
     end: Instant,
     seed: u64,
+    /// Changes that are still to come, the next one last.
+    steps: Vec<Step>,
 }
 
 impl Simulation {
@@ -68,6 +70,8 @@ impl Simulation {
             interfaces: scenario.interface_names(),
             end: Instant::ZERO + scenario.duration,
             seed,
+            // A parsed scenario has valid ones.
+            steps: scenario.steps().unwrap_or_default().into_iter().rev().collect(),
         }
     }
 
@@ -121,7 +125,15 @@ impl Simulation {
     /// Runs until `until`, the end of the scenario, or the end of the last transfer, whichever comes
     /// first. Returns whether the run is over; [`Simulation::overfull`] says whether for want of memory.
     pub fn advance_to(&mut self, until: Instant) -> bool {
-        self.path.handle_timeout(until.min(self.end));
+        let until = until.min(self.end);
+        while let Some(step) = self.steps.pop_if(|step| step.at <= until) {
+            self.path.handle_timeout(step.at);
+            if self.path.stopped() {
+                break;
+            }
+            step.prepare(None).apply(&mut self.path);
+        }
+        self.path.handle_timeout(until);
         self.is_over()
     }
 
@@ -212,8 +224,25 @@ impl Simulation {
             complete: self.is_over() && !self.path.is_overfull(),
             jain_index: JainIndex::of(flows.iter().map(|flow| (flow.direction, flow.goodput_bps))),
             flows,
+            changes: self.path.changes().iter().map(ChangeReport::of).collect(),
             elements: reports.into_iter().filter(|report| !report.is_null()).collect(),
         }
+    }
+}
+
+/// A change during a run, whose number in events is its place in the list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChangeReport {
+    /// When it was.
+    pub at_s: f64,
+    /// What changed.
+    pub what: String,
+}
+
+impl ChangeReport {
+    /// A change of [`Path::changes`].
+    pub fn of((at, what): &(Instant, String)) -> Self {
+        Self { at_s: at.as_secs_f64(), what: what.clone() }
     }
 }
 
@@ -234,6 +263,9 @@ pub struct Results {
     pub jain_index: JainIndex,
     /// Every flow, by UE.
     pub flows: Vec<FlowReport>,
+    /// What has changed during the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeReport>,
     /// What the elements counted, from the server's side to the UEs'.
     pub elements: Vec<Value>,
 }
@@ -298,6 +330,7 @@ mod tests {
             complete: true,
             jain_index: JainIndex::default(),
             flows: Vec::new(),
+            changes: Vec::new(),
             elements: vec![serde_json::json!({ "a": [7, null, { "b": 0.1 }], "on": true, "word": "x" })],
         };
         let at = |path: &str| results.numbers_at(&[path.split('.').map(String::from).collect()]);

@@ -4,7 +4,7 @@
 //! operating system has to give: a clock, two network namespaces with a TUN device each, processes in
 //! them, and what the kernel knows of its TCP. Nothing in the core knows of this crate.
 //!
-//! * [`driver`], `meter`, [`port`], [`endpoint`], [`lateness`], [`segments`]: pure; also the tests' drivers use them.
+//! * [`driver`], `meter`, [`port`], [`rebinding`], [`endpoint`], [`lateness`], [`segments`]: pure; also the tests' drivers use them.
 //! * The others are Linux.
 
 pub mod driver;
@@ -12,6 +12,7 @@ pub mod endpoint;
 pub mod lateness;
 mod meter;
 pub mod port;
+pub mod rebinding;
 pub mod segments;
 
 #[cfg(target_os = "linux")]

@@ -6,6 +6,7 @@ All messages go to standard error: standard output belongs to COMMAND.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -119,6 +120,17 @@ def command(
     studio: Annotated[
         bool, flag("--studio", "Print an address, under which a browser shows the run while it goes on.")
     ] = False,
+    attach: Annotated[
+        str | None,
+        option(
+            "PID|NETNS",
+            "Shape the packets of this process's network namespace, or of one by name. Needs root.",
+        ),
+    ] = None,
+    control: Annotated[
+        Path | None,
+        option("SOCKET", "Listen on this unix socket for changes of the link; see 'airpath control'."),
+    ] = None,
     max_lateness: Annotated[
         str, option("TIME", "If more than 1 % of the packets are later than this, the run is not valid.")
     ] = "1ms",
@@ -155,6 +167,7 @@ def command(
 
     COMMAND runs as the UE; the server's address is in $AIRPATH_SERVER. Without COMMAND there is a shell.
     A UE of several interfaces has a device for each, with addresses in $AIRPATH_SERVER_1 and so on.
+    With --attach COMMAND runs in that namespace; without one the link stays until Ctrl-C or --duration.
     With --receiver airpath COMMAND runs as the server; the UE's address is in $AIRPATH_UE. With --sender
     airpath too there is no end for it, and it says how long the run lasts.
     The exit status is COMMAND's. Needs Linux: `airpath doctor` says whether everything is there.
@@ -185,6 +198,8 @@ def command(
     kinds = choose_probes(probes) if out else {}
     endpoint = choose_endpoint(sender, receiver, server, connect, connections, pause)
     command: list[str] = context.obj
+    if attach is not None and not command:
+        command = ["sleep", "infinity"]
     shell = not command
     has_view = choose_view(view, shell)
     pdus, iu = wanted_interfaces(chosen, capture_rlc, capture_iu)
@@ -207,6 +222,8 @@ def command(
         "expected_congestion_control": None if scenario is None else congestion_control_of(chosen),
         "status_interval_s": STATUS_INTERVAL_S,
         "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
+        "control": control is not None,
+        "attach": attach,
         "lateness_bound_us": 1e6 * positive_seconds("--max-lateness", max_lateness),
     }
     program = driver.driver_command()
@@ -241,6 +258,7 @@ def command(
         shell=shell,
         has_page=page and bool(kinds),
         has_studio=studio,
+        control=control,
     )
     raise typer.Exit(status)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airpath.errors import LiveError, ScenarioError
+from airpath.live.control import Control
 from airpath.live.session import Session
 from airpath.live.terminal import OutputTerminal
 from airpath.live.watcher import Watcher
@@ -38,6 +39,7 @@ def carry_out(
     shell: bool,
     has_page: bool,
     has_studio: bool,
+    control: Path | None = None,
 ) -> int:
     """Run COMMAND behind the link of a scenario; return its exit status.
 
@@ -55,6 +57,8 @@ def carry_out(
         Whether there is a page of the run among the files.
     has_studio : bool
         Whether a browser may look on.
+    control : Path
+        Where a socket listens for changes of the link.
 
     Raises
     ------
@@ -87,10 +91,18 @@ def carry_out(
                 follower=follower,
             )
             stdout_too = os.isatty(STDOUT)
-            session = Session(configuration, watcher, driver=program, output=output, stdout_too=stdout_too)
             results = None
             try:
-                with contextlib.closing(watcher):
+                with contextlib.closing(watcher), contextlib.ExitStack() as stack:
+                    door = stack.enter_context(contextlib.closing(Control(control))) if control else None
+                    session = Session(
+                        configuration,
+                        watcher,
+                        driver=program,
+                        output=output,
+                        stdout_too=stdout_too,
+                        control=door,
+                    )
                     results = session.run()
             except LiveError:
                 finish(None)

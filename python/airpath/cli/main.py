@@ -52,6 +52,8 @@ COMMANDS = {
     "page": "Write a finished run as one HTML file with plots, events and results, for any browser.",
     "studio": "Open runs in a browser: change a scenario, run it again, compare.",
     "live": "Run a program behind a simulated bearer.",
+    "control": "Change a live link while it runs: rates, losses, delays, SINR, limits of queues, or an "
+    "outage.",
     "ping": "Measure round trips to the other end of a link, from behind it: airpath live umts-384 -- "
     "airpath ping.",
     "doctor": "Say whether `airpath live` works here, by trying: namespaces, TUN, real-time scheduling.",

@@ -5,7 +5,8 @@ carries the packets and runs COMMAND. This process chooses what is run (`link`, 
 (`session`), writes the files and shows the state (`watcher`, `screen`). They exchange frames on a socket.
 
 Modules, lower to higher:
-`link` (traces to a scenario), `shell`, `watcher`, `screen`, `session` (one thread that waits for frames,
+`link` (traces to a scenario), `shell`, `watcher`, `screen`, `control` (requests
+of other programs that change the link), `session` (one thread that waits for frames,
 signals and COMMAND's output), `terminal`, `driver` (the process and its language), `driver_main` (what it
 executes), `doctor`, `ping` (round trips, for `airpath ping`), `transfer` (the program of `airpath
 compare`); `apart` (a run in a process of its own), `radio_link` (a link in the hands of a Python program),

@@ -15,18 +15,19 @@ from airpath.live.driver import driver_command
 from airpath.runs.recorder import RESULTS
 
 if TYPE_CHECKING:
+    from airpath.live.control import Control
     from airpath.live.session import Listener
 
 FAILED = 3
 
 
-def run(configuration: dict[str, Any], listener: Listener) -> dict[str, Any]:
+def run(configuration: dict[str, Any], listener: Listener, control: Control | None = None) -> dict[str, Any]:
     """In that process: make the run, and return its results; end with status `FAILED` if there are none."""
     # Not before here: what it uses is there on Unix only.
     from airpath.live.session import Session
 
     try:
-        return Session(configuration, listener, driver=driver_command()).run()
+        return Session(configuration, listener, driver=driver_command(), control=control).run()
     except LiveError as error:
         print(json.dumps(error.args), file=sys.stderr)
         sys.exit(FAILED)

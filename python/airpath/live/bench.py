@@ -17,12 +17,11 @@ from pathlib import Path
 
 from airpath import _core
 from airpath.live import apart
+from airpath.live.control import DOOR, LONGEST_PATH, Control
 from airpath.live.watcher import Watcher
 from airpath.runs.recorder import Recorder, prepare
 from airpath.scenario import Scenario
 
-# Bytes of the path of a unix socket, unix(7).
-LONGEST_DOOR = 107
 USHER = Path(__file__).resolve().with_name("usher.py")
 
 
@@ -38,8 +37,12 @@ def main() -> None:
             [sys.executable, "-I", "-S", str(USHER), f"{doors}/{end}", end] for end in ("ue", "server")
         )
         configuration |= {"command": as_ue, "server": f"exec {shlex.join(as_server)}"}
-        with contextlib.closing(watcher):
-            results = apart.run(configuration, watcher)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.closing(watcher))
+            control = Control(Path(doors) / DOOR) if configuration["control"] else None
+            if control:
+                stack.callback(control.close)
+            results = apart.run(configuration, watcher, control)
         watcher.finish(configuration, results, drawn=False)
 
 
@@ -47,7 +50,7 @@ def folder_of_doors() -> tempfile.TemporaryDirectory[str]:
     """Make a folder in which paths of sockets are short enough."""
     usual = tempfile.gettempdir()
     longest = len(os.fsencode(usual)) + len("/airpath-12345678/server")
-    folder = usual if longest <= LONGEST_DOOR else "/tmp"
+    folder = usual if longest <= LONGEST_PATH else "/tmp"
     return tempfile.TemporaryDirectory(prefix="airpath-", dir=folder, ignore_cleanup_errors=True)
 
 

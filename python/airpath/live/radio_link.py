@@ -18,10 +18,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from airpath.errors import LiveError
 from airpath.live import apart
+from airpath.live.control import DOOR, ask
 from airpath.live.driver import driver_command
 from airpath.runs.memory import check_seed, coarse_probes
 from airpath.runs.recorder import CAPTURE
@@ -117,6 +118,19 @@ class End:
         return connection
 
 
+class Answer(NamedTuple):
+    """What came of a change of a link."""
+
+    at_s: float
+    """Since when it holds: a time of the trace, s."""
+    what: str
+    """What changed."""
+    elements: int
+    """Number of elements that changed; 0 if the values were so already, or if the UE is in an outage."""
+    values: dict[str, Any]
+    """Keys that may change, with their values now."""
+
+
 class RadioLink:
     """A live link through the bearer of a scenario, up from here on until `close` or the end of a `with`.
 
@@ -138,6 +152,8 @@ class RadioLink:
         Kernel parameters of both ends, such as ``{"net.ipv4.tcp_sack": "0"}``.
     trace : bool
         Whether the files have a trace.
+    control : bool
+        Whether `set` and `outage` may change the link.
 
     Attributes
     ----------
@@ -167,6 +183,7 @@ class RadioLink:
         cc: str | None = None,
         sysctl: Mapping[str, str] | None = None,
         trace: bool = False,
+        control: bool = False,
     ) -> None:
         check_seed(seed)
         driver_command()
@@ -181,6 +198,7 @@ class RadioLink:
         self.scenario, self.seed, self.folder = scenario, seed, Path(folder).absolute()
         self.capture = self.folder / CAPTURE
         self._results: dict[str, Any] | None = None
+        self._has_control, self._control = control, Path()
         self.folder.mkdir(parents=True, exist_ok=True)
         self._process = subprocess.Popen(
             # Without the current folder, in which anything may lie.
@@ -203,6 +221,7 @@ class RadioLink:
             "status_interval_s": STATUS_INTERVAL_S,
             "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
             "lateness_bound_us": LATENESS_BOUND_US,
+            "control": control,
         }
         try:
             self.server, self.ue = self._start(json.dumps(configuration).encode() + b"\n")
@@ -228,6 +247,49 @@ class RadioLink:
         if self._results is None:
             raise LiveError("results", "the link has not ended", "call close() before")
         return self._results
+
+    def set(self, key: str | Mapping[str, object] | None = None, value: object = None) -> Answer:
+        """Change the link: `set("wired.rate", "1 Mbit/s")`, or several keys at once as a mapping.
+
+        It holds from `at_s` of the answer on, a time of the trace in seconds; `values` has all keys that may
+        change. Without arguments nothing changes.
+
+        Raises
+        ------
+        LiveError
+            If the link was made without `control`, or the change is refused; nothing has changed then.
+        """
+        values = {} if key is None else {key: value} if isinstance(key, str) else dict(key)
+        return self._change({"set": values} if values else {})
+
+    def outage(self, length: str, ue: int = 0) -> Answer:
+        """Start no transmission of a UE for a time such as ``"3 s"``; buffers keep what they hold.
+
+        Raises
+        ------
+        LiveError
+            As of `set`.
+        """
+        return self._change({"outage": length, "ue": ue})
+
+    def rebind(self, what: str = "port") -> Answer:
+        """Have the address translator between the bearer and the server lose its state.
+
+        The next packet of each flow from the UE has another source port; with ``"address"`` another address
+        too. Packets to the old ones are dropped: `results["live"]["rebinding_dropped"]`.
+
+        Raises
+        ------
+        LiveError
+            As of `set`.
+        """
+        return self._change({"rebind": what})
+
+    def _change(self, request: dict[str, Any]) -> Answer:
+        if not self._has_control:
+            raise LiveError("control", "the link was made without it", "make it with control=True")
+        answer = ask(self._control, request)
+        return Answer(answer["at_s"], answer["what"], answer["elements"], answer["values"])
 
     def close(self) -> Stats:
         """End the link and what runs at its ends; return what it has carried. May be called again.
@@ -266,6 +328,7 @@ class RadioLink:
                 raise LiveError("live", what, "see 'airpath doctor'")
             said += piece
         ready = {usher["end"]: usher for usher in map(json.loads, said.splitlines())}
+        self._control = Path(ready[ENDS[0]]["door"]).with_name(DOOR)
         return [End(ready[end]["door"], *ready[end]["addresses"]) for end in ENDS]
 
     def _end(self) -> tuple[int, str]:

@@ -23,6 +23,7 @@ from airpath.live.terminal import (
 )
 
 if TYPE_CHECKING:
+    from airpath.live.control import Control
     from airpath.runs.trace import Events
 
 # More pieces than a pseudo-terminal buffers.
@@ -52,7 +53,8 @@ class Session:
     """One live run.
 
     `configuration` is the driver's, without "terminal", and `driver` the command that becomes it. `output`,
-    if there is one, receives COMMAND's standard error, and with `stdout_too` its standard output.
+    if there is one, receives COMMAND's standard error, and with `stdout_too` its standard output. Requests of
+    `control`, if there is one, change the link.
     """
 
     def __init__(
@@ -63,9 +65,11 @@ class Session:
         driver: Sequence[str],
         output: OutputTerminal | None = None,
         stdout_too: bool = False,
+        control: Control | None = None,
     ) -> None:
         self._configuration, self._listener, self._command = configuration, listener, driver
         self._output, self._stdout_too = output, stdout_too
+        self._control = control
         self._terminal = Terminal()
         self._results: dict[str, Any] | None = None
         self._failure: dict[str, Any] | None = None
@@ -115,6 +119,9 @@ class Session:
         self._selector.register(self._signals, selectors.EVENT_READ, self._handle_signals)
         if self._output:
             self._selector.register(self._output, selectors.EVENT_READ, self._handle_output)
+        if self._control:
+            self._control.connect(lambda request: self._driver.send("K", request))
+            self._selector.register(self._control, selectors.EVENT_READ, self._control.handle)
         # The end of the driver comes as a signal too.
         while not self._over and self._driver.running:
             for key, _ in self._selector.select():
@@ -153,6 +160,9 @@ class Session:
             case "stopped":
                 self._stop()
                 return
+            case "changed":
+                if self._control:
+                    self._control.answer(status)
             case "ended":
                 self._up = False
                 self._drain_output()

@@ -3,7 +3,8 @@
 //! Leaves out all correlation in time. The power control of a dedicated channel justifies it:
 //! it keeps the block error rate at its target. Source: \[lundsten\] §5.2.2.
 
-use super::{Channel, Component, Kind};
+use super::{Channel, Component, Kind, as_same};
+use crate::element::adopt;
 use crate::rng::{self, Stream, Threshold};
 use crate::time::Instant;
 use crate::units::Probability;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Block error rate: the probability that a block is lost.
+    #[schemars(extend("x-changes" = true))]
     pub bler: Probability,
 }
 
@@ -44,5 +46,9 @@ struct Bernoulli {
 impl Channel for Bernoulli {
     fn block_lost(&mut self, _now: Instant) -> bool {
         self.stream.chance(self.lost)
+    }
+
+    fn adopt(&mut self, _now: Instant, fresh: Box<dyn Channel>) -> bool {
+        as_same::<Self>(fresh).is_some_and(|fresh| adopt(&mut self.lost, fresh.lost))
     }
 }

@@ -24,9 +24,10 @@ use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 
 /// A channel of one bearer and direction.
-pub trait Channel: Send + Sync {
+pub trait Channel: Any + Send + Sync {
     /// Whether a block whose transmission ends at `now` is destroyed. Called in order of time, once
     /// for each block.
     fn block_lost(&mut self, now: Instant) -> bool {
@@ -52,6 +53,13 @@ pub trait Channel: Send + Sync {
     fn serve(&mut self, start: Instant, len: u32) -> Service {
         let _ = len;
         Service { end: start, delay: Duration::ZERO, lost: false }
+    }
+
+    /// Takes over the parameters of a channel of the same kind from `now` on, and keeps its random stream. Returns whether
+    /// they differ.
+    fn adopt(&mut self, now: Instant, fresh: Box<dyn Channel>) -> bool {
+        let _ = (now, fresh);
+        false
     }
 
     /// The opportunities up to `now`, that instant included, taken or not.
@@ -154,6 +162,11 @@ pub trait Component {
     fn ends(&self) -> Option<Instant> {
         None
     }
+}
+
+/// The channel with new parameters as the type of the one in use; `None` if they are of different kinds.
+fn as_same<T: Channel>(fresh: Box<dyn Channel>) -> Option<Box<T>> {
+    (fresh as Box<dyn Any>).downcast().ok()
 }
 
 /// The UE in the name of a channel, as in `ue0.downlink.channel`.

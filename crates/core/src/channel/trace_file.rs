@@ -15,7 +15,7 @@ mod trace;
 
 pub use trace::{Trace, constant};
 
-use super::{Channel, Component, Kind, Offered, Opportunity, ue_of};
+use super::{Channel, Component, Kind, Offered, Opportunity, as_same, ue_of};
 use crate::error::ScenarioError;
 use crate::recording::Offset;
 use crate::time::{Duration, Instant};
@@ -32,6 +32,7 @@ pub struct Config {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The trace itself, in place of a file: milliseconds, one opportunity in each line.
+    #[schemars(extend("x-changes" = true))]
     pub trace: Trace,
     /// Where in the trace the run begins: a time, or "random", by the seed. At its beginning if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,7 +102,14 @@ impl Component for Config {
             self.offset.map_or(Duration::ZERO, |offset| offset.draw(self.period(), run_seed, ue_of(name)));
         let schedule = self.schedule();
         let first = schedule.first_from(Instant::ZERO + offset);
-        Box::new(TraceFile { schedule, offset, first, next: first, accounting: self.accounting })
+        Box::new(TraceFile {
+            schedule,
+            offset,
+            first,
+            next: first,
+            accounting: self.accounting,
+            before: Offered::default(),
+        })
     }
 
     fn kind(&self) -> Kind {
@@ -139,6 +147,8 @@ struct TraceFile {
     /// Number of the first opportunity that was not taken.
     next: u64,
     accounting: Accounting,
+    /// What traces have offered that were in use before this one.
+    before: Offered,
 }
 
 impl Channel for TraceFile {
@@ -160,9 +170,22 @@ impl Channel for TraceFile {
 
     fn offered(&self, now: Instant) -> Offered {
         let passed = self.schedule.first_from(now + self.offset + Duration::from_nanos(1));
-        let opportunities = passed - self.first;
+        let opportunities = passed.saturating_sub(self.first);
         let bytes = opportunities.saturating_mul(u64::from(self.accounting.opportunity_bytes()));
-        Offered { opportunities, bytes }
+        let Offered { opportunities: earlier, bytes: earlier_bytes } = self.before;
+        Offered { opportunities: earlier + opportunities, bytes: earlier_bytes.saturating_add(bytes) }
+    }
+
+    /// Opportunities that lie after `now` in the new trace; both have run since the start.
+    fn adopt(&mut self, now: Instant, fresh: Box<dyn Channel>) -> bool {
+        let Some(fresh) = as_same::<Self>(fresh).filter(|fresh| fresh.schedule != self.schedule) else {
+            return false;
+        };
+        self.before = self.offered(now);
+        self.schedule = fresh.schedule;
+        self.first = self.schedule.first_from(now + self.offset + Duration::from_nanos(1));
+        self.next = self.first;
+        true
     }
 }
 

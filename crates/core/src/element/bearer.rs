@@ -264,6 +264,13 @@ impl Bearer {
         view
     }
 
+    /// The transmitter has this rate from now on, and at most so many packets may wait.
+    #[cold]
+    pub(crate) fn set_terms(&mut self, rate: Bitrate, limit_sdus: Option<u32>) {
+        (self.rate, self.limit_sdus) = (rate, limit_sdus.unwrap_or(u32::MAX));
+        self.last_len = 0;
+    }
+
     /// The queue discipline's counter is at `counter` now, see [`BearerView::discard_counter`].
     pub(crate) fn note_counter(&mut self, counter: u64) {
         self.discard_counter = counter;

@@ -24,6 +24,8 @@ pub struct Graph {
     edges: Vec<[Joint; 2]>,
     /// Edges beside the ways of packets between server and UEs.
     sides: Vec<[Joint; 2]>,
+    /// Whether elements may get other parameters while the path runs.
+    may_change: bool,
 }
 
 impl Graph {
@@ -37,6 +39,16 @@ impl Graph {
     /// Gives a node a name, which its report says.
     pub fn set_name(&mut self, node: NodeId, name: impl Into<String>) {
         self.names[usize::from(node.0)] = name.into();
+    }
+
+    /// Declares that elements may get other parameters while the path runs: nothing is computed ahead of time then.
+    pub fn set_may_change(&mut self) {
+        self.may_change = true;
+    }
+
+    /// Whether elements may get other parameters while the path runs.
+    pub fn may_change(&self) -> bool {
+        self.may_change
     }
 
     /// Names of all nodes; a node without one has an empty name.

@@ -32,6 +32,7 @@
 
 mod bearer;
 mod capture;
+mod change;
 mod early;
 mod engine;
 mod graph;
@@ -44,6 +45,7 @@ pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 pub(crate) use bearer::{FAR, Terms};
 pub use capture::Capture;
 pub(crate) use capture::PDU_INTERFACE;
+pub use change::{Change, adopt, as_same};
 pub(crate) use early::{keeps_order, lanes_ahead};
 pub use engine::Cx;
 pub(crate) use engine::{Base, Engine, Handover, bearer_index};
@@ -94,6 +96,13 @@ pub trait Element: Any + Send + Sync {
     /// A hand-over of a UE. Only called if the layout subscribes.
     fn handle_outage(&mut self, cx: &mut Cx<'_>, ue: u16, phase: Outage) {
         let _ = (cx, ue, phase);
+    }
+
+    /// A parameter changes, or an outage starts, while the path runs: see [`Change`]. Returns whether anything is
+    /// different from now on. Only called on a path that may change ([`Graph::set_may_change`]).
+    fn handle_change(&mut self, cx: &mut Cx<'_>, change: Change) -> bool {
+        let _ = (cx, change);
+        false
     }
 
     /// What the element counted, for the results of the run.

@@ -5,7 +5,7 @@
 //! whose ends of transmission are computed, and is so in a direction whose queue does not want this.
 
 use super::{Half, report_of};
-use crate::element::{Cx, Early, Element, FAR, Layout, Port};
+use crate::element::{Change, Cx, Early, Element, FAR, Layout, Port, as_same};
 use crate::packet::{Dir, Packet};
 use crate::queue::{Aqm, Departed, Evicted, Next, Verdict, Waiting};
 use crate::time::Instant;
@@ -22,6 +22,8 @@ pub(super) struct LinkInLine {
 pub(super) struct Direction {
     half: Half,
     line: Option<Line>,
+    /// Arrival of the packet that was sent last: none overtakes it when the delay falls.
+    latest: Instant,
 }
 
 /// What waits for one direction, beside what the discipline holds.
@@ -46,7 +48,7 @@ struct InService {
 
 impl Direction {
     pub fn new(half: Half, in_line: bool) -> Self {
-        Self { half, line: in_line.then(Line::default) }
+        Self { half, line: in_line.then(Line::default), latest: Instant::ZERO }
     }
 }
 
@@ -70,9 +72,9 @@ impl Line {
     }
 
     /// Lets a packet in, or drops it, or others.
-    fn take_in(&mut self, cx: &mut Cx<'_>, half: &mut Half, mut packet: Box<Packet>) {
+    fn take_in(&mut self, cx: &mut Cx<'_>, half: &mut Half, latest: &mut Instant, mut packet: Box<Packet>) {
         // An end at this instant counts as gone, as in books that are settled.
-        self.handle_end(cx, half);
+        self.handle_end(cx, half, latest);
         loop {
             match half.queue.admit(cx.now, &packet, &half.books) {
                 Verdict::Enter => break,
@@ -98,11 +100,11 @@ impl Line {
         }
         self.evict_all(cx, half);
         if self.in_service.is_none() {
-            self.start_next(cx, half);
+            self.start_next(cx, half, latest);
         }
     }
 
-    fn start_next(&mut self, cx: &mut Cx<'_>, half: &mut Half) {
+    fn start_next(&mut self, cx: &mut Cx<'_>, half: &mut Half, latest: &mut Instant) {
         let next = match half.queue.queue() {
             None => self.waiting.pop_front().map(|waiting| Next { waiting, marks: false }),
             Some(queue) => queue.pop(cx.now, &mut self.evicted),
@@ -123,18 +125,19 @@ impl Line {
         if half.is_lossy && half.stream.chance(half.loss) {
             cx.drop(half.dir, packet, Reason::LinkLoss);
         } else {
-            cx.emit_at(end + half.delay, half.dir.index() as u32, packet);
+            *latest = (end + half.delay).max(*latest);
+            cx.emit_at(*latest, half.dir.index() as u32, packet);
         }
     }
 
     /// The packet in transmission is sent, if it is by now.
-    fn handle_end(&mut self, cx: &mut Cx<'_>, half: &mut Half) {
+    fn handle_end(&mut self, cx: &mut Cx<'_>, half: &mut Half, latest: &mut Instant) {
         let Some(InService { flow, len, .. }) = self.in_service.take_if(|packet| packet.end <= cx.now) else {
             return;
         };
         half.books.leave(flow, len);
         half.queue.handle_departure(cx.now, Departed { len, delivered: true }, &half.books);
-        self.start_next(cx, half);
+        self.start_next(cx, half, latest);
     }
 }
 
@@ -151,19 +154,27 @@ impl Element for LinkInLine {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         let dir = port.dir();
-        let Direction { half, line } = &mut self.directions[dir.index()];
+        let Direction { half, line, latest } = &mut self.directions[dir.index()];
         if let Some(line) = line {
-            return line.take_in(cx, half, packet);
+            return line.take_in(cx, half, latest, packet);
         }
         let Some((at, packet)) = half.pass(cx, cx.now, packet) else { return };
-        cx.emit_at(at, dir.index() as u32, packet);
+        *latest = at.max(*latest);
+        cx.emit_at(*latest, dir.index() as u32, packet);
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        let Direction { half, line } = &mut self.directions[key as usize];
+        let Direction { half, line, latest } = &mut self.directions[key as usize];
         if let Some(line) = line {
-            line.handle_end(cx, half);
+            line.handle_end(cx, half, latest);
         }
+    }
+
+    fn handle_change(&mut self, _cx: &mut Cx<'_>, change: Change) -> bool {
+        let Change::Parameters(fresh) = change else { return false };
+        let Some(fresh) = as_same::<Self>(fresh) else { return false };
+        let each = self.directions.iter_mut().zip(fresh.directions);
+        each.fold(false, |differs, (own, fresh)| own.half.adopt(fresh.half) | differs)
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> Value {

@@ -9,7 +9,7 @@
 //! of packets, the bad one `burst` on average, and the good one so long that a share of `loss` is dropped.
 
 use super::{Around, Component, Place, Plan};
-use crate::element::{Cx, Early, Element, Layout, Port};
+use crate::element::{Change, Cx, Early, Element, Layout, Port, adopt, as_same};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::rng::{self, Stream, Threshold};
@@ -36,8 +36,10 @@ pub struct Config {
 #[serde(default, deny_unknown_fields)]
 pub struct Losses {
     /// Share of the packets that is dropped.
+    #[schemars(extend("x-changes" = true))]
     pub loss: Probability,
     /// Mean number of packets in a row that are dropped; 1 for drops that know nothing of each other.
+    #[schemars(extend("x-changes" = true))]
     pub burst: f64,
 }
 
@@ -99,6 +101,7 @@ struct Half {
 }
 
 /// Which packet is dropped.
+#[derive(PartialEq)]
 enum Drops {
     Alone(Threshold),
     InBursts { begins: Threshold, ends: Threshold, is_bad: bool },
@@ -115,6 +118,15 @@ impl Half {
             Drops::Alone(Threshold::from(losses.loss))
         };
         Self { drops, stream, packets: 0, dropped: 0 }
+    }
+
+    /// Takes over the losses of a direction with others; returns whether they differ. A burst ends.
+    #[cold]
+    fn adopt(&mut self, fresh: Self) -> bool {
+        if let Drops::InBursts { is_bad, .. } = &mut self.drops {
+            *is_bad = false;
+        }
+        adopt(&mut self.drops, fresh.drops)
     }
 
     fn drops_next(&mut self) -> bool {
@@ -148,6 +160,13 @@ impl Element for PacketLoss {
         } else {
             cx.emit(dir, packet);
         }
+    }
+
+    fn handle_change(&mut self, _cx: &mut Cx<'_>, change: Change) -> bool {
+        let Change::Parameters(fresh) = change else { return false };
+        let Some(fresh) = as_same::<Self>(fresh) else { return false };
+        let each = self.halves.iter_mut().zip(fresh.halves);
+        each.fold(false, |differs, (own, fresh)| own.adopt(fresh) | differs)
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {

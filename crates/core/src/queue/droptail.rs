@@ -19,8 +19,10 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// At most this many packets; unlimited if absent.
+    #[schemars(extend("x-changes" = true))]
     pub packets: Option<u32>,
     /// At most this many bytes; unlimited if absent.
+    #[schemars(extend("x-changes" = true))]
     pub bytes: Option<Bytes>,
     /// Whether the packets being transmitted count.
     pub in_service: InService,
@@ -83,6 +85,7 @@ impl Component for Config {
 }
 
 /// Drop-tail in use.
+#[derive(PartialEq)]
 pub struct Droptail {
     packets: u32,
     bytes: u64,

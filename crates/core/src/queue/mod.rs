@@ -34,7 +34,7 @@ pub mod red;
 pub use fifo::Waiting;
 pub use target::Target;
 
-use crate::element::Bearer;
+use crate::element::{Bearer, adopt};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
 use crate::registry::registry;
@@ -169,6 +169,14 @@ impl Discipline {
             queue.pop(waiting.entered, evicted);
         }
         queue.push(waiting, evicted);
+    }
+
+    /// Takes over the limits of a discipline with other parameters; returns whether they differ.
+    pub fn adopt(&mut self, fresh: Self) -> bool {
+        match (self, fresh) {
+            (Self::Droptail(own), Self::Droptail(fresh)) => adopt(own, fresh),
+            _ => false,
+        }
     }
 
     /// See [`Queue::excuse`].

@@ -7,7 +7,7 @@
 
 use super::outages::Pausable;
 use crate::activity::{Clock, Config};
-use crate::element::{Cx, Element, Layout, Port, RadioEvent, bearer_index};
+use crate::element::{Cx, Element, Layout, Port, RadioEvent, as_same, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Activity as State, Event, Kind};
@@ -158,6 +158,10 @@ impl Pausable for WithActivity {
 
     fn sent_until(&self, ue: u16) -> Instant {
         self.cell.sent_until(ue)
+    }
+
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
+        as_same::<Self>(fresh).is_some_and(|fresh| self.cell.adopt(cx, fresh.cell))
     }
 }
 

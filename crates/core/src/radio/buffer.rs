@@ -83,6 +83,15 @@ impl Buffer {
         self.index
     }
 
+    /// Takes over the limits of a buffer with other parameters, in front of a transmitter that has this rate from now on.
+    /// Returns whether the limits differ.
+    #[cold]
+    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self, rate: Bitrate) -> bool {
+        let differs = self.queue.adopt(fresh.queue);
+        cx.bearer(self.index as usize).set_terms(rate, self.queue.limit_sdus());
+        differs
+    }
+
     pub fn bytes_in(&self) -> u64 {
         self.counts.bytes_in
     }
@@ -447,6 +456,36 @@ impl Buffer {
             .chain(withdrawn)
             .map(|(key, count)| (key.to_owned(), json!(count)))
             .collect()
+    }
+}
+
+/// The rate of a transmitter, and what it could have carried since the start.
+#[derive(Clone, Copy)]
+pub(super) struct Capacity {
+    pub rate: Bitrate,
+    since: Instant,
+    /// Bytes up to `since`, at rates that the transmitter had before.
+    before: f64,
+}
+
+impl Capacity {
+    pub fn new(rate: Bitrate) -> Self {
+        Self { rate, since: Instant::ZERO, before: 0.0 }
+    }
+
+    /// Bytes up to `now`.
+    pub fn bytes(&self, now: Instant) -> f64 {
+        self.before + self.rate.as_bps() as f64 * now.since(self.since).as_secs_f64() / 8.0
+    }
+
+    /// The transmitter has this rate from now on; returns whether it is another.
+    #[cold]
+    pub fn adopt(&mut self, now: Instant, rate: Bitrate) -> bool {
+        let differs = rate != self.rate;
+        if differs {
+            *self = Self { rate, since: now, before: self.bytes(now) };
+        }
+        differs
     }
 }
 

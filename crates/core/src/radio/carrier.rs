@@ -9,7 +9,7 @@ use super::outages::Silences;
 use super::rlc_bearer::{OF_TTIS, RlcBearer};
 use super::spare::Spare;
 use crate::channel::Channel;
-use crate::element::Cx;
+use crate::element::{Cx, adopt};
 use crate::rlc::{Errors, Report, Tti, Ttis};
 use crate::rng::{Stream, Threshold};
 use crate::time::{Duration, Instant};
@@ -152,6 +152,21 @@ impl Carrier {
         self.room = (rate.bytes_in(tti) / payload).max(1);
         let ttis = rate.time_to_send(self.room * payload).as_nanos().div_ceil(tti.as_nanos());
         self.spacing = tti.saturating_mul(ttis.max(1));
+    }
+
+    /// Takes over the rate and the channel of a dedicated channel with other parameters; returns whether one differs. A
+    /// limit of the rate ends.
+    #[cold]
+    pub fn adopt(&mut self, now: Instant, fresh: Self) -> bool {
+        let differs = match (&mut self.losses, fresh.losses) {
+            (Losses::Channel(own), Losses::Channel(fresh)) => own.adopt(now, fresh),
+            _ => false,
+        };
+        if self.grants.is_some() || !adopt(&mut self.rate, fresh.rate) {
+            return differs;
+        }
+        self.limit_rate(None);
+        true
     }
 
     /// A TTI began that the entity was asked to fill, and it has `more` to send.

@@ -10,7 +10,7 @@
 //! Left out: turns by bytes (deficit round robin); packets of one flow are of one size where it matters.
 
 use super::buffer::{Admitted, Buffer, queue_name};
-use crate::element::{Bearer, Cx};
+use crate::element::{Bearer, Cx, adopt};
 use crate::packet::Packet;
 use crate::queue::{self, Aqm, Departed, Discipline, Evicted, Next, Place, Verdict};
 use crate::registry::parameters;
@@ -111,6 +111,18 @@ impl FlowBuffers {
             _ => {}
         }
         is_in
+    }
+
+    /// Takes over the limits of buffers with other parameters; returns whether they differ.
+    #[cold]
+    pub fn adopt(&mut self, fresh: Self) -> bool {
+        let Self { run_seed, name, rate, tti, .. } = &fresh;
+        let build = || fresh.queue.build(&Place { run_seed: *run_seed, name, rate: *rate, tti: *tti });
+        for line in &mut self.lines {
+            line.discipline.adopt(build());
+        }
+        self.rate = fresh.rate;
+        adopt(&mut self.queue, fresh.queue)
     }
 
     /// Whether no packet waits.

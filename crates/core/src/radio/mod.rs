@@ -98,6 +98,11 @@ pub trait Component {
         None
     }
 
+    /// Whether an outage of a UE may come as a change while it runs.
+    fn has_outages(&self) -> bool {
+        self.has_handovers()
+    }
+
     /// Whether it has PDUs that a capture can show.
     fn has_pdus(&self) -> bool {
         false
@@ -129,12 +134,14 @@ pub struct Plan<'a> {
     pub classes: &'a [TrafficClass],
     /// What its UEs hear of it and of other cells, where they measure.
     pub air: Option<&'a CellAir>,
+    /// Whether parameters may change, and outages come, while the cell runs.
+    pub may_change: bool,
 }
 
 impl Plan<'_> {
     /// A cell in which nothing else happens.
     pub const fn of(run_seed: u64) -> Self {
-        Self { run_seed, handovers: &[], classes: &[], air: None }
+        Self { run_seed, handovers: &[], classes: &[], air: None, may_change: false }
     }
 
     /// The SINR of a UE in the downlink: that of its parameters, or of what it measures.

@@ -12,14 +12,16 @@
 //! bearers begin anew, and what they still hold is dropped. A cell without hand-overs is not wrapped, and pays nothing.
 
 use crate::channel::Channel;
-use crate::element::{Cx, Element, FAR, Layout, Outage, Port, RadioEvent};
+use crate::element::{Change as ElementChange, Cx, Element, FAR, Layout, Outage, Port, RadioEvent, as_same};
 use crate::handover::{Bearers, Config, Episode, Role};
 use crate::mobility::Measured;
 use crate::packet::{Dir, Packet};
+use crate::radio::Plan;
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
 use serde_json::{Value, json};
+use std::any::Any;
 use std::collections::BTreeMap;
 
 /// A cell whose bearers can stand still.
@@ -46,16 +48,19 @@ pub(super) trait Pausable: Element {
     fn limit_rate(&mut self, ue: u16, rate: Option<Bitrate>) {
         let _ = (ue, rate);
     }
+
+    /// Takes over the parameters of a cell of the same kind; returns whether one differs.
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool;
 }
 
-/// The cell with these hand-overs.
-pub(super) fn with_outages(cell: Box<dyn Pausable>, handovers: &[Episode]) -> Box<dyn Element> {
-    if handovers.is_empty() {
+/// The cell with the hand-overs of its plan, and with outages that come as changes.
+pub(super) fn with_outages(cell: Box<dyn Pausable>, plan: &Plan<'_>) -> Box<dyn Element> {
+    if plan.handovers.is_empty() && !plan.may_change {
         return cell;
     }
     let mut changes = Vec::new();
     let mut sides = 0;
-    for Episode { handover, role, forward } in handovers {
+    for Episode { handover, role, forward } in plan.handovers {
         let mut change = |at: Instant, phase, is_told, act| {
             changes.push(Change { at, phase, is_told, act, handover: handover.clone() });
         };
@@ -171,6 +176,26 @@ impl WithOutages {
         self.cell.resume(cx, ue, ends);
     }
 
+    /// Starts an outage now, unless the UE is in one or has left the cell.
+    fn interrupt(&mut self, cx: &mut Cx<'_>, ue: u16, length: Duration) -> bool {
+        let (begins, ends) = (cx.now, (cx.now + length).min(FAR));
+        let overlaps = |change: &Change| change.handover.ue == ue && change.handover.begins() < ends;
+        if self.away.contains_key(&ue) || self.changes[self.next..].iter().any(overlaps) {
+            return false;
+        }
+        let at = begins.since(Instant::ZERO);
+        let handover = Config { ue, at, outage: length, warning: Duration::ZERO, ..Config::default() };
+        let change = |at, phase| Change { at, phase, is_told: true, act: None, handover: handover.clone() };
+        self.changes.insert(self.next, change(begins, Outage::Began));
+        self.next += 1;
+        let place = self.changes.partition_point(|other| other.at < ends);
+        self.changes.insert(place, change(ends, Outage::Ended));
+        self.cell.pause(cx, ue, ends);
+        cx.outage(ue, Outage::Began);
+        self.arm(cx);
+        true
+    }
+
     fn arm(&self, cx: &mut Cx<'_>) {
         if let Some(change) = self.changes.get(self.next) {
             cx.arm(self.timer, change.at);
@@ -221,6 +246,16 @@ impl Element for WithOutages {
 
     fn handle_capture(&mut self, cx: &mut Cx<'_>) {
         self.cell.handle_capture(cx);
+    }
+
+    fn handle_change(&mut self, cx: &mut Cx<'_>, change: ElementChange) -> bool {
+        self.catch_up(cx);
+        match change {
+            ElementChange::Outage { ue, length } => self.interrupt(cx, ue, length),
+            ElementChange::Parameters(fresh) => {
+                as_same::<Self>(fresh).is_some_and(|fresh| self.cell.adopt(cx, fresh.cell))
+            }
+        }
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> Value {
@@ -281,6 +316,11 @@ struct Silenced {
 impl Channel for Silenced {
     fn block_lost(&mut self, now: Instant) -> bool {
         self.channel.block_lost(now) | self.silences.cover(self.air, now)
+    }
+
+    fn adopt(&mut self, now: Instant, fresh: Box<dyn Channel>) -> bool {
+        let fresh = (fresh as Box<dyn Any>).downcast::<Self>();
+        fresh.is_ok_and(|fresh| self.channel.adopt(now, fresh.channel))
     }
 }
 

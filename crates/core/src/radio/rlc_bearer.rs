@@ -6,7 +6,7 @@
 //! there: before that, or after it if the entity there waits for another SDU.
 
 use super::Plan;
-use super::buffer::{Buffer, Delivered, Gone, report_service, share};
+use super::buffer::{Buffer, Capacity, Delivered, Gone, report_service, share};
 use super::pdu_capture::{PduCapture, RADIO_BEARER};
 use super::sdus::Sdus;
 use crate::element::{Cx, RadioEventKind};
@@ -28,8 +28,8 @@ pub(super) const OF_TTIS: ProbeMask =
 /// One direction of a bearer.
 pub(super) struct RlcBearer {
     pub buffer: Buffer,
-    /// Rate of the transmitter, its mean where it varies.
-    pub rate: Bitrate,
+    /// Of the transmitter, at its mean rate where that varies.
+    capacity: Capacity,
     pub ttis: Ttis,
     sdus: Sdus,
     /// The first SDU whose end was not on the air yet, as far as probes look on.
@@ -93,7 +93,7 @@ impl RlcBearer {
     ) -> Self {
         Self {
             buffer: Buffer::new(queue, (rate, ttis.tti), delay, plan.run_seed, ue, dir),
-            rate,
+            capacity: Capacity::new(rate),
             ttis,
             sdus: Sdus::default(),
             next_ended: 0,
@@ -122,8 +122,15 @@ impl RlcBearer {
         self
     }
 
+    /// Takes over the rate and the limits of a bearer with other parameters; returns whether one differs.
+    #[cold]
+    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
+        let rate = fresh.capacity.rate;
+        self.buffer.adopt(cx, fresh.buffer, rate) | self.capacity.adopt(cx.now, rate)
+    }
+
     pub fn open(&self, cx: &mut Cx<'_>) {
-        cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, false));
+        cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.capacity.rate, false));
         let Ttis { tti, offset, sequence_numbers, resends, .. } = self.ttis;
         cx.describe_bearer(self.buffer.index() as usize, |row| {
             (row.slot_ns, row.phase_ns, row.delay_ns) =
@@ -136,7 +143,7 @@ impl RlcBearer {
     #[cold]
     pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> crate::radio::Packets {
         let mut packets = self.sdus.withdraw();
-        self.buffer.withdraw(cx, self.rate, &mut packets);
+        self.buffer.withdraw(cx, self.capacity.rate, &mut packets);
         self.note_occupancy(cx);
         packets
     }
@@ -479,8 +486,7 @@ impl RlcBearer {
 
     /// What every such bearer counts, with the report of its entity, and of PDCP at the other end.
     pub fn report(&self, cx: &mut Cx<'_>, entity: Value, pdcp: Option<Value>) -> Map<String, Value> {
-        let (counts, elapsed) = (&self.counts, cx.now.since(Instant::ZERO));
-        let capacity = self.rate.as_bps() as f64 * elapsed.as_secs_f64() / 8.0;
+        let (counts, capacity) = (&self.counts, self.capacity.bytes(cx.now));
         let mut report = self.buffer.report(counts.delivered);
         report.insert("sdus_discarded".into(), counts.sdus_lost.into());
         report.insert("slots".into(), counts.ttis.into());

@@ -80,6 +80,13 @@ impl RlcPair {
         &mut self.bearers[dir.index()]
     }
 
+    /// Takes over rates and limits of bearers with other parameters; returns whether one differs.
+    #[cold]
+    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
+        let each = self.bearers.iter_mut().zip(fresh.bearers);
+        each.fold(false, |differs, (own, fresh)| own.adopt(cx, fresh) | differs)
+    }
+
     pub fn open(&self, cx: &mut Cx<'_>) {
         self.bearers.iter().for_each(|bearer| bearer.open(cx));
     }

@@ -28,6 +28,7 @@ pub use rows::Rows;
 pub use shadowing::{Shadowing, Slow};
 
 use crate::each::Each;
+use crate::element::adopt;
 use crate::error::ScenarioError;
 use crate::fading::{self, BLOCK, Fading};
 use crate::mobility::Signal;
@@ -43,6 +44,7 @@ parameters! {
     /// The SINR of the UEs of a cell.
     pub struct Config {
         /// Mean signal-to-interference-and-noise ratio: one for all UEs, or a list with one for each.
+        #[schemars(extend("x-changes" = true))]
         pub mean_sinr: Each<Decibel> = Each::All(Decibel::from_thousandths(10_000)),
         /// The mean as a series in time, in place of mean_sinr.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -289,6 +291,17 @@ impl Sinr {
             self.number = Some(number);
         }
         &self.block
+    }
+
+    /// Takes over the mean of a UE with other parameters; shadowing and fading stay as they are. Returns whether it differs.
+    #[cold]
+    pub fn adopt(&mut self, fresh: Self) -> bool {
+        let (Mean::Constant(own), Mean::Constant(fresh)) = (&mut self.mean, fresh.mean) else { return false };
+        let differs = adopt(own, fresh);
+        if differs {
+            self.number = None;
+        }
+        differs
     }
 
     fn fill(&mut self, number: u64) {

@@ -475,6 +475,11 @@ events! {
         /// The same of the other cell.
         target_loss: u32 ["0.001 dB"],
     }
+    /// Parameters of an element changed while it ran, or an outage came as a change.
+    Change = "change" of element {
+        /// Number of the change, from 0, as in `changes` of the results.
+        change: u32 ["" few],
+    }
     /// The DRX or RRC state of a UE changed; the first is at the start of the run. Only of cells with `activity`.
     Activity = "activity" of ue {
         /// The new state.

@@ -68,6 +68,19 @@ impl PcapngWriter {
         self.write_packet(interface, at, packet, packet.len() as u32, &options);
     }
 
+    /// Adds a comment with its time: an interface statistics block without statistics, of interface 0.
+    pub fn note(&mut self, at: Instant, text: &str) {
+        self.settle(at);
+        self.block(INTERFACE_STATISTICS, |body| {
+            let nanos = at.as_nanos();
+            let fields =
+                [0_u32.to_le_bytes(), ((nanos >> 32) as u32).to_le_bytes(), (nanos as u32).to_le_bytes()];
+            body.extend_from_slice(fields.as_flattened());
+            option(body, OPT_COMMENT, text.as_bytes());
+            option(body, OPT_ENDOFOPT, b"");
+        });
+    }
+
     /// Adds a whole packet that is seen on an interface at `at`, which need not have come yet: it is written before
     /// anything that is seen then or later, and not if nothing is and nobody [settles](Self::settle).
     pub fn packet_at(&mut self, interface: u32, at: Instant, packet: Vec<u8>) {
@@ -150,6 +163,7 @@ fn pad(body: &mut Vec<u8>, len: usize) {
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
+const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;

@@ -9,6 +9,7 @@ mod ack_rate_control;
 mod ack_regulator;
 mod activity;
 mod ahead;
+mod changes;
 mod changes_of_cell;
 mod clauses;
 mod connection;

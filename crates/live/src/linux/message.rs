@@ -3,7 +3,9 @@
 //! Towards the driver there is JSON only: the configuration first, requests later. Back go statuses,
 //! trace, capture, results and obstacles (see `writer`).
 
+use crate::rebinding::Rebind;
 use airpath_core::packet::Dir;
+use airpath_core::scenario::Change;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -24,6 +26,9 @@ pub struct Configuration {
     pub capture_iu: bool,
     /// Bytes of each packet in the capture.
     pub snaplen: usize,
+    /// Process or network namespace whose packets are the UE's, in place of a namespace of the link's own: a number of a
+    /// process, a name as of `ip netns`, or a path.
+    pub attach: Option<String>,
     /// Name or number of the UE whose packets are real; the first if absent.
     pub ue: Option<String>,
     /// The program to run on the UE's side, with its arguments.
@@ -52,6 +57,8 @@ pub struct Configuration {
     pub lateness_bound_us: f64,
     /// Our TCP at one end or both, in the place of the kernel's.
     pub endpoint: Option<EndpointConfiguration>,
+    /// Whether requests may change the link while it runs.
+    pub control: bool,
     /// Whether the program gets the terminal on standard input to itself.
     pub terminal: bool,
 }
@@ -107,8 +114,22 @@ pub enum Mode {
     Doctor,
 }
 
+/// A change of a running link.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeRequest {
+    /// Number that the answer has.
+    pub id: u64,
+    /// What changes, without a time: at once.
+    #[serde(default)]
+    pub change: Change,
+    /// What the address translator in front of the server loses; alone.
+    #[serde(default)]
+    pub rebind: Option<Rebind>,
+}
+
 /// What may be asked of a running link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Request {
     /// Pass this signal on to the program.
@@ -117,6 +138,8 @@ pub enum Request {
     Start(bool),
     /// The program was stopped and may go on.
     Continue(bool),
+    /// The link changes.
+    Change(ChangeRequest),
 }
 
 /// Types of frames.

@@ -12,6 +12,7 @@ mod kernel;
 #[doc(hidden)]
 pub mod message;
 mod namespaces;
+mod netfilter;
 mod netlink;
 mod obstacle;
 mod ours;
@@ -20,6 +21,7 @@ mod results;
 mod sampler;
 mod serve;
 mod session;
+mod steering;
 #[allow(unsafe_code)]
 mod sys;
 mod tuns;

@@ -3,7 +3,8 @@
 
 use super::init::{Init, Order, Programs, Report, end_with_parent};
 use super::message::{self, Configuration, Mode, Side, kind};
-use super::namespaces::{self, End, MOST_INTERFACES, Settings, server, ue};
+use super::namespaces::{self, End, Link, MOST_INTERFACES, Settings, server, ue};
+use super::netfilter::Hooks;
 use super::obstacle::Obstacle;
 use super::session::Session;
 use super::tuns::Clock;
@@ -110,7 +111,13 @@ fn wrong(error: ScenarioError) -> Obstacle {
 }
 
 fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obstacle> {
-    let scenario = Scenario::parse(&configuration.scenario, &[]).map_err(wrong)?;
+    let mut scenario = Scenario::parse(&configuration.scenario, &[]).map_err(wrong)?;
+    if configuration.control && !scenario.change.is_empty() {
+        let what =
+            "the scenario has [[change]], whose values are not those of a link that is changed by hand";
+        return Err(Obstacle::new("--control", what, "leave --control out, or remove [[change]]"));
+    }
+    scenario.is_steered = configuration.control;
     let real = real(&scenario, configuration.ue.as_deref())?;
     refuse(&scenario, &real, configuration.endpoint.is_some())?;
     let io_failed = |error| Obstacle::refused("driver", "stopped", error, "see 'airpath doctor'");
@@ -121,13 +128,18 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
         congestion_control: configuration.congestion_control.as_deref(),
         group: configuration.user.as_ref().map(|user| user.gid),
     };
-    let mut link = namespaces::create(settings, &mut Vec::new())?;
+    let mut link = match &configuration.attach {
+        None => namespaces::create(settings, &mut Vec::new())?,
+        Some(target) => attach(target, configuration, interfaces)?,
+    };
     if link.user_namespace && configuration.user.is_some() {
         let what = "the link needs a user namespace here, in which nobody can become somebody else";
         return Err(Obstacle::new("--user", what, "write --user root"));
     }
     end_with_parent();
-    let environment = environment(configuration, interfaces);
+    // Behind what exists already there are no addresses of ours.
+    let told = if configuration.attach.is_some() { 0 } else { interfaces };
+    let environment = environment(configuration, told);
     let [server, ue] = &link.ends;
     let init = Init::start(&Programs {
         namespaces: [&server.namespace, &ue.namespace],
@@ -157,14 +169,33 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
         init.order(Order::StartServer);
         wait_for_server(&init, &mut link.ends[0], stream.as_fd(), &mut notices)?;
     }
+    // No other process has its sockets, with which it ends.
+    let hooks = configuration.attach.is_some().then(Hooks::set).transpose()?;
     // From here on there may be threads: nothing is forked any more.
     let (outbox, writer) = writer::start(stream.try_clone().map_err(io_failed)?);
-    let result =
-        Session::start(configuration, &scenario, real, link, &init, notices, outbox).run(stream.as_fd());
+    let result = Session::start(configuration, &scenario, real, (link, hooks), &init, notices, outbox)
+        .run(stream.as_fd());
     init.end();
     // The writer ends with the last outbox, which the session held; results come behind all records.
     let _ = writer.join();
     result.map_err(io_failed)
+}
+
+/// The namespace that the link is attached to; refuses what wants an end of the link's own.
+fn attach(target: &str, configuration: &Configuration, interfaces: u8) -> Result<Link, Obstacle> {
+    let refused = [
+        ("--server", configuration.server.is_some(), "the other end is the world"),
+        ("--receiver", configuration.endpoint.is_some(), "both ends exist already"),
+        ("--cc", configuration.congestion_control.is_some(), "the namespace stays as it is"),
+        ("--sysctl", !configuration.sysctl.is_empty(), "the namespace stays as it is"),
+        ("--ue", interfaces > 1, "a UE of several interfaces cannot be attached"),
+    ];
+    match refused.into_iter().find(|(_, is_given, _)| *is_given) {
+        Some((option, _, what)) => {
+            Err(Obstacle::new(option, format!("with --attach {what}"), "leave one of them out"))
+        }
+        None => namespaces::attach(target),
+    }
 }
 
 /// What to say where the kernel's TCP is to send what a scenario says of another congestion control.

@@ -1,11 +1,13 @@
 //! A live run: drives the path, sends its records, and ends with the results.
 
 use super::init::{Init, Order, Report};
-use super::message::{self, Configuration, Request, Side, kind};
+use super::message::{self, ChangeRequest, Configuration, Request, Side, kind};
 use super::namespaces::{End, Link, device_name, server, ue};
+use super::netfilter::Hooks;
 use super::pace::Pace;
 use super::results::{self, Progress};
 use super::sampler::Sampler;
+use super::steering::Steering;
 use super::tuns::{Clock, Tuns};
 use super::writer::{Outbox, Record};
 use super::{kernel, ours, sys};
@@ -19,7 +21,7 @@ use airpath_core::packet::Dir;
 use airpath_core::path::Path;
 use airpath_core::rng;
 use airpath_core::scenario::Scenario;
-use airpath_core::sim::RESULTS_FORMAT;
+use airpath_core::sim::{ChangeReport, RESULTS_FORMAT};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Fates, Kind, ProbeMask};
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -57,6 +59,8 @@ pub struct Session<'a> {
     tuns: Tuns,
     pace: Pace,
     sampler: Sampler,
+    /// Where requests may change the link.
+    steering: Option<Steering>,
     counters: [kernel::Counters; 2],
     /// Kept open, so that the namespaces stay until the last figures are read.
     _namespaces: [File; 2],
@@ -99,7 +103,7 @@ impl<'a> Session<'a> {
         configuration: &'a Configuration,
         scenario: &Scenario,
         real: Vec<u16>,
-        link: Link,
+        (link, hooks): (Link, Option<Hooks>),
         init: &'a Init,
         notices: Vec<String>,
         outbox: Outbox,
@@ -125,7 +129,10 @@ impl<'a> Session<'a> {
             configuration.endpoint.is_some(),
         );
         let is_ours = |dir| configuration.endpoint.is_some_and(|endpoint| endpoint.end.sends(dir));
-        let tuns = Tuns::new(clock, server_devices.remove(0), ue_devices, real[0], Dir::BOTH.map(is_ours));
+        let tuns = match hooks {
+            Some(hooks) => Tuns::hooked(clock, hooks, real[0]),
+            None => Tuns::new(clock, server_devices.remove(0), ue_devices, real[0], Dir::BOTH.map(is_ours)),
+        };
         let about = About { scheduler, user_namespace: link.user_namespace, notices };
         outbox.put(Record::Status(json!({
             "state": "up",
@@ -140,6 +147,7 @@ impl<'a> Session<'a> {
             "user_namespace": about.user_namespace,
             "notices": about.notices,
         })));
+        let steering = scenario.may_change().then(|| Steering::start(scenario, &real).ok()).flatten();
         let mut driver = Driver::new(path);
         driver.flows = flows;
         Self {
@@ -151,6 +159,7 @@ impl<'a> Session<'a> {
             tuns,
             pace: Pace::new(),
             sampler,
+            steering,
             counters: [server_kernel.counters, ue_kernel.counters],
             _namespaces: [server_namespace, ue_namespace],
             last,
@@ -181,6 +190,7 @@ impl<'a> Session<'a> {
             let now = self.clock.now();
             self.tuns.flush(now);
             self.flush(now, false);
+            self.change(now);
             // What has not been started cannot be ended.
             if self.start_by.is_none()
                 && let Some((_, why)) = self.ends_at.take_if(|(at, _)| *at <= now)
@@ -197,8 +207,9 @@ impl<'a> Session<'a> {
                 self.init.order(Order::Signal(Signal::SIGKILL as i32));
             }
             let first = self.start_by.or(self.ends_at.map(|(at, _)| at));
-            let next =
-                [due, first, self.kill_at, self.closes_by, Some(self.next_flush)].into_iter().flatten().min();
+            let change = self.steering.as_ref().and_then(Steering::deadline);
+            let next = [due, first, change, self.kill_at, self.closes_by, Some(self.next_flush)];
+            let next = next.into_iter().flatten().min();
             let [has_request, has_report] = self.wait(next.unwrap_or(self.next_flush), requests)?;
             if has_report {
                 match self.init.wait() {
@@ -257,20 +268,56 @@ impl<'a> Session<'a> {
         let left = Duration::from_nanos(left.as_nanos().saturating_sub(early.as_nanos()));
         // Who has gone has nothing to say; another stands in, whose readiness is known.
         let init = if self.closes_by.is_some() { requests } else { self.init.fd() };
-        let fds = [requests, init].into_iter().chain(self.tuns.read());
+        // Where nothing can be changed, requests stand in as well.
+        let bell = self.steering.as_ref().map_or(requests, Steering::fd);
+        let fds = [requests, init, bell].into_iter().chain(self.tuns.read());
         let mut fds: Vec<_> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         match ppoll(&mut fds, Some(TimeSpec::nanoseconds(left.as_nanos() as i64)), None) {
             Ok(_) | Err(nix::Error::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
         let ready: Vec<_> = fds.iter().map(|fd| fd.any().unwrap_or(false)).collect();
-        self.tuns.set_readable(ready[2..].iter().copied());
+        self.tuns.set_readable(ready[3..].iter().copied());
         Ok([ready[0], ready[1] && self.closes_by.is_none()])
     }
 
     /// Whether no connection of ours has something left to say.
     fn is_quiet(&self) -> bool {
         ours::endpoints(&self.driver.path, self.last).all(Endpoint::is_idle)
+    }
+
+    /// The translator in front of the server loses its state at once.
+    fn rebind(&mut self, ChangeRequest { id, rebind, .. }: ChangeRequest) {
+        let at_s = self.clock.now().as_secs_f64();
+        let what = rebind.and_then(|what| self.tuns.rebind(what));
+        let status = match what {
+            Some(what) => {
+                self.driver.path.note_change(what);
+                json!({ "state": "changed", "id": id, "at_s": at_s, "what": what, "elements": 1, "values": {} })
+            }
+            None => json!({ "state": "changed", "id": id, "at_s": at_s, "key": "rebind",
+                            "error": "the link is attached, and its addresses are not its own",
+                            "hint": "start the programs behind a link of their own" }),
+        };
+        self.tell(status);
+    }
+
+    /// Applies changes that are ready: each after all that is due by now.
+    fn change(&mut self, now: Instant) {
+        let Some(steering) = &mut self.steering else { return };
+        if !steering.is_ready(now) {
+            return;
+        }
+        let path = &mut self.driver.path;
+        // The turn before may have had to end early: what is due then waits for the next one.
+        if path.poll_timeout().is_some_and(|due| due <= now) {
+            return;
+        }
+        path.handle_timeout(now);
+        // Nothing was due, so nothing has left the path.
+        for status in steering.apply(path, now) {
+            self.outbox.put(Record::Status(status));
+        }
     }
 
     fn start_command(&mut self) {
@@ -312,6 +359,11 @@ impl<'a> Session<'a> {
             }
             Ok(Request::Start(_)) => self.start_command(),
             Ok(Request::Continue(_)) => self.init.order(Order::Continue),
+            Ok(Request::Change(request)) => match &self.steering {
+                Some(_) if request.rebind.is_some() => self.rebind(request),
+                Some(steering) if self.configuration.control => steering.ask(request),
+                _ => self.notice("the link was not started to be changed".to_owned()),
+            },
             Err(error) => self.notice(format!("a request that cannot be read: {error}")),
         }
     }
@@ -428,6 +480,7 @@ impl<'a> Session<'a> {
         let seen = self.sampler.stop();
         let elements: Vec<_> =
             self.driver.path.reports().into_iter().filter(|report| !report.is_null()).collect();
+        let changes: Vec<_> = self.driver.path.changes().iter().map(ChangeReport::of).collect();
         let flows = results::flows(&self.driver, self.last, &seen);
         let mut ends = json!({});
         let mut tun_dropped = 0;
@@ -449,6 +502,7 @@ impl<'a> Session<'a> {
                 ends[name] = results::end(port, dropped, refused);
             }
         }
+        tun_dropped += self.tuns.unhooked();
         let bound = self.configuration.lateness_bound_us;
         let p99 = self.tuns.lateness.quantile_us(0.99);
         let mut invalid_because = results::invalid_because(p99, bound, tun_dropped, self.driver.left_out);
@@ -470,6 +524,7 @@ impl<'a> Session<'a> {
             "complete": self.ended_by != "signal",
             "jain_index": results::jain_index(&flows),
             "flows": flows,
+            "changes": changes,
             "elements": elements,
             "live": {
                 "exit_status": self.exit_status,
@@ -480,6 +535,7 @@ impl<'a> Session<'a> {
                 "user_namespace": self.about.user_namespace,
                 "notices": self.about.notices,
                 "lateness_us": self.tuns.lateness.report(bound),
+                "rebinding_dropped": self.tuns.rebinding.dropped,
                 "cpu_s": cpu,
                 "lost_records": self.outbox.lost(),
                 "ends": ends,

@@ -1,11 +1,14 @@
-//! The world of a live path: the kernel's clock and TUN devices, one at the server and one for each interface of the UE.
+//! The world of a live path: the kernel's clock and TUN devices, one at the server and one for each interface of the UE; or
+//! the packets of a namespace that exists already (`netfilter`).
 //!
 //! Where the kernel has offloads it hands over up to 64 kB of a flow at once. The path sees the packets in it one by
 //! one: each has a time and a fate of its own, whatever they cost to read and to write.
 
 use super::namespaces::interface_of;
+use super::netfilter::Hooks;
 use crate::driver::World;
 use crate::lateness::Lateness;
+use crate::rebinding::{Rebind, Rebinding};
 use crate::segments::{Large, Run};
 use airpath_core::packet::Dir;
 use airpath_core::time::{Duration, Instant};
@@ -101,8 +104,9 @@ impl Device {
 
 pub struct Tuns {
     clock: Clock,
-    /// The server's device, then those of the UE's interfaces.
+    /// The server's device, then those of the UE's interfaces; none with hooks.
     devices: Vec<Device>,
+    hooks: Option<Hooks>,
     /// Number of the first of these interfaces; the others follow.
     first: u16,
     /// Whether the devices are at an end of ours, and so are not read, by the direction in which their packets go.
@@ -114,6 +118,10 @@ pub struct Tuns {
     since: Instant,
     /// Whether packets are written together.
     joins: [bool; 2],
+    /// Between the path and the server's device.
+    pub rebinding: Rebinding,
+    /// Reused: a packet that is translated.
+    translated: Vec<u8>,
     pub lateness: Lateness,
     /// Packets that the kernel would not take, by the direction in which they went.
     pub refused: [u64; 2],
@@ -130,15 +138,42 @@ impl Tuns {
         Self {
             clock,
             devices,
+            hooks: None,
             first,
             unread,
             next: 0,
             sent: [0; 2],
             since: Instant::ZERO,
             joins: [false; 2],
+            rebinding: Rebinding::default(),
+            translated: Vec::new(),
             lateness: Lateness::default(),
             refused: [0; 2],
         }
+    }
+
+    /// The packets of a namespace with hooks, as those of this interface.
+    pub fn hooked(clock: Clock, hooks: Hooks, first: u16) -> Self {
+        Self {
+            clock,
+            devices: Vec::new(),
+            hooks: Some(hooks),
+            first,
+            unread: [false; 2],
+            next: 0,
+            sent: [0; 2],
+            since: Instant::ZERO,
+            joins: [false; 2],
+            rebinding: Rebinding::default(),
+            translated: Vec::new(),
+            lateness: Lateness::default(),
+            refused: [0; 2],
+        }
+    }
+
+    /// Packets that the kernel dropped as hooks were not read in time, at least.
+    pub fn unhooked(&self) -> u64 {
+        self.hooks.as_ref().map_or(0, |hooks| hooks.lost)
     }
 
     /// Whether packets of the end that sends in this direction are not read.
@@ -154,7 +189,8 @@ impl Tuns {
     /// The devices that are read.
     pub fn read(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let devices = self.devices.iter().enumerate();
-        devices.filter(|(number, _)| !self.is_unread(dir_of(*number))).map(|(_, device)| device.tun.as_fd())
+        let read = devices.filter(|(number, _)| !self.is_unread(dir_of(*number)));
+        read.map(|(_, device)| device.tun.as_fd()).chain(self.hooks.iter().map(Hooks::fd))
     }
 
     /// Takes note of which of the devices that are read have something.
@@ -195,14 +231,23 @@ impl World for Tuns {
 
     /// A packet arrives when it is read: devices do not say since when they have held it.
     fn receive(&mut self, _due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir, u16)> {
+        if let Some(hooks) = &mut self.hooks {
+            return hooks.receive(bytes).map(|dir| (self.clock.now(), dir, self.first));
+        }
         let interfaces = self.devices.len() - 1;
         for _ in 0..self.devices.len() {
             let number = self.next;
             self.next = if number + 1 < self.devices.len() { number + 1 } else { 0 };
             let device = &mut self.devices[number];
-            if device.fill(self.clock) {
+            while device.fill(self.clock) {
                 let (at, large) = &mut device.read;
                 large.take(bytes);
+                if number == 0
+                    && self.rebinding.is_active()
+                    && !self.rebinding.translate(Dir::Downlink, bytes)
+                {
+                    continue;
+                }
                 let interface = match number.checked_sub(1) {
                     Some(interface) => interface as u16,
                     // Others than the UE's have simulated packets.
@@ -217,6 +262,31 @@ impl World for Tuns {
     }
 
     fn send(&mut self, at: Instant, dir: Dir, interface: u16, bytes: &[u8]) {
+        if dir == Dir::Uplink && self.rebinding.is_active() {
+            let mut packet = std::mem::take(&mut self.translated);
+            packet.clear();
+            packet.extend_from_slice(bytes);
+            self.rebinding.translate(dir, &mut packet);
+            self.put(at, dir, interface, &packet);
+            self.translated = packet;
+            return;
+        }
+        self.put(at, dir, interface, bytes);
+    }
+}
+
+impl Tuns {
+    /// The translator loses its state; what that is, for people. `None` with hooks.
+    pub fn rebind(&mut self, what: Rebind) -> Option<&'static str> {
+        self.hooks.is_none().then(|| self.rebinding.rebind(what))
+    }
+
+    fn put(&mut self, at: Instant, dir: Dir, interface: u16, bytes: &[u8]) {
+        if let Some(hooks) = &self.hooks {
+            self.refused[dir.index()] += u64::from(!hooks.send(bytes));
+            self.lateness.record(at, self.clock.now());
+            return;
+        }
         // Packets that go uplink are written where those that go downlink are read.
         let number = if dir == Dir::Uplink { 0 } else { 1 + usize::from(interface - self.first) };
         if !self.devices[number].run.1.add(bytes) {

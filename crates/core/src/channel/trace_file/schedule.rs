@@ -10,6 +10,7 @@ use crate::time::Instant;
 const NANOS_PER_MS: u64 = 1_000_000;
 
 /// All opportunities of a link.
+#[derive(PartialEq)]
 pub(super) struct Schedule {
     trace: Trace,
     once: bool,

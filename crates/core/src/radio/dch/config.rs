@@ -50,6 +50,7 @@ parameters! {
     /// One direction of a UE's radio bearer.
     pub struct BearerConfig {
         /// Rate at IP level.
+        #[schemars(extend("x-changes" = true))]
         pub rate: Bitrate = Bitrate::from_bps(384_000),
         /// One-way delay behind the transmission.
         pub delay: Duration,

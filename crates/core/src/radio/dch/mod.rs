@@ -29,7 +29,7 @@ use crate::queue;
 impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let cell = ttis::build(self, plan).unwrap_or_else(|| slots::build(self, plan));
-        with_outages(with_activity(cell, self.activity.as_ref(), self.ues), plan.handovers)
+        with_outages(with_activity(cell, self.activity.as_ref(), self.ues), plan)
     }
 
     fn ues(&self) -> u16 {

@@ -7,11 +7,12 @@
 
 use super::config::{BearerConfig, Config};
 use crate::channel::Channel;
-use crate::element::{Bearer as Books, Cx, Early, Element, Layout, Port, bearer_index};
+use crate::element::{Bearer as Books, Cx, Early, Element, Layout, Port, as_same, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{
-    Admitted, Buffer, Departures, Served, cell_layout, cell_report, make_bearers, report_service, share,
+    Admitted, Buffer, Capacity, Departures, Served, cell_layout, cell_report, make_bearers, report_service,
+    share,
 };
 use crate::radio::outages::{Pausable, Silences};
 use crate::rlc::{Rlc, Slot, SlotReport};
@@ -32,7 +33,10 @@ pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Box<dyn Pausable> {
 /// One direction of a UE's bearer.
 struct Bearer {
     buffer: Buffer,
+    /// By which slots are as long as they are.
     rate: Bitrate,
+    /// At the rate that the bearer has now.
+    capacity: Capacity,
     /// Length of a slot; zero where packets are sent whole.
     slot: Duration,
     /// `None` sends packets whole.
@@ -75,7 +79,7 @@ impl Bearer {
         let run_seed = plan.run_seed;
         let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.{}.{part}", dir.name()));
         let silences = Silences::of(plan.handovers, ue);
-        let waits = sleeps || !plan.handovers.is_empty() || config.queue.needs_line();
+        let waits = sleeps || !plan.handovers.is_empty() || plan.may_change || config.queue.needs_line();
         let is_whole = config.rlc.sends_whole() && waits;
         let rlc = match is_whole {
             true => Some(Box::new(Whole::new(config.rate, silences.clone())) as Box<dyn Rlc>),
@@ -99,6 +103,7 @@ impl Bearer {
         Self {
             buffer: Buffer::new(&config.queue, place, config.delay, run_seed, ue, dir),
             rate: config.rate,
+            capacity: Capacity::new(config.rate),
             slot: if config.rlc.sends_whole() { Duration::ZERO } else { config.rlc.slot() },
             link_layer,
             departures: Departures::default(),
@@ -218,8 +223,33 @@ impl Bearer {
         }
     }
 
+    /// Packets go at the bearer's own rate, or at this one if it is lower.
+    fn limit_rate(&mut self, limit: Option<Bitrate>) {
+        let rate = limit.map_or(self.capacity.rate, |limit| limit.min(self.capacity.rate));
+        let limit = (rate != self.rate).then_some(rate);
+        self.has_been_limited |= limit.is_some();
+        if let Some(link_layer) = &mut self.link_layer {
+            link_layer.limit = limit;
+        }
+    }
+
+    /// A limit of the rate ends.
+    #[cold]
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
+        let rate = fresh.rate;
+        let mut differs = self.buffer.adopt(cx, fresh.buffer, rate);
+        if let (Some(own), Some(fresh)) = (&mut self.link_layer, fresh.link_layer) {
+            differs |= own.channel.adopt(cx.now, fresh.channel);
+        }
+        if self.capacity.adopt(cx.now, rate) {
+            self.limit_rate(None);
+            differs = true;
+        }
+        differs
+    }
+
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
-        let capacity = self.rate.as_bps() as f64 * cx.now.since(Instant::ZERO).as_secs_f64() / 8.0;
+        let capacity = self.capacity.bytes(cx.now);
         let used = share(self.buffer.delivered(cx).bytes as f64, capacity);
         let served = self.served(cx);
         let mut report = self.buffer.report(self.buffer.delivered(cx));
@@ -318,12 +348,14 @@ impl Pausable for Dch {
     fn limit_rate(&mut self, ue: u16, rate: Option<Bitrate>) {
         for dir in Dir::BOTH {
             let Some(bearer) = self.bearers.get_mut(bearer_index(ue, dir)) else { continue };
-            let limit = rate.filter(|limit| *limit < bearer.rate);
-            bearer.has_been_limited |= limit.is_some();
-            if let Some(link_layer) = &mut bearer.link_layer {
-                link_layer.limit = limit;
-            }
+            bearer.limit_rate(rate);
         }
+    }
+
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
+        let Some(fresh) = as_same::<Self>(fresh) else { return false };
+        let each = self.bearers.iter_mut().zip(fresh.bearers);
+        each.fold(false, |differs, (own, fresh)| own.adopt(cx, fresh) | differs)
     }
 }
 

@@ -10,7 +10,7 @@
 //! arrives at the instant at which a TTI starts arrives before.
 
 use super::config::{BearerConfig, Config};
-use crate::element::{Cx, Element, Layout, Port};
+use crate::element::{Cx, Element, Layout, Port, as_same};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{cell_layout, cell_report};
@@ -165,6 +165,13 @@ impl Ue {
         self.arm(cx);
     }
 
+    #[cold]
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
+        let pairs = self.pair.adopt(cx, fresh.pair);
+        let each = self.carriers.iter_mut().zip(fresh.carriers);
+        each.fold(pairs, |differs, (own, fresh)| own.adopt(cx.now, fresh) | differs)
+    }
+
     /// Finds the next TTI of a direction, after something has happened to its end.
     #[inline]
     fn plan(&mut self, now: Instant, dir: Dir) {
@@ -224,6 +231,12 @@ impl Pausable for TtiCell {
     fn limit_rate(&mut self, ue: u16, rate: Option<Bitrate>) {
         let carriers = self.users.get_mut(usize::from(ue)).map(|user| &mut user.carriers);
         carriers.into_iter().flatten().for_each(|carrier| carrier.limit_rate(rate));
+    }
+
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
+        let Some(fresh) = as_same::<Self>(fresh) else { return false };
+        let each = self.users.iter_mut().zip(fresh.users);
+        each.fold(false, |differs, (own, fresh)| own.adopt(cx, fresh) | differs)
     }
 }
 

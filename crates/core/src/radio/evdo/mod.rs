@@ -143,7 +143,7 @@ impl Component for Config {
         let count = 2 * u32::from(self.ues);
         let arrivals = |ue, dir| count + bearer_index(ue, dir) as u32;
         let user = |ue| User::new(&self.downlink, run_seed, ue, arrivals(ue, Dir::Downlink));
-        let uplink = |ue| self.uplink.build(run_seed, ue, Dir::Uplink, arrivals(ue, Dir::Uplink));
+        let uplink = |ue| self.uplink.build(plan, ue, Dir::Uplink, arrivals(ue, Dir::Uplink));
         Box::new(Evdo {
             forward: Forward::new(&self.downlink, (0..self.ues).map(user).collect()),
             uplinks: (0..self.ues).map(uplink).collect(),

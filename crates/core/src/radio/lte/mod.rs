@@ -213,7 +213,7 @@ impl Component for Config {
             cell = cell.with_uplink(shared, senders);
         }
         let cell = with_activity(Box::new(cell), self.activity.as_ref(), self.ues);
-        with_outages(cell, plan.handovers)
+        with_outages(cell, plan)
     }
 
     fn ues(&self) -> u16 {

@@ -50,7 +50,7 @@ impl Config {
         let load = plan.air.map(|heard| heard.load.clone());
         let cell = SharedCell::new(setup, ues, load).with_uplink(uplink, senders);
         let cell = cell.with_load(self.downlink.load.as_ref(), plan.run_seed);
-        with_outages(with_activity(Box::new(cell), self.activity.as_ref(), self.ues), plan.handovers)
+        with_outages(with_activity(Box::new(cell), self.activity.as_ref(), self.ues), plan)
     }
 
     fn setup(&self, frame: &Frame) -> Setup {

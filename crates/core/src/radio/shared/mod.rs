@@ -39,7 +39,7 @@ use super::buffer::{cell_layout, cell_report, share};
 use super::fairness::jain_index;
 use super::outages::Pausable;
 use super::spare::Spare;
-use crate::element::{Cx, Element, Layout, Port};
+use crate::element::{Cx, Element, Layout, Port, as_same};
 use crate::fading::BLOCK;
 use crate::mobility::CellLoad;
 use crate::packet::{Dir, Packet};
@@ -328,6 +328,16 @@ impl Pausable for SharedCell {
 
     fn sent_until(&self, ue: u16) -> Instant {
         self.ues.get(usize::from(ue)).map_or(Instant::ZERO, Ue::sent_until)
+    }
+
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
+        let Some(fresh) = as_same::<Self>(fresh) else { return false };
+        let uplinks = match (&mut self.uplink, fresh.uplink) {
+            (Some(own), Some(fresh)) => own.adopt(fresh),
+            _ => false,
+        };
+        let each = self.ues.iter_mut().zip(fresh.ues);
+        each.fold(uplinks, |differs, (own, fresh)| own.adopt(cx, fresh) | differs)
     }
 }
 

@@ -141,6 +141,16 @@ impl Reception {
         self
     }
 
+    /// Takes over the mean SINR of a receiver with other parameters; returns whether it differs.
+    #[cold]
+    pub fn adopt(&mut self, fresh: Self) -> bool {
+        let differs = self.sinr.adopt(fresh.sinr);
+        if differs {
+            self.heard = [(u64::MAX, [0.0; BLOCK]); 2];
+        }
+        differs
+    }
+
     /// The ratio in a slot, dB.
     pub fn sinr(&mut self, slot: u64) -> f32 {
         let loss_db = self.interference.as_mut().map_or(0.0, |interference| interference.loss_db(slot));

@@ -139,6 +139,21 @@ impl Ue {
         std::mem::swap(&mut self.next_slot, &mut other.next_slot);
     }
 
+    /// Takes over the parameters of a UE with others; returns whether one differs.
+    #[cold]
+    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
+        let pairs = self.pair.adopt(cx, fresh.pair);
+        let further = self.further.iter_mut().zip(fresh.further);
+        let heard = further.fold(self.reception.adopt(fresh.reception), |differs, (own, fresh)| {
+            own.reception.adopt(fresh.reception) | differs
+        });
+        let uplinks = match (&mut self.uplink, fresh.uplink) {
+            (Some(own), Some(fresh)) => own.adopt(cx.now, fresh),
+            _ => false,
+        };
+        pairs | heard | uplinks
+    }
+
     pub fn bearers(&self) -> &[RlcBearer; 2] {
         self.pair.bearers()
     }

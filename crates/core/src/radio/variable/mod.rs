@@ -14,17 +14,19 @@ mod packets;
 pub use crate::radio::flow_buffers::Sharing;
 
 use crate::channel::{self, Kind, Order};
-use crate::element::{Cx, Early, Element, Layout, Port, bearer_index};
+use crate::element::{Cx, Early, Element, Layout, Port, as_same, bearer_index};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue;
 use crate::radio::buffer::{Buffer, cell_layout, cell_report, make_bearers};
-use crate::radio::{Component, Plan};
+use crate::radio::outages::{Pausable, with_outages};
+use crate::radio::{Component, Packets, Plan};
 use crate::registry::parameters;
 use crate::time::{Duration, Instant};
 use crate::trace::Reason;
 use opportunities::OpportunityBearer;
 use packets::PacketBearer;
+use std::any::Any;
 
 parameters! {
     /// A packet service of variable rate and delay, without link layer.
@@ -83,16 +85,18 @@ impl BearerConfig {
     }
 
     /// The bearer, whose own timer has the number of the bearer; `arrivals` is its second one.
-    pub(super) fn build(&self, run_seed: u64, ue: u16, dir: Dir, arrivals: u32) -> Box<dyn Bearer> {
+    pub(super) fn build(&self, plan: &Plan<'_>, ue: u16, dir: Dir, arrivals: u32) -> Box<dyn Bearer> {
         match self.channel.kind() {
-            Kind::Packets => Box::new(PacketBearer::new(self, run_seed, ue, dir, arrivals)),
-            Kind::Opportunities | Kind::Blocks => Box::new(OpportunityBearer::new(self, run_seed, ue, dir)),
+            Kind::Packets => Box::new(PacketBearer::new(self, plan, ue, dir, arrivals)),
+            Kind::Opportunities | Kind::Blocks => {
+                Box::new(OpportunityBearer::new(self, plan.run_seed, ue, dir))
+            }
         }
     }
 }
 
 /// One direction of a UE's bearer. What its channel is decides how packets are sent.
-pub(super) trait Bearer: Send + Sync {
+pub(super) trait Bearer: Any + Send + Sync {
     fn buffer(&self) -> &Buffer;
 
     fn open(&self, cx: &mut Cx<'_>);
@@ -109,18 +113,23 @@ pub(super) trait Bearer: Send + Sync {
     fn handle_arrival(&mut self, _cx: &mut Cx<'_>) {}
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value;
+
+    /// No transmission starts before `until`, except what has started.
+    fn pause(&mut self, cx: &mut Cx<'_>, until: Instant);
+
+    /// Takes over the parameters of a bearer of the same kind; returns whether one differs.
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Bearer>) -> bool;
 }
 
 impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
-        let run_seed = plan.run_seed;
         let count = 2 * u32::from(self.ues);
         let bearers = make_bearers(self.ues, |ue, dir| {
             let arrivals = count + bearer_index(ue, dir) as u32;
-            self.bearer(dir).build(run_seed, ue, dir, arrivals)
+            self.bearer(dir).build(plan, ue, dir, arrivals)
         });
         let overtakes = Dir::BOTH.iter().any(|dir| self.bearer(*dir).overtakes());
-        Box::new(Variable { bearers, overtakes })
+        with_outages(Box::new(Variable { bearers, overtakes }), plan)
     }
 
     fn ues(&self) -> u16 {
@@ -138,6 +147,10 @@ impl Component for Config {
         Ok(())
     }
 
+    fn has_outages(&self) -> bool {
+        true
+    }
+
     fn ends(&self) -> Option<Instant> {
         Dir::BOTH.iter().filter_map(|dir| self.bearer(*dir).channel.ends()).min()
     }
@@ -147,6 +160,36 @@ struct Variable {
     bearers: Vec<Box<dyn Bearer>>,
     /// On some bearer packets may overtake each other: each has a second timer, behind those of all.
     overtakes: bool,
+}
+
+/// UEs neither leave such a cell nor fall asleep in it.
+impl Pausable for Variable {
+    fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
+        let own = self.bearers.iter_mut().filter(|bearer| bearer.buffer().ue == ue);
+        own.for_each(|bearer| bearer.pause(cx, until));
+    }
+
+    fn withdraw(&mut self, _cx: &mut Cx<'_>, _ue: u16) -> [Packets; 2] {
+        Default::default()
+    }
+
+    fn resume(&mut self, cx: &mut Cx<'_>, ue: u16, at: Instant) {
+        self.pause(cx, ue, at);
+    }
+
+    fn hold(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
+        self.pause(cx, ue, until);
+    }
+
+    fn sent_until(&self, _ue: u16) -> Instant {
+        Instant::ZERO
+    }
+
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
+        let Some(fresh) = as_same::<Self>(fresh) else { return false };
+        let each = self.bearers.iter_mut().zip(fresh.bearers);
+        each.fold(false, |differs, (own, fresh)| own.adopt(cx, fresh) | differs)
+    }
 }
 
 impl Element for Variable {

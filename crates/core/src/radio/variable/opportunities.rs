@@ -15,8 +15,9 @@ use crate::element::Cx;
 use crate::packet::{Dir, Packet};
 use crate::radio::buffer::{Admitted, Buffer, report_service, share};
 use crate::radio::flow_buffers::Waiting;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
+use std::any::Any;
 use std::collections::VecDeque;
 
 /// One direction of a UE's bearer.
@@ -31,6 +32,8 @@ pub(super) struct OpportunityBearer {
     sent: u32,
     /// What the packets at the head will use; `None` while nothing waits, and when the channel has ended.
     next: Option<Opportunity>,
+    /// Opportunities before this are lost.
+    paused_until: Instant,
 }
 
 impl OpportunityBearer {
@@ -43,6 +46,7 @@ impl OpportunityBearer {
             waiting: VecDeque::new(),
             sent: 0,
             next: None,
+            paused_until: Instant::ZERO,
         }
     }
 }
@@ -87,6 +91,26 @@ impl Bearer for OpportunityBearer {
         }
     }
 
+    fn pause(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        self.paused_until = until;
+        if self.next.is_some() {
+            self.await_opportunity(cx);
+        }
+    }
+
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Bearer>) -> bool {
+        let Ok(fresh) = (fresh as Box<dyn Any>).downcast::<Self>() else { return false };
+        let limits = self.buffer.adopt(cx, fresh.buffer, fresh.rate);
+        if !self.channel.adopt(cx.now, fresh.channel) {
+            return limits;
+        }
+        self.rate = fresh.rate;
+        if !self.waiting.is_empty() || self.buffer.held_bytes() > 0 {
+            self.await_opportunity(cx);
+        }
+        true
+    }
+
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let delivered = self.buffer.delivered(cx);
         let offered = self.channel.offered(cx.now);
@@ -105,7 +129,7 @@ impl Bearer for OpportunityBearer {
 
 impl OpportunityBearer {
     fn await_opportunity(&mut self, cx: &mut Cx<'_>) {
-        self.next = self.channel.next_opportunity(cx.now);
+        self.next = self.channel.next_opportunity(cx.now.max(self.paused_until));
         if let Some(opportunity) = self.next {
             cx.arm(self.buffer.index(), opportunity.at);
         }

@@ -10,11 +10,13 @@ use super::{Bearer, BearerConfig};
 use crate::channel::{Channel, Service};
 use crate::element::{Cx, FAR};
 use crate::packet::{Dir, Packet};
+use crate::radio::Plan;
 use crate::radio::buffer::{Buffer, Departures, Gone, report_service, share};
 use crate::radio::delay_line::DelayLine;
 use crate::radio::flow_buffers::{FlowBuffers, Sharing, Waiting};
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
+use std::any::Any;
 
 /// One direction of a UE's bearer.
 pub(super) struct PacketBearer {
@@ -26,6 +28,8 @@ pub(super) struct PacketBearer {
     line: DelayLine,
     /// Time that the packets took or will take of the transmitter.
     busy: Duration,
+    /// No transmission starts before this.
+    paused_until: Instant,
 }
 
 enum Transmitter {
@@ -44,12 +48,14 @@ struct InService {
 impl PacketBearer {
     /// A bearer. `arrivals` is the timer of a line on which
     /// packets overtake.
-    pub fn new(config: &BearerConfig, run_seed: u64, ue: u16, dir: Dir, arrivals: u32) -> Self {
+    pub fn new(config: &BearerConfig, plan: &Plan<'_>, ue: u16, dir: Dir, arrivals: u32) -> Self {
+        let run_seed = plan.run_seed;
         let rate = config.channel.mean_rate().unwrap_or_default();
         let place = (rate, Duration::ZERO);
         let buffer = Buffer::new(&config.queue, place, config.delay, run_seed, ue, dir);
         let by_flow = config.buffer == Sharing::PerFlow;
-        let is_timed = by_flow || config.channel.loses_packets() || config.queue.needs_line();
+        let is_timed =
+            plan.may_change || by_flow || config.channel.loses_packets() || config.queue.needs_line();
         let transmitter = if is_timed {
             let waiting = FlowBuffers::new(&config.queue, config.buffer, run_seed, place, &buffer);
             Transmitter::Timed { waiting: Box::new(waiting), by_flow, in_service: None }
@@ -62,6 +68,7 @@ impl PacketBearer {
             transmitter,
             line: DelayLine::new(config.channel.order(), buffer.index(), arrivals, dir),
             busy: Duration::ZERO,
+            paused_until: Instant::ZERO,
             buffer,
         }
     }
@@ -109,6 +116,9 @@ impl PacketBearer {
     }
 
     fn start_next(&mut self, cx: &mut Cx<'_>) {
+        if cx.now < self.paused_until {
+            return cx.arm(self.buffer.index(), self.paused_until);
+        }
         let Transmitter::Timed { waiting, in_service, .. } = &mut self.transmitter else { return };
         let Some(Waiting { entered, packet }) = waiting.start_next(cx, &mut self.buffer) else { return };
         let mut service = self.channel.serve(cx.now, packet.len);
@@ -149,7 +159,10 @@ impl Bearer for PacketBearer {
                 if in_service.as_ref().is_some_and(|packet| packet.service.end > cx.now) {
                     return;
                 }
-                let Some(InService { entered, service, packet }) = in_service.take() else { return };
+                let Some(InService { entered, service, packet }) = in_service.take() else {
+                    // A pause has ended.
+                    return self.start_next(cx);
+                };
                 waiting.finish(cx, &self.buffer, &packet);
                 if service.lost {
                     self.buffer.lose(cx, packet);
@@ -162,6 +175,26 @@ impl Bearer for PacketBearer {
                 self.start_next(cx);
             }
         }
+    }
+
+    fn pause(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        self.paused_until = until;
+        if self.in_service().is_none() {
+            cx.arm(self.buffer.index(), until);
+        }
+    }
+
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Bearer>) -> bool {
+        let Ok(fresh) = (fresh as Box<dyn Any>).downcast::<Self>() else { return false };
+        let channels = self.channel.adopt(cx.now, fresh.channel);
+        let limits = match (&mut self.transmitter, fresh.transmitter) {
+            (Transmitter::Timed { waiting, .. }, Transmitter::Timed { waiting: fresh, .. }) => {
+                waiting.adopt(*fresh)
+            }
+            _ => false,
+        };
+        self.rate = fresh.rate;
+        self.buffer.adopt(cx, fresh.buffer, fresh.rate) | limits | channels
     }
 
     /// The timer of a line on which packets overtake.

@@ -42,7 +42,7 @@ impl Scenario {
             };
             let elements: Vec<_> = [server].into_iter().chain(network).chain([ues]).collect();
             let last = NodeId(elements.len() as u16 - 1);
-            return Plan { graph: Graph::from(elements), ues: last };
+            return self.finished(Plan { graph: Graph::from(elements), ues: last });
         }
         // What UEs measure gives hand-overs as a scenario may write them.
         let mut measured = self.clone();
@@ -61,7 +61,14 @@ impl Scenario {
         };
         let server = (planner.node("server", server), Port::DOWN);
         planner.branch(server, None);
-        planner.finish(ues)
+        self.finished(planner.finish(ues))
+    }
+
+    fn finished(&self, mut plan: Plan) -> Plan {
+        if self.may_change() {
+            plan.graph.set_may_change();
+        }
+        plan
     }
 
     /// What is directly behind a way, or the server.
@@ -136,7 +143,7 @@ impl Planner<'_> {
 
     fn append_link(&mut self, at: Joint, owner: &str, link: &link::Config) -> Joint {
         let seed = self.seed_of("link", owner, self.scenario.wires().len() == 1);
-        self.append(at, format!("link {owner}"), link.build(seed, "wired"))
+        self.append(at, format!("link {owner}"), link.build_for(seed, "wired", self.scenario.may_change()))
     }
 
     /// Everything behind a joint of the server or of the way `place`.
@@ -188,8 +195,13 @@ impl Planner<'_> {
         let episodes = self.scenario.episodes(&cell.name);
         let run_seed = self.seed_of("cell", &cell.name, self.scenario.cell.len() == 1);
         let air = self.scenario.cell.iter().zip(self.airs).find(|(own, _)| own.name == cell.name);
-        let air = air.map(|(_, air)| air);
-        let element = cell.radio.build(&radio::Plan { run_seed, handovers: &episodes, classes: &[], air });
+        let element = cell.radio.build(&radio::Plan {
+            run_seed,
+            handovers: &episodes,
+            classes: &[],
+            air: air.map(|(_, air)| air),
+            may_change: self.scenario.may_change(),
+        });
         let (node, below) = self.append(at, format!("radio.{} {}", cell.radio.name(), cell.name), element);
         let end = self.append_boxes((node, below), &cell.name, &cell.middlebox, Place::Ue);
         self.leaves.push((cell.name.clone(), end, Some(node)));

@@ -158,6 +158,13 @@ impl Uplink {
         }
     }
 
+    /// Takes over the mean SINR of an uplink with other parameters; returns whether one differs.
+    #[cold]
+    pub fn adopt(&mut self, fresh: Self) -> bool {
+        let each = self.senders.iter_mut().zip(fresh.senders);
+        each.fold(false, |differs, (own, fresh)| own.reception.adopt(fresh.reception) | differs)
+    }
+
     pub fn report(&self, ue: usize) -> Value {
         self.senders[ue].report()
     }

@@ -1,0 +1,230 @@
+"""A link between a namespace that exists already and its world."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from programs import PATIENCE_S
+
+from live.harness import AIRPATH, wait_until
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="--attach and its test need root on Linux"
+)
+
+# In a namespace of its own: two others with a device each, this one between; prints their numbers and waits.
+# The other end echoes datagrams and streams.
+WORLD = """
+import os, socket, subprocess, sys, threading, time
+def sh(words): subprocess.run(words, shell=True, check=True)
+def child(number):
+    process = subprocess.Popen(["unshare", "-n", "sleep", "600"])
+    while os.readlink(f"/proc/{process.pid}/ns/net") == os.readlink("/proc/self/ns/net"): time.sleep(0.01)
+    sh(f"ip link add veth{number} type veth peer name eth0 netns {process.pid}")
+    sh(f"ip addr add 192.0.2.{4 * number + 1}/30 dev veth{number}")
+    sh(f"ip -6 addr add 2001:db8:{number}::1/64 dev veth{number} nodad")
+    sh(f"ip link set veth{number} up")
+    enter = f"nsenter -t {process.pid} -n "
+    sh(enter + f"ip addr add 192.0.2.{4 * number + 2}/30 dev eth0")
+    sh(enter + f"ip -6 addr add 2001:db8:{number}::2/64 dev eth0 nodad")
+    sh(enter + "ip link set eth0 up"); sh(enter + "ip link set lo up")
+    sh(enter + f"ip route add default via 192.0.2.{4 * number + 1}")
+    # As many distributions have it.
+    sh(enter + "sysctl -qw net.ipv4.conf.all.rp_filter=1")
+    return process
+sh("ip link set lo up")
+children = [child(0), child(1)]
+def datagrams(family):
+    with socket.socket(family, socket.SOCK_DGRAM) as server:
+        if family == socket.AF_INET6: server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        server.bind(("", 7))
+        while True: server.sendto(*server.recvfrom(2000))
+def stream():
+    with socket.socket() as server:
+        server.bind(("", 9)); server.listen()
+        while True:
+            one, _ = server.accept()
+            threading.Thread(target=serve, args=(one,), daemon=True).start()
+def serve(one):
+    with one:
+        try:
+            while size := one.recv(8):
+                one.sendall(bytes(int.from_bytes(size, "big")))
+        except OSError: pass
+for family in (socket.AF_INET, socket.AF_INET6):
+    threading.Thread(target=datagrams, args=(family,), daemon=True).start()
+threading.Thread(target=stream, daemon=True).start()
+print(*(one.pid for one in children), flush=True)
+sys.stdin.read()
+[one.kill() for one in children]
+"""
+
+# Round trips of a datagram, ms, or seconds of a download.
+CLIENT = """
+import socket, sys, time
+kind, address, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+if kind == "rtt":
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(5)
+        for _ in range(count):
+            began = time.monotonic(); client.sendto(b"x" * 100, (address, 7)); client.recv(2000)
+            print(1000 * (time.monotonic() - began), flush=True)
+else:
+    with socket.create_connection((address, 9)) as client:
+        client.settimeout(20)
+        began = time.monotonic(); client.sendall(count.to_bytes(8, "big"))
+        while count: count -= len(client.recv(1 << 16))
+        print(time.monotonic() - began)
+"""
+
+
+@dataclass
+class World:
+    """Namespaces of two programs, and the one between them."""
+
+    target: int
+    other: int
+    middle: int
+
+    def client(self, pid: int, *words: str) -> list[float]:
+        """Run the client in the namespace of a process."""
+        enter = ["nsenter", "-t", str(pid), "-n", sys.executable, "-c", CLIENT, *words]
+        done = subprocess.run(enter, capture_output=True, text=True, timeout=PATIENCE_S)
+        assert done.returncode == 0, done.stderr
+        return [float(line) for line in done.stdout.split()]
+
+    def rtt_ms(self, pid: int, address: str = "192.0.2.1", count: int = 3) -> float:
+        return min(self.client(pid, "rtt", address, str(count)))
+
+    def state(self) -> str:
+        """Everything in the target's network that a link could have left."""
+        enter = ["nsenter", "-t", str(self.target), "-n"]
+        words = [
+            "sh",
+            "-c",
+            "ip -o addr; ip rule; ip route; ip -6 route; cat /proc/net/netfilter/nfnetlink_queue",
+        ]
+        links = subprocess.run(
+            [*enter, "ip", "-j", "link"], capture_output=True, text=True, check=True
+        ).stdout
+        found = subprocess.run([*enter, *words], capture_output=True, text=True, check=True).stdout
+        names = [link["ifname"] for link in json.loads(links)]
+        tables = subprocess.run(
+            [*enter, sys.executable, "-c", TABLES], capture_output=True, text=True, check=True
+        )
+        return f"{names}\n{found}\n{tables.stdout}"
+
+
+# Names of the tables of nftables, by netlink: `nft` may not be there.
+TABLES = """
+import socket, struct
+with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12) as s:
+    s.send(struct.pack("=IHHIIBBH", 20, 10 << 8 | 1, 0x301, 1, 0, 0, 0, 0))
+    print(b"airpath" in s.recv(1 << 16))
+"""
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with subprocess.Popen(
+        ["unshare", "-n", sys.executable, "-c", WORLD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin and process.stdout
+        target, other = map(int, process.stdout.readline().split())
+        yield World(target, other, process.pid)
+        process.stdin.close()
+
+
+@contextlib.contextmanager
+def attached(world: World, *options: str) -> Iterator[subprocess.Popen[str]]:
+    command = [AIRPATH, "live", *options, "--attach", str(world.target)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: "True" in world.state() or process.poll() is not None, "the rules")
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+
+
+SLOW = ("--downlink-trace", "4 Mbit/s", "--uplink-trace", "2 Mbit/s", "--delay", "20ms")
+
+
+def test_a_running_process_is_behind_the_bearer_and_out_again(world, tmp_path):
+    before = world.state()
+    assert world.rtt_ms(world.target) < 10
+    with attached(world, *SLOW, "--out", str(tmp_path / "run")):
+        assert 40 < world.rtt_ms(world.target) < 60
+        # Traffic of others is not touched.
+        assert world.rtt_ms(world.other, "192.0.2.5") < 10
+        (seconds,) = world.client(world.target, "download", "192.0.2.1", "500000")
+        assert 0.95 < seconds < 1.6
+    assert world.state() == before
+    assert world.rtt_ms(world.target) < 10
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    (tcp,) = (flow for flow in results["flows"] if flow["protocol"] == "tcp")
+    assert tcp["bytes_received"] >= 500_000
+    assert results["live"]["valid"], results["live"]["invalid_because"]
+
+
+def test_ipv6_passes_the_bearer_too(world):
+    with attached(world, *SLOW):
+        assert 40 < world.rtt_ms(world.target, "2001:db8:0::1") < 60
+
+
+def test_a_connection_goes_on_when_the_link_comes_and_goes(world):
+    """1 MB: some of it before the link is there, some behind it, the rest after it was killed."""
+    enter = ["nsenter", "-t", str(world.target), "-n", sys.executable, "-c", CLIENT]
+    with attached(world, *SLOW) as link:
+        client = subprocess.Popen(
+            [*enter, "download", "192.0.2.1", "8000000"], stdout=subprocess.PIPE, text=True
+        )
+        time.sleep(0.5)
+        assert client.poll() is None
+        link.kill()
+    said, _ = client.communicate(timeout=PATIENCE_S)
+    assert 0.4 < float(said) < 10
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
+def test_nothing_is_left_after_kills(world, kills):
+    before = world.state()
+    for number in range(kills):
+        with attached(world, *SLOW) as link:
+            drivers = Path(f"/proc/{link.pid}/task/{link.pid}/children").read_text().split()
+            # The command, or the process that has the rules.
+            os.kill(link.pid if number % 2 else int(drivers[0]), signal.SIGKILL)
+            wait_until(lambda: world.state() == before, "the end of the rules", 1)
+    assert world.rtt_ms(world.target) < 10
+
+
+def test_what_cannot_be_attached_is_refused_in_words(world):
+    for target, words in [
+        ("999999999", "ns/net: No such"),
+        ("no-such-name", "/run/netns/no-such-name: No such"),
+    ]:
+        done = subprocess.run(
+            [AIRPATH, "live", *SLOW, "--attach", target], capture_output=True, text=True, timeout=PATIENCE_S
+        )
+        assert done.returncode == 2 and words in done.stderr, done.stderr
+    done = subprocess.run(
+        [AIRPATH, "live", *SLOW, "--attach", str(world.target), "--server", "true"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2 and "--server: with --attach the other end is the world" in done.stderr

@@ -1,0 +1,224 @@
+"""Changes of a link while it runs: from the socket, and from the list of a scenario, live and simulated."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+import airpath
+from airpath.live.control import ask
+from live.harness import AIRPATH, PATIENCE_S, wait_until
+
+PORT = 8000
+WIRED = airpath.Scenario(
+    "wired",
+    '[wired]\nrate = "20 Mbit/s"\ndelay = "5 ms"\n[radio.dch]\ndownlink.rate = "50 Mbit/s"\n'
+    'uplink.rate = "50 Mbit/s"\n[[flow]]\napp.bulk = {}\n',
+)
+
+
+@pytest.fixture
+def link(tmp_path):
+    """A link that can be changed."""
+    with airpath.RadioLink(WIRED, tmp_path / "link", control=True, trace=True) as link:
+        yield link
+
+
+def seconds_of(link: airpath.RadioLink, size: int) -> float:
+    """How long a download of so many bytes takes."""
+    with link.server.socket() as listener, link.ue.socket() as ue:
+        listener.bind((link.server.address, 0))
+        listener.listen()
+        ue.connect(listener.getsockname())
+        server, _ = listener.accept()
+        with server:
+            server.settimeout(PATIENCE_S)
+            ue.settimeout(PATIENCE_S)
+            began = time.monotonic()
+            sender = threading.Thread(target=server.sendall, args=(bytes(size),))
+            sender.start()
+            left = size
+            while left:
+                left -= len(ue.recv(left))
+            sender.join()
+            return time.monotonic() - began
+
+
+def test_a_rate_holds_as_soon_as_it_is_answered(link):
+    assert seconds_of(link, 500_000) < 0.8
+    answer = link.set("wired.rate", "2 Mbit/s")
+    assert answer.what == 'wired.rate = "2 Mbit/s"' and answer.elements == 1
+    assert answer.values["wired.rate"] == "2 Mbit/s"
+    assert 1.9 < seconds_of(link, 500_000) < 2.6
+    assert link.set("wired.rate", "2 Mbit/s").elements == 0
+    link.close()
+    (change,) = link.results["changes"]
+    assert change == {"at_s": answer.at_s, "what": answer.what}
+    assert link.results["live"]["valid"], link.results["live"]["invalid_because"]
+
+
+def test_an_outage_holds_packets_and_loses_none(link):
+    with link.server.socket(type=socket.SOCK_DGRAM) as server, link.ue.socket(type=socket.SOCK_DGRAM) as ue:
+        server.bind((link.server.address, PORT))
+        server.settimeout(PATIENCE_S)
+        link.outage("500 ms")
+        began = time.monotonic()
+        for number in range(10):
+            ue.sendto(bytes([number]), (link.server.address, PORT))
+        assert [server.recv(10)[0] for _ in range(10)] == list(range(10))
+        assert 0.3 < time.monotonic() - began < 1
+        assert link.outage("1 s").elements == 1
+        assert link.outage("1 s").elements == 0
+
+
+def test_a_rebinding_gives_the_flow_another_port_and_an_address(link):
+    with link.server.socket(type=socket.SOCK_DGRAM) as server, link.ue.socket(type=socket.SOCK_DGRAM) as ue:
+        server.bind((link.server.address, PORT))
+        ue.bind((link.ue.address, 5555))
+        for end in (server, ue):
+            end.settimeout(0.5)
+
+        def seen() -> tuple[str, int]:
+            ue.sendto(b"up", (link.server.address, PORT))
+            data, source = server.recvfrom(10)
+            server.sendto(data, source)
+            assert ue.recvfrom(10) == (b"up", (link.server.address, PORT))
+            return source
+
+        assert seen() == (link.ue.address, 5555)
+        link.rebind()
+        address, port = seen()
+        assert address == link.ue.address and port != 5555 and seen() == (address, port)
+        server.sendto(b"lost", (link.ue.address, 5555))
+        with pytest.raises(TimeoutError):
+            ue.recv(10)
+        link.rebind("address")
+        assert seen()[0] not in {link.ue.address, link.server.address}
+    link.close()
+    assert link.results["live"]["rebinding_dropped"] == 1
+    assert [change["what"][:14] for change in link.results["changes"]] == ["NAT rebinding:"] * 2
+
+
+def test_what_cannot_change_is_refused_and_changes_nothing(link):
+    for key, value, words in [
+        ("tcp.mss", "500 B", "does not change while the scenario runs; what may change here: wired.rate"),
+        ("wired.rate", "fast", "set.wired.rate"),
+        ("radio.lte.downlink.reception.mean_sinr", "3 dB", "radio"),
+    ]:
+        with pytest.raises(airpath.LiveError) as refused:
+            link.set(key, value)
+        assert words in str(refused.value)
+    assert link.set().values["wired.rate"] == "20 Mbit/s"
+    link.close()
+    assert "changes" not in link.results or link.results["changes"] == []
+
+
+def test_the_command_and_lines_of_json_do_the_same(tmp_path):
+    door = tmp_path / "door"
+    run = subprocess.Popen(
+        [AIRPATH, "live", "umts-384", "--control", str(door), "--", "sleep", "60"], stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_until(door.exists, "the socket")
+        bler = "radio.dch.downlink.channel.bernoulli.bler"
+
+        def control(*words: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run([AIRPATH, "control", str(door), *words], capture_output=True, text=True)
+
+        wait_until(lambda: control().returncode == 0, "an answer")
+        assert f"{bler} = " in control().stdout
+        changed = control(f"{bler}=50 %")
+        assert changed.stdout.endswith(f' s: {bler} = "50 %"\n'), changed
+        refused = control("duration=3s")
+        assert refused.returncode == 2 and "duration: does not change" in refused.stderr
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(PATIENCE_S)
+            client.connect(str(door))
+            client.sendall(
+                b'{"id": "a", "outage": "10 ms"}\n[]\nno\n{"sett": {}}\n{"set": {"x": 1}, "id": 7}\n'
+            )
+            lines = b""
+            while lines.count(b"\n") < 5:
+                lines += client.recv(1 << 16)
+        # What is refused at once is answered first.
+        answers = [json.loads(line) for line in lines.splitlines()]
+        assert answers[0]["error"] == "no object"
+        by_id = {answer.get("id"): answer for answer in answers}
+        assert by_id["a"]["elements"] == 1 and "error" in by_id[7]
+        assert not door.stat().st_mode & 0o077
+    finally:
+        run.terminate()
+        run.wait(PATIENCE_S)
+    assert not door.exists()
+    with pytest.raises(airpath.LiveError, match="no link at"):
+        ask(door, {})
+
+
+def test_a_list_of_changes_gives_the_same_events_live_and_simulated(tmp_path):
+    changes = [(0.3, "wired.rate", "5 Mbit/s"), (0.6, "wired.loss", "1 %"), (0.9, "wired.delay", "9 ms")]
+    listed = [{"at": f"{at_s} s", "set": {key: value}} for at_s, key, value in changes]
+    scenario = WIRED.with_("change", listed).with_("duration", "2 s")
+    simulated = airpath.run(scenario, seed=1)
+    with airpath.RadioLink(scenario, tmp_path / "link") as link:
+        time.sleep(1.5)
+    told = [(change["at_s"], change["what"]) for change in link.results["changes"]]
+    expected = [(change["at_s"], change["what"]) for change in simulated.summary["changes"]]
+    assert [what for _, what in told] == [what for _, what in expected] and len(told) == 3
+    assert all(abs(at_s - due_s) < 0.05 for (at_s, _), (due_s, _) in zip(told, expected, strict=True))
+
+
+@pytest.mark.slow
+def test_a_thousand_changes_lose_no_packet(link):
+    """Rates, delays, limits and outages at random times, while datagrams go both ways."""
+    draws = random.Random(7)
+    stop = threading.Event()
+    counts = {"sent": 0, "received": 0}
+    with link.server.socket(type=socket.SOCK_DGRAM) as server, link.ue.socket(type=socket.SOCK_DGRAM) as ue:
+        server.bind((link.server.address, PORT))
+        server.settimeout(0.2)
+
+        def send() -> None:
+            while not stop.is_set():
+                ue.sendto(bytes(200), (link.server.address, PORT))
+                counts["sent"] += 1
+                time.sleep(0.002)
+
+        def receive() -> None:
+            while True:
+                try:
+                    server.recv(1000)
+                    counts["received"] += 1
+                except TimeoutError:
+                    if stop.is_set():
+                        return
+
+        threads = [threading.Thread(target=send), threading.Thread(target=receive)]
+        [thread.start() for thread in threads]
+        times = []
+        for _ in range(1000):
+            time.sleep(draws.expovariate(200))
+            key, value = draws.choice(
+                [
+                    ("wired.rate", f"{draws.randint(5, 50)} Mbit/s"),
+                    ("wired.uplink.delay", f"{draws.randint(1, 20)} ms"),
+                    ("wired.delay", f"{draws.randint(1, 20)} ms"),
+                    ("radio.dch.uplink.rate", f"{draws.randint(5, 50)} Mbit/s"),
+                    ("radio.dch.uplink.queue.droptail.packets", str(draws.randint(1000, 2000))),
+                    ("outage", f"{draws.randint(1, 20)} ms"),
+                ]
+            )
+            answer = link.outage(value) if key == "outage" else link.set(key, value)
+            times.append(answer.at_s)
+        stop.set()
+        [thread.join() for thread in threads]
+    stats = link.close()
+    assert counts["received"] == counts["sent"] > 500, counts
+    assert stats.uplink.dropped == stats.downlink.dropped == 0
+    assert times == sorted(times)
+    assert link.results["live"]["valid"], link.results["live"]["invalid_because"]
