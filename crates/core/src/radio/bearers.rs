@@ -105,6 +105,16 @@ impl Bearers {
         self.second.as_mut().map(|second| &mut second.pair)
     }
 
+    /// Takes over the parameters of bearers with others; returns whether one differs.
+    #[cold]
+    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
+        let second = match (self.second_mut(), fresh.second) {
+            (Some(own), Some(fresh)) => own.adopt(cx, fresh.pair),
+            _ => false,
+        };
+        self.first.adopt(cx, fresh.first) | second
+    }
+
     pub fn open(&self, cx: &mut Cx<'_>) {
         self.first.open(cx);
         self.second().iter().for_each(|second| second.open(cx));
