@@ -183,11 +183,16 @@ impl Sinr {
             gains.iter_mut().zip(branch.block(number)).for_each(|(sum, gain)| *sum += gain);
         }
         let share = 1.0 / self.branches.len() as f32;
+        let fading = |gain: f32| 10.0 * libm::log10f((gain * share).max(LEAST_GAIN));
+        if let (Mean::Constant(mean), None) = (&self.mean, &self.shadowing) {
+            let mean = *mean as f32;
+            self.block = gains.map(|gain| mean + fading(gain));
+            return;
+        }
         for (slot, (sinr, gain)) in (number * BLOCK as u64..).zip(self.block.iter_mut().zip(gains)) {
             let time_s = slot as f64 / self.slots_per_s;
             let shadow = self.shadowing.as_mut().map_or(0.0, |shadowing| shadowing.at(time_s));
-            let fading = 10.0 * libm::log10f((gain * share).max(LEAST_GAIN));
-            *sinr = (self.mean.at(time_s) + shadow) as f32 + fading;
+            *sinr = (self.mean.at(time_s) + shadow) as f32 + fading(gain);
         }
     }
 }

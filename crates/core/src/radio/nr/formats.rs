@@ -268,6 +268,11 @@ impl Air for Nr {
             .map_or(1.0, |row| self.curve(row, block.bits).bler(f64::from(sinr_db) - self.loss_of(row)))
     }
 
+    fn is_lost(&self, block: Format, sinr_db: f32, draw: f64) -> Option<bool> {
+        let row = self.row(block.cqi)?;
+        self.curve(row, block.bits).is_lost(f64::from(sinr_db) - self.loss_of(row), draw)
+    }
+
     /// The MCS, and 32 for each layer beyond the first.
     fn number(&self, row: u8) -> u16 {
         self.row(row).map_or(0, |row| 32 * (u16::from(row.layers) - 1) + u16::from(row.mcs))

@@ -38,6 +38,13 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// The probability that a block is lost at this SINR.
     fn bler(&self, block: Format, sinr_db: f32) -> f64;
 
+    /// Whether a block is lost at this SINR by a uniform number: whether the number is below [`bler`](Self::bler). `None` if
+    /// only that can tell. The SINR may be off by rounding.
+    fn is_lost(&self, block: Format, sinr_db: f32, draw: f64) -> Option<bool> {
+        let _ = (block, sinr_db, draw);
+        None
+    }
+
     /// Whether a sender's power is shared among the units of its block, so that on n of them each has 10 log10(n) less.
     fn units_share_power(&self) -> bool {
         true

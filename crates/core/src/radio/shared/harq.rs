@@ -4,7 +4,7 @@
 //! again, or its block is due once more, in the same size. The receiver adds the signal-to-noise ratios of all
 //! transmissions of a block (Chase combining; D. Chase, IEEE Trans. Commun. 33(5), 1985).
 
-use super::air::Format;
+use super::air::{Air, Format};
 use super::reception::Steps;
 use crate::rlc::Tti;
 
@@ -21,7 +21,7 @@ pub(super) struct Process {
     pub format: Format,
     /// Until it is received.
     pub block: Option<Block>,
-    /// Sum of the ratios at which it was heard.
+    /// Sum of the ratios at which it was received, as far as it was lost.
     pub heard: f64,
     pub transmissions: u8,
     /// The slot of the first transmission.
@@ -33,17 +33,38 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// A transmission is heard at this SINR. It as a ratio.
-    pub fn hear(&mut self, sinr_db: f32, combining: bool) -> f64 {
-        let ratio = libm::exp10(f64::from(sinr_db) / 10.0);
-        self.heard = if combining { self.heard + ratio } else { ratio };
+    /// Counts a transmission that is received at this SINR. Whether the block is lost: by a uniform number, below a
+    /// probability of those `given` by transmission, or of the air interface if there are none; and in a silence.
+    pub fn is_lost(
+        &mut self,
+        (air, given): (&dyn Air, &[f64]),
+        combining: bool,
+        sinr_db: f32,
+        draw: f64,
+        in_silence: bool,
+    ) -> bool {
         self.transmissions += 1;
-        ratio
+        if let Some(bler) = given.get(usize::from(self.transmissions) - 1).or(given.last()) {
+            return in_silence || draw < *bler;
+        }
+        let is_alone = self.heard == 0.0 || !combining;
+        let known = if is_alone && !in_silence { air.is_lost(self.format, sinr_db, draw) } else { None };
+        if known == Some(false) {
+            return false;
+        }
+        let before = if combining { self.heard } else { 0.0 };
+        self.heard = before + ratio(sinr_db);
+        in_silence || known.unwrap_or_else(|| draw < air.bler(self.format, decibel(self.heard)))
     }
 }
 
+/// Decibels as a ratio.
+pub(super) fn ratio(decibel: f32) -> f64 {
+    libm::exp10(f64::from(decibel) / 10.0)
+}
+
 /// A ratio in dB.
-pub(super) fn decibel(ratio: f64) -> f32 {
+fn decibel(ratio: f64) -> f32 {
     (10.0 * libm::log10(ratio)) as f32
 }
 

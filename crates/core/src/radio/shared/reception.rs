@@ -136,8 +136,9 @@ impl Reception {
         let known = slot.saturating_sub(self.age);
         let measured = known - known % self.period;
         if self.report.0 != measured {
-            self.report = (measured, air.cqi(self.sinr(measured)));
-            self.row = None;
+            let row = air.cqi(self.sinr(measured));
+            self.row.take_if(|_| row != self.report.1);
+            self.report = (measured, row);
         }
         self.report.1
     }
@@ -153,9 +154,9 @@ impl Reception {
         })
     }
 
-    /// Whether a block is lost in this slot that is lost with this probability.
-    pub fn loses(&mut self, slot: u64, probability: f64) -> bool {
-        self.errors.at(slot) < probability
+    /// The uniform number that decides whether a block of this slot is lost: it is if the number is below a probability.
+    pub fn draw(&mut self, slot: u64) -> f64 {
+        self.errors.at(slot)
     }
 
     /// Whether the answer that comes in this slot is misread.
