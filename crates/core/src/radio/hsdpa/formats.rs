@@ -26,7 +26,7 @@
 //! SINR (Chase).
 
 use crate::error::ScenarioError;
-use crate::radio::shared::air::{Air, Format};
+use crate::radio::shared::air::{Air, Format, row_near};
 use crate::radio::shared::waterfall::Waterfall;
 use std::sync::LazyLock;
 
@@ -184,6 +184,10 @@ impl Air for Hsdpa {
 
     fn cqi(&self, sinr_db: f32) -> u8 {
         self.least.partition_point(|least| *least <= sinr_db) as u8
+    }
+
+    fn cqi_near(&self, sinr_db: f32, near: u8) -> u8 {
+        row_near(&self.least, |least| *least, sinr_db, near)
     }
 
     fn least_sinr(&self, cqi: u8) -> f32 {

@@ -28,7 +28,7 @@
 use super::curve::{self, CRC, Modulation};
 use crate::each::Each;
 use crate::error::ScenarioError;
-use crate::radio::shared::air::{Air, Format, shares};
+use crate::radio::shared::air::{Air, Format, row_near, shares};
 use crate::registry::parameters;
 use crate::units::{Decibel, Frequency};
 use serde_json::Value;
@@ -280,6 +280,10 @@ impl Air for Lte {
 
     fn cqi(&self, sinr_db: f32) -> u8 {
         self.rows.partition_point(|row| row.least_db <= sinr_db) as u8
+    }
+
+    fn cqi_near(&self, sinr_db: f32, near: u8) -> u8 {
+        row_near(&self.rows, |row| row.least_db, sinr_db, near)
     }
 
     fn least_sinr(&self, cqi: u8) -> f32 {

@@ -11,7 +11,7 @@ use super::curve::Curve;
 use super::tables::{self, Mcs};
 use crate::error::ScenarioError;
 use crate::radio::shared::MOST_LAYERS;
-use crate::radio::shared::air::{Air, Format, shares};
+use crate::radio::shared::air::{Air, Format, row_near, shares};
 use crate::registry::parameters;
 use crate::units::{Decibel, Frequency};
 use serde_json::Value;
@@ -248,6 +248,10 @@ impl Air for Nr {
 
     fn cqi(&self, sinr_db: f32) -> u8 {
         self.rows.partition_point(|row| row.least_db <= sinr_db) as u8
+    }
+
+    fn cqi_near(&self, sinr_db: f32, near: u8) -> u8 {
+        row_near(&self.rows, |row| row.least_db, sinr_db, near)
     }
 
     fn least_sinr(&self, cqi: u8) -> f32 {

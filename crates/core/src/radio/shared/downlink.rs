@@ -4,7 +4,7 @@ use super::air::{Air, Format};
 use super::frame::Frame;
 use super::harq::{Block, State, ratio};
 use super::reception::Rows;
-use super::ue::Ue;
+use super::ue::{Source, Ue};
 use super::{Arrival, Framing, Setup, Shares, Work, pop_if};
 use crate::element::{Cx, bearer_index};
 use crate::packet::Dir;
@@ -400,7 +400,10 @@ impl Downlink {
             let row = self.in_use[number];
             let backlog = self.backlogs[number].unwrap_or_else(|| ue.backlog(cx.now));
             let wanted = self.framing.bits(ue.wanted(cx, backlog));
-            let units = self.blocks().format(row, self.units, wanted).map_or(0, |format| format.units);
+            let units = match self.largest(row) {
+                Some(largest) if wanted > largest.bits.into() => self.units,
+                _ => self.blocks().format(row, self.units, wanted).map_or(0, |format| format.units),
+            };
             self.sharers.push(Sharer { groups: units.div_ceil(self.group), turn: 0, number });
         }
         let all = self.sharers.len() as u64;
@@ -469,7 +472,10 @@ impl Downlink {
         let steps = ue.reception.steps(self.air.as_ref(), self.rows, row, tests_row);
         ue.harq.begin(process, (format, steps), block, self.slot);
         self.transmit(cx, ue, number, process, arrivals);
-        self.touched.push(number);
+        // The timer of a UE that slots ask depends on a block where it leaves room in front of it.
+        if matches!(ue.source, Source::NodeB(_)) {
+            self.touched.push(number);
+        }
         Some(format)
     }
 

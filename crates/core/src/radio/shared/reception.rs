@@ -82,6 +82,8 @@ pub(in crate::radio) struct Reception {
     pub offset: f32,
     /// The row that report and offset make, once it was asked for.
     row: Option<u8>,
+    /// The row that they made last.
+    near: u8,
     errors: Draws,
     feedback: Draws,
 }
@@ -110,6 +112,7 @@ impl Reception {
             outer_loop,
             offset: 0.0,
             row: None,
+            near: 0,
             errors: draws("errors"),
             feedback: draws("feedback"),
         }
@@ -136,7 +139,7 @@ impl Reception {
         let known = slot.saturating_sub(self.age);
         let measured = known - known % self.period;
         if self.report.0 != measured {
-            let row = air.cqi(self.sinr(measured));
+            let row = air.cqi_near(self.sinr(measured), self.report.1);
             self.row.take_if(|_| row != self.report.1);
             self.report = (measured, row);
         }
@@ -146,11 +149,14 @@ impl Reception {
     /// The row by which the UE is sent to in this slot, 0 for none; not below the row `least`.
     pub fn row(&mut self, air: &dyn Air, slot: u64, least: u8) -> u8 {
         let reported = self.reported(air, slot);
-        let offset = self.offset;
+        let (offset, near) = (self.offset, &mut self.near);
         *self.row.get_or_insert_with(|| match reported {
             low if low < least => 0,
             same if offset == 0.0 => same,
-            _ => air.cqi(air.least_sinr(reported) + offset).max(least),
+            _ => {
+                *near = air.cqi_near(air.least_sinr(reported) + offset, *near);
+                (*near).max(least)
+            }
         })
     }
 

@@ -82,7 +82,7 @@ impl Stream {
 
     /// Takes SDUs out whose discardTimer has ended, and of which nothing was ever sent (TS 36.322 §5.3).
     pub fn discard(&mut self, now: Instant, unsent: &mut Vec<u64>) {
-        while self.expiry() <= now {
+        while self.discard_timer.is_some() && self.expiry() <= now {
             unsent.extend(self.take_waiting(0));
         }
     }
