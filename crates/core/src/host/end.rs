@@ -1,4 +1,4 @@
-//! What a host does with an end of a flow that is not plain TCP, and what is known of any end for reports.
+//! The interface of a host to ends of flows that are not plain TCP, and the counts of any end for reports.
 
 use super::{FlowSpec, Interface};
 use crate::app::datagrams::Datagrams;

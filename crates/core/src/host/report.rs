@@ -107,7 +107,7 @@ impl FlowReport {
         }
     }
 
-    /// Both ends of a flow without TCP, of whose datagrams so many were dropped. What belongs to TCP alone is zero.
+    /// Reports both ends of a flow without TCP, with the number of its datagrams that were dropped. Fields of TCP are zero.
     fn of_datagrams(spec: &FlowSpec, ends: [&dyn Datagrams; 2], dropped: u64, now: Instant) -> Self {
         let mut report = DatagramReport::default();
         ends.iter().for_each(|end| end.report(&mut report));
@@ -209,7 +209,7 @@ pub fn most_in_transit(server: &Host, ues: &Host, reports: &[FlowReport]) -> Opt
     in_transit.enumerate().reduce(|most, next| if next.1 > most.1 { next } else { most })
 }
 
-/// What is known of a page of this index, whose first connection is the flow with the other index.
+/// Reports the page of this index, whose first connection is the flow with index `flow`.
 fn web_report(ues: &Host, flow: usize, page: usize) -> WebReport {
     let connections = ues.endpoints[flow..].iter();
     let of_page =

@@ -120,7 +120,7 @@ impl RlcPair {
         self.ends[dir.index()].backlog(now)
     }
 
-    /// Whether the entity that sends in this direction would send anything now.
+    /// Whether the entity that sends in this direction has anything to send now.
     pub fn has_backlog(&self, now: Instant, dir: Dir) -> bool {
         self.ends[dir.index()].has_backlog(now)
     }

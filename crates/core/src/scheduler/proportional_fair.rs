@@ -61,7 +61,7 @@ struct ProportionalFair {
 
 impl Scheduler for ProportionalFair {
     fn choose(&mut self, rates: &[f64]) -> Option<usize> {
-        // Beside a rate of 0 at the least mean: a user without a rate is never better.
+        // Starts from a rate of 0 at the least mean, so a user without a rate is never better.
         let (mut best, mut best_rate, mut best_throughput) = (None, 0.0, LEAST);
         for (user, (&rate, &throughput)) in rates.iter().zip(&self.throughputs).enumerate() {
             // R_i / T_i compared without division.

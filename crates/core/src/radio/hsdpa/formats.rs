@@ -225,7 +225,7 @@ impl Air for Hsdpa {
     }
 }
 
-/// By how much the SINR of a symbol is higher than that at which half of the blocks of a row are lost or nearly so, dB.
+/// Returns how far the SINR of a symbol is above the one that the row's BLER is centred at, dB.
 fn above(row: f64, sinr_db: f32) -> f64 {
     f64::from(sinr_db) + SPREADING_DB - 1.03 * row + 5.26
 }

@@ -128,7 +128,7 @@ pub(super) fn bler(modulation: Modulation, bits: u32, symbols: u32, sinr_db: f64
     if code_blocks > 1 { 1.0 - libm::pow(1.0 - of_one, code_blocks.into()) } else { of_one }
 }
 
-/// Whether one of `codewords` such blocks is lost by a uniform number, if that is known without the probability.
+/// Decides by a uniform number whether one of `codewords` such blocks is lost; `None` if the probability is needed.
 pub(super) fn is_lost(
     (modulation, bits, symbols): (Modulation, u32, u32),
     codewords: u32,
@@ -139,7 +139,7 @@ pub(super) fn is_lost(
     Q.is_lost(above, above, codewords * code_blocks, draw)
 }
 
-/// By how many standard deviations the SINR is higher than S50; and the number of code blocks.
+/// Returns how many standard deviations the SINR is above S50, and the number of code blocks.
 fn above(modulation: Modulation, bits: u32, symbols: u32, sinr_db: f64) -> (f64, u32) {
     let code_blocks = code_blocks(bits);
     let coded = f64::from(bits + CRC + if code_blocks > 1 { code_blocks * CRC } else { 0 });

@@ -193,7 +193,7 @@ pub(in crate::radio) struct Lte {
     /// SINR that each of n layers has less than a single one, dB.
     layer_loss_db: Vec<f64>,
     rows: Vec<Row>,
-    /// Where all rows have a single layer: by row, the most bits in a PRB of it and those below, times 10.
+    /// If all rows have a single layer: by row, the most bits in a PRB of this row and those below it, times 10.
     most_per_prb: Option<Vec<u64>>,
 }
 
@@ -244,7 +244,7 @@ impl Lte {
         lte
     }
 
-    /// Modulation, bits and symbols of a codeword of a block, the number of these, and what the SINR of a layer is lower.
+    /// Returns modulation, bits and symbols of a codeword of a block, the number of codewords, and a layer's loss in dB.
     fn codewords(&self, block: Format) -> ((Modulation, u32, u32), u32, f64) {
         let row = self.rows[usize::from(block.cqi) - 1];
         let codewords = u32::from(row.layers.min(2));
@@ -305,7 +305,7 @@ impl Air for Lte {
         // With one layer a size is at least `bits` if a PRB has at least so many, times 10: one division for these rows.
         let needed = bits.div_ceil(8).saturating_mul(80).div_ceil(prbs.into());
         let row = match &self.most_per_prb {
-            // Few rows below the highest carry as much.
+            // Only few rows below the highest one carry as much.
             Some(most) => {
                 cqi as usize
                     - most[..usize::from(cqi)].iter().rev().take_while(|most| **most >= needed).count()

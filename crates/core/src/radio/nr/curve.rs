@@ -39,12 +39,12 @@ impl Curve {
         Self { s50: mcs.limit_db + loss_db, spread, blocks: blocks.count }
     }
 
-    /// By how many standard deviations the SINR is higher than S50.
+    /// Returns how many standard deviations the SINR is above S50.
     fn above(self, sinr_db: f64) -> f64 {
         (sinr_db - self.s50) / self.spread
     }
 
-    /// Whether it is lost by a uniform number, if that is known without the probability.
+    /// Decides by a uniform number whether it is lost; `None` if the probability is needed.
     pub fn is_lost(self, sinr_db: f64, draw: f64) -> Option<bool> {
         let above = self.above(sinr_db);
         Q.is_lost(above, above, self.blocks, draw)

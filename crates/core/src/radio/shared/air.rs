@@ -28,7 +28,7 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// The highest row whose blocks are lost with a probability of 10 % at most at this SINR; 0 if there is none.
     fn cqi(&self, sinr_db: f32) -> u8;
 
-    /// Like [`cqi`](Self::cqi), which is mostly `near`.
+    /// Like [`cqi`](Self::cqi), for a result that is mostly `near`.
     fn cqi_near(&self, sinr_db: f32, near: u8) -> u8 {
         let _ = near;
         self.cqi(sinr_db)
@@ -44,8 +44,8 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// The probability that a block is lost at this SINR.
     fn bler(&self, block: Format, sinr_db: f32) -> f64;
 
-    /// Whether a block is lost at this SINR by a uniform number: whether the number is below [`bler`](Self::bler). `None` if
-    /// only that can tell. The SINR may be off by rounding.
+    /// Decides whether a block is lost, i.e. whether the uniform number `draw` is below [`bler`](Self::bler), without
+    /// computing the probability. `None` if the number is near it. The SINR may be off by rounding.
     fn is_lost(&self, block: Format, sinr_db: f32, draw: f64) -> Option<bool> {
         let _ = (block, sinr_db, draw);
         None
@@ -67,7 +67,7 @@ pub(in crate::radio) trait Air: Send + Sync {
     }
 }
 
-/// The number of rows that are reported at this SINR, which is mostly `near`; each is from its `least` on, and they rise.
+/// Returns how many rows are reported at this SINR, mostly `near`. A row is reported from its `least` SINR on; rows rise.
 pub(in crate::radio) fn row_near<T>(rows: &[T], least: impl Fn(&T) -> f32, sinr_db: f32, near: u8) -> u8 {
     let (number, is_reported) = (usize::from(near), |row: &T| least(row) <= sinr_db);
     let reaches = number == 0 || rows.get(number - 1).is_some_and(is_reported);

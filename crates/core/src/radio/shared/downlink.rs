@@ -152,7 +152,7 @@ impl Downlink {
         self.is_active[ue]
     }
 
-    /// The UE is asked in the next slots whether it has something to send. Whether it was not before.
+    /// Adds a UE to those that the next slots serve; returns whether it was not among them.
     fn insert(&mut self, ue: u16) -> bool {
         let was_active = std::mem::replace(&mut self.is_active[usize::from(ue)], true);
         if !was_active {
@@ -472,7 +472,7 @@ impl Downlink {
         let steps = ue.reception.steps(self.air.as_ref(), self.rows, row, tests_row);
         ue.harq.begin(process, (format, steps), block, self.slot);
         self.transmit(cx, ue, number, process, arrivals);
-        // The timer of a UE that slots ask depends on a block where it leaves room in front of it.
+        // A block moves the timer of an active UE only where it frees room in the Node B.
         if matches!(ue.source, Source::NodeB(_)) {
             self.touched.push(number);
         }

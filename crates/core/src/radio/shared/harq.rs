@@ -21,7 +21,7 @@ pub(super) struct Process {
     pub format: Format,
     /// Until it is received.
     pub block: Option<Block>,
-    /// Sum of the ratios at which it was received, as far as it was lost.
+    /// Sum of the ratios of its transmissions that were lost.
     pub heard: f64,
     pub transmissions: u8,
     /// The slot of the first transmission.
@@ -33,8 +33,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Counts a transmission that is received at this SINR. Whether the block is lost: by a uniform number, below a
-    /// probability of those `given` by transmission, or of the air interface if there are none; and in a silence.
+    /// Counts a transmission that is received at this SINR; returns whether the block is lost. It is lost in a silence, and
+    /// if the uniform number `draw` is below the probability: `given` by transmission, or else that of the air interface.
     pub fn is_lost(
         &mut self,
         (air, given): (&dyn Air, &[f64]),
@@ -58,7 +58,7 @@ impl Process {
     }
 }
 
-/// Decibels as a ratio.
+/// Converts decibels to a ratio.
 pub(super) fn ratio(decibel: f32) -> f64 {
     libm::exp10(f64::from(decibel) / 10.0)
 }

@@ -82,7 +82,7 @@ pub(in crate::radio) struct Reception {
     pub offset: f32,
     /// The row that report and offset make, once it was asked for.
     row: Option<u8>,
-    /// The row that they made last.
+    /// The row that report and offset made last.
     near: u8,
     errors: Draws,
     feedback: Draws,
@@ -160,7 +160,7 @@ impl Reception {
         })
     }
 
-    /// The uniform number that decides whether a block of this slot is lost: it is if the number is below a probability.
+    /// Returns the uniform number that decides whether a block of this slot is lost.
     pub fn draw(&mut self, slot: u64) -> f64 {
         self.errors.at(slot)
     }

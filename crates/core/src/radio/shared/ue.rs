@@ -400,7 +400,7 @@ impl Ue {
         self.uplink.as_ref().map_or(self.slot_until, |uplink| uplink.sent_until.max(self.slot_until))
     }
 
-    /// When the entity that sends downlink wants a TTI that it may get.
+    /// Returns when the downlink entity requires a TTI, not before the end of a pause.
     fn wants_slot_at(&self) -> Instant {
         match self.pair.deadline(Dir::Downlink) {
             Instant::NEVER => Instant::NEVER,

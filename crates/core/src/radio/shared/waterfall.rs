@@ -1,4 +1,4 @@
-//! Curves of block error rates as bounds: mostly they tell whether a block is lost without its probability.
+//! Bounds of block error rates, which mostly decide whether a block is lost without computing its probability.
 //!
 //! A block is lost if a uniform number is below a probability that falls with the SINR. The probability needs functions
 //! such as `erfc` and `pow`; a table at equal steps bounds it from both sides, and few numbers lie between the bounds.
@@ -9,11 +9,11 @@ use std::sync::LazyLock;
 const STEPS: f64 = 8.0;
 const LARGEST: f64 = 8.0;
 
-/// Far beyond the rounding errors of any of the curves, and of an SINR as `f32`.
+/// Margins far above the rounding errors of the curves, and of an SINR as `f32`.
 const NEAR: f64 = 1e-9;
 const NEAR_PLACE: f64 = 0.01;
 
-/// A function that falls from 1 to 0, by its values from `-LARGEST` to `LARGEST`.
+/// A function that falls from 1 to 0, as a table of its values from `-LARGEST` to `LARGEST`.
 pub(in crate::radio) struct Waterfall(Vec<f64>);
 
 /// The tail of the normal distribution.
@@ -21,18 +21,18 @@ pub(in crate::radio) static Q: LazyLock<Waterfall> =
     LazyLock::new(|| Waterfall::new(|above| libm::erfc(above / std::f64::consts::SQRT_2) / 2.0));
 
 impl Waterfall {
-    /// Of a function that falls, from 1 at most to 0 at least.
+    /// Tabulates a function that falls, from 1 at most to 0 at least.
     pub fn new(function: impl Fn(f64) -> f64) -> Self {
         let steps = (2.0 * LARGEST * STEPS) as u32;
         Self((0..=steps).map(|step| function(f64::from(step) / STEPS - LARGEST)).collect())
     }
 
-    /// Whether a block is lost by this uniform number: one of `parts`, each of which is lost with the probability at a
-    /// place between `low` and `high`. `None` where the probability has to be computed.
+    /// Decides by a uniform number whether any of `parts` is lost; each is lost with the probability at a place between
+    /// `low` and `high`. `None` if the probability has to be computed.
     pub fn is_lost(&self, low: f64, high: f64, parts: u32, draw: f64) -> Option<bool> {
         let place = |at: f64| (at + LARGEST) * STEPS;
         let value = |step: usize| self.0.get(step).copied();
-        // A float below 0 becomes 0, and one beyond all has no value.
+        // A float below 0 converts to 0; an index beyond the table has no value.
         let (before, behind) = (place(low - NEAR_PLACE), place(high + NEAR_PLACE));
         let most = if before < 0.0 { 1.0 } else { value(before as usize).or(self.0.last().copied())? };
         let least = value(behind as usize + usize::from(behind >= 0.0)).unwrap_or(0.0);
@@ -73,7 +73,7 @@ mod tests {
         let lost = |above, draw| Q.is_lost(above, above, 1, draw);
         assert_eq!((lost(-50.0, 0.999), lost(-50.0, 1.0 - 1e-12)), (Some(true), None));
         assert_eq!((lost(50.0, 0.001), lost(50.0, 0.0)), (Some(false), None));
-        // Between bounds that are far apart nothing is certain but the outermost.
+        // Between places far apart only extreme numbers are certain.
         assert_eq!(Q.is_lost(-3.0, 3.0, 1, 0.5), None);
         assert_eq!(
             (Q.is_lost(-3.0, 3.0, 1, 0.0001), Q.is_lost(-3.0, 3.0, 1, 0.9999)),

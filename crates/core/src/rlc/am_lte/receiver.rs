@@ -91,7 +91,7 @@ impl Receiver {
             return;
         }
         if self.pdus.is_empty() && pdu.sn == self.vr_r && pdu.part.is_none() {
-            // In order, and nothing is held: it goes up as it is.
+            // In order, and nothing is held: its SDUs are delivered at once.
             self.vr_ms += u64::from(pdu.sn == self.vr_ms);
             self.vr_r += 1;
             up.extend(ends.iter().map(|end| end.sdu));
@@ -108,7 +108,7 @@ impl Receiver {
         self.trigger();
     }
 
-    /// Keeps a PDU, and hands up what it completes.
+    /// Stores a PDU, and delivers the SDUs that it completes.
     fn hold(&mut self, pdu: &Pdu, ends: &[End], up: &mut Vec<u64>) {
         self.place(pdu, ends);
         if pdu.sn == self.vr_ms {

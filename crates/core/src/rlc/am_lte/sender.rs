@@ -119,7 +119,7 @@ impl Sender {
         }
     }
 
-    /// Whether there is something to send, asked for by a timer or not.
+    /// Whether there is something to send, new, missing, or because t-PollRetransmit has ended.
     pub fn has_backlog(&self, now: Instant) -> bool {
         self.has_data() || self.polling.deadline() <= now
     }

@@ -106,7 +106,7 @@ impl Stream {
     /// if there is room for none, or nothing to cut.
     pub fn cut(&mut self, header: u64, room: u64) -> Option<SnRange> {
         let uncut = self.uncut();
-        // Mostly the PDU before has taken all the room, or all the octets.
+        // Mostly the previous PDU took all the room, or all the octets.
         if uncut == 0 || room <= header {
             return None;
         }
@@ -188,7 +188,7 @@ impl Stream {
     /// The place of the SDU with an octet that was cut.
     fn place(&self, octet: u64) -> usize {
         let is_behind = |place: usize| self.sdus.get(place).is_some_and(|sdu| sdu.end() <= octet);
-        // Mostly one of the last ones: in steps that double, then between the last two.
+        // It is mostly among the last: search backwards in steps that double, then bisect.
         let (mut low, mut high, mut step) = (0, self.begun, 1);
         while high > 0 {
             let place = high.saturating_sub(step);
