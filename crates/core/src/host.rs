@@ -499,11 +499,10 @@ impl Endpoint {
             End::Receives(end) => end.receiver.handle_deadline(cx.now),
             End::Other(end) => end.handle_deadline(cx, spec),
         }
-        let spec = &self.spec;
         match &mut self.end {
-            End::Sends(end) => end.pump(cx, spec, interface, key),
-            End::Receives(end) => end.pump(cx, spec, interface, key),
-            End::Other(end) => end.pump(cx, spec, interface, key),
+            End::Sends(end) => end.pump(cx, &self.spec, interface, key),
+            End::Receives(end) => end.pump(cx, &self.spec, interface, key),
+            End::Other(end) => end.pump(cx, &self.spec, interface, key),
         }
     }
 }

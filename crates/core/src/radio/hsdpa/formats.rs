@@ -220,7 +220,7 @@ impl Air for Hsdpa {
         let row = between_rows(block);
         let above = above(row, sinr_db);
         // The steepness rises with the row.
-        let of_rows = [row as usize, block.cqi.into()].map(|row| self.steepness[row - 1] * above);
+        let of_rows = [row as usize, block.cqi.into()].map(|number| self.steepness[number - 1] * above);
         FALL.is_lost(of_rows[0].min(of_rows[1]), of_rows[0].max(of_rows[1]), 1, draw)
     }
 }

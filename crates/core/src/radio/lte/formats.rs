@@ -234,8 +234,8 @@ impl Lte {
         }
         lte.most_per_prb = (config.layers == 1).then(|| {
             let mut most = 0;
-            let up_to = |row: &Row| {
-                most = BITS_PER_PRB[usize::from(row.i_tbs)].max(most);
+            let up_to = |own: &Row| {
+                most = BITS_PER_PRB[usize::from(own.i_tbs)].max(most);
                 most.into()
             };
             rows.iter().map(up_to).collect()
@@ -307,8 +307,8 @@ impl Air for Lte {
         let row = match &self.most_per_prb {
             // Only few rows below the highest one carry as much.
             Some(most) => {
-                cqi as usize
-                    - most[..usize::from(cqi)].iter().rev().take_while(|most| **most >= needed).count()
+                let up_to = &most[..rows.len()];
+                rows.len() - up_to.iter().rev().take_while(|own| **own >= needed).count()
             }
             None => rows.iter().position(|row| u64::from(row.size(prbs)) >= bits).unwrap_or(rows.len()),
         };

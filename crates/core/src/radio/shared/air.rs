@@ -96,9 +96,9 @@ mod tests {
     fn a_row_is_found_from_any_other_row() {
         let least = [-3.0, 0.5, 0.5, 4.0];
         for sinr_db in [-9.0, -3.0, 0.0, 0.5, 3.9, 4.0, 20.0] {
-            let expected = least.partition_point(|least| *least <= sinr_db) as u8;
+            let expected = least.partition_point(|own| *own <= sinr_db) as u8;
             for near in 0..9 {
-                assert_eq!(row_near(&least, |least| *least, sinr_db, near), expected, "{sinr_db} {near}");
+                assert_eq!(row_near(&least, |own| *own, sinr_db, near), expected, "{sinr_db} {near}");
             }
         }
     }

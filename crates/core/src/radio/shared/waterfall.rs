@@ -36,11 +36,8 @@ impl Waterfall {
         let (before, behind) = (place(low - NEAR_PLACE), place(high + NEAR_PLACE));
         let most = if before < 0.0 { 1.0 } else { value(before as usize).or(self.0.last().copied())? };
         let least = value(behind as usize + usize::from(behind >= 0.0)).unwrap_or(0.0);
-        match () {
-            () if draw > most * f64::from(parts) + NEAR => Some(false),
-            () if draw < least - NEAR => Some(true),
-            () => None,
-        }
+        let (is_above, is_below) = (draw > most * f64::from(parts) + NEAR, draw < least - NEAR);
+        (is_above || is_below).then_some(is_below)
     }
 }
 

@@ -143,7 +143,7 @@ impl Stream {
     pub fn within(&self, octets: SnRange) -> (bool, impl Iterator<Item = (End, u64)>) {
         let place = self.place(octets.first);
         let begins = self.sdus.get(place).is_some_and(|sdu| sdu.first == octets.first);
-        let ending = (place..self.begun).map_while(|place| self.sdus.get(place));
+        let ending = (place..self.begun).map_while(|number| self.sdus.get(number));
         let ending = ending.take_while(move |sdu| sdu.end() <= octets.end);
         (begins, ending.map(|sdu| (End { at: sdu.end(), sdu: sdu.number }, sdu.first)))
     }
