@@ -8,6 +8,7 @@
 
 mod beside;
 mod datagrams;
+mod end;
 mod flow_index;
 mod report;
 mod web;
@@ -30,6 +31,7 @@ use crate::wire::{encode_header, endpoints_of};
 use std::sync::Arc;
 
 use datagrams::DatagramEnd;
+use end::{Counted, FlowEnd};
 pub(crate) use flow_index::FlowIndex;
 use web::{ClientEnd, ServerEnd};
 
@@ -63,12 +65,11 @@ struct Endpoint {
     opened: bool,
 }
 
+/// One end of a flow, of any kind. Plain TCP has a form of its own, which most packets are for.
 enum End {
     Sends(SendingEnd),
     Receives(ReceivingEnd),
-    Datagrams(DatagramEnd),
-    Browses(Box<ClientEnd>),
-    Serves(Box<ServerEnd>),
+    Other(Box<dyn FlowEnd>),
 }
 
 struct SendingEnd {
@@ -108,8 +109,12 @@ impl Host {
     /// `flows` are sorted by UE, and the flows of a UE are numbered from zero.
     pub fn new(dir: Dir, ues: u16, flows: &[FlowSpec], run_seed: u64) -> Self {
         let mut pages = Vec::new();
+        let mut endpoint = |spec: &FlowSpec| {
+            let end = End::new(spec, dir, run_seed, &mut pages);
+            Endpoint { spec: spec.clone(), end, opened: false }
+        };
         Self {
-            endpoints: flows.iter().map(|flow| Endpoint::new(flow, dir, run_seed, &mut pages)).collect(),
+            endpoints: flows.iter().map(&mut endpoint).collect(),
             pages,
             index: FlowIndex::new(ues, flows),
             interface: Interface { dir, ip_id: 0, header: Vec::new() },
@@ -168,6 +173,18 @@ impl Interface {
 }
 
 impl SendingEnd {
+    fn new(sender: Box<Sender>, app: Box<dyn App>, spec: &FlowSpec) -> Self {
+        Self {
+            sender,
+            app,
+            supplied: 0,
+            awaited: u64::MAX,
+            next_supply: Instant::NEVER,
+            last_sent: spec.start,
+            finished: None,
+        }
+    }
+
     /// An ACK arrived.
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
@@ -233,6 +250,10 @@ impl SendingEnd {
 }
 
 impl ReceivingEnd {
+    fn new(receiver: Box<Receiver>, size: u64) -> Self {
+        Self { receiver, size, complete: None, delays: Delays::default() }
+    }
+
     /// Data arrived.
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
@@ -391,60 +412,63 @@ fn cc_stream(spec: &FlowSpec, run_seed: u64, host: Dir) -> rng::Stream {
     rng::stream(run_seed, &format!("ue{}.flow{}.{}.cc", spec.ue, spec.flow, host.name()))
 }
 
-impl Endpoint {
-    /// An endpoint at the host that sends towards `host`; `pages` are those of this host so far.
+impl End {
+    /// An end at the host that sends towards `host`; `pages` are those of this host so far.
     fn new(spec: &FlowSpec, host: Dir, run_seed: u64, pages: &mut Vec<Browser>) -> Self {
         let role = if host == Dir::Uplink { Role::Active } else { Role::Passive };
         let stream = rng::stream(run_seed, &format!("ue{}.flow{}.app", spec.ue, spec.flow - spec.connection));
-        let end = match spec.app.build(stream) {
+        let draws = || cc_stream(spec, run_seed, host);
+        match spec.app.build(stream) {
             Traffic::Stream(app) if spec.dir == host => {
                 let mut sender = Box::new(Sender::new(&spec.tcp, role));
-                sender.seed(|| cc_stream(spec, run_seed, host));
-                End::Sends(SendingEnd {
-                    sender,
-                    app,
-                    supplied: 0,
-                    awaited: u64::MAX,
-                    next_supply: Instant::NEVER,
-                    last_sent: spec.start,
-                    finished: None,
-                })
+                sender.seed(draws);
+                Self::Sends(SendingEnd::new(sender, app, spec))
             }
             Traffic::Stream(_) => {
                 let receiver = Box::new(Receiver::new(&spec.tcp, role));
-                let size = spec.app.size().unwrap_or(u64::MAX);
-                End::Receives(ReceivingEnd { receiver, size, complete: None, delays: Delays::default() })
+                Self::Receives(ReceivingEnd::new(receiver, spec.app.size().unwrap_or(u64::MAX)))
             }
             Traffic::Datagrams(ends) => {
                 let app = if spec.dir == host { ends.sender } else { ends.receiver };
-                End::Datagrams(DatagramEnd::new(app, spec.start))
+                Self::Other(Box::new(DatagramEnd::new(app, spec.start)))
             }
-            Traffic::Page(page) if host == spec.dir => {
-                let draws = || cc_stream(spec, run_seed, host);
-                End::Serves(Box::new(ServerEnd::new(spec, &page, draws)))
+            Traffic::Page(page) if spec.dir == host => {
+                Self::Other(Box::new(ServerEnd::new(spec, &page, draws)))
             }
             Traffic::Page(page) => {
                 if spec.connection == 0 {
                     pages.push(Browser::new(page, spec.start));
                 }
-                let draws = || cc_stream(spec, run_seed, host);
-                End::Browses(Box::new(ClientEnd::new(spec, pages.len() - 1, draws)))
+                Self::Other(Box::new(ClientEnd::new(spec, pages.len() - 1, draws)))
             }
-        };
-        Self { spec: spec.clone(), end, opened: false }
+        }
     }
 
-    /// Whether it acts first, at the flow's start, or listens from the beginning; `None` of a page's later connections,
-    /// for which the browser decides.
+    /// What it has counted.
+    fn counted(&self) -> Counted<'_> {
+        match self {
+            Self::Sends(end) => {
+                Counted { sender: Some(&end.sender), finished: end.finished, ..Counted::default() }
+            }
+            Self::Receives(end) => Counted {
+                receiver: Some((&end.receiver, &end.delays)),
+                received_at: end.complete,
+                ..Counted::default()
+            },
+            Self::Other(end) => end.counted(),
+        }
+    }
+}
+
+impl Endpoint {
+    /// Whether it acts first, at the flow's start, or listens from the beginning; `None` if another end opens it.
     fn acts_first(&self, host: Dir) -> Option<bool> {
         match &self.end {
-            End::Datagrams(end) => Some(end.app.deadline().is_some()),
-            End::Browses(_) => (self.spec.connection == 0).then_some(true),
-            End::Serves(_) => Some(false),
             End::Sends(_) | End::Receives(_) => match self.spec.tcp.handshake {
                 Handshake::ThreeWay | Handshake::Ttcp => Some(host == Dir::Uplink),
                 Handshake::None => Some(self.spec.dir == host),
             },
+            End::Other(end) => end.acts_first(&self.spec),
         }
     }
 
@@ -456,34 +480,11 @@ impl Endpoint {
                 end.supply(now);
             }
             End::Receives(end) => end.receiver.open(),
-            End::Datagrams(_) => {}
-            End::Browses(end) => end.open(now, pages),
-            End::Serves(end) => end.open(),
+            End::Other(end) => end.open(now, pages),
         }
     }
 
-    /// A packet arrived for an end that neither only sends nor only receives over TCP.
-    #[cold]
-    fn handle_other(
-        &mut self,
-        cx: &mut Cx<'_>,
-        pages: &mut [Browser],
-        interface: &mut Interface,
-        packet: Box<Packet>,
-        key: u32,
-    ) {
-        let spec = &self.spec;
-        match &mut self.end {
-            End::Sends(_) | End::Receives(_) => {}
-            End::Datagrams(end) => end.handle_packet(cx.now, &packet),
-            End::Browses(end) => end.handle_segment(cx, spec, &packet, pages, key),
-            End::Serves(end) => end.handle_segment(cx, spec, &packet),
-        }
-        self.end.pump(cx, spec, interface, key);
-        cx.free(packet);
-    }
-
-    /// The timer expired: the application starts, or a deadline of TCP has passed.
+    /// The timer expired: the application starts, or a deadline has passed.
     fn handle_timer(&mut self, cx: &mut Cx<'_>, pages: &mut [Browser], interface: &mut Interface, key: u32) {
         let spec = &self.spec;
         match &mut self.end {
@@ -496,24 +497,12 @@ impl Endpoint {
                 probe_tcp(cx, (spec.ue, spec.flow), &mut end.sender, None);
             }
             End::Receives(end) => end.receiver.handle_deadline(cx.now),
-            End::Datagrams(_) => {}
-            End::Browses(end) => end.duplex.handle_deadline(cx.now),
-            End::Serves(end) => end.handle_deadline(cx, spec),
+            End::Other(end) => end.handle_deadline(cx, spec),
         }
-        self.end.pump(cx, &self.spec, interface, key);
-    }
-}
-
-impl End {
-    /// Sends what may be sent, and arms the timer under `key`.
-    #[inline(never)]
-    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
-        match self {
-            Self::Sends(end) => end.pump(cx, spec, interface, key),
-            Self::Receives(end) => end.pump(cx, spec, interface, key),
-            Self::Datagrams(end) => end.pump(cx, spec, interface, key),
-            Self::Browses(end) => end.pump(cx, spec, interface, key),
-            Self::Serves(end) => end.pump(cx, spec, interface, key),
+        match &mut self.end {
+            End::Sends(end) => end.pump(cx, &self.spec, interface, key),
+            End::Receives(end) => end.pump(cx, &self.spec, interface, key),
+            End::Other(end) => end.pump(cx, &self.spec, interface, key),
         }
     }
 }
@@ -550,24 +539,23 @@ impl Element for Host {
         let Some(index) = self.index.position(packet.ue, packet.flow) else {
             return cx.drop(dir, packet, Reason::UnknownFlow);
         };
-        let Endpoint { spec, end, .. } = &mut self.endpoints[index];
-        // What most packets are for comes first, and alone: a jump to one of five costs more than two questions.
-        if let End::Sends(end) = end {
-            end.handle_segment(cx, &packet);
-            cx.free(packet);
-            end.pump(cx, spec, &mut self.interface, index as u32);
-        } else if let End::Receives(end) = end {
-            end.handle_segment(cx, &packet);
-            cx.free(packet);
-            end.pump(cx, spec, &mut self.interface, index as u32);
-        } else {
-            self.endpoints[index].handle_other(
-                cx,
-                &mut self.pages,
-                &mut self.interface,
-                packet,
-                index as u32,
-            );
+        let (Endpoint { spec, end, .. }, key) = (&mut self.endpoints[index], index as u32);
+        match end {
+            End::Sends(end) => {
+                end.handle_segment(cx, &packet);
+                cx.free(packet);
+                end.pump(cx, spec, &mut self.interface, key);
+            }
+            End::Receives(end) => {
+                end.handle_segment(cx, &packet);
+                cx.free(packet);
+                end.pump(cx, spec, &mut self.interface, key);
+            }
+            End::Other(end) => {
+                end.handle_packet(cx, spec, &packet, &mut self.pages, key);
+                cx.free(packet);
+                end.pump(cx, spec, &mut self.interface, key);
+            }
         }
     }
 

@@ -56,8 +56,8 @@ impl Law {
         match self {
             Self::Uniform { low, width } => low + width * stream.uniform(),
             Self::Exponential { mean } => standard_exponential(stream.uniform()) * mean,
-            Self::Normal { mean, sd } => mean + sd * standard_normal(stream),
-            Self::Lognormal { mu, sigma } => libm::exp(mu + sigma * standard_normal(stream)),
+            Self::Normal { mean, sd } => mean + sd * stream.normal(),
+            Self::Lognormal { mu, sigma } => libm::exp(mu + sigma * stream.normal()),
             Self::Poisson { unit, count } => unit * count.draw(stream),
         }
     }
@@ -119,12 +119,6 @@ impl Law {
 #[inline]
 pub fn standard_exponential(uniform: f64) -> f64 {
     -libm::log(1.0 - uniform)
-}
-
-/// A normally distributed number of mean 0 and standard deviation 1. Two draws.
-fn standard_normal(stream: &mut Stream) -> f64 {
-    let radius = libm::sqrt(2.0 * standard_exponential(stream.uniform()));
-    radius * libm::cos(2.0 * PI * stream.uniform())
 }
 
 /// The share of a normal distribution of mean 0 that is at least `bound`.

@@ -1,8 +1,7 @@
 //! Reports of flows, from both hosts: the flows' part of the results.
 
-use super::datagrams::DatagramEnd;
-use super::{End, Endpoint, FlowSpec, Host};
-use crate::app::datagrams::Report as DatagramReport;
+use super::{Endpoint, FlowSpec, Host};
+use crate::app::datagrams::{Datagrams, Report as DatagramReport};
 use crate::app::web::Report as WebReport;
 use crate::delays::{DelayReport, Delays};
 use crate::packet::Dir;
@@ -108,11 +107,12 @@ impl FlowReport {
         }
     }
 
-    /// Both ends of a flow without TCP. What belongs to TCP alone is zero.
-    fn of_datagrams(spec: &FlowSpec, ends: [&DatagramEnd; 2], now: Instant) -> Self {
+    /// Reports both ends of a flow without TCP, with the number of its datagrams that were dropped. Fields of TCP are zero.
+    fn of_datagrams(spec: &FlowSpec, ends: [&dyn Datagrams; 2], dropped: u64, now: Instant) -> Self {
         let mut report = DatagramReport::default();
-        ends.iter().for_each(|end| end.app.report(&mut report));
+        ends.iter().for_each(|end| end.report(&mut report));
         report.lost = report.sent.saturating_sub(report.received);
+        report.settle(dropped);
         let headers = u64::from(spec.tcp.ip.header_bytes() + DATAGRAM_HEADER_BYTES) * report.received;
         let bytes_received = report.bytes.saturating_sub(headers);
         let seconds = now.since(spec.start.min(now)).as_secs_f64();
@@ -176,31 +176,23 @@ pub fn flow_reports(
     let ends = server.endpoints.iter().zip(&ues.endpoints).enumerate();
     ends.filter_map(|(index, (at_server, at_ue))| {
         let spec = &at_server.spec;
-        match (&at_server.end, &at_ue.end) {
-            (End::Sends(from), End::Receives(to)) | (End::Receives(to), End::Sends(from)) => {
-                let report = FlowReport::of_sender(spec, spec.start, &from.sender, from.finished, now);
-                let received_s = to.complete.map(|at| at.since(spec.start).as_secs_f64());
-                Some(FlowReport { received_s, ..report.with_receiver(&to.receiver, &to.delays) })
-            }
-            (End::Datagrams(one), End::Datagrams(other)) => {
-                let mut report = FlowReport::of_datagrams(spec, [one, other], now);
-                if let Some(datagrams) = &mut report.datagrams {
-                    datagrams.settle(dropped(report.ue, report.flow, report.direction));
-                }
-                Some(report)
-            }
-            (End::Serves(from), End::Browses(to)) => {
-                let start = to.opened_at.unwrap_or(spec.start);
-                let report = FlowReport::of_sender(spec, start, from.duplex.sender(), from.finished, now);
-                Some(FlowReport {
-                    received_s: to.received(from.server.bytes()).map(|at| at.since(start).as_secs_f64()),
-                    bytes_to_send: Some(from.server.bytes()),
-                    web: (spec.connection == 0).then(|| web_report(ues, index)),
-                    ..report.with_receiver(to.duplex.receiver(), &to.delays)
-                })
-            }
-            _ => None,
+        let (of_server, of_ue) = (at_server.end.counted(), at_ue.end.counted());
+        if let (Some(one), Some(other)) = (of_server.datagrams, of_ue.datagrams) {
+            let dropped = dropped(spec.ue, spec.flow, spec.dir);
+            return Some(FlowReport::of_datagrams(spec, [one, other], dropped, now));
         }
+        let (from, to) = spec.dir.pick((&of_server, &of_ue), (&of_ue, &of_server));
+        let (receiver, delays) = to.receiver?;
+        let start = to.opened_at.unwrap_or(spec.start);
+        let report = FlowReport::of_sender(spec, start, from.sender?, from.finished, now);
+        let is_complete = from.bytes.is_none_or(|bytes| receiver.rcv_nxt() >= bytes);
+        let received_at = to.received_at.filter(|_| is_complete);
+        Some(FlowReport {
+            received_s: received_at.map(|at| at.since(start).as_secs_f64()),
+            bytes_to_send: from.bytes.or(report.bytes_to_send),
+            web: to.page.filter(|_| spec.connection == 0).map(|page| web_report(ues, index, page)),
+            ..report.with_receiver(receiver, delays)
+        })
     })
     .collect()
 }
@@ -208,12 +200,7 @@ pub fn flow_reports(
 /// Index in `reports` of the flow with the most packets in transit, and how many these are.
 pub fn most_in_transit(server: &Host, ues: &Host, reports: &[FlowReport]) -> Option<(usize, u64)> {
     let in_flight = |sender: &Sender| sender.state().flight_size().div_ceil(sender.state().mss().max(1));
-    let of_tcp = |endpoint: &Endpoint| match &endpoint.end {
-        End::Sends(end) => in_flight(&end.sender),
-        End::Serves(end) => in_flight(end.duplex.sender()),
-        End::Browses(end) => in_flight(end.duplex.sender()),
-        End::Receives(_) | End::Datagrams(_) => 0,
-    };
+    let of_tcp = |endpoint: &Endpoint| endpoint.end.counted().sender.map_or(0, in_flight);
     let ends = server.endpoints.iter().zip(&ues.endpoints).zip(reports);
     let in_transit = ends.map(|((at_server, at_ue), report)| match &report.datagrams {
         Some(datagrams) => datagrams.sent.saturating_sub(datagrams.received + datagrams.lost),
@@ -222,17 +209,14 @@ pub fn most_in_transit(server: &Host, ues: &Host, reports: &[FlowReport]) -> Opt
     in_transit.enumerate().reduce(|most, next| if next.1 > most.1 { next } else { most })
 }
 
-/// What is known of the page whose first connection is the flow with this index.
-fn web_report(ues: &Host, index: usize) -> WebReport {
-    let clients = ues.endpoints[index..].iter().map_while(|endpoint| match &endpoint.end {
-        End::Browses(end) => Some((endpoint.spec.connection, end)),
-        _ => None,
-    });
-    let Some((_, first)) = clients.clone().next() else { return WebReport::default() };
-    let others = clients.skip(1).take_while(|(connection, _)| *connection > 0).map(|(_, end)| end);
-    let counters = std::iter::once(first).chain(others).map(|end| end.duplex.sender().counters());
+/// Reports the page of this index, whose first connection is the flow with index `flow`.
+fn web_report(ues: &Host, flow: usize, page: usize) -> WebReport {
+    let connections = ues.endpoints[flow..].iter();
+    let of_page =
+        connections.enumerate().take_while(|(place, endpoint)| *place == 0 || endpoint.spec.connection > 0);
+    let senders = of_page.filter_map(|(_, endpoint)| endpoint.end.counted().sender);
     WebReport {
-        request_retransmissions: counters.map(|counters| counters.retransmissions()).sum(),
-        ..ues.pages[first.page].report()
+        request_retransmissions: senders.map(|sender| sender.counters().retransmissions()).sum(),
+        ..ues.pages[page].report()
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Events tell of the responses, which are the data of the flow; requests are in captures.
 
+use super::end::{Counted, FlowEnd};
 use super::{FlowSpec, Interface, arm, probe_received, probe_sent, probe_tcp};
 use crate::app::web::{Browser, Page, Server};
 use crate::delays::Delays;
@@ -15,14 +16,14 @@ use crate::time::Instant;
 
 /// The browser's end of a connection.
 pub(super) struct ClientEnd {
-    pub duplex: Duplex,
+    duplex: Duplex,
     /// Index of the browser at this host.
-    pub page: usize,
-    pub opened_at: Option<Instant>,
+    page: usize,
+    opened_at: Option<Instant>,
     /// When the latest byte in sequence arrived.
     received_at: Instant,
     /// One-way delays of the segments with data.
-    pub delays: Delays,
+    delays: Delays,
 }
 
 impl ClientEnd {
@@ -32,15 +33,22 @@ impl ClientEnd {
         duplex.sender_mut().seed(stream);
         Self { duplex, page, opened_at: None, received_at: Instant::ZERO, delays: Delays::default() }
     }
+}
 
-    pub fn open(&mut self, now: Instant, pages: &mut [Browser]) {
+impl FlowEnd for ClientEnd {
+    /// The browser decides on the page's later connections.
+    fn acts_first(&self, spec: &FlowSpec) -> Option<bool> {
+        (spec.connection == 0).then_some(true)
+    }
+
+    fn open(&mut self, now: Instant, pages: &mut [Browser]) {
         self.opened_at = Some(now);
         self.duplex.open();
         self.duplex.supply(now, pages[self.page].handle_open());
     }
 
-    /// A segment arrived; the browser may open further connections, whose timers follow or precede `key`.
-    pub fn handle_segment(
+    /// The browser may open further connections.
+    fn handle_packet(
         &mut self,
         cx: &mut Cx<'_>,
         spec: &FlowSpec,
@@ -65,24 +73,33 @@ impl ClientEnd {
         step.opens.for_each(|connection| cx.arm(first + u32::from(connection), now));
     }
 
-    /// Sends what may be sent, and arms the timer under `key`.
-    pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
+    fn handle_deadline(&mut self, cx: &mut Cx<'_>, _spec: &FlowSpec) {
+        self.duplex.handle_deadline(cx.now);
+    }
+
+    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
         send(&mut self.duplex, cx, spec, interface, false);
         arm(cx, key, self.duplex.deadline());
     }
 
-    /// When all of `bytes` had arrived; `None` if they have not.
-    pub fn received(&self, bytes: u64) -> Option<Instant> {
-        (self.duplex.receiver().rcv_nxt() >= bytes).then_some(self.received_at)
+    fn counted(&self) -> Counted<'_> {
+        Counted {
+            sender: Some(self.duplex.sender()),
+            receiver: Some((self.duplex.receiver(), &self.delays)),
+            opened_at: self.opened_at,
+            received_at: Some(self.received_at),
+            page: Some(self.page),
+            ..Counted::default()
+        }
     }
 }
 
 /// The server's end of a connection.
 pub(super) struct ServerEnd {
-    pub duplex: Duplex,
-    pub server: Server,
+    duplex: Duplex,
+    server: Server,
     /// When the last response was acknowledged.
-    pub finished: Option<Instant>,
+    finished: Option<Instant>,
 }
 
 impl ServerEnd {
@@ -94,12 +111,31 @@ impl ServerEnd {
         Self { duplex, server, finished: None }
     }
 
-    pub fn open(&mut self) {
+    fn answer(&mut self, now: Instant) {
+        while let Some(bytes) = self.server.poll_response(now) {
+            self.duplex.supply(now, bytes);
+        }
+    }
+}
+
+impl FlowEnd for ServerEnd {
+    fn acts_first(&self, _spec: &FlowSpec) -> Option<bool> {
+        Some(false)
+    }
+
+    fn open(&mut self, _now: Instant, _pages: &mut [Browser]) {
         self.duplex.open();
     }
 
-    /// A segment arrived: an ACK, a request, or both.
-    pub fn handle_segment(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, packet: &Packet) {
+    /// The segment is an ACK, a request, or both.
+    fn handle_packet(
+        &mut self,
+        cx: &mut Cx<'_>,
+        spec: &FlowSpec,
+        packet: &Packet,
+        _pages: &mut [Browser],
+        _key: u32,
+    ) {
         let brought_data = self.duplex.handle_segment(cx.now, packet).is_some();
         let is_done = self.server.is_done() && self.duplex.sender().is_done();
         if is_done && self.finished.is_none() {
@@ -113,24 +149,26 @@ impl ServerEnd {
         }
     }
 
-    /// The deadline has passed: TCP's, or a response is ready.
-    pub fn handle_deadline(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec) {
+    /// TCP's deadline has passed, or a response is ready.
+    fn handle_deadline(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec) {
         self.duplex.handle_deadline(cx.now);
         probe_tcp(cx, (spec.ue, spec.flow), self.duplex.sender_mut(), None);
         self.answer(cx.now);
     }
 
-    fn answer(&mut self, now: Instant) {
-        while let Some(bytes) = self.server.poll_response(now) {
-            self.duplex.supply(now, bytes);
-        }
-    }
-
-    /// Sends what may be sent, and arms the timer under `key`.
-    pub fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
+    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
         send(&mut self.duplex, cx, spec, interface, true);
         let deadline = self.duplex.deadline().into_iter().chain(self.server.deadline()).min();
         arm(cx, key, deadline);
+    }
+
+    fn counted(&self) -> Counted<'_> {
+        Counted {
+            sender: Some(self.duplex.sender()),
+            finished: self.finished,
+            bytes: Some(self.server.bytes()),
+            ..Counted::default()
+        }
     }
 }
 

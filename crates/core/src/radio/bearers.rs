@@ -160,6 +160,11 @@ impl Bearers {
         self.second().map_or(first, |second| first.saturating_add(second.backlog(now, dir)))
     }
 
+    /// Whether there is any.
+    pub fn has_backlog(&self, now: Instant, dir: Dir) -> bool {
+        self.first.has_backlog(now, dir) || self.second().is_some_and(|second| second.has_backlog(now, dir))
+    }
+
     /// That, with what queue disciplines hold, where the entities have `own`.
     pub fn with_held(&self, cx: &mut Cx<'_>, dir: Dir, own: u64) -> u64 {
         match self.second() {

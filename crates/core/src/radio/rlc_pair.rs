@@ -143,6 +143,11 @@ impl RlcPair {
         self.ends[dir.index()].backlog(now)
     }
 
+    /// Whether the entity that sends in this direction has anything to send now.
+    pub fn has_backlog(&self, now: Instant, dir: Dir) -> bool {
+        self.ends[dir.index()].has_backlog(now)
+    }
+
     /// When the first timer of an entity ends that needs no TTI.
     #[inline]
     pub fn expiry(&self) -> Instant {

@@ -49,6 +49,11 @@ pub trait Transmit: Send + Sync {
         u64::from(self.deadline() <= now)
     }
 
+    /// Whether [`backlog`](Self::backlog) is more than 0.
+    fn has_backlog(&self, now: Instant) -> bool {
+        self.backlog(now) > 0
+    }
+
     /// Fills a TTI that starts at `now`. It has room for `room` PDUs, or, where PDUs have no size of their own
     /// (`Ttis::payload` is 1), for `room` octets. `tti` is empty.
     fn build_tti(&mut self, now: Instant, room: u64, tti: &mut Tti, report: &mut Report);
@@ -133,6 +138,10 @@ impl Transmit for Halves {
 
     fn backlog(&self, now: Instant) -> u64 {
         self.tx.backlog(now)
+    }
+
+    fn has_backlog(&self, now: Instant) -> bool {
+        self.tx.has_backlog(now)
     }
 
     fn build_tti(&mut self, now: Instant, room: u64, tti: &mut Tti, report: &mut Report) {

@@ -61,21 +61,16 @@ struct ProportionalFair {
 
 impl Scheduler for ProportionalFair {
     fn choose(&mut self, rates: &[f64]) -> Option<usize> {
-        let mut best: Option<(usize, f64, f64)> = None;
+        // Starts from a rate of 0 at the least mean, so a user without a rate is never better.
+        let (mut best, mut best_rate, mut best_throughput) = (None, 0.0, LEAST);
         for (user, (&rate, &throughput)) in rates.iter().zip(&self.throughputs).enumerate() {
-            if rate <= 0.0 {
-                continue;
-            }
             // R_i / T_i compared without division.
-            let is_better = best.is_none_or(|(_, best_rate, best_throughput)| {
-                let (mine, others) = (rate * best_throughput, best_rate * throughput);
-                mine > others || (mine >= others && throughput < best_throughput)
-            });
-            if is_better {
-                best = Some((user, rate, throughput));
+            let (mine, others) = (rate * best_throughput, best_rate * throughput);
+            if mine > others || (mine >= others && throughput < best_throughput) {
+                (best, best_rate, best_throughput) = (Some(user), rate, throughput);
             }
         }
-        best.map(|(user, ..)| user)
+        best
     }
 
     fn handle_slots(&mut self, slots: u64, served: &[(usize, f64)]) {

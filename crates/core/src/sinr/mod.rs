@@ -310,21 +310,33 @@ impl Sinr {
             gains.iter_mut().zip(branch.block(number)).for_each(|(sum, gain)| *sum += gain);
         }
         let share = 1.0 / self.branches.len() as f32;
-        for (slot, (sinr, gain)) in (number * BLOCK as u64..).zip(self.block.iter_mut().zip(gains)) {
+        let fadings = gains.map(|gain| 10.0 * libm::log10f((gain * share).max(LEAST_GAIN)));
+        if let (Mean::Constant(mean), None, None, None) =
+            (&self.mean, &self.signal, &self.shadowing, &self.blockage)
+        {
+            let mean = *mean as f32;
+            self.block = fadings.map(|fading| mean + fading);
+            return self.interrupt(number, &fadings);
+        }
+        for (slot, (sinr, fading)) in (number * BLOCK as u64..).zip(self.block.iter_mut().zip(fadings)) {
             let time_s = slot as f64 / self.slots_per_s;
             let shadow = self.shadowing.as_mut().map_or(0.0, |shadowing| shadowing.at(time_s));
             let shadow = shadow - self.blockage.as_mut().map_or(0.0, |blockage| blockage.at(time_s));
-            let fading = 10.0 * libm::log10f((gain * share).max(LEAST_GAIN));
             let mean = match &mut self.signal {
                 None => self.mean.at(time_s),
                 Some((signal, noise_dbm)) => signal.at(time_s) - *noise_dbm,
             };
             *sinr = (mean + shadow) as f32 + fading;
         }
+        self.interrupt(number, &fadings);
+    }
+
+    /// In an outage its level replaces mean and shadowing.
+    fn interrupt(&mut self, number: u64, fadings: &[f32; BLOCK]) {
         let Some(outages) = &mut self.outages else { return };
-        for (slot, (sinr, gain)) in (number * BLOCK as u64..).zip(self.block.iter_mut().zip(gains)) {
+        for (slot, (sinr, fading)) in (number * BLOCK as u64..).zip(self.block.iter_mut().zip(fadings)) {
             if let Some(level) = outages.level_at(slot as f64 / self.slots_per_s) {
-                *sinr = level + 10.0 * libm::log10f((gain * share).max(LEAST_GAIN));
+                *sinr = level + fading;
             }
         }
     }

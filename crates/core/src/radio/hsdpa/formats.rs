@@ -26,7 +26,9 @@
 //! SINR (Chase).
 
 use crate::error::ScenarioError;
-use crate::radio::shared::air::{Air, Format};
+use crate::radio::shared::air::{Air, Format, row_near};
+use crate::radio::shared::waterfall::Waterfall;
+use std::sync::LazyLock;
 
 /// A row of the CQI table.
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +146,8 @@ pub(in crate::radio) struct Hsdpa {
     codes: u32,
     /// SINR from which on each row is reported, dB.
     least: [f32; ROWS],
+    /// Steepness of each row's BLER.
+    steepness: [f64; ROWS],
     /// Sizes of blocks that carry a PDU, bits.
     sizes: Vec<u32>,
     /// By number of codes, how many rows need no more.
@@ -161,7 +165,8 @@ impl Hsdpa {
         // Codes rise from row to row.
         let rows = |most: usize| TABLE.partition_point(|row| row.codes as usize <= most) as u8;
         let (sizes, rows_within) = (sizes().filter(carries).collect(), std::array::from_fn(rows));
-        Self { category, codes, least, sizes, rows_within }
+        let steepness = std::array::from_fn(|row| steepness((row + 1) as f64));
+        Self { category, codes, least, steepness, sizes, rows_within }
     }
 }
 
@@ -179,6 +184,10 @@ impl Air for Hsdpa {
 
     fn cqi(&self, sinr_db: f32) -> u8 {
         self.least.partition_point(|least| *least <= sinr_db) as u8
+    }
+
+    fn cqi_near(&self, sinr_db: f32, near: u8) -> u8 {
+        row_near(&self.least, |least| *least, sinr_db, near)
     }
 
     fn least_sinr(&self, cqi: u8) -> f32 {
@@ -204,10 +213,32 @@ impl Air for Hsdpa {
 
     fn bler(&self, block: Format, sinr_db: f32) -> f64 {
         let row = between_rows(block);
-        let above = f64::from(sinr_db) + SPREADING_DB - 1.03 * row + 5.26;
-        let steepness = 2.0 / (libm::sqrt(3.0) - libm::log10(row));
-        libm::pow(1.0 + libm::pow(10.0, steepness * above), -1.0 / 0.7)
+        fall(steepness(row) * above(row, sinr_db))
     }
+
+    fn is_lost(&self, block: Format, sinr_db: f32, draw: f64) -> Option<bool> {
+        let row = between_rows(block);
+        let above = above(row, sinr_db);
+        // The steepness rises with the row.
+        let of_rows = [row as usize, block.cqi.into()].map(|number| self.steepness[number - 1] * above);
+        FALL.is_lost(of_rows[0].min(of_rows[1]), of_rows[0].max(of_rows[1]), 1, draw)
+    }
+}
+
+/// Returns how far the SINR of a symbol is above the one that the row's BLER is centred at, dB.
+fn above(row: f64, sinr_db: f32) -> f64 {
+    f64::from(sinr_db) + SPREADING_DB - 1.03 * row + 5.26
+}
+
+fn steepness(row: f64) -> f64 {
+    2.0 / (libm::sqrt(3.0) - libm::log10(row))
+}
+
+static FALL: LazyLock<Waterfall> = LazyLock::new(|| Waterfall::new(fall));
+
+/// The BLER by steepness and SINR, multiplied.
+fn fall(steep: f64) -> f64 {
+    libm::pow(1.0 + libm::pow(10.0, steep), -1.0 / 0.7)
 }
 
 /// The row of a block, between two where its size lies between theirs.

@@ -18,6 +18,8 @@
 //!
 //! Left out: filler bits, the sizes of the turbo code's interleaver, and error floors.
 
+use crate::radio::shared::waterfall::Q;
+
 /// By how much the turbo code is worse than the normal approximation, dB: the mean over the 42 curves that TU Wien
 /// published with its LTE link-level simulator (2009, 2010: AWGN, 5000 blocks for each point, CQI 1 to 15 and the 27 code
 /// rates of 3GPP R1-071967). The standard deviation over the curves is 0.2 dB, and ns-3's curves, of another link-level
@@ -121,6 +123,24 @@ impl Modulation {
 
 /// The probability that a transport block of so many bits, which fills so many symbols (resource elements), is lost.
 pub(super) fn bler(modulation: Modulation, bits: u32, symbols: u32, sinr_db: f64) -> f64 {
+    let (above, code_blocks) = above(modulation, bits, symbols, sinr_db);
+    let of_one = libm::erfc(above / std::f64::consts::SQRT_2) / 2.0;
+    if code_blocks > 1 { 1.0 - libm::pow(1.0 - of_one, code_blocks.into()) } else { of_one }
+}
+
+/// Decides by a uniform number whether one of `codewords` such blocks is lost; `None` if the probability is needed.
+pub(super) fn is_lost(
+    (modulation, bits, symbols): (Modulation, u32, u32),
+    codewords: u32,
+    sinr_db: f64,
+    draw: f64,
+) -> Option<bool> {
+    let (above, code_blocks) = above(modulation, bits, symbols, sinr_db);
+    Q.is_lost(above, above, codewords * code_blocks, draw)
+}
+
+/// Returns how many standard deviations the SINR is above S50, and the number of code blocks.
+fn above(modulation: Modulation, bits: u32, symbols: u32, sinr_db: f64) -> (f64, u32) {
     let code_blocks = code_blocks(bits);
     let coded = f64::from(bits + CRC + if code_blocks > 1 { code_blocks * CRC } else { 0 });
     let rate = coded / f64::from(modulation.bits() * symbols);
@@ -130,9 +150,7 @@ pub(super) fn bler(modulation: Modulation, bits: u32, symbols: u32, sinr_db: f64
         symbols *= rate / MOTHER_RATE;
     }
     let (limit, spread) = modulation.curve(rate.max(MOTHER_RATE));
-    let above = (sinr_db - s50 - limit) * symbols.sqrt() / spread;
-    let of_one = libm::erfc(above / std::f64::consts::SQRT_2) / 2.0;
-    if code_blocks > 1 { 1.0 - libm::pow(1.0 - of_one, code_blocks.into()) } else { of_one }
+    ((sinr_db - s50 - limit) * symbols.sqrt() / spread, code_blocks)
 }
 
 /// Code blocks of a transport block of so many bits.

@@ -28,7 +28,7 @@
 use super::curve::{self, CRC, Modulation};
 use crate::each::Each;
 use crate::error::ScenarioError;
-use crate::radio::shared::air::{Air, Format, shares};
+use crate::radio::shared::air::{Air, Format, row_near, shares};
 use crate::registry::parameters;
 use crate::units::{Decibel, Frequency};
 use serde_json::Value;
@@ -193,6 +193,8 @@ pub(in crate::radio) struct Lte {
     /// SINR that each of n layers has less than a single one, dB.
     layer_loss_db: Vec<f64>,
     rows: Vec<Row>,
+    /// If all rows have a single layer: by row, the most bits in a PRB of this row and those below it, times 10.
+    most_per_prb: Option<Vec<u64>>,
 }
 
 impl Lte {
@@ -209,7 +211,7 @@ impl Lte {
                 .unwrap_or(0),
         };
         let layer_loss_db = layer_loss.iter().map(|loss| loss.as_db()).collect();
-        let mut lte = Self { prbs, elements_per_prb, layer_loss_db, rows: Vec::new() };
+        let mut lte = Self { prbs, elements_per_prb, layer_loss_db, rows: Vec::new(), most_per_prb: None };
         let row = |layers: u8, row: usize| {
             let least_db = config.thresholds.sinr(row, elements) + lte.loss_of(layers);
             Row { cqi: row as u8 + 1, layers, i_tbs: i_tbs(row), least_db: least_db as f32 }
@@ -230,8 +232,24 @@ impl Lte {
                 carries_more
             });
         }
+        lte.most_per_prb = (config.layers == 1).then(|| {
+            let mut most = 0;
+            let up_to = |own: &Row| {
+                most = BITS_PER_PRB[usize::from(own.i_tbs)].max(most);
+                most.into()
+            };
+            rows.iter().map(up_to).collect()
+        });
         lte.rows = rows;
         lte
+    }
+
+    /// Returns modulation, bits and symbols of a codeword of a block, the number of codewords, and a layer's loss in dB.
+    fn codewords(&self, block: Format) -> ((Modulation, u32, u32), u32, f64) {
+        let row = self.rows[usize::from(block.cqi) - 1];
+        let codewords = u32::from(row.layers.min(2));
+        let symbols = block.units * self.elements_per_prb * u32::from(row.layers) / codewords;
+        ((modulation_of(row.i_tbs), block.bits / codewords, symbols), codewords, self.loss_of(row.layers))
     }
 
     fn loss_of(&self, layers: u8) -> f64 {
@@ -264,6 +282,10 @@ impl Air for Lte {
         self.rows.partition_point(|row| row.least_db <= sinr_db) as u8
     }
 
+    fn cqi_near(&self, sinr_db: f32, near: u8) -> u8 {
+        row_near(&self.rows, |row| row.least_db, sinr_db, near)
+    }
+
     fn least_sinr(&self, cqi: u8) -> f32 {
         self.rows[usize::from(cqi) - 1].least_db
     }
@@ -272,6 +294,9 @@ impl Air for Lte {
     fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format> {
         let rows = &self.rows[..usize::from(cqi)];
         let highest = *rows.last()?;
+        if bits == u64::MAX {
+            return (units > 0).then(|| Format { cqi, units, bits: highest.size(units) });
+        }
         let of_layer = bits.div_ceil(highest.layers.into());
         let prbs = prbs_for(highest.i_tbs, of_layer).min(u64::from(units)) as u32;
         if prbs == 0 {
@@ -279,21 +304,27 @@ impl Air for Lte {
         }
         // With one layer a size is at least `bits` if a PRB has at least so many, times 10: one division for these rows.
         let needed = bits.div_ceil(8).saturating_mul(80).div_ceil(prbs.into());
-        let lower = rows.iter().position(|row| match row.layers {
-            1 => u64::from(BITS_PER_PRB[usize::from(row.i_tbs)]) >= needed,
-            _ => u64::from(row.size(prbs)) >= bits,
-        });
-        let row = lower.unwrap_or(rows.len() - 1);
+        let row = match &self.most_per_prb {
+            // Only few rows below the highest one carry as much.
+            Some(most) => {
+                let up_to = &most[..rows.len()];
+                rows.len() - up_to.iter().rev().take_while(|own| **own >= needed).count()
+            }
+            None => rows.iter().position(|row| u64::from(row.size(prbs)) >= bits).unwrap_or(rows.len()),
+        };
+        let row = row.min(rows.len() - 1);
         Some(Format { cqi: row as u8 + 1, units: prbs, bits: rows[row].size(prbs) })
     }
 
     fn bler(&self, block: Format, sinr_db: f32) -> f64 {
-        let row = self.rows[usize::from(block.cqi) - 1];
-        let codewords = u32::from(row.layers.min(2));
-        let symbols = block.units * self.elements_per_prb * u32::from(row.layers) / codewords;
-        let sinr_db = f64::from(sinr_db) - self.loss_of(row.layers);
-        let of_one = curve::bler(modulation_of(row.i_tbs), block.bits / codewords, symbols, sinr_db);
+        let ((modulation, bits, symbols), codewords, loss_db) = self.codewords(block);
+        let of_one = curve::bler(modulation, bits, symbols, f64::from(sinr_db) - loss_db);
         if codewords == 1 { of_one } else { 1.0 - (1.0 - of_one) * (1.0 - of_one) }
+    }
+
+    fn is_lost(&self, block: Format, sinr_db: f32, draw: f64) -> Option<bool> {
+        let (codeword, codewords, loss_db) = self.codewords(block);
+        curve::is_lost(codeword, codewords, f64::from(sinr_db) - loss_db, draw)
     }
 
     /// The CQI, and 32 for each layer beyond the first.

@@ -18,6 +18,7 @@
 
 use super::blocks::CodeBlocks;
 use super::tables::Mcs;
+use crate::radio::shared::waterfall::Q;
 
 /// Bits of the code block whose spread the tables have.
 const LARGEST: f64 = 8448.0;
@@ -38,10 +39,20 @@ impl Curve {
         Self { s50: mcs.limit_db + loss_db, spread, blocks: blocks.count }
     }
 
+    /// Returns how many standard deviations the SINR is above S50.
+    fn above(self, sinr_db: f64) -> f64 {
+        (sinr_db - self.s50) / self.spread
+    }
+
+    /// Decides by a uniform number whether it is lost; `None` if the probability is needed.
+    pub fn is_lost(self, sinr_db: f64, draw: f64) -> Option<bool> {
+        let above = self.above(sinr_db);
+        Q.is_lost(above, above, self.blocks, draw)
+    }
+
     /// The probability that it is lost.
     pub fn bler(self, sinr_db: f64) -> f64 {
-        let above = (sinr_db - self.s50) / self.spread;
-        let of_one = libm::erfc(above * std::f64::consts::FRAC_1_SQRT_2) / 2.0;
+        let of_one = libm::erfc(self.above(sinr_db) * std::f64::consts::FRAC_1_SQRT_2) / 2.0;
         if self.blocks == 1 { of_one } else { -libm::expm1(f64::from(self.blocks) * libm::log1p(-of_one)) }
     }
 

@@ -15,7 +15,7 @@ use super::information;
 use super::tables::{self, Mcs};
 use crate::error::ScenarioError;
 use crate::radio::shared::MOST_LAYERS;
-use crate::radio::shared::air::{Air, Format, shares};
+use crate::radio::shared::air::{Air, Format, row_near, shares};
 use crate::registry::parameters;
 use crate::units::{Decibel, Frequency};
 use serde_json::Value;
@@ -329,7 +329,11 @@ impl Air for Nr {
         self.rows.partition_point(|row| row.least_db <= sinr_db) as u8
     }
 
-    fn reported(&self, sinr_db: f32) -> u8 {
+    fn cqi_near(&self, sinr_db: f32, near: u8) -> u8 {
+        row_near(&self.rows, |row| row.least_db, sinr_db, near)
+    }
+
+    fn reported(&self, sinr_db: f32, _near: u8) -> u8 {
         let heard = self.reports.partition_point(|(least_db, _)| *least_db <= sinr_db);
         heard.checked_sub(1).map_or(0, |place| self.reports[place].1)
     }
@@ -359,6 +363,11 @@ impl Air for Nr {
         let buffer = information::buffer(mcs, block.bits, self.largest);
         let loss = libm::exp10((self.loss_of(row) + self.carrier.loss_db) / 10.0);
         loss * information::combine(mcs.modulation, buffer, transmissions, heard / loss, ratio / loss)
+    }
+
+    fn is_lost(&self, block: Format, sinr_db: f32, draw: f64) -> Option<bool> {
+        let row = self.row(block.cqi)?;
+        self.curve(row, block.bits).is_lost(f64::from(sinr_db) - self.loss_of(row), draw)
     }
 
     /// The MCS, and 32 for each layer beyond the first.

@@ -28,9 +28,16 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// The highest row whose blocks are lost with a probability of 10 % at most at this SINR; 0 if there is none.
     fn cqi(&self, sinr_db: f32) -> u8;
 
-    /// The row that a UE's report of this SINR leads to: that of `cqi`, or a lower one if reports are coarser than rows.
-    fn reported(&self, sinr_db: f32) -> u8 {
+    /// Like [`cqi`](Self::cqi), for a result that is mostly `near`.
+    fn cqi_near(&self, sinr_db: f32, near: u8) -> u8 {
+        let _ = near;
         self.cqi(sinr_db)
+    }
+
+    /// The row that a UE's report of this SINR leads to, which is mostly `near`: that of `cqi`, or a lower one if reports are
+    /// coarser than rows.
+    fn reported(&self, sinr_db: f32, near: u8) -> u8 {
+        self.cqi_near(sinr_db, near)
     }
 
     /// The SINR from which on a row, 1 or higher, is reported, dB.
@@ -49,6 +56,13 @@ pub(in crate::radio) trait Air: Send + Sync {
         heard + ratio
     }
 
+    /// Decides whether a block is lost, i.e. whether the uniform number `draw` is below [`bler`](Self::bler), without
+    /// computing the probability. `None` if the number is near it. The SINR may be off by rounding.
+    fn is_lost(&self, block: Format, sinr_db: f32, draw: f64) -> Option<bool> {
+        let _ = (block, sinr_db, draw);
+        None
+    }
+
     /// Whether a sender's power is shared among the units of its block, so that on n of them each has 10 log10(n) less.
     fn units_share_power(&self) -> bool {
         true
@@ -65,6 +79,16 @@ pub(in crate::radio) trait Air: Send + Sync {
     }
 }
 
+/// Returns how many rows are reported at this SINR, mostly `near`. A row is reported from its `least` SINR on; rows rise.
+pub(in crate::radio) fn row_near<T>(rows: &[T], least: impl Fn(&T) -> f32, sinr_db: f32, near: u8) -> u8 {
+    let (number, is_reported) = (usize::from(near), |row: &T| least(row) <= sinr_db);
+    let reaches = number == 0 || rows.get(number - 1).is_some_and(is_reported);
+    if reaches && !rows.get(number).is_some_and(is_reported) {
+        return near;
+    }
+    rows.partition_point(is_reported) as u8
+}
+
 /// By number, its share in all that is counted.
 pub(in crate::radio) fn shares(counts: impl Iterator<Item = (usize, u64)>) -> Value {
     let mut by_number = BTreeMap::new();
@@ -74,4 +98,20 @@ pub(in crate::radio) fn shares(counts: impl Iterator<Item = (usize, u64)>) -> Va
     let all = by_number.values().sum::<u64>().max(1) as f64;
     let shares = by_number.into_iter().map(|(number, count)| (number.to_string(), json!(count as f64 / all)));
     Value::Object(shares.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_found_from_any_other_row() {
+        let least = [-3.0, 0.5, 0.5, 4.0];
+        for sinr_db in [-9.0, -3.0, 0.0, 0.5, 3.9, 4.0, 20.0] {
+            let expected = least.partition_point(|own| *own <= sinr_db) as u8;
+            for near in 0..9 {
+                assert_eq!(row_near(&least, |own| *own, sinr_db, near), expected, "{sinr_db} {near}");
+            }
+        }
+    }
 }

@@ -2,10 +2,10 @@
 
 use super::air::{Air, Format};
 use super::frame::Frame;
-use super::harq::{Block, State, decibel};
+use super::harq::{Block, State, ratio};
 use super::load::Others;
 use super::reception::Rows;
-use super::ue::Ue;
+use super::ue::{Source, Ue};
 use super::{Arrival, Framing, Setup, Shares, Work, pop_if};
 use crate::element::{Cx, bearer_index};
 use crate::mobility::CellLoad;
@@ -22,6 +22,7 @@ pub(super) const EXCELLENT_DB: f32 = 1000.0;
 /// The downlink of a cell.
 pub(super) struct Downlink {
     slot_length: Duration,
+    slot_s: f64,
     air: Box<dyn Air>,
     /// The blocks of special slots.
     special_air: Option<Box<dyn Air>>,
@@ -46,8 +47,9 @@ pub(super) struct Downlink {
     nack_as_ack: f64,
     /// The next slot to be worked.
     slot: u64,
-    /// UEs that have something to send, in the order of their numbers.
+    /// UEs that have something to send, in the order of their numbers; and by UE, whether it is one of them.
     active: Vec<u16>,
+    is_active: Vec<bool>,
     /// UEs to which something happened in the slot worked last.
     touched: Vec<u16>,
     /// Answers on their way, in the order of their slots.
@@ -57,6 +59,8 @@ pub(super) struct Downlink {
     /// By UE, what waits for blocks in this slot, from when it was asked until something is taken of it; `None` outside
     /// of a slot.
     backlogs: Vec<Option<u64>>,
+    /// By UE with a rate in this slot, the row by which it is sent to.
+    in_use: Vec<u8>,
     /// UEs sent new data in this slot, with their rates.
     served: Vec<(usize, f64)>,
     /// UEs with a due block, by its age; reused.
@@ -95,6 +99,7 @@ impl Downlink {
         let special_air = setup.special_air;
         Self {
             slot_length: slot,
+            slot_s: slot.as_secs_f64(),
             rows: framing.rows(air.as_ref(), last),
             largest: [largest(air.as_ref()), special_air.as_deref().map_or_else(Vec::new, largest)],
             air,
@@ -115,10 +120,12 @@ impl Downlink {
             nack_as_ack: setup.harq.nack_as_ack.as_f64(),
             slot: 0,
             active: Vec::new(),
+            is_active: vec![false; ues],
             touched: Vec::new(),
             answers: VecDeque::new(),
             rates: vec![0.0; ues],
             backlogs: vec![None; ues],
+            in_use: vec![0; ues],
             served: Vec::new(),
             due: Vec::new(),
             sharers: Vec::new(),
@@ -166,18 +173,24 @@ impl Downlink {
     }
 
     pub fn is_active(&self, ue: usize) -> bool {
-        self.active.binary_search(&(ue as u16)).is_ok()
+        self.is_active[ue]
+    }
+
+    /// Adds a UE to those that the next slots serve; returns whether it was not among them.
+    fn insert(&mut self, ue: u16) -> bool {
+        let was_active = std::mem::replace(&mut self.is_active[usize::from(ue)], true);
+        if !was_active {
+            let place = self.active.partition_point(|other| *other < ue);
+            self.active.insert(place, ue);
+        }
+        !was_active
     }
 
     /// A UE has something to send.
     pub fn activate(&mut self, cx: &mut Cx<'_>, ue: usize, timer: u32) {
-        let ue = ue as u16;
-        if let Err(place) = self.active.binary_search(&ue) {
-            self.active.insert(place, ue);
-            if self.active.len() == 1 {
-                self.pass_until(self.open_slot(cx.now));
-                self.arm(cx, timer);
-            }
+        if self.insert(ue as u16) && self.active.len() == 1 {
+            self.pass_until(self.open_slot(cx.now));
+            self.arm(cx, timer);
         }
     }
 
@@ -232,11 +245,12 @@ impl Downlink {
         self.scheduler.handle_slots(1, &self.served);
         self.served.clear();
         self.slot += 1;
-        let (now, touched, backlogs) = (cx.now, &mut self.touched, &mut self.backlogs);
-        self.active.retain(|&ue| {
+        let Self { active, is_active, touched, backlogs, .. } = self;
+        active.retain(|&ue| {
             let number = usize::from(ue);
-            let works = ues[number].has_work_with(now, backlogs[number].take());
+            let works = ues[number].has_work_with(cx.now, backlogs[number].take());
             if !works {
+                is_active[number] = false;
                 touched.push(ue);
             }
             works
@@ -269,9 +283,7 @@ impl Downlink {
             }
             if nack && transmissions < self.max_transmissions {
                 ue.harq.set_due(process);
-                if let Err(place) = self.active.binary_search(&number) {
-                    self.active.insert(place, number);
-                }
+                self.insert(number);
             } else if let Some(block) = ue.harq.end(process) {
                 ue.lose(cx, Dir::Downlink, block, work);
                 self.touched.push(number);
@@ -295,6 +307,9 @@ impl Downlink {
         let mut due = std::mem::take(&mut self.due);
         for &number in &self.active {
             let ue = &mut ues[usize::from(number)];
+            if !ue.harq.has_due() {
+                continue;
+            }
             if ue.give_up_behind(cx, work) {
                 self.touched.push(number);
             }
@@ -379,6 +394,7 @@ impl Downlink {
             let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
             if let Some(largest) = self.largest(row) {
                 self.rates[usize::from(number)] = self.bit_rate(largest);
+                self.in_use[usize::from(number)] = row;
                 candidates += 1;
             }
         }
@@ -413,22 +429,25 @@ impl Downlink {
     }
 
     fn bit_rate(&self, block: Format) -> f64 {
-        f64::from(block.bits) / self.slot_length.as_secs_f64()
+        f64::from(block.bits) / self.slot_s
     }
 
     /// The UEs that the scheduler chooses, at most so many, into `sharers`: who needs least comes first, so that what it
     /// leaves goes to the others, and of those that need equally much who comes last takes turns, as the last gets what
     /// cannot be divided.
-    fn choose_sharers(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], most: u32) {
+    fn choose_sharers(&mut self, cx: &mut Cx<'_>, ues: &[Ue], most: u32) {
         while self.sharers.len() < most as usize
             && let Some(number) = self.scheduler.choose(&self.rates)
         {
             self.rates[number] = 0.0;
-            let ue = &mut ues[number];
-            let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
+            let ue = &ues[number];
+            let row = self.in_use[number];
             let backlog = self.backlogs[number].unwrap_or_else(|| ue.backlog(cx.now));
             let wanted = self.framing.bits(ue.wanted(cx, backlog));
-            let units = self.blocks().format(row, self.units, wanted).map_or(0, |format| format.units);
+            let units = match self.largest(row) {
+                Some(largest) if wanted > largest.bits.into() => self.units,
+                _ => self.blocks().format(row, self.units, wanted).map_or(0, |format| format.units),
+            };
             self.sharers.push(Sharer { groups: units.div_ceil(self.group), turn: 0, number });
         }
         let all = self.sharers.len() as u64;
@@ -475,11 +494,15 @@ impl Downlink {
         arrivals: &mut VecDeque<Arrival>,
         work: &mut Work,
     ) -> Option<Format> {
-        let row = ue.reception.row(self.air.as_ref(), self.slot, self.rows.least);
+        let row = self.in_use[usize::from(number)];
         let most = self.blocks().format(row, units, u64::MAX)?;
         let backlog = self.backlogs[usize::from(number)].take().unwrap_or_else(|| ue.backlog(cx.now));
         let wanted = ue.wanted(cx, backlog);
-        let format = self.blocks().format(row, units, self.framing.fit(wanted, most.bits))?;
+        let format = match self.framing.fit(wanted, most.bits) {
+            // No block carries so much.
+            bits if bits > most.bits.into() => most,
+            bits => self.blocks().format(row, units, bits)?,
+        };
         let room = self.framing.room(format.bits);
         let process = ue.harq.free()?;
         let mut tti = work.spare.take();
@@ -497,7 +520,10 @@ impl Downlink {
         let steps = ue.reception.steps(self.air.as_ref(), self.rows, row, tests_row);
         ue.harq.begin(process, (format, steps), block, self.slot);
         self.transmit(cx, ue, number, process, arrivals);
-        self.touched.push(number);
+        // A block moves the timer of an active UE only where it frees room in the Node B.
+        if matches!(ue.source, Source::NodeB(_)) {
+            self.touched.push(number);
+        }
         Some(format)
     }
 
@@ -533,18 +559,15 @@ impl Downlink {
             process,
             epoch,
         });
+        let draw = ue.reception.draw(slot);
+        let in_silence = ue.silences.cover(self.slot_length, end);
         let this = ue.harq.process(process);
         debug_assert_eq!(this.state, State::Awaited);
-        let ratio = this.hear(self.air.as_ref(), sinr, self.combining);
-        let (format, heard, transmissions) = (this.format, this.heard, this.transmissions);
-        let probability = match self.bler.get(usize::from(transmissions) - 1).or(self.bler.last()) {
-            Some(given) => *given,
-            None => self.air.bler(format, decibel(heard)),
-        };
-        let lost = ue.reception.loses(slot, probability) | ue.silences.cover(self.slot_length, end);
+        let lost = this.is_lost((self.air.as_ref(), &self.bler), self.combining, sinr, draw, in_silence);
+        let (format, transmissions) = (this.format, this.transmissions);
         ue.counts.first_lost += u64::from(lost && transmissions == 1);
-        let (row, Format { units, bits, .. }) = (self.air.number(format.cqi), format);
         if cx.probes(Kind::BlockSent) {
+            let (row, Format { units, bits, .. }) = (self.air.number(format.cqi), format);
             let bearer = cx.bearer_number(bearer_index(number, Dir::Downlink));
             // Numbered over all carriers.
             let process = carrier * ue.harq.processes() + process;
@@ -557,7 +580,7 @@ impl Downlink {
                 cqi: row,
                 units,
                 bits,
-                sinr_thousandths: (ratio * 1000.0) as u64,
+                sinr_thousandths: (ratio(sinr) * 1000.0) as u64,
                 lost,
             });
         }

@@ -22,7 +22,7 @@ pub(super) struct Process {
     pub format: Format,
     /// Until it is received.
     pub block: Option<Block>,
-    /// The ratio that all its transmissions together are equivalent to.
+    /// The ratio that all its transmissions together are equivalent to, as long as all were lost.
     pub heard: f64,
     pub transmissions: u8,
     /// The slot of the first transmission.
@@ -34,20 +34,39 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// A transmission is heard at this SINR. It as a ratio.
-    pub fn hear(&mut self, air: &dyn Air, sinr_db: f32, combining: bool) -> f64 {
-        let ratio = libm::exp10(f64::from(sinr_db) / 10.0);
-        self.heard = match self.transmissions {
-            sent @ 1.. if combining => air.combine(self.format, self.heard, ratio, sent),
-            _ => ratio,
-        };
+    /// Counts a transmission that is received at this SINR; returns whether the block is lost. It is lost in a silence, and
+    /// if the uniform number `draw` is below the probability: `given` by transmission, or else that of the air interface.
+    pub fn is_lost(
+        &mut self,
+        (air, given): (&dyn Air, &[f64]),
+        combining: bool,
+        sinr_db: f32,
+        draw: f64,
+        in_silence: bool,
+    ) -> bool {
+        let before = self.transmissions;
         self.transmissions += 1;
-        ratio
+        if let Some(bler) = given.get(usize::from(self.transmissions) - 1).or(given.last()) {
+            return in_silence || draw < *bler;
+        }
+        let is_alone = before == 0 || !combining;
+        let known = if is_alone && !in_silence { air.is_lost(self.format, sinr_db, draw) } else { None };
+        if known == Some(false) {
+            return false;
+        }
+        let ratio = ratio(sinr_db);
+        self.heard = if is_alone { ratio } else { air.combine(self.format, self.heard, ratio, before) };
+        in_silence || known.unwrap_or_else(|| draw < air.bler(self.format, decibel(self.heard)))
     }
 }
 
+/// Converts decibels to a ratio.
+pub(super) fn ratio(decibel: f32) -> f64 {
+    libm::exp10(f64::from(decibel) / 10.0)
+}
+
 /// A ratio in dB.
-pub(super) fn decibel(ratio: f64) -> f32 {
+fn decibel(ratio: f64) -> f32 {
     (10.0 * libm::log10(ratio)) as f32
 }
 

@@ -30,6 +30,7 @@ mod reception;
 pub(in crate::radio) mod reordering;
 mod ue;
 mod uplink;
+pub(in crate::radio) mod waterfall;
 
 pub use config::{Adaptation, HarqConfig, Standing};
 pub(super) use config::{MOST_LAYERS, Shares, layer_loss, validate_grants, validate_layer_loss, whole_slots};

@@ -87,6 +87,8 @@ pub(in crate::radio) struct Reception {
     pub offset: f32,
     /// The row that report and offset make, once it was asked for.
     row: Option<u8>,
+    /// The row that report and offset made last.
+    near: u8,
     errors: Draws,
     feedback: Draws,
 }
@@ -129,6 +131,7 @@ impl Reception {
             outer_loop,
             offset: 0.0,
             row: None,
+            near: 0,
             errors: draws("errors"),
             feedback: draws("feedback"),
         }
@@ -184,8 +187,10 @@ impl Reception {
         let known = slot.saturating_sub(self.age);
         let measured = known - known % self.period;
         if self.report.0 != measured {
-            self.report = (measured, air.reported(self.measured(measured)));
-            self.row = None;
+            let sinr = self.measured(measured);
+            let row = air.reported(sinr, self.report.1);
+            self.row.take_if(|_| row != self.report.1);
+            self.report = (measured, row);
         }
         self.report.1
     }
@@ -193,17 +198,20 @@ impl Reception {
     /// The row by which the UE is sent to in this slot, 0 for none; not below the row `least`.
     pub fn row(&mut self, air: &dyn Air, slot: u64, least: u8) -> u8 {
         let reported = self.reported(air, slot);
-        let offset = self.offset;
+        let (offset, near) = (self.offset, &mut self.near);
         *self.row.get_or_insert_with(|| match reported {
             low if low < least => 0,
             same if offset == 0.0 => same,
-            _ => air.cqi(air.least_sinr(reported) + offset).max(least),
+            _ => {
+                *near = air.cqi_near(air.least_sinr(reported) + offset, *near);
+                (*near).max(least)
+            }
         })
     }
 
-    /// Whether a block is lost in this slot that is lost with this probability.
-    pub fn loses(&mut self, slot: u64, probability: f64) -> bool {
-        self.errors.at(slot) < probability
+    /// Returns the uniform number that decides whether a block of this slot is lost.
+    pub fn draw(&mut self, slot: u64) -> f64 {
+        self.errors.at(slot)
     }
 
     /// Whether the answer that comes in this slot is misread.

@@ -193,7 +193,11 @@ impl Ue {
 
     /// Like `has_work`, where `backlog` may be known.
     pub(super) fn has_work_with(&self, now: Instant, backlog: Option<u64>) -> bool {
-        let waits = || backlog.unwrap_or_else(|| self.backlog(now)) > 0;
+        let waits = || match (backlog, &self.source) {
+            (Some(backlog), _) => backlog > 0,
+            (None, Source::Rlc) => self.pair.has_backlog(now, Dir::Downlink),
+            (None, Source::NodeB(iub)) => iub.queue.pdus > 0,
+        };
         let is_due = || self.harq.has_due() || self.further.iter().any(|other| other.harq.has_due());
         now >= self.paused_until && (is_due() || waits())
     }
@@ -438,6 +442,14 @@ impl Ue {
         self.uplink.as_ref().map_or(self.slot_until, |uplink| uplink.sent_until.max(self.slot_until))
     }
 
+    /// Returns when the downlink entity requires a TTI, not before the end of a pause.
+    fn wants_slot_at(&self) -> Instant {
+        match self.pair.deadline(Dir::Downlink) {
+            Instant::NEVER => Instant::NEVER,
+            wanted => wanted.max(self.paused_until),
+        }
+    }
+
     /// Sets the timer to what happens next. `active`: slots ask the UE anyway whether it has something to send.
     pub fn arm(&mut self, cx: &mut Cx<'_>, active: bool) {
         let mut at = self.pair.expiry();
@@ -454,18 +466,14 @@ impl Ue {
         if let Some(reordered) = &self.reordered {
             at = at.min(reordered.queue.expiry());
         }
-        let wanted = match self.pair.deadline(Dir::Downlink) {
-            Instant::NEVER => Instant::NEVER,
-            wanted => wanted.max(self.paused_until),
-        };
         match &self.source {
             Source::NodeB(iub) => {
-                at = at.min(iub.next_event(wanted));
+                at = at.min(iub.next_event(self.wants_slot_at()));
                 if self.paused_until > cx.now && iub.queue.pdus > 0 {
                     at = at.min(self.paused_until);
                 }
             }
-            Source::Rlc if !active => at = at.min(wanted),
+            Source::Rlc if !active => at = at.min(self.wants_slot_at()),
             Source::Rlc => {}
         }
         if at == self.armed {

@@ -108,6 +108,10 @@ impl Transmit for Entity {
         self.sender.backlog(now) + self.receiver.backlog(now)
     }
 
+    fn has_backlog(&self, now: Instant) -> bool {
+        self.sender.has_backlog(now) || self.receiver.deadline() <= now
+    }
+
     /// §5.1.3.1.1: STATUS PDUs go before data, and what is sent again before what is new.
     fn build_tti(&mut self, now: Instant, room: u64, tti: &mut Tti, report: &mut Report) {
         if self.sender.expire(now, report).is_err() {

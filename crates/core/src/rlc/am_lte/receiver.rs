@@ -90,12 +90,13 @@ impl Receiver {
             }
             return;
         }
-        self.place(pdu, ends);
-        if pdu.sn == self.vr_ms {
-            self.vr_ms = self.first_missing(self.vr_ms);
-        }
-        if pdu.sn == self.vr_r {
-            self.hand_up(up);
+        if self.pdus.is_empty() && pdu.sn == self.vr_r && pdu.part.is_none() {
+            // In order, and nothing is held: its SDUs are delivered at once.
+            self.vr_ms += u64::from(pdu.sn == self.vr_ms);
+            self.vr_r += 1;
+            up.extend(ends.iter().map(|end| end.sdu));
+        } else {
+            self.hold(pdu, ends, up);
         }
         if self.vr_x <= self.vr_r {
             self.reordering_ends = Instant::NEVER;
@@ -107,10 +108,21 @@ impl Receiver {
         self.trigger();
     }
 
+    /// Stores a PDU, and delivers the SDUs that it completes.
+    fn hold(&mut self, pdu: &Pdu, ends: &[End], up: &mut Vec<u64>) {
+        self.place(pdu, ends);
+        if pdu.sn == self.vr_ms {
+            self.vr_ms = self.first_missing(self.vr_ms);
+        }
+        if pdu.sn == self.vr_r {
+            self.hand_up(up);
+        }
+    }
+
     fn place(&mut self, pdu: &Pdu, ends: &[End]) {
         let place = (pdu.sn - self.vr_r) as usize;
-        if self.pdus.len() <= place {
-            self.pdus.resize(place + 1, NOTHING);
+        while self.pdus.len() <= place {
+            self.pdus.push_back(NOTHING);
         }
         self.octets.insert(pdu.octets);
         let of = &mut self.pdus[place];

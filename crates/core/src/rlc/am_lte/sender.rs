@@ -119,19 +119,27 @@ impl Sender {
         }
     }
 
+    /// Whether there is something to send, new, missing, or because t-PollRetransmit has ended.
+    pub fn has_backlog(&self, now: Instant) -> bool {
+        self.has_data() || self.polling.deadline() <= now
+    }
+
     /// Octets to be sent, with their headers.
     pub fn backlog(&self, now: Instant) -> u64 {
-        let again = self.missing.count() + SEGMENT_HEADER * self.missing.as_slice().len() as u64;
-        let again = again + lte::li_octets(self.stream.ends_in(&self.missing));
         let new = match self.has_new() {
             true => self.stream.uncut() + HEADER + lte::li_octets(self.stream.uncut_sdus() - 1),
             false => 0,
         };
-        if again + new == 0 && self.polling.deadline() <= now {
+        if !self.missing.is_empty() {
+            let parts = self.missing.as_slice().len() as u64;
+            let ends = self.stream.ends_in(&self.missing);
+            return self.missing.count() + SEGMENT_HEADER * parts + lte::li_octets(ends) + new;
+        }
+        if new == 0 && self.polling.deadline() <= now {
             let of_last = self.to_poll_with().map_or(0, |place| self.pdus[place].octets.len());
             return of_last + SEGMENT_HEADER;
         }
-        again + new
+        new
     }
 
     /// §5.2.2.3: the PDU that is sent again because nothing else can be, VT(S) - 1 or the last one that is not

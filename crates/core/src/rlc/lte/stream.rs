@@ -82,7 +82,7 @@ impl Stream {
 
     /// Takes SDUs out whose discardTimer has ended, and of which nothing was ever sent (TS 36.322 §5.3).
     pub fn discard(&mut self, now: Instant, unsent: &mut Vec<u64>) {
-        while self.expiry() <= now {
+        while self.discard_timer.is_some() && self.expiry() <= now {
             unsent.extend(self.take_waiting(0));
         }
     }
@@ -105,12 +105,19 @@ impl Stream {
     /// Cuts the next octets for a PDU with so much room and a header of this size without length indicators; `None`
     /// if there is room for none, or nothing to cut.
     pub fn cut(&mut self, header: u64, room: u64) -> Option<SnRange> {
+        let uncut = self.uncut();
+        // Mostly the previous PDU took all the room, or all the octets.
+        if uncut == 0 || room <= header {
+            return None;
+        }
         let going_on = (self.cut < self.end).then_some(self.end);
-        let waiting = self.sdus.iter().skip(self.begun).scan(self.end, |end, sdu| {
-            *end += u64::from(sdu.octets);
-            Some(*end)
+        let (mut end, mut place) = (self.end, self.begun);
+        let waiting = std::iter::from_fn(|| {
+            end += u64::from(self.sdus.get(place)?.octets);
+            place += 1;
+            Some(end)
         });
-        let all = SnRange::new(self.cut, self.cut + self.uncut());
+        let all = SnRange::new(self.cut, self.cut + uncut);
         let octets = fit(all, going_on.into_iter().chain(waiting), header, room)?;
         while self.end < octets.end
             && let Some(sdu) = self.sdus.get_mut(self.begun)
@@ -136,7 +143,7 @@ impl Stream {
     pub fn within(&self, octets: SnRange) -> (bool, impl Iterator<Item = (End, u64)>) {
         let place = self.place(octets.first);
         let begins = self.sdus.get(place).is_some_and(|sdu| sdu.first == octets.first);
-        let ending = self.sdus.range(place..self.begun);
+        let ending = (place..self.begun).map_while(|number| self.sdus.get(number));
         let ending = ending.take_while(move |sdu| sdu.end() <= octets.end);
         (begins, ending.map(|sdu| (End { at: sdu.end(), sdu: sdu.number }, sdu.first)))
     }
@@ -180,15 +187,20 @@ impl Stream {
 
     /// The place of the SDU with an octet that was cut.
     fn place(&self, octet: u64) -> usize {
-        let of_begun = |place: usize| self.sdus.get(place).is_some_and(|sdu| sdu.end() <= octet);
-        // Mostly the last ones.
-        if self.begun > 0 && of_begun(self.begun - 1) {
-            return self.begun;
+        let is_behind = |place: usize| self.sdus.get(place).is_some_and(|sdu| sdu.end() <= octet);
+        // It is mostly among the last: search backwards in steps that double, then bisect.
+        let (mut low, mut high, mut step) = (0, self.begun, 1);
+        while high > 0 {
+            let place = high.saturating_sub(step);
+            if is_behind(place) {
+                low = place + 1;
+                break;
+            }
+            (high, step) = (place, 2 * step);
         }
-        let (mut low, mut high) = (0, self.begun);
         while low < high {
             let middle = usize::midpoint(low, high);
-            if of_begun(middle) { low = middle + 1 } else { high = middle }
+            if is_behind(middle) { low = middle + 1 } else { high = middle }
         }
         low
     }

@@ -5,7 +5,7 @@ use super::sender::{Arrival, Grant, News, What};
 use crate::element::{Cx, bearer_index};
 use crate::packet::Dir;
 use crate::radio::shared::Work;
-use crate::radio::shared::harq::{Block, decibel};
+use crate::radio::shared::harq::{Block, ratio};
 use crate::radio::shared::pop_if;
 use crate::radio::shared::ue::Ue;
 use crate::time::Duration;
@@ -111,15 +111,12 @@ impl Uplink {
         ue.slot_until = ue.slot_until.max(end);
         let units = sender.harq.process(process).format.units;
         let sinr = sender.reception.sinr(slot) - self.spread_db[units as usize];
+        let draw = sender.reception.draw(slot);
+        let in_silence = ue.silences.cover(self.setup.slot, end);
         let this = sender.harq.process(process);
-        let ratio = this.hear(self.setup.air.as_ref(), sinr, self.setup.harq.combining);
-        let heard = decibel(this.heard);
+        let by = (self.setup.air.as_ref(), &self.bler[..]);
+        let lost = this.is_lost(by, self.setup.harq.combining, sinr, draw, in_silence);
         let (format, transmissions, since, left) = (this.format, this.transmissions, this.since, this.left);
-        let probability = match self.bler.get(usize::from(transmissions) - 1).or(self.bler.last()) {
-            Some(given) => *given,
-            None => self.setup.air.bler(format, heard),
-        };
-        let lost = sender.reception.loses(slot, probability) | ue.silences.cover(self.setup.slot, end);
         sender.counts.first_lost += u64::from(lost && transmissions == 1);
         let epoch = sender.harq.epoch;
         if cx.probes(Kind::UplinkBlock) {
@@ -134,7 +131,7 @@ impl Uplink {
                 cqi: row,
                 units,
                 bits: format.bits,
-                sinr_thousandths: (ratio * 1000.0) as u64,
+                sinr_thousandths: (ratio(sinr) * 1000.0) as u64,
                 lost,
             });
         }

@@ -1,0 +1,63 @@
+//! The interface of a host to ends of flows that are not plain TCP, and the counts of any end for reports.
+
+use super::{FlowSpec, Interface};
+use crate::app::datagrams::Datagrams;
+use crate::app::web::Browser;
+use crate::delays::Delays;
+use crate::element::Cx;
+use crate::packet::Packet;
+use crate::tcp::{Receiver, Sender};
+use crate::time::Instant;
+
+/// An end of a flow. After each call but `acts_first` and `counted` the host calls `pump`.
+pub(super) trait FlowEnd: Send + Sync {
+    /// Whether it acts first, at the flow's start, or listens from the beginning; `None` if another end of this host opens
+    /// it by arming its timer.
+    fn acts_first(&self, spec: &FlowSpec) -> Option<bool>;
+
+    /// The flow starts, or the end begins to listen. `pages` are those of the host.
+    fn open(&mut self, now: Instant, pages: &mut [Browser]) {
+        let _ = (now, pages);
+    }
+
+    /// A packet of the flow arrived; the end may arm timers of neighbouring ends, whose keys follow or precede `key`.
+    fn handle_packet(
+        &mut self,
+        cx: &mut Cx<'_>,
+        spec: &FlowSpec,
+        packet: &Packet,
+        pages: &mut [Browser],
+        key: u32,
+    );
+
+    /// Its deadline has passed.
+    fn handle_deadline(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec) {
+        let _ = (cx, spec);
+    }
+
+    /// Sends what may be sent, and arms the timer under `key` for the next deadline.
+    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32);
+
+    /// What it has counted.
+    fn counted(&self) -> Counted<'_>;
+}
+
+/// What an end of a flow has counted, for the flow's report.
+#[derive(Default)]
+pub(super) struct Counted<'a> {
+    /// TCP's sender of the flow's data, or of requests for it.
+    pub sender: Option<&'a Sender>,
+    /// TCP's receiver of the flow's data, with one-way delays.
+    pub receiver: Option<(&'a Receiver, &'a Delays)>,
+    pub datagrams: Option<&'a dyn Datagrams>,
+    /// When the flow began, where that is not its start.
+    pub opened_at: Option<Instant>,
+    /// When the last byte of a finite transfer was acknowledged.
+    pub finished: Option<Instant>,
+    /// Bytes of a transfer whose size the application's parameters do not say.
+    pub bytes: Option<u64>,
+    /// When the latest byte in sequence arrived; of a finite transfer without other bytes, the last one.
+    pub received_at: Option<Instant>,
+    /// Index of the page among those of the host.
+    pub page: Option<usize>,
+}
