@@ -11,7 +11,7 @@ use crate::distribution::Values;
 use crate::error::ScenarioError;
 use crate::sinr;
 use crate::time::Duration;
-use crate::units::Bitrate;
+use crate::units::{Bitrate, Bytes};
 use toml::{Table, Value};
 
 /// Reads the file at a path as the scenario writes it; an error says what is wrong, as in "is too large".
@@ -54,6 +54,7 @@ const INLINED: [Inlined; 4] = [
         what: "a list of values",
         read: |parent, text| match parent {
             "rate" => Ok(text.parse::<Values<Bitrate>>()?.to_text().into()),
+            "size" => Ok(text.parse::<Values<Bytes>>()?.to_text().into()),
             _ => Ok(text.parse::<Values<Duration>>()?.to_text().into()),
         },
     },
