@@ -6,6 +6,7 @@
 //! has an end of its application at either host, and a packet of its own kind in between. The connections of
 //! a web page carry data both ways; the UEs' host has a browser for each page.
 
+mod arrivals;
 mod beside;
 mod datagrams;
 mod flow_index;
@@ -13,7 +14,7 @@ mod report;
 mod web;
 
 pub use beside::{Beside, RealEnd};
-pub use report::{FlowReport, JainIndex, flow_reports, most_in_transit};
+pub use report::{FlowReport, JainIndex, flow_reports, flow_rows, most_in_transit};
 
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};
@@ -29,6 +30,7 @@ use crate::trace::{Event, Kind, ModelState, ProbeMask, Reason};
 use crate::wire::{encode_header, endpoints_of};
 use std::sync::Arc;
 
+use arrivals::ArrivalsEnd;
 use datagrams::DatagramEnd;
 pub(crate) use flow_index::FlowIndex;
 use web::{ClientEnd, ServerEnd};
@@ -44,10 +46,12 @@ pub struct FlowSpec {
     pub dir: Dir,
     /// When the application starts.
     pub start: Instant,
+    /// From when on the application sends nothing new.
+    pub stop: Instant,
     /// What it has to carry.
     pub app: Arc<crate::app::Config>,
-    /// Number of the connection among those of its page, and 0 for every other flow. The flows of a page have
-    /// successive numbers.
+    /// Number of the connection among those of its page or of files that come and go, and 0 for every other flow. Their
+    /// flows have successive numbers.
     pub connection: u16,
     /// Whether boxes cannot read its packets.
     pub encrypted: bool,
@@ -69,6 +73,10 @@ enum End {
     Datagrams(DatagramEnd),
     Browses(Box<ClientEnd>),
     Serves(Box<ServerEnd>),
+    /// Has no packets: starts the files of the connections that follow.
+    Arrivals(Box<ArrivalsEnd>),
+    /// A connection for such a file, before the first one.
+    Unused,
 }
 
 struct SendingEnd {
@@ -80,6 +88,9 @@ struct SendingEnd {
     awaited: u64,
     /// When the application supplies more.
     next_supply: Instant,
+    /// From when on the application supplies nothing; `Instant::NEVER` after that time.
+    stop: Instant,
+    has_stopped: bool,
     last_sent: Instant,
     finished: Option<Instant>,
 }
@@ -101,6 +112,7 @@ pub struct Host {
     pages: Vec<Browser>,
     index: FlowIndex,
     interface: Interface,
+    run_seed: u64,
 }
 
 impl Host {
@@ -113,6 +125,7 @@ impl Host {
             pages,
             index: FlowIndex::new(ues, flows),
             interface: Interface { dir, ip_id: 0, header: Vec::new() },
+            run_seed,
         }
     }
 }
@@ -168,6 +181,20 @@ impl Interface {
 }
 
 impl SendingEnd {
+    fn new(sender: Box<Sender>, app: Box<dyn App>, spec: &FlowSpec) -> Self {
+        Self {
+            sender,
+            app,
+            supplied: 0,
+            awaited: u64::MAX,
+            next_supply: Instant::NEVER,
+            stop: spec.stop,
+            has_stopped: false,
+            last_sent: spec.start,
+            finished: None,
+        }
+    }
+
     /// An ACK arrived.
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
@@ -187,7 +214,7 @@ impl SendingEnd {
             self.app.handle_acked(now, acked);
             self.supply(now);
         }
-        if self.app.is_done() && acked >= self.supplied && self.finished.is_none() {
+        if self.is_done() && acked >= self.supplied && self.finished.is_none() {
             self.finished = Some(now);
             cx.finish_transfer();
         }
@@ -198,18 +225,27 @@ impl SendingEnd {
     #[cold]
     #[inline(never)]
     fn supply(&mut self, now: Instant) {
-        let bytes = self.app.poll_supply(now);
+        if self.stop <= now {
+            self.supplied = self.sender.withdraw_unsent();
+            (self.stop, self.has_stopped) = (Instant::NEVER, true);
+        }
+        let bytes = if self.has_stopped { 0 } else { self.app.poll_supply(now) };
         if bytes > 0 {
             self.supplied = self.supplied.saturating_add(bytes);
             self.sender.supply_after(now.since(self.last_sent), bytes);
         }
-        self.next_supply = self.app.deadline().unwrap_or(Instant::NEVER);
+        let next = self.app.deadline().filter(|_| !self.has_stopped).unwrap_or(Instant::NEVER);
+        self.next_supply = next.min(self.stop);
         self.await_acked();
     }
 
     fn await_acked(&mut self) {
-        let ends = (self.app.is_done() && self.finished.is_none()).then_some(self.supplied);
+        let ends = (self.is_done() && self.finished.is_none()).then_some(self.supplied);
         self.awaited = self.app.awaits_acked().into_iter().chain(ends).min().unwrap_or(u64::MAX);
+    }
+
+    fn is_done(&self) -> bool {
+        self.has_stopped || self.app.is_done()
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
@@ -233,6 +269,10 @@ impl SendingEnd {
 }
 
 impl ReceivingEnd {
+    fn new(receiver: Box<Receiver>, size: u64) -> Self {
+        Self { receiver, size, complete: None, delays: Delays::default() }
+    }
+
     /// Data arrived.
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
@@ -400,25 +440,21 @@ impl Endpoint {
             Traffic::Stream(app) if spec.dir == host => {
                 let mut sender = Box::new(Sender::new(&spec.tcp, role));
                 sender.seed(|| cc_stream(spec, run_seed, host));
-                End::Sends(SendingEnd {
-                    sender,
-                    app,
-                    supplied: 0,
-                    awaited: u64::MAX,
-                    next_supply: Instant::NEVER,
-                    last_sent: spec.start,
-                    finished: None,
-                })
+                End::Sends(SendingEnd::new(sender, app, spec))
             }
             Traffic::Stream(_) => {
                 let receiver = Box::new(Receiver::new(&spec.tcp, role));
                 let size = spec.app.size().unwrap_or(u64::MAX);
-                End::Receives(ReceivingEnd { receiver, size, complete: None, delays: Delays::default() })
+                End::Receives(ReceivingEnd::new(receiver, size))
             }
             Traffic::Datagrams(ends) => {
                 let app = if spec.dir == host { ends.sender } else { ends.receiver };
-                End::Datagrams(DatagramEnd::new(app, spec.start))
+                End::Datagrams(DatagramEnd::new(app, spec))
             }
+            Traffic::Arrivals(arrivals) if spec.connection == 0 => {
+                End::Arrivals(Box::new(ArrivalsEnd::new(arrivals)))
+            }
+            Traffic::Arrivals(_) => End::Unused,
             Traffic::Page(page) if host == spec.dir => {
                 let draws = || cc_stream(spec, run_seed, host);
                 End::Serves(Box::new(ServerEnd::new(spec, &page, draws)))
@@ -438,8 +474,10 @@ impl Endpoint {
     /// for which the browser decides.
     fn acts_first(&self, host: Dir) -> Option<bool> {
         match &self.end {
-            End::Datagrams(end) => Some(end.app.deadline().is_some()),
+            End::Datagrams(end) => Some(end.deadline().is_some()),
             End::Browses(_) => (self.spec.connection == 0).then_some(true),
+            End::Arrivals(_) => Some(true),
+            End::Unused => None,
             End::Serves(_) => Some(false),
             End::Sends(_) | End::Receives(_) => match self.spec.tcp.handshake {
                 Handshake::ThreeWay | Handshake::Ttcp => Some(host == Dir::Uplink),
@@ -456,7 +494,7 @@ impl Endpoint {
                 end.supply(now);
             }
             End::Receives(end) => end.receiver.open(),
-            End::Datagrams(_) => {}
+            End::Datagrams(_) | End::Arrivals(_) | End::Unused => {}
             End::Browses(end) => end.open(now, pages),
             End::Serves(end) => end.open(),
         }
@@ -469,13 +507,13 @@ impl Endpoint {
         cx: &mut Cx<'_>,
         pages: &mut [Browser],
         interface: &mut Interface,
-        packet: Box<Packet>,
+        mut packet: Box<Packet>,
         key: u32,
     ) {
         let spec = &self.spec;
         match &mut self.end {
-            End::Sends(_) | End::Receives(_) => {}
-            End::Datagrams(end) => end.handle_packet(cx.now, &packet),
+            End::Sends(_) | End::Receives(_) | End::Arrivals(_) | End::Unused => {}
+            End::Datagrams(end) => end.handle_packet(cx.now, &mut packet),
             End::Browses(end) => end.handle_segment(cx, spec, &packet, pages, key),
             End::Serves(end) => end.handle_segment(cx, spec, &packet),
         }
@@ -483,11 +521,10 @@ impl Endpoint {
         cx.free(packet);
     }
 
-    /// The timer expired: the application starts, or a deadline of TCP has passed.
-    fn handle_timer(&mut self, cx: &mut Cx<'_>, pages: &mut [Browser], interface: &mut Interface, key: u32) {
+    /// A deadline of TCP or of the application has passed.
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, interface: &mut Interface, key: u32) {
         let spec = &self.spec;
         match &mut self.end {
-            _ if !self.opened => self.open(cx.now, pages),
             End::Sends(end) => {
                 end.sender.handle_deadline(cx.now);
                 if end.next_supply <= cx.now {
@@ -496,7 +533,7 @@ impl Endpoint {
                 probe_tcp(cx, (spec.ue, spec.flow), &mut end.sender, None);
             }
             End::Receives(end) => end.receiver.handle_deadline(cx.now),
-            End::Datagrams(_) => {}
+            End::Datagrams(_) | End::Arrivals(_) | End::Unused => {}
             End::Browses(end) => end.duplex.handle_deadline(cx.now),
             End::Serves(end) => end.handle_deadline(cx, spec),
         }
@@ -514,6 +551,7 @@ impl End {
             Self::Datagrams(end) => end.pump(cx, spec, interface, key),
             Self::Browses(end) => end.pump(cx, spec, interface, key),
             Self::Serves(end) => end.pump(cx, spec, interface, key),
+            Self::Arrivals(_) | Self::Unused => {}
         }
     }
 }
@@ -572,6 +610,14 @@ impl Element for Host {
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        self.endpoints[key as usize].handle_timer(cx, &mut self.pages, &mut self.interface, key);
+        let endpoint = &mut self.endpoints[key as usize];
+        if endpoint.opened {
+            endpoint.handle_timer(cx, &mut self.interface, key);
+        } else if matches!(endpoint.end, End::Arrivals(_)) {
+            self.start_files(cx, key as usize);
+        } else {
+            endpoint.open(cx.now, &mut self.pages);
+            endpoint.end.pump(cx, &endpoint.spec, &mut self.interface, key);
+        }
     }
 }

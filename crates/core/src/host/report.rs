@@ -1,8 +1,13 @@
 //! Reports of flows, from both hosts: the flows' part of the results.
 
+use super::arrivals::{Counts, counts};
 use super::datagrams::DatagramEnd;
 use super::{End, Endpoint, FlowSpec, Host};
+use crate::app::StreamReport;
+use crate::app::adaptive_video;
 use crate::app::datagrams::Report as DatagramReport;
+use crate::app::media;
+use crate::app::transfers::Report as TransfersReport;
 use crate::app::web::Report as WebReport;
 use crate::delays::{DelayReport, Delays};
 use crate::packet::Dir;
@@ -10,6 +15,7 @@ use crate::radio::fairness::jain_index;
 use crate::tcp::sender::Counters;
 use crate::tcp::{self, Receiver, Sender};
 use crate::time::Instant;
+use crate::trace::FlowRow;
 use serde::Serialize;
 
 /// Bytes of a UDP or an ICMP echo header: RFC 768, RFC 792.
@@ -66,6 +72,15 @@ pub struct FlowReport {
     /// Of a flow without TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramReport>,
+    /// Of a call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<media::Both>,
+    /// Of a flow that makes several transfers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<TransfersReport>,
+    /// Of adaptive streaming.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub video: Option<adaptive_video::Report>,
     /// Of a page, at its first connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebReport>,
@@ -108,6 +123,20 @@ impl FlowReport {
         }
     }
 
+    /// Both ends of files that come and go: how many have started, and what was counted, at the sender and at the receiver.
+    fn of_files(spec: &FlowSpec, from: (u64, Counts), to: (u64, Counts), now: Instant) -> Self {
+        let seconds = now.since(spec.start.min(now)).as_secs_f64();
+        Self {
+            goodput_bps: if seconds > 0.0 { from.1.bytes as f64 * 8.0 / seconds } else { 0.0 },
+            bytes_acked: from.1.bytes,
+            bytes_received: to.1.bytes,
+            sender: from.1.sender,
+            receiver: to.1.receiver,
+            transfers: Some(to.1.tally.report(to.0, to.1.abandoned)),
+            ..Self::new(spec)
+        }
+    }
+
     /// Both ends of a flow without TCP. What belongs to TCP alone is zero.
     fn of_datagrams(spec: &FlowSpec, ends: [&DatagramEnd; 2], now: Instant) -> Self {
         let mut report = DatagramReport::default();
@@ -117,6 +146,11 @@ impl FlowReport {
         let bytes_received = report.bytes.saturating_sub(headers);
         let seconds = now.since(spec.start.min(now)).as_secs_f64();
         let (rtt_ms, one_way_delay_ms) = (report.rtt_ms, report.one_way_delay_ms);
+        let [forward, reverse] = std::mem::take(&mut report.media);
+        let call = forward.is_some().then(|| {
+            let (downlink, uplink) = spec.dir.pick((forward.clone(), reverse.clone()), (reverse, forward));
+            media::Both { downlink, uplink }
+        });
         Self {
             goodput_bps: if seconds > 0.0 { bytes_received as f64 * 8.0 / seconds } else { 0.0 },
             bytes_received,
@@ -124,6 +158,7 @@ impl FlowReport {
             one_way_delay_ms,
             queueing_delay_ms: one_way_delay_ms.variation(),
             datagrams: Some(report),
+            call,
             ..Self::new(spec)
         }
     }
@@ -173,34 +208,68 @@ pub fn flow_reports(
     now: Instant,
     dropped: impl Fn(u16, u16, Dir) -> u64,
 ) -> Vec<FlowReport> {
-    let ends = server.endpoints.iter().zip(&ues.endpoints).enumerate();
-    ends.filter_map(|(index, (at_server, at_ue))| {
-        let spec = &at_server.spec;
-        match (&at_server.end, &at_ue.end) {
-            (End::Sends(from), End::Receives(to)) | (End::Receives(to), End::Sends(from)) => {
-                let report = FlowReport::of_sender(spec, spec.start, &from.sender, from.finished, now);
-                let received_s = to.complete.map(|at| at.since(spec.start).as_secs_f64());
-                Some(FlowReport { received_s, ..report.with_receiver(&to.receiver, &to.delays) })
-            }
-            (End::Datagrams(one), End::Datagrams(other)) => {
-                let mut report = FlowReport::of_datagrams(spec, [one, other], now);
-                if let Some(datagrams) = &mut report.datagrams {
-                    datagrams.settle(dropped(report.ue, report.flow, report.direction));
+    reported(server)
+        .filter_map(|(index, at_server)| {
+            let (spec, at_ue) = (&at_server.spec, ues.endpoints.get(index)?);
+            match (&at_server.end, &at_ue.end) {
+                (End::Sends(from), End::Receives(to)) | (End::Receives(to), End::Sends(from)) => {
+                    let report = FlowReport::of_sender(spec, spec.start, &from.sender, from.finished, now);
+                    let received_s = to.complete.map(|at| at.since(spec.start).as_secs_f64());
+                    let StreamReport { transfers, video } = from.app.report(now);
+                    Some(FlowReport {
+                        received_s,
+                        transfers,
+                        video,
+                        ..report.with_receiver(&to.receiver, &to.delays)
+                    })
                 }
-                Some(report)
+                (End::Datagrams(one), End::Datagrams(other)) => {
+                    let mut report = FlowReport::of_datagrams(spec, [one, other], now);
+                    if let Some(datagrams) = &mut report.datagrams {
+                        datagrams.settle(dropped(report.ue, report.flow, report.direction));
+                    }
+                    Some(report)
+                }
+                (End::Serves(from), End::Browses(to)) => {
+                    let start = to.opened_at.unwrap_or(spec.start);
+                    let report = FlowReport::of_sender(spec, start, from.duplex.sender(), from.finished, now);
+                    Some(FlowReport {
+                        received_s: to.received(from.server.bytes()).map(|at| at.since(start).as_secs_f64()),
+                        bytes_to_send: Some(from.server.bytes()),
+                        web: (spec.connection == 0).then(|| web_report(ues, index)),
+                        ..report.with_receiver(to.duplex.receiver(), &to.delays)
+                    })
+                }
+                (End::Arrivals(_), End::Arrivals(_)) => {
+                    let [sender, receiver] = spec.dir.pick([server, ues], [ues, server]);
+                    Some(FlowReport::of_files(spec, counts(sender, index), counts(receiver, index), now))
+                }
+                _ => None,
             }
-            (End::Serves(from), End::Browses(to)) => {
-                let start = to.opened_at.unwrap_or(spec.start);
-                let report = FlowReport::of_sender(spec, start, from.duplex.sender(), from.finished, now);
-                Some(FlowReport {
-                    received_s: to.received(from.server.bytes()).map(|at| at.since(start).as_secs_f64()),
-                    bytes_to_send: Some(from.server.bytes()),
-                    web: (spec.connection == 0).then(|| web_report(ues, index)),
-                    ..report.with_receiver(to.duplex.receiver(), &to.delays)
-                })
-            }
-            _ => None,
+        })
+        .collect()
+}
+
+/// Endpoints of a host that have a report of their own, with their index: all but the connections of files that come and go.
+fn reported(host: &Host) -> impl Iterator<Item = (usize, &Endpoint)> {
+    let mut skipped = 0;
+    host.endpoints.iter().enumerate().filter(move |(index, endpoint)| {
+        let has_report = *index >= skipped;
+        if let End::Arrivals(end) = &endpoint.end {
+            skipped = index + 1 + end.connections();
         }
+        has_report
+    })
+}
+
+/// Every flow whose number packets can have, or have in results.
+pub fn flow_rows(server: &Host) -> Vec<FlowRow> {
+    let used = server.endpoints.iter().filter(|endpoint| !matches!(endpoint.end, End::Unused));
+    used.map(|Endpoint { spec, .. }| FlowRow {
+        ue: spec.ue,
+        flow: spec.flow,
+        direction: spec.dir,
+        app: spec.app.name(),
     })
     .collect()
 }
@@ -212,13 +281,22 @@ pub fn most_in_transit(server: &Host, ues: &Host, reports: &[FlowReport]) -> Opt
         End::Sends(end) => in_flight(&end.sender),
         End::Serves(end) => in_flight(end.duplex.sender()),
         End::Browses(end) => in_flight(end.duplex.sender()),
-        End::Receives(_) | End::Datagrams(_) => 0,
+        End::Receives(_) | End::Datagrams(_) | End::Arrivals(_) | End::Unused => 0,
     };
-    let ends = server.endpoints.iter().zip(&ues.endpoints).zip(reports);
-    let in_transit = ends.map(|((at_server, at_ue), report)| match &report.datagrams {
-        Some(datagrams) => datagrams.sent.saturating_sub(datagrams.received + datagrams.lost),
-        None => of_tcp(at_server) + of_tcp(at_ue),
-    });
+    let in_transit =
+        reported(server).zip(reports).map(|((index, at_server), report)| match &report.datagrams {
+            Some(datagrams) => datagrams.sent.saturating_sub(datagrams.received + datagrams.lost),
+            None => {
+                let connections = match &at_server.end {
+                    End::Arrivals(end) => 1 + end.used(),
+                    _ => 1,
+                };
+                let ends = [server, ues]
+                    .into_iter()
+                    .flat_map(|host| host.endpoints[index..].iter().take(connections));
+                ends.map(of_tcp).sum()
+            }
+        });
     in_transit.enumerate().reduce(|most, next| if next.1 > most.1 { next } else { most })
 }
 
