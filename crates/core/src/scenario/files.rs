@@ -4,6 +4,7 @@
 //! is put there instead, so that a resolved scenario is the same wherever it is run. Reading is passed in: the core
 //! opens nothing.
 
+use crate::app::arrivals::List;
 use crate::channel;
 use crate::channel::process;
 use crate::channel::trace_file::Trace;
@@ -31,12 +32,18 @@ struct Inlined {
 
 const FILE: &str = "file";
 
-const INLINED: [Inlined; 4] = [
+const INLINED: [Inlined; 5] = [
     Inlined {
         table: "trace_file",
         text: "trace",
         what: "a trace",
         read: |_, text| Ok(text.parse::<Trace>()?.to_text().to_string().into()),
+    },
+    Inlined {
+        table: "trace",
+        text: "list",
+        what: "a list of files",
+        read: |_, text| Ok(text.parse::<List>()?.to_text().into()),
     },
     Inlined { table: "process", text: "model", what: "a model", read: |_, text| process::Model::read(text) },
     Inlined {

@@ -20,7 +20,8 @@ const TRIES: u32 = 100;
 const MOST_MISSING: usize = 1000;
 /// Time between requests before a round-trip time is known: libwebrtc.
 const FIRST_RTT: Duration = Duration::from_millis(100);
-const SHORTEST_RETRY: Duration = Duration::from_millis(10);
+/// Requests are repeated together, at most once in this time: libwebrtc.
+const REQUEST_INTERVAL: Duration = Duration::from_millis(20);
 /// Without a frame for this long a key frame is requested: libwebrtc.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 /// Time between two requests for a key frame.
@@ -79,6 +80,8 @@ pub struct Receiver {
     /// One more than the highest sequence number of video.
     expected: u32,
     missing: BTreeMap<u32, Missing>,
+    /// When requests are looked at next; `Instant::NEVER` without any.
+    next_requests: Instant,
     frames: BTreeMap<u32, Assembly>,
     next_frame: u32,
     /// When a frame could last be decoded.
@@ -99,6 +102,7 @@ impl Receiver {
             last_report: None,
             expected: 0,
             missing: BTreeMap::new(),
+            next_requests: Instant::NEVER,
             frames: BTreeMap::new(),
             next_frame: 0,
             decoded_at: start,
@@ -127,6 +131,7 @@ impl Receiver {
         if sequence >= self.expected {
             for lost in self.expected..sequence {
                 self.missing.insert(lost, Missing { next_request: now, tries: 0 });
+                self.next_requests = now;
             }
             self.expected = sequence + 1;
         } else {
@@ -170,9 +175,8 @@ impl Receiver {
     /// When it has something to send.
     pub fn deadline(&self) -> Instant {
         let report = self.next_report.unwrap_or(Instant::NEVER);
-        let request = self.missing.values().map(|missing| missing.next_request).min();
         let key = if self.wants_key || !self.frames.is_empty() { self.key_due() } else { Instant::NEVER };
-        report.min(request.unwrap_or(Instant::NEVER)).min(key)
+        report.min(self.next_requests).min(key)
     }
 
     /// When a key frame is requested next, if nothing changes.
@@ -205,7 +209,10 @@ impl Receiver {
 
     /// Requests packets whose time has come.
     fn poll_requests(&mut self, now: Instant, rtt: Option<Duration>) -> Option<Message> {
-        let retry = rtt.unwrap_or(FIRST_RTT).max(SHORTEST_RETRY);
+        if self.next_requests > now {
+            return None;
+        }
+        let retry = rtt.unwrap_or(FIRST_RTT);
         let mut sequences = Vec::new();
         let mut given_up = Vec::new();
         for (sequence, missing) in self.missing.iter_mut().filter(|(_, missing)| missing.next_request <= now)
@@ -222,6 +229,8 @@ impl Receiver {
             self.missing.remove(&sequence);
             self.wants_key = true;
         }
+        let next = self.missing.values().map(|missing| missing.next_request).min();
+        self.next_requests = next.map_or(Instant::NEVER, |next| next.max(now + REQUEST_INTERVAL));
         self.report.nacks += sequences.len() as u64;
         (!sequences.is_empty()).then_some(Message::Nack(sequences))
     }
@@ -356,11 +365,11 @@ mod tests {
         receiver.handle_packet(at(1), &video(2, 2, 0, true, 0));
         let rtt = Some(Duration::from_millis(10));
         let nacks = (0..TRIES).filter(|n| {
-            let message = receiver.poll_message(at(1 + u64::from(*n) * 10), rtt);
+            let message = receiver.poll_message(at(1 + u64::from(*n) * 20), rtt);
             matches!(message, Some(Message::Nack(_)))
         });
         assert_eq!(nacks.count(), 100);
-        assert_eq!(receiver.poll_message(at(1001), rtt), Some(Message::PictureLoss));
-        assert_eq!(receiver.poll_message(at(1001), rtt), None);
+        assert_eq!(receiver.poll_message(at(2001), rtt), Some(Message::PictureLoss));
+        assert_eq!(receiver.poll_message(at(2001), rtt), None);
     }
 }

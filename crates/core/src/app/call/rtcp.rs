@@ -106,8 +106,8 @@ impl Message {
     /// Reads a message that arrives at `now`; `None` of anything else.
     pub fn decode(octets: &[u8], now: Instant) -> Option<Self> {
         let (head, body) = octets.split_at_checked(12)?;
-        let [first, kind] = [head[0], head[1]];
-        match (first & 0x1f, kind) {
+        let [format, kind] = [head[0] & 0x1f, head[1]];
+        match (format, kind) {
             (FMT_CCFB, RTPFB) => {
                 let begin = u16::from_be_bytes(body.get(..2)?.try_into().ok()?);
                 let count = usize::from(u16::from_be_bytes(body.get(2..4)?.try_into().ok()?));

@@ -319,8 +319,8 @@ impl Sender {
             let video = Video { is_retransmission: true, ..*video };
             let is_waiting = |other: &Video| other.is_retransmission && other.sequence == sequence;
             if !self.queue.iter().take_while(|other| other.is_retransmission).any(is_waiting) {
-                let place = self.queue.iter().take_while(|other| other.is_retransmission).count();
-                self.queue.insert(place, video);
+                let behind = self.queue.iter().take_while(|other| other.is_retransmission).count();
+                self.queue.insert(behind, video);
                 self.queued_bytes += u64::from(video.len);
             }
         }

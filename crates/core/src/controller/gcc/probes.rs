@@ -55,22 +55,19 @@ impl Probes {
 
     /// A packet of a cluster arrived. Returns the rate that the cluster measured, bit/s, once enough of it is there.
     pub fn add(&mut self, now: Instant, outcome: Outcome) -> Option<f64> {
-        self.clusters.retain(|cluster| now.since(cluster.begun) <= PATIENCE);
-        let at = self.clusters.iter().position(|cluster| Some(cluster.probe.cluster) == outcome.probe)?;
+        self.clusters.retain(|known| now.since(known.begun) <= PATIENCE);
+        let at = self.clusters.iter().position(|known| Some(known.probe.cluster) == outcome.probe)?;
         let cluster = &mut self.clusters[at];
         cluster.arrived.push(outcome);
-        let bytes: u64 = cluster.arrived.iter().map(|outcome| u64::from(outcome.len)).sum();
+        let bytes: u64 = cluster.arrived.iter().map(|arrived| u64::from(arrived.len)).sum();
         let is_enough = cluster.arrived.len() as f64 >= 0.8 * f64::from(cluster.probe.packets)
             && bytes as f64 >= 0.8 * cluster.probe.bytes as f64;
         if !is_enough {
             return None;
         }
-        let cluster = self.clusters.remove(at);
-        let rate = measured(&cluster.arrived)?;
-        if rate >= 0.7 * cluster.probe.rate_bps
-            && cluster.probe.rate_bps < self.max
-            && self.waiting.is_empty()
-        {
+        let Cluster { probe, arrived, .. } = self.clusters.remove(at);
+        let rate = measured(&arrived)?;
+        if rate >= 0.7 * probe.rate_bps && probe.rate_bps < self.max && self.waiting.is_empty() {
             self.waiting.push((2.0 * rate).min(2.0 * self.max));
         }
         Some(rate)
@@ -86,9 +83,9 @@ fn measured(packets: &[Outcome]) -> Option<f64> {
         arrived = (arrived.0.min(packet.arrived_at?), arrived.1.max(packet.arrived_at?));
     }
     let bytes: u64 = packets.iter().map(|packet| u64::from(packet.len)).sum();
-    let of = |bytes: u64, span: (Instant, Instant)| {
+    let of = |octets: u64, span: (Instant, Instant)| {
         let seconds = span.1.since(span.0).as_secs_f64();
-        (seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds)
+        (seconds > 0.0).then(|| octets as f64 * 8.0 / seconds)
     };
     // N packets are N - 1 intervals.
     let send = of(bytes - u64::from(last.len), sent)?;

@@ -30,7 +30,7 @@ impl Throughput {
             if !(self.packets.len() > 500 || self.packets.len() > 20 && is_long) {
                 break;
             }
-            self.bytes -= self.packets.pop_front().map_or(0, |packet| packet.bytes);
+            self.bytes -= self.packets.pop_front().map_or(0, |oldest| oldest.bytes);
         }
     }
 
