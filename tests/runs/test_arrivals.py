@@ -80,7 +80,7 @@ def test_arrivals_leave_a_trace_that_reads_and_plots(tmp_path: Any) -> None:
     )
     result = airpath.run(scenario, seed=1)
     assert {flow["flow"] for flow in result.flows} == {0}
-    assert len(result.trace("segment_sent")) == 20 * 14
+    assert len(result.trace["segment_sent"]["time_s"]) == 20 * 14
 
 
 def test_the_report_has_transfers_calls_and_players(tmp_path, airpath_command):

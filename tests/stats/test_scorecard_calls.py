@@ -95,9 +95,15 @@ def test_the_page_has_a_row_for_each_criterion(tmp_path, airpath_command):
 
 def test_bad_input(airpath_command):
     check_error(
-        airpath_command("scorecard", "gcc", "--set", "pace=2"), "controller.gcc.pace", "unknown key", "pacing"
+        airpath_command("scorecard", "gcc", "--set", "pace=2"),
+        "flow[0].app.call.controller.gcc.pace",
+        "unknown key",
+        "pacing",
     )
     check_error(
-        airpath_command("scorecard", "gcc", "--set", "pacing_factor=0"), "pacing_factor", "fall behind", "1"
+        airpath_command("scorecard", "gcc", "--set", "pacing_factor=0"),
+        "flow[0].app.call.controller.gcc.pacing_factor",
+        "fall behind",
+        "1",
     )
     check_error(airpath_command("scorecard", "gccc"), "CC", "'gccc'", "reno")
