@@ -97,3 +97,22 @@ def test_the_report_has_transfers_calls_and_players(tmp_path, airpath_command):
     call, video, files = airpath.run(airpath.load(scenario), probes=()).flows
     assert call["call"]["downlink"]["receiver"]["frames"] > 250 and call["call"]["uplink"] is not None
     assert video["video"]["stalls"] == 0 and files["transfers"]["completed"] == 3
+
+
+def test_a_list_of_files_and_a_list_of_sizes_may_be_in_files(tmp_path):
+    (tmp_path / "list.txt").write_text("0 s, 10 kB\n1 s, 20 kB\n")
+    (tmp_path / "sizes.txt").write_text("10 kB\n30 kB\n")
+    (tmp_path / "lists.toml").write_text(
+        'duration = "20 s"\n[[flow]]\napp.arrivals.trace.file = "list.txt"\n'
+        "[[flow]]\n[flow.app.arrivals]\ncount = 5\n"
+        'size.empirical.file = "sizes.txt"\ninterval.constant = "1 s"\n'
+    )
+    scenario = airpath.load(tmp_path / "lists.toml")
+    listed, drawn = airpath.run(scenario, probes=()).flows
+    assert listed["transfers"]["completed"] == 2 and listed["bytes_received"] == 30_000
+    assert drawn["transfers"]["completed"] == 5 and drawn["bytes_received"] in range(50_000, 150_001, 20_000)
+    # The resolved scenario has the lists themselves.
+    assert airpath.Scenario("resolved", scenario.text).text == scenario.text
+    (tmp_path / "list.txt").write_text("1 s, 10 kB\n0 s, 20 kB\n")
+    with pytest.raises(airpath.ScenarioError, match=r"flow\[0\].app.arrivals.trace.file: .*line 2"):
+        airpath.load(tmp_path / "lists.toml")

@@ -84,6 +84,12 @@ pub(super) fn inline(table: &mut Table, read: &mut Option<Read<'_>>) -> Result<(
 
 fn inline_below(parent: &str, table: &mut Table, read: &mut Option<Read<'_>>) -> Result<(), ScenarioError> {
     for (key, value) in table.iter_mut() {
+        if let Value::Array(items) = value {
+            for (index, item) in items.iter_mut().enumerate() {
+                let Value::Table(inner) = item else { continue };
+                inline_below(key, inner, read).map_err(|error| error.under(&format!("{key}[{index}]")))?;
+            }
+        }
         let Value::Table(inner) = value else { continue };
         let within = match INLINED.iter().find(|inlined| inlined.table == key) {
             Some(inlined) => inlined.replace(parent, inner, read),
