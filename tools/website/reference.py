@@ -31,6 +31,7 @@ FOLDERS = {
     "tcp.recovery": "Loss recovery",
     "tcp.undo": "Detection of needless recoveries",
     "app": "Applications",
+    "controller": "Rate controllers of calls",
     "queue": "Queues",
     "middlebox": "Boxes",
     "radio": "Cells",

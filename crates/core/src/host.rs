@@ -6,6 +6,7 @@
 //! has an end of its application at either host, and a packet of its own kind in between. The connections of
 //! a web page carry data both ways; the UEs' host has a browser for each page.
 
+mod arrivals;
 mod beside;
 mod datagrams;
 mod end;
@@ -14,7 +15,7 @@ mod report;
 mod web;
 
 pub use beside::{Beside, RealEnd};
-pub use report::{FlowReport, JainIndex, flow_reports, most_in_transit};
+pub use report::{FlowReport, JainIndex, flow_reports, flow_rows, most_in_transit};
 
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};
@@ -30,6 +31,7 @@ use crate::trace::{Event, Kind, ModelState, ProbeMask, Reason};
 use crate::wire::{encode_header, endpoints_of};
 use std::sync::Arc;
 
+use arrivals::ArrivalsEnd;
 use datagrams::DatagramEnd;
 use end::{Counted, FlowEnd};
 pub(crate) use flow_index::FlowIndex;
@@ -46,10 +48,12 @@ pub struct FlowSpec {
     pub dir: Dir,
     /// When the application starts.
     pub start: Instant,
+    /// From when on the application sends nothing new.
+    pub stop: Instant,
     /// What it has to carry.
     pub app: Arc<crate::app::Config>,
-    /// Number of the connection among those of its page, and 0 for every other flow. The flows of a page have
-    /// successive numbers.
+    /// Number of the connection among those of its page or of files that come and go, and 0 for every other flow. Their
+    /// flows have successive numbers.
     pub connection: u16,
     /// Whether boxes cannot read its packets.
     pub encrypted: bool,
@@ -70,6 +74,10 @@ enum End {
     Sends(SendingEnd),
     Receives(ReceivingEnd),
     Other(Box<dyn FlowEnd>),
+    /// Has no packets: starts the files of the connections that follow.
+    Arrivals(Box<ArrivalsEnd>),
+    /// A connection for such a file, before the first one.
+    Unused,
 }
 
 struct SendingEnd {
@@ -81,6 +89,9 @@ struct SendingEnd {
     awaited: u64,
     /// When the application supplies more.
     next_supply: Instant,
+    /// From when on the application supplies nothing; `Instant::NEVER` after that time.
+    stop: Instant,
+    has_stopped: bool,
     last_sent: Instant,
     finished: Option<Instant>,
 }
@@ -102,6 +113,7 @@ pub struct Host {
     pages: Vec<Browser>,
     index: FlowIndex,
     interface: Interface,
+    run_seed: u64,
 }
 
 impl Host {
@@ -118,6 +130,7 @@ impl Host {
             pages,
             index: FlowIndex::new(ues, flows),
             interface: Interface { dir, ip_id: 0, header: Vec::new() },
+            run_seed,
         }
     }
 }
@@ -180,6 +193,8 @@ impl SendingEnd {
             supplied: 0,
             awaited: u64::MAX,
             next_supply: Instant::NEVER,
+            stop: spec.stop,
+            has_stopped: false,
             last_sent: spec.start,
             finished: None,
         }
@@ -204,7 +219,7 @@ impl SendingEnd {
             self.app.handle_acked(now, acked);
             self.supply(now);
         }
-        if self.app.is_done() && acked >= self.supplied && self.finished.is_none() {
+        if self.is_done() && acked >= self.supplied && self.finished.is_none() {
             self.finished = Some(now);
             cx.finish_transfer();
         }
@@ -215,18 +230,27 @@ impl SendingEnd {
     #[cold]
     #[inline(never)]
     fn supply(&mut self, now: Instant) {
-        let bytes = self.app.poll_supply(now);
+        if self.stop <= now {
+            self.supplied = self.sender.withdraw_unsent();
+            (self.stop, self.has_stopped) = (Instant::NEVER, true);
+        }
+        let bytes = if self.has_stopped { 0 } else { self.app.poll_supply(now) };
         if bytes > 0 {
             self.supplied = self.supplied.saturating_add(bytes);
             self.sender.supply_after(now.since(self.last_sent), bytes);
         }
-        self.next_supply = self.app.deadline().unwrap_or(Instant::NEVER);
+        let next = self.app.deadline().filter(|_| !self.has_stopped).unwrap_or(Instant::NEVER);
+        self.next_supply = next.min(self.stop);
         self.await_acked();
     }
 
     fn await_acked(&mut self) {
-        let ends = (self.app.is_done() && self.finished.is_none()).then_some(self.supplied);
+        let ends = (self.is_done() && self.finished.is_none()).then_some(self.supplied);
         self.awaited = self.app.awaits_acked().into_iter().chain(ends).min().unwrap_or(u64::MAX);
+    }
+
+    fn is_done(&self) -> bool {
+        self.has_stopped || self.app.is_done()
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
@@ -430,8 +454,12 @@ impl End {
             }
             Traffic::Datagrams(ends) => {
                 let app = if spec.dir == host { ends.sender } else { ends.receiver };
-                Self::Other(Box::new(DatagramEnd::new(app, spec.start)))
+                Self::Other(Box::new(DatagramEnd::new(app, spec)))
             }
+            Traffic::Arrivals(arrivals) if spec.connection == 0 => {
+                Self::Arrivals(Box::new(ArrivalsEnd::new(arrivals)))
+            }
+            Traffic::Arrivals(_) => Self::Unused,
             Traffic::Page(page) if spec.dir == host => {
                 Self::Other(Box::new(ServerEnd::new(spec, &page, draws)))
             }
@@ -448,7 +476,8 @@ impl End {
     fn counted(&self) -> Counted<'_> {
         match self {
             Self::Sends(end) => {
-                Counted { sender: Some(&end.sender), finished: end.finished, ..Counted::default() }
+                let (sender, app) = (Some(&*end.sender), Some(end.app.as_ref()));
+                Counted { sender, app, finished: end.finished, ..Counted::default() }
             }
             Self::Receives(end) => Counted {
                 receiver: Some((&end.receiver, &end.delays)),
@@ -456,6 +485,7 @@ impl End {
                 ..Counted::default()
             },
             Self::Other(end) => end.counted(),
+            Self::Arrivals(_) | Self::Unused => Counted::default(),
         }
     }
 }
@@ -464,6 +494,8 @@ impl Endpoint {
     /// Whether it acts first, at the flow's start, or listens from the beginning; `None` if another end opens it.
     fn acts_first(&self, host: Dir) -> Option<bool> {
         match &self.end {
+            End::Arrivals(_) => Some(true),
+            End::Unused => None,
             End::Sends(_) | End::Receives(_) => match self.spec.tcp.handshake {
                 Handshake::ThreeWay | Handshake::Ttcp => Some(host == Dir::Uplink),
                 Handshake::None => Some(self.spec.dir == host),
@@ -480,15 +512,15 @@ impl Endpoint {
                 end.supply(now);
             }
             End::Receives(end) => end.receiver.open(),
+            End::Arrivals(_) | End::Unused => {}
             End::Other(end) => end.open(now, pages),
         }
     }
 
-    /// The timer expired: the application starts, or a deadline has passed.
-    fn handle_timer(&mut self, cx: &mut Cx<'_>, pages: &mut [Browser], interface: &mut Interface, key: u32) {
+    /// A deadline of TCP or of the application has passed.
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, interface: &mut Interface, key: u32) {
         let spec = &self.spec;
         match &mut self.end {
-            _ if !self.opened => self.open(cx.now, pages),
             End::Sends(end) => {
                 end.sender.handle_deadline(cx.now);
                 if end.next_supply <= cx.now {
@@ -498,11 +530,21 @@ impl Endpoint {
             }
             End::Receives(end) => end.receiver.handle_deadline(cx.now),
             End::Other(end) => end.handle_deadline(cx, spec),
+            End::Arrivals(_) | End::Unused => {}
         }
-        match &mut self.end {
-            End::Sends(end) => end.pump(cx, &self.spec, interface, key),
-            End::Receives(end) => end.pump(cx, &self.spec, interface, key),
-            End::Other(end) => end.pump(cx, &self.spec, interface, key),
+        self.end.pump(cx, &self.spec, interface, key);
+    }
+}
+
+impl End {
+    /// Sends what may be sent, and arms the timer under `key`.
+    #[inline(never)]
+    fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
+        match self {
+            Self::Sends(end) => end.pump(cx, spec, interface, key),
+            Self::Receives(end) => end.pump(cx, spec, interface, key),
+            Self::Other(end) => end.pump(cx, spec, interface, key),
+            Self::Arrivals(_) | Self::Unused => {}
         }
     }
 }
@@ -533,7 +575,7 @@ impl Element for Host {
         }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
         let dir = port.dir();
         self.interface.capture(cx, &packet, dir);
         let Some(index) = self.index.position(packet.ue, packet.flow) else {
@@ -552,14 +594,23 @@ impl Element for Host {
                 end.pump(cx, spec, &mut self.interface, key);
             }
             End::Other(end) => {
-                end.handle_packet(cx, spec, &packet, &mut self.pages, key);
+                end.handle_packet(cx, spec, &mut packet, &mut self.pages, key);
                 cx.free(packet);
                 end.pump(cx, spec, &mut self.interface, key);
             }
+            End::Arrivals(_) | End::Unused => cx.free(packet),
         }
     }
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
-        self.endpoints[key as usize].handle_timer(cx, &mut self.pages, &mut self.interface, key);
+        let endpoint = &mut self.endpoints[key as usize];
+        if endpoint.opened {
+            endpoint.handle_timer(cx, &mut self.interface, key);
+        } else if matches!(endpoint.end, End::Arrivals(_)) {
+            self.start_files(cx, key as usize);
+        } else {
+            endpoint.open(cx.now, &mut self.pages);
+            endpoint.end.pump(cx, &endpoint.spec, &mut self.interface, key);
+        }
     }
 }

@@ -54,6 +54,7 @@ pub mod activity;
 pub mod radio;
 
 pub mod tcp;
+pub mod controller;
 pub mod app;
 pub mod host;
 

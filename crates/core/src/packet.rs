@@ -68,7 +68,7 @@ pub enum Kind {
     #[default]
     Tcp,
     /// Anything else; only `ue`, `flow`, `len`, IP version and `body` mean something to a box. A simulated host
-    /// numbers such packets in `seq` and stamps them in `ts_val` and `ts_ecr`.
+    /// has uses of its own for the others: see `host/datagrams`.
     Opaque(Opaque),
 }
 
@@ -359,7 +359,8 @@ pub struct Packet {
     /// Options beside timestamps. Boxed: a packet is touched by every box on its way, and the fewer
     /// cache lines it has the better.
     pub options: Option<Box<Options>>,
-    /// When a host sent the data in it, or a box that splits the connection; of no meaning in other packets. A copy has its
+    /// When a host sent the data in it, or a box that splits the connection; of a packet without TCP the stamp of its
+    /// application; of no meaning in other packets. A copy has its
     /// original's.
     pub sent_at: Instant,
     /// Sequence number of the first payload byte (or of SYN/FIN).

@@ -18,7 +18,7 @@ pub use change::{Change, Prepared, Step};
 pub use graph::{Cell, Plan, Ue, Way};
 pub use size::check_size;
 
-use crate::app;
+use crate::app::{self, Carrier};
 use crate::element::{Element, Graph};
 use crate::error::ScenarioError;
 use crate::handover::{self, Episode};
@@ -123,6 +123,10 @@ pub struct Flow {
     pub direction: Dir,
     /// When the application starts.
     pub start: Duration,
+    /// From when on the application sends nothing new: what it has sent by then is still repaired. It sends until the run
+    /// ends if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
     /// With `ue = "each"`: UE n starts n times this later.
     pub stagger: Duration,
     /// Whether its packets are encrypted end to end, as by ESP (RFC 4303): middleboxes cannot read TCP then and let
@@ -310,7 +314,23 @@ impl Scenario {
         }
         self.check_buffers()?;
         self.validate_connections()?;
-        self.steps().map(drop)
+        self.steps().map(drop)?;
+        self.validate_reuse()
+    }
+
+    /// Refuses boxes between endpoints that use a connection's number again: they would take it for the old connection.
+    fn validate_reuse(&self) -> Result<(), ScenarioError> {
+        let reuses = self.flow.iter().position(|flow| flow.app.reuses_connections());
+        let follows = |(_, config, _): &(String, &middlebox::Config, _)| config.follows_connections();
+        match reuses.filter(|_| self.boxes().iter().any(follows)) {
+            Some(index) => {
+                let message = "files would use connections again whose state a middlebox keeps";
+                let hint = "write a count of at most connections, or remove the middlebox";
+                let key = format!("flow[{index}].app.{}.connections", self.flow[index].app.name());
+                Err(ScenarioError::new(key, message, hint))
+            }
+            None => Ok(()),
+        }
     }
 
     fn validate_link(&self, key: &str, link: &link::Config) -> Result<(), ScenarioError> {
@@ -499,6 +519,7 @@ impl Scenario {
                 flow: number,
                 dir: flow.direction,
                 start: ready.max(Instant::ZERO + flow.start_of(ue)),
+                stop: flow.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop),
                 app: app.clone(),
                 connection,
                 encrypted: flow.encrypted,
@@ -528,6 +549,16 @@ impl Flow {
             return Err(ScenarioError::new("ue", message, hint));
         }
         self.app.validate().map_err(|error| error.under("app"))?;
+        if let Some(stop) = self.stop {
+            if stop <= self.start {
+                let hint = "write a time after start, or remove the key";
+                return Err(ScenarioError::new("stop", "the flow would stop before it starts", hint));
+            }
+            if self.app.carrier() == Carrier::TcpBothWays {
+                let message = "a page ends by itself, with its last object";
+                return Err(ScenarioError::new("stop", message, "remove the key, or choose another app"));
+            }
+        }
         self.app.check_direction(self.direction)?;
         self.tcp.as_ref().map_or(Ok(()), |tcp| tcp.validate().map_err(|error| error.under("tcp")))
     }

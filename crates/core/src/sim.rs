@@ -2,13 +2,13 @@
 
 use crate::element::{Capture, Element};
 use crate::error::ScenarioError;
-use crate::host::{FlowReport, Host, JainIndex, flow_reports, most_in_transit};
+use crate::host::{FlowReport, Host, JainIndex, flow_reports, flow_rows, most_in_transit};
 use crate::packet::Dir;
 use crate::path::Path;
 use crate::rng;
 use crate::scenario::{Plan, Scenario, Step};
 use crate::time::Instant;
-use crate::trace::{Event, FlowRow, NodeRow, ProbeMask, Tables};
+use crate::trace::{Event, NodeRow, ProbeMask, Tables};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ impl Simulation {
         let mut path = Path::of(graph, observe.probes);
         path.set_capture(observe.capture);
         if flows.iter().all(|flow| flow.app.is_finite()) {
-            path.stop_after_transfers(flows.iter().map(|flow| flow.app.ends()).sum());
+            path.stop_after_transfers(flows.iter().map(|flow| flow.app.ends(flow.connection)).sum());
         }
         path.stop_above(MOST_PACKETS);
         Self {
@@ -164,12 +164,11 @@ impl Simulation {
 
     /// What the numbers in events mean.
     pub fn tables(&self) -> Tables {
-        let flow = |FlowReport { ue, flow, direction, app, .. }| FlowRow { ue, flow, direction, app };
         Tables {
             nodes: self.names.iter().map(|name| NodeRow { name: name.clone() }).collect(),
             interfaces: self.interfaces.clone(),
             bearers: self.path.bearer_rows().to_vec(),
-            flows: self.flows().into_iter().map(flow).collect(),
+            flows: self.path.element::<Host>(self.hosts[0]).map(flow_rows).unwrap_or_default(),
         }
     }
 

@@ -1,7 +1,9 @@
 //! Everything registered with its parameters, read from the configuration types' JSON Schemas.
 
 use airpath_core::scenario::{Flow, Scenario};
-use airpath_core::{app, channel, fading, link, middlebox, queue, radio, rlc, scheduler, tcp, umts};
+use airpath_core::{
+    app, channel, controller, fading, link, middlebox, queue, radio, rlc, scheduler, tcp, umts,
+};
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -11,6 +13,7 @@ pub fn registry() -> Value {
     let mut components = Vec::new();
     add(&mut components, "app", &app::Config::defaults());
     add(&mut components, "channel", &channel::Config::defaults());
+    add(&mut components, "controller", &controller::Config::defaults());
     add(&mut components, "fading", &fading::Config::defaults());
     add(&mut components, "middlebox", &middlebox::Config::defaults());
     add(&mut components, "queue", &queue::Config::defaults());

@@ -33,6 +33,8 @@ _VERDICTS = {
     "unclear": "more_runs_needed",
     "worse": "close",
     "harms": "not_reproduced",
+    "passed": "holds",
+    "failed": "not_reproduced",
 }
 """Verdicts on claims and of scorecards that look like those on values."""
 

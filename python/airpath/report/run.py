@@ -63,12 +63,57 @@ def run_report(results: dict[str, Any], title: str, remarks: Iterable[str] = ())
         ("requests\nsent again", "web.request_retransmissions"),
         ("objects\nloaded", "web.objects"),
     )
+    yield from media_parts(flows)
     for element in results["elements"]:
         yield from element_parts(element, results)
     for ue, direction in dict.fromkeys((flow["ue"], flow["direction"]) for flow in flows):
         yield from map(Note, bearer_lines(results, ue, direction))
     if more := len(results["flows"]) - len(flows):
         yield Note(f"and {counted(more, 'more flow')}: see results.json, or --json")
+
+
+def media_parts(flows: list[dict[str, Any]]) -> Iterator[Part]:
+    """Transfers of flows that make several, calls, and players; nothing of other flows."""
+    yield Table.of(
+        [flow for flow in flows if "transfers" in flow],
+        ("UE.flow", flow_name),
+        *((f"transfers\n{which}", f"transfers.{which}") for which in ("started", "completed", "abandoned")),
+        *(
+            (f"completion ms\n{which}", f"transfers.completion_ms.{which}", 1)
+            for which in ("mean", "p50", "p95")
+        ),
+    )
+    sides = [
+        {"name": flow_name({**flow, "direction": direction}), **side}
+        for flow in flows
+        for direction, side in flow.get("call", {}).items()
+        if side is not None
+    ]
+    yield Table.of(
+        sides,
+        ("UE.flow", lambda side: side["name"]),
+        ("target\nkbit/s", lambda side: number_text(_kbps(side["sender"]["target_bps"]), 0)),
+        ("received\nkbit/s", lambda side: number_text(_kbps(side["receiver"]["received_bps"]), 0)),
+        ("frames\ndecoded", "receiver.frames"),
+        *((f"frame delay ms\n{which}", f"receiver.frame_delay_ms.{which}", 1) for which in ("p50", "p95")),
+        ("freezes", "receiver.freezes"),
+        ("frozen\ns", "receiver.freeze_s", 2),
+        ("packets\nrexmit", "sender.retransmissions"),
+    )
+    yield Table.of(
+        [flow for flow in flows if "video" in flow],
+        ("UE.flow", flow_name),
+        ("startup\ns", "video.startup_s", 2),
+        ("segments", "video.segments"),
+        ("mean rate\nkbit/s", lambda flow: number_text(_kbps(flow["video"]["mean_rate_bps"]), 0)),
+        ("switches", "video.switches"),
+        ("stalls", "video.stalls"),
+        ("stalled\ns", "video.stall_s", 2),
+    )
+
+
+def _kbps(bps: float | None) -> float | None:
+    return None if bps is None else bps / 1e3
 
 
 DELAYS = {"rtt_ms": "RTT", "one_way_delay_ms": "one-way", "queueing_delay_ms": "queueing"}

@@ -21,9 +21,9 @@ MEANS = {
 """What verdicts mean."""
 
 
-def title_of(card: Card) -> str:
-    """Title of a scorecard."""
-    return f"Scorecard of {card.name}"
+def title_of(name: str) -> str:
+    """Title of the scorecard of a component."""
+    return f"Scorecard of {name}"
 
 
 def scorecard_report(card: Card) -> Iterator[Part]:
@@ -40,7 +40,7 @@ def scorecard_page(card: Card, command: str) -> Iterator[Part]:
     """Report on a scorecard in full; `command` gives the same page."""
     from airpath.plots.scorecard import scorecard_picture  # Slow to import.
 
-    yield Heading(title_of(card), level=1)
+    yield Heading(title_of(card.name), level=1)
     yield Note(
         f"{_parameters(card)} beside Linux's CUBIC in conditions of RFC 9743 and RFC 8869; {_runs(card)}.",
         "citation",

@@ -40,6 +40,8 @@ STYLES = {
     "unclear": "magenta",
     "worse": "yellow",
     "harms": "red",
+    "passed": "green",
+    "failed": "red",
     "other": "dim",
 }
 """Of kinds of text, unless the kind is a style of Rich itself."""

@@ -5,21 +5,12 @@
 //! (6.4.1): J += (|D| - J) / 16, where D is the difference of two successive delays. Left out: bytes of the payload,
 //! checksums, ports.
 
+use super::datagram::Datagram;
+use super::media;
 use crate::delays::{DelayReport, Delays};
 use crate::time::{Duration, Instant};
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
-
-/// A packet to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Datagram {
-    /// Its number, from 0; an answer has that of its request.
-    pub number: u32,
-    /// Length of the IP packet, bytes.
-    pub len: u32,
-    /// When it was sent; of an answer, when its request was.
-    pub stamp: Instant,
-}
 
 /// One end of a flow of datagrams, without I/O. After every call drain `poll_transmit` and read
 /// `deadline` anew.
@@ -72,6 +63,9 @@ pub struct Report {
     pub delay_ms: Spans,
     /// Delay variation of RFC 3550 (6.4.1), milliseconds; `None` before the second arrival.
     pub jitter_ms: Option<f64>,
+    /// Media in the direction of the flow and against it, of a call; in the flow's `call`.
+    #[serde(skip)]
+    pub media: [Option<media::Report>; 2],
     /// The delays with their percentiles; in the flow's `one_way_delay_ms`.
     #[serde(skip)]
     pub one_way_delay_ms: DelayReport,
@@ -124,7 +118,7 @@ impl<F: Fn(u32) -> Duration + Send + Sync> Datagrams for Timed<F> {
         self.deadline().filter(|at| *at <= now)?;
         let number = self.next;
         self.next += 1;
-        Some(Datagram { number, len: self.len, stamp: now })
+        Some(Datagram::new(number, self.len, now))
     }
 
     fn report(&self, report: &mut Report) {
@@ -153,7 +147,7 @@ impl Datagrams for Sink {
     }
 
     fn handle_packet(&mut self, now: Instant, datagram: Datagram) {
-        self.arrivals.add(now, datagram);
+        self.arrivals.add(now, &datagram);
         self.waiting.extend(self.answer.map(|len| Datagram { len, ..datagram }));
     }
 
@@ -203,7 +197,7 @@ impl Seen {
 
 /// What arrives at the receiving end of a flow.
 #[derive(Debug, Default)]
-struct Arrivals {
+pub(super) struct Arrivals {
     received: u64,
     bytes: u64,
     seen: Seen,
@@ -216,13 +210,14 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    fn add(&mut self, now: Instant, datagram: Datagram) {
+    /// Counts a packet. Returns whether it arrived for the first time.
+    pub fn add(&mut self, now: Instant, datagram: &Datagram) -> bool {
         match self.seen.add(datagram.number) {
             Arrival::InOrder => {}
             Arrival::Overtaken => self.out_of_order += 1,
             Arrival::Duplicate => {
                 self.duplicates += 1;
-                return;
+                return false;
             }
         }
         let delay = now.since(datagram.stamp);
@@ -234,9 +229,11 @@ impl Arrivals {
             let jitter = self.jitter_ns.unwrap_or(0.0);
             self.jitter_ns = Some(jitter + (difference - jitter) / 16.0);
         }
+        true
     }
 
-    fn report(&self, report: &mut Report) {
+    /// Adds what it has counted.
+    pub fn report(&self, report: &mut Report) {
         report.received = self.received;
         report.bytes = self.bytes;
         report.out_of_order = self.out_of_order;
@@ -258,7 +255,7 @@ mod tests {
         // The second copy of packet 1 changes nothing but its own count.
         for (number, delay_ms) in [(0, 10), (1, 26), (1, 500), (4, 26), (3, 10)] {
             let stamp = Instant::ZERO + Duration::from_secs(number.into());
-            arrivals.add(stamp + Duration::from_millis(delay_ms), Datagram { number, len: 100, stamp });
+            arrivals.add(stamp + Duration::from_millis(delay_ms), &Datagram::new(number, 100, stamp));
         }
         let mut report = Report::default();
         arrivals.report(&mut report);

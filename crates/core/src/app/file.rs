@@ -24,7 +24,7 @@ impl Default for Config {
 
 impl Component for Config {
     fn build(&self, _stream: Stream) -> Traffic {
-        Traffic::Stream(Box::new(File { left: self.size.as_u64() }))
+        Traffic::Stream(Box::new(File::new(self.size.as_u64())))
     }
 
     fn carrier(&self) -> Carrier {
@@ -43,14 +43,22 @@ impl Component for Config {
         Some(self.size.as_u64())
     }
 
-    fn ends(&self) -> u32 {
+    fn ends(&self, _connection: u16) -> u32 {
         2
     }
 }
 
-struct File {
+/// A file at its sender.
+pub(crate) struct File {
     /// Bytes that have not been supplied.
     left: u64,
+}
+
+impl File {
+    /// A file of `size` bytes.
+    pub fn new(size: u64) -> Self {
+        Self { left: size }
+    }
 }
 
 impl App for File {

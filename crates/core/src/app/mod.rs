@@ -1,12 +1,19 @@
 //! Applications: what a flow has to carry, over TCP or in datagrams of its own.
 
+pub mod adaptive_video;
+pub mod arrivals;
 pub mod bulk;
+pub mod call;
 pub mod cbr;
+pub mod datagram;
 pub mod datagrams;
 pub mod distribution;
 pub mod file;
+pub mod media;
+pub mod messages;
 pub mod on_off;
 pub mod ping;
+pub mod transfers;
 pub mod video;
 pub mod web;
 
@@ -27,6 +34,8 @@ pub enum Traffic {
     Datagrams(datagrams::Ends),
     /// Requests and responses over one or more TCP connections.
     Page(web::Page),
+    /// Files, each over a TCP connection of its own in the direction of the flow.
+    Arrivals(arrivals::Arrivals),
 }
 
 /// An application at the sending host of a TCP connection, without I/O. The host asks `poll_supply` when the flow starts,
@@ -54,6 +63,21 @@ pub trait App: Send + Sync {
     fn is_done(&self) -> bool {
         true
     }
+
+    /// What is known of what it has supplied, at `now`.
+    fn report(&self, now: Instant) -> StreamReport {
+        let _ = now;
+        StreamReport::default()
+    }
+}
+
+/// What an application over TCP knows of its data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StreamReport {
+    /// Of one that makes several transfers.
+    pub transfers: Option<transfers::Report>,
+    /// Of a player.
+    pub video: Option<adaptive_video::Report>,
 }
 
 /// What is asked of an application's parameters.
@@ -85,10 +109,16 @@ pub trait Component {
         Default::default()
     }
 
-    /// At how many hosts a transfer that ends by itself is found complete, for each of its connections: a file
+    /// At how many hosts a transfer of this connection that ends by itself is found complete: a file
     /// at the sender and at the receiver, which a middlebox may part; a page, which none can, at its server.
-    fn ends(&self) -> u32 {
+    fn ends(&self, connection: u16) -> u32 {
+        let _ = connection;
         0
+    }
+
+    /// Whether one of its connections follows another under the same number.
+    fn reuses_connections(&self) -> bool {
+        false
     }
 
     /// How many connections it takes, each a flow of its own.
@@ -102,6 +132,8 @@ pub trait Component {
 pub enum Carrier {
     /// TCP, with all data in the direction of the flow.
     Tcp,
+    /// TCP, with all data in the direction of the flow and a connection for each transfer.
+    TcpEach,
     /// TCP, with data in both directions.
     TcpBothWays,
     /// Datagrams.
@@ -111,9 +143,13 @@ pub enum Carrier {
 registry! {
     /// An application and its parameters.
     pub enum Config: Component, default Bulk, validate() {
+        AdaptiveVideo = adaptive_video,
+        Arrivals = arrivals,
         Bulk = bulk,
+        Call = call,
         Cbr = cbr,
         File = file,
+        Messages = messages,
         OnOff = on_off,
         Ping = ping,
         Video = video,
@@ -126,7 +162,7 @@ registry! {
 impl Config {
     /// Whether the transfer ends by itself.
     pub fn is_finite(&self) -> bool {
-        self.ends() > 0
+        self.ends(0) > 0
     }
 }
 

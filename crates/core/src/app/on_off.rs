@@ -5,7 +5,8 @@
 //! long as it lasts. What is drawn depends on the flow's own stream of random numbers alone. Such a flow
 //! never ends a run; with `packets` it falls silent.
 
-use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink};
+use super::datagram::Datagram;
+use super::datagrams::{Datagrams, Ends, Report, Sink};
 use super::distribution::Distribution;
 use super::{Carrier, Component, Traffic};
 use crate::error::ScenarioError;
@@ -128,7 +129,7 @@ impl Datagrams for Source {
             let silence = self.draw(self.config.off);
             self.begin_burst(later(self.burst_end, silence));
         }
-        Some(Datagram { number, len: self.config.size.as_u64() as u32, stamp: now })
+        Some(Datagram::new(number, self.config.size.as_u64() as u32, now))
     }
 
     fn report(&self, report: &mut Report) {

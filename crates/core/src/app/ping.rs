@@ -4,7 +4,8 @@
 //! whether the one before was answered or not. Such a flow never ends a run; with `requests` it falls
 //! silent.
 
-use super::datagrams::{Arrival, Datagram, Datagrams, Ends, Report, Seen, Sink, Timed};
+use super::datagram::Datagram;
+use super::datagrams::{Arrival, Datagrams, Ends, Report, Seen, Sink, Timed};
 use super::{Carrier, Component, Traffic};
 use crate::delays::Delays;
 use crate::error::ScenarioError;

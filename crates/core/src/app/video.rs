@@ -7,7 +7,8 @@
 //!
 //! Left out: a sender that adapts its rate, and so the transient phase of the RFC; pacing of packets; key frames.
 
-use super::datagrams::{Datagram, Datagrams, Ends, Report, Sink};
+use super::datagram::Datagram;
+use super::datagrams::{Datagrams, Ends, Report, Sink};
 use super::{Carrier, Component, Traffic};
 use crate::distribution::standard_exponential;
 use crate::error::ScenarioError;
@@ -144,7 +145,7 @@ impl Datagrams for Source {
             let interval = (interval as u64).max(1);
             self.begin_frame(Instant::from_nanos(self.frame_at.as_nanos().saturating_add(interval)));
         }
-        Some(Datagram { number, len, stamp: now })
+        Some(Datagram::new(number, len, now))
     }
 
     fn report(&self, report: &mut Report) {

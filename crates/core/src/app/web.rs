@@ -142,7 +142,7 @@ impl Component for Config {
         Ok(())
     }
 
-    fn ends(&self) -> u32 {
+    fn ends(&self, _connection: u16) -> u32 {
         1
     }
 

@@ -38,6 +38,14 @@ pub(super) enum Law {
         unit: f64,
         count: Count,
     },
+    /// Bounded.
+    Pareto {
+        shape: f64,
+        low: f64,
+        high: f64,
+        /// (low / high) to the power of the shape: the share that the bound cuts off an unbounded distribution.
+        cut: f64,
+    },
 }
 
 impl Law {
@@ -51,6 +59,11 @@ impl Law {
         Self::Lognormal { mu: libm::log(mean) - variance / 2.0, sigma: libm::sqrt(variance) }
     }
 
+    /// By the exponent of the tail, the smallest and the largest value.
+    pub fn pareto(shape: f64, low: f64, high: f64) -> Self {
+        Self::Pareto { shape, low, high, cut: libm::pow(low / high, shape) }
+    }
+
     #[inline]
     fn draw(&self, stream: &mut Stream) -> f64 {
         match self {
@@ -59,6 +72,9 @@ impl Law {
             Self::Normal { mean, sd } => mean + sd * stream.normal(),
             Self::Lognormal { mu, sigma } => libm::exp(mu + sigma * stream.normal()),
             Self::Poisson { unit, count } => unit * count.draw(stream),
+            Self::Pareto { shape, low, high, cut } => {
+                (low * libm::pow(1.0 - stream.uniform() * (1.0 - cut), -1.0 / shape)).min(*high)
+            }
         }
     }
 
@@ -83,6 +99,10 @@ impl Law {
             Self::Lognormal { mu, sigma } if least > 0.0 => share_of_normal(libm::log(least) - mu, *sigma),
             Self::Lognormal { .. } => 1.0,
             Self::Poisson { unit, count } => 1.0 - count.share_below(least / unit),
+            Self::Pareto { low, .. } if *low >= least => 1.0,
+            Self::Pareto { shape, low, high, cut } => {
+                ((libm::pow(low / least.min(*high), *shape) - cut) / (1.0 - cut)).max(0.0)
+            }
         }
     }
 
@@ -110,6 +130,17 @@ impl Law {
             Self::Poisson { unit, count } => {
                 // Counts below the bound: only none at all, where the unit is at least the bound.
                 unit * (count.mean - count.mean_below(least / unit)) / self.share_from(least)
+            }
+            // Above the bound it is a bounded Pareto distribution again.
+            Self::Pareto { shape, low, high, .. } => {
+                let low = low.max(least);
+                let ratio = low / high;
+                if (shape - 1.0).abs() < 1e-9 {
+                    low * -libm::log(ratio) / (1.0 - ratio)
+                } else {
+                    let factor = shape / (shape - 1.0) * (1.0 - libm::pow(ratio, shape - 1.0));
+                    low * factor / (1.0 - libm::pow(ratio, *shape))
+                }
             }
         }
     }
@@ -219,6 +250,9 @@ mod tests {
             (Law::Poisson { unit: 0.5, count: Count::new(4.0) }, 1.0),
             (Law::Poisson { unit: 2.0, count: Count::new(30.0) }, 1.0),
             (Law::uniform(3.0, 1.0), 1.0),
+            (Law::pareto(1.2, 1.0, 1e4), 1.0),
+            (Law::pareto(1.0, 1.0, 1e3), 2.0),
+            (Law::pareto(2.5, 0.5, 100.0), 1.0),
         ];
         for (law, bound) in cases {
             let n = f64::from(DRAWS);
@@ -239,6 +273,19 @@ mod tests {
             let mean_error = libm::sqrt((squares / n - measured * measured) / n);
             assert!((measured - told).abs() <= 5.0 * mean_error, "{law:?}: mean {measured}, not {told}");
         }
+    }
+
+    /// By hand: of shape 1 between 1 and e, the mean is e ln(e) / (e - 1), and the median 2 e / (e + 1).
+    #[test]
+    fn a_bounded_pareto_distribution_has_its_mean_and_its_bounds() {
+        let e = std::f64::consts::E;
+        let law = Law::pareto(1.0, 1.0, e);
+        assert!((law.mean_from(0.0) - e / (e - 1.0)).abs() < 1e-12);
+        assert!((law.share_from(2.0 * e / (e + 1.0)) - 0.5).abs() < 1e-12);
+        assert_eq!((law.share_from(1.0), law.share_from(e)), (1.0, 0.0));
+        let mut stream = rng::stream(1, "law");
+        let values: Vec<f64> = (0..10_000).map(|_| law.draw(&mut stream)).collect();
+        assert!(values.iter().all(|value| (1.0..=e).contains(value)));
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //! **Truncation.** A draw that nothing can have, a delay below zero or a rate below 1 bit/s, is drawn again, at
 //! most 63 times; should none be possible, which happens once in 2^64, the least possible value is taken. A
 //! distribution of which less than half is possible is refused, and so is a uniform one whose range reaches
-//! below. So only `normal` (both), and `poisson`, `exponential` and `lognormal` of rates, are cut; [`Config::mean`]
-//! is the mean after truncation. A draw is rounded to whole nanoseconds or bit/s, and no time exceeds
-//! [`Duration::LONGEST`].
+//! below. So only `normal` (all), and `poisson`, `exponential` and `lognormal` of rates and sizes, are cut;
+//! [`Config::mean`] is the mean after truncation. A draw is rounded to whole nanoseconds, bit/s or bytes, and no time
+//! exceeds [`Duration::LONGEST`].
 //!
 //! Left out: correlation between draws.
 
@@ -20,7 +20,7 @@ pub use values::Values;
 use crate::error::ScenarioError;
 use crate::rng::Stream;
 use crate::time::Duration;
-use crate::units::{Bitrate, ParseUnitError};
+use crate::units::{Bitrate, Bytes, ParseUnitError};
 use law::{Count, Law};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -34,6 +34,7 @@ pub trait Amount:
     + Debug
     + Default
     + PartialEq
+    + PartialOrd
     + Display
     + Send
     + Sync
@@ -87,6 +88,21 @@ impl Amount for Bitrate {
     }
 }
 
+impl Amount for Bytes {
+    const LEAST: f64 = 1.0;
+    const WHAT: &'static str = "a size";
+    const EXAMPLE: &'static str = "100 kB";
+
+    fn to_f64(self) -> f64 {
+        self.as_u64() as f64
+    }
+
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        Self::from_bytes((value + 0.5) as u64)
+    }
+}
+
 /// How a quantity is distributed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", bound = "A: Amount")]
@@ -104,6 +120,8 @@ pub enum Config<A> {
     Lognormal(Spread<A>),
     /// Whole numbers of a unit, distributed by Poisson.
     Poisson(Units<A>),
+    /// By a bounded Pareto distribution: heavy-tailed up to a largest value.
+    Pareto(Pareto<A>),
     /// One of a list of values, each as likely.
     Empirical(Empirical<A>),
 }
@@ -134,6 +152,18 @@ pub struct Units<A> {
     pub mean: A,
     /// What is counted; the standard deviation is sqrt(mean unit).
     pub unit: A,
+}
+
+/// A bounded Pareto distribution: the density falls with the power -(shape + 1) between two values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pareto<A> {
+    /// Exponent of the tail; the smaller, the heavier.
+    pub shape: f64,
+    /// Smallest value.
+    pub min: A,
+    /// Largest value.
+    pub max: A,
 }
 
 /// A distribution by a list of values.
@@ -194,6 +224,7 @@ impl<A: Amount> Config<A> {
             Self::Normal(spread) => ("normal", positive("mean", spread.mean)),
             Self::Lognormal(spread) => ("lognormal", positive("mean", spread.mean)),
             Self::Poisson(config) => ("poisson", poisson(config)),
+            Self::Pareto(config) => ("pareto", pareto(config)),
             Self::Empirical(config) => ("empirical", config.validate()),
         };
         result.and_then(|()| self.validate_share()).map_err(|error| error.under(name))
@@ -221,6 +252,7 @@ impl<A: Amount> Config<A> {
                 let unit = config.unit.to_f64();
                 Law::Poisson { unit, count: Count::new(config.mean.to_f64() / unit) }
             }
+            Self::Pareto(Pareto { shape, min, max }) => Law::pareto(*shape, min.to_f64(), max.to_f64()),
         })
     }
 
@@ -275,6 +307,18 @@ fn poisson<A: Amount>(config: &Units<A>) -> Result<(), ScenarioError> {
     if config.mean.to_f64() / config.unit.to_f64() > MOST_UNITS {
         let message = format!("the mean is more than {MOST_UNITS} of it");
         return Err(ScenarioError::new("unit", message, "write a larger unit, or choose normal"));
+    }
+    Ok(())
+}
+
+fn pareto<A: Amount>(config: &Pareto<A>) -> Result<(), ScenarioError> {
+    if !(config.shape.is_finite() && config.shape > 0.0) {
+        return Err(ScenarioError::new("shape", "is not positive", "write a number such as 1.2"));
+    }
+    positive("min", config.min).and_then(|()| possible("min", config.min))?;
+    if config.max <= config.min {
+        let hint = "write a value above min, or choose constant";
+        return Err(ScenarioError::new("max", "is not above min", hint));
     }
     Ok(())
 }

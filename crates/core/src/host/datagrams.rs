@@ -1,58 +1,139 @@
-//! One end of a flow of datagrams at a host: packets that no box reads, numbered in `seq` and stamped in the
-//! halves of `ts_val` and `ts_ecr`.
+//! One end of a flow of datagrams at a host: packets that no box reads. A simulated packet has the fields of a datagram in
+//! those of a TCP header, which mean nothing in it:
+//!
+//! | field of the packet | field of the datagram |
+//! |---|---|
+//! | `seq`, `len`, ECN | number, length, ECN |
+//! | `sent_at` | stamp |
+//! | `ts_val` | time from capture to stamp, microseconds |
+//! | `ts_ecr`, `ack` | sequence number and frame |
+//! | `window` | kind (3 bits), key frame, end of the frame, part (11 bits) |
+//! | `body` | octets |
 
 use super::end::{Counted, FlowEnd};
 use super::{FlowSpec, Interface, arm};
-use crate::app::datagrams::{Datagram, Datagrams};
+use crate::app::datagram::{Datagram, Kind as Carries};
+use crate::app::datagrams::Datagrams;
 use crate::app::web::Browser;
 use crate::element::Cx;
-use crate::packet::{Kind, Opaque, Packet};
-use crate::time::Instant;
+use crate::packet::{Body, Kind, Opaque, Packet};
+use crate::time::{Duration, Instant};
+
+const KEY: u16 = 1 << 12;
+const ENDS_FRAME: u16 = 1 << 11;
+const PART: u16 = ENDS_FRAME - 1;
+const KIND_SHIFT: u32 = 13;
 
 pub(super) struct DatagramEnd {
     app: Box<dyn Datagrams>,
+    /// From here on nothing is sent that is not an answer.
+    stop: Instant,
 }
 
 impl DatagramEnd {
-    pub fn new(mut app: Box<dyn Datagrams>, start: Instant) -> Self {
-        app.open(start);
-        Self { app }
+    pub fn new(mut app: Box<dyn Datagrams>, spec: &FlowSpec) -> Self {
+        app.open(spec.start);
+        Self { app, stop: spec.stop }
+    }
+
+    /// When it has something to send; answers go out although the flow has stopped.
+    fn deadline(&self) -> Option<Instant> {
+        self.app.deadline().filter(|at| *at < self.stop)
     }
 }
 
 impl FlowEnd for DatagramEnd {
     fn acts_first(&self, _spec: &FlowSpec) -> Option<bool> {
-        Some(self.app.deadline().is_some())
+        Some(self.deadline().is_some())
     }
 
     fn handle_packet(
         &mut self,
         cx: &mut Cx<'_>,
         _spec: &FlowSpec,
-        packet: &Packet,
+        packet: &mut Packet,
         _pages: &mut [Browser],
         _key: u32,
     ) {
-        let stamp = Instant::from_nanos(u64::from(packet.ts_val) << 32 | u64::from(packet.ts_ecr));
-        self.app.handle_packet(cx.now, Datagram { number: packet.seq, len: packet.len, stamp });
+        self.app.handle_packet(cx.now, read(packet));
     }
 
     fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
-        while let Some(datagram) = self.app.poll_transmit(cx.now) {
+        // What would be due later is not sent, though an arrival may call for an answer.
+        let due = cx.now.min(Instant::from_nanos(self.stop.as_nanos().saturating_sub(1)));
+        while let Some(datagram) = self.app.poll_transmit(due) {
             let mut packet = Interface::packet(cx, spec);
             packet.set_kind(Kind::Opaque(Opaque::OtherProtocol));
             packet.set_ip(spec.tcp.ip);
-            packet.seq = datagram.number;
-            packet.len = datagram.len;
-            let stamp = datagram.stamp.as_nanos();
-            (packet.ts_val, packet.ts_ecr) = ((stamp >> 32) as u32, stamp as u32);
-            (packet.ack, packet.payload, packet.window) = (0, 0, 0);
+            write(datagram, &mut packet);
             interface.send(cx, packet);
         }
-        arm(cx, key, self.app.deadline());
+        arm(cx, key, self.deadline());
     }
 
     fn counted(&self) -> Counted<'_> {
         Counted { datagrams: Some(self.app.as_ref()), ..Counted::default() }
+    }
+}
+
+/// Writes a datagram into a packet.
+fn write(datagram: Datagram, packet: &mut Packet) {
+    packet.set_ecn(datagram.ecn);
+    (packet.seq, packet.len, packet.sent_at) = (datagram.number, datagram.len, datagram.stamp);
+    let lag = datagram.stamp.since(datagram.captured);
+    (packet.ts_val, packet.ts_ecr) = (lag.as_micros() as u32, datagram.sequence);
+    packet.ack = datagram.frame;
+    packet.window = u16::from(datagram.kind as u8) << KIND_SHIFT
+        | if datagram.is_key { KEY } else { 0 }
+        | if datagram.ends_frame { ENDS_FRAME } else { 0 }
+        | datagram.part & PART;
+    packet.payload = 0;
+    if !datagram.octets.is_empty() {
+        packet.body = Some(Box::new(Body { bytes: datagram.octets, touched: false }));
+    }
+}
+
+/// Reads the datagram in a packet, and takes its octets out.
+fn read(packet: &mut Packet) -> Datagram {
+    let lag = Duration::from_nanos(u64::from(packet.ts_val) * 1000);
+    Datagram {
+        ecn: packet.ecn(),
+        kind: Carries::of((packet.window >> KIND_SHIFT) as u8),
+        captured: Instant::from_nanos(packet.sent_at.as_nanos().saturating_sub(lag.as_nanos())),
+        sequence: packet.ts_ecr,
+        frame: packet.ack,
+        part: packet.window & PART,
+        ends_frame: packet.window & ENDS_FRAME != 0,
+        is_key: packet.window & KEY != 0,
+        octets: packet.body.take().map_or_else(Vec::new, |body| body.bytes),
+        ..Datagram::new(packet.seq, packet.len, packet.sent_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_carries_every_field_of_a_datagram() {
+        let at = |us: u64| Instant::from_nanos(us * 1000);
+        let full = Datagram {
+            ecn: Packet::ECT_1,
+            kind: Carries::Feedback,
+            captured: at(900),
+            sequence: u32::MAX,
+            frame: 70_000,
+            part: 2047,
+            ends_frame: true,
+            is_key: true,
+            octets: vec![1, 2, 3],
+            ..Datagram::new(5, 1200, at(123_456))
+        };
+        let bare = Datagram::new(u32::MAX, 48, Instant::from_nanos(u64::MAX - 1));
+        for datagram in [full, bare] {
+            let mut packet = Packet::default();
+            write(datagram.clone(), &mut packet);
+            assert_eq!(read(&mut packet), datagram);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The interface of a host to ends of flows that are not plain TCP, and the counts of any end for reports.
 
 use super::{FlowSpec, Interface};
+use crate::app::App;
 use crate::app::datagrams::Datagrams;
 use crate::app::web::Browser;
 use crate::delays::Delays;
@@ -25,7 +26,7 @@ pub(super) trait FlowEnd: Send + Sync {
         &mut self,
         cx: &mut Cx<'_>,
         spec: &FlowSpec,
-        packet: &Packet,
+        packet: &mut Packet,
         pages: &mut [Browser],
         key: u32,
     );
@@ -50,6 +51,8 @@ pub(super) struct Counted<'a> {
     /// TCP's receiver of the flow's data, with one-way delays.
     pub receiver: Option<(&'a Receiver, &'a Delays)>,
     pub datagrams: Option<&'a dyn Datagrams>,
+    /// The application whose data TCP's sender sends, where it has a report.
+    pub app: Option<&'a dyn App>,
     /// When the flow began, where that is not its start.
     pub opened_at: Option<Instant>,
     /// When the last byte of a finite transfer was acknowledged.

@@ -1,7 +1,11 @@
 //! Reports of flows, from both hosts: the flows' part of the results.
 
-use super::{Endpoint, FlowSpec, Host};
+use super::arrivals::{Counts, counts};
+use super::{End, Endpoint, FlowSpec, Host};
+use crate::app::adaptive_video;
 use crate::app::datagrams::{Datagrams, Report as DatagramReport};
+use crate::app::media;
+use crate::app::transfers::Report as TransfersReport;
 use crate::app::web::Report as WebReport;
 use crate::delays::{DelayReport, Delays};
 use crate::packet::Dir;
@@ -9,6 +13,7 @@ use crate::radio::fairness::jain_index;
 use crate::tcp::sender::Counters;
 use crate::tcp::{self, Receiver, Sender};
 use crate::time::Instant;
+use crate::trace::FlowRow;
 use serde::Serialize;
 
 /// Bytes of a UDP or an ICMP echo header: RFC 768, RFC 792.
@@ -65,6 +70,15 @@ pub struct FlowReport {
     /// Of a flow without TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramReport>,
+    /// Of a call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<media::Both>,
+    /// Of a flow that makes several transfers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<TransfersReport>,
+    /// Of adaptive streaming.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub video: Option<adaptive_video::Report>,
     /// Of a page, at its first connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebReport>,
@@ -107,6 +121,20 @@ impl FlowReport {
         }
     }
 
+    /// Both ends of files that come and go: how many have started, and what was counted, at the sender and at the receiver.
+    fn of_files(spec: &FlowSpec, from: (u64, Counts), to: (u64, Counts), now: Instant) -> Self {
+        let seconds = now.since(spec.start.min(now)).as_secs_f64();
+        Self {
+            goodput_bps: if seconds > 0.0 { from.1.bytes as f64 * 8.0 / seconds } else { 0.0 },
+            bytes_acked: from.1.bytes,
+            bytes_received: to.1.bytes,
+            sender: from.1.sender,
+            receiver: to.1.receiver,
+            transfers: Some(to.1.tally.report(to.0, to.1.abandoned)),
+            ..Self::new(spec)
+        }
+    }
+
     /// Reports both ends of a flow without TCP, with the number of its datagrams that were dropped. Fields of TCP are zero.
     fn of_datagrams(spec: &FlowSpec, ends: [&dyn Datagrams; 2], dropped: u64, now: Instant) -> Self {
         let mut report = DatagramReport::default();
@@ -117,6 +145,11 @@ impl FlowReport {
         let bytes_received = report.bytes.saturating_sub(headers);
         let seconds = now.since(spec.start.min(now)).as_secs_f64();
         let (rtt_ms, one_way_delay_ms) = (report.rtt_ms, report.one_way_delay_ms);
+        let [forward, reverse] = std::mem::take(&mut report.media);
+        let call = forward.is_some().then(|| {
+            let (downlink, uplink) = spec.dir.pick((forward.clone(), reverse.clone()), (reverse, forward));
+            media::Both { downlink, uplink }
+        });
         Self {
             goodput_bps: if seconds > 0.0 { bytes_received as f64 * 8.0 / seconds } else { 0.0 },
             bytes_received,
@@ -124,6 +157,7 @@ impl FlowReport {
             one_way_delay_ms,
             queueing_delay_ms: one_way_delay_ms.variation(),
             datagrams: Some(report),
+            call,
             ..Self::new(spec)
         }
     }
@@ -173,9 +207,12 @@ pub fn flow_reports(
     now: Instant,
     dropped: impl Fn(u16, u16, Dir) -> u64,
 ) -> Vec<FlowReport> {
-    let ends = server.endpoints.iter().zip(&ues.endpoints).enumerate();
-    ends.filter_map(|(index, (at_server, at_ue))| {
-        let spec = &at_server.spec;
+    let flows = reported(server).filter_map(|(index, at_server)| {
+        let (spec, at_ue) = (&at_server.spec, ues.endpoints.get(index)?);
+        if matches!(at_server.end, End::Arrivals(_)) {
+            let [sender, receiver] = spec.dir.pick([server, ues], [ues, server]);
+            return Some(FlowReport::of_files(spec, counts(sender, index), counts(receiver, index), now));
+        }
         let (of_server, of_ue) = (at_server.end.counted(), at_ue.end.counted());
         if let (Some(one), Some(other)) = (of_server.datagrams, of_ue.datagrams) {
             let dropped = dropped(spec.ue, spec.flow, spec.dir);
@@ -187,12 +224,39 @@ pub fn flow_reports(
         let report = FlowReport::of_sender(spec, start, from.sender?, from.finished, now);
         let is_complete = from.bytes.is_none_or(|bytes| receiver.rcv_nxt() >= bytes);
         let received_at = to.received_at.filter(|_| is_complete);
+        let stream = from.app.map(|app| app.report(now)).unwrap_or_default();
         Some(FlowReport {
             received_s: received_at.map(|at| at.since(start).as_secs_f64()),
             bytes_to_send: from.bytes.or(report.bytes_to_send),
+            transfers: stream.transfers,
+            video: stream.video,
             web: to.page.filter(|_| spec.connection == 0).map(|page| web_report(ues, index, page)),
             ..report.with_receiver(receiver, delays)
         })
+    });
+    flows.collect()
+}
+
+/// Endpoints of a host that have a report of their own, with their index: all but the connections of files that come and go.
+fn reported(host: &Host) -> impl Iterator<Item = (usize, &Endpoint)> {
+    let mut skipped = 0;
+    host.endpoints.iter().enumerate().filter(move |(index, endpoint)| {
+        let has_report = *index >= skipped;
+        if let End::Arrivals(end) = &endpoint.end {
+            skipped = index + 1 + end.connections();
+        }
+        has_report
+    })
+}
+
+/// Every flow whose number packets can have, or have in results.
+pub fn flow_rows(server: &Host) -> Vec<FlowRow> {
+    let used = server.endpoints.iter().filter(|endpoint| !matches!(endpoint.end, End::Unused));
+    used.map(|Endpoint { spec, .. }| FlowRow {
+        ue: spec.ue,
+        flow: spec.flow,
+        direction: spec.dir,
+        app: spec.app.name(),
     })
     .collect()
 }
@@ -201,11 +265,20 @@ pub fn flow_reports(
 pub fn most_in_transit(server: &Host, ues: &Host, reports: &[FlowReport]) -> Option<(usize, u64)> {
     let in_flight = |sender: &Sender| sender.state().flight_size().div_ceil(sender.state().mss().max(1));
     let of_tcp = |endpoint: &Endpoint| endpoint.end.counted().sender.map_or(0, in_flight);
-    let ends = server.endpoints.iter().zip(&ues.endpoints).zip(reports);
-    let in_transit = ends.map(|((at_server, at_ue), report)| match &report.datagrams {
-        Some(datagrams) => datagrams.sent.saturating_sub(datagrams.received + datagrams.lost),
-        None => of_tcp(at_server) + of_tcp(at_ue),
-    });
+    let in_transit =
+        reported(server).zip(reports).map(|((index, at_server), report)| match &report.datagrams {
+            Some(datagrams) => datagrams.sent.saturating_sub(datagrams.received + datagrams.lost),
+            None => {
+                let connections = match &at_server.end {
+                    End::Arrivals(end) => 1 + end.used(),
+                    _ => 1,
+                };
+                let ends = [server, ues]
+                    .into_iter()
+                    .flat_map(|host| host.endpoints[index..].iter().take(connections));
+                ends.map(of_tcp).sum()
+            }
+        });
     in_transit.enumerate().reduce(|most, next| if next.1 > most.1 { next } else { most })
 }
 

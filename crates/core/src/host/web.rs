@@ -52,7 +52,7 @@ impl FlowEnd for ClientEnd {
         &mut self,
         cx: &mut Cx<'_>,
         spec: &FlowSpec,
-        packet: &Packet,
+        packet: &mut Packet,
         pages: &mut [Browser],
         key: u32,
     ) {
@@ -132,7 +132,7 @@ impl FlowEnd for ServerEnd {
         &mut self,
         cx: &mut Cx<'_>,
         spec: &FlowSpec,
-        packet: &Packet,
+        packet: &mut Packet,
         _pages: &mut [Browser],
         _key: u32,
     ) {

@@ -52,6 +52,10 @@ impl Default for Disturbance {
 }
 
 impl Component for Config {
+    fn follows_connections(&self) -> bool {
+        false
+    }
+
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let half = |dir: Dir, disturbance: &Disturbance| {
             let name = format!("middlebox{}.{}.disturb", plan.number, dir.name());

@@ -11,6 +11,7 @@ mod acks;
 pub mod disturb;
 pub mod freeze;
 pub mod packet_loss;
+pub mod policer;
 pub mod rnc_feedback;
 pub mod snoop;
 pub mod split;
@@ -88,6 +89,11 @@ pub trait Component {
         Ok(())
     }
 
+    /// Whether it keeps state for connections, so that the number of one must not be used for another.
+    fn follows_connections(&self) -> bool {
+        true
+    }
+
     /// Where the box stands.
     fn place(&self) -> Place {
         Place::Network
@@ -104,6 +110,7 @@ registry! {
         Disturb = disturb,
         Freeze = freeze,
         PacketLoss = packet_loss,
+        Policer = policer,
         RncFeedback = rnc_feedback,
         Snoop = snoop,
         Split = split,

@@ -56,6 +56,10 @@ impl Default for Losses {
 }
 
 impl Component for Config {
+    fn follows_connections(&self) -> bool {
+        false
+    }
+
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let half = |dir: Dir, losses: &Losses| {
             let name = format!("middlebox{}.{}.packet_loss", plan.number, dir.name());

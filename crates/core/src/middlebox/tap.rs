@@ -16,6 +16,10 @@ use serde_json::json;
 pub struct Config {}
 
 impl Component for Config {
+    fn follows_connections(&self) -> bool {
+        false
+    }
+
     fn build(&self, _plan: &Plan<'_>) -> Box<dyn Element> {
         Box::new(Tap::default())
     }

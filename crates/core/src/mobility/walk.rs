@@ -1,6 +1,6 @@
 //! All hand-overs of a run, from what its UEs measure.
 
-use super::air::{CellAir, Heard, CellLoad, Signal};
+use super::air::{CellAir, CellLoad, Heard, Signal};
 use super::decision::Measurements;
 use super::failure::Monitor;
 use super::{Config, FRAME, Measured};

@@ -27,6 +27,40 @@ macro_rules! scratch {
     };
 }
 
+/// Halves a rate with each feedback message that reports a loss.
+pub mod controller {
+    use crate::controller::{Component, Feedback, Limits, Permit, RateController};
+    use crate::time::{Duration, Instant};
+
+    scratch!(interval: Duration = Duration::from_millis(100));
+
+    impl Component for Config {
+        fn build(&self, limits: Limits, _start: Instant) -> Box<dyn RateController> {
+            Box::new(Halving { limits, rate: limits.start })
+        }
+
+        fn feedback_interval(&self) -> Duration {
+            self.interval
+        }
+    }
+
+    struct Halving {
+        limits: Limits,
+        rate: f64,
+    }
+
+    impl RateController for Halving {
+        fn handle_feedback(&mut self, _now: Instant, feedback: Feedback<'_>) {
+            let lost = feedback.packets.iter().any(|packet| packet.arrived_at.is_none());
+            self.rate = if lost { (self.rate / 2.0).max(self.limits.min) } else { self.rate };
+        }
+
+        fn permit(&self) -> Permit {
+            Permit { target_bps: self.rate, pacing_bps: 2.0 * self.rate, window_bytes: u64::MAX }
+        }
+    }
+}
+
 /// Sends 10 kB, at once or in parts.
 pub mod app {
     use crate::app::{App, Carrier, Component, Traffic};
@@ -45,7 +79,7 @@ pub mod app {
             Carrier::Tcp
         }
 
-        fn ends(&self) -> u32 {
+        fn ends(&self, _connection: u16) -> u32 {
             2
         }
     }
@@ -359,7 +393,7 @@ fn so_do_a_cell_and_those_of_a_shared_channel() {
 #[test]
 fn the_schema_and_errors_know_them() {
     let schema = Scenario::schema().to_string();
-    assert_eq!(schema.matches(",\"scratch\"]").count(), 9, "names that stand alone");
+    assert_eq!(schema.matches(",\"scratch\"]").count(), 10, "names that stand alone");
     let error = Scenario::parse("tcp.cc.scratch.step = 1\n[[flow]]\n", &[]).unwrap_err();
     assert_eq!(error.to_string(), "tcp.cc.scratch.step: unknown key; there is nothing to set here");
 }

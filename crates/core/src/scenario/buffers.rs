@@ -102,7 +102,7 @@ impl Scenario {
             let has_data = flow.direction == dir;
             match (flow.app.carrier(), flow.app.datagram_bytes()) {
                 (Carrier::Datagrams, sizes) => sizes[usize::from(!has_data)].as_u64(),
-                (Carrier::Tcp, _) if has_data => {
+                (Carrier::Tcp | Carrier::TcpEach, _) if has_data => {
                     headers
                         + flow.app.size().map_or(tcp.payload_bytes(), |size| size.min(tcp.payload_bytes()))
                 }

@@ -24,10 +24,22 @@ use std::mem;
 use toml::{Table, Value};
 
 /// Tables that hold one registered component each.
-const COMPONENTS: [&str; 11] =
-    ["cc", "recovery", "undo", "rlc", "channel", "fading", "queue", "radio", "scheduler", "app", "middlebox"];
+const COMPONENTS: [&str; 12] = [
+    "cc",
+    "recovery",
+    "undo",
+    "rlc",
+    "channel",
+    "fading",
+    "queue",
+    "radio",
+    "scheduler",
+    "app",
+    "controller",
+    "middlebox",
+];
 /// Tables that hold one distribution or one function each.
-const LAWS: [&str; 4] = ["rate", "delay", "t_id", "t_id_after_drop"];
+const LAWS: [&str; 6] = ["rate", "delay", "size", "interval", "t_id", "t_id_after_drop"];
 
 /// Whether the table under `key`, such as `cc` or `middlebox[1]`, holds one registered component.
 pub(super) fn holds_component(key: &str) -> bool {

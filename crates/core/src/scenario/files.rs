@@ -4,6 +4,7 @@
 //! is put there instead, so that a resolved scenario is the same wherever it is run. Reading is passed in: the core
 //! opens nothing.
 
+use crate::app::arrivals::List;
 use crate::channel;
 use crate::channel::process;
 use crate::channel::trace_file::Trace;
@@ -12,7 +13,7 @@ use crate::error::ScenarioError;
 use crate::mobility;
 use crate::sinr;
 use crate::time::Duration;
-use crate::units::Bitrate;
+use crate::units::{Bitrate, Bytes};
 use toml::{Table, Value};
 
 /// Reads the file at a path as the scenario writes it; an error says what is wrong, as in "is too large".
@@ -32,12 +33,18 @@ struct Inlined {
 
 const FILE: &str = "file";
 
-const INLINED: [Inlined; 4] = [
+const INLINED: [Inlined; 5] = [
     Inlined {
         table: "trace_file",
         text: "trace",
         what: "a trace",
         read: |_, text| Ok(text.parse::<Trace>()?.to_text().to_string().into()),
+    },
+    Inlined {
+        table: "trace",
+        text: "list",
+        what: "a list of files",
+        read: |_, text| Ok(text.parse::<List>()?.to_text().into()),
     },
     Inlined { table: "process", text: "model", what: "a model", read: |_, text| process::Model::read(text) },
     Inlined {
@@ -56,6 +63,7 @@ const INLINED: [Inlined; 4] = [
         what: "a list of values",
         read: |parent, text| match parent {
             "rate" => Ok(text.parse::<Values<Bitrate>>()?.to_text().into()),
+            "size" => Ok(text.parse::<Values<Bytes>>()?.to_text().into()),
             _ => Ok(text.parse::<Values<Duration>>()?.to_text().into()),
         },
     },
@@ -78,6 +86,12 @@ pub(super) fn inline(table: &mut Table, read: &mut Option<Read<'_>>) -> Result<(
 
 fn inline_below(parent: &str, table: &mut Table, read: &mut Option<Read<'_>>) -> Result<(), ScenarioError> {
     for (key, value) in table.iter_mut() {
+        if let Value::Array(items) = value {
+            for (index, item) in items.iter_mut().enumerate() {
+                let Value::Table(inner) = item else { continue };
+                inline_below(key, inner, read).map_err(|error| error.under(&format!("{key}[{index}]")))?;
+            }
+        }
         let Value::Table(inner) = value else { continue };
         let within = match INLINED.iter().find(|inlined| inlined.table == key) {
             Some(inlined) => inlined.replace(parent, inner, read),

@@ -110,7 +110,8 @@ impl Shadowing {
 
     /// Creates shadowing with a stream of its own, or `None` if the configuration has none.
     pub fn of_stream(config: &ShadowingConfig, stream: Stream) -> Option<Self> {
-        let own = || Self { own_db: config.sd.as_db(), own: Slow::new(config.decorrelation, stream), common: None };
+        let own =
+            || Self { own_db: config.sd.as_db(), own: Slow::new(config.decorrelation, stream), common: None };
         (config.sd > Decibel::default()).then(own)
     }
 

@@ -59,7 +59,7 @@ impl Beside {
         elements.insert(at_box, Box::new(Log::default()));
         let ues_host = elements.len() - 1;
         let mut path = Path::new(elements, ProbeMask::NONE);
-        path.stop_after_transfers(flows.iter().map(|flow| flow.app.ends()).sum());
+        path.stop_after_transfers(flows.iter().map(|flow| flow.app.ends(flow.connection)).sum());
         path.handle_timeout(Instant::ZERO + scenario.duration);
         Self { path, at_box: at_box + 1, ues_host }
     }

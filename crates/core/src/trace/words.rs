@@ -67,6 +67,8 @@ words! {
         SduDiscarded = "sdu_discarded",
         /// Its UE had left the cell, which did not forward it.
         CellChanged = "cell_changed",
+        /// A policer dropped it: it was above the rate.
+        Policed = "policed",
     }
 
     /// What a UE is doing: its DRX and RRC state.

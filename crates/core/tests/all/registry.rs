@@ -1,7 +1,7 @@
 //! Whatever lies in a folder of components is registered, and the other way round.
 
 use airpath_core::scenario::Scenario;
-use airpath_core::{app, channel, fading, middlebox, queue, radio, rlc, scheduler, tcp};
+use airpath_core::{app, channel, controller, fading, middlebox, queue, radio, rlc, scheduler, tcp};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,9 @@ use std::path::Path;
 /// Each folder with the names registered in it, and the files there that are no components.
 fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static str])> {
     vec![
-        ("app", app::Config::NAMES, &["datagrams", "distribution"]),
+        ("app", app::Config::NAMES, &["datagram", "datagrams", "distribution", "media", "transfers"]),
         ("channel", channel::Config::NAMES, &["bursts", "piecewise"]),
+        ("controller", controller::Config::NAMES, &["tests"]),
         ("fading", fading::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &["acks"]),
         ("queue", queue::Config::NAMES, &["control", "fifo", "target"]),
@@ -77,9 +78,10 @@ fn every_file_of_a_component_folder_is_registered() {
 }
 
 /// Where components of each folder stand in a scenario.
-const PLACES: [(&str, &str); 11] = [
+const PLACES: [(&str, &str); 12] = [
     ("app", "flow.0.app"),
     ("channel", "radio.dch.downlink.channel"),
+    ("controller", "flow.0.app.call.controller"),
     ("fading", "radio.evdo.downlink.fading"),
     ("middlebox", "middlebox.0"),
     ("queue", "radio.dch.downlink.queue"),

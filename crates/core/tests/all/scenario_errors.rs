@@ -419,7 +419,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [tcp.recovery.reno] | variant = "impatient"
         tcp.recovery.reno.variant: unknown key; there is nothing to set here
     [[flow]] | [[flow]] | begin = "1 s"
-        flow[1].begin: unknown key; known here: ue, over, direction, start, stagger, encrypted, app, tcp
+        flow[1].begin: unknown key; known here: ue, over, direction, start, stop, stagger, encrypted, app, tcp
     [[flow]] | [flow.app.file] | sizes = "1 MB"
         flow[0].app.file.sizes: unknown key; did you mean size?
     [[flow]] | [flow.app.bulk] | size = "1 MB"
@@ -681,7 +681,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [radio.variable.downlink.channel.distribution] | order = "none"
         radio.variable.downlink.channel.distribution.order: unknown name "none"; known here: kept, free
     [radio.variable.downlink.channel.distribution] | rate.gamma = { mean = "200 kbit/s" }
-        radio.variable.downlink.channel.distribution.rate.gamma: unknown name; known here: constant, uniform, exponential, normal, lognormal, poisson, empirical
+        radio.variable.downlink.channel.distribution.rate.gamma: unknown name; known here: constant, uniform, exponential, normal, lognormal, poisson, pareto, empirical
     [radio.variable.downlink.channel.distribution] | rate.constant = "0 bit/s"
         radio.variable.downlink.channel.distribution.rate.constant: is zero; write a positive value such as "200 kbit/s"
     [radio.variable.downlink.channel.distribution] | rate.uniform = { mean = "200 kbit/s", variance = "50 kbit/s" }
@@ -705,7 +705,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [radio.variable.downlink.channel.distribution] | delay.exponential = "50 ms"
         radio.variable.downlink.channel.distribution.delay.exponential: invalid type: string "50 ms"; write a table, in braces or under its name in brackets
     [radio.variable.downlink.channel.distribution] | delay = "50 ms"
-        radio.variable.downlink.channel.distribution.delay: unknown name "50 ms"; known here: constant, uniform, exponential, normal, lognormal, poisson, empirical
+        radio.variable.downlink.channel.distribution.delay: unknown name "50 ms"; known here: constant, uniform, exponential, normal, lognormal, poisson, pareto, empirical
     [radio.variable.downlink.channel.distribution] | delay.poisson = { mean = "50 ms", unit = "0 s" }
         radio.variable.downlink.channel.distribution.delay.poisson.unit: is zero; write a positive value such as "50 ms"
     [radio.variable.downlink.channel.distribution] | delay.poisson = { mean = "50 ms", unit = "10 ns" }
@@ -883,7 +883,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'flow[-1].start=1 s'
         flow[-1]: unknown key; known here: duration, way, cell, ue, wired, middlebox, radio, umts, handover, mobility, tcp, flow
     --set 'flow.first.start=1 s'
-        flow[0].first: unknown key; known here: ue, over, direction, start, stagger, encrypted, app, tcp
+        flow[0].first: unknown key; known here: ue, over, direction, start, stop, stagger, encrypted, app, tcp
     --set 'middlebox.0.tap={}'
         middlebox.0.tap: there is no middlebox[0]: the list has 0, counted from 0; add [[middlebox]] to the scenario
     --set 'durations=1 s'
@@ -1260,7 +1260,7 @@ fn errors_in_a_cell_of_evdo_say_what_would_be_right() {
     radio.evdo.downlink.share_slots: a UE that is chosen for a packet has no other to share its slots with; remove it, or write choose = "slot"
     radio.evdo.downlink.per: every physical-layer packet is lost and sent again for ever; lower it, for example to "1 %"
     radio.evdo.downlink.buffer: unknown name "per_user"; known here: shared, per_flow
-    radio.evdo.downlink.delay: unknown name "75 ms"; known here: constant, uniform, exponential, normal, lognormal, poisson, empirical
+    radio.evdo.downlink.delay: unknown name "75 ms"; known here: constant, uniform, exponential, normal, lognormal, poisson, pareto, empirical
     radio.evdo.downlink.delay.uniform.sd: the range, mean +- sqrt(3) sd, reaches below 0 s; write at most "5773502 ns", or raise the mean
     radio.evdo.downlink.queue.droptail.packets: a buffer without room drops everything; write at least 1, or remove the key for no limit
     radio.evdo.uplink.channel: bernoulli loses blocks, and here packets are sent whole; choose channel.trace_file, or radio.dch as the cell

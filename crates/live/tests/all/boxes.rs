@@ -80,6 +80,7 @@ const MORE: &[&str] = &[
     "freeze = { at = \"ue\" }",
     "freeze = { connections = 1, hold = \"20 ms\" }",
     "packet_loss = { downlink.loss = \"20 %\", uplink = { loss = \"20 %\", burst = 3 } }",
+    "policer = { downlink = { rate = \"1 Mbit/s\", burst = \"3 kB\" }, uplink.rate = \"200 kbit/s\" }",
     "rnc_feedback = { cache_segments = 3, connections = 1 }",
     "snoop = { cache_packets = 3, connections = 1, min_timeout = \"10 ms\" }",
     "window_clamp = { window = \"2 kB\", connections = 1 }",

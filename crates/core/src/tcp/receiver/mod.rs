@@ -38,6 +38,15 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Adds what another receiver has counted.
+    pub fn add(&mut self, other: &Self) {
+        self.segments += other.segments;
+        self.duplicates += other.duplicates;
+        self.out_of_order += other.out_of_order;
+        self.acks_sent += other.acks_sent;
+        self.beyond_window += other.beyond_window;
+    }
+
     /// A segment arrived out of order, or while something was missing.
     #[cold]
     #[inline(never)]

@@ -83,6 +83,12 @@ impl Sender {
         self.tx.supplied = self.tx.supplied.saturating_add(bytes);
     }
 
+    /// Takes back what has been supplied and never sent. Returns the bytes that remain supplied.
+    pub fn withdraw_unsent(&mut self) -> u64 {
+        self.tx.supplied = self.tx.supplied.min(self.tx.state.max);
+        self.tx.supplied
+    }
+
     /// The same, so long after the endpoint has sent something: after a pause longer than the timeout the congestion window
     /// restarts, RFC 5681 (4.1).
     pub fn supply_after(&mut self, idle: Duration, bytes: u64) {

@@ -56,6 +56,27 @@ impl Counters {
         self.retransmissions.total
     }
 
+    /// Adds what another sender has counted, without its round-trip times and loss episodes.
+    pub fn add(&mut self, other: &Self) {
+        self.segments_sent += other.segments_sent;
+        self.window_probes += other.window_probes;
+        self.timeouts += other.timeouts;
+        self.fast_retransmits += other.fast_retransmits;
+        self.spurious_timeouts += other.spurious_timeouts;
+        self.spurious_fast_retransmits += other.spurious_fast_retransmits;
+        self.dupacks += other.dupacks;
+        let (all, more) = (&mut self.retransmissions, &other.retransmissions);
+        all.total += more.total;
+        all.fast_retransmit += more.fast_retransmit;
+        all.partial_ack += more.partial_ack;
+        all.sack += more.sack;
+        all.timeout += more.timeout;
+        all.go_back_n += more.go_back_n;
+        if let Some(probes) = more.tail_loss_probe {
+            *all.tail_loss_probe.get_or_insert(0) += probes;
+        }
+    }
+
     /// Counts a segment that was sent.
     #[inline]
     pub(super) fn on_sent(&mut self, cause: SendCause) {
