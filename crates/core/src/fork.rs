@@ -26,23 +26,23 @@ pub struct Change {
 pub struct Fork {
     /// Direction in which the ways part.
     dir: Dir,
-    /// Way of each UE, by its number.
+    /// Way of each UE, indexed by UE.
     ways: Vec<Way>,
     /// Number of ways.
     count: Way,
     /// Changes to come, the next one last.
     changes: Vec<Change>,
-    /// By way: the cell to which a UE on this way is attached. Empty if another fork says so.
+    /// Per way: the cell that a UE on this way is attached to. Empty if another fork tracks attachment.
     cells: Vec<Option<NodeId>>,
     /// Packets that took each way.
     passed: Vec<u64>,
 }
 
 impl Fork {
-    /// A fork into `count` ways in direction `dir`; `ways` has the way of each UE at the start.
+    /// A fork into `count` ways in direction `dir`; `ways[ue]` is the initial way of each UE.
     ///
     /// # Panics
-    /// If a UE has a way that there is not, or changes to one.
+    /// If the initial or a later way of a UE does not exist.
     pub fn new(dir: Dir, count: Way, ways: Vec<Way>, mut changes: Vec<Change>) -> Self {
         let all = ways.iter().copied().chain(changes.iter().map(|change| change.to));
         assert!(all.max().is_none_or(|way| way < count), "there are {count} ways, counted from 0");

@@ -28,8 +28,8 @@
 //! [`Path::handle_timeout`] no earlier than [`Path::poll_timeout`] says, and drains [`Path::poll_output`]. Each deadline
 //! is handled at its own instant, however late the driver wakes: lateness moves no packet of the model.
 //!
-//! Within one call of [`Path::handle_timeout`] packets may be handed to elements ahead of their time, where that changes
-//! nothing that a driver can see: `element/early` says when.
+//! Within one call of [`Path::handle_timeout`], packets may be delivered to elements early where the driver cannot
+//! observe the difference; `element/early` defines when.
 
 use crate::agenda::Due;
 use crate::element::{
@@ -64,9 +64,9 @@ impl Place {
 /// An element that is notified of radio events.
 struct Subscriber {
     element: u16,
-    /// Of drops only.
+    /// Only drops.
     drops_alone: bool,
-    /// Elements whose events it is notified of: those on the way of its packets.
+    /// Elements whose events it is notified of: the cells that its packets traverse.
     cells: Vec<u16>,
 }
 
@@ -76,9 +76,9 @@ pub struct Path {
     engine: Engine,
     outputs: VecDeque<(Instant, Dir, Box<Packet>)>,
     now: Instant,
-    /// Elements that want radio events.
+    /// Elements subscribed to radio events.
     subscribers: Vec<Subscriber>,
-    /// Elements that want to hear of hand-overs.
+    /// Elements subscribed to hand-overs.
     outage_subscribers: Vec<u16>,
     /// The least time from the next deadline inside until a packet can leave.
     lookahead: Lookahead,
@@ -160,8 +160,8 @@ impl Path {
         }
     }
 
-    /// Ends the run when finite transfers are complete at `ends` hosts: each at its sender and at its receiver,
-    /// as far as both are on this path.
+    /// Ends the run when finite transfers are complete at `ends` hosts: each at its sender and at its receiver, where
+    /// both are on this path.
     pub fn stop_after_transfers(&mut self, ends: u32) {
         self.engine.transfers_left = Some(ends);
         if !self.keeps_order {
@@ -174,7 +174,7 @@ impl Path {
         self.engine.most_packets = packets;
     }
 
-    /// Bearers by their numbers, which events have.
+    /// Rows of the bearers, indexed by the bearer number in events.
     pub fn bearer_rows(&self) -> &[BearerRow] {
         &self.engine.bearer_rows
     }
@@ -189,8 +189,8 @@ impl Path {
         self.engine.is_overfull()
     }
 
-    /// A packet arrives at `at` from outside: from the server's side if downlink, else from the UEs'.
-    /// Deadlines before it are handled first, those at the same instant after it.
+    /// A packet arrives at `at` from outside: from the server's side if downlink, otherwise from the UEs' side.
+    /// Deadlines before `at` are handled first, deadlines at `at` afterwards.
     ///
     /// # Panics
     /// If `at` is before what has already been handled, or no gate is open in this direction.
@@ -260,7 +260,7 @@ impl Path {
         self.engine.agenda.next_time_with(&self.lookahead.timers, &self.lookahead.lanes)
     }
 
-    /// The next packet that left the path, with the model time at which it did.
+    /// The next packet that left the path, with the model time of its departure.
     pub fn poll_output(&mut self) -> Option<(Instant, Dir, Box<Packet>)> {
         self.outputs.pop_front()
     }
@@ -305,7 +305,7 @@ impl Path {
         written.unwrap_or_default()
     }
 
-    /// Packets on lanes: under way inside the path.
+    /// Number of packets in flight on lanes inside the path.
     pub fn in_flight(&self) -> usize {
         self.engine.agenda.in_flight()
     }
@@ -330,7 +330,7 @@ impl Path {
         held.iter().sum::<u64>() + self.in_flight() as u64
     }
 
-    /// What a UE's bearer holds at the time up to which the path has been run.
+    /// State of a UE's bearer at the path's present time.
     pub fn radio(&mut self, ue: u16, dir: Dir) -> BearerView {
         Cx::new(self.now, &Base::default(), &mut self.engine).radio(ue, dir)
     }
@@ -340,7 +340,7 @@ impl Path {
         self.engine.drops[element][reason as usize]
     }
 
-    /// Packets of a flow without TCP that were dropped on their way in `dir`.
+    /// Packets of a flow without TCP that were dropped in direction `dir`.
     pub fn datagrams_dropped(&self, ue: u16, flow: u16, dir: Dir) -> u64 {
         self.engine.datagram_drops.get(&(ue, flow, dir)).copied().unwrap_or(0)
     }
@@ -388,7 +388,8 @@ impl Path {
         }
     }
 
-    /// The same where somebody may hear of it: a probe that is off costs most packets not even a question.
+    /// Like `deliver`, if anything may be subscribed: a separate function, so that most packets skip these checks when
+    /// probes are off.
     #[cold]
     #[inline(never)]
     fn deliver_told(&mut self, at: Instant, target: Target, packet: Box<Packet>) {
@@ -405,7 +406,8 @@ impl Path {
         self.deliver(at, target, packet);
     }
 
-    /// The number of the element to which a packet comes that goes to `target`, or of one for which that stands.
+    /// Index of the element that a packet for `target` arrives at. Differs from the node of `target` if that element
+    /// was merged with its neighbour and the packet is for the second of the two.
     fn number(&self, target: Target, dir: Dir) -> Option<u16> {
         let inside = target.port() > Port::DOWN;
         let owner = target.node();
@@ -439,7 +441,7 @@ impl Path {
         true
     }
 
-    /// The same where somebody hears of radio events or outages: before the next packet is handed over.
+    /// Like `settle_now`, but handles notifications of radio events and outages before the next packet is delivered.
     #[cold]
     fn settle_with_subscribers(&mut self) {
         loop {

@@ -1,15 +1,15 @@
-//! Items back in the order of their numbers: the rules that MAC-hs (TS 25.321 §11.6.2) and PDCP of NR (TS 38.323 §5.2.2)
+//! Restores the order of numbered items: the rules that MAC-hs (TS 25.321 §11.6.2) and NR PDCP (TS 38.323 §5.2.2)
 //! share.
 //!
-//! Items are held behind a gap until
+//! Items after a gap are held until
 //!
 //! * the missing item arrives,
-//! * the timer expires, which started with the first item behind the gap, or
-//! * an item arrives so far ahead that the gap falls out of the window, where there is one.
+//! * the timer expires, which started with the first item after the gap, or
+//! * an item arrives so far ahead that the gap leaves the window, if there is one.
 //!
-//! An item that was missing by then is refused if it still arrives. The timer is T1 with T1_TSN, or t-Reordering with
-//! RX_REORD = T1_TSN + 1: it stops when the item that was the highest at its start goes up, and starts again if
-//! others are held.
+//! An item that is still missing then is refused if it arrives later. The timer is T1 with T1_TSN, or t-Reordering with
+//! RX_REORD = T1_TSN + 1: it stops when the item that was the highest at its start is delivered, and restarts if other
+//! items are held.
 //!
 //! Contract: numbers count without wrapping; there is no clock here, and items can be anything.
 

@@ -35,7 +35,7 @@ pub struct Observe {
 /// A run.
 pub struct Simulation {
     path: Path,
-    /// Nodes of the path at which the hosts are.
+    /// Nodes of the path with a host.
     hosts: [usize; 2],
     /// Names of its nodes, as of [`Scenario::path`].
     names: Vec<String>,
@@ -118,8 +118,8 @@ impl Simulation {
         fullest
     }
 
-    /// Runs until `until`, the end of the scenario, or the end of the last transfer, whichever comes
-    /// first. Returns whether the run is over; [`Simulation::overfull`] says whether for want of memory.
+    /// Runs until `until`, the end of the scenario, or the end of the last transfer, whichever comes first. Returns
+    /// whether the run is over; [`Simulation::overfull`] says whether memory ran out.
     pub fn advance_to(&mut self, until: Instant) -> bool {
         self.path.handle_timeout(until.min(self.end));
         self.is_over()
@@ -188,7 +188,7 @@ impl Simulation {
         time.max(bytes).min(1.0)
     }
 
-    /// What is known of every flow.
+    /// Report of every flow.
     pub fn flows(&self) -> Vec<FlowReport> {
         let [Some(server), Some(ues)] = self.hosts.map(|node| self.path.element::<Host>(node)) else {
             return Vec::new();
@@ -244,9 +244,9 @@ impl Results {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// The numbers that the JSON text has at `paths`, keys of objects and numbers of lists from the outside to
-    /// the inside; `None` in place of a null. Nothing at all if a path leads elsewhere than to a number or null
-    /// of a flow or an element: the text then says what is there.
+    /// The numbers that the JSON text has at `paths`, keys of objects and numbers of lists from the outside to the
+    /// inside; `None` for a null. Returns `None` as a whole if a path leads to anything but a number or null of a flow
+    /// or an element; the caller then reads the JSON text.
     pub fn numbers_at(&self, paths: &[Vec<String>]) -> Option<Vec<Option<f64>>> {
         let mut flows: Vec<Option<Value>> = vec![None; self.flows.len()];
         let number = |path: &Vec<String>| {

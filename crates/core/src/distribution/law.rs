@@ -29,7 +29,7 @@ pub(super) enum Law {
         mean: f64,
         sd: f64,
     },
-    /// Of the logarithm.
+    /// Mean and standard deviation of the logarithm.
     Lognormal {
         mu: f64,
         sigma: f64,
@@ -212,7 +212,8 @@ mod tests {
     use super::*;
     use crate::rng;
 
-    /// Bounds within the body of each law: what is told of the share above, and of its mean, against draws.
+    /// Bounds within the body of each law: compares the computed share above the bound, and its mean, with random
+    /// draws.
     #[test]
     fn share_and_mean_above_a_bound_are_those_of_draws() {
         const DRAWS: u32 = 200_000;

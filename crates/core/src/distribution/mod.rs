@@ -2,12 +2,11 @@
 //!
 //! Mean and standard deviation (`sd`) are those of the quantity itself, before truncation and rounding.
 //!
-//! **Truncation.** A draw that nothing can have, a delay below zero or a rate below 1 bit/s, is drawn again, at
-//! most 63 times; should none be possible, which happens once in 2^64, the least possible value is taken. A
-//! distribution of which less than half is possible is refused, and so is a uniform one whose range reaches
-//! below. So only `normal` (both), and `poisson`, `exponential` and `lognormal` of rates, are cut; [`Config::mean`]
-//! is the mean after truncation. A draw is rounded to whole nanoseconds or bit/s, and no time exceeds
-//! [`Duration::LONGEST`].
+//! **Truncation.** An impossible draw (a delay below zero or a rate below 1 bit/s) is repeated at most 63 times; if all
+//! are impossible, which happens once in 2^64, the smallest possible value is used. A distribution with less than half
+//! of its mass in the possible range is refused, as is a uniform one that reaches below it. So only `normal` (both),
+//! and `poisson`, `exponential` and `lognormal` of rates, are truncated; [`Config::mean`] is the mean after truncation.
+//! A draw is rounded to whole nanoseconds or bit/s, and no time exceeds [`Duration::LONGEST`].
 //!
 //! Left out: correlation between draws.
 
@@ -144,7 +143,7 @@ pub struct Empirical<A> {
     /// Path of the list, from the folder of the scenario. A resolved scenario has its text instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The list itself, in place of a file: a value with its unit in each line.
+    /// The list itself, instead of a file: a value with its unit in each line.
     #[serde(default)]
     pub values: Values<A>,
 }
@@ -183,7 +182,7 @@ impl<A: Amount> Sampler<A> {
 const MOST_UNITS: f64 = 1e6;
 
 impl<A: Amount> Config<A> {
-    /// Refuses what cannot be drawn, or of which too little is possible.
+    /// Refuses a distribution that cannot be drawn from, or whose mass is mostly impossible.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         let (name, result) = match self {
             Self::Constant(value) => ("constant", possible("", *value)),

@@ -1,6 +1,6 @@
-//! Rayleigh fading after Clarke and Jakes: what a moving receiver without line of sight hears of a carrier.
+//! Rayleigh fading after Clarke and Jakes: the carrier at a moving receiver without line of sight.
 //!
-//! The sums of sinusoids are computed by the crate `airpath-fading`, which says how.
+//! The sums of sinusoids are computed by the crate `airpath-fading`, which documents the method.
 
 use super::{BLOCK, Component, Fading};
 use crate::error::ScenarioError;

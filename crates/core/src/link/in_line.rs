@@ -1,8 +1,8 @@
-//! A wired link at which packets wait one by one, in at least one direction: for queue disciplines that hold packets, or
-//! drop one that waits.
+//! A wired link whose packets wait one by one in at least one direction: for queue disciplines that hold packets, or
+//! drop a waiting one.
 //!
-//! The next packet is chosen when the one before it is sent; a timer says when that is. Everything else is as on a link
-//! whose ends of transmission are computed, and is so in a direction whose queue does not want this.
+//! The next packet is chosen when the previous transmission ends, which a timer signals. All else, and a direction
+//! whose queue does not need this, works as on a link with computed ends of transmission.
 
 use super::{Half, report_of};
 use crate::element::{Cx, Early, Element, FAR, Layout, Port};
@@ -24,7 +24,7 @@ pub(super) struct Direction {
     line: Option<Line>,
 }
 
-/// What waits for one direction, beside what the discipline holds.
+/// Packets waiting in one direction, apart from those that the discipline holds.
 #[derive(Default)]
 struct Line {
     waiting: VecDeque<Waiting>,
@@ -71,7 +71,7 @@ impl Line {
 
     /// Lets a packet in, or drops it, or others.
     fn take_in(&mut self, cx: &mut Cx<'_>, half: &mut Half, mut packet: Box<Packet>) {
-        // An end at this instant counts as gone, as in books that are settled.
+        // A transmission that ends at this instant counts as complete, as in settled accounting.
         self.handle_end(cx, half);
         loop {
             match half.queue.admit(cx.now, &packet, &half.books) {

@@ -1,7 +1,7 @@
-//! A wired link and the core network behind it, as one element.
+//! A wired link and the core network after it, merged into one element.
 //!
-//! All of them keep the order of packets, and nothing on the way needs the present: a packet's times on link, Gn and Iu
-//! are computed at once, and it is put on a lane once instead of twice.
+//! Link, Gn and Iu all preserve the order of packets, and none of them depends on the present state of another element.
+//! A packet's times on all three are therefore computed at once, and it is put on a lane once instead of twice.
 
 use super::{Half, report_of};
 use crate::element::{Cx, Element, Layout, Port};

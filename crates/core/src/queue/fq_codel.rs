@@ -1,5 +1,5 @@
-//! FQ-CoDel: each flow waits in a queue of its own under CoDel, and queues are served in turn by bytes, those of flows
-//! that have just begun to send first.
+//! FQ-CoDel: each flow has its own queue under CoDel. Queues are served in turn by bytes; queues of flows that have
+//! just started sending come first.
 //!
 //! RFC 8290. A flow's queue follows from a salted hash, so that two flows may share one. In each turn a queue may send
 //! `quantum` bytes:
@@ -14,8 +14,8 @@
 //!     else:         CoDel chooses the packet; deficit -= its length
 //! ```
 //!
-//! ASSUMED: CoDel leaves a queue alone of which no more than an MTU is left; Linux counts the packets of all queues
-//! there. Left out: Linux's limit on memory, which counts the size of its buffers (`bytes` counts packets), and other
+//! ASSUMED: CoDel does not drop from a queue that holds no more than an MTU; Linux counts the packets of all queues
+//! instead. Left out: Linux's limit on memory, which counts the size of its buffers (`bytes` counts packets), and other
 //! classifiers.
 
 use super::codel::{law, validate_law};
@@ -47,7 +47,7 @@ parameters! {
         pub interval: Duration = Duration::from_millis(100),
         /// While no more than this waits in a queue, nothing of it is dropped.
         pub mtu: Bytes = Bytes::from_bytes(1500),
-        /// Whether packets that can be marked are, in place of drops.
+        /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true,
     }
 }
@@ -106,11 +106,11 @@ struct FqCodel {
     quantum: i64,
     law: Law,
     salt: u64,
-    /// Those that have ever been used.
+    /// Queues of all flows so far.
     queues: BTreeMap<u64, FlowQueue>,
     new: VecDeque<u64>,
     old: VecDeque<u64>,
-    /// Of all queues.
+    /// Packets in all queues.
     packets: u32,
     bytes: u64,
 }
@@ -223,7 +223,8 @@ mod tests {
         config.build(&Place { run_seed: 1, name: "queue", rate, tti: Duration::ZERO })
     }
 
-    /// Packets (flow, length) come at once; the flows of those that leave at once, and of those dropped for room.
+    /// Packets (flow, length) arrive at once. Returns the flows of the packets that leave at once, and of those dropped
+    /// for lack of room.
     fn serve(config: &Config, packets: &[(u16, u32)]) -> (Vec<u16>, Vec<u16>) {
         let mut discipline = fq_codel(config);
         let queue = discipline.queue().unwrap();

@@ -46,12 +46,12 @@ use crate::units::{Bitrate, Bytes};
 
 /// A queue discipline that decides when a packet comes.
 pub trait Aqm: Send + Sync {
-    /// What becomes of `packet`, which comes to the buffer with these books, settled to `now`. A discipline that says
-    /// [`Verdict::DropWaiting`] is asked again when that has been done.
+    /// Decides on `packet`, which arrives at `buffer`, settled to `now`. After [`Verdict::DropWaiting`] has been
+    /// carried out, the discipline is called again.
     fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict;
 
-    /// The first octet of a packet of `len` bytes is sent now; the buffer has these books from now on. Not told where
-    /// packets are sent whole with ends computed ahead.
+    /// Called when the first octet of a packet of `len` bytes is sent; `buffer` is the state after that. Not called if
+    /// packets are sent whole with ends of transmission computed ahead.
     fn handle_start(&mut self, now: Instant, len: u32, buffer: &Bearer) {
         let _ = (now, len, buffer);
     }
@@ -68,7 +68,7 @@ pub trait Aqm: Send + Sync {
         let _ = wait;
     }
 
-    /// How many packets may wait beside the one in transmission, if their number alone decides.
+    /// How many packets may wait in addition to the one in transmission, if only their number decides.
     fn limit_sdus(&self) -> Option<u32> {
         None
     }
@@ -88,7 +88,7 @@ pub trait Queue: Send + Sync {
     /// them.
     fn push(&mut self, waiting: Waiting, evicted: &mut Evicted);
 
-    /// The next packet to be sent. Those that are dropped in front of it are put into `evicted`.
+    /// The next packet to be sent. Packets dropped before it are appended to `evicted`.
     fn pop(&mut self, now: Instant, evicted: &mut Evicted) -> Option<Next>;
 
     /// From now on `wait` of each packet's sojourn is no queue: the transmitter had no opportunity to send, and would not
@@ -99,7 +99,7 @@ pub trait Queue: Send + Sync {
     fn bytes(&self) -> u64;
 }
 
-/// Packets that a queue has dropped. A box is what goes back to the pool.
+/// Packets that a queue has dropped. Boxed, since boxes return to the pool.
 #[allow(clippy::vec_box)]
 pub type Evicted = Vec<Box<Packet>>;
 
@@ -121,7 +121,7 @@ pub enum Verdict {
     Mark,
     /// It is dropped.
     Drop(Reason),
-    /// The first packet of which no octet has been sent is dropped; if there is none, this one.
+    /// The first unsent packet is dropped; if there is none, the arriving one.
     DropWaiting,
 }
 
@@ -134,8 +134,8 @@ pub struct Departed {
     pub delivered: bool,
 }
 
-/// A discipline in use. Drop-tail stands in front of nearly every link and is asked for every packet:
-/// it alone is not behind a pointer.
+/// A discipline in use. Drop-tail is the common case and is called for every packet, so it is the only one stored
+/// inline.
 pub enum Discipline {
     /// Drop-tail.
     Droptail(droptail::Droptail),
@@ -146,7 +146,8 @@ pub enum Discipline {
 }
 
 impl Discipline {
-    /// Whether a packet enters without a question to anybody, as most do. If it is false, [`Aqm::admit`] decides.
+    /// Fast path: whether a packet is admitted without a further decision, as most are. If false, [`Aqm::admit`]
+    /// decides.
     #[inline(always)]
     pub fn has_room(&self, packet: &Packet, buffer: &Bearer) -> bool {
         matches!(self, Self::Droptail(droptail) if droptail.has_room(packet, buffer))
@@ -161,8 +162,8 @@ impl Discipline {
         }
     }
 
-    /// Hands a packet that is in the books to a queue. If it is alone there, the transmitter has asked for another one in
-    /// vain since the last one left: FQ-CoDel's flows are new again.
+    /// Passes an admitted packet to a queue; `books` already includes it. If it is the only packet there, the queue has
+    /// been empty since the last departure: FQ-CoDel's flows count as new again.
     pub fn push(&mut self, waiting: Waiting, books: &Bearer, evicted: &mut Evicted) {
         let Some(queue) = self.queue() else { return };
         if books.sdus() == 1 {
@@ -239,13 +240,13 @@ pub struct Place<'a> {
     pub run_seed: u64,
     /// What it draws from is named so.
     pub name: &'a str,
-    /// Rate of the transmitter behind it, its mean where it varies.
+    /// Rate of the transmitter it feeds; its mean if it varies.
     pub rate: Bitrate,
     /// How long the transmitter waits for the next opportunity to send at most, if it has a grid of TTIs or slots.
     pub tti: Duration,
 }
 
-/// What is asked of a discipline's parameters.
+/// Properties of a discipline's parameters.
 pub trait Component {
     /// Makes the discipline.
     fn build(&self, place: &Place<'_>) -> Discipline;
@@ -255,8 +256,8 @@ pub trait Component {
         Ok(())
     }
 
-    /// Whether packets must wait one by one, as it holds them or may drop one that waits: the times at which they are
-    /// sent cannot be computed when they come.
+    /// Whether packets must wait one by one because the discipline holds them or may drop a waiting one. Their
+    /// departure times then cannot be computed on arrival.
     fn needs_line(&self) -> bool {
         false
     }
@@ -271,7 +272,7 @@ pub trait Component {
         false
     }
 
-    /// How many packets may wait beside the one in transmission, if their number alone decides.
+    /// How many packets may wait in addition to the one in transmission, if only their number decides.
     fn limit_sdus(&self) -> Option<u32> {
         None
     }
@@ -282,7 +283,7 @@ pub trait Component {
         (None, None)
     }
 
-    /// Whether nothing but the packets themselves limits how much waits: neither a limit nor a control of delay.
+    /// Whether the queue can grow without bound: it has neither a limit nor a control of delay.
     fn is_unlimited(&self) -> bool {
         false
     }

@@ -11,21 +11,21 @@
 //! an SDU is delivered:  Counter = max(Counter - its size, 0)
 //! ```
 //!
-//! The SDU to go is the first of which no octet was sent, so that the source learns of it as early as possible and
-//! the link layer need not give anything up. If something of every SDU was sent, the one that comes is dropped. Beyond
-//! `packets` or `bytes` it is as well, whatever the counter says, and that leaves the counter alone. Boxes may read the
-//! counter ([`crate::element::BearerView::discard_counter`]): ACK rate control does, while it is above zero.
+//! The victim is the first unsent SDU, so the source learns of the loss as early as possible and the link layer need
+//! not discard anything. If the transmission of every SDU has started, the arriving one is dropped. It is also dropped
+//! beyond `packets` or `bytes`, regardless of the counter, which then stays unchanged. Boxes may read the counter
+//! ([`crate::element::BearerView::discard_counter`]); ACK rate control does while it is above zero.
 //!
 //! The paper leaves open, and an option decides:
 //!
 //! * which SDUs BO counts (`occupancy`): all until they leave the buffer, with RLC in acknowledged mode until they are
-//!   acknowledged, as in its section 2, or those of which nothing has been sent;
+//!   acknowledged, as in its section 2, or only unsent SDUs;
 //! * whether BO counts the SDU that comes (`arriving`). ASSUMED: it does; "as soon as the queue length equals maxth"
 //!   and "generally maxth" for the counter then both hold;
 //! * in what `Counter` counts (`counter`): BO is in SDUs, but the counter is decremented in bytes. ASSUMED:
 //!   bytes;
-//! * how the counter fits several flows (`counter_start`): it stands for the window of one flow, which BO is if there is
-//!   no other; the paper finds BO accurate and warns of more.
+//! * how the counter fits several flows (`counter_start`): it represents the window of one flow, which equals BO if
+//!   there is no other flow; the paper finds BO accurate and warns of more.
 
 use super::droptail::{self, Droptail};
 use super::{Aqm, Component, Departed, Discipline, Place, Verdict};
@@ -78,7 +78,7 @@ pub enum Occupancy {
     /// All that have not been delivered.
     #[default]
     Unacked,
-    /// Those of which no octet has been sent.
+    /// SDUs whose transmission has not started.
     Untransmitted,
 }
 
@@ -207,7 +207,7 @@ mod tests {
             Self { pdpc: config.in_use(), books, lens: Vec::new() }
         }
 
-        /// A packet comes. What was said of it first.
+        /// A packet arrives. Returns the first verdict.
         fn come(&mut self, len: u32) -> Verdict {
             let packet = Packet { len, ..Packet::default() };
             let mut verdict = self.pdpc.admit(Instant::ZERO, &packet, &self.books);

@@ -16,14 +16,14 @@
 //!
 //! `count` makes the distance between drops uniform, here on 1 to 1/p_b - 1 packets, and not geometric. With `gentle`
 //! (S. Floyd, "Recommendation on using the 'gentle_' variant of RED", 2000) p_b grows on from max_p at max to 1 at
-//! twice max, where everything is dropped. With `ecn` a packet that can be marked is, in place of a drop between the
+//! twice max, where everything is dropped. With `ecn` an ECN-capable packet is marked instead of dropped between the
 //! thresholds; beyond max it is dropped like any other (RFC 3168, section 7).
 //!
 //! `unit = "bytes"` counts bytes, in packets of `mean_packet`: lengths of the queue, and p_b in proportion to the
 //! packet's own length (section 4).
 //!
 //! ASSUMED: a packet that finds no room is dropped whatever the mean, and sets `count` to 0. Each arrival draws once,
-//! so that another parameter leaves the draws in step. Left out: adaptive max_p.
+//! so a changed parameter does not shift later random draws. Left out: adaptive max_p.
 
 use super::droptail::{self, Droptail, InService};
 use super::{Aqm, Component, Departed, Discipline, Place, Verdict};
@@ -49,7 +49,7 @@ pub struct Config {
     pub in_service: InService,
     /// Mean length below which nothing is dropped, packets.
     pub min_threshold: f64,
-    /// Mean length from which on everything is dropped or, if `gentle`, more than `max_probability`; packets.
+    /// Mean length above which every packet is dropped or, if `gentle`, more than `max_probability` of them; packets.
     pub max_threshold: f64,
     /// Probability at `max_threshold`, before it is made uniform (max_p).
     pub max_probability: Probability,
@@ -61,7 +61,7 @@ pub struct Config {
     pub unit: Unit,
     /// Size of a typical packet: how fast the mean falls while the queue is empty, and what `unit = "bytes"` counts in.
     pub mean_packet: Bytes,
-    /// Whether packets that can be marked are, in place of early drops.
+    /// Whether ECN-capable packets are marked instead of dropped early.
     pub ecn: bool,
 }
 
@@ -262,7 +262,7 @@ mod tests {
     use crate::time::Duration;
     use crate::units::Bitrate;
 
-    /// A packet of 1500 bytes a second.
+    /// One 1500-byte packet per second.
     const RATE: Bitrate = Bitrate::from_bps(12_000);
 
     fn red(config: &Config) -> Red {
@@ -302,7 +302,7 @@ mod tests {
         // Three packets of a second each: 8 x (3/4)^3.
         red.update_average(after(13.0), &buffer(0, 0));
         assert!((red.average - 3.375).abs() < 1e-12, "{}", red.average);
-        // Of ends that were computed the books tell the last one: one packet until 5 s, then one and a half.
+        // The accounting knows only the last of the computed ends: one packet until 5 s, then one and a half.
         red.average = 8.0;
         red.emptied = Instant::ZERO;
         let mut books = Bearer::new(RATE, false);

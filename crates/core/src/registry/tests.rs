@@ -139,7 +139,7 @@ pub mod fading {
     }
 }
 
-/// Counts what passes.
+/// Counts passing packets.
 pub mod middlebox {
     use crate::element::{Cx, Element, Layout, Port};
     use crate::middlebox::{Component, Plan};
@@ -342,7 +342,7 @@ fn an_application_supplies_in_steps_hears_what_is_acknowledged_and_ends_the_tran
             "{flow}"
         );
     }
-    // Three pauses lie between four parts, each of which takes a round trip or more.
+    // Three pauses separate four parts, and each takes at least one round trip.
     let [whole, parts] = [whole, parts].map(|flow| flow["transfer_s"].as_f64().unwrap());
     assert!(parts > 9.0 && parts < 9.0 + 4.0 * whole, "{parts} {whole}");
 }
@@ -359,7 +359,7 @@ fn so_do_a_cell_and_those_of_a_shared_channel() {
 #[test]
 fn the_schema_and_errors_know_them() {
     let schema = Scenario::schema().to_string();
-    assert_eq!(schema.matches(",\"scratch\"]").count(), 9, "names that stand alone");
+    assert_eq!(schema.matches(",\"scratch\"]").count(), 9, "names without keys");
     let error = Scenario::parse("tcp.cc.scratch.step = 1\n[[flow]]\n", &[]).unwrap_err();
     assert_eq!(error.to_string(), "tcp.cc.scratch.step: unknown key; there is nothing to set here");
 }

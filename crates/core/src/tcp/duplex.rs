@@ -18,7 +18,7 @@ use crate::trace::SendCause;
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outgoing {
-    /// Of the sender: data, or a segment of the handshake.
+    /// From the sender: data, or a segment of the handshake.
     Sender(Transmit),
     /// A pure ACK.
     Ack(SendCause),
@@ -79,7 +79,7 @@ impl Duplex {
         self.handle_data(now, packet)
     }
 
-    /// A segment with SYN arrived. That is the sender's affair; what it has beside the SYN is not.
+    /// A segment with SYN arrived. The sender handles it; the receiver ignores any data in it.
     #[cold]
     fn handle_opening(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         let mut rest = packet.clone();
@@ -165,7 +165,7 @@ impl Duplex {
 mod tests {
     use super::*;
 
-    /// What is sent now: sequence number, ACK and payload.
+    /// Segments sent now: sequence number, ACK and payload.
     fn drain(endpoint: &mut Duplex) -> Vec<(u32, u32, u32)> {
         let mut sent = Vec::new();
         while let Some(outgoing) = endpoint.poll_transmit(Instant::ZERO) {

@@ -1,11 +1,10 @@
 //! Opening a connection: SYN, SYN-ACK, ACK, with retransmission. RFC 9293 (3.5), RFC 6298.
 //!
-//! With `ttcp` the first segment of data is the SYN of its sender, or the SYN-ACK if the other endpoint has
-//! opened, and counts as accepted when it arrives: T/TCP with a connection count in the receiver's cache, RFC
-//! 1644 (2, 3). An endpoint that only receives opens with a SYN of its own, which stands for the request.
-//! Left out: the options CC, CC.NEW and CC.ECHO, a cache that misses (then there would be three segments
-//! again), FIN in the same segment, limits on data before the SYN-ACK. ASSUMED: what the options of a SYN
-//! would say is cached too; a SYN with data has none.
+//! With `ttcp` the first segment of data is the SYN of its sender, or the SYN-ACK if the other endpoint has opened, and
+//! counts as accepted when it arrives: T/TCP with a connection count in the receiver's cache, RFC 1644 (2, 3). An
+//! endpoint that only receives opens with its own SYN, which represents the request. Left out: the options CC, CC.NEW
+//! and CC.ECHO, a cache that misses (then there would be three segments again), FIN in the same segment, limits on data
+//! before the SYN-ACK. ASSUMED: what the options of a SYN would say is cached too; a SYN with data has none.
 
 use super::{Config, Handshake as Mode, SegmentTemplate, ecn, rto::Rto};
 use crate::packet::{Flags, Packet};
@@ -15,7 +14,7 @@ use crate::wire::tcp_header_bytes;
 
 /// A SYN, SYN-ACK or the final ACK waits to be sent.
 const SEGMENT: u8 = 1;
-/// The owner is to be asked even while nothing is amiss.
+/// The owner must be called even if nothing is pending.
 const ALWAYS: u8 = 2;
 
 /// Who sends the SYN.
@@ -61,7 +60,7 @@ pub(super) struct Opened {
     pub ts_recent: u32,
     /// When the SYN that it has acknowledged was sent, if only once.
     pub sent_at: Option<Instant>,
-    /// A SYN had to be sent again.
+    /// Whether a SYN had to be retransmitted.
     pub lost_syn: bool,
     /// Which ECN both use.
     pub ecn: ecn::Agreement,
@@ -87,7 +86,7 @@ pub struct Handshake {
     deadline: Option<Instant>,
     /// When the present SYN or SYN-ACK was sent, unless it was a retransmission.
     sent_at: Option<Instant>,
-    /// Why it wants to be asked: [`SEGMENT`], [`ALWAYS`].
+    /// Why it must be called: [`SEGMENT`], [`ALWAYS`].
     pending: u8,
     lost_syn: bool,
     /// The SYN or SYN-ACK was sent more than once: no sample (RFC 6298 (3)).
@@ -148,7 +147,7 @@ impl Handshake {
         self.template.window_field = (self.template.window >> shift) as u16;
     }
 
-    /// The control bits that the first segment of data has beside ACK, if it opens the connection.
+    /// The control bits in addition to ACK of the first data segment, if that opens the connection.
     pub fn opens_with_data(&self) -> Option<Flags> {
         match (self.mode, self.role) {
             (Mode::Ttcp, Role::Active) => Some(Flags::SYN),
@@ -162,7 +161,7 @@ impl Handshake {
         self.state == State::Established
     }
 
-    /// Whether a SYN or SYN-ACK had to be sent again.
+    /// Whether a SYN or SYN-ACK had to be retransmitted.
     pub fn lost_syn(&self) -> bool {
         self.lost_syn
     }
@@ -172,7 +171,7 @@ impl Handshake {
         self.sack && self.peer_sack
     }
 
-    /// What both endpoints have agreed on of ECN.
+    /// The negotiated use of ECN.
     pub(super) fn ecn(&self) -> &ecn::Agreement {
         &self.agreed_ecn
     }
@@ -333,7 +332,7 @@ impl Handshake {
     }
 }
 
-/// The 64-bit offset nearest to `near` whose low 32 bits stand at distance `wire - wire_near`.
+/// The 64-bit offset nearest to `near` whose low 32 bits are `wire`, given that `wire_near` corresponds to `near`.
 pub fn unwrap_sequence(near: u64, wire_near: u32, wire: u32) -> Option<u64> {
     let distance = wire.wrapping_sub(wire_near) as i32;
     if distance >= 0 {

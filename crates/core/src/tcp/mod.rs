@@ -1,7 +1,7 @@
 //! TCP endpoints without I/O: segments and time go in, segments come out on request.
 //!
-//! A flow carries data one way, from a [`Sender`] to a [`Receiver`]. They are separate objects that share only the
-//! [`Config`], and a host carries packets between them:
+//! A flow carries data in one direction, from a [`Sender`] to a [`Receiver`]. They are separate objects that share only
+//! the [`Config`], and a host carries packets between them:
 //!
 //! ```
 //! use airpath_core::packet::Packet;
@@ -45,10 +45,10 @@
 //!         +-> Transmission   advance, begin_recovery, take_back, the timer
 //! ```
 //!
-//! [`window`] holds windows, sequence space and scoreboard; [`cc`] decides how the window grows and shrinks, [`recovery`]
-//! what duplicate ACKs mean and what is sent after a loss, [`undo`] whether a recovery was needless, [`rto`] the timeout.
-//! Where data goes both ways each endpoint is a [`Duplex`], a sender and a receiver in one; a [`Connection`] is a whole
-//! endpoint around that, with octets, for peers that are not ours.
+//! [`window`] holds windows, sequence space and scoreboard; [`cc`] decides how the window grows and shrinks,
+//! [`recovery`] interprets duplicate ACKs and schedules retransmissions, [`undo`] detects spurious recoveries, and
+//! [`rto`] computes the timeout. If data flows in both directions, each endpoint is a [`Duplex`], a sender and a
+//! receiver in one. A [`Connection`] is a whole endpoint around that, with octets, for peers other than airpath's TCP.
 //!
 //! Left out: closing (FIN), except by [`Connection`]; urgent data, path MTU discovery, Nagle's algorithm.
 
@@ -146,7 +146,7 @@ pub(crate) fn timestamp(now: Instant) -> u32 {
 parameters! {
     /// Both endpoints of a flow.
     pub struct Config {
-        /// Whose defaults the other keys have; keys written beside it take precedence.
+        /// Profile whose defaults the other keys have; keys written next to it take precedence.
         pub profile: profile::Profile = profile::Profile::Rfc,
         /// IP version.
         pub ip: IpVersion = IpVersion::Ipv4,
@@ -178,7 +178,7 @@ parameters! {
         pub initial_window: u32 = 10,
         /// Initial slow start threshold; unlimited if absent.
         pub initial_ssthresh: Option<Bytes>,
-        /// Upper limit of the send window in segments, beside the receiver's window; none if absent.
+        /// Upper limit of the send window in segments, in addition to the receiver's window; none if absent.
         pub max_window: Option<u32>,
         /// Congestion window after a timeout in segments: RFC 5681 (3.1).
         pub loss_window: u32 = 1,
@@ -209,7 +209,7 @@ parameters! {
         /// Loss recovery.
         pub recovery: recovery::Config,
         /// Proportional rate reduction, RFC 9937: a fast recovery sends in proportion to the data delivered. With
-        /// `recovery.sack` or `recovery.rack`, or `recovery.newreno`, which takes each duplicate ACK for a segment.
+        /// `recovery.sack` or `recovery.rack`, or `recovery.newreno`, which counts each duplicate ACK as one segment.
         pub prr: bool,
         /// Whether a spurious timeout or fast retransmit is noticed and taken back.
         pub undo: undo::Config,
@@ -258,12 +258,12 @@ parameters! {
     /// "SHOULD NOT" do so, a sender must be robust against it (RFC 9293 (3.8.6), RFC 1122 (4.2.2.16)); boxes and hosts
     /// that freeze a sender do it on purpose (`middlebox.freeze`). See `tcp/transmission/timer.rs`.
     pub enum ShrunkWindow {
-        /// It probes the window as any that is closed: RFC 9293 (3.8.6), MUST-35. The persist timer runs instead of the
-        /// retransmission timer, no timeout is counted, and the congestion window stays. When the window opens, what is
-        /// in flight is still in flight, and the retransmission timer starts anew.
+        /// The sender probes it like any closed window: RFC 9293 (3.8.6), MUST-35. The persist timer runs instead of
+        /// the retransmission timer, no timeout is counted, and the congestion window stays. When the window opens,
+        /// outstanding data still counts as in flight, and the retransmission timer restarts.
         #[default]
         Persist,
-        /// The same, as in BSD: when the window opens, everything unacknowledged is sent again.
+        /// Like `persist`, but when the window opens, all unacknowledged data is retransmitted, as in BSD.
         PersistAndGoBack,
         /// The retransmission timer runs on: a timeout is a loss, as in Linux.
         Retransmit,
@@ -312,7 +312,7 @@ parameters! {
 }
 
 impl Config {
-    /// Payload of a full segment in bytes: the MSS less the options that every segment carries.
+    /// Payload of a full segment in bytes: the MSS minus the options that every segment carries.
     pub fn payload_bytes(&self) -> u64 {
         let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         self.mss.as_u64().saturating_sub(u64::from(options))

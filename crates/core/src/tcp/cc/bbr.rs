@@ -1,18 +1,18 @@
-//! BBR, version 1: a model of the path, the bandwidth of its bottleneck and its shortest round-trip time, instead of losses.
+//! BBR, version 1: controls by a model of the path (bottleneck bandwidth and minimum RTT) instead of by losses.
 //!
 //! N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue
-//! 14 (5), 2016; constants and everything that paper leaves open as in Linux (`tcp_bbr.c`), which is what a server with
+//! 14 (5), 2016; constants, and all that the paper leaves open, as in Linux (`tcp_bbr.c`), which is what a server with
 //! `net.ipv4.tcp_congestion_control = bbr` runs.
 //!
-//! * **Bandwidth**: the largest delivery rate of ten rounds. **Round-trip time**: the shortest of ten seconds.
-//! * **Startup** doubles the rate each round until three rounds bring no quarter more. **Drain** takes the queue away.
-//!   **ProbeBW** goes through eight phases of about a round-trip time, one at 1.25 times the bandwidth, one at 0.75, six
-//!   at it. **ProbeRTT** leaves four segments in flight for 200 ms, if for ten seconds no round-trip time was as short.
-//! * The window is twice what the model says is in the pipe, more for bursts and for ACKs that come in bunches
-//!   ([`aggregation`]). In the first round of a recovery as much is sent as is delivered. Where two long intervals lose a
-//!   fifth at about one rate, a policer is taken for the reason, and that rate kept ([`policer`]).
+//! *  **Bandwidth**: the maximum delivery rate of ten rounds. **RTT**: the minimum of ten seconds.
+//! * **Startup** doubles the rate each round until three rounds bring less than 25 % more. **Drain** empties the queue.
+//!   **ProbeBW** cycles through eight phases of about one RTT, one at 1.25 times the bandwidth, one at 0.75, six at it.
+//!   **ProbeRTT** leaves four segments in flight for 200 ms, if no sample was as low for ten seconds.
+//! *  The window is twice the estimated BDP, plus an allowance for bursts and aggregated ACKs ([`aggregation`]). In the
+//!    first round of a recovery it sends as much as is delivered. Two long intervals that lose a fifth at about the
+//!    same rate indicate a policer, and that rate is kept ([`policer`]).
 //!
-//! DEVIATION: the largest rate of ten rounds is exact; Linux keeps the best three only.
+//! DEVIATION: the maximum rate of ten rounds is exact; Linux keeps only the best three.
 
 mod aggregation;
 mod policer;
@@ -28,10 +28,10 @@ use aggregation::Aggregation;
 use policer::Policer;
 
 parameters! {
-    /// BBR, version 1, as in Linux: bandwidth and round-trip time of the path set pace and window. Wants
+    /// BBR, version 1, as in Linux: bandwidth and round-trip time of the path set pace and window. Requires
     /// `recovery.rack`.
     pub struct Config {
-        /// Whether the window allows for ACKs that come in bunches, by what they brought beyond the bandwidth.
+        /// Whether the window allows for aggregated ACKs, by the bytes acknowledged in excess of the bandwidth.
         pub extra_acked: bool = true,
     }
 }
@@ -110,7 +110,7 @@ struct Bbr {
     conserves_packets: bool,
     restarts: bool,
     has_rtt: bool,
-    /// At which segments leave.
+    /// Rate at which segments are sent.
     pacing_rate: f64,
     aggregation: Option<Aggregation>,
     policer: Policer,
@@ -158,7 +158,7 @@ impl Bbr {
         self.policer.rate().unwrap_or_else(|| self.max_bw.max())
     }
 
-    /// What leaves at once.
+    /// Bytes sent in one burst.
     fn burst(&self) -> f64 {
         burst(self.pacing_rate, self.mss) as f64
     }

@@ -1,18 +1,17 @@
-//! CUBIC: after a loss the window grows as a cubic function of the time since then, slowly around the size at which
-//! the loss came, and never slower than Reno's would. RFC 9438, with slow start that may end before a loss
-//! ([`hystart`]).
+//! CUBIC: after a loss the window grows as a cubic function of the time since then, slowly around the window at the
+//! loss, and never slower than Reno's. RFC 9438, with a slow start that may end before a loss ([`hystart`]).
 //!
-//! Windows are in segments and times in seconds. Growth counts bytes acknowledged; an ACK that comes while the window
-//! was not used changes nothing, and the clock of the cubic function stands still between (4.2, 5.8).
+//! Windows are in segments and times in seconds. Growth counts bytes acknowledged; an ACK that arrives while the window
+//! was not used changes nothing, and the clock of the cubic function stops meanwhile (4.2, 5.8).
 //!
-//! `variant = "linux"` is Linux's where that differs from the RFC: the target lies one shortest round-trip time ahead
-//! and not one smoothed (which with a deep buffer is much longer); growth in the Reno-friendly region does not rise
-//! when the old window is reached; before the first loss the window grows by at least 5 % in a round trip; all that
-//! an ACK acknowledges counts in slow start; a loss leaves 717/1024 of the window and not of the flight size, in
-//! whole segments; what counts as use of the window is judged at sending ([`crate::tcp::window::validation`]), and the clock
-//! stands still only while nothing is in flight; an undo brings the window back, but not the function. What a round trip
-//! adds follows from whole segments ([`counted`]): the function's distance from the old window is cut to them, so that the
-//! window is back 1.4 s earlier, and leaves it as much earlier than the exact function.
+//! `variant = "linux"` is Linux's where that differs from the RFC: the target looks ahead by the minimum RTT instead of
+//! the smoothed RTT (which is much longer with a deep buffer); growth in the Reno-friendly region does not rise when
+//! the old window is reached; before the first loss the window grows by at least 5 % in a round trip; all that an ACK
+//! acknowledges counts in slow start; a loss leaves 717/1024 of the window and not of the flight size, in whole
+//! segments; use of the window is judged at sending ([`crate::tcp::window::validation`]), and the clock stands still
+//! only while nothing is in flight; an undo restores the window and leaves the function unchanged. Growth per round
+//! trip follows from whole segments ([`counted`]): the function's distance from the old window is truncated to them, so
+//! the window returns to its old size, and leaves it, 1.4 s earlier than with the exact function.
 
 mod counted;
 mod hystart;
@@ -28,14 +27,14 @@ use hystart::{Ack, Linux, PlusPlus};
 const C: f64 = 0.4;
 /// RFC 9438 (4.6): what a loss leaves.
 const BETA: f64 = 0.7;
-/// The same in Linux, in parts of `LINUX_SCALE`.
+/// Linux's beta, in units of 1 / `LINUX_SCALE`.
 const LINUX_BETA: u64 = 717;
 const LINUX_SCALE: u64 = 1024;
 /// RFC 9438 (4.3): the growth that gives Reno's mean window with this beta.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// RFC 9406 (4.2): segments that an ACK may add in slow start, L, where nothing paces; else there is no limit (4.3).
 const MOST_AT_ONCE: f64 = 8.0;
-/// Samples so soon after congestion avoidance began anew are those of the loss: Linux.
+/// Linux: samples this soon after the restart of congestion avoidance belong to the loss.
 const AFTER_LOSS: Duration = Duration::from_secs(1);
 
 parameters! {
@@ -173,7 +172,7 @@ struct Cubic {
     is_limited: bool,
     /// Since when it has not been.
     idle_since: Option<Instant>,
-    /// Of the present ACK.
+    /// RTT sample of the present ACK.
     rtt: Option<Duration>,
     srtt: Option<Duration>,
     rtt_min: Option<Duration>,
@@ -265,7 +264,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_timeout(&mut self, _now: Instant) {
-        // (4.8): what comes after is a stage that begins where the window then is.
+        // (4.8): later growth is a stage that starts at the window of that time.
         if !self.has_timed_out {
             self.saved = Some(self.curve);
         }

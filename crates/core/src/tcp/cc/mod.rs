@@ -38,7 +38,7 @@ pub trait CongestionControl: Send + Sync {
     /// The slow start threshold after a loss was detected.
     fn ssthresh_after_loss(&mut self, state: &State) -> f64;
 
-    /// Whether this algorithm wants the calls below; asked once.
+    /// Whether this algorithm uses the calls below; evaluated once.
     fn measures(&self) -> bool {
         false
     }
@@ -54,7 +54,7 @@ pub trait CongestionControl: Send + Sync {
     /// of its window.
     fn on_resume(&mut self, _now: Instant, _idle: Duration) {}
 
-    /// With accurate ECN: what an ACK of `ack` says of marks, before anything else is made of it.
+    /// With accurate ECN: the marks that an ACK of `ack` reports, before any other processing of the ACK.
     fn on_marks(&mut self, _now: Instant, _marks: &Marks, _ack: u64, _state: &State) {}
 
     /// With accurate ECN: the threshold after marks, asked for once in a window of data. `None` if the window stays for
@@ -63,8 +63,8 @@ pub trait CongestionControl: Send + Sync {
         Some(self.ssthresh_after_loss(state))
     }
 
-    /// With accurate ECN: whether an ACK with marks lets the window grow by what is not marked, of which
-    /// [`on_marks`](Self::on_marks) has told.
+    /// With accurate ECN: whether an ACK with marks lets the window grow by its unmarked bytes, as reported to
+    /// [`on_marks`](Self::on_marks).
     fn grows_beside_marks(&self) -> bool {
         false
     }
@@ -85,7 +85,7 @@ pub trait CongestionControl: Send + Sync {
     }
 }
 
-/// What is asked of a congestion control's parameters.
+/// Properties of a congestion control's parameters.
 pub trait Component {
     /// Makes the algorithm.
     fn build(&self) -> Box<dyn CongestionControl>;
@@ -98,8 +98,8 @@ pub trait Component {
         Ok(())
     }
 
-    /// Whether a loss leaves a congestion window that is below the new threshold as it is, so that slow
-    /// start goes on up to the threshold.
+    /// Whether a loss keeps a congestion window that is below the new threshold, so that slow start continues up to the
+    /// threshold.
     fn keeps_smaller_window(&self) -> bool {
         false
     }
@@ -109,12 +109,12 @@ pub trait Component {
         false
     }
 
-    /// Whether growth goes by what a sender has used of the window: [`crate::tcp::window::validation`].
+    /// Whether growth depends on how much of the window the sender has used: [`crate::tcp::window::validation`].
     fn judges_use(&self) -> bool {
         false
     }
 
-    /// Whether it looks itself at what was used of the window before it grows. Else it does not hear of ACKs that came
+    /// Whether it checks the use of the window itself before growth. Otherwise it is not called for ACKs that arrived
     /// while the window was not used.
     fn checks_use(&self) -> bool {
         self.judges_use() || self.models_path()
@@ -125,7 +125,7 @@ pub trait Component {
         false
     }
 
-    /// Whether it answers marks by their number, so that it wants accurate ECN.
+    /// Whether it responds to the number of marks and so requires accurate ECN.
     fn counts_marks(&self) -> bool {
         false
     }
@@ -141,7 +141,7 @@ pub trait Component {
     }
 }
 
-/// What an ACK says of marks.
+/// Marks reported by an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// Packets with CE since the last ACK.

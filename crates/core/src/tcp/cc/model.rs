@@ -1,8 +1,8 @@
-//! Congestion controls that model the path: they hear what each ACK delivered and how fast, and set the window and the
-//! pacing rate themselves.
+//! Congestion controls that model the path: they receive the bytes and the delivery rate of each ACK, and set the
+//! window and the pacing rate themselves.
 //!
 //! Such a control is a [`CongestionControl`](super::CongestionControl) whose [`model`](super::CongestionControl::model)
-//! answers with itself. Its sender then measures delivery rates (`transmission/delivery`), paces, and leaves the window to
+//! returns itself. Its sender then measures delivery rates (`transmission/delivery`), paces, and leaves the window to
 //! it: slow start, proportional rate reduction and restarts after a pause do not touch it.
 
 use super::Pace;
@@ -17,7 +17,7 @@ pub struct RateSample {
     pub delivered: u64,
     /// The interval: the longer of the times in which they were sent and acknowledged.
     pub interval: Duration,
-    /// The application, and not the window, limited what was sent.
+    /// The application, not the window, limited the flight.
     pub is_app_limited: bool,
 }
 
@@ -33,7 +33,7 @@ impl RateSample {
 pub struct PathAck {
     /// When it arrived.
     pub now: Instant,
-    /// The delivery rate; `None` if it cannot be told.
+    /// The delivery rate; `None` if it is unknown.
     pub sample: Option<RateSample>,
     /// What had been delivered when the latest of the segments was sent that this ACK reports; `None` if it reports none.
     pub prior_delivered: Option<u64>,
@@ -82,7 +82,7 @@ pub struct LostSegment {
     pub tx_in_flight: u64,
     /// Marked lost since it was sent, itself included, bytes.
     pub lost_since: u64,
-    /// The application limited what was sent.
+    /// Whether the application limited the flight.
     pub is_app_limited: bool,
     /// Delivered since the connection began, bytes.
     pub delivered: u64,
@@ -96,20 +96,20 @@ pub trait PathModel {
     /// The connection is open; `srtt` is zero if its set-up gave no round-trip time.
     fn on_established(&mut self, now: Instant, srtt: Duration, window: &Window);
 
-    /// An ACK arrived, and what is lost has been marked. Sets the window. Returns whether the sender is to count as
-    /// limited by its application until what is in flight is delivered, whatever there is to send.
+    /// An ACK arrived, and losses have been marked. Sets the window. Returns whether the sender counts as
+    /// application-limited until the data in flight is delivered, regardless of pending data.
     fn on_path(&mut self, ack: &PathAck, window: &mut Window) -> bool;
 
     /// A segment was marked lost, before the ACK or timeout that shows it is taken in.
     fn on_lost(&mut self, _now: Instant, _lost: &LostSegment, _window: &Window) {}
 
-    /// Data is about to be sent, nothing is in flight, and the application has limited what was sent before.
+    /// Data is about to be sent after an application-limited pause with nothing in flight.
     fn on_restart(&mut self, now: Instant, window: &mut Window);
 
-    /// At which rate segments are to leave, B/s of payload.
+    /// Rate at which segments are to be sent, B/s of payload.
     fn pacing_rate(&self) -> f64;
 
-    /// What is told of it.
+    /// State of the model for reports.
     fn view(&self) -> ModelView;
 }
 
@@ -120,9 +120,9 @@ pub struct ModelView {
     pub state: crate::trace::ModelState,
     /// Estimated bandwidth of the bottleneck, B/s.
     pub bandwidth: f64,
-    /// Shortest round-trip time of late.
+    /// Recent minimum RTT.
     pub min_rtt: Option<Duration>,
-    /// The most that is to be in flight, of which a loss has told, bytes.
+    /// Upper bound on the data in flight, inferred from a loss, bytes.
     pub inflight_limit: Option<f64>,
     /// What is added to the window for ACKs that come in bunches, bytes.
     pub extra_acked: f64,

@@ -77,7 +77,7 @@ pub(super) fn grow(window: &mut Window, acked: u64) {
     }
 }
 
-/// Growth by what is acknowledged: RFC 3465 (2.1), (2.2), L as large as may be.
+/// Growth by bytes acknowledged: RFC 3465 (2.1), (2.2), with the largest L allowed.
 fn grow_by_bytes(window: &mut Window, acked: u64) {
     // What an ACK brings beyond the threshold counts for congestion avoidance.
     let slow = (acked as f64).min((window.ssthresh - window.cwnd).max(0.0));

@@ -1,9 +1,9 @@
-//! Where a segment lies in the sequence space, and what follows from that: RFC 9293 (3.10.7.4), RFC 5961 (3.2, 4.2,
+//! Where a segment lies in the sequence space, and how the segment is handled: RFC 9293 (3.10.7.4), RFC 5961 (3.2, 4.2,
 //! 5.2, 7), RFC 7323 (3.2, 5.3).
 //!
-//! A pure ACK that came late is acceptable as long as nothing has been acknowledged since, as in Linux; an answer to
-//! each would be a duplicate ACK. DEVIATION: RFC 7323 (5.3) R1 answers a pure ACK with an old timestamp; here it is
-//! dropped, for the same reason. RFC 7323 (5.5): timestamps older than 24 days are not compared.
+//! A late pure ACK is acceptable as long as nothing has been acknowledged since, as in Linux; replying to each would
+//! produce duplicate ACKs. DEVIATION: RFC 7323 (5.3) R1 answers a pure ACK with an old timestamp; here it is dropped,
+//! for the same reason. RFC 7323 (5.5): timestamps older than 24 days are not compared.
 
 use crate::packet::{Flags, Packet};
 use crate::tcp::handshake::Opened;
@@ -28,7 +28,7 @@ pub(super) enum Place {
     Acceptable(u64),
 }
 
-/// What is known of the other endpoint's segments.
+/// State used to judge the other endpoint's segments.
 #[derive(Debug)]
 pub(super) struct Acceptance {
     /// Both ends use timestamps.

@@ -1,9 +1,9 @@
 //! The synchronized states, ESTABLISHED to TIME-WAIT: RFC 9293 (3.6, 3.10.7.4), RFC 5961, RFC 7323 (5).
 //!
-//! A FIN takes one octet of the sequence space, so to the sender and the receiver inside it is one more octet, the
-//! last: on its way out the segment that holds it loses that octet and gets the bit, on its way in the bit becomes an
-//! octet. Retransmission, acknowledgment, order and a closed window are then theirs, and they know of no FIN, except that
-//! accurate ECN does not count that octet.
+//! A FIN takes one octet of the sequence space, so the inner sender and receiver treat it as one more octet, the last.
+//! On output the segment that holds it loses that octet and gets the FIN bit; on input the bit becomes an octet. Sender
+//! and receiver thus handle retransmission, acknowledgment, order and a closed window without knowing about the FIN,
+//! except that accurate ECN does not count that octet.
 
 use super::acceptance::{Acceptance, Challenges, Place};
 use super::octets::Octets;
@@ -22,7 +22,7 @@ const SEND_BUFFER: (u64, u64) = (64 << 10, 4 << 20);
 /// What a segment or a deadline did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The connection goes on.
+    /// The connection continues.
     GoesOn,
     /// It has ended, and perhaps a reset is to be sent.
     Ended(Ended, Option<Reset>),
@@ -46,16 +46,16 @@ pub(super) struct Open {
     peer_fin: Option<u64>,
     /// The application will read no more.
     is_deaf: bool,
-    /// Offset behind the last octet ever sent, probes of a closed window included.
+    /// End offset (exclusive) of the octets ever sent, including probes of a closed window.
     sent_end: u64,
-    /// Since when the other endpoint has failed to acknowledge what was sent.
+    /// Since when the other endpoint has failed to acknowledge outstanding octets.
     unanswered_since: Instant,
     /// End of TIME-WAIT, or of waiting for a FIN after the owner has let go.
     timer: Option<Instant>,
 }
 
 impl Open {
-    /// ESTABLISHED, with what both ends have agreed on.
+    /// ESTABLISHED, with the configuration that both ends agreed on.
     pub fn new(now: Instant, config: &Config, opened: &Opened) -> Self {
         let mut duplex = Duplex::new(config, Role::Active);
         duplex.receiver.hold(config.receive_buffer.as_u64());
@@ -172,7 +172,7 @@ impl Open {
         self.advance(now, limits)
     }
 
-    /// Keeps what fits of the segment's octets, and notes where the FIN is. Returns how many fit.
+    /// Stores the segment's octets that fit, and notes the position of the FIN. Returns how many fit.
     fn take_octets(&mut self, start: u64, packet: &Packet, payload: &[u8]) -> u32 {
         let rcv = self.duplex.receiver();
         let (expected, window_end) = (rcv.rcv_nxt(), rcv.window_end());
@@ -190,7 +190,7 @@ impl Open {
         taken as u32
     }
 
-    /// What a segment has acknowledged of this end's octets, of which `una` were before.
+    /// Records how many of this end's octets a segment has acknowledged; `una` were acknowledged before.
     fn note_acknowledged(&mut self, now: Instant, una: u64) {
         let state = self.duplex.sender().state();
         self.sending.release(state.una.min(self.fin.unwrap_or(u64::MAX)));
@@ -220,7 +220,7 @@ impl Open {
         Verdict::GoesOn
     }
 
-    /// Nobody is left who would wait for the other endpoint's FIN for ever.
+    /// Limits FIN-WAIT-2 once the application has closed: nothing would wait for the other endpoint's FIN forever.
     fn guard_fin_wait_2(&mut self, now: Instant, limits: &Limits) {
         if self.state == State::FinWait2 && self.is_deaf {
             self.timer.get_or_insert(now + limits.fin_wait);

@@ -1,8 +1,8 @@
 //! SYN-SENT and SYN-RECEIVED: RFC 9293 (3.10.7.3, 3.10.7.4), RFC 5961.
 //!
-//! Active, passive and simultaneous open. Data beside a SYN is not taken, and comes again: RFC 9293 (3.10.7.3) would
-//! have it queued. A SYN in SYN-RECEIVED other than the first gets a challenge ACK, as in every later state: RFC 5961
-//! (4.2).
+//! Active, passive and simultaneous open. Data in a SYN is not accepted and is retransmitted by the peer; RFC 9293
+//! (3.10.7.3) would queue it. A SYN in SYN-RECEIVED other than the first gets a challenge ACK, as in every later state:
+//! RFC 5961 (4.2).
 
 use super::acceptance::Challenges;
 use super::agreement::{Peer, agree};
@@ -21,7 +21,7 @@ pub(super) struct Opening {
     /// What this end offers.
     ours: Config,
     iss: u32,
-    /// What both have in common, once the other SYN has come.
+    /// Configuration that both ends agreed on, once the other SYN has arrived.
     peer: Option<(Config, Peer)>,
     /// This end has sent a SYN without ACK.
     is_active: bool,
@@ -46,7 +46,7 @@ enum Owed {
 
 /// What a segment did.
 pub(super) enum Progress {
-    /// Nothing that anybody else need know.
+    /// The handshake continues; the caller has nothing to do.
     Opening,
     /// The connection is open; the segment may have more.
     Open(Box<(Config, Opened)>),
@@ -202,7 +202,8 @@ impl Opening {
             Owed::Syn => {
                 self.transmissions += 1;
                 self.sent_at.get_or_insert(now);
-                // One that the other endpoint's repetition asked for moves nothing: else that could go on for ever.
+                // A SYN-ACK in response to the peer's retransmission does not move the deadline: otherwise this could
+                // continue forever.
                 self.deadline.get_or_insert(now + self.rto.value());
                 self.write(now, true, packet);
                 let again = self.transmissions > 1;

@@ -1,4 +1,4 @@
-//! Segments that stand alone: a reset, and what answers a segment that meets no connection.
+//! Segments without a connection: a reset, and the reply to a segment that matches no connection.
 
 use crate::packet::{Flags, IpVersion, Packet};
 use crate::tcp::TCP_HEADER_BYTES;

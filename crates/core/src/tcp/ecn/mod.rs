@@ -1,16 +1,16 @@
-//! Explicit congestion notification: both halves, and what the endpoints agree on.
+//! Explicit congestion notification: sender, receiver and negotiation.
 //!
-//! A router marks a packet (CE) instead of dropping it, and the receiver tells the sender. **Classic**, RFC 3168 (6.1): it
-//! echoes the mark in every ACK (ECE) until the sender says that it has reduced its window (CWR). **Accurate**, RFC 9768:
-//! it counts marks ([`accurate`]), so that the sender learns how many there were.
+//! A router marks a packet (CE) instead of dropping it, and the receiver echoes this to the sender. **Classic**, RFC
+//! 3168 (6.1): it echoes the mark in every ACK (ECE) until the sender says that it has reduced its window (CWR).
+//! **Accurate**, RFC 9768: it counts marks ([`accurate`]), so that the sender learns how many there were.
 //!
-//! Negotiated in the SYN and the SYN-ACK, in the bits AE, CWR and ECE; where there is no handshake, both ends are taken
-//! to have agreed. Data sent for the first time can be marked (ECT(0), or ECT(1) if the congestion control asks for
-//! it); SYNs, pure ACKs, retransmissions and probes of a closed window cannot (RFC 3168 (6.1.1), (6.1.4) to (6.1.6)).
+//! Negotiated in the SYN and the SYN-ACK, in the bits AE, CWR and ECE; without a handshake, agreement is assumed. New
+//! data can be marked (ECT(0), or ECT(1) if the congestion control requires it); SYNs, pure ACKs, retransmissions and
+//! probes of a closed window cannot (RFC 3168 (6.1.1), (6.1.4) to (6.1.6)).
 //!
-//! DEVIATION: at a window of one segment the sender goes on with one, instead of waiting for its timer (RFC 3168
-//! (6.1.2)). Left out: the nonce (RFC 3540); fallback to a SYN or SYN-ACK without ECN where some were lost (RFC 3168
-//! (6.1.1.1), RFC 9768 (3.1.4)).
+//! DEVIATION: at a window of one segment the sender continues with one segment instead of waiting for its timer (RFC
+//! 3168 (6.1.2)). Left out: the nonce (RFC 3540); fallback to a SYN or SYN-ACK without ECN where some were lost (RFC
+//! 3168 (6.1.1.1), RFC 9768 (3.1.4)).
 
 pub mod accurate;
 mod receiving;
@@ -40,7 +40,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Name in scenarios, of which the first two are no strings, and meaning.
+    /// Name in scenarios and meaning; the first two names are not strings in TOML.
     const NAMES: [(Self, &str, &str); 4] = [
         (Self::Off, "false", "None."),
         (
@@ -159,13 +159,13 @@ pub(super) struct Agreement {
     came: u8,
     /// This endpoint has sent the SYN.
     is_client: bool,
-    /// What the other one says of this endpoint's.
+    /// How the other endpoint saw the ECN field of this endpoint's SYN or SYN-ACK.
     seen: Seen,
     /// It has said so in an ACK, whose bits are no counter.
     is_in_ack: bool,
 }
 
-/// What an endpoint with accurate ECN says of the ECN field of the other's SYN or SYN-ACK: RFC 9768 (3.1.1), (3.2.2.1).
+/// Reported ECN field of a SYN or SYN-ACK, for accurate ECN: RFC 9768 (3.1.1), (3.2.2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Seen {
     /// Nothing, or nothing known.

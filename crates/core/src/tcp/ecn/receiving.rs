@@ -94,7 +94,7 @@ impl Receiving {
         }
     }
 
-    /// Completes a segment that acknowledges, of which all else is there, and in whose packet there is `room` for options.
+    /// Adds the ECN fields to a segment with ACK that is otherwise complete and has `room` for options.
     #[cold]
     pub fn write(&self, packet: &mut Packet, room: u32) {
         match &self.telling {

@@ -18,7 +18,7 @@ pub(in crate::tcp) struct Sending {
     follower: Option<Follower>,
     /// The next ACK has been read in the handshake.
     was_read: bool,
-    /// What is said of marks is not answered.
+    /// Whether reports of marks are ignored.
     is_deaf: bool,
     /// End of what had been sent when a mark was answered last: echoes before that are of marks answered by it.
     end: Option<u64>,
@@ -32,12 +32,12 @@ pub(in crate::tcp) struct Sending {
 pub(in crate::tcp) struct Echo {
     /// The congestion window before the ACK, beyond which it does not grow.
     cwnd: f64,
-    /// The threshold to which the window is reduced, if it was not yet reduced for this window of data.
+    /// The threshold for the reduction of the window, if it was not yet reduced in this window of data.
     ssthresh: Option<f64>,
 }
 
 impl Sending {
-    /// If ECN is offered, or agreed on; `ect` is the code point that the congestion control wants with accurate ECN.
+    /// If ECN is offered or agreed on; `ect` is the code point that the congestion control uses with accurate ECN.
     pub fn new(ecn: Ecn, ect: u8) -> Option<Self> {
         if ecn == Ecn::Off {
             return None;
@@ -73,7 +73,7 @@ impl Sending {
         Some(sending)
     }
 
-    /// Bytes that the other endpoint has told of with CE; `None` without accurate ECN.
+    /// Bytes with CE that the other endpoint has reported; `None` without accurate ECN.
     pub fn marked(&self) -> Option<u64> {
         self.follower.as_ref().map(|_| self.marked)
     }
@@ -84,8 +84,8 @@ impl Sending {
         self.end = Some(max);
     }
 
-    /// With accurate ECN: what an ACK says of marks. The flags of a SYN-ACK belong to the handshake, and those of an ACK
-    /// that acknowledges no more may: RFC 9768 (3.2.2.2).
+    /// With accurate ECN: the marks that an ACK reports. The flags of a SYN-ACK belong to the handshake, and so may
+    /// those of an ACK that acknowledges nothing new: RFC 9768 (3.2.2.2).
     fn read(&mut self, packet: &Packet, (ack, blocks): (u64, &[(u64, u64)]), state: &State) -> Marks {
         let delivered = state.newly_delivered(ack, blocks);
         let was_read = std::mem::take(&mut self.was_read) || packet.flags.has(Flags::SYN);
@@ -96,8 +96,8 @@ impl Sending {
         follower.read(packet, delivered, state.mss())
     }
 
-    /// An ACK of `ack` with SACK `blocks` arrived. `None` if it tells of no mark, or a loss has reduced the window already;
-    /// or if the congestion control models the path, and sets the window alone.
+    /// An ACK of `ack` with SACK `blocks` arrived. `None` if it reports no mark, if a loss has already reduced the
+    /// window, or if the congestion control models the path and sets the window itself.
     pub fn on_ack(
         &mut self,
         packet: &Packet,

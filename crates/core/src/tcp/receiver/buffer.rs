@@ -129,7 +129,7 @@ mod tests {
                 prop_assert!(edge + (1 << shift) > seen);
                 seen = seen.max(edge);
             }
-            // Whoever empties it leaves no closed window untold.
+            // A reader that empties the buffer always gets the closed window reopened.
             prop_assert!(buffer.take(rcv_nxt, rcv_nxt) || seen >= rcv_nxt + 900);
         }
     }

@@ -1,4 +1,4 @@
-//! Which ACKs a receiver does not delay, and how long it delays the others, as Linux does: the first segments of a
+//! Delayed ACKs as in Linux: which ACKs are sent at once, and how long the others are delayed. The first segments of a
 //! connection are acknowledged at once (quick ACKs), since the sender's window is small then; later delays follow the
 //! time between segments.
 //!
@@ -8,12 +8,12 @@
 //! `delayed_ack_timeout` and, beyond 40 ms, than the round-trip time of the handshake. After a duplicate, and
 //! after a pause longer than a retransmission timeout, ACKs are quick again.
 //!
-//! The ACK of a second segment goes when the application has read, a moment later, so that segments that arrive
-//! together are acknowledged together. So a kernel does that advertises no smaller window before.
+//! The ACK of a second segment is sent when the application has read, a moment later, so segments that arrive together
+//! are acknowledged together. A kernel that advertises no smaller window before does the same.
 //!
-//! While the window grows ([`super::autotuning`]) ACKs are quick, so that the sender knows, and quick ACKs last longer. Of
-//! segments beyond a
-//! gap the first three are acknowledged at once, the others once in a millisecond or twentieth of a round trip.
+//! While the window grows ([`super::autotuning`]) ACKs are quick, to inform the sender, and quick ACKs last longer. The
+//! first three segments beyond a gap are acknowledged at once, later ones once per millisecond or per twentieth of a
+//! round trip.
 //!
 //! Left out: connections on which data flows both ways, whose ACKs Linux delays in the hope of data ("pingpong").
 

@@ -1,8 +1,8 @@
 //! The receiving endpoint of a flow: reassembly, acknowledgments, delayed ACK. RFC 9293, RFC 5681 (4.2).
 //!
-//! The application reads at once, and the advertised window is always the whole buffer; or, after
-//! [`Receiver::hold`], the owner of the endpoint takes bytes when it wants to, and the window is the free space. With
-//! `receive_buffer_max` the application reads at once too, and the window grows ([`autotuning`]).
+//! The application reads at once, and the advertised window is always the whole buffer; or, after [`Receiver::hold`],
+//! the owner of the endpoint takes bytes at its own pace, and the window is the free space. With `receive_buffer_max`
+//! the application reads at once too, and the window grows ([`autotuning`]).
 
 pub mod autotuning;
 pub mod buffer;
@@ -151,8 +151,8 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    /// From the beginning, what arrives stays in a buffer of `capacity` bytes until [`Receiver::take`]. The
-    /// window is the free space there, as far as the window field can express it.
+    /// From the start, received data stays in a buffer of `capacity` bytes until [`Receiver::take`]. The window is the
+    /// free space there, up to the maximum of the window field.
     pub fn hold(&mut self, capacity: u64) {
         self.tuning = None;
         self.is_bare = false;
@@ -169,7 +169,7 @@ impl Receiver {
         self.ack_now |= buffer.take(offset, rcv_nxt) && self.handshake.is_established();
     }
 
-    /// Moves the window as far as the next ACK would.
+    /// Moves the window to the value that the next ACK would advertise.
     pub(super) fn offer(&mut self) {
         let rcv_nxt = self.rcv_nxt();
         if let Some(buffer) = &mut self.buffer {
@@ -292,9 +292,9 @@ impl Receiver {
         packet.seq.wrapping_sub(last) as i32 <= 0 && packet.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
     }
 
-    /// RFC 7323 (5.3) R1: the segment was sent before the one that advanced the window last, and is answered and not taken in.
-    /// On a path that keeps the order it is an old duplicate; one that holds packets loses those that a retransmission
-    /// has overtaken. What has arrived before is answered like any duplicate.
+    /// RFC 7323 (5.3) R1: the segment was sent before the one that advanced the window last, and is answered but not
+    /// accepted. On a path without reordering it is an old duplicate; on a path that delays packets, segments overtaken
+    /// by a retransmission are lost. Data received before is answered like any duplicate.
     fn is_stale(&self, packet: &Packet) -> bool {
         let next = self.handshake.wire_ack(self.rcv_nxt());
         let is_older = (packet.ts_val.wrapping_sub(self.ts_recent) as i32) < 0;
@@ -377,7 +377,7 @@ impl Receiver {
         }
     }
 
-    /// SACK, a buffer and ECN hear of it.
+    /// Notifies SACK, the buffer and ECN that an ACK was sent.
     #[inline(never)]
     fn tell_ack_sent(&mut self) {
         if let Some(sack) = &mut self.sack {
@@ -480,7 +480,7 @@ impl Receiver {
         self.last_ack_sent
     }
 
-    /// Bytes that wait for what is missing before them.
+    /// Bytes received above a gap.
     pub fn out_of_order_bytes(&self) -> u64 {
         self.reassembly.out_of_order_bytes()
     }
@@ -501,7 +501,7 @@ struct Before {
 }
 
 impl Receiver {
-    /// When the ACK of a segment goes, where that is not as RFC 5681 (4.2) has it: [`delayed_ack`].
+    /// Schedules the ACK of a segment where it departs from RFC 5681 (4.2): [`delayed_ack`].
     fn schedule_ack(&mut self, now: Instant, before: &Before, window_grows: bool) {
         let (rcv_nxt, has_gaps) = (self.rcv_nxt(), self.has_gaps());
         let Some(acks) = &mut self.acks else { return };

@@ -32,7 +32,7 @@ impl Reassembly {
         self.rcv_nxt
     }
 
-    /// Ranges that wait for what is missing before them.
+    /// Number of received ranges above a gap.
     pub fn gaps(&self) -> usize {
         self.ranges.len()
     }

@@ -1,6 +1,6 @@
-//! Loss recovery by duplicate ACKs (Reno, NewReno, Tahoe) or by the SACK scoreboard (RFC 6675): what these algorithms
-//! have in common. Beside the algorithm there may be proportional rate reduction ([`Prr`]), duplicate ACKs counted as
-//! segments ([`Duplicates`]), and feedback of the radio network ([`super::rnf`]).
+//! Loss recovery by duplicate ACKs (Reno, NewReno, Tahoe) or by the SACK scoreboard (RFC 6675): the common part of
+//! these algorithms. Optional additions are proportional rate reduction ([`Prr`]), duplicate ACKs counted as segments
+//! ([`Duplicates`]), and feedback of the radio network ([`super::rnf`]).
 
 use super::duplicates::{Duplicate, Duplicates};
 use super::prr::{Progress, Prr};
@@ -18,7 +18,7 @@ use crate::trace::SendCause;
 /// Loss recovery by duplicate ACKs or by the SACK scoreboard.
 pub struct Classic {
     recovery: Box<dyn Recovery>,
-    /// The SACK scoreboard decides what is a duplicate ACK and what is sent after one.
+    /// Whether the SACK scoreboard defines duplicate ACKs and selects the next segment.
     pub(super) uses_scoreboard: bool,
     pub(super) prr: Option<Prr>,
     pub(super) duplicates: Option<Duplicates>,
@@ -26,7 +26,7 @@ pub struct Classic {
 }
 
 impl Classic {
-    /// Loss recovery by this algorithm, and what goes with it.
+    /// Loss recovery with this algorithm and its options.
     pub(super) fn loss(
         recovery: Box<dyn Recovery>,
         uses_prr: bool,
@@ -203,7 +203,7 @@ impl Classic {
         } else if outcome.delivered == 0 {
             return;
         }
-        // What is about to be sent again at once counts as in the network already.
+        // A segment about to be retransmitted counts as in the network already.
         let pending = if state.retransmit.is_some() { state.mss() } else { 0 };
         let in_flight = self.recovery.pipe(state).saturating_sub(pending);
         let is_safe = outcome.advances() && state.lost_end() <= lost_end.max(state.una);
@@ -212,7 +212,7 @@ impl Classic {
         state.window.cwnd = (in_flight + allowed) as f64;
     }
 
-    /// The retransmission timer has expired: everything is sent again from the oldest unacknowledged byte on.
+    /// The retransmission timer has expired: retransmits everything from the oldest unacknowledged byte on (go-back-N).
     pub(super) fn on_timeout(&mut self, tx: &mut Transmission, is_again: bool) {
         let state = &mut tx.state;
         state.inflation = 0;

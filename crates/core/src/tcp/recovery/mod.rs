@@ -1,10 +1,9 @@
-//! Loss recovery: what is lost, what an ACK means for it, and what is sent next.
+//! Loss recovery: detects losses, interprets ACKs accordingly, and selects the next segment.
 //!
-//! A sender has one [`Loss`], of either kind. [`Classic`] goes by duplicate ACKs or by the SACK scoreboard; its
-//! algorithm is a [`Recovery`], one for each of the classic recoveries. [`rack::Rack`] goes by time, and sends by marks
-//! of each segment. Both act on the sender's [`Transmission`] and answer the same three questions: what an ACK means
-//! ([`Loss::on_ack`]), what a timer that has expired means ([`Loss::on_deadline`]), and what is sent now
-//! ([`Loss::poll`]).
+//! A sender has one [`Loss`], of one of two kinds. [`Classic`] uses duplicate ACKs or the SACK scoreboard; its
+//! algorithm is a [`Recovery`], one for each of the classic recoveries. [`rack::Rack`] detects losses by time and marks
+//! each segment. Both act on the sender's [`Transmission`] and handle ACKs ([`Loss::on_ack`]) and expired timers
+//! ([`Loss::on_deadline`]), and select the next segment ([`Loss::poll`]).
 //!
 //! ```text
 //! packet --> Sender::handle_segment       offsets for sequence numbers; handshake; receiver's window; closed window
@@ -26,8 +25,8 @@
 //! room     --> Sender::poll_transmit      new data | Loss::poll: retransmissions, limited transmit, new data
 //! ```
 //!
-//! All flows pay for the short way only: ECN, undo, radio feedback, Linux's timer and RACK set `Sender::looks_closer`, and SACK
-//! blocks have the same effect.
+//! Flows that use none of these options pay only for the fast path: ECN, undo, radio feedback, Linux's timer and RACK
+//! set `Sender::looks_closer`, and SACK blocks have the same effect.
 
 pub mod classic;
 mod duplicates;
@@ -51,7 +50,7 @@ use crate::time::Instant;
 use classic::Classic;
 use rack::Rack;
 
-/// What is asked of a loss recovery's parameters.
+/// Properties of a loss recovery's parameters.
 pub trait Component {
     /// Makes the loss recovery of a sender with this configuration.
     fn build(&self, tcp: &Tcp) -> Loss;
@@ -94,7 +93,7 @@ pub trait Recovery: Send + Sync {
     /// retransmission timer restarts.
     fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64) -> bool;
 
-    /// Whether the SACK scoreboard decides what is a duplicate ACK and what is sent next.
+    /// Whether the SACK scoreboard defines duplicate ACKs and selects the next segment.
     fn uses_scoreboard(&self) -> bool {
         false
     }
@@ -104,8 +103,8 @@ pub trait Recovery: Send + Sync {
         state.flight_size()
     }
 
-    /// With the scoreboard, after duplicate ACKs: what is sent next. `can_send_new` says whether there is new data
-    /// that the receiver's window permits.
+    /// With the scoreboard, after duplicate ACKs: the next segment to send. `can_send_new` says whether there is new
+    /// data that the receiver's window permits.
     fn next_segment(&mut self, _state: &State, _can_send_new: bool) -> Option<Next> {
         None
     }
@@ -188,7 +187,7 @@ impl<'a> Ack<'a> {
         self.packet.has_timestamps.then_some(self.packet.ts_ecr)
     }
 
-    /// Its SACK blocks as offsets, in the order in which they stand there.
+    /// The SACK blocks as offsets, in the order of the option.
     pub(super) fn blocks(&self) -> &[(u64, u64)] {
         &self.blocks[..self.count]
     }
@@ -310,7 +309,7 @@ impl Loss {
         }
     }
 
-    /// Whether something marked lost has not been sent again.
+    /// Whether a segment marked lost has not been retransmitted yet.
     pub(super) fn waits_to_repair(&self) -> bool {
         match self {
             Self::Classic(_) => false,
@@ -326,7 +325,7 @@ impl Loss {
         }
     }
 
-    /// Bytes in the network, as far as the loss recovery can tell.
+    /// Bytes in the network as estimated by the loss recovery.
     pub(super) fn in_flight(&self, state: &State) -> i64 {
         match self {
             Self::Classic(_) => state.flight_size() as i64 - state.inflation,

@@ -1,11 +1,11 @@
 //! NewReno: a partial ACK during fast recovery names the next lost segment. RFC 6582.
 //!
-//! Only the first partial ACK restarts the retransmission timer ("impatient", section 4): with many
-//! losses in a window, a timeout is then faster than one segment for each round trip.
+//! Only the first partial ACK restarts the retransmission timer ("impatient", section 4): with many losses in a window,
+//! a timeout is then faster than one retransmission per round trip.
 //!
-//! Linux without SACK restarts it with each. It ends a recovery only with an ACK beyond what was outstanding, counts no
-//! duplicates until then, and has a threshold that follows them ([`Config::max_reordering`], [`super::duplicates`]);
-//! with `tcp.prr` this is all of it.
+//! Linux without SACK restarts it with every partial ACK. It ends a recovery only with an ACK beyond the recovery
+//! point, counts no duplicates until then, and adapts its threshold to them ([`Config::max_reordering`],
+//! [`super::duplicates`]); together with `tcp.prr` the model of Linux is complete.
 
 use super::classic::Classic;
 use super::duplicates::Duplicates;
@@ -42,7 +42,8 @@ parameters! {
         Impatient,
         /// Every one.
         SlowButSteady,
-        /// Every one; the recovery ends beyond what was outstanding; the threshold follows duplicate ACKs.
+        /// Every partial ACK restarts the timer; the recovery ends beyond the recovery point; the threshold adapts to
+        /// duplicate ACKs.
         Linux,
     }
 }
@@ -132,7 +133,7 @@ impl Recovery for Newreno {
             // The segments that duplicate ACKs stood for have been acknowledged.
             state.inflation = 0;
         } else {
-            // Step 3, partial acknowledgment: deflate by what left, add back one segment.
+            // Step 3, partial acknowledgment: deflate by the bytes acknowledged, add back one segment.
             state.inflation -= acked as i64;
             if acked >= state.mss() {
                 state.inflation += state.mss() as i64;

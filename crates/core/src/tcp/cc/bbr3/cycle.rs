@@ -1,8 +1,8 @@
 //! ProbeBW: down, cruise, refill, up.
 //!
-//! What a probe shows arrives a round trip later, so that the ACKs are told apart: those of the round in which the probe
-//! begins, those that show what it does ([`Feedback`]), and those of the round after its end. With the last the window of
-//! the bandwidth filter moves on.
+//! The effect of a probe becomes visible one round trip later. ACKs are therefore distinguished ([`Feedback`]): those
+//! of the round in which the probe starts, those that reflect the probe, and those of the round after its end, with
+//! which the window of the bandwidth filter advances.
 
 use super::bounds::is_too_high;
 use super::{Bbr, ModelState};

@@ -17,12 +17,12 @@ const MOST_QUARTERS: u32 = 255;
 /// The variables of RFC 8985 (5.2).
 #[derive(Debug, Default)]
 pub struct Detection {
-    /// RACK.xmit_ts and RACK.end_seq: of the segment sent last of those that have arrived.
+    /// RACK.xmit_ts and RACK.end_seq: of the most recently sent segment among those delivered.
     latest: Option<(Instant, u64)>,
     /// RACK.rtt: the round-trip time of the segment processed last. DEVIATION: RFC 8985 (6.2) step 2 goes through the
-    /// segments that an ACK reports in the order in which they were sent, so that it is that of the segment sent last;
-    /// here, as in Linux, SACK blocks come first, then what is acknowledged, each in the order of the stream. The two
-    /// differ only where one ACK reports a retransmission and a segment sent after it.
+    /// segments that an ACK reports in the order of transmission and ends with the segment sent last; here, as in
+    /// Linux, SACKed segments come first, then cumulatively acknowledged ones, each in the order of the stream. The two
+    /// differ only if one ACK reports a retransmission and a segment sent after it.
     rtt: Duration,
     /// RACK.min_RTT.
     min_rtt: Option<Duration>,
@@ -34,7 +34,7 @@ pub struct Detection {
     reordering_seen: bool,
     /// By how many bytes of later data segments were late, at most.
     degree: u64,
-    /// RACK.reo_wnd_mult, less one.
+    /// RACK.reo_wnd_mult minus one.
     more_quarters: u32,
     /// RACK.reo_wnd_persist.
     persist: u32,
