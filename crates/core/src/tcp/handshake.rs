@@ -14,7 +14,7 @@ use crate::wire::tcp_header_bytes;
 
 /// A SYN, SYN-ACK or the final ACK waits to be sent.
 const SEGMENT: u8 = 1;
-/// The owner must be called even if nothing is pending.
+/// The owner must be called even if no segment is pending.
 const ALWAYS: u8 = 2;
 
 /// Who sends the SYN.

@@ -4,11 +4,11 @@
 //! 14 (5), 2016; constants, and all that the paper leaves open, as in Linux (`tcp_bbr.c`), which is what a server with
 //! `net.ipv4.tcp_congestion_control = bbr` runs.
 //!
-//! *  **Bandwidth**: the maximum delivery rate of ten rounds. **RTT**: the minimum of ten seconds.
+//! * **Bandwidth**: the maximum delivery rate of ten rounds. **RTT**: the minimum of ten seconds.
 //! * **Startup** doubles the rate each round until three rounds bring less than 25 % more. **Drain** empties the queue.
 //!   **ProbeBW** cycles through eight phases of about one RTT, one at 1.25 times the bandwidth, one at 0.75, six at it.
 //!   **ProbeRTT** leaves four segments in flight for 200 ms, if no sample was as low for ten seconds.
-//! *  The window is twice the estimated BDP, plus an allowance for bursts and aggregated ACKs ([`aggregation`]). In the
+//! * The window is twice the estimated BDP, plus an allowance for bursts and aggregated ACKs ([`aggregation`]). In the
 //!    first round of a recovery it sends as much as is delivered. Two long intervals that lose a fifth at about the
 //!    same rate indicate a policer, and that rate is kept ([`policer`]).
 //!
@@ -110,7 +110,7 @@ struct Bbr {
     conserves_packets: bool,
     restarts: bool,
     has_rtt: bool,
-    /// Rate at which segments are sent.
+    /// Send rate of the pacer.
     pacing_rate: f64,
     aggregation: Option<Aggregation>,
     policer: Policer,

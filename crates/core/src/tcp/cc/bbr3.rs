@@ -8,7 +8,7 @@
 //! * **Startup** until three rounds bring less than 25 % more bandwidth, or a round of a recovery loses more than 2 %.
 //! * **Drain**, then for two to three seconds, or as long as Reno would take to grow by as much, **ProbeBW**: down to what
 //!   the pipe holds, cruise below the bounds, refill without a queue, up until a plateau or too much loss shows the end.
-//! *  **ProbeRTT** halves the data in flight for 200 ms if no RTT sample was as low for five seconds.
+//! * **ProbeRTT** halves the data in flight for 200 ms if no RTT sample was as low for five seconds.
 //!
 //! Where the draft leaves a choice or contradicts itself: rounds are compared with the flight in segments; Drain uses
 //! only the short-term bound; the window of ProbeRTT is half of the pipe and at least four segments; a restart after a
@@ -86,7 +86,7 @@ struct Bbr {
     mss: f64,
     initial_window: f64,
     state: ModelState,
-    /// Rate at which segments are sent.
+    /// Send rate of the pacer.
     pacing_rate: f64,
     has_rtt: bool,
     round: Rounds,

@@ -106,7 +106,7 @@ pub trait PathModel {
     /// Data is about to be sent after an application-limited pause with nothing in flight.
     fn on_restart(&mut self, now: Instant, window: &mut Window);
 
-    /// Rate at which segments are to be sent, B/s of payload.
+    /// Pacing rate, B/s of payload.
     fn pacing_rate(&self) -> f64;
 
     /// State of the model for reports.

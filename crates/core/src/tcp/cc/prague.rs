@@ -6,13 +6,13 @@
 //!   the window.
 //! * **Growth**: the unmarked bytes of each ACK let the window grow, in rounds with marks too. Slow start ends with the
 //!   first mark.
-//! *  **Losses** halve the window, as Reno's do. RACK detects them by time.
+//! * **Losses** halve the window, as Reno's do. RACK detects them by time.
 //! * **RTT independence**: with an RTT shorter than the virtual RTT, each round counts only (RTT / virtual RTT)^2, so
 //!   that a flow grows like one with that RTT, by one segment per virtual round. cwnd is reduced, and alpha updated,
 //!   once per virtual round. All this begins after a number of rounds: the draft, (2.4.4).
 //! * **Pacing** at the window over the round-trip time, twice that in slow start, in bursts of a quarter of a millisecond.
 //!
-//! A mark within the virtual round of the latest reduction reduces nothing but still uses up its round of data: the
+//! A mark within the virtual round of the latest reduction causes no reduction and still uses up its round of data: the
 //! next mark takes effect when that data is acknowledged, as in the implementation. DEVIATION: there, a reduction
 //! lowers a fractional window at once, and the congestion window follows by one segment per ACK; here the congestion
 //! window is lowered at once. After the first mark, which halves the window, the implementation needs half a window of

@@ -18,7 +18,7 @@ pub fn estimate(old: (Duration, Duration), rtt: Duration, flight: u32) -> (Durat
     let flight = u64::from(flight.max(1));
     let (srtt, rttvar, sample) = (old.0.as_nanos(), old.1.as_nanos(), rtt.as_nanos());
     if sample < srtt {
-        // A negative deviation says nothing of how late a segment can be.
+        // A negative deviation gives no information about how late a segment can be.
         let srtt = srtt - (srtt - sample) / flight;
         let base = (srtt + rttvar.saturating_mul(flight)).max(sample);
         return (Duration::from_nanos(srtt), old.1, Duration::from_nanos(base));

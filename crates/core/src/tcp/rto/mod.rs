@@ -1,9 +1,8 @@
 //! The retransmission timeout: RFC 6298, with the coarse clock of older stacks as an option; or the Eifel
 //! timer; or Linux's.
 //!
-//! With a `tick`, times are measured and kept in ticks the way BSD and ns-2 do: a sample is the
-//! number of ticks that began while the segment was under way, at least one; SRTT is kept in eighths
-//! and RTTVAR in quarters of a tick.
+//! With a `tick`, times are measured and kept in ticks the way BSD and ns-2 do: a sample is the number of ticks that
+//! started while the segment was in flight, at least one; SRTT is kept in eighths and RTTVAR in quarters of a tick.
 
 pub mod eifel;
 pub mod linux;
@@ -247,7 +246,7 @@ impl Rto {
         backed_off.min(self.config.max)
     }
 
-    /// The longest timeout.
+    /// The maximum RTO.
     pub fn max(&self) -> Duration {
         self.config.max
     }

@@ -1,12 +1,12 @@
 //! The sending endpoint of a flow.
 //!
-//! Calls come from a host: `handle_segment` with what arrived, `handle_deadline` when the deadline
-//! has passed, `open` and `supply` from the application. After each of them the host drains
-//! `poll_transmit`, lets `write` fill in each packet, and arms its timer for `deadline`.
+//! Calls come from a host: `handle_segment` with an arrived segment, `handle_deadline` when the deadline has passed,
+//! `open` and `supply` from the application. After each of them the host drains `poll_transmit`, lets `write` fill in
+//! each packet, and arms its timer for `deadline`.
 //!
-//! The sender reads and writes headers. What an ACK means and what is sent next is up to its [`Loss`], which acts on its
-//! [`Transmission`]. While no loss is suspected, an ACK of new data and the segment that it lets go take the short way
-//! here, unless something in use looks at every ACK closely.
+//! The sender reads and writes headers. Its [`Loss`] interprets ACKs and selects the next segment, acting on its
+//! [`Transmission`]. While no loss is suspected, an ACK of new data and the segment that it permits take the fast path
+//! here, unless an option in use examines every ACK.
 
 mod opening;
 mod paced;
@@ -199,7 +199,7 @@ impl Sender {
         }
     }
 
-    /// An ACK of what was acknowledged before, or was never sent, arrived.
+    /// An ACK of data acknowledged before, or never sent, arrived.
     #[cold]
     fn handle_old_ack(&mut self, now: Instant, ack: u64, packet: &Packet) {
         if ack > self.tx.state.max || !packet.flags.has(Flags::ACK) {
@@ -223,7 +223,7 @@ impl Sender {
         ack
     }
 
-    /// Offset of the byte with this sequence number on the wire, if it is near what is in flight.
+    /// Stream offset of a sequence number, if it is near the data in flight.
     #[inline(always)]
     fn offset(&self, wire: u32) -> Option<u64> {
         let una = self.tx.state.una;
@@ -251,7 +251,7 @@ impl Sender {
         if !is_usual {
             return self.poll_any(now);
         }
-        // Nothing is amiss, and something is in flight: new data as far as the window goes.
+        // No loss is suspected, and data is in flight: new data up to the window.
         debug_assert!(state.retransmit.is_none() && state.limited_transmit == 0);
         let len = self.tx.new_bytes();
         if len == 0 || !state.permits(state.max + len) {

@@ -73,7 +73,7 @@ impl Sender {
         }
     }
 
-    /// What the other endpoint's SYN says of its window. RFC 7323 (2.3).
+    /// Reads the window options of the other endpoint's SYN. RFC 7323 (2.3).
     pub(super) fn take_options(&mut self, packet: &Packet) {
         if packet.flags.has(Flags::SYN) {
             self.peer_shift = packet.options().window_scale_plus_1.saturating_sub(1);

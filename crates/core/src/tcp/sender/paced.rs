@@ -96,7 +96,7 @@ impl Sender {
         }
     }
 
-    /// Nothing is in flight, and data is about to be sent. The application may have limited what was sent before.
+    /// Called before sending with nothing in flight; the application may have caused the pause.
     pub(super) fn restart_model(&mut self, now: Instant) {
         let tx = &mut self.tx;
         let is_limited = tx.meter.as_ref().is_some_and(|meter| meter.is_app_limited());
@@ -109,7 +109,7 @@ impl Sender {
         }
     }
 
-    /// What is in flight before an ACK, where that is of interest.
+    /// Bytes in flight before an ACK, if a model needs them; otherwise 0.
     pub(super) fn in_flight_before(&self) -> u64 {
         self.tx.meter.as_ref().map_or(0, |_| self.loss.in_flight(&self.tx.state).max(0) as u64)
     }

@@ -31,7 +31,7 @@ pub struct Pacer {
     next: Instant,
     /// When the present burst left, and what is left of its quantum, bytes.
     burst: (Instant, u64),
-    /// By how much the present burst was late, as far as that was not made up for.
+    /// How late the present burst was, minus the part already compensated.
     late: Duration,
     /// What the last division left, in bytes times nanoseconds a second.
     remainder: u64,

@@ -70,7 +70,7 @@ pub enum Verdict {
     Delayed,
 }
 
-/// What is asked of a detection's parameters.
+/// Properties of a detection's parameters.
 pub trait Component {
     /// Makes the detection; `None` if there is none.
     fn build(&self) -> Option<Box<dyn Undo>>;
@@ -205,7 +205,7 @@ impl Prior {
 
     /// The recovery was spurious; the ACK that showed it acknowledged `acked` bytes, and was taken in already.
     fn restore(&self, state: &mut State, response: Response, acked: u64) {
-        // Step 5: go on with new data.
+        // Step 5: continue with new data.
         state.nxt = state.max;
         (state.window.cwnd, state.window.ssthresh) = match response {
             Response::Rfc4015 => {

@@ -12,9 +12,9 @@ use crate::time::Instant;
 pub struct SackNews {
     /// Bytes in flight that were reported for the first time.
     pub sacked: u64,
-    /// Offset behind the first segment of these that was sent only once.
+    /// End offset (exclusive) of the first of these segments that was sent only once.
     pub first_original: Option<u64>,
-    /// Offset behind the last of these bytes.
+    /// End offset (exclusive) of the last of these bytes.
     pub highest: u64,
     /// A range that has arrived twice: RFC 2883 (5).
     pub duplicate: Option<(u64, u64)>,
@@ -47,7 +47,7 @@ pub struct AckOutcome {
 }
 
 impl AckOutcome {
-    /// Counts a segment of which `bytes` are acknowledged.
+    /// Counts a segment with `bytes` of it acknowledged.
     #[inline]
     pub fn count(&mut self, segment: &Segment, bytes: u64) {
         self.segments += u64::from(segment.end() <= self.ack);
@@ -66,7 +66,7 @@ impl State {
         self.update_scoreboard_with(ack, blocks, |_| {})
     }
 
-    /// The same, and `on_sacked` hears of each segment that is reported for the first time.
+    /// Like `update_scoreboard`, and calls `on_sacked` for each segment SACKed for the first time.
     pub fn update_scoreboard_with(
         &mut self,
         ack: u64,
@@ -92,9 +92,9 @@ impl State {
         news
     }
 
-    /// Counts the segments of a range that the receiver reports as a duplicate. Returns their number, or 0 if the sender
-    /// has made no more than `retransmissions` in all, fewer than the receiver has reported: then the network duplicates
-    /// packets, and the report says nothing about a retransmission. RFC 3708 (3), counted as Linux does.
+    /// Counts the segments of a range that the receiver reports as a duplicate. Returns their number, or 0 if the
+    /// sender has made no more than `retransmissions` in all, fewer than the receiver has reported: the network then
+    /// duplicates packets, and the report does not refer to a retransmission. RFC 3708 (3), counted as Linux does.
     #[cold]
     pub fn count_duplicates(&mut self, (left, right): (u64, u64), retransmissions: u64) -> u64 {
         let segments = right.saturating_sub(left).div_ceil(self.mss());
@@ -150,8 +150,8 @@ impl State {
         self.una
     }
 
-    /// `SetPipe()` of RFC 6675 (4): bytes thought to be in the network. What lies below `lost_end` has
-    /// left it, unless it was sent again, which everything below `high_rxt` was.
+    /// `SetPipe()` of RFC 6675 (4): estimate of the bytes in the network. Bytes below `lost_end` have left it, except
+    /// for retransmitted ones, i.e. those below `high_rxt`.
     pub fn pipe(&self, lost_end: u64, high_rxt: u64) -> u64 {
         let unsacked = self.segments.iter().filter(|segment| !segment.is_sacked);
         let times =
@@ -185,7 +185,7 @@ mod tests {
     use crate::tcp::Config;
     use crate::tcp::window::state::Fate;
 
-    /// Ten segments of 1000 B, of which those in `sacked` are SACKed.
+    /// Ten segments of 1000 B; `sacked` lists the SACKed ones.
     fn state(sacked: &[u64]) -> State {
         let mut state =
             State::new(&Config { mss: crate::units::Bytes::from_bytes(1000), ..Config::default() });
@@ -231,7 +231,7 @@ mod tests {
         let more = state.update_scoreboard(1000, &[(2000, 5000)]);
         assert_eq!(more.sacked, 1000);
         assert_eq!(state.update_scoreboard(1000, &[(2000, 5000)]), SackNews::default());
-        // Beyond what was sent, and part of a segment.
+        // Beyond the data sent, and part of a segment.
         assert_eq!(state.update_scoreboard(1000, &[(9000, 11_000), (7000, 7500)]), SackNews::default());
     }
 

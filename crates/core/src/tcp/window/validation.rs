@@ -1,14 +1,14 @@
-//! Congestion window validation: how much of its window a sender uses, judged as Linux does it, when it has sent all
+//! Congestion window validation: how much of its window a sender uses, judged as in Linux, whenever it has sent all
 //! that it may.
 //!
-//! A window grows only while it is used (RFC 7661 (4.3), RFC 9438 (5.8)). At an ACK part of what was sent has left the
-//! network, so the bytes then in flight say little. This module remembers, for one window of data, whether the
-//! congestion window stopped the sender, and else the most segments that were outstanding. In slow start a window
-//! below twice that number grows too, up to it.
+//! A window grows only while it is used (RFC 7661 (4.3), RFC 9438 (5.8)). When an ACK arrives, part of the data has
+//! left the network, so the bytes then in flight are a poor measure. This module records, for one window of data,
+//! whether the congestion window limited the sender, and otherwise the maximum number of outstanding segments. In slow
+//! start a window below twice that number grows too, up to it.
 //!
-//! With `tcp.idle_restart = "linux"` a window that nothing used for a timeout falls half of the way to what was used,
-//! but not below the initial window: RFC 2861 (3.2). An ACK that advances starts that time anew, so this is rare: the
-//! sender must have had segments in flight for longer than the timeout.
+//! With `tcp.idle_restart = "linux"` a window not fully used for an RTO is reduced halfway to the used part, but not
+//! below the initial window: RFC 2861 (3.2). An advancing ACK restarts that time, so this is rare: the sender must have
+//! had segments in flight for longer than the RTO.
 //!
 //! Left out: sockets whose send buffer is full, which Linux exempts from that.
 

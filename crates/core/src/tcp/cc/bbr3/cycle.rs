@@ -1,8 +1,8 @@
 //! ProbeBW: down, cruise, refill, up.
 //!
-//! The effect of a probe becomes visible one round trip later. ACKs are therefore distinguished ([`Feedback`]): those
-//! of the round in which the probe starts, those that reflect the probe, and those of the round after its end, with
-//! which the window of the bandwidth filter advances.
+//! The effect of a probe becomes visible one round trip later. ACKs are therefore distinguished ([`Feedback`]): ACKs of
+//! the round in which the probe starts, ACKs that reflect the probe, and ACKs of the round after its end, which advance
+//! the window of the bandwidth filter.
 
 use super::bounds::is_too_high;
 use super::{Bbr, ModelState};

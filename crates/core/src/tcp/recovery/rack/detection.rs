@@ -58,8 +58,8 @@ pub struct Losses {
 }
 
 impl Detection {
-    /// An ACK has come. The segments that it reports have no order among themselves: only those below an earlier ACK's
-    /// were late.
+    /// An ACK has arrived. The segments that it reports have no order among themselves: only segments below an earlier
+    /// ACK's highest were late.
     pub fn begin_ack(&mut self) {
         self.fack_before = self.fack;
     }
@@ -102,7 +102,7 @@ impl Detection {
         self.degree > bytes
     }
 
-    /// A timeout after SACKs that were not taken for a loss: segments are late by less than it seemed.
+    /// A timeout after SACKs that did not lead to a loss: segments are less late than it seemed.
     pub fn forget_degree(&mut self) {
         self.degree = 0;
     }
@@ -127,8 +127,8 @@ impl Detection {
         }
     }
 
-    /// RACK.reo_wnd: (6.2) step 4. `is_certain` says that a recovery is under way or as many segments are SACKed
-    /// as would have begun one before RACK.
+    /// RACK.reo_wnd: (6.2) step 4. `is_certain` says that a recovery is in progress, or that enough segments are SACKed
+    /// to start one without RACK.
     pub fn reordering_window(&self, srtt: Duration, is_certain: bool) -> Duration {
         if !self.reordering_seen && is_certain {
             return Duration::ZERO;
@@ -137,7 +137,7 @@ impl Detection {
         quarter.saturating_mul((self.more_quarters + 1).into()).min(srtt)
     }
 
-    /// How long until the segment counts as lost if nothing more is heard of it; `None` from then on.
+    /// How long until the segment counts as lost if no ACK reports it; `None` from then on.
     fn remaining(&self, now: Instant, segment: &Segment, reordering_window: Duration) -> Option<Duration> {
         let due = segment.sent_at + self.rtt + reordering_window;
         (due > now).then(|| due.since(now))
@@ -154,7 +154,7 @@ impl Detection {
         let latest = self.latest.filter(|_| std::mem::take(&mut self.has_advanced))?;
         for segment in segments {
             if segment.transmissions == 1 && segment.sent_at > latest.0 {
-                // Nothing behind it was sent before.
+                // Every later segment was sent later.
                 break;
             }
             if segment.is_sacked || segment.fate == Fate::Lost || (segment.sent_at, segment.end()) >= latest {
@@ -305,7 +305,7 @@ mod tests {
         let (mut rack, mut sent) = (Detection::default(), segments(&[0, 10, 20]));
         arrives(&mut rack, 110, &mut sent, 1);
         (sent[0].sent_at, sent[0].transmissions) = (at(115), 2);
-        // 15 ms after it was sent again: too early for that.
+        // 15 ms after its retransmission: too early for that.
         rack.on_delivered(at(130), &sent[0].clone(), None);
         assert_eq!(rack.latest, Some((at(10), 2000)));
         // Late enough, but the timestamp is older.

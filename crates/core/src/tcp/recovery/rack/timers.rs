@@ -1,10 +1,9 @@
-//! Timers of RACK-TLP, and the probe at the end of what was sent. RFC 8985 (6.3, 7), RFC 6298 (5).
+//! Timers of RACK-TLP, and the tail loss probe. RFC 8985 (6.3, 7), RFC 6298 (5).
 //!
 //! Three deadlines share the sender's timer: the retransmission timer, which runs from the latest ACK that advanced or
-//! the latest retransmission of the oldest segment; the reordering timer, after which more counts as lost; and
-//! while nothing is amiss the probe timer, two round trips after the last ACK or new segment. The probe is new
-//! data where there is some, else the last segment again, once for each tail; the retransmission timer runs anew from
-//! it.
+//! the latest retransmission of the oldest segment; the reordering timer, after which more counts as lost; and, while
+//! no loss is suspected, the probe timer, two round trips after the last ACK or new segment. The probe is new data if
+//! there is some, otherwise the last segment, once per tail; it restarts the retransmission timer.
 
 use super::Rack;
 use super::detection::Losses;
@@ -161,7 +160,7 @@ impl Rack {
         }
         let is_again = !tx.can_send_new(tx.state.una);
         let transmit = if is_again {
-            // `undo` does not hear of it: it counts the retransmissions of a recovery.
+            // `undo` is not notified: it counts the retransmissions of a recovery.
             let last = tx.state.segments.back_mut()?;
             last.sent_again(now);
             let (start, len) = (last.start, last.len);
@@ -176,7 +175,7 @@ impl Rack {
     }
 }
 
-/// TLP_calc_PTO: (7.2), but for the timeout.
+/// TLP_calc_PTO: (7.2), without the bound by the RTO.
 fn probe_timeout(state: &State, srtt: Duration) -> Duration {
     if srtt.is_zero() {
         return FIRST_PTO;
