@@ -148,7 +148,7 @@ pub(super) fn check_hold_limit(segments: u32) -> Result<(), ScenarioError> {
     check_limits(&[("hold_limit", segments)], "nothing could be held")
 }
 
-/// Lines that hold something, by the time at which their first may leave: behind timer 0 of the box.
+/// Non-empty lines, ordered by the departure time of their first segment: the deadlines of the box's timer 0.
 pub(super) struct Deadlines<K>(BTreeSet<(Instant, K)>);
 
 impl<K> Default for Deadlines<K> {

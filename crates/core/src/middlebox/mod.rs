@@ -1,4 +1,4 @@
-//! Boxes beside the radio cell: in the network, between it and the wired link, or at the UEs.
+//! Middleboxes next to the radio cell: in the network, between cell and wired link, or at the UEs.
 //!
 //! Contract: a packet whose TCP header cannot be read (ESP, fragments, UDP) passes unchanged and is
 //! counted. A box may delay, drop or mark, or end connections; what it holds is bounded.
@@ -28,7 +28,7 @@ use crate::registry::registry;
 use crate::registry::tests::middlebox as scratch;
 use crate::tcp;
 
-/// What a box is told beside its own parameters.
+/// Context for building a box, in addition to its own parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Seed of the run.
@@ -37,7 +37,7 @@ pub struct Plan<'a> {
     pub number: usize,
     /// All flows of the scenario; in a session those of simulated UEs.
     pub flows: &'a [FlowSpec],
-    /// In a session, where a UE's packets have octets and its connections are none of the scenario's: our TCP, `[tcp]`.
+    /// In a session, whose packets have octets and whose connections are not in the scenario: airpath's TCP, `[tcp]`.
     pub session: Option<&'a tcp::Config>,
 }
 
@@ -55,7 +55,7 @@ pub struct Around<'a> {
     pub tcp: &'a tcp::Config,
     /// All flows.
     pub flows: &'a [FlowSpec],
-    /// The cell whose bearers the box may read; `None` on a way that leads to no cell.
+    /// The cell whose bearers the box may read; `None` on a path without a cell.
     pub radio: Option<&'a radio::Config>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Around<'a> {
     }
 }
 
-/// What is asked of a box's parameters.
+/// Properties of a box's parameters.
 pub trait Component {
     /// Makes the box.
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element>;
@@ -82,7 +82,7 @@ pub trait Component {
         Ok(())
     }
 
-    /// Refuses what the box can do in a simulation alone. `flows` are those that are simulated in the session.
+    /// Refuses configurations that only a simulation supports. `flows` are the simulated flows of the session.
     fn validate_session(&self, flows: &[FlowSpec]) -> Result<(), ScenarioError> {
         let _ = flows;
         Ok(())

@@ -423,16 +423,16 @@ impl Config {
         }
         let by_scoreboard = matches!(self.recovery, recovery::Config::Sack(_) | recovery::Config::Rack(_));
         if by_scoreboard && !self.sack {
-            let message = format!("{} knows nothing without the option", self.recovery.name());
+            let message = format!("{} requires the SACK option", self.recovery.name());
             return error("recovery", message, "set tcp.sack = true");
         }
         if self.cc.models_path() && !matches!(self.recovery, recovery::Config::Rack(_)) {
-            let message = format!("{} wants to know what is in flight and lost", self.cc.name());
+            let message = format!("{} requires RACK loss recovery with SACK", self.cc.name());
             let hint = "set tcp.recovery = \"rack\" and tcp.sack = true, or tcp.profile = \"linux\"";
             return error("cc", message, hint);
         }
         if self.cc.counts_marks() && !self.ecn.is_accurate() {
-            let message = format!("{} answers marks by their number", self.cc.name());
+            let message = format!("{} needs the number of ECN marks per ACK", self.cc.name());
             return error(
                 "cc",
                 message,
@@ -440,10 +440,10 @@ impl Config {
             );
         }
         if self.max_pacing_rate.is_some_and(|rate| rate.as_bps() < 8) {
-            return error("max_pacing_rate", "less than a byte a second".into(), "write at least 8 bit/s");
+            return error("max_pacing_rate", "less than one byte per second".into(), "write at least 8 bit/s");
         }
         if self.prr && !by_scoreboard && !matches!(self.recovery, recovery::Config::Newreno(_)) {
-            let message = format!("recovery.{} does not know what is in the network", self.recovery.name());
+            let message = format!("recovery.{} does not track the bytes in the network", self.recovery.name());
             return error("prr", message, "choose tcp.recovery.newreno, sack or rack");
         }
         if let recovery::Config::Newreno(newreno) = &self.recovery {
@@ -458,7 +458,7 @@ impl Config {
         if matches!(self.recovery, recovery::Config::Rack(_)) {
             if self.rnf != rnf::Rnf::Off {
                 let hint = "write off, or choose another tcp.recovery";
-                return error("rnf", "with RACK, time and not feedback tells what is lost".into(), hint);
+                return error("rnf", "RACK detects losses by time, not by feedback".into(), hint);
             }
             if self.shrunk_window == ShrunkWindow::PersistAndGoBack {
                 let hint = "write persist or retransmit, or choose another tcp.recovery";

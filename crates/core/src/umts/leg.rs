@@ -15,7 +15,7 @@ pub struct Leg {
     pub rate: Option<Bitrate>,
     /// One-way propagation delay.
     pub delay: Duration,
-    /// What may wait to be sent, the one in transmission included, octets of tunnels with it; what comes beyond is
+    /// Limit of the queue in octets, including the packet in transmission and the tunnel headers; further packets are
     /// dropped. Unlimited if absent.
     pub buffer: Option<Bytes>,
 }

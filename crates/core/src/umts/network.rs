@@ -1,13 +1,13 @@
 //! The core network: GGSN towards the server, RNC towards the UEs.
 //!
-//! Each leg keeps the order of what it carries, so that a packet's arrival at the far end of both is known when it
-//! comes to the first. It stands at the end of the wired link, which keeps the order too: the link's element
-//! ([`crate::link`]) asks both for their times and puts the packet on a lane once for all three. Downlink there is a
-//! lane for each Iu leg. Only where legs of several RNCs meet at the SGSN, uplink, the order is not known ahead, and a
-//! timer marks each arrival there.
+//! Each leg preserves the order of packets, so the arrival time at the far end of both is known when a packet reaches
+//! the first. The core network is attached to the end of the wired link, which preserves order too: the link's element
+//! ([`crate::link`]) queries both legs for their times and puts the packet on a lane once for all three. Downlink there
+//! is one lane per Iu leg. Only uplink, where the legs of several RNCs merge at the SGSN, the order is unknown in
+//! advance, and a timer marks each arrival there.
 //!
-//! DEVIATION: a packet that is dropped on the way is told of when it enters the first of these lines, which is earlier
-//! by the time that it would have had to the place of the drop.
+//! DEVIATION: a drop on a later leg is recorded when the packet enters the first leg, that is, too early by the
+//! packet's travel time to the point of the drop.
 
 use super::capture::Tunnels;
 use super::leg::Line;
@@ -19,8 +19,8 @@ use crate::trace::Reason;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// Lane of what goes to the server. The lanes towards the UEs have the numbers of Iu legs, as far as these are below
-/// it; those of further legs one more.
+/// Lane of uplink packets. Lanes of Iu legs with a smaller index have the leg's index; those of further legs have the
+/// index plus one.
 pub const UP: u32 = 1;
 
 /// A packet on its way to the server, and when it is at the GGSN.
@@ -43,7 +43,7 @@ pub struct CoreNetwork {
     drops: [u64; 3],
 }
 
-/// Where packets are dropped: for want of a context, or of room on a leg.
+/// Where packets are dropped: without a context, or without room on a leg.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Context,
@@ -220,8 +220,8 @@ impl CoreNetwork {
         ascending.push_back((at_sgsn, packet));
     }
 
-    /// The timer of an Iu leg has expired: the next packet that is at the SGSN by now, and when it is at the GGSN; to
-    /// be asked until there is none.
+    /// The timer of an Iu leg has expired: returns the next packet that has arrived at the SGSN and its arrival time at
+    /// the GGSN. Call until there is none.
     pub fn arrived(&mut self, cx: &mut Cx<'_>, leg: u32) -> Onward {
         while let Some((at, packet)) = self.iu.get_mut(leg as usize)?.ascending.pop_front() {
             if at > cx.now {
@@ -263,7 +263,7 @@ impl CoreNetwork {
         }
     }
 
-    /// The directions of its lanes and the number of its timers.
+    /// Layout of its lanes (one direction each) and timers.
     pub fn layout(&self) -> Layout {
         let mut lanes = vec![Dir::Downlink; self.iu.len()];
         lanes.insert(UP as usize, Dir::Uplink);

@@ -404,7 +404,7 @@ fn what_cannot_work_is_refused_in_words() {
         ),
         (
             "buffer = \"2 GB\"",
-            "middlebox[0].split.buffer: no window can tell of 2 GB; write at most 1 GiB (RFC 7323)",
+            "middlebox[0].split.buffer: no window can express 2 GB; write at most 1 GiB (RFC 7323)",
         ),
         (
             "tcp.handshake = \"none\"",
@@ -417,7 +417,7 @@ fn what_cannot_work_is_refused_in_words() {
         ),
         (
             "tcp.recovery.sack = {}",
-            "middlebox[0].split.tcp.recovery: sack knows nothing without the option; set tcp.sack = true",
+            "middlebox[0].split.tcp.recovery: sack requires the SACK option; set tcp.sack = true",
         ),
         ("buffers = \"1 MB\"", "middlebox[0].split.buffers: unknown key; did you mean buffer?"),
     ] {

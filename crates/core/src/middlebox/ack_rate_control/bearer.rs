@@ -52,7 +52,7 @@ type Emit<'a> = &'a mut dyn FnMut(Box<Packet>);
 #[derive(Default)]
 pub(super) struct Bearer {
     line: Line,
-    /// The flows of which data has been seen: before, there is nothing to control.
+    /// Flows that have sent data; ACKs of other flows need no control.
     pub flows: BTreeSet<u16>,
     wait: Wait,
     regime: Regime,
@@ -63,7 +63,7 @@ pub(super) struct Bearer {
     /// Until when `counts.held_ns` is complete.
     counted_until: Instant,
     counts: Counts,
-    /// What was told last to those who look.
+    /// The last event recorded.
     told: Option<Event>,
 }
 
@@ -127,7 +127,7 @@ impl Bearer {
         self.delay_and_send(now, config, occupancy, emit);
     }
 
-    /// `delay_and_send`, and how it goes on after an ACK that is not delayed.
+    /// `delay_and_send`, and the continuation after an ACK that is not delayed.
     fn delay_and_send(&mut self, now: Instant, config: &Config, occupancy: u32, emit: Emit<'_>) {
         self.wait = Wait::Nothing;
         while !self.line.is_empty() {
@@ -165,7 +165,7 @@ impl Bearer {
         }
     }
 
-    /// The first ACK departs, and with it the segments behind it that are no ACKs.
+    /// Sends the first ACK and the segments queued after it up to the next ACK.
     fn send_first(&mut self, now: Instant, emit: Emit<'_>) {
         if let Some(packet) = self.line.pop() {
             self.last_departure = Some(now);
@@ -223,7 +223,7 @@ impl Bearer {
         self.counts.held_ns + since * self.line.len() as u128
     }
 
-    /// What is to be told of the bearer, if it is not what was told last.
+    /// The event describing the current state; `None` if it equals the last event recorded.
     pub fn take_news(&mut self, ue: u16, config: &Config, occupancy: u32) -> Option<Event> {
         let event = Event::AckRateControl {
             ue,

@@ -36,14 +36,14 @@ impl Mode {
     }
 }
 
-/// The buffer of the flow's data, as far as the box asks.
+/// The properties of the flow's data buffer that the box uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Buffer {
     /// `QueueLim`: packets that may wait.
     pub limit: u32,
     /// `QueueLength`: packets that wait.
     pub waiting: u32,
-    /// Packets of the flow that wait or are under way on the bearer.
+    /// Packets of the flow that wait or are in transmission on the bearer.
     pub sdus: u32,
     /// Whether other flows' packets wait in it too.
     pub is_shared: bool,
@@ -52,7 +52,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// Of a flow whose buffer has a limit.
+    /// Properties of a flow's buffer; `None` if it has no limit.
     pub fn new(view: &FlowView) -> Option<Self> {
         let limit = view.limit_sdus?;
         let FlowView { sdus, waiting_sdus: waiting, is_shared, .. } = *view;
@@ -97,7 +97,7 @@ pub(super) struct Flow {
     released_window: u16,
     /// How often it was released after the first time.
     duplicates: u32,
-    /// The number behind the FIN that follows the data.
+    /// Sequence number after the FIN that follows the data.
     fin: Option<u32>,
     /// That FIN is acknowledged, or the connection is reset: no data will come.
     has_ended: bool,
@@ -106,7 +106,7 @@ pub(super) struct Flow {
     /// When held ACKs leave although no room was made, if nothing happens until then.
     pub idle_deadline: Option<Instant>,
     counts: Counts,
-    /// What was told last to those who look.
+    /// The last event recorded.
     told: Option<Event>,
 }
 
@@ -120,7 +120,7 @@ impl Flow {
         self.segment > 0
     }
 
-    /// A connection begins or is reset: what was known of the stream is void.
+    /// A connection starts or is reset: the state of the stream is void.
     pub fn forget(&mut self, is_reset: bool) {
         self.segment = 0;
         self.ack_release_count = 0;
@@ -171,7 +171,7 @@ impl Flow {
         self.ack_release_count = self.ack_release_count.saturating_sub(1);
     }
 
-    /// The window of the source in segments, as far as the box can tell.
+    /// The window of the source in segments, as estimated by the box.
     pub fn window(&self, window: Window) -> f64 {
         if !self.has_data() {
             return 0.0;
@@ -287,7 +287,7 @@ impl Flow {
             && (same_window || !packet.options().sack.as_slice().is_empty())
     }
 
-    /// How many packets a segment is taken to bring.
+    /// Estimate of the number of packets that a segment triggers.
     fn brings(&self, config: &Config, packet: &Packet) -> u32 {
         let acked = (packet.ack.wrapping_sub(self.released) as i32).max(0) as u32;
         if acked == 0 {
@@ -326,7 +326,7 @@ impl Flow {
         self.idle_deadline
     }
 
-    /// What is to be told of the flow, if it is not what was told last.
+    /// The event describing the current state; `None` if it equals the last event recorded.
     pub fn take_news(&mut self, (ue, flow): (u16, u16), window: Window) -> Option<Event> {
         let event = Event::AckRegulator {
             ue,

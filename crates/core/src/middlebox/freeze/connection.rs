@@ -1,5 +1,5 @@
-//! What the box knows of a connection: what has gone to the UE, what the UE has said last, and what of that the sender
-//! has heard.
+//! State of a connection: data sent to the UE, the UE's latest acknowledgment and window, and the part already passed
+//! to the sender.
 
 use crate::middlebox::acks::is_after;
 use crate::packet::{Flags, Packet};
@@ -19,16 +19,16 @@ pub(super) enum Window {
 pub(super) struct Connection {
     /// The UE's last pure ACK, as it came: ACKs that the box makes are copies of it.
     last: Option<Box<Packet>>,
-    /// Newest acknowledgment number, and the window beside the newest segment.
+    /// Newest acknowledgment number, and the window in the newest segment.
     ack: u32,
     window: u16,
-    /// Newest acknowledgment number that the sender has heard.
+    /// Newest acknowledgment number passed to the sender.
     pub told: u32,
     /// End of the data that went to the UE; `None` before the first.
     sent_end: Option<u32>,
     /// When the octet that is withheld is acknowledged; `None` while none is.
     pub release_at: Option<Instant>,
-    /// The sender has been told of a closed window.
+    /// The sender has been sent a closed window.
     pub is_frozen: bool,
     /// A FIN has passed.
     pub is_ending: bool,
@@ -97,7 +97,7 @@ impl Connection {
         (is_new && self.can_ack()).then(|| ack.wrapping_sub(1))
     }
 
-    /// The sender hears of `ack`.
+    /// Records that the sender is sent `ack`.
     pub fn tell(&mut self, ack: u32) {
         if is_after(ack, self.told) {
             self.told = ack;

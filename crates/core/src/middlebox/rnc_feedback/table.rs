@@ -3,7 +3,7 @@
 use super::{are_far_apart, is_after};
 use std::collections::VecDeque;
 
-/// A segment that has gone to the radio: the first octet, and the one behind it.
+/// A segment that has passed to the radio: first octet and end (exclusive).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cached {
     start: u32,
@@ -32,7 +32,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table of which `first` is the first octet.
+    /// A table for a connection whose first octet is `first`.
     pub fn new(first: u32) -> Self {
         Self { segments: VecDeque::new(), last_ack: first, dupacks: 0 }
     }

@@ -16,7 +16,7 @@ fn caching(cache_segments: u32, connections: u32) -> RncFeedback {
     RncFeedback { config: Config { cache_segments, connections }, ..RncFeedback::default() }
 }
 
-/// Ten segments of 1000 octets from `first` on, of which `missing` does not reach the box.
+/// Ten segments of 1000 octets from `first` on; segment `missing` does not reach the box.
 fn sent_except(table: &mut Table, first: u32, missing: u32) {
     for n in (0..10).filter(|n| *n != missing) {
         table.insert(first.wrapping_add(n * 1000), 1000, 100);
@@ -36,7 +36,7 @@ fn from_the_second_duplicate_on_what_reached_the_radio_is_flagged() {
         // An old ACK, and one with data, change nothing.
         assert!(!table.on_ack(at(1), true) && !table.on_ack(at(2), false));
         assert!(table.on_ack(at(2), true));
-        // The count begins anew with a new ACK; one within a segment leaves that.
+        // The count restarts with a new ACK; an ACK within a segment keeps that segment.
         assert!(!table.on_ack(at(4) + 500, true));
         assert_eq!(table.len(), 6);
         assert_eq!([1, 2].map(|_| table.on_ack(at(4) + 500, true)), [false, true]);
@@ -52,7 +52,7 @@ fn what_was_lost_before_the_box_is_not_flagged_until_it_has_come() {
     sent_except(&mut table, 1, 3);
     table.on_ack(3001, true);
     assert_eq!([1, 2, 3].map(|_| table.on_ack(3001, true)), [false; 3]);
-    // Sent again: in the table, and in its place.
+    // Retransmitted: in the table, at its place in sequence.
     assert_eq!(table.insert(3001, 1000, 100), Noted { is_new: true, has_evicted: false });
     assert!(table.on_ack(3001, true));
     assert_eq!(table.insert(3001, 1000, 100), Noted::default());
@@ -103,7 +103,7 @@ fn connections_are_apart_and_end_with_fin_rst_and_syn() {
     // Numbers of another connection, whose opening was not seen.
     assert_eq!(rnc.note(&segment(1 << 31, 1000)), Some(1));
     assert_eq!(rnc.judge(&ack(1 << 31)), Some((1, false)));
-    // Data in a SYN begins behind it.
+    // Data in a SYN starts after it.
     rnc.note(&with(segment(0, 10), Flags::SYN));
     assert_eq!([1, 2].map(|_| rnc.judge(&ack(1))), [Some((1, false)), Some((1, true))]);
 }
@@ -234,7 +234,7 @@ proptest! {
     }
 }
 
-/// The bit is part of a count there (RFC 9768 (3.1.1)): whoever asks for that is left alone.
+/// With accurate ECN (RFC 9768 (3.1.1)) the bit is part of a count: such connections are not flagged.
 #[test]
 fn nothing_is_flagged_where_the_bit_is_accurate_ecns() {
     let accurate = Flags::AE | Flags::CWR | Flags::ECE;

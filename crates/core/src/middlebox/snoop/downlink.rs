@@ -1,4 +1,4 @@
-//! Data on its way to the UE: what has gone to the radio and is not acknowledged, and what is sent again from it.
+//! Data towards the UE: the cache of unacknowledged segments and their local retransmission.
 
 use super::Counters;
 use crate::middlebox::acks::{Segment, are_far_apart, is_after};
@@ -29,7 +29,7 @@ pub(super) struct Books {
 
 /// A segment that has gone to the radio.
 struct Cached {
-    /// Its first octet, and the one behind it; a FIN counts as one.
+    /// First octet and end (exclusive); a FIN counts as one octet.
     start: u32,
     end: u32,
     packet: Box<Packet>,
@@ -38,18 +38,18 @@ struct Cached {
     turn: u64,
     /// Local retransmissions.
     copies: u32,
-    /// The sender has sent it again.
+    /// The sender has retransmitted it.
     by_sender: bool,
     /// The UE has it, says a SACK block.
     is_sacked: bool,
-    /// A copy of it has been counted as needless.
+    /// A copy of it has been counted as unnecessary.
     is_needless: bool,
 }
 
 /// What becomes of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It goes on to the sender.
+    /// It is forwarded to the sender.
     Passes,
     /// It does, without its SACK blocks: they show a gap that the box repairs.
     PassesWithoutBlocks,
@@ -76,7 +76,7 @@ fn is_duplicate(packet: &Packet, window: u16) -> bool {
 /// Copies that leave for the radio, and why.
 pub(super) type Copies = Vec<(SnoopAction, Box<Packet>)>;
 
-/// Ranges of which a copy was sent that may turn out needless: so many are remembered.
+/// Number of retransmitted ranges remembered, whose copies may turn out to be unnecessary.
 const MOST_RECENT: usize = 16;
 
 /// The cache of one connection.
@@ -92,23 +92,23 @@ pub(super) struct Downlink {
     window: u16,
     /// The ACK that acknowledged `una`.
     last_ack: Option<Box<Packet>>,
-    /// The sender has sent again what the UE has acknowledged: it has not heard of that, and waits for the next ACK.
+    /// The sender has retransmitted acknowledged data: an ACK was lost, and the sender waits for the next one.
     is_awaited: bool,
-    /// Duplicate ACKs that what was on its way before the latest copy of the segment at `una` may still bring.
+    /// Duplicate ACKs that segments in flight before the latest copy of the segment at `una` may still cause.
     expected: u64,
     /// Segments and copies so far.
     turns: u64,
     rto: Rto,
-    /// The shortest round-trip time of the radio.
+    /// The minimum RTT of the radio.
     min_rtt: Option<Duration>,
-    /// Acknowledged segments of which a copy was sent.
+    /// Acknowledged segments that the box had retransmitted.
     recent: VecDeque<(u32, u32)>,
     /// The octet behind a FIN.
     fin: Option<u32>,
 }
 
 impl Downlink {
-    /// A connection of which `first` is the first octet.
+    /// A connection whose first octet is `first`.
     pub fn new(first: u32, timer: &rto::Config) -> Self {
         Self {
             segments: VecDeque::new(),
@@ -153,7 +153,7 @@ impl Downlink {
             self.fin = Some(end);
         }
         if !is_after(end, self.una) {
-            // One octet may be a keep-alive, which asks whether the UE is there: RFC 9293 (3.8.4).
+            // A single octet may be a keep-alive, which must reach the UE: RFC 9293 (3.8.4).
             let answer = self.last_ack.clone().filter(|_| packet.payload > 1);
             self.is_awaited = answer.is_none();
             return answer;
@@ -242,7 +242,7 @@ impl Downlink {
     fn on_duplicate(&mut self, now: Instant, has_blocks: bool, books: &mut Books) -> Fate {
         let newest = self.newest_sacked();
         let Some(first) = self.segments.front().filter(|first| !is_after(first.start, self.una)) else {
-            // It has never come as far as the radio: congestion.
+            // It never reached the radio: congestion.
             return Fate::Passes;
         };
         if first.by_sender {
@@ -263,7 +263,7 @@ impl Downlink {
             self.copy(now, 0, SnoopAction::DupackRetransmission, books);
         } else {
             self.expected = self.expected.saturating_sub(1);
-            // The copy is behind what has brought this one.
+            // The copy was sent after the segment that caused this ACK.
             self.progress_at = now;
         }
         self.repair_shown_gaps(now, books);
@@ -305,7 +305,7 @@ impl Downlink {
         }
     }
 
-    /// An ACK that comes in less than half of the shortest round trip is not one of the copy.
+    /// An ACK that arrives in less than half of the minimum RTT does not acknowledge the copy.
     fn judge_copy(&mut self, now: Instant, segment: &Cached, books: &mut Books) {
         if self.min_rtt.is_some_and(|min| now.since(segment.sent_at).saturating_mul(2) < min) {
             books.counters.local_retransmissions.needless += 1;
@@ -317,7 +317,7 @@ impl Downlink {
         self.recent.push_back((segment.start, segment.end));
     }
 
-    /// Reads what SACK blocks say of the cache.
+    /// Marks the cached segments that SACK blocks report.
     fn take_blocks(&mut self, packet: &Packet) {
         for &(left, right) in packet.options().sack.as_slice() {
             let covers = |one: &Cached| !is_after(left, one.start) && !is_after(one.end, right);
@@ -327,7 +327,7 @@ impl Downlink {
         }
     }
 
-    /// The UE got something twice, RFC 2883: of a segment that the box alone has sent again, a needless copy.
+    /// The UE received a segment twice, RFC 2883: an unnecessary copy if only the box has retransmitted it.
     fn take_duplicate_report(&mut self, packet: &Packet, books: &mut Books) {
         let blocks = packet.options().sack;
         let Some(&(left, right)) = blocks.as_slice().first() else { return };
@@ -347,7 +347,7 @@ impl Downlink {
         }
     }
 
-    /// Of what has certainly come with its first transmission, the number of the latest.
+    /// Index of the latest segment known to have arrived with its first transmission.
     fn newest_sacked(&self) -> u64 {
         let once = self.segments.iter().filter(|one| one.is_sacked && one.copies == 0 && !one.by_sender);
         once.map(|one| one.turn).max().unwrap_or(0)
@@ -368,7 +368,7 @@ impl Downlink {
         }
     }
 
-    /// Sends a segment of the cache once more.
+    /// Retransmits a cached segment.
     fn copy(&mut self, now: Instant, at: usize, why: SnoopAction, books: &mut Books) {
         let segment = &mut self.segments[at];
         self.turns += 1;

@@ -10,7 +10,7 @@ use crate::wire::{Endpoints, encode_header, endpoints, tcp_header_bytes};
 /// Gaps of one connection that the box remembers: later ones are the server's to find.
 const MOST_GAPS: usize = 32;
 
-/// What has not come of what the UE has sent: the first octet, and the one behind the last.
+/// Missing data of the UE: first octet and end (exclusive).
 struct Gap {
     start: u32,
     end: u32,
@@ -151,12 +151,12 @@ impl Uplink {
         self.nack(named)
     }
 
-    /// An ACK that names the first gaps: what came between them, and before the first.
+    /// An ACK that names the first gaps by the ranges received between them and before the first.
     fn nack(&self, named: usize) -> Option<Packet> {
         let (mut packet, end) = (self.template.clone()?, self.end?);
         let first = self.gaps.first()?;
         let mut blocks = SackBlocks::default();
-        // A block never begins at the ACK: a sender would take it for a receiver that has changed its mind.
+        // A block never starts at the ACK: a sender would conclude that the receiver has reneged.
         let before = packet.ack.wrapping_add(1);
         if is_after(first.start, before) {
             blocks.push(before, first.start);

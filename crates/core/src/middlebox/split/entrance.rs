@@ -1,8 +1,8 @@
-//! The way into the box: the wire from the cell, then the box's processor.
+//! Entrance of the box: the wired link from the cell, then the box's processor.
 //!
-//! Every packet of a split connection goes through a TCP stack four times instead of twice; what that costs depends on
-//! the processing power of the node (\[lundsten2002\] 3.2). ASSUMED: one processor for both directions and all
-//! connections, in order of arrival, without limit of what waits.
+//! Every packet of a split connection goes through a TCP stack four times instead of twice; the cost depends on the
+//! processing power of the node (\[lundsten2002\] 3.2). ASSUMED: one processor for both directions and all connections,
+//! in order of arrival, with an unlimited queue.
 
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
@@ -14,7 +14,7 @@ pub(super) struct Entrance {
     /// What a packet from the cell takes on the wire, and any packet in the processor.
     delay: Duration,
     takes: Duration,
-    /// On the way from the cell, with the time of arrival.
+    /// Packets in transit from the cell, with their arrival times.
     line: VecDeque<(Instant, Box<Packet>)>,
     /// When the processor is done with each packet, and the direction in which it goes.
     waiting: VecDeque<(Instant, Dir, Box<Packet>)>,

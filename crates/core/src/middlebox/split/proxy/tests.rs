@@ -12,7 +12,7 @@ use proptest::prelude::*;
 struct Doings {
     /// What it sends.
     octets: Vec<u8>,
-    /// Whether it closes its direction behind that, or only when the other has.
+    /// Whether it closes its direction after its data, or only after the other end has closed.
     closes_first: bool,
     /// It reads nothing before this time.
     reads_from: Instant,
@@ -198,10 +198,11 @@ fn octets(len: usize, seed: u64) -> Vec<u8> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Both directions, whoever closes first, over a radio that loses packets: nothing is missing, and nothing remains.
+    /// Both directions, with either end closing first, over a radio that loses packets: nothing is missing, and nothing
+    /// remains.
     ///
-    /// After 20 s it loses none, so that no end gives the other up after its 100 s. The end that closes last may still
-    /// send its FIN in vain: when the timer has been backed off, the other's TIME-WAIT can be over before it expires.
+    /// After 20 s the radio loses no packets, so no end aborts after its 100 s. The end that closes last may still send
+    /// its FIN without a reply: if its timer has backed off, the other's TIME-WAIT can be over before it expires.
     #[test]
     fn every_octet_arrives_and_both_connections_end(
         sizes in (0..60_000_usize, 0..60_000_usize),
