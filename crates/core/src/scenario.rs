@@ -1,9 +1,9 @@
 //! Scenarios: everything that describes a run except its seed, as TOML.
 //!
 //! A scenario is read in three steps, each with errors that name the key: text to a table (with `path=value` overrides
-//! applied, and files that it names replaced by what they hold), table to configuration (unknown keys are refused), and
-//! validation of what the types cannot express. The resolved scenario, with every default written out, reads back as
-//! the same scenario.
+//! applied, and named files replaced by their contents), table to configuration (unknown keys are refused), and
+//! validation of constraints that the types cannot express. The resolved scenario, with every default written out,
+//! reads back as the same scenario.
 
 mod buffers;
 mod choice;
@@ -68,9 +68,9 @@ pub struct Scenario {
     pub radio: radio::Config,
     /// The core network between the wired link and the boxes in the network; without it there are no tunnels.
     pub umts: Option<umts::Config>,
-    /// Times at which a UE changes its cell.
+    /// Changes of cell, each at a given time.
     pub handover: Vec<handover::Config>,
-    /// Endpoints of every flow that says nothing else.
+    /// Default TCP endpoints of all flows.
     pub tcp: tcp::Config,
     /// Flows.
     pub flow: Vec<Flow>,
@@ -98,10 +98,11 @@ impl Default for Scenario {
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flow {
-    /// Number of the UE, or "each". With `[[ue]]` its name: or the number of the interface, and "each" is each interface.
+    /// Number of the UE, or "each". With `[[ue]]` its name, or the index of the interface; "each" then means each
+    /// interface.
     pub ue: UeChoice,
-    /// With the name of a UE that has several interfaces: the cell or way to which that interface is attached at the start;
-    /// its first one if absent.
+    /// If the UE is given by name and has several interfaces: the cell or way that the interface is attached to at the
+    /// start; the UE's first interface if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
     /// Direction of the data.
@@ -388,8 +389,8 @@ impl Scenario {
         self.plan(0, ends, None).graph
     }
 
-    /// As [`Scenario::network`], for a driver whose UEs `real` are no simulated ones: they may send from time zero, as
-    /// their programs start when they like, and boxes know of their connections what they see of them.
+    /// Like [`Scenario::network`], for a driver whose UEs `real` are not simulated: they may send from time zero, since
+    /// their programs start at any time, and boxes learn their connections only from the packets.
     pub fn network_in_session(&self, run_seed: u64, real: &[u16]) -> Vec<Box<dyn Element>> {
         let since = |ue| if real.contains(&ue) { Some(Instant::ZERO) } else { self.active(ue) };
         let active = (0..self.ues()).map(since).collect();
@@ -412,7 +413,7 @@ impl Scenario {
         self.flows().into_iter().filter(|flow| !real.contains(&flow.ue)).collect()
     }
 
-    /// `active` says of each UE since when its PDP context is active, if ever; `flows` are those that boxes may expect.
+    /// `active` returns when a UE's PDP context becomes active, if ever; `flows` are the flows that boxes may expect.
     fn elements(
         &self,
         run_seed: u64,

@@ -525,7 +525,8 @@ fn nothing_is_in_flight_behind_a_fin_that_was_reported() {
     let mut script = Script::new();
     script.data(0, 0, 2);
     script.flow.handle_data(at(0), &Segment { seq: 3 * MSS, flags: ACK | FIN, ..Segment::default() });
-    let mut ack = Segment { ack: MSS, flags: ACK, window: script.window, sack_blocks: 1, ..Segment::default() };
+    let mut ack =
+        Segment { ack: MSS, flags: ACK, window: script.window, sack_blocks: 1, ..Segment::default() };
     ack.sack[0] = (3 * MSS, 3 * MSS + 1);
     script.flow.handle_ack(at(50), &ack);
     script.data(60, 1, 2);

@@ -50,7 +50,7 @@ impl Rejection {
     }
 }
 
-/// What came and went at an endpoint, in datagrams.
+/// Datagrams received and sent at an endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// G-PDUs that came for a tunnel.
@@ -65,7 +65,7 @@ pub struct Counters {
     pub error_indications: u64,
     /// Supported Extension Headers Notifications that came.
     pub notifications: u64,
-    /// By reason, those that occurred.
+    /// Rejected datagrams by reason, only for reasons that occurred.
     rejected: BTreeMap<&'static str, u64>,
 }
 

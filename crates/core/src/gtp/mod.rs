@@ -1,9 +1,9 @@
-//! What the nodes of a core network do with GTP-U.
+//! GTP-U processing at the nodes of a core network.
 //!
-//! Source: TS 29.281 §4 to §7. An [`Endpoint`] stands at the RNC or the GGSN: its tunnels lead to bearers. A [`Relay`]
-//! stands at the SGSN and carries packets from one tunnel into another. Both are told of datagrams as octets and
-//! answer with octets; they know neither time nor sockets. Tunnels are opened and closed by their owner, as GTP-C
-//! and RANAP would.
+//! Source: TS 29.281 §4 to §7. An [`Endpoint`] is located at the RNC or the GGSN: its tunnels lead to bearers. A
+//! [`Relay`] is located at the SGSN and carries packets from one tunnel into another. Both take datagrams as octets and
+//! return octets; they use neither clocks nor sockets. Tunnels are opened and closed by their owner, as GTP-C and RANAP
+//! would.
 //!
 //! Left out: putting G-PDUs back into order by their sequence numbers, repeating Echo Requests (T3-RESPONSE,
 //! N3-REQUESTS), extension headers of this side's own, and a limit on Error Indications.
@@ -89,7 +89,7 @@ pub enum Received<'a> {
     Rejected {
         /// Why.
         why: Rejection,
-        /// What the sender is told, if anything.
+        /// The reply to the sender, if any.
         answer: Option<Vec<u8>>,
     },
 }
@@ -189,7 +189,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// A datagram that asks the peer whether it lives.
+    /// An Echo Request, which checks that the peer is alive.
     pub fn echo_request(&mut self, peer: Ipv4Addr, sequence_number: u16) -> Vec<u8> {
         let outer = self.outer_to(peer);
         self.datagram(outer, &Message::signalling(sequence_number, Body::EchoRequest))
@@ -292,7 +292,7 @@ impl Endpoint {
         }
     }
 
-    /// Of a message of a few octets, which always fits.
+    /// Encodes a message of a few octets, which always fits.
     fn datagram(&mut self, outer: Outer, message: &Message<'_>) -> Vec<u8> {
         let mut bytes = Vec::new();
         let written = outer.encapsulate(message, &mut bytes);

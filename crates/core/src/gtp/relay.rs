@@ -1,4 +1,4 @@
-//! The SGSN between RNC and GGSN: what comes through one tunnel goes on through another.
+//! The SGSN between RNC and GGSN: forwards packets from one tunnel to another.
 
 use std::net::Ipv4Addr;
 
@@ -19,13 +19,13 @@ pub struct Side {
 /// What a datagram meant for a relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relayed<'a> {
-    /// A packet goes on: this datagram carries it.
+    /// A packet to be forwarded in this datagram.
     Onward(Vec<u8>),
     /// Anything else; never [`Received::Packet`].
     Here(Received<'a>),
 }
 
-/// A node that joins tunnels in pairs. Sequence and N-PDU numbers go on as they came.
+/// A node that joins tunnels in pairs. Sequence and N-PDU numbers are forwarded unchanged.
 #[derive(Clone, Debug)]
 pub struct Relay {
     /// In it the bearer of a tunnel is the TEID of the other one of its pair.
@@ -43,7 +43,7 @@ impl Relay {
         self.endpoint.counters()
     }
 
-    /// Opens two tunnels: what comes through one leaves through the other.
+    /// Opens two tunnels: packets received in one are sent through the other.
     ///
     /// # Errors
     ///

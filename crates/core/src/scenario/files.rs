@@ -25,7 +25,7 @@ struct Inlined {
     text: &'static str,
     /// What the file holds, with its article.
     what: &'static str,
-    /// The text as a resolved scenario has it, from that of the file. Also given the table's parent.
+    /// Converts the text of the file to the value in a resolved scenario. Also given the table's parent.
     read: fn(&str, &str) -> Result<Value, ScenarioError>,
 }
 

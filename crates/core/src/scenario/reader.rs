@@ -100,7 +100,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    /// What stands at a name that is a whole choice.
+    /// The content of a name that is a whole choice.
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::Table(own) if own.is_empty() => visitor.visit_unit(),

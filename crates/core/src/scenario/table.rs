@@ -281,7 +281,7 @@ pub(super) fn deserialize<T: DeserializeOwned>(table: Table) -> Result<T, Scenar
     })
 }
 
-/// The path as it is written in a scenario, and what stands there.
+/// The path as written in a scenario, and the value there.
 fn find<'a>(root: &'a Value, back: &[Step]) -> (String, Option<&'a Value>) {
     back.iter().rev().fold((String::new(), Some(root)), |(path, here), step| match step {
         Step::Index(index) => (format!("{path}[{index}]"), here.and_then(|value| value.get(*index))),

@@ -440,10 +440,15 @@ impl Config {
             );
         }
         if self.max_pacing_rate.is_some_and(|rate| rate.as_bps() < 8) {
-            return error("max_pacing_rate", "less than one byte per second".into(), "write at least 8 bit/s");
+            return error(
+                "max_pacing_rate",
+                "less than one byte per second".into(),
+                "write at least 8 bit/s",
+            );
         }
         if self.prr && !by_scoreboard && !matches!(self.recovery, recovery::Config::Newreno(_)) {
-            let message = format!("recovery.{} does not track the bytes in the network", self.recovery.name());
+            let message =
+                format!("recovery.{} does not track the bytes in the network", self.recovery.name());
             return error("prr", message, "choose tcp.recovery.newreno, sack or rack");
         }
         if let recovery::Config::Newreno(newreno) = &self.recovery {

@@ -1,5 +1,5 @@
-//! Events as chunks of octets that a browser reads without copying. `airpath/studio/chunks.py` describes the layout,
-//! and hands over what comes from files; what is simulated goes from columns into a chunk directly.
+//! Events as chunks of octets that a browser reads without copying. `airpath/studio/chunks.py` describes the layout and
+//! makes chunks from files; simulated events are written from columns directly into a chunk.
 
 use super::Table;
 use super::schema::is_counting;

@@ -1,4 +1,4 @@
-//! Events column by column, as tables and files want them.
+//! Events column by column, as required by tables and files.
 
 use super::{Event, Kind};
 use crate::time::Instant;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct Fates {
     /// Packets that were dropped, by reason.
     pub reasons: BTreeMap<&'static str, u64>,
-    /// Packets that a queue discipline marked in place of a drop.
+    /// Packets that a queue discipline marked instead of dropping.
     pub marked: u64,
 }
 

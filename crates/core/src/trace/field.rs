@@ -2,7 +2,7 @@
 
 use crate::packet::Dir;
 
-/// A value on its way into a column.
+/// A value to be written to a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// A count, a length, a time or a sequence number.

@@ -9,7 +9,7 @@ use crate::time::Instant;
 use serde::Serialize;
 use serde_json::json;
 
-/// How a column of numbers is stored where something is known of its values.
+/// How a column of numbers is stored, depending on the values expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Store {
@@ -34,7 +34,7 @@ pub struct ColumnInfo {
     pub store: Store,
     /// Whether its numbers are 1 for yes and 0 for no.
     pub is_flag: bool,
-    /// Words in place of numbers; none of a column of numbers.
+    /// Words that the numbers represent; empty for a column of numbers.
     pub words: &'static [&'static str],
     /// What each word means.
     pub word_meanings: &'static [&'static str],
@@ -187,7 +187,7 @@ macro_rules! events {
 }
 
 impl Kind {
-    /// What is known of it.
+    /// Properties of the kind.
     pub const fn info(self) -> &'static KindInfo {
         &KINDS[self as usize]
     }
@@ -276,7 +276,8 @@ events! {
     }
     /// A SACK block of an ACK that a TCP sender got, RFC 2018; the packet is that ACK.
     SackBlock = "sack_block" of ue flow packet {
-        /// First byte of the block. A first block below the acknowledgment number tells of bytes that came twice, RFC 2883.
+        /// First byte of the block. A first block below the acknowledgment number reports bytes received twice, RFC
+        /// 2883.
         left: u64 ["B" counting],
         /// End of the block: the byte after its last.
         right: u64 ["B" counting],
@@ -286,11 +287,11 @@ events! {
     TcpPath = "tcp_path" of ue flow {
         /// What the congestion control is doing.
         state: ModelState [""],
-        /// Rate at which segments leave, bit/s of payload; 0 while they are not held.
+        /// Pacing rate, bit/s of payload; 0 without pacing.
         pacing_bps: u64 ["bit/s"],
         /// Estimated bandwidth of the bottleneck, bit/s of payload; 0 without a model.
         bandwidth_bps: u64 ["bit/s"],
-        /// Shortest round-trip time of late, microseconds; 0 without one.
+        /// Recent minimum RTT, microseconds; 0 without one.
         min_rtt_us: u32 ["us"],
         /// Upper limit of what is to be in flight that losses have shown, bytes; 0 without one.
         inflight_limit_bytes: u64 ["B"],
@@ -326,8 +327,8 @@ events! {
         /// From entering the buffer to arrival at the other side, nanoseconds.
         delay_ns: u64 ["ns"],
     }
-    /// A slot or TTI of a bearer ended in which its link layer sent PDUs. Where there are none, packets being sent whole,
-    /// by opportunities or in physical-layer packets, nothing of this is told.
+    /// A slot or TTI of a bearer ended in which its link layer sent PDUs. Not recorded if the bearer has no PDUs,
+    /// because it sends packets whole, by opportunities or in physical-layer packets.
     SlotEnded = "slot_ended" of ue bearer {
         /// Direction of the bearer.
         direction: Dir [""],
@@ -336,8 +337,8 @@ events! {
         /// PDUs that the channel destroyed.
         pdus_lost: u32 ["PDU"],
     }
-    /// A block goes on the air in a slot of a shared downlink, for the first time or again. In NR this is told when the slot
-    /// is decided on, `radio.nr.lead` before it.
+    /// A block is transmitted in a slot of a shared downlink, for the first time or as a retransmission. In NR the
+    /// event is recorded when the slot is decided on, `radio.nr.lead` before it.
     BlockSent = "block_sent" of ue bearer slot {
         /// HARQ process that it belongs to.
         process: u16 ["" few],
@@ -354,12 +355,13 @@ events! {
         /// Whether the UE could not decode it, with what it has of it from before.
         lost: bool ["" few],
     }
-    /// RLC data PDUs with adjacent sequence numbers went on the air together and share their fate.
+    /// A run of RLC data PDUs with consecutive sequence numbers, transmitted together with the same outcome (all
+    /// received or all lost).
     RlcData = "rlc_data" of ue bearer {
         /// Direction of the bearer.
         direction: Dir [""],
-        /// Sequence number of the first, without the modulo by which it counts on the air: what `sequence_numbers` of the
-        /// bearer's table says. After a RESET or a re-establishment numbers go on at the next multiple of that.
+        /// Sequence number of the first, without the modulo of the transmitted number (`sequence_numbers` of the
+        /// bearer's table). After a RESET or a re-establishment, numbering continues at the next multiple of that.
         first_sn: u64 ["" counting],
         /// How many.
         pdus: u32 ["PDU" few],
@@ -368,8 +370,8 @@ events! {
         /// Whether the channel destroyed them.
         lost: bool ["" few],
     }
-    /// The end of an SDU went on the air for the first time: all of its PDUs were sent. Told by link layers with sequence
-    /// numbers: `am`, `um` and `tm`.
+    /// The end of an SDU was transmitted for the first time: all of its PDUs were sent. Recorded by link layers with
+    /// sequence numbers: `am`, `um` and `tm`.
     RlcSdu = "rlc_sdu" of ue flow bearer packet {
         /// Direction of the bearer.
         direction: Dir [""],
@@ -380,11 +382,12 @@ events! {
         /// PDUs from that one to the one that tells its end.
         pdus: u32 ["PDU" few],
     }
-    /// An RLC STATUS PDU went on the air.
+    /// An RLC STATUS PDU was transmitted.
     RlcStatus = "rlc_status" of ue bearer {
         /// Direction in which it went, opposite to that of the data on which it reports.
         direction: Dir [""],
-        /// What its ACK super-field says, as `first_sn` of `rlc_data`: everything below has arrived, except what is missing.
+        /// ACK_SN of the STATUS, counted like `first_sn` of `rlc_data`: all PDUs below it have arrived, except those
+        /// reported missing.
         lsn: u64 [""],
         /// PDUs that it reports missing.
         missing_pdus: u32 ["PDU"],
@@ -465,7 +468,7 @@ events! {
     }
     /// A box made a packet: a copy of another one, or one of its own.
     Made = "made" of ue flow packet element {
-        /// The packet of which it is a copy; 0 of one of the box's own.
+        /// The packet that it is a copy of; 0 for a packet made by the box itself.
         copy_of: u32 [""],
     }
     /// A box kept a packet that came to it, because it answers for the other side.

@@ -55,7 +55,7 @@ words! {
         AlreadyAcknowledged = "already_acknowledged",
         /// A newer ACK took its place in a box.
         AckFiltered = "ack_filtered",
-        /// A probe of a closed window, which a box has answered in place of the receiver.
+        /// A probe of a closed window that a box has answered on behalf of the receiver.
         ProbeAnswered = "probe_answered",
         /// Addressed to a UE that the cell does not have.
         UnknownUe = "unknown_ue",
@@ -103,15 +103,15 @@ words! {
         Sack = "sack",
         /// The retransmission timer expired.
         Timeout = "timeout",
-        /// Sent again after a timeout without knowing that it was lost.
+        /// Retransmitted after a timeout without knowing that it was lost.
         GoBackN = "go_back_n",
-        /// Sent again, the reason being known to the sender alone: seen from outside.
+        /// Retransmitted for a reason known only to the sender: inferred from a capture.
         Retransmission = "retransmission",
         /// The same SYN or SYN-ACK again.
         HandshakeTimeout = "handshake_timeout",
         /// A duplicate ACK said that the radio had lost it: \[jayanathan\].
         WirelessFastRetransmit = "wireless_fast_retransmit",
-        /// The last segment again, as ACKs stay away: RFC 8985 (7).
+        /// Retransmission of the last segment because ACKs are overdue: RFC 8985 (7).
         TailLossProbe = "tail_loss_probe",
     }
 
@@ -131,7 +131,7 @@ words! {
         ProbeBwRefill = "probe_bw_refill",
         /// Sends above the bandwidth.
         ProbeBwUp = "probe_bw_up",
-        /// Leaves little in flight, to see the shortest round-trip time.
+        /// Reduces the data in flight to measure the minimum RTT.
         ProbeRtt = "probe_rtt",
         /// Keeps a few segments waiting: Copa alone.
         FewWait = "few_wait",
@@ -145,9 +145,9 @@ words! {
         Cached = "cached",
         /// Let packets go: acknowledged, or dropped by the buffer behind the box.
         Freed = "freed",
-        /// Sent a packet again for a duplicate ACK, or a SACK block.
+        /// Retransmitted a packet because of a duplicate ACK or a SACK block.
         DupackRetransmission = "dupack_retransmission",
-        /// Sent a packet again because no ACK came.
+        /// Retransmitted a packet because no ACK arrived.
         TimerRetransmission = "timer_retransmission",
         /// Kept a duplicate ACK from the sender.
         DupackSuppressed = "dupack_suppressed",

@@ -280,7 +280,7 @@ fn bytes_beside_ecn(packet: &Packet) -> u32 {
     let options = packet.options();
     if packet.flags.has(Flags::SYN) {
         let mss = if options.mss != 0 { 4 } else { 0 };
-        // Beside timestamps it takes the place of the two bytes that pad them.
+        // With timestamps it replaces their two bytes of padding.
         let sack_permitted = if options.sack_permitted && !packet.has_timestamps { 4 } else { 0 };
         let window_scale = if options.window_scale_plus_1 != 0 { 4 } else { 0 };
         return 20 + mss + sack_permitted + timestamps + window_scale;

@@ -68,8 +68,8 @@ impl PcapngWriter {
         self.write_packet(interface, at, packet, packet.len() as u32, &options);
     }
 
-    /// Adds a whole packet that is seen on an interface at `at`, which need not have come yet: it is written before
-    /// anything that is seen then or later, and not if nothing is and nobody [settles](Self::settle).
+    /// Adds a whole packet seen on an interface at `at`, which may be in the future: it is written before any packet
+    /// seen at that time or later, or when the capture is [settled](Self::settle).
     pub fn packet_at(&mut self, interface: u32, at: Instant, packet: Vec<u8>) {
         self.pending.insert((at, self.announced), (interface, packet));
         self.announced += 1;

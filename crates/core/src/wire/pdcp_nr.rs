@@ -18,7 +18,7 @@ pub enum Pdu {
     Status {
         /// FMC: COUNT of the first missing SDU.
         fmc: u32,
-        /// A bit for each SDU behind that one, padded to whole octets.
+        /// One bit for each SDU after that one, padded to whole octets.
         bitmap: Vec<u8>,
     },
 }

@@ -1,8 +1,8 @@
-//! PDUs of NR's RLC, bit by bit as they are on the air.
+//! NR RLC PDUs, bit by bit as transmitted.
 //!
-//! Source: TS 38.322 §6.2. [`Pdu`] is any of acknowledged mode: [`AmdPdu`] carries an SDU or a segment of one, and
-//! [`StatusPdu`] tells what arrived. [`UmdPdu`] carries an SDU or a segment in unacknowledged mode. These bytes are for
-//! captures and tests. Left out: transparent mode.
+//! Source: TS 38.322 §6.2. [`Pdu`] is any PDU of acknowledged mode: [`AmdPdu`] carries an SDU or a segment of one, and
+//! [`StatusPdu`] reports received SDUs. [`UmdPdu`] carries an SDU or a segment in unacknowledged mode. These bytes are
+//! for captures and tests. Left out: transparent mode.
 
 use super::EncodeError;
 use super::rlc::{BitReader, BitWriter, DecodeError};
@@ -57,7 +57,7 @@ pub struct UmdPdu {
 pub struct StatusPdu {
     /// ACK_SN.
     pub ack_sn: u32,
-    /// What is missing.
+    /// SDUs and segments reported missing.
     pub nacks: Vec<Nack>,
 }
 

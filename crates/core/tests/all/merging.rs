@@ -314,7 +314,7 @@ fn a_buffer_of_few_packets_is_remarked_upon() {
     };
     let queue = "radio.lte.downlink.queue";
     let says = "room for 4 packets: ACKs that arrive just when packets leave find room that senders on real hosts seldom \
-                find, so goodput may be several times theirs; let the delay vary, or write room for 5 packets or more";
+                find, so goodput may be several times that of real hosts; let the delay vary, or write room for 5 packets or more";
     for (name, key, few, enough) in [
         ("droptail", "packets", "4", "5"),
         ("drophead", "packets", "4", "5"),

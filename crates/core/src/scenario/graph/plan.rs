@@ -185,8 +185,8 @@ impl Planner<'_> {
         self.leaves.push((cell.name.clone(), end, Some(node)));
     }
 
-    /// Joins cells that forward to each other: each has a pair of ports for it, of which one leads towards servers and one
-    /// towards UEs.
+    /// Joins cells that forward to each other: each has a pair of ports for this, one towards servers and one towards
+    /// UEs.
     fn join_neighbours(&mut self) {
         let node =
             |name: &str| self.leaves.iter().find_map(|(own, _, cell)| (own == name).then_some(*cell)?);

@@ -27,7 +27,7 @@ pub const HEADER_OCTETS: usize = 8;
 pub const LONG_HEADER_OCTETS: usize = 12;
 /// Octets that a tunnel adds to a packet: IPv4, UDP and the short header.
 pub const OVERHEAD_OCTETS: usize = outer::IP_UDP_OCTETS + HEADER_OCTETS;
-/// The same with sequence numbers.
+/// Overhead of a G-PDU with sequence numbers.
 pub const LONG_OVERHEAD_OCTETS: usize = outer::IP_UDP_OCTETS + LONG_HEADER_OCTETS;
 
 /// A message of GTP-U.
@@ -79,10 +79,10 @@ impl ExtensionHeader<'_> {
     }
 }
 
-/// What a message says. Of the information elements the first of each type counts; unknown ones are passed over.
+/// Content of a message. Of several information elements of one type, the first counts; unknown ones are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// Asks whether the peer lives (§7.2.1).
+    /// Checks whether the peer is alive (§7.2.1).
     EchoRequest,
     /// The answer (§7.2.2).
     EchoResponse {
@@ -104,7 +104,7 @@ pub enum Body<'a> {
     Other {
         /// Its type.
         message_type: u8,
-        /// What follows its header.
+        /// Content after the header.
         payload: &'a [u8],
     },
 }
@@ -142,8 +142,8 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     ///
-    /// What the format cannot carry: [`Body::Other`] of a type that has its own case, extension headers of type 0
-    /// or of a wrong length, more than 65 535 octets behind the first 8. Then `out` is as it was.
+    /// What the format cannot carry: [`Body::Other`] of a type that has its own case, extension headers of type 0 or of
+    /// a wrong length, more than 65 535 octets after the first 8. `out` is then unchanged.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let start = out.len();
         let result = self.encode_from(start, out);
@@ -183,7 +183,7 @@ impl<'a> Message<'a> {
             | flag(self.n_pdu_number.is_some(), FLAG_PN)
     }
 
-    /// Each type stands at the end of the header before.
+    /// The type of each header is in the last octet of the previous one.
     fn encode_extension_headers(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         for &ExtensionHeader { kind, content } in &self.extension_headers {
             let wrong = |field, value, allowed| Err(EncodeError::Field { field, value, allowed });
@@ -244,7 +244,7 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    /// Returns what follows them.
+    /// Returns the octets after them.
     fn decode_extension_headers(
         &mut self,
         mut kind: u8,
@@ -295,7 +295,7 @@ const G_PDU: u8 = 255;
 const NO_MORE_EXTENSION_HEADERS: u8 = 0;
 /// Octets that the length of an extension header counts in.
 const EXTENSION_UNIT: usize = 4;
-/// Octets of an extension header beside its content: its length, and the type of the next.
+/// Octets of an extension header without its content: its length, and the type of the next.
 const EXTENSION_FRAME_OCTETS: usize = 2;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! PDUs of RLC, bit by bit as they are on the air.
+//! RLC PDUs, bit by bit as transmitted.
 //!
-//! Source: TS 25.322 §9.2 (Release 6). [`Pdu`] is any of acknowledged mode: [`AmdPdu`] carries data, [`Status`] tells
-//! what arrived, [`Reset`] begins anew. [`UmdPdu`] carries data in unacknowledged mode; in transparent mode PDUs are
-//! their data. [`udp`] puts them into UDP datagrams that Wireshark reads. The simulator hands PDUs on without
-//! encoding them; these bytes are for captures and tests.
+//! Source: TS 25.322 §9.2 (Release 6). [`Pdu`] is any PDU of acknowledged mode: [`AmdPdu`] carries data, [`Status`]
+//! reports received PDUs, [`Reset`] resets the entity. [`UmdPdu`] carries data in unacknowledged mode; in transparent
+//! mode PDUs are their data. [`udp`] puts them into UDP datagrams that Wireshark reads. The simulator passes PDUs on
+//! without encoding them; these bytes are for captures and tests.
 //!
 //! Left out: ciphering, flexible PDU sizes (and with them the super-field POLL).
 
@@ -57,7 +57,7 @@ impl Sn {
     }
 }
 
-/// Begins anew, after a protocol error or a PDU that could not be delivered (§9.2.1).
+/// Resets the entity after a protocol error or a PDU that could not be delivered (§9.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reset {
     /// Reset sequence number: changes with every new reset, not when one is repeated.

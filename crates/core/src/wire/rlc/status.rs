@@ -78,7 +78,7 @@ impl Status {
         }
     }
 
-    /// Reads what follows D/C and type.
+    /// Reads the part after D/C and type.
     pub(super) fn decode_sufis(reader: &mut BitReader<'_>) -> Result<Self, DecodeError> {
         let mut sufis = Vec::new();
         loop {

@@ -1,12 +1,11 @@
-//! PDUs in UDP datagrams, for captures, those of LTE and NR with framings of their own. Here is the
-//! framing that Wireshark's dissector `rlc` recognises by its first
-//! octets.
+//! RLC PDUs in UDP datagrams, for captures, with the framing that Wireshark's dissector `rlc` recognises by its first
+//! octets. LTE and NR have their own framings.
 //!
-//! Source: Wireshark's wiki page "RLC", and what Wireshark 4.0 makes of it. A name, then fields of a tag and a
-//! value of fixed length, at last the tag of the PDU, which lasts to the end of the datagram. The dissector is
-//! off unless it is asked for: `tshark --enable-heuristic rlc_udp`. The channel is named as one that carries
-//! packets (PS DTCH), so that Wireshark also reads the packets that it puts together. It loses its place when
-//! sequence numbers begin anew, after 4096 PDUs.
+//! Source: Wireshark's wiki page "RLC", and the behaviour of Wireshark 4.0. Format: a name, then fields of a tag and a
+//! value of fixed length, then the tag of the PDU, which extends to the end of the datagram. The dissector is off by
+//! default; enable it with `tshark --enable-heuristic rlc_udp`. The channel is named as one that carries packets (PS
+//! DTCH), so Wireshark also decodes the packets that it reassembles. It loses synchronisation when sequence numbers
+//! wrap, after 4096 PDUs.
 
 use std::net::SocketAddrV4;
 
@@ -78,7 +77,7 @@ pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
     datagram_of(Mode::Am, channel, pdu)
 }
 
-/// The same with a PDU of any mode.
+/// A datagram with a PDU of any mode.
 pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
     let (ue, bearer) = (channel.urnti as u16, channel.radio_bearer.into());
     let framing = match mode {
@@ -106,7 +105,7 @@ pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What goes in front of a PDU of UMTS with so many octets.
+/// The framing before a PDU of UMTS with `octets` octets.
 fn framing(mode: Mode, number: u8, channel: Channel, octets: usize) -> Vec<u8> {
     let mut bytes = NAME.to_vec();
     bytes.extend_from_slice(&[TAG_MODE, number]);

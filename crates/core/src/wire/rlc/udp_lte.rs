@@ -23,7 +23,7 @@ const C_RNTI: u8 = 3;
 const TAG_RNTI: u8 = 2;
 const TAG_MAC_UE: u8 = 3;
 
-/// What goes in front of a PDU: of unacknowledged mode, with so many bits of sequence number, or of acknowledged mode.
+/// The framing before a PDU of unacknowledged mode, with `um_sn_bits` bits of sequence number, or of acknowledged mode.
 pub(super) fn framing(um_sn_bits: Option<u8>, dir: Dir, ue: u16, bearer: u16) -> Vec<u8> {
     let mut octets = NAME.to_vec();
     match um_sn_bits {

@@ -39,7 +39,7 @@ impl<'a> Payload<'a> {
         }
         let before: usize = data.lengths.iter().map(|&li| usize::from(li)).sum();
         if data.octets.len() <= before {
-            let allowed = "more than those before the last SDU";
+            let allowed = "more than the octets before the last SDU";
             let value = data.octets.len();
             return Err(EncodeError::Field { field: "octets of data", value, allowed });
         }

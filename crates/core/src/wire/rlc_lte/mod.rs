@@ -1,8 +1,8 @@
-//! PDUs of LTE's RLC, bit by bit as they are on the air.
+//! LTE RLC PDUs, bit by bit as transmitted.
 //!
-//! Source: TS 36.322 §6.2. [`Pdu`] is any of acknowledged mode: [`AmdPdu`] carries data, whole or as a segment, and
-//! [`StatusPdu`] tells what arrived. [`UmdPdu`] carries data in unacknowledged mode. A PDU ends with its last octet of
-//! data: there is no padding. These bytes are for captures and tests.
+//! Source: TS 36.322 §6.2. [`Pdu`] is any PDU of acknowledged mode: [`AmdPdu`] carries data, whole or as a segment, and
+//! [`StatusPdu`] reports received PDUs. [`UmdPdu`] carries data in unacknowledged mode. A PDU ends with its last octet
+//! of data: there is no padding. These bytes are for captures and tests.
 //!
 //! Left out: length indicators of 15 bits and sequence numbers of 16 bits (Release 12 and later), transparent mode, the
 //! data of a PDU being SDUs of PDCP: the simulator has no PDCP header.
@@ -43,7 +43,7 @@ pub struct Data {
 pub struct AmdPdu {
     /// SN, 10 bits.
     pub sn: u16,
-    /// P: a STATUS PDU is asked for.
+    /// P: the sender requests a STATUS PDU.
     pub poll: bool,
     /// SO and LSF of a segment: octets of the PDU's data before it, and whether its last octet is that of the PDU.
     pub part: Option<(u16, bool)>,
@@ -65,7 +65,7 @@ pub struct UmdPdu {
 pub struct StatusPdu {
     /// ACK_SN, 10 bits.
     pub ack_sn: u16,
-    /// What is missing.
+    /// PDUs and parts of PDUs reported missing.
     pub nacks: Vec<Nack>,
 }
 
@@ -318,7 +318,10 @@ mod tests {
         };
         assert_eq!(error(1024, &[], &[1]), "SN is 1024, expected 10 bits");
         assert_eq!(error(0, &[2048], &[0; 3000]), "LI is 2048, expected 1 to 2047");
-        assert_eq!(error(0, &[1], &[0]), "octets of data is 1, expected more than those before the last SDU");
+        assert_eq!(
+            error(0, &[1], &[0]),
+            "octets of data is 1, expected more than the octets before the last SDU"
+        );
     }
 
     proptest! {
