@@ -51,7 +51,8 @@ impl Between {
         &self.crossings[place - 1]
     }
 
-    /// The places in the order of the path, from the end of one side, by what `opener` sends if that is known.
+    /// The places in the order of the path, starting at one side, derived from the packets that `opener` sends if it is
+    /// known.
     pub fn along(&self, side: Side, opener: Side) -> Vec<usize> {
         // What the opener sends comes to each place so much later than to the first place.
         let delay = |place: usize| {

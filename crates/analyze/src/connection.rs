@@ -18,7 +18,7 @@ pub type Ends = (Endpoint, Endpoint);
 
 /// Tunnels remembered of a side: each handover makes another.
 const MOST_TUNNELS: usize = 16;
-/// A client asks for a host in its first segments.
+/// A client names the host in its first segments.
 const MOST_LOOKED: u8 = 4;
 /// Seen at both interfaces, packets of one connection have been found again.
 const ENOUGH: u64 = 4096;
@@ -42,7 +42,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection of which nothing has been seen.
+    /// A connection without any packet.
     pub fn new(ends: Ends, number: u64) -> Self {
         let (tunnels, between) = Default::default();
         Self { ends, number, views: Vec::new(), tunnels, between, name: None, looked: [0; 2], accounted: 0 }
@@ -182,7 +182,7 @@ impl Connection {
         self.views.iter().map(|view| view.copied).sum()
     }
 
-    /// Payload known of, both directions.
+    /// Known payload in both directions.
     pub fn payload(&self) -> u64 {
         self.views.iter().map(View::payload).max().unwrap_or(0)
     }

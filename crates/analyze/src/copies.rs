@@ -1,16 +1,16 @@
-//! Packets recorded more than once: by a mirror port that shows what comes in and what goes out, by `tcpdump -i any` on
-//! a bridge or router, by two probes whose files were merged. They are one packet.
+//! Packets recorded more than once: by a mirror port that shows both ingress and egress, by `tcpdump -i any` on a
+//! bridge or router, by two probes whose files were merged. They are one packet.
 //!
-//! A packet is the copy of another at the same interface if both say the same and have the same identification, and
+//! A packet is the copy of another at the same interface if both have the same headers and identification, and
 //!
 //! * a router lowered one's time to live ([`WITHIN_OF_ROUTER`]), or
-//! * they are less than [`WITHIN`] apart and most packets of the direction come so. A network that duplicates some packets
-//!   lets most pass once: its duplicates are packets.
+//! * they are less than [`WITHIN`] apart and most packets of the direction are recorded like this. A network that
+//!   duplicates packets duplicates only some: its duplicates are packets.
 //!
-//! Frames may have other headers of the link in front, and copies may come behind later packets. A pure ACK without
-//! identification (IPv6, or 0) may be a duplicate ACK as well: it is a copy where packets that cannot come twice so soon
-//! have copies, and as often as these have. Of datagrams without identification, so is what an application sends over and
-//! over again.
+//! Frames may have different link headers, and copies may follow later packets. A pure ACK without identification
+//! (IPv6, or 0) may also be a duplicate ACK: it counts as a copy if packets that cannot repeat so soon have copies, and
+//! as often as those have. The same rule applies to datagrams without identification whose payload an application
+//! repeats.
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ pub struct Copies {
     noted: usize,
     /// So many of `recent`, from the first, are counted as alone or not.
     settled: usize,
-    /// Packets without a copy, of those that tell.
+    /// Conclusive packets without a copy.
     alone: u64,
     /// Copies of packets that tell.
     copied: u64,
@@ -96,7 +96,7 @@ impl Look {
         Self { digest, mark: segment.mark, sense, within: WITHIN }
     }
 
-    /// Of a datagram; `None` if too little of it was captured.
+    /// Identity of a datagram; `None` if too little of it was captured.
     pub fn of_datagram(datagram: &Datagram) -> Option<Self> {
         let sense = if datagram.mark.identification != 0 { Sense::Tells } else { Sense::Perhaps };
         let within = WITHIN_OF_DATAGRAMS;
@@ -220,12 +220,12 @@ mod tests {
 
     #[test]
     fn what_is_recorded_twice_is_told_from_what_was_sent_twice() {
-        // At once, some time later, behind others.
+        // At once; some time later; after other packets.
         let twice = [(0, 1, 9, 7, 64), (0, 1, 9, 7, 64), (50, 10, 9, 8, 64), (90, 10, 9, 8, 64)];
         assert_eq!(verdicts(&twice), ".c.c");
         let behind = [(0, 1, 9, 7, 64), (1, 10, 9, 8, 64), (2, 1, 9, 7, 64), (3, 10, 9, 8, 64)];
         assert_eq!(verdicts(&behind), "..cc");
-        // Sent again: another identification, or too late.
+        // Retransmitted: another identification, or too late.
         assert_eq!(verdicts(&[(0, 1, 9, 7, 64), (10, 1, 9, 8, 64), (19_000, 1, 9, 8, 64)]), "...");
         // A mirror port with a queue: copies 6 ms late, behind the next packets.
         let late = (0..20_u16).flat_map(|at| [(2000 * u64::from(at), at), (2000 * u64::from(at) + 6000, at)]);

@@ -1,10 +1,11 @@
-//! Packets of one end between two interfaces: what passed one is found again at the other, or was lost on the way.
+//! Packets of one end between two interfaces: each packet seen at one is found again at the other, or was lost in
+//! between.
 //!
-//! A packet is known by sequence and acknowledgment number, length, flags and TSval, which no box on the way changes.
-//! Of packets alike, sent again without timestamps, the first that was sent behind the latest arrival is taken: a path
-//! that keeps the order has lost those before it. If there is none, the arrival is late and one of those passed over.
-//! What may be the copy of a segment as well as the segment waits for what becomes of the copy: if fewer arrive than
-//! were sent, the first are lost.
+//! A packet is identified by sequence and acknowledgment number, length, flags and TSval, which no box changes. If
+//! several packets are identical (retransmissions without timestamps), the first one sent after the latest arrival is
+//! chosen: on a path that preserves order, earlier ones are lost. If there is none, the arrival is late and one of the
+//! skipped packets. A packet that may be either a segment or its copy waits for the outcome of the copy: if fewer
+//! arrive than were sent, the first are lost.
 //!
 //! Which interface is nearer to the sender follows from the times: both must have the same clock.
 
@@ -26,8 +27,8 @@ const MOST_PASSED_OVER: usize = 512;
 const COMPARED: usize = 8;
 /// Packets compared before this mean is kept.
 const COMPARED_AT_FIRST: u64 = 1 << 20;
-/// If a larger share of the arrivals is not found, the interfaces saw the stream in other segments, or a box on the way
-/// changes what packets are known by.
+/// If a larger share of the arrivals is not found, the interfaces saw the stream in other segments, or a box changes
+/// the fields that identify packets.
 const MOST_ADDED: f64 = 0.1;
 
 /// A packet as it is known at both interfaces.
@@ -147,7 +148,7 @@ pub struct Passage {
     pub under_way: u64,
     /// Arrived behind later ones.
     pub late: u64,
-    /// Passed only the interface far from their sender: made by a box on the way.
+    /// Passed only the interface far from their sender: made by a box in between.
     pub added: u64,
     /// Time from one interface to the other, ms.
     pub delay_ms: Option<Distribution>,
@@ -250,7 +251,7 @@ impl Lane {
         if self.waiting.len() == MOST {
             self.give_up_first();
         }
-        // Of segments with timestamps no two are alike.
+        // No two segments with timestamps are identical.
         if packet.kind() == Kind::Data && packet.tsval.is_none() {
             let end = packet.seq.wrapping_add(packet.payload);
             if self.end.is_none_or(|before| (end.wrapping_sub(before) as i32) > 0) {
@@ -264,7 +265,7 @@ impl Lane {
         self.waiting.push_back(Waiting { packet, at, state: State::Waiting, copy: 0 });
     }
 
-    /// Finds an arrival among those that wait. What was sent before the first is forgotten.
+    /// Finds an arrival among the waiting packets. Packets sent before the first waiting one are forgotten.
     fn take(&mut self, now: Instant, packet: &Packet, has_begun: bool) -> Option<Waiting> {
         let at = self.find(packet)?;
         if at < self.next {
@@ -358,8 +359,8 @@ impl Lane {
         }
     }
 
-    /// Gives up all that wait, and says how many of each kind may still be under way when the other place saw its last
-    /// packet.
+    /// Gives up all waiting packets; returns how many of each kind may still be in flight when the other place saw its
+    /// last packet.
     fn settle(&mut self, end: Instant) -> [u64; 3] {
         let mut under_way = [0; 3];
         while let Some(first) = self.waiting.front() {
@@ -421,7 +422,7 @@ mod tests {
         crossing
     }
 
-    /// Lost, under way, late, added, and the delays' smallest and largest.
+    /// Lost, in flight, late, added, and the smallest and largest delay.
     fn found(crossing: &Crossing, near: Place, end_ms: u64) -> ([u64; 4], f64, f64) {
         let data = crossing.report(near, at(0), at(end_ms)).data.expect("alike");
         let delay = data.delay_ms.expect("arrivals");

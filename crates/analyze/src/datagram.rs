@@ -16,7 +16,7 @@ pub struct Mark {
     pub hops: u8,
 }
 
-/// Beside the identification of IPv4 so much of the payload tells datagrams apart: QUIC's is encrypted.
+/// Bytes of payload that distinguish datagrams, in addition to the identification of IPv4: QUIC's payload is encrypted.
 const TOLD_APART_BY: usize = 64;
 /// Without identification, and with less of a longer payload in the capture, they are not told apart.
 const FEWEST: usize = 16;
@@ -29,7 +29,7 @@ const SPIN: u8 = 0x20;
 pub struct Datagram {
     /// Bytes of payload on the wire.
     pub payload: u32,
-    /// By which it is found again elsewhere; `None` if too little of it was captured.
+    /// Digest to find it again elsewhere; `None` if too little of it was captured.
     pub digest: Option<u64>,
     /// Version in a long header of QUIC, if this is one.
     pub version: Option<u32>,

@@ -19,7 +19,7 @@ pub enum Phase {
     NoData,
     /// The other end has sent data, such as a request, and this one has not answered.
     Waiting,
-    /// All is acknowledged, and the other end asks for nothing.
+    /// All data is acknowledged, and the other end has no request outstanding.
     Idle,
     /// The sender has a pause before more data, or keeps a pace of its own.
     Pause,
@@ -33,7 +33,7 @@ pub enum Phase {
     Link,
     /// Only the end with less data has any in transit.
     OtherDirection,
-    /// Not to be told from the capture.
+    /// Cannot be determined from the capture.
     Unknown,
 }
 

@@ -103,7 +103,7 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// Makes an interface from its number, one bit of which says that it is inside tunnels.
+    /// Makes an interface from its number and the bit that marks it as inside tunnels.
     pub(crate) fn of(number: u32) -> Self {
         Self { name: None, number: number & !IN_TUNNEL, in_tunnel: number & IN_TUNNEL != 0 }
     }
@@ -142,7 +142,7 @@ impl ConnectionReport {
         self.views.iter_mut().for_each(|view| view.start_s += seconds);
     }
 
-    /// Names the interfaces by their numbers.
+    /// Names the interfaces, from their numbers.
     pub(crate) fn name_interfaces(&mut self, name: impl Fn(u32) -> Option<String>) {
         let of_views = self.views.iter_mut().map(|view| &mut view.interface);
         let of_flows = self.flows.iter_mut().flat_map(|flow| {
@@ -274,7 +274,7 @@ fn not_known(connection: &Connection, ends: &View, observed: &[Observed]) -> Vec
         say("the capture begins in the middle of the connection: who opened it, and what was agreed on");
     }
     if connection.views.iter().all(|view| view.packets.contains(&0)) {
-        say("one direction was not captured: round trips, and why segments were sent again");
+        say("one direction was not captured: RTTs, and the causes of retransmissions");
     }
     if ends.opener.is_some() && ends.offers.iter().any(Option::is_none) {
         say("not both SYNs were captured: options");
@@ -309,7 +309,7 @@ fn not_known(connection: &Connection, ends: &View, observed: &[Observed]) -> Vec
         let has_evidence = is_exact || flow.rtt.by_timestamps || flow.counters.dsacks > 0;
         if flow.counters.retransmissions > 0 && !has_evidence {
             say(&format!(
-                "whether retransmissions of {name} were spurious, but for those acknowledged too soon: neither \
+                "whether retransmissions of {name} were spurious, except those acknowledged too soon: neither \
                  timestamps nor DSACK"
             ));
         }

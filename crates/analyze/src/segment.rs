@@ -1,6 +1,6 @@
-//! The headers of an IP packet with TCP or UDP, as far as they were captured.
+//! The captured headers of an IP packet with TCP or UDP.
 //!
-//! Checksums are not verified: machines leave them to their network cards, behind the place of the capture.
+//! Checksums are not verified: hosts offload them to network cards, which compute them after the place of the capture.
 //! Source: RFC 791, RFC 8200, RFC 9293 (3.1), options of RFC 7323 and RFC 2018.
 
 use std::net::IpAddr;

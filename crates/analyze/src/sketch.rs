@@ -101,7 +101,7 @@ impl Sketch {
             below += weight;
             // Sums of weights are rounded.
             if below >= wanted * (1.0 - 1e-12) {
-                // Nothing is told apart in the outermost.
+                // The outermost bucket has no resolution.
                 let value = if self.first + at == 0 { self.min } else { middle(self.first + at) };
                 return Some(value.clamp(self.min, self.max));
             }

@@ -28,7 +28,7 @@ pub struct Figures {
     pub episodes: u64,
     /// Fast retransmits and timeouts.
     pub cuts: u64,
-    /// Those that were spurious.
+    /// Spurious reductions.
     pub spurious_cuts: u64,
     pub timeouts: u64,
     pub spurious_timeouts: u64,
@@ -44,7 +44,7 @@ pub struct Verdict {
     /// `spurious timeouts`, `the link`, `unknown` or `too little data`.
     pub limited_by: &'static str,
     pub because: String,
-    /// Shares of the time by what limited the sender; `None` where data or ACKs were not captured.
+    /// Shares of the time by the limit on the sender; `None` where data or ACKs were not captured.
     pub shares: Option<Shares>,
     /// The application's share, divided; `None` as `shares`.
     pub application: Option<Application>,
@@ -105,7 +105,7 @@ fn what(part: &str) -> &'static str {
         "loss episodes" => "losses were being repaired, or had left a small window,",
         "timeouts" => "the sender waited for its retransmission timer",
         "the link" => "the bottleneck was in use, with a queue or at its full rate,",
-        _ => "not to be told from this capture",
+        _ => "cannot be determined from this capture",
     }
 }
 

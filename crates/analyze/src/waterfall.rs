@@ -1,6 +1,6 @@
-//! The rows of a waterfall: connections and UDP conversations by when they began, with their phases alone.
+//! The rows of a waterfall: connections and UDP conversations by start time, with only their phases.
 //!
-//! A run that goes on is analysed as it is captured: [`Running`].
+//! A run in progress is analysed as it is captured: [`Running`].
 
 use std::io::Read;
 
@@ -24,7 +24,7 @@ pub struct Row<'a> {
     pub start_s: f64,
     /// From its first packet to its last, seconds.
     pub duration_s: f64,
-    /// Of both directions.
+    /// Payload of both directions.
     pub payload_bytes: u64,
     /// `None` of a conversation.
     pub phases: Option<&'a Phases>,
@@ -63,7 +63,7 @@ impl Report {
 pub struct Running {
     /// The blocks in front of the first packet: section and interfaces.
     preamble: Vec<u8>,
-    /// Blocks behind it that have not been read.
+    /// Later blocks that have not been read.
     waiting: Vec<u8>,
     table: Table,
 }

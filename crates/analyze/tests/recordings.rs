@@ -154,8 +154,8 @@ fn download(count: i64) -> Vec<Sent> {
     all
 }
 
-/// Segments one by one, 73 ms apart, over a path of 50 ms, by a clock of so many microseconds a tick. Every
-/// fifth is lost and sent again 20 ms later.
+/// Segments one by one, 73 ms apart, over a path of 50 ms, by a clock of so many microseconds per tick. Every fifth is
+/// lost and retransmitted 20 ms later.
 fn by_clock(tick_us: u64) -> Value {
     let stamp = |us: u64| us.checked_div(tick_us).unwrap_or(0) as u32 + 700;
     let mut all = handshake(0);
@@ -199,7 +199,7 @@ fn a_coarse_or_standing_clock_tells_the_round_trip_of_its_segments() {
 
 #[test]
 fn a_standing_clock_does_not_make_a_lost_segment_an_overtaken_one() {
-    // Seen at the receiver: the third of ten never came, and was sent again 200 ms later.
+    // Captured at the receiver: the third of ten is lost, and retransmitted 200 ms later.
     let mut all = handshake(0);
     for (at, sent) in all.iter_mut().enumerate() {
         *sent = sent.clone().stamped(7, if at == 0 { 0 } else { 7 });
@@ -269,7 +269,7 @@ fn data_recorded_behind_their_ack_are_no_repetition() {
         (&counters["segments"], &counters["unseen_bytes"], &counters["behind_their_ack"]),
         (&40.into(), &0.into(), &6.into())
     );
-    // The same octets once more are.
+    // The same octets again are.
     let mut again = all.clone();
     again.push(sent(900_000, SERVER, 10_000, 100, 1000));
     assert_eq!(flow(&one(&again), "server")["retransmissions"]["total"], 1);
@@ -501,7 +501,7 @@ fn a_handover_goes_on_in_another_tunnel_and_the_first_fragment_is_opened() {
         let teid = if one.side == SERVER && one.us > 140_000 { 99 } else { 7 + one.side as u32 };
         let mut outer = tunneled(teid, one.side, &one.ipv4());
         if outer.len() > 500 {
-            // More fragments, of which this is the first.
+            // Further fragments; this is the first.
             outer.truncate(500);
             outer[2..4].copy_from_slice(&500_u16.to_be_bytes());
             outer[6] = 0x20;
@@ -567,7 +567,7 @@ fn a_fin_that_is_recorded_behind_its_ack_is_no_missing_byte() {
 
 #[test]
 fn syn_that_is_not_accepted_does_not_end_the_connection_before_it() {
-    // RFC 5961 (4.2): the server answers a SYN in an open connection with an ACK of that connection, and goes on.
+    // RFC 5961 (4.2): the server answers a SYN in an open connection with an ACK of that connection, and continues.
     let mut all = download(40);
     let mut syn = all[0].clone();
     (syn.us, syn.seq, syn.id) = (130_500, 700_000_000, 0);

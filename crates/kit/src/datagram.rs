@@ -1,4 +1,4 @@
-//! What goes in and what comes out.
+//! Packets that enter and leave the link.
 
 use crate::Instant;
 use airpath_core::packet::{IpVersion, Packet};
@@ -94,7 +94,7 @@ impl Datagram {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sent {
-    /// It is on its way: the link delivers it or drops it.
+    /// It is in flight: the link delivers it or drops it.
     Accepted,
     /// It is larger than the MTU, and was not sent.
     TooBig,

@@ -5,7 +5,7 @@ use airpath_core::host::RealEnd;
 use airpath_core::packet::{Dir, Packet};
 use airpath_core::wire::octets_of;
 
-/// An end that sends towards this direction: what passes it goes into the capture.
+/// A capture point for packets that an end sends towards this direction.
 pub(crate) struct Edge(pub Dir);
 
 impl RealEnd for Edge {

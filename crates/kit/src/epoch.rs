@@ -1,4 +1,4 @@
-//! Times of a link as those of the standard library, for stacks that want these.
+//! Conversion between link times and standard library times, for stacks that use the latter.
 
 use crate::Instant;
 use std::time;

@@ -22,7 +22,7 @@ pub struct Counts {
     pub sent: u64,
     /// Their bytes, IP headers included.
     pub sent_bytes: u64,
-    /// Of these, packets that are no readable TCP, so that boxes let them pass: UDP is.
+    /// Part of these that boxes let pass because they are not readable TCP, e.g. UDP.
     pub opaque: u64,
     /// Packets that came through.
     pub delivered: u64,
@@ -30,15 +30,15 @@ pub struct Counts {
     pub delivered_bytes: u64,
     /// Packets that the link dropped.
     pub dropped: u64,
-    /// The same by reason, in the words of the event `dropped`, such as `queue_full`.
+    /// Dropped packets by reason, in the words of the event `dropped`, such as `queue_full`.
     pub reasons: BTreeMap<&'static str, u64>,
-    /// Packets that a queue discipline marked in place of a drop.
+    /// Packets that a queue discipline marked instead of dropping.
     pub marked: u64,
     /// Packets refused as [too big](crate::Sent::TooBig).
     pub too_big: u64,
     /// Packets refused as the link was [full](crate::Sent::Full).
     pub full: u64,
-    /// Packets that the bearers' buffers hold now: waiting, on the air or to be sent again.
+    /// Packets in the bearers' buffers now: waiting, in transmission, or to be retransmitted.
     pub queued: u64,
     /// Their bytes.
     pub queued_bytes: u64,

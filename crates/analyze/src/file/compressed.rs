@@ -1,6 +1,6 @@
 //! Captures compressed as a whole: gzip (RFC 1952) and Zstandard (RFC 8878), of one member or several.
 //!
-//! The stream ends where it is damaged, cut off or grows out of all proportion; what came before is read.
+//! The stream ends where it is damaged, cut off or has an excessive compression ratio; the part before is read.
 
 use std::io::{self, BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
 
@@ -39,7 +39,7 @@ struct Watched<R> {
     failure: Option<io::Error>,
 }
 
-/// Frames of Zstandard one behind the other, skippable ones passed over.
+/// Consecutive Zstandard frames, skippable ones skipped.
 struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,

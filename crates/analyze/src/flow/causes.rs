@@ -36,7 +36,7 @@
 //!
 //! Far from the sender, losses before the capture look like segments that were never sent, and what the sender had
 //! received is not known. There a retransmission at `una` is a *timeout* if no data passed for the time from an ACK to
-//! its answer and 200 ms more, the smallest timeout in use; a *fast retransmit* with three duplicate ACKs for it; and
+//! its answer and 200 ms more, the minimum RTO in use; a *fast retransmit* with three duplicate ACKs for it; and
 //! otherwise the cause that fits the phase.
 //!
 //! The timer starts with the latest ACK that moved `una` and with the latest reduction of the window; in a recovery,
@@ -149,12 +149,12 @@ enum Phase {
     },
 }
 
-/// Where the sender stands when it sends again.
+/// State of the sender at a retransmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Offset of the first byte sent again.
+    /// Offset of the first retransmitted byte.
     pub start: u64,
-    /// Offset behind the last.
+    /// End offset (exclusive).
     pub end: u64,
     /// Oldest unacknowledged byte.
     pub una: u64,

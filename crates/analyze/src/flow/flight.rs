@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::series::{Curve, Series};
 
-/// What is in flight between the place of the capture and the ACKs.
+/// Bytes in flight between the place of the capture and the ACKs.
 #[derive(Clone, Debug, Default)]
 pub struct Flight {
     latest: Option<Instant>,
@@ -62,7 +62,7 @@ impl Flight {
         self.series.add(now, bytes as f64);
     }
 
-    /// The receiver announces a window, if it can be told.
+    /// The receiver advertises a window; `None` if it is unknown.
     pub fn set_window(&mut self, now: Instant, window: Option<u64>) {
         if window == self.window {
             return;

@@ -36,16 +36,16 @@ const DEFAULT_MSS: u64 = 536;
 pub struct Counters {
     pub segments: u64,
     pub bytes: u64,
-    /// Segments with data sent again, as far as can be told here.
+    /// Retransmitted segments with data, as seen at the place of the capture.
     pub retransmissions: u64,
     pub retransmitted_bytes: u64,
-    /// Those that were seen here before.
+    /// Retransmissions of segments seen here before.
     pub seen_before: u64,
     /// Probes of a closed window: one byte beyond it (RFC 9293 (3.8.6.1)), or as Linux sends them, without data and one
-    /// byte below what is acknowledged.
+    /// byte below the acknowledged data.
     pub window_probes: u64,
-    /// Keep-alives (RFC 9293 (3.8.4)): from one byte below what is acknowledged, with at most one byte, while the window
-    /// is open.
+    /// Keep-alives (RFC 9293 (3.8.4)): from one byte below the acknowledged data, with at most one byte, while the
+    /// window is open.
     pub keepalives: u64,
     /// ACKs without data.
     pub pure_acks: u64,
@@ -70,7 +70,7 @@ const REACTION: Duration = Duration::from_millis(1);
 #[derive(Clone, Debug, Default)]
 pub struct Flow {
     sequence: Sequence,
-    /// Offset of the first byte known of.
+    /// Offset of the first known byte.
     first: Option<u64>,
     una: Option<u64>,
     /// End of what has been seen or acknowledged.
@@ -118,7 +118,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The sender's SYN: data begins behind it.
+    /// The sender's SYN: data starts after it.
     pub fn on_syn(&mut self, seq: u32) {
         self.is_opened = true;
         if self.sequence.is_new() {
@@ -145,7 +145,7 @@ impl Flow {
         if segment.payload == 0 && !segment.has(FIN) {
             return self.on_bare_ack(now, segment);
         }
-        // RFC 7413 (3): a SYN may carry data, which begins behind it.
+        // RFC 7413 (3): a SYN may carry data, which starts after it.
         let seq = segment.seq.wrapping_add(u32::from(segment.has(SYN)));
         let Some(start) = self.sequence.offset(seq) else {
             self.counters.out_of_window += 1;
@@ -155,7 +155,7 @@ impl Flow {
         let end = start + payload;
         if segment.has(FIN) {
             self.fin.get_or_insert(end);
-            // An ACK behind it counted it as an octet of data.
+            // An ACK of the FIN counted it as an octet of data.
             self.max = self.max.map(|max| if max == end + 1 { end } else { max });
             self.unseen.take(end, end + 1);
             self.counters.unseen_bytes = self.unseen.bytes;
@@ -192,7 +192,8 @@ impl Flow {
             self.counters.window_probes += 1;
             self.limits.on_probe(now);
             if start >= max {
-                // RFC 9293 (3.8.6.1): an octet that the receiver refuses is sent anew once the window opens.
+                // RFC 9293 (3.8.6.1): an octet that the receiver refuses is sent again as new data once the window
+                // opens.
                 self.refused = Some(Piece::new(now, (start, end), self.counters.segments, tsval));
                 return;
             }
@@ -234,7 +235,7 @@ impl Flow {
         self.update_flight(now);
     }
 
-    /// A segment from one byte below what is acknowledged: the other end answers it.
+    /// A segment that starts one byte below the acknowledged data: the other end replies to it.
     fn on_probe(&mut self, now: Instant) {
         if self.flight.window() == Some(0) {
             self.counters.window_probes += 1;
@@ -269,21 +270,21 @@ impl Flow {
     }
 
     fn push(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {
-        // What is sent right behind it shows that the receiver took it.
+        // Data sent right after it shows that the receiver accepted it.
         if let Some(probe) = self.refused.take().filter(|probe| probe.end == start) {
             self.pieces.push(probe);
         }
         self.pieces.push(Piece::new(now, (start, end), self.counters.segments, tsval));
     }
 
-    /// Data below the end of what was seen: sent again, or late.
+    /// Data below the highest offset seen: retransmitted or late.
     fn handle_below(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {
         let una = self.una.unwrap_or(start);
         let new_bytes = self.unseen.take(start, end);
         if new_bytes > 0 {
             self.counters.unseen_bytes = self.unseen.bytes;
             self.counters.behind_their_ack += 1;
-            // What nobody has seen before is no repetition.
+            // Data not seen before is no retransmission.
             if new_bytes == end - start {
                 return;
             }
@@ -469,7 +470,7 @@ impl Flow {
         }
     }
 
-    /// Payload of a full segment, as far as is known.
+    /// Payload of a full segment, as known so far.
     pub fn full_segment(&self) -> u64 {
         let offered = self.offered_mss.map_or(self.largest_payload, u64::from);
         match self.largest_payload.min(offered) {
@@ -478,7 +479,7 @@ impl Flow {
         }
     }
 
-    /// Bytes acknowledged, without what came before the capture.
+    /// Bytes acknowledged, without data from before the capture.
     pub fn bytes_acked(&self) -> u64 {
         self.una.zip(self.first).map_or(0, |(una, first)| una.saturating_sub(first))
     }

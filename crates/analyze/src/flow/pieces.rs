@@ -33,7 +33,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// What is sent for the first time, as the segment of this number.
+    /// A piece sent for the first time, as segment `number`.
     pub fn new(now: Instant, (start, end): (u64, u64), number: u64, tsval: Option<u32>) -> Self {
         Self {
             start,
@@ -72,11 +72,11 @@ pub struct Pieces {
     sacked: usize,
     /// End of the highest piece reported.
     pub sacked_to: u64,
-    /// When the piece sent last of those that have arrived was sent, and its end: RFC 8985 (5.2).
+    /// Send time and end offset of the most recently sent piece among those delivered: RFC 8985 (5.2).
     latest: Option<(Instant, u64)>,
 }
 
-/// When an ACK came, and the shortest round trip so far.
+/// Arrival time of an ACK, and the minimum RTT so far.
 pub type Arrival = (Instant, Option<Duration>);
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,12 +91,12 @@ pub struct Acked {
     pub echoed_at: Option<Instant>,
     /// One of them was sent with the echoed TSval.
     pub has_echoed: bool,
-    /// One of them, never sent again, lay below what had been reported before: it came late.
+    /// Bytes never retransmitted that lay below data reported earlier: they arrived late.
     pub late_bytes: u64,
 }
 
 impl Pieces {
-    /// Adds what was sent for the first time.
+    /// Adds a piece sent for the first time.
     pub fn push(&mut self, piece: Piece) {
         let start = piece.start;
         match self.pieces.back() {
@@ -115,7 +115,7 @@ impl Pieces {
         }
     }
 
-    /// Notes that a stretch was sent again; whether any of it had been seen.
+    /// Records a retransmission of a range; returns whether any of it had been seen.
     pub fn send_again(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) -> bool {
         let at = self.pieces.partition_point(|piece| piece.end <= start);
         let mut was_seen = start < self.floor;
@@ -129,7 +129,7 @@ impl Pieces {
         was_seen
     }
 
-    /// What follows the gap that holds `start`.
+    /// The piece after the gap that holds `start`.
     pub fn after(&self, start: u64) -> Option<&Piece> {
         self.pieces.get(self.pieces.partition_point(|piece| piece.end <= start))
     }
@@ -215,8 +215,8 @@ impl Pieces {
     }
 }
 
-/// A piece has arrived. If it was sent more than once, and sooner than a round trip takes, an earlier transmission has:
-/// RFC 8985 (6.2) step 2, here by the rule for retransmissions that were needless.
+/// A piece has arrived. If it was sent more than once, and the last time less than a round trip ago, an earlier
+/// transmission arrived: RFC 8985 (6.2) step 2, here with the rule for spurious retransmissions.
 fn note_latest(latest: &mut Option<(Instant, u64)>, (now, shortest_rtt): Arrival, piece: &Piece) {
     if piece.transmissions == 1 || !is_too_soon(piece.last_at, now, shortest_rtt) {
         *latest = (*latest).max(Some((piece.last_at, piece.end)));

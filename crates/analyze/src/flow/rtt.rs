@@ -108,7 +108,7 @@ impl Rtt {
         Some(back)
     }
 
-    /// An ACK passes that moves the left edge over `acked`. `edges` are the new left edge and the end of what was sent.
+    /// An ACK passes that moves the left edge over `acked`. `edges` are the new left edge and the end of the data sent.
     /// Returns the sample, if there is one.
     pub fn on_new_ack(
         &mut self,
@@ -145,7 +145,7 @@ impl Rtt {
         self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
     }
 
-    /// So long behind its transmission Linux's timer sends a segment again, at least.
+    /// Minimum time after a transmission before Linux's timer retransmits a segment.
     pub fn timeout(&self) -> Option<Duration> {
         self.timer.as_ref().map(|timer| timer.value())
     }

@@ -9,7 +9,7 @@ const MSS: u32 = 1000;
 const ONE_WAY_US: u64 = 30_000;
 const PLACES: [f64; 3] = [0.0, 0.5, 1.0];
 
-/// Segments of a connection with the times at which they leave and arrive, microseconds.
+/// Segments of a connection with their departure and arrival times, microseconds.
 #[derive(Default)]
 struct Path {
     segments: Vec<(u64, u64, bool, Segment)>,
@@ -46,7 +46,8 @@ impl Path {
         self
     }
 
-    /// Segments through a link that takes 4 ms for each; 40 are in flight: 160 ms, of which the empty path takes 60.
+    /// Segments through a link that takes 4 ms per segment; 40 are in flight: an RTT of 160 ms, 60 ms of which is the
+    /// empty path.
     fn fill_queue(&mut self, from_us: u64, segments: std::ops::Range<u32>) {
         for number in segments.clone() {
             let place = u64::from(number - segments.start);
@@ -118,7 +119,7 @@ fn bursts(count: u32, gap_us: u64, window: u16, request: u32) -> Path {
     spaced_bursts(count, gap_us, window, request, 500)
 }
 
-/// [`bursts`] over a link that takes `spacing_us` for a segment.
+/// [`bursts`] over a link that needs `spacing_us` per segment.
 fn spaced_bursts(count: u32, gap_us: u64, window: u16, request: u32, spacing_us: u64) -> Path {
     let mut path = Path::default();
     let (mut at, mut echo) = (0, 0);

@@ -1,8 +1,8 @@
-//! The time of a flow in order: what each stretch was spent on, in bounded memory.
+//! Timeline of a flow: what each stretch was spent on, in bounded memory.
 //!
 //! [`Limits`](super::Limits) learns only at the end of a gap what the gap was, and only at the end of the capture what
-//! limited a round trip. The stretches of an open gap are therefore inserted where the gap began, and the busy ones
-//! keep the number of their round trip. When there are too many stretches, neighbours are grouped: the order within a
+//! limited a round trip. The stretches of an open gap are therefore inserted where the gap started, and busy stretches
+//! store the index of their round trip. When there are too many stretches, neighbours are grouped: the order within a
 //! group is lost, the sums are not.
 
 use super::super::rounds::{Kinds, Part};
@@ -68,7 +68,7 @@ impl Timeline {
     /// The next gap begins at the end.
     pub fn close_gap(&mut self) {
         if self.gap < self.spans.len() {
-            // What the stretches of the gap and those behind it have in common.
+            // Merge the last stretch before the gap and the first of the gap if they have the same cause.
             if let [before, first, ..] = &mut self.spans[self.gap.saturating_sub(1)..]
                 && self.gap > 0
                 && before.spent == first.spent
@@ -117,7 +117,7 @@ impl Timeline {
         }
     }
 
-    /// The stretches by what limited the sender, from what limited it in each round trip.
+    /// The stretches by the limit on the sender, from the limit in each round trip.
     pub fn parts(&self, kinds: &[Kinds]) -> Vec<(Part, f64)> {
         let of = |round: u32| kinds.get(round as usize).copied().unwrap_or_default();
         let mut parts: Vec<(Part, f64)> = Vec::new();
