@@ -103,7 +103,7 @@ impl Agenda {
         }
     }
 
-    /// Moves the tree entry of a timer to the time at which its owner is to be called.
+    /// Moves the tree entry of a timer to its owner's deadline.
     #[inline]
     fn put_right(&mut self, timer: usize) {
         let own = &mut self.timers[timer];

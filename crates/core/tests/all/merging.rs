@@ -235,8 +235,8 @@ fn a_file_and_the_text_that_it_would_give_replace_each_other() {
     assert_eq!(both, format!("{channel}.trace_file: has both a file and a trace; keep one of them"));
 }
 
-/// Every table of the schema that holds one of several is merged by the rule; only tables of one key that stand beside
-/// plain words, such as `tie`, cannot differ in their name.
+/// Every table of the schema that holds one of several is merged by the rule; only one-key tables that are alternatives
+/// to plain words, such as `tie`, cannot differ in their name.
 #[test]
 fn every_choice_of_the_schema_is_one_for_the_rule() {
     fn names(root: &serde_json::Value, schema: &serde_json::Value) -> usize {

@@ -913,14 +913,14 @@ fn every_error_names_the_key_and_what_would_be_right() {
 
 // What is right.
 
-/// The same values beside others that give them a meaning.
+/// The same values together with others that make them meaningful.
 #[test]
 fn what_can_work_is_not_refused() {
     for text in [
         // No limit but one of transmissions.
         "[radio.dch.downlink]\nrlc.fixed_delay_arq.max_transmissions = 1\nchannel.bernoulli.bler = 1",
         "[radio.dch.downlink]\nrlc.none = {}\nchannel.bernoulli.bler = 0",
-        // Nobody waits, but an idle transmitter takes a packet.
+        // No packet can wait, but an idle transmitter accepts one.
         "[radio.dch.downlink.queue.droptail]\npackets = 0\nin_service = \"excluded\"",
         "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"960 B\"",
         "[radio.dch.downlink.rlc.fixed_delay_arq]\nretransmission_delay = \"0 s\"",
@@ -1099,11 +1099,11 @@ fn every_component_stands_in_a_scenario_by_its_name() {
             let path = if is_of_blocks { path.to_owned() } else { path.replace("dch", "variable") };
             let key = format!("{path}.{name}");
             let text = format!("{ONE_FLOW}\n[[middlebox]]\ntap = {{}}\n");
-            // Some loss recoveries want an option of TCP.
+            // Some loss recoveries require an option of TCP.
             let options = [("tcp.sack", "true"), ("tcp.timestamps", "true")];
-            // Some boxes want a buffer with a limit.
+            // Some boxes require a buffer with a limit.
             let buffer = ("radio.dch.downlink.queue.droptail.packets", "50");
-            // Some congestion controls want to know what is lost, or how much is marked.
+            // Some congestion controls need to know the losses, or the number of marks.
             let more: &[(&str, &str)] = match path.split('.').next() {
                 Some("middlebox") => &[buffer],
                 Some("tcp") if path == "tcp.cc" => &[("tcp.recovery", "rack"), ("tcp.ecn", "accurate")],

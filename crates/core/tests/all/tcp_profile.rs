@@ -1,4 +1,4 @@
-//! Profiles of TCP: what they set, what holds against them, and what goes together.
+//! Profiles of TCP: their values, what overrides them, and valid combinations.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::tcp::profile::Profile;
@@ -15,7 +15,7 @@ fn error(tcp: &str) -> String {
     Scenario::parse(&format!("[tcp]\n{tcp}\n[[flow]]\n"), &[]).unwrap_err().to_string()
 }
 
-/// All that both of Linux's profiles say, as docs/models/linux-tcp.md has it; of the congestion control each its own.
+/// All keys that both Linux profiles share, as in docs/models/linux-tcp.md; each sets its own congestion control.
 fn linux(profile: Profile, cc: cc::Config) -> Config {
     Config {
         profile,
