@@ -67,7 +67,7 @@ impl Between {
         order
     }
 
-    /// What became of packets of one side between two places, if they were followed: with `start` and `end` as in
+    /// Outcomes of packets of one side between two places, if they were followed: with `start` and `end` as in
     /// [`Crossing::report`].
     pub fn passage(
         &self,

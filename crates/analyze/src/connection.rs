@@ -48,7 +48,7 @@ impl Connection {
         Self { ends, number, views: Vec::new(), tunnels, between, name: None, looked: [0; 2], accounted: 0 }
     }
 
-    /// What one interface saw, and turned out to be a connection of its own.
+    /// A separate connection made of the view of one interface.
     pub fn of_view(view: View, ends: Ends, number: u64) -> Self {
         Self { views: vec![view], ..Self::new(ends, number) }
     }
@@ -155,7 +155,7 @@ impl Connection {
         self.between.along(side, self.opener().unwrap_or(0))
     }
 
-    /// What became of packets of one side between two views, if they were followed.
+    /// Outcomes of packets of one side between two views, if they were followed.
     pub fn passage(&self, side: Side, near: usize, far: usize) -> Option<crossing::Report> {
         self.between.passage(side, near, far, self.first_at(), self.views[far].latest_at)
     }

@@ -85,7 +85,7 @@ pub struct Report {
     pub server: String,
     /// The version of QUIC, by a long header: `1`, `2` or `draft`; `None` if there was none.
     pub quic: Option<&'static str>,
-    /// From the capture's first packet to its own first, seconds.
+    /// Time from the capture's first packet to its own first, seconds.
     pub start_s: f64,
     pub duration_s: f64,
     /// Datagrams of both ends, at all interfaces.
@@ -122,7 +122,7 @@ pub struct FlowReport {
     /// Payload.
     pub bytes: u64,
     pub largest_bytes: u32,
-    /// From its first datagram to its last, seconds.
+    /// Time from its first datagram to its last, seconds.
     pub duration_s: f64,
     /// `bytes` over `duration_s`.
     pub rate_bps: Option<f64>,
@@ -132,7 +132,7 @@ pub struct FlowReport {
     pub progress: Curve,
     /// Bytes seen over time, as a rate.
     pub throughput: Rates,
-    /// What became of datagrams up to the interface nearest to the receiver.
+    /// Outcomes of datagrams up to the interface nearest to the receiver.
     pub path: Option<PathReport>,
     /// Mean bytes in flight between the two: arrival rate times mean delay.
     pub bytes_on_path: Option<f64>,

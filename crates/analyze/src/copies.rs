@@ -62,7 +62,7 @@ impl Passed {
     }
 }
 
-/// What copies have in common, and what tells them apart.
+/// Fields that copies share, and fields that distinguish packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     digest: u64,

@@ -42,7 +42,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// What a segment looks like anywhere.
+    /// Identity of a segment at any interface.
     pub fn of(segment: &Segment) -> Self {
         Self {
             seq: segment.seq,
@@ -53,7 +53,7 @@ impl Packet {
         }
     }
 
-    /// What a datagram looks like anywhere; `None` if too little of it was captured.
+    /// Identity of a datagram at any interface; `None` if too little of it was captured.
     pub fn of_datagram(datagram: &Datagram) -> Option<Self> {
         let digest = datagram.digest?;
         // No two are alike, as of segments with timestamps.
@@ -76,7 +76,7 @@ impl Packet {
     }
 }
 
-/// What is counted by itself.
+/// Kind of packets with separate counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Data,
@@ -91,7 +91,7 @@ pub type Place = usize;
 /// Packets of one end at two interfaces.
 #[derive(Clone, Debug, Default)]
 pub struct Crossing {
-    /// Those seen first at either place.
+    /// Packets seen first at either place.
     lanes: [Lane; 2],
     /// How often a packet was later at place 1, and how often at place 0.
     later: [u64; 2],
@@ -139,7 +139,7 @@ struct Lane {
     longest: Duration,
 }
 
-/// What became of packets of one kind between two interfaces.
+/// Outcomes of packets of one kind between two interfaces.
 #[derive(Clone, Debug, Serialize)]
 pub struct Passage {
     /// Passed the interface near their sender and never the other.
@@ -154,7 +154,7 @@ pub struct Passage {
     pub delay_ms: Option<Distribution>,
 }
 
-/// What became of packets of one end between two interfaces.
+/// Outcomes of packets of one end between two interfaces.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Segments with data; `None` if the interfaces saw the stream in other segments.
@@ -213,8 +213,8 @@ impl Crossing {
         self.has_matches().then(|| self.sum_s / self.found as f64)
     }
 
-    /// What became of packets that pass the place `near` first. The connection began at `start`, and the other place
-    /// saw its last packet at `end`.
+    /// Outcomes of packets that pass the place `near` first. The connection began at `start`, and the other place saw
+    /// its last packet at `end`.
     pub fn report(&self, near: Place, start: Instant, end: Instant) -> Report {
         let (mut lane, other) = (self.lanes[near].clone(), &self.lanes[1 - near]);
         let under_way = lane.settle(end);

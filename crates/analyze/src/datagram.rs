@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 pub const HEADER_BYTES: usize = 8;
 
-/// What of an IP header tells apart packets that say the same.
+/// Fields of an IP header that distinguish packets with the same content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
     /// Identification of IPv4; 0 with IPv6, which has none.
@@ -39,8 +39,7 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// What the captured part of a payload shows, which has so many bytes on the wire, and its packet's
-    /// mark.
+    /// Reads the captured part of a payload of `payload` bytes, with its packet's mark.
     pub fn new(captured: &[u8], payload: u32, mark: Mark) -> Self {
         let first = captured.first().copied().unwrap_or(0);
         let version = match captured {

@@ -46,7 +46,7 @@ pub use waterfall::{Row, Running};
 use std::io::Read;
 use std::path::Path;
 
-/// What is kept and reported.
+/// Options for the data kept and reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Connections reported in full, those with most data; the others are summed up.

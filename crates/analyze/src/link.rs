@@ -1,4 +1,4 @@
-//! From the frame of a link to the IP packet in it: LINKTYPE_ numbers of draft-ietf-opsawg-pcaplinktype.
+//! Finds the IP packet in the frame of a link: LINKTYPE_ numbers of draft-ietf-opsawg-pcaplinktype.
 
 const LINKTYPE_NULL: u32 = 0;
 const LINKTYPE_ETHERNET: u32 = 1;
@@ -42,7 +42,7 @@ const PPP_IP: [u16; 2] = [0x21, 0x57];
 /// RFC 3032 (4.3).
 const PPP_MPLS: [u16; 2] = [0x0281, 0x0283];
 
-/// What a frame carries.
+/// Content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries<'a> {
     /// An IP packet, from its first byte to the end of the frame.

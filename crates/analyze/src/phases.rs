@@ -9,11 +9,11 @@ use serde::Serialize;
 use crate::flow::Spending;
 use crate::flow::rounds::Part;
 
-/// What a connection did for a while.
+/// Phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// From the first SYN until the client has acknowledged its answer, retransmissions included.
+    /// From the first SYN until the client has acknowledged the SYN-ACK, retransmissions included.
     Handshake,
     /// Before the first data, and after the last acknowledgment: nothing is to be sent.
     NoData,
@@ -40,7 +40,7 @@ pub enum Phase {
 /// The phases, by columns: in the order of time, each begins where the one before ends.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Phases {
-    /// Whose data they are about, `client` or `server`; `None` without data.
+    /// Sender of the data that they describe, `client` or `server`; `None` without data.
     pub sender: Option<&'static str>,
     /// Seconds since the connection's first packet.
     pub start_s: Vec<f64>,

@@ -44,9 +44,9 @@ pub struct ConnectionReport {
     pub server: String,
     /// The host that the client requested by TLS or HTTP/1.1; `None` if that was not captured.
     pub name: Option<String>,
-    /// From the capture's first packet to its own first, seconds.
+    /// Time from the capture's first packet to its own first, seconds.
     pub start_s: f64,
-    /// From its first packet to its last, seconds.
+    /// Time from its first packet to its last, seconds.
     pub duration_s: f64,
     /// Packets of both ends, at all interfaces.
     pub packets: u64,
@@ -61,10 +61,10 @@ pub struct ConnectionReport {
     pub opening: &'static str,
     /// `fin` of both ends, `half_closed`, `rst` or `open` at the end of the capture.
     pub closing: &'static str,
-    /// From SYN to the end of the handshake, ms.
+    /// Time from SYN to the end of the handshake, ms.
     pub handshake_rtt_ms: Option<f64>,
     pub syn_retransmissions: u64,
-    /// What the client's SYN offered; `None` if it was not captured.
+    /// Options of the client's SYN; `None` if it was not captured.
     pub client_offers: Option<Offer>,
     pub server_offers: Option<Offer>,
     /// Keep-alives sent by each end, also by an end that sends no data.
@@ -95,7 +95,7 @@ pub struct Interface {
     /// Its name, where the file has one.
     #[serde(rename = "interface")]
     pub name: Option<String>,
-    /// From 0.
+    /// Index from 0.
     #[serde(rename = "interface_number")]
     pub number: u32,
     /// Whether packets were inside tunnels of GTP-U there.
@@ -114,7 +114,7 @@ impl Interface {
 pub struct ViewReport {
     #[serde(flatten)]
     pub interface: Interface,
-    /// From the capture's first packet to the connection's first here, seconds.
+    /// Time from the capture's first packet to the connection's first here, seconds.
     pub start_s: f64,
     /// Packets of both ends.
     pub packets: u64,

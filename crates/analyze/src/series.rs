@@ -47,7 +47,7 @@ pub struct Marks {
 /// How fast a sum grows: means over intervals of equal length, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rates {
-    /// Where the first begins, in seconds since the connection's first packet.
+    /// Start of the first, in seconds since the connection's first packet.
     pub start_s: f64,
     /// Length of each, seconds.
     pub width_s: f64,
@@ -85,7 +85,7 @@ impl Series {
         self.width = self.width.saturating_mul(2);
     }
 
-    /// What is known, times in seconds since `start`, values times `scale`.
+    /// The curve so far, times in seconds since `start`, values times `scale`.
     pub fn curve(&self, start: Instant, scale: f64) -> Curve {
         let mut curve = Curve::default();
         for (time_s, bin) in self.filled(start) {

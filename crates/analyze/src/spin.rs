@@ -16,7 +16,7 @@ use crate::view::Side;
 const ENOUGH: u64 = 4;
 const IN_TURN: f64 = 0.9;
 
-/// What the bits of both ends show at one place.
+/// Spin bits of both ends at one place.
 #[derive(Clone, Debug, Default)]
 pub struct Spin {
     bits: [Option<bool>; 2],
@@ -64,7 +64,7 @@ impl Spin {
         self.counted >= ENOUGH && self.counted as f64 >= IN_TURN * self.edges as f64
     }
 
-    /// What is known, times in seconds since `start`; `None` if the ends do not spin.
+    /// The report, times in seconds since `start`; `None` if the ends do not spin.
     pub fn report(&self, start: Instant) -> Option<Report> {
         let rtt_ms = self.round_trips.distribution(1e3).filter(|_| self.is_in_use())?;
         Some(Report { rtt_ms, over_time: self.over_time.curve(start, 1e3) })

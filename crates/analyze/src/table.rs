@@ -18,14 +18,14 @@ use crate::segment::{self, Endpoint, Segment, Transport, Unread};
 use crate::tunnels::{self, Tunnels};
 use crate::view::{Side, View};
 
-/// What a capture holds.
+/// Report on a capture.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The file, and what of it could not be read.
     pub file: Summary,
     /// Time of the earliest packet, seconds since 1970.
     pub start_unix_s: Option<f64>,
-    /// From the earliest packet to the latest, seconds.
+    /// Time from the earliest packet to the latest, seconds.
     pub duration_s: f64,
     /// Packets, by how they were read.
     pub packets: Packets,

@@ -59,7 +59,7 @@ impl Tunnels {
         tunnel.bytes += bytes;
     }
 
-    /// What the packet was that came in a tunnel.
+    /// Counts a packet from a tunnel by its transport.
     pub fn on_inner(&mut self, tunnel: &Tunnel, is_tcp: bool) {
         if let Some(counted) = self.known.get_mut(tunnel) {
             *(if is_tcp { &mut counted.tcp } else { &mut counted.udp }) += 1;

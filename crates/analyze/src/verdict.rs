@@ -1,4 +1,4 @@
-//! What limited the throughput of a flow, in words: the largest share of its time.
+//! The limit on the throughput of a flow, in words: the largest share of its time.
 //!
 //! [`Shares`] divides the time; the verdict names the largest part. Two things make it another:
 //!
@@ -14,7 +14,7 @@ use crate::flow::rounds::Shares;
 const FEWEST_SEGMENTS: u64 = 20;
 const HALF: f64 = 0.5;
 
-/// What the rules look at; `None` is not known.
+/// Inputs of the rules; `None` if unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
     pub segments: u64,
@@ -50,7 +50,7 @@ pub struct Verdict {
     pub application: Option<Application>,
 }
 
-/// What the application's share consists of.
+/// Parts of the application's share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Application {
     /// Times that the other end sent data, all was acknowledged, and this end answered.

@@ -20,7 +20,7 @@ const NEAR: f64 = 0.1;
 
 pub type Side = usize;
 
-/// Where a capture was taken, as a sender's data see it.
+/// Place of a capture relative to a sender's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Viewpoint {
@@ -38,7 +38,7 @@ pub struct View {
     pub interface: u32,
     /// Data of the lesser end, and of the other.
     pub flows: [Flow; 2],
-    /// What the ends offered in their SYNs.
+    /// Options of both ends' SYNs.
     pub offers: [Option<Offer>; 2],
     pub opener: Option<Side>,
     pub first_at: Instant,
@@ -242,7 +242,7 @@ impl View {
         }
     }
 
-    /// From where the data of a side was seen.
+    /// Place where the data of a side was captured.
     pub fn viewpoint(&self, side: Side) -> Viewpoint {
         let forward = self.flows[side].rtt.shortest.map(Duration::as_secs_f64);
         let (to_peer, to_opener) = self.handshake;

@@ -14,15 +14,15 @@ use crate::table::{Report, Table};
 /// A connection or a conversation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Row<'a> {
-    /// As in the report; conversations have numbers of their own.
+    /// Number as in the report; conversations are numbered separately.
     pub number: u64,
     /// Address and port of who opened it, or sent the first datagram.
     pub client: &'a str,
     /// Address and port of the other end.
     pub server: &'a str,
-    /// On the clock of the capture, seconds: those of runs begin at zero.
+    /// Start on the clock of the capture, seconds: clocks of runs start at zero.
     pub start_s: f64,
-    /// From its first packet to its last, seconds.
+    /// Time from its first packet to its last, seconds.
     pub duration_s: f64,
     /// Payload of both directions.
     pub payload_bytes: u64,
@@ -106,7 +106,7 @@ impl Running {
         Ok(())
     }
 
-    /// What was found; of a file nothing is known.
+    /// The report; there is no summary of a file.
     ///
     /// # Errors
     ///

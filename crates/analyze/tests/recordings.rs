@@ -275,7 +275,7 @@ fn data_recorded_behind_their_ack_are_no_repetition() {
     assert_eq!(flow(&one(&again), "server")["retransmissions"]["total"], 1);
 }
 
-/// What must not depend on how often frames were recorded.
+/// The part of a report that must not depend on how often frames were recorded.
 fn essence(report: &Report) -> Value {
     let mut found = serde_json::to_value(&report.connections).expect("JSON");
     for connection in found.as_array_mut().expect("connections") {

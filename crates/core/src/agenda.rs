@@ -18,7 +18,7 @@ use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
-/// What fell due.
+/// A deadline that has been reached.
 pub(crate) enum Due {
     /// A timer of `element` armed under `key`.
     Timer { element: u16, key: u32 },

@@ -20,10 +20,10 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum Dir {
-    /// From the server to the UE.
+    /// Server to UE.
     #[default]
     Downlink = 0,
-    /// From the UE to the server.
+    /// UE to server.
     Uplink = 1,
 }
 
@@ -39,7 +39,7 @@ impl Dir {
         }
     }
 
-    /// What belongs to this direction.
+    /// The value for this direction.
     pub fn pick<T>(self, downlink: T, uplink: T) -> T {
         match self {
             Self::Downlink => downlink,
@@ -213,7 +213,7 @@ impl SackBlocks {
 /// end may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct EcnBytes {
-    /// Which order, if the option is there.
+    /// Order of the counters; `None` without the option.
     order: Option<EcnOrder>,
     count: u8,
     counters: [u32; Self::MAX],
@@ -282,7 +282,7 @@ pub struct Options {
     pub nops: u8,
 }
 
-/// What a packet without options has.
+/// Options of a packet without options.
 static NO_OPTIONS: Options = Options {
     mss: 0,
     window_scale_plus_1: 0,
@@ -301,8 +301,8 @@ pub struct Body {
     pub touched: bool,
 }
 
-/// What a packet is, in one octet: readable TCP or why not, the IP version, the ECN field, and whether the packet precedes the
-/// end of a transfer.
+/// Kind of a packet, in one octet: readable TCP or why not, the IP version, the ECN field, and whether the packet
+/// precedes the end of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Form(u8);
 
@@ -325,7 +325,7 @@ impl Form {
         self.with(Self::ECN, ecn)
     }
 
-    /// The same over another version of IP.
+    /// This form with another version of IP.
     #[must_use]
     pub const fn with_ip(self, ip: IpVersion) -> Self {
         self.with(Self::IPV6, if matches!(ip, IpVersion::Ipv6) { Self::IPV6 } else { 0 })
@@ -337,7 +337,7 @@ impl Form {
         self.with(Self::KIND, kind.code() << Self::KIND.trailing_zeros())
     }
 
-    /// The same before the end of a transfer, or not.
+    /// This form, before the end of a transfer or not.
     const fn with_precedes_end(self, precedes: bool) -> Self {
         self.with(Self::PRECEDES_END, if precedes { Self::PRECEDES_END } else { 0 })
     }

@@ -84,9 +84,9 @@ pub struct Path {
     lookahead: Lookahead,
     /// No element lets a packet overtake another of its flow.
     keeps_order: bool,
-    /// By number: the element that stands for this one, most often itself.
+    /// Owner of each element, by index: the element that handles its calls, usually itself.
     owners: Vec<u16>,
-    /// Where packets arrive that enter from outside.
+    /// Entry points of packets from outside.
     gates: Vec<Joint>,
     /// Name of each element, empty without one.
     names: Vec<String>,
@@ -254,8 +254,8 @@ impl Path {
         self.engine.agenda.next_time()
     }
 
-    /// Until when a driver may sleep: nothing leaves the path before this, unless a packet arrives or a deadline is
-    /// handled. What [`Path::poll_timeout`] has by then is handled together, each thing at its own instant.
+    /// Time until which a driver may sleep: no packet leaves the path earlier unless one arrives or a deadline is
+    /// handled. All deadlines of [`Path::poll_timeout`] up to then are handled together, each at its own instant.
     pub fn poll_wakeup(&self) -> Option<Instant> {
         self.engine.agenda.next_time_with(&self.lookahead.timers, &self.lookahead.lanes)
     }
@@ -285,7 +285,7 @@ impl Path {
         self.engine.stopped
     }
 
-    /// What the selected probes recorded since the last call.
+    /// Events that the enabled probes recorded since the last call.
     pub fn take_trace(&mut self) -> Vec<(Instant, Event)> {
         self.engine.recorder.take()
     }
@@ -351,7 +351,7 @@ impl Path {
         element.downcast_ref()
     }
 
-    /// What each element counted, from the server's side to the UEs' side, with its name as `node` if it has one.
+    /// Report of each element, from the server's side to the UEs' side, with its name as `node` if it has one.
     pub fn reports(&mut self) -> Vec<serde_json::Value> {
         let now = self.now;
         let mut reports = Vec::new();

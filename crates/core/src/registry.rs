@@ -35,7 +35,7 @@ macro_rules! registry {
     ) => {
         $(
             impl Config {
-                /// As the component's own, with its name before the key.
+                /// Like the component's own, with its name before the key.
                 ///
                 /// # Errors
                 #[doc = concat!("See [`", stringify!($component), "::validate`].")]

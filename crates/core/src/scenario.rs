@@ -109,12 +109,12 @@ pub struct Flow {
     pub direction: Dir,
     /// When the application starts.
     pub start: Duration,
-    /// With `ue = "each"`: UE n starts n times this later.
+    /// With `ue = "each"`: the flow of UE n starts n times this later.
     pub stagger: Duration,
     /// Whether its packets are encrypted end to end, as by ESP (RFC 4303): middleboxes cannot read TCP then and let
     /// them pass. Packets keep their size.
     pub encrypted: bool,
-    /// What the flow has to carry.
+    /// The application of the flow.
     pub app: app::Config,
     /// Endpoints, where they differ from `[tcp]`.
     pub tcp: Option<tcp::Config>,
@@ -164,7 +164,7 @@ impl Scenario {
         Self::read(text, overrides, None)?.with_flow()
     }
 
-    /// As [`Scenario::parse`], of a link for packets from outside: no flow is needed.
+    /// Like [`Scenario::parse`], for a link that carries packets from outside: no flow is needed.
     ///
     /// # Errors
     /// Names the key, what is wrong with it, and what would be right.
@@ -172,8 +172,8 @@ impl Scenario {
         Self::read(text, overrides, None)
     }
 
-    /// As [`Scenario::parse`], and `read` gives the text of each file that the scenario names, or says
-    /// what is wrong with it in words that follow its name.
+    /// Like [`Scenario::parse`]; `read` returns the text of each file that the scenario names, or an error text that
+    /// follows its name.
     ///
     /// # Errors
     /// Names the key, what is wrong with it, and what would be right.
@@ -253,7 +253,7 @@ impl Scenario {
         Ok(self)
     }
 
-    /// What may be meant but is seldom wanted, in the form of errors.
+    /// Configurations that are valid but seldom intended, in the form of errors.
     pub fn remarks(&self) -> Vec<ScenarioError> {
         let of_cell = |(key, cell): (String, &radio::Config)| {
             cell.remarks().into_iter().map(move |remark| remark.under(&key)).collect::<Vec<_>>()

@@ -23,12 +23,12 @@ pub const MOST_PACKETS: u64 = 1 << 22;
 /// grows by doubling.
 const BYTES_PER_PACKET: u64 = 64 + 16 + 2 * 16;
 
-/// What to keep of a run besides its results.
+/// Data to keep of a run besides its results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observe {
     /// Events to record.
     pub probes: ProbeMask,
-    /// What to capture.
+    /// Packets to capture.
     pub capture: Capture,
 }
 
@@ -145,12 +145,12 @@ impl Simulation {
         self.end
     }
 
-    /// What the probes recorded since the last call.
+    /// Events that the probes recorded since the last call.
     pub fn take_trace(&mut self) -> Vec<(Instant, Event)> {
         self.path.take_trace()
     }
 
-    /// What the numbers in events mean.
+    /// Meaning of the indices in events.
     pub fn tables(&self) -> Tables {
         let flow = |FlowReport { ue, flow, direction, app, .. }| FlowRow { ue, flow, direction, app };
         Tables {
@@ -171,7 +171,7 @@ impl Simulation {
         self.path.take_capture()
     }
 
-    /// What share of the run is done, 0 to 1: of the time, or of the finite transfers' bytes if larger.
+    /// Share of the run that is done, 0 to 1: of the time, or of the finite transfers' bytes if larger.
     pub fn progress(&self) -> f64 {
         if self.is_over() {
             return 1.0;
@@ -217,7 +217,7 @@ impl Simulation {
     }
 }
 
-/// What a run has to tell.
+/// Results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Results {
     /// Version of this structure.
@@ -234,7 +234,7 @@ pub struct Results {
     pub jain_index: JainIndex,
     /// Every flow, by UE.
     pub flows: Vec<FlowReport>,
-    /// What the elements counted, from the server's side to the UEs'.
+    /// Reports of the elements, from the server's side to the UEs'.
     pub elements: Vec<Value>,
 }
 

@@ -49,7 +49,7 @@ pub struct Probability(f64);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ParseUnitError {
-    /// What is wrong and what would be right.
+    /// The problem and the expected form.
     pub message: String,
 }
 
@@ -384,7 +384,7 @@ impl fmt::Display for Probability {
     }
 }
 
-/// What the serde and schema implementations below need of a quantity.
+/// Requirements of the serde and schema implementations below on a quantity.
 trait Quantity: FromStr<Err = ParseUnitError> {
     const EXPECTING: &'static str;
 

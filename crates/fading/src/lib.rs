@@ -51,7 +51,7 @@ pub struct Jakes {
 struct Oscillators {
     /// Cycles per sample.
     frequencies: [f64; LANES],
-    /// At sample 0, cycles.
+    /// Phases at sample 0, cycles.
     phases: [f64; LANES],
     /// In the middle of a block.
     middle: Phasors,

@@ -1,4 +1,4 @@
-//! Where packets enter and leave the path, at the place of a host.
+//! Entry and exit of packets on the path, at the place of a host.
 
 use airpath_core::element::{Cx, Element, Layout, Port};
 use airpath_core::host::RealEnd;

@@ -3,7 +3,7 @@
 use crate::Instant;
 use std::time;
 
-/// Where virtual time begins on the scale of [`std::time::Instant`].
+/// Start of virtual time on the scale of [`std::time::Instant`].
 ///
 /// ```
 /// use airpath::{Duration, Epoch, Instant};

@@ -218,8 +218,8 @@ impl Net {
         }
     }
 
-    /// Until when nothing can arrive unless something is sent: where to [`advance`](Self::advance) next. Nothing has to
-    /// arrive then. `None` if the link is empty and silent.
+    /// Time until which nothing can arrive unless something is sent: the next argument of [`advance`](Self::advance).
+    /// An arrival then is possible, not certain. `None` if the link is empty and silent.
     pub fn next_wakeup(&mut self) -> Option<Instant> {
         let arrived = self.arrived.front().map(|_| self.now());
         arrived.or_else(|| self.path.poll_wakeup().map(|at| at.max(self.path.now())))
@@ -312,7 +312,7 @@ impl Net {
         &self.captured
     }
 
-    /// What each part of the link counted, from the server's side: `elements` of a run's `results.json`.
+    /// Report of each part of the link, from the server's side: `elements` of a run's `results.json`.
     pub fn report(&mut self) -> Vec<Value> {
         self.path.reports().into_iter().filter(|report| !report.is_null()).collect()
     }

@@ -1,4 +1,4 @@
-//! What can be seen of a link: counts and events.
+//! Observation of a link: counts and events.
 
 use crate::Instant;
 use airpath_core::trace::{self, Value};
@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// From the server to the UEs.
+    /// Packets from the server to the UEs.
     pub downlink: Counts,
-    /// From the UEs to the server.
+    /// Packets from the UEs to the server.
     pub uplink: Counts,
 }
 
@@ -88,7 +88,7 @@ impl Event {
         self.columns().into_iter().find(|(name, _)| *name == column).map(|(_, value)| value)
     }
 
-    /// For airpath's own bindings.
+    /// For airpath's language bindings.
     #[doc(hidden)]
     pub fn into_core(self) -> (Instant, trace::Event) {
         (self.at, self.core)

@@ -1,4 +1,4 @@
-//! What link a [`Net`](crate::Net) is.
+//! Description of a [`Net`](crate::Net)'s link.
 
 use crate::ScenarioError;
 use airpath_core::scenario::{self, BUNDLED};

@@ -23,7 +23,7 @@ pub(super) struct Input<R: Read> {
     damage: Option<String>,
 }
 
-/// What was read to recognise the compression, and the rest.
+/// The bytes read to recognise the compression, and the rest.
 type Begun<R> = Chain<Cursor<Vec<u8>>, R>;
 
 enum Stream<R: Read> {

@@ -30,7 +30,7 @@ pub struct Record<'a> {
     pub link_type: u32,
     /// Its length on the wire.
     pub original_len: u32,
-    /// What was captured of it.
+    /// Captured part of it.
     pub data: &'a [u8],
 }
 
@@ -53,7 +53,7 @@ pub enum FileError {
 pub struct Beginning {
     octets: [u8; 8],
     len: usize,
-    /// What the file was compressed with.
+    /// Compression of the file.
     compression: Option<&'static str>,
 }
 
@@ -109,7 +109,7 @@ pub struct Interface {
     pub packets: u64,
 }
 
-/// What the file was, and what of it could not be read.
+/// Format of the file, and its unreadable parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// `pcap` or `pcapng`.

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 
-/// What is read at a time.
+/// Bytes read at a time.
 const CHUNK: usize = 1 << 20;
 
 #[derive(Debug)]

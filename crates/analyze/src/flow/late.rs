@@ -98,7 +98,7 @@ impl Late {
         self.from_acks += bytes;
     }
 
-    /// What is known so far, of this many segments with data.
+    /// Report so far, given `segments` segments with data.
     pub fn report(&self, segments: u64) -> Report {
         Report {
             late_segments: self.overtaken,

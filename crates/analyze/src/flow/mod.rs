@@ -31,7 +31,7 @@ use unseen::Unseen;
 /// Without anything better: RFC 9293 (3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
-/// What is counted of a flow.
+/// Counters of a flow.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Counters {
     pub segments: u64,
@@ -63,7 +63,7 @@ pub struct Counters {
     pub out_of_window: u64,
 }
 
-/// With nothing in flight, a sender with more to send has answered by then.
+/// With nothing in flight, a sender with more data has reacted by then.
 const REACTION: Duration = Duration::from_millis(1);
 
 /// One direction of data.
@@ -78,11 +78,11 @@ pub struct Flow {
     /// Offset of the FIN.
     fin: Option<u64>,
     largest_payload: u64,
-    /// What the receiver's SYN allows.
+    /// Value of the receiver's SYN.
     pub offered_mss: Option<u16>,
     /// Shift of the windows that the receiver announces; `None` if unknown.
     pub window_shift: Option<u8>,
-    /// From an ACK's passing here to that of what it makes the sender send.
+    /// Time from an ACK passing here to the segment that it triggers.
     pub answer: Duration,
     latest_window: Option<u16>,
     gap_dupacks: u64,
@@ -489,7 +489,7 @@ impl Flow {
         self.max.zip(self.first).map_or(0, |(max, first)| max.saturating_sub(first))
     }
 
-    /// From the first data to the last ACK for any, or between what there is of both.
+    /// Time from the first data to the last ACK for data, or between the first and last of those that exist.
     pub fn duration(&self) -> Option<Duration> {
         let from = self.first_data.or(self.first_ack)?;
         let to = self.last_new_ack.or(self.last_data)?;
@@ -500,7 +500,7 @@ impl Flow {
         &self.causes
     }
 
-    /// What its time was spent on; `None` where data or ACKs were not captured.
+    /// Use of its time; `None` where data or ACKs were not captured.
     pub fn spending(&self) -> Option<Spending> {
         self.first_ack.and(self.first_data).and_then(|_| self.limits.spending())
     }
@@ -509,7 +509,7 @@ impl Flow {
         self.retransmissions.spurious()
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counted(&self) -> Counters {
         let is_unclear = !self.has_sender && self.unclear_dupacks > 0;
         let dupacks = if is_unclear { None } else { Some(self.counters.dupacks.unwrap_or(0)) };

@@ -1,4 +1,4 @@
-//! What of a stream was seen and is not acknowledged, in pieces as they were sent.
+//! Data of a stream seen and not acknowledged, in pieces as sent.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub struct Piece {
     pub transmissions: u32,
     /// The receiver has reported it.
     pub is_sacked: bool,
-    /// Which segment with data it was, counted as they passed.
+    /// Index of its data segment, in order of passing.
     pub number: u64,
     /// TSval of its first transmission.
     pub tsval: Option<u32>,

@@ -21,7 +21,7 @@ use super::causes::Cause;
 
 /// More are not remembered at a time.
 const MOST: usize = 4096;
-/// Those are remembered for a DSACK after their ACK.
+/// Retransmissions remembered for a DSACK after their ACK.
 const MOST_JUDGED: usize = 512;
 
 /// How a retransmission was found to be spurious.

@@ -125,13 +125,13 @@ pub struct Shares {
     pub link: f64,
     /// Cannot be determined from here.
     pub unknown: f64,
-    /// Of `application`: request and response, from the last data of a response to the next.
+    /// Part of `application`: request and response, from the last data of a response to the next.
     #[serde(skip)]
     pub between_turns: f64,
     /// Times that the other end sent data and this one answered.
     #[serde(skip)]
     pub turns: u64,
-    /// Of `application`: what ended with new data, as the sender had more to send later.
+    /// Part of `application`: pauses that ended with new data, as the sender had more to send later.
     #[serde(skip)]
     pub waits: f64,
 }
@@ -155,7 +155,7 @@ pub enum Part {
     Unknown,
 }
 
-/// What limited the sender in a round trip: while it was busy, while its window was full, and in a recovery.
+/// Limits on the sender in a round trip: while it was busy, while its window was full, and in a recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kinds {
     pub busy: Part,
@@ -245,7 +245,7 @@ impl Rounds {
         self.rate_with_queue(is_probe, 0.0)
     }
 
-    /// What limited the sender in each round trip. Far from the sender its answer takes `answer_s` on an empty path.
+    /// Limits on the sender in each round trip. Far from the sender its response takes `answer_s` on an empty path.
     pub fn kinds(&self, answer_s: Option<f64>) -> Vec<Kinds> {
         let is_far = answer_s.is_some();
         let back_s = answer_s.map_or(0.0, |answer_s| answer_s.min(f64::from(self.base.back_s)));

@@ -56,7 +56,7 @@ pub struct FlowReport {
     pub at_receiver: Option<ReceiverReport>,
     /// Outcome of packets between the two interfaces.
     pub path: Option<PathReport>,
-    /// From the first data to the last ACK, seconds.
+    /// Time from the first data to the last ACK, seconds.
     pub duration_s: Option<f64>,
     /// Bytes of the stream acknowledged.
     pub bytes_acked: u64,

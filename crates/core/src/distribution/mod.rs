@@ -131,7 +131,7 @@ pub struct Mean<A> {
 pub struct Units<A> {
     /// Mean.
     pub mean: A,
-    /// What is counted; the standard deviation is sqrt(mean unit).
+    /// Unit that is counted; the standard deviation is sqrt(mean unit).
     pub unit: A,
 }
 
@@ -233,7 +233,7 @@ impl<A: Amount> Config<A> {
         }
     }
 
-    /// What draws from the distribution.
+    /// A sampler of the distribution.
     pub fn sampler(&self) -> Sampler<A> {
         Sampler(match (self, self.law()) {
             (_, Some(law)) => Source::Law(law),

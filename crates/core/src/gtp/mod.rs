@@ -27,7 +27,7 @@ pub struct Tunnel {
     pub peer: Ipv4Addr,
     /// TEID that the peer has allocated, not 0.
     pub peer_teid: u32,
-    /// Whose packets these are: the owner's number.
+    /// The owner's index for the packets.
     pub bearer: u32,
     /// Whether G-PDUs that are sent have sequence numbers.
     pub has_sequence_numbers: bool,
@@ -55,14 +55,14 @@ pub enum SendError {
     Encode(#[from] EncodeError),
 }
 
-/// What a datagram meant.
+/// Content of a datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received<'a> {
     /// A packet that came through a tunnel.
     Packet {
         /// TEID of the tunnel here.
         teid: u32,
-        /// Whose it is.
+        /// The owner's index for the packet.
         bearer: u32,
         /// The packet.
         packet: &'a [u8],
@@ -130,7 +130,7 @@ impl Endpoint {
         Self { address, has_udp_checksum, role, tunnels, identification, counters }
     }
 
-    /// What it counted.
+    /// Its counters.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -249,7 +249,7 @@ impl Endpoint {
         self.rejected(Rejection::Teid(teid), Some(answer))
     }
 
-    /// To where the request came from (TS 29.281 §4.4.2.2).
+    /// Replies to the source of the request (TS 29.281 §4.4.2.2).
     fn answer_echo(&mut self, request: &Outer, sequence_number: u16) -> Received<'static> {
         self.counters.echoes_answered += 1;
         let outer = Outer { src: request.dst, dst: request.src, ..self.outer_to(*request.src.ip()) };

@@ -16,7 +16,7 @@ pub struct Side {
     pub peer_teid: u32,
 }
 
-/// What a datagram meant for a relay.
+/// Content of a datagram for a relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relayed<'a> {
     /// A packet to be forwarded in this datagram.
@@ -38,7 +38,7 @@ impl Relay {
         Self { endpoint: Endpoint::with_role(address, has_udp_checksum, Role::Intermediate) }
     }
 
-    /// What it counted.
+    /// Its counters.
     pub const fn counters(&self) -> &Counters {
         self.endpoint.counters()
     }

@@ -39,7 +39,7 @@ fn joined(pair: &mut [Box<dyn Element>]) -> Option<LinkToCell> {
 }
 
 struct LinkToCell {
-    /// By direction.
+    /// The link's halves by direction.
     halves: [Half; 2],
     cell: Dch,
     cell_base: Base,

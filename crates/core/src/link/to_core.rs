@@ -12,7 +12,7 @@ use crate::umts::{CoreNetwork, UP};
 use serde_json::Value;
 
 pub(super) struct LinkToCore {
-    /// By direction.
+    /// The link's halves by direction.
     pub halves: [Half; 2],
     pub core: CoreNetwork,
 }

@@ -115,7 +115,7 @@ struct Queue {
 
 struct AckFilter {
     config: Config,
-    /// By UE.
+    /// Queues by UE.
     queues: BTreeMap<u16, Queue>,
 }
 

@@ -48,13 +48,13 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the box stands: in the network for downloads, at the UE for uploads.
+    /// Location of the box: in the network for downloads, at the UE for uploads.
     pub at: Place,
     /// Time between two ACKs, by the occupancy of the buffer: f_1.
     pub t_id: t_id::Function,
-    /// The same while the counter of the buffer's PDPC is above zero: f_2; as ever if absent.
+    /// `t_id` while the counter of the buffer's PDPC is above zero: f_2; the usual function if absent.
     pub t_id_after_drop: Option<t_id::Function>,
-    /// Which SDUs count.
+    /// SDUs that count for the occupancy.
     pub occupancy: Occupancy,
     /// How ACKs leave that need no delay.
     pub release: Release,
@@ -62,7 +62,7 @@ pub struct Config {
     pub tti: Duration,
     /// Segments held of a bearer at most; beyond, the oldest goes.
     pub hold_limit: u32,
-    /// With `release = "strict"`, the delay of a stranded ACK is computed again after so long without another ACK.
+    /// With `release = "strict"`, time without another ACK after which the delay of a stranded ACK is recomputed.
     pub idle_release: Duration,
 }
 
@@ -81,7 +81,7 @@ impl Default for Config {
     }
 }
 
-/// Which SDUs of the buffer count.
+/// SDUs of the buffer that count for the occupancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Occupancy {
@@ -138,7 +138,7 @@ impl Component for Config {
 
 struct AckRateControl {
     config: Config,
-    /// By UE.
+    /// Bearers by UE.
     bearers: BTreeMap<u16, Bearer>,
     deadlines: Deadlines<u16>,
 }

@@ -69,15 +69,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the box stands: in the network for downloads, at the UE for uploads.
+    /// Location of the box: in the network for downloads, at the UE for uploads.
     pub at: Place,
     /// When nothing is expected any more. A small buffer needs `idle_release` with `departure`.
     pub reset: Reset,
-    /// What the window of the source is taken to be.
+    /// Estimate of the source's window.
     pub window: Window,
     /// Whether the buffer in the threshold has the packet in transmission, too.
     pub threshold: Threshold,
-    /// What `reset`, `window` and `threshold` were together: refused.
+    /// Former combination of `reset`, `window` and `threshold`: refused.
     #[serde(skip_serializing)]
     #[schemars(skip)]
     pub reading: Option<String>,
@@ -85,10 +85,9 @@ pub struct Config {
     pub alpha: f64,
     /// How the source is signalled that its window is large enough.
     pub loss_signal: LossSignal,
-    /// What an ACK counts for.
+    /// Number of packets that an ACK counts for.
     pub count: Count,
-    /// By how many packets the source's window may grow with an ACK, for which there is to be room in conservative
-    /// mode.
+    /// Growth of the source's window per ACK, in packets, that conservative mode must have room for.
     pub growth: Growth,
     /// Packets reserved beyond that when the third duplicate ACK in a row is released.
     pub reserve_fast_retransmit: u32,
@@ -96,7 +95,8 @@ pub struct Config {
     pub reserve_limited_transmit: u32,
     /// Segments held of a flow at most; beyond, the oldest goes.
     pub hold_limit: u32,
-    /// With nothing of the flow in the buffer for so long, ACKs go in any case, as many as it has room for packets.
+    /// When the buffer has held no packet of the flow for this time, as many ACKs are released as it has room for
+    /// packets.
     pub idle_release: Duration,
 }
 
@@ -144,9 +144,9 @@ pub enum Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Threshold {
-    /// What may wait, and the packet in transmission.
+    /// Waiting packets and the packet in transmission.
     WithService,
-    /// What may wait.
+    /// Waiting packets.
     Waiting,
 }
 
@@ -160,7 +160,7 @@ pub enum LossSignal {
     Ecn,
 }
 
-/// What an ACK counts for.
+/// Number of packets that an ACK counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Count {
@@ -170,13 +170,13 @@ pub enum Count {
     Segments,
 }
 
-/// By how much a window may grow with an ACK.
+/// Growth of a window per ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
-    /// By one packet: RFC 5681 (3.1), and the paper.
+    /// One packet: RFC 5681 (3.1), and the paper.
     OneAnAck,
-    /// By as many as are acknowledged: bytes are counted (RFC 3465), without limit in Linux.
+    /// As many packets as are acknowledged: bytes are counted (RFC 3465), without limit in Linux.
     Acked,
 }
 
@@ -241,15 +241,15 @@ type Key = (u16, u16);
 
 struct AckRegulator {
     config: Config,
-    /// By UE and number.
+    /// Flows by UE and number.
     flows: BTreeMap<Key, Flow>,
-    /// Those whose connection is over.
+    /// Flows whose connection is over.
     over: BTreeMap<Key, Flow>,
     /// The timer will come.
     armed: bool,
 }
 
-/// What can happen to the buffer of a flow, or to its ACKs.
+/// Event in the buffer of a flow, or among its ACKs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trigger {
     Ack,

@@ -1,5 +1,5 @@
-//! What boxes that act on ACKs have in common: where they stand, what counts as an ACK, the line in which segments
-//! wait, and until when.
+//! Common parts of boxes that act on ACKs: their location, the classification of segments, the queue of held segments,
+//! and its deadlines.
 
 use crate::element::Cx;
 use crate::error::ScenarioError;
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Where a box stands.
+/// Location of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -50,7 +50,7 @@ pub(super) fn to_evict<T>(
     connections.iter().min_by_key(|(_, connection)| used(connection)).map(|(key, _)| *key)
 }
 
-/// What a segment is that travels against the data.
+/// Kind of a segment that travels against the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
     /// An acknowledgment and nothing else.

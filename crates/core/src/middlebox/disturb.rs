@@ -21,7 +21,7 @@ use serde_json::json;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the box stands.
+    /// Location of the box.
     pub at: Place,
     /// Packets towards the UE.
     pub downlink: Disturbance,
@@ -29,7 +29,7 @@ pub struct Config {
     pub uplink: Disturbance,
 }
 
-/// What is done to one direction.
+/// Disturbance of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Disturbance {
@@ -39,7 +39,7 @@ pub struct Disturbance {
     pub duplicate: Probability,
     /// Share of the packets sent that is held, so that later packets overtake them.
     pub reorder: Probability,
-    /// For how long.
+    /// Time for which a packet is held.
     pub hold: Duration,
 }
 
@@ -92,7 +92,7 @@ struct Half {
     counts: Counts,
 }
 
-/// What has been counted in one direction, as reported.
+/// Counters of one direction, as reported.
 #[derive(Default, Serialize)]
 struct Counts {
     packets: u64,

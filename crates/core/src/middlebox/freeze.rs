@@ -53,7 +53,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the box stands: in the network as in M-TCP, or at the UE as in Freeze-TCP.
+    /// Location of the box: in the network as in M-TCP, or at the UE as in Freeze-TCP.
     pub at: Place,
     /// In the network: whether the ACK of the last octet is withheld.
     pub withhold: bool,
@@ -61,7 +61,7 @@ pub struct Config {
     pub hold: Duration,
     /// In the network: delay from the start of an outage until the box detects it.
     pub notice: Duration,
-    /// At the UE: how often the last ACK is sent after an outage.
+    /// At the UE: number of copies of the last ACK sent after an outage.
     pub copies: u32,
     /// Connections that are watched at most; beyond, the one used least recently goes.
     pub connections: u32,
@@ -111,7 +111,7 @@ impl Component for Config {
     }
 }
 
-/// What has been counted, as reported.
+/// Counters, as reported.
 #[derive(Default, Serialize)]
 struct Counters {
     freezes: u64,
@@ -208,7 +208,7 @@ impl Freeze {
         }
     }
 
-    /// What has not been given yet is given: nothing newer has come for a while, or will.
+    /// Sends the withheld acknowledgment: no newer one has arrived for a while, or none will.
     fn give(&mut self, cx: &mut Cx<'_>, key: Key) {
         let withheld = self.connections.get(&key).and_then(|connection| connection.release_at);
         if withheld.is_some() {

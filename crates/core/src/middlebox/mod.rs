@@ -33,7 +33,7 @@ use crate::tcp;
 pub struct Plan<'a> {
     /// Seed of the run.
     pub run_seed: u64,
-    /// Which of the scenario's boxes it is, from 0.
+    /// Index of the box in the scenario, from 0.
     pub number: usize,
     /// All flows of the scenario; in a session those of simulated UEs.
     pub flows: &'a [FlowSpec],
@@ -42,7 +42,7 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// For the only box of a scenario.
+    /// Context for the only box of a scenario.
     pub const fn of(run_seed: u64, flows: &'a [FlowSpec]) -> Self {
         Self { run_seed, number: 0, flows, session: None }
     }
@@ -88,7 +88,7 @@ pub trait Component {
         Ok(())
     }
 
-    /// Where the box stands.
+    /// Location of the box.
     fn place(&self) -> Place {
         Place::Network
     }
@@ -115,7 +115,7 @@ registry! {
 }
 
 impl Config {
-    /// As the component's own, with the name of the box before the key.
+    /// Like the component's own, with the name of the box before the key.
     ///
     /// # Errors
     /// See [`Component::validate_session`].

@@ -24,7 +24,7 @@ use serde_json::json;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the box stands.
+    /// Location of the box.
     pub at: Place,
     /// Packets towards the UE.
     pub downlink: Losses,
@@ -99,7 +99,7 @@ struct Half {
     dropped: u64,
 }
 
-/// Which packet is dropped.
+/// Selection of the packets dropped.
 enum Drops {
     Alone(Threshold),
     InBursts { begins: Threshold, ends: Threshold, is_bad: bool },

@@ -86,7 +86,7 @@ struct Connection {
     used: u64,
 }
 
-/// What has been counted, as reported; of all connections.
+/// Counters of all connections, as reported.
 #[derive(Default, Serialize)]
 struct Counters {
     segments_cached: u64,
@@ -104,7 +104,7 @@ struct Counters {
 #[derive(Default)]
 struct RncFeedback {
     config: Config,
-    /// By UE and flow.
+    /// Connections by UE and flow.
     connections: BTreeMap<(u16, u16), Connection>,
     /// Connections whose bit is not the box's.
     accurate_ecn: BTreeSet<(u16, u16)>,

@@ -158,7 +158,7 @@ impl Connection {
     }
 }
 
-/// What has been counted, as reported; of all connections.
+/// Counters of all connections, as reported.
 #[derive(Default, Serialize)]
 struct Counters {
     segments_cached: u64,
@@ -195,7 +195,7 @@ struct Snoop {
     config: Config,
     /// Flows without handshake that use SACK.
     known_sack: BTreeSet<Key>,
-    /// By UE and flow.
+    /// Connections by UE and flow.
     connections: BTreeMap<Key, Connection>,
     deadlines: Deadlines<Key>,
     /// Uses of connections so far.

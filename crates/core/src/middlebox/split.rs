@@ -55,13 +55,13 @@ use serde_json::json;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// What the box holds of a connection, bytes; the window towards the data's sender is the free part.
+    /// Bytes that the box holds per connection at most; the window towards the data's sender is the free part.
     pub buffer: Bytes,
     /// One-way delay between the box and the cell. `wired.delay` is that between the server and the box.
     pub delay: Duration,
     /// Time that the box's processor takes for each packet that reaches it, one after another.
     pub processing: Duration,
-    /// What a hand-over of the UE means to its connections.
+    /// Effect of a hand-over of the UE on its connections.
     pub handover: Handover,
     /// With `handover = "transfer"`: one-way delay between the two RNCs.
     pub transfer_delay: Duration,
@@ -86,7 +86,7 @@ impl Default for Config {
     }
 }
 
-/// What a hand-over of the UE means to the connections that the box has ended.
+/// Effect of a hand-over of the UE on the connections that the box terminates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Handover {
@@ -223,7 +223,7 @@ struct Slot {
     connection: Option<Box<Connection>>,
 }
 
-/// What passed unchanged in one direction.
+/// Packets that passed unchanged in one direction.
 #[derive(Default, Serialize)]
 struct Passed {
     #[serde(rename = "passed_unread")]
@@ -240,7 +240,7 @@ struct Split {
     run_seed: u64,
     /// Number of the box on the path.
     number: usize,
-    /// By direction.
+    /// Passed packets by direction.
     passed: [Passed; 2],
 }
 

@@ -64,7 +64,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// By how many bits the windows of a direction are shifted, if that is known.
+    /// Window scale of a direction, if it is known.
     fn shift(&self, dir: Dir) -> Option<u8> {
         let (own, other) = (self.syns[dir.index()]?, self.syns[dir.reverse().index()]?);
         Some(own.filter(|_| other.is_some()).unwrap_or(0))
@@ -74,7 +74,7 @@ impl Connection {
 #[derive(Default)]
 struct WindowClamp {
     config: Config,
-    /// By UE and flow.
+    /// Connections by UE and flow.
     connections: BTreeMap<(u16, u16), Connection>,
     uses: u64,
     acks_clamped: u64,

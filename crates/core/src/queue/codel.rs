@@ -26,7 +26,7 @@ parameters! {
         pub bytes: Option<Bytes>,
         /// How long packets may wait; "auto": at least 5 ms, and 1.5 times an MTU's time and a TTI.
         pub target: Target = Target::Time(LEAST_TARGET),
-        /// For how long they may wait longer: a round-trip time. With target = "auto" it grows with that.
+        /// Time for which they may wait longer than the target: an RTT. With target = "auto" it grows with the target.
         pub interval: Duration = Duration::from_millis(100),
         /// While no more than this waits, nothing is dropped.
         pub mtu: Bytes = Bytes::from_bytes(1500),

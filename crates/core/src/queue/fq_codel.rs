@@ -33,17 +33,17 @@ use std::collections::{BTreeMap, VecDeque};
 parameters! {
     /// A queue for each flow under CoDel, served in turn, sparse flows first: FQ-CoDel, RFC 8290.
     pub struct Config {
-        /// At most this many packets wait, of all flows.
+        /// At most this many packets wait, over all flows.
         pub packets: u32 = 10_240,
-        /// At most this many bytes wait, of all flows; unlimited if absent.
+        /// At most this many bytes wait, over all flows; unlimited if absent.
         pub bytes: Option<Bytes>,
         /// How many queues there are; flows whose hashes meet share one.
         pub flows: u32 = 1024,
-        /// What a queue may send in a turn.
+        /// Bytes that a queue may send per turn.
         pub quantum: Bytes = Bytes::from_bytes(1514),
         /// How long packets may wait; "auto": at least 5 ms, and 1.5 times an MTU's time and a TTI.
         pub target: Target = Target::Time(LEAST_TARGET),
-        /// For how long they may wait longer: a round-trip time. With target = "auto" it grows with that.
+        /// Time for which they may wait longer than the target: an RTT. With target = "auto" it grows with the target.
         pub interval: Duration = Duration::from_millis(100),
         /// While no more than this waits in a queue, nothing of it is dropped.
         pub mtu: Bytes = Bytes::from_bytes(1500),
@@ -240,7 +240,7 @@ mod tests {
         (left, dropped)
     }
 
-    /// By hand: A uses its quantum up and goes behind B and C, which are new; then the turns of the old ones.
+    /// By hand: A uses its quantum up and queues after B and C, which are new; then the turns of the old ones.
     #[test]
     fn new_flows_come_first_and_old_ones_in_turn() {
         let config = Config { quantum: Bytes::from_bytes(1500), ..Config::default() };

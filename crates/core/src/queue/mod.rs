@@ -63,7 +63,7 @@ pub trait Aqm: Send + Sync {
         let _ = (now, gone, buffer);
     }
 
-    /// As [`Queue::excuse`].
+    /// See [`Queue::excuse`].
     fn excuse(&mut self, wait: Duration) {
         let _ = wait;
     }
@@ -73,7 +73,7 @@ pub trait Aqm: Send + Sync {
         None
     }
 
-    /// What has still to be delivered until it may choose a packet to drop again, if it counts that; else 0.
+    /// Amount still to be delivered before it may drop again, if it counts that; otherwise 0.
     fn discard_counter(&self) -> u64 {
         0
     }
@@ -81,7 +81,7 @@ pub trait Aqm: Send + Sync {
 
 /// A queue discipline that holds the packets which wait.
 pub trait Queue: Send + Sync {
-    /// What becomes of `packet`, which comes. Never [`Verdict::DropWaiting`].
+    /// Decides on `packet`, which arrives. Never [`Verdict::DropWaiting`].
     fn admit(&mut self, now: Instant, packet: &Packet) -> Verdict;
 
     /// A packet that was let in waits from now on. Others that are dropped for it are put into `evicted`; it may be among
@@ -91,8 +91,8 @@ pub trait Queue: Send + Sync {
     /// The next packet to be sent. Packets dropped before it are appended to `evicted`.
     fn pop(&mut self, now: Instant, evicted: &mut Evicted) -> Option<Next>;
 
-    /// From now on `wait` of each packet's sojourn is no queue: the transmitter had no opportunity to send, and would not
-    /// have had one for a packet alone. Not called by transmitters that may always send.
+    /// From now on, `wait` of each packet's sojourn time does not count as queueing: the transmitter had no opportunity
+    /// to send, not even a packet alone. Not called by transmitters that may always send.
     fn excuse(&mut self, wait: Duration);
 
     /// Bytes of the packets that wait; 0 if none does.
@@ -112,7 +112,7 @@ pub struct Next {
     pub marks: bool,
 }
 
-/// What becomes of a packet that comes to a buffer.
+/// Decision on a packet that arrives at a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It enters.
@@ -233,12 +233,12 @@ impl Aqm for Discipline {
     }
 }
 
-/// Where a discipline stands.
+/// Location of a discipline.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// Seed of the run.
     pub run_seed: u64,
-    /// What it draws from is named so.
+    /// Name of its random stream.
     pub name: &'a str,
     /// Rate of the transmitter it feeds; its mean if it varies.
     pub rate: Bitrate,

@@ -45,13 +45,13 @@ pub struct Config {
     pub packets: Option<u32>,
     /// At most this many bytes; unlimited if absent.
     pub bytes: Option<Bytes>,
-    /// From this many packets in the buffer on, one is dropped (`maxth`).
+    /// Number of packets in the buffer at which one is dropped (`maxth`).
     pub max_threshold: u32,
-    /// Which packets count at the threshold, and in the counter.
+    /// Packets that count for the threshold and the counter.
     pub occupancy: Occupancy,
     /// Whether the packet that comes counts at the threshold.
     pub arriving: Arriving,
-    /// What the counter counts.
+    /// Unit of the counter.
     pub counter: CounterUnit,
     /// The counter starts at this multiple of the buffer's contents at the drop.
     pub counter_start: f64,
@@ -71,7 +71,7 @@ impl Default for Config {
     }
 }
 
-/// Which packets of the buffer count.
+/// Packets of the buffer that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Occupancy {
@@ -86,14 +86,14 @@ pub enum Occupancy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arriving {
-    /// As if it were in the buffer already.
+    /// It counts as if it were already in the buffer.
     #[default]
     Counted,
     /// The buffer is as it was before.
     Excluded,
 }
 
-/// What the counter counts.
+/// Unit of the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CounterUnit {

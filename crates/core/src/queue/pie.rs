@@ -110,7 +110,7 @@ impl Config {
 const SCALES: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (0.01, 8.0), (0.1, 2.0)];
 
-/// From the last of these on the probability grows by at most this in a step.
+/// Maximum growth of the probability per step once it exceeds the last of these.
 const LARGEST_STEP: f64 = 0.02;
 
 /// The probability shrinks to this share in a step while the queue is idle.
@@ -134,7 +134,7 @@ struct Pie {
     delay: Duration,
     /// `q_old`.
     old_delay: Duration,
-    /// What is left of the burst allowance.
+    /// Remaining burst allowance.
     burst: Duration,
     next_update: Instant,
     /// So much of a packet's wait is no queue.

@@ -83,7 +83,7 @@ impl Default for Config {
     }
 }
 
-/// What is counted.
+/// Unit of the queue length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -158,7 +158,7 @@ struct Red {
     emptied: Instant,
 }
 
-/// What RED itself says to a packet.
+/// Decision of RED itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Early {
     Enter,

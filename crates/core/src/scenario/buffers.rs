@@ -8,7 +8,7 @@ use crate::packet::Dir;
 use crate::queue;
 use crate::radio;
 
-/// With room for as many packets, downloads without any variation of the delay are within 15 % of Linux's.
+/// With room for this many packets, downloads without any variation of the delay are within 15 % of Linux's.
 const FEW_PACKETS: u64 = 5;
 
 impl Scenario {

@@ -49,7 +49,7 @@ pub(super) fn merged(base: &Table, over: &Table) -> Table {
     result
 }
 
-/// What is under `key` once `value` is put on what is there.
+/// The value under `key` after `value` is merged over `below`.
 fn put(key: &str, below: Option<Value>, value: Value) -> Value {
     match (below, value) {
         (Some(Value::Table(below)), Value::Table(above)) if is_choice(key) => {
@@ -78,7 +78,7 @@ pub(super) struct Assumed {
     /// Keys down to the table that holds it, such as `tcp`, `cc`.
     place: Vec<String>,
     name: String,
-    /// What the scenario names there; `None` if it names nothing: what is inherited or the default is in use.
+    /// The component that the scenario names there; `None` if the inherited one or the default is in use.
     in_use: Option<String>,
 }
 
@@ -102,7 +102,7 @@ pub(super) fn set(slot: &mut Value, place: &[String], value: Value) {
     };
 }
 
-/// What was assumed of tables at and below `place` is of no matter any more.
+/// Forgets the assumptions about tables at and below `place`.
 pub(super) fn forget(place: &[String], assumed: &mut Vec<Assumed>) {
     assumed.retain(|one| !one.place.starts_with(place));
 }
@@ -149,7 +149,7 @@ impl Assumed {
     }
 }
 
-/// What is at `place`.
+/// The value at `place`.
 fn find<'a>(table: &'a Table, place: &[String]) -> Option<&'a Value> {
     let (last, parents) = place.split_last()?;
     let here = parents.iter().try_fold(table, |here, key| child(here, key)?.as_table())?;

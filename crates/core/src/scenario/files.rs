@@ -23,7 +23,7 @@ struct Inlined {
     table: &'static str,
     /// The key of the text, for which that of the file makes way.
     text: &'static str,
-    /// What the file holds, with its article.
+    /// Kind of content, with its article, for errors.
     what: &'static str,
     /// Converts the text of the file to the value in a resolved scenario. Also given the table's parent.
     read: fn(&str, &str) -> Result<Value, ScenarioError>,

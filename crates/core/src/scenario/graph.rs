@@ -176,7 +176,7 @@ impl Scenario {
         false
     }
 
-    /// Where an interface is when a hand-over begins, and where it is afterwards.
+    /// Attachment of an interface before and after a hand-over.
     fn ends_of(&self, number: usize) -> Option<(&str, &str)> {
         let handover = &self.handover[number];
         let start = self.interfaces().nth(usize::from(handover.ue))?.1.as_str();
@@ -186,7 +186,7 @@ impl Scenario {
         Some((from, handover.to.as_deref().unwrap_or(from)))
     }
 
-    /// What hand-overs are for one cell.
+    /// The hand-overs as seen by one cell.
     fn episodes(&self, cell: &str) -> Vec<Episode> {
         let each = self.handover.iter().enumerate().filter_map(|(number, handover)| {
             let (from, to) = self.ends_of(number)?;

@@ -21,7 +21,7 @@ pub(super) enum Step {
     Index(usize),
 }
 
-/// What is wrong, and the way to it, the last step first.
+/// The problem, and the path to it, last step first.
 #[derive(Clone, Debug)]
 pub(super) struct Error {
     pub(super) back: Vec<Step>,

@@ -98,7 +98,7 @@ fn counted(table: &Table, key: &str) -> String {
     }
 }
 
-/// What stands under `key`, such as `tcp` or `flow[1]`; a new table where nothing does.
+/// The table under `key`, such as `tcp` or `flow[1]`; created if there is none.
 fn entry<'a>(
     table: &'a mut Table,
     key: &str,
@@ -181,8 +181,8 @@ fn inherit_link(table: &mut Table) {
     }
 }
 
-/// Of `[tcp]`, that of a flow and that of a box: what is written nearest holds, then what the scenario's says, then
-/// what the profile does.
+/// Merges `[tcp]` into the `tcp` tables of flows and boxes: the nearest table takes precedence, then the scenario's,
+/// then the profile's.
 fn inherit_tcp(table: &mut Table) {
     let shared = match table.get("tcp") {
         Some(Value::Table(shared)) => shared.clone(),

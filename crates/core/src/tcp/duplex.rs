@@ -1,10 +1,10 @@
-//! An endpoint of a connection that carries data both ways: a [`Sender`] and a [`Receiver`] in one.
+//! An endpoint of a connection that carries data in both directions: a [`Sender`] and a [`Receiver`] in one.
 //!
-//! The sender opens the connection; the receiver begins where that ends. Every segment of data takes the
-//! acknowledgment of the other direction along, and the delayed ACK is then no longer due: RFC 9293
-//! (3.8.6.3), RFC 5681 (4.2). An ACK that reports a gap or a duplicate goes alone, before any data, since with
-//! data it would count neither as a duplicate ACK (RFC 5681 (2)) nor have room for SACK blocks. After a pause
-//! longer than the timeout the congestion window restarts: RFC 5681 (4.1).
+//! The sender opens the connection; the receiver starts after that. Every data segment carries the acknowledgment of
+//! the other direction, so the delayed ACK is no longer needed: RFC 9293 (3.8.6.3), RFC 5681 (4.2). An ACK that reports
+//! a gap or a duplicate is sent without data, before any data segment: with data it would not count as a duplicate ACK
+//! (RFC 5681 (2)) and would have no room for SACK blocks. After a pause longer than the timeout the congestion window
+//! restarts: RFC 5681 (4.1).
 //!
 //! Left out: what [`super`] leaves out. ASSUMED: with `ttcp`, an ACK that must go before the first data of its
 //! endpoint has no SYN; the one with the data follows.
@@ -28,7 +28,7 @@ pub enum Outgoing {
 pub struct Duplex {
     sender: Sender,
     pub(super) receiver: Receiver,
-    /// The ACK that is due goes alone: it reports a gap or a duplicate.
+    /// The pending ACK is sent without data: it reports a gap or a duplicate.
     ack_alone: bool,
     last_sent: Instant,
 }
@@ -54,7 +54,7 @@ impl Duplex {
         self.receiver.adopt(opened);
     }
 
-    /// A pure ACK is due, whatever has arrived.
+    /// Schedules a pure ACK.
     pub(super) fn acknowledge(&mut self) {
         self.ack_alone = true;
         self.receiver.acknowledge();
@@ -93,7 +93,7 @@ impl Duplex {
         self.handle_data(now, &rest)
     }
 
-    /// As [`Duplex::handle_segment`], of its data alone.
+    /// Like [`Duplex::handle_segment`], for the data only.
     pub(super) fn handle_data(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         if !self.sender.is_established() {
             return None;
@@ -150,7 +150,7 @@ impl Duplex {
         &self.sender
     }
 
-    /// As [`Duplex::sender`], to take samples from.
+    /// Like [`Duplex::sender`], but mutable, to take samples.
     pub fn sender_mut(&mut self) -> &mut Sender {
         &mut self.sender
     }

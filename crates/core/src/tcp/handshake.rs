@@ -36,7 +36,7 @@ enum State {
     Established,
 }
 
-/// What a segment did to the connection.
+/// Effect of a segment on the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The segment belongs to the handshake and is used up.
@@ -45,7 +45,7 @@ pub enum Progress {
     Established,
 }
 
-/// What endpoints begin with whose handshake was another's affair: [`super::connection`].
+/// Initial state of endpoints whose handshake was made elsewhere: [`super::connection`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened {
     /// Sequence number of this endpoint's SYN.
@@ -62,7 +62,7 @@ pub(super) struct Opened {
     pub sent_at: Option<Instant>,
     /// Whether a SYN had to be retransmitted.
     pub lost_syn: bool,
-    /// Which ECN both use.
+    /// Negotiated use of ECN.
     pub ecn: ecn::Agreement,
 }
 
@@ -78,7 +78,7 @@ pub struct Handshake {
     /// The other endpoint's SYN permits SACK.
     peer_sack: bool,
     ecn: ecn::Ecn,
-    /// What the other endpoint's SYN has led to.
+    /// Negotiated use of ECN.
     agreed_ecn: ecn::Agreement,
     state: State,
     role: Role,
@@ -326,7 +326,7 @@ impl Handshake {
         self.iss.wrapping_add(1).wrapping_add(offset as u32)
     }
 
-    /// What acknowledges the other endpoint's stream up to `offset`.
+    /// The acknowledgment number for the other endpoint's stream up to `offset`.
     pub fn wire_ack(&self, offset: u64) -> u32 {
         self.peer_iss.wrapping_add(1).wrapping_add(offset as u32)
     }

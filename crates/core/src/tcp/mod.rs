@@ -104,7 +104,7 @@ pub struct Transmit {
     pub cause: SendCause,
 }
 
-/// What every segment of an endpoint says, computed once.
+/// Fields that all segments of an endpoint share, computed once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentTemplate {
     /// IP version.
@@ -159,10 +159,10 @@ parameters! {
         /// Selective acknowledgments, RFC 2018: the receiver reports what has arrived beyond a gap. What the
         /// sender makes of it is up to `recovery`.
         pub sack: bool,
-        /// With `sack`: the receiver also reports what has arrived twice, RFC 2883.
+        /// With `sack`: the receiver also reports duplicate data, RFC 2883.
         pub dsack: bool = true,
-        /// Explicit congestion notification, RFC 3168: a mark on a packet halves the window without a loss. Or the one that
-        /// counts marks, RFC 9768.
+        /// Explicit congestion notification, RFC 3168: a mark on a packet halves the window without a loss. Or accurate
+        /// ECN, which counts marks, RFC 9768.
         pub ecn: ecn::Ecn,
         /// Whether the sender acts on radio network feedback, as `middlebox.rnc_feedback` gives it.
         pub rnf: rnf::Rnf = rnf::Rnf::Off,
@@ -170,11 +170,11 @@ parameters! {
         pub window_scaling: bool = true,
         /// Sequence number of the SYN on the wire.
         pub initial_sequence: u32,
-        /// What a window that closes over data in flight does to the sender.
+        /// Response of the sender to a window that shrinks to zero over data in flight.
         pub shrunk_window: ShrunkWindow = ShrunkWindow::Persist,
-        /// What a probe of a closed window carries.
+        /// Content of a probe of a closed window.
         pub window_probe: WindowProbe = WindowProbe::Byte,
-        /// Initial window in segments, 1 to 100; 10 is that of RFC 6928, and 4 at most that of RFC 5681 (3.1).
+        /// Initial window in segments, 1 to 100; RFC 6928 has 10, RFC 5681 (3.1) at most 4.
         pub initial_window: u32 = 10,
         /// Initial slow start threshold; unlimited if absent.
         pub initial_ssthresh: Option<Bytes>,
@@ -195,7 +195,7 @@ parameters! {
         pub multiple_fast_retransmits: bool,
         /// How window sizes are computed.
         pub window_arithmetic: WindowArithmetic = WindowArithmetic::Rfc5681,
-        /// Which segments are timed when there are no timestamps.
+        /// Segments that are timed without timestamps.
         pub rtt_sampling: RttSampling = RttSampling::EverySegment,
         /// Retransmission timer.
         pub rto: rto::Config,
@@ -216,7 +216,7 @@ parameters! {
         /// Receive buffer: the window that the receiver advertises.
         pub receive_buffer: Bytes = Bytes::from_bytes(UNSCALED_WINDOW),
         /// The window grows from `receive_buffer` up to this with what the application reads in a round trip; it stays
-        /// as it is if absent.
+        /// constant if absent.
         pub receive_buffer_max: Option<Bytes>,
         /// The receiver acknowledges every n-th full segment, up to 8: RFC 5681 (4.2) allows 1 and 2; hosts that merge
         /// segments, and papers, have more.
@@ -227,7 +227,7 @@ parameters! {
         pub delayed_ack: Delay = Delay::Fixed,
         /// Number of segments ACKed without delay at the beginning of a connection, and again after a duplicate.
         pub quickack: u32,
-        /// What a pause does to the window of a connection that carries data both ways.
+        /// Effect of a pause on the window of a connection with data in both directions.
         pub idle_restart: IdleRestart = IdleRestart::Rfc5681,
     }
 
@@ -238,8 +238,8 @@ parameters! {
         ThreeWay,
         /// None: data flows at once, like ns-2's one-way agents.
         None,
-        /// As T/TCP does with a cached connection count: data travels in the SYN or in the SYN-ACK, without
-        /// waiting for the third segment. The UE opens.
+        /// Like T/TCP with a cached connection count: data travels in the SYN or in the SYN-ACK, without waiting for
+        /// the third segment. The UE opens.
         Ttcp,
     }
 
@@ -254,9 +254,9 @@ parameters! {
         Ns2,
     }
 
-    /// What a sender does whose receiver takes back a window in which data is in flight, down to zero: a receiver
-    /// "SHOULD NOT" do so, a sender must be robust against it (RFC 9293 (3.8.6), RFC 1122 (4.2.2.16)); boxes and hosts
-    /// that freeze a sender do it on purpose (`middlebox.freeze`). See `tcp/transmission/timer.rs`.
+    /// Response of a sender whose receiver shrinks the window to zero over data in flight: a receiver "SHOULD NOT" do
+    /// so, a sender must be robust against it (RFC 9293 (3.8.6), RFC 1122 (4.2.2.16)); boxes and hosts that freeze a
+    /// sender do it on purpose (`middlebox.freeze`). See `tcp/transmission/timer.rs`.
     pub enum ShrunkWindow {
         /// The sender probes it like any closed window: RFC 9293 (3.8.6), MUST-35. The persist timer runs instead of
         /// the retransmission timer, no timeout is counted, and the congestion window stays. When the window opens,
@@ -269,7 +269,7 @@ parameters! {
         Retransmit,
     }
 
-    /// What a probe of a closed window carries, while nothing is in flight.
+    /// Content of a probe of a closed window, sent while nothing is in flight.
     pub enum WindowProbe {
         /// The byte beyond the window: RFC 9293 (3.8.6.1).
         #[default]
@@ -285,13 +285,14 @@ parameters! {
         Fixed,
         /// 40 ms up to that, by the time between segments: see `delayed_ack`.
         Linux,
-        /// Always `delayed_ack_timeout`, however many segments come meanwhile: ACKs of data in order by the timer alone.
+        /// Always `delayed_ack_timeout`, regardless of further segments: in-order data is acknowledged only by the
+        /// timer.
         Timer,
     }
 
-    /// What happens to the congestion window after a pause longer than the retransmission timeout.
+    /// Effect on the congestion window of a pause longer than the retransmission timeout.
     pub enum IdleRestart {
-        /// It falls to the initial window: RFC 5681 (4.1).
+        /// It is reduced to the initial window: RFC 5681 (4.1).
         #[default]
         Rfc5681,
         /// It is halved for each timeout that has passed, down to the initial window, and slow start goes up to three
@@ -301,7 +302,7 @@ parameters! {
         Off,
     }
 
-    /// Which segments are timed when there are no timestamps.
+    /// Segments that are timed without timestamps.
     pub enum RttSampling {
         /// Every segment that was sent once (Karn's algorithm).
         #[default]
@@ -349,7 +350,7 @@ impl Config {
         self.cc.pace().or(by_key.then(cc::Pace::default))
     }
 
-    /// What every segment of an endpoint says.
+    /// The fields that all segments of an endpoint share.
     pub(crate) fn segment_template(&self) -> SegmentTemplate {
         let window = self.advertised_window();
         SegmentTemplate {

@@ -3,7 +3,7 @@
 use super::{Event, Kind, ProbeMask};
 use std::collections::BTreeMap;
 
-/// What became of packets of one direction.
+/// Outcomes of the packets of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
     /// Packets that were dropped, by reason.

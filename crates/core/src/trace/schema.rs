@@ -28,7 +28,7 @@ pub struct ColumnInfo {
     pub name: &'static str,
     /// Unit of its numbers; empty without one.
     pub unit: &'static str,
-    /// What it says.
+    /// Meaning of the column.
     pub meaning: &'static str,
     /// How its numbers are stored.
     pub store: Store,
@@ -36,7 +36,7 @@ pub struct ColumnInfo {
     pub is_flag: bool,
     /// Words that the numbers represent; empty for a column of numbers.
     pub words: &'static [&'static str],
-    /// What each word means.
+    /// Meaning of each word.
     pub word_meanings: &'static [&'static str],
 }
 
@@ -45,7 +45,7 @@ pub struct ColumnInfo {
 pub struct KindInfo {
     /// Name of its probe, and of its table.
     pub name: &'static str,
-    /// What has happened.
+    /// Meaning of the event.
     pub meaning: &'static str,
     /// Its columns, the time left out.
     pub columns: &'static [ColumnInfo],
@@ -64,7 +64,7 @@ macro_rules! id_type {
     };
 }
 
-/// What such a column says.
+/// Meaning of such a column.
 macro_rules! id_meaning {
     (ue) => {
         "Number of the UE."
@@ -159,7 +159,7 @@ macro_rules! events {
         }
 
         impl Event {
-            /// What kind of event this is.
+            /// Kind of this event.
             pub const fn kind(&self) -> Kind {
                 match self { $(Self::$variant { .. } => Kind::$variant,)* }
             }
@@ -240,7 +240,7 @@ events! {
         tcpi_snd_ssthresh: u32 ["segment"],
         /// Segments in flight.
         tcpi_unacked: u32 ["segment"],
-        /// What the sender may have in flight: the smaller of congestion and receive window, segments.
+        /// Send window of the sender: the smaller of congestion and receive window, segments.
         send_window: u32 ["segment"],
         /// Smoothed round-trip time, microseconds.
         tcpi_rtt: u32 ["us"],
@@ -285,7 +285,7 @@ events! {
     /// How a TCP sender paces, and the path as its congestion control sees it, after an ACK or a timeout. Only of senders
     /// that pace.
     TcpPath = "tcp_path" of ue flow {
-        /// What the congestion control is doing.
+        /// State of the congestion control.
         state: ModelState [""],
         /// Pacing rate, bit/s of payload; 0 without pacing.
         pacing_bps: u64 ["bit/s"],
@@ -324,7 +324,7 @@ events! {
         direction: Dir [""],
         /// Length of the packet, bytes.
         len_bytes: u32 ["B" few],
-        /// From entering the buffer to arrival at the other side, nanoseconds.
+        /// Time from entering the buffer to arrival at the other side, nanoseconds.
         delay_ns: u64 ["ns"],
     }
     /// A slot or TTI of a bearer ended in which its link layer sent PDUs. Not recorded if the bearer has no PDUs,
@@ -342,7 +342,7 @@ events! {
     BlockSent = "block_sent" of ue bearer slot {
         /// HARQ process that it belongs to.
         process: u16 ["" few],
-        /// Which transmission of the block it is, from 1.
+        /// Index of the transmission of the block, from 1.
         transmission: u16 ["" few],
         /// Row of the CQI table; in NR the MCS, and 32 for each layer beyond the first.
         cqi: u16 ["" few],
@@ -438,7 +438,7 @@ events! {
     }
     /// A snoop box did something.
     Snoop = "snoop" of ue flow {
-        /// What it did.
+        /// Action of the box.
         action: SnoopAction [""],
         /// Packets of the flow in the cache.
         cached_packets: u32 ["packet"],

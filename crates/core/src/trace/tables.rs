@@ -1,4 +1,4 @@
-//! What the numbers in events mean: tables that a trace has once.
+//! Tables that a trace has once: the meaning of the indices in events.
 
 use crate::packet::Dir;
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub struct BearerRow {
     pub slot_ns: u64,
     /// Start of the first TTI, nanoseconds.
     pub phase_ns: u64,
-    /// From the end of a transmission to its arrival, nanoseconds.
+    /// Time from the end of a transmission to its arrival, nanoseconds.
     pub delay_ns: u64,
     /// Size of the link layer's sequence number space over the air; 0 without sequence numbers.
     pub sequence_numbers: u64,
@@ -60,7 +60,7 @@ pub struct FlowRow {
     pub ue: u16,
     /// Its number there.
     pub flow: u16,
-    /// Where its data goes.
+    /// Direction of its data.
     pub direction: Dir,
     /// Name of its application.
     pub app: &'static str,

@@ -69,7 +69,7 @@ words! {
         CellChanged = "cell_changed",
     }
 
-    /// What a UE is doing: its DRX and RRC state.
+    /// Activity of a UE: its DRX and RRC state.
     Activity {
         /// It can send and receive at once.
         Active = "active",
@@ -107,7 +107,7 @@ words! {
         GoBackN = "go_back_n",
         /// Retransmitted for a reason known only to the sender: inferred from a capture.
         Retransmission = "retransmission",
-        /// The same SYN or SYN-ACK again.
+        /// Retransmission of a SYN or SYN-ACK.
         HandshakeTimeout = "handshake_timeout",
         /// A duplicate ACK said that the radio had lost it: \[jayanathan\].
         WirelessFastRetransmit = "wireless_fast_retransmit",
@@ -115,7 +115,7 @@ words! {
         TailLossProbe = "tail_loss_probe",
     }
 
-    /// What a congestion control that models the path is doing.
+    /// State of a congestion control that models the path.
     ModelState {
         /// It does not model the path.
         None = "none",
@@ -139,7 +139,7 @@ words! {
         Competes = "competes",
     }
 
-    /// What a snoop box did.
+    /// Action of a snoop box.
     SnoopAction {
         /// Kept a packet.
         Cached = "cached",

@@ -25,7 +25,7 @@ const TEIDS_OF_A_LEG: u32 = 0x0002_0000;
 /// Numbers of the tunnels' messages; used for captures alone.
 pub(super) struct Tunnels {
     has_sequence_numbers: bool,
-    /// By UE and direction.
+    /// Next sequence numbers by UE and direction.
     sequence_numbers: Vec<[u16; 2]>,
     /// Identification of the outer IP headers: of the SGSN, and of each RNC.
     sgsn_identification: u16,

@@ -86,7 +86,7 @@ pub enum TrafficClass {
 }
 
 impl TrafficClass {
-    /// As written in a scenario.
+    /// Its name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Conversational => "conversational",
@@ -110,7 +110,7 @@ pub struct Relocation {
 /// Context for building the core network, in addition to its own parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Plan<'a> {
-    /// For each UE when its context becomes active, if ever.
+    /// For each UE, when its context becomes active, if ever.
     pub active: Vec<Option<Instant>>,
     /// Relocations: number of the UE, when its packets take the new leg, and this.
     pub relocations: Vec<(u16, Instant, &'a Relocation)>,

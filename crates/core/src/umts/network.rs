@@ -30,16 +30,16 @@ type Onward = Option<(Instant, Box<Packet>)>;
 pub struct CoreNetwork {
     overhead: u32,
     contexts: Vec<Context>,
-    /// By direction.
+    /// The Gn leg by direction.
     gn: [Line; 2],
-    /// To the RNC of the cell, then to those of relocations.
+    /// Leg to the RNC of the cell, then legs to the RNCs of relocations.
     iu: Vec<IuLeg>,
-    /// Which leg UEs take; empty without relocations.
+    /// Route of each UE over the legs; empty without relocations.
     routes: Vec<Route>,
     tunnels: Tunnels,
     /// When each leg comes into use.
     in_use: Vec<Instant>,
-    /// By place.
+    /// Drops by place.
     drops: [u64; 3],
 }
 
@@ -56,7 +56,7 @@ struct Context {
     /// Never if it has none.
     active: Instant,
     class: TrafficClass,
-    /// By direction.
+    /// Counters of the Gn leg by direction.
     gn: [Count; 2],
     iu: [Count; 2],
 }
@@ -86,9 +86,9 @@ impl Count {
 }
 
 struct IuLeg {
-    /// By direction.
+    /// The leg's queues by direction.
     lines: [Line; 2],
-    /// On their way to the SGSN, with their arrival there; used with several legs.
+    /// Packets in transit to the SGSN, with their arrival times there; used with several legs.
     ascending: VecDeque<(Instant, Box<Packet>)>,
 }
 
@@ -101,7 +101,7 @@ impl IuLeg {
 /// The legs of a UE.
 #[derive(Default)]
 struct Route {
-    /// From when on it takes which, in order of time; the first leg before.
+    /// Changes of leg in order of time; the first leg applies before them.
     changes: Vec<(Instant, usize)>,
     /// Latest arrival at the end of its legs, by direction: nothing overtakes.
     latest: [Instant; 2],
@@ -276,7 +276,7 @@ impl CoreNetwork {
         self.drops[Place::Gn as usize] + self.drops[Place::Iu as usize]
     }
 
-    /// What was counted, for the results of the run.
+    /// Counters for the results of the run.
     pub fn report(&self) -> Value {
         let contexts = self.contexts.iter().enumerate();
         let ues: Vec<_> = contexts.map(|(ue, context)| self.report_of(ue, context)).collect();

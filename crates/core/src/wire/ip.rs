@@ -117,7 +117,7 @@ fn is_intact(bytes: &[u8], ip: IpVersion, protocol: IpNumber, carried: &[u8]) ->
     Some(carried.is_empty() || sum == 0)
 }
 
-/// Where the TCP header of a packet that [`parse`] reads as TCP begins.
+/// Offset of the TCP header of a packet that [`parse`] reads as TCP.
 pub(super) fn tcp_offset(bytes: &[u8]) -> Option<usize> {
     let mut header = Packet::default();
     let (protocol, segment) = read_network(bytes, &mut header).ok()?;

@@ -72,7 +72,7 @@ fn fold(mut sum: u32) -> u32 {
     sum
 }
 
-/// Where TSval stands in `options`.
+/// Position of TSval in `options`.
 fn timestamps(options: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

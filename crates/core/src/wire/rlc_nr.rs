@@ -15,7 +15,7 @@ const CPT_BITS: usize = 3;
 /// SOend: up to the last octet of the SDU (§6.2.3.17).
 const TO_THE_END: u16 = u16::MAX;
 
-/// Which part of its SDU a PDU carries: SI and SO (§6.2.3.4, §6.2.3.5).
+/// Part of its SDU that a PDU carries: SI and SO (§6.2.3.4, §6.2.3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All of it.

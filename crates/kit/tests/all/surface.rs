@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-/// Where a signature ends.
+/// Characters that end a signature.
 const ENDS: [char; 4] = ['{', ';', ',', '}'];
 
 /// The public lines of a file, one for each item.

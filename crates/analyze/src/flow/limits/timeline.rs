@@ -14,7 +14,7 @@ const MOST_REPORTED: usize = 512;
 /// Shorter than what a clock of nanoseconds tells: what subtractions of seconds leave.
 const NOTHING_S: f64 = 1e-10;
 
-/// What a stretch of time was spent on.
+/// Use of a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
     /// The cause is certain.
@@ -34,7 +34,7 @@ struct Span {
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     spans: Vec<Span>,
-    /// Where the open gap begins.
+    /// Start of the open gap.
     gap: usize,
 }
 

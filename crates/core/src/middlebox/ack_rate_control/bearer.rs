@@ -9,7 +9,7 @@ use crate::trace::Event;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What the front of the line waits for.
+/// Event that the front of the line waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Wait {
     /// `id_timer` is off, and nothing else will come.
@@ -21,7 +21,7 @@ enum Wait {
     Again(Instant),
 }
 
-/// Which function gives `t_id`.
+/// Function that gives `t_id`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Regime {
     /// `f_1`: `Counter` is 0.
@@ -56,11 +56,11 @@ pub(super) struct Bearer {
     pub flows: BTreeSet<u16>,
     wait: Wait,
     regime: Regime,
-    /// Since when.
+    /// Start of the present regime.
     regime_since: Instant,
     /// `LADT`: when an ACK departed last.
     last_departure: Option<Instant>,
-    /// Until when `counts.held_ns` is complete.
+    /// `counts.held_ns` is complete up to this time.
     counted_until: Instant,
     counts: Counts,
     /// The last event recorded.
@@ -146,7 +146,7 @@ impl Bearer {
         }
     }
 
-    /// What the first ACK has to wait for.
+    /// Event that the first ACK has to wait for.
     fn wait_of_first(&self, now: Instant, config: &Config, occupancy: u32) -> Wait {
         let Some(departed) = self.last_departure else { return Wait::Nothing };
         let next_tti = match config.release {

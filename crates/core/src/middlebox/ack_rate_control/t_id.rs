@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub enum Function {
     /// None, whatever the buffer holds: alpha without bound.
     Off(Off),
-    /// The same from minth on: the step, alpha = 0.
+    /// Constant from minth on: the step, alpha = 0.
     Constant(Constant),
     /// Grows in proportion: alpha = 1.
     Linear(Linear),

@@ -16,9 +16,9 @@ pub(super) enum Mode {
     Conservative,
     /// There is none: the next one that the window brings is lost.
     NonConservative,
-    /// As conservative; the next packet that can be marked is.
+    /// Like conservative; the next ECN-capable packet is to be marked.
     MarkDue,
-    /// As conservative; a packet has been marked, and the window has not become smaller yet.
+    /// Like conservative; a packet has been marked, and the window has not shrunk yet.
     Marked,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Buffer {
     pub sdus: u32,
     /// Whether other flows' packets wait in it too.
     pub is_shared: bool,
-    /// What other flows that share it are expected to send.
+    /// Packets expected from other flows that share it.
     pub expected_of_others: u32,
 }
 
@@ -83,7 +83,7 @@ struct Counts {
 pub(super) struct Flow {
     pub line: Line,
     pub mode: Mode,
-    /// Since when it is in this mode.
+    /// Start of the present mode.
     since: Instant,
     /// `AckReleaseCount`: packets expected from the source.
     pub ack_release_count: u32,
@@ -190,7 +190,7 @@ impl Flow {
         self.line.push(packet);
     }
 
-    /// What could go at the arrival of a segment has gone.
+    /// All ACKs that may leave at the arrival of a segment have left.
     pub fn note_held(&mut self) {
         self.counts.held += u64::from(!self.line.is_empty());
         self.line.note_peaks();

@@ -10,7 +10,7 @@ use crate::time::Instant;
 pub(super) enum Window {
     /// None.
     Closed,
-    /// As the UE advertised it, less this many units of the field, but open if the UE's is.
+    /// The UE's window minus this many units of the field, but at least one if the UE's is open.
     Narrower(u16),
 }
 

@@ -100,7 +100,7 @@ fn send(path: &mut Path, ms: u64, dir: Dir, packet: Packet) -> Vec<(Dir, u32, u1
         .collect()
 }
 
-/// What a table can hold is bounded: the connection that goes gives what it has withheld. FIN ends the withholding.
+/// The table is bounded: an evicted connection acknowledges its withheld octet. FIN ends the withholding.
 #[test]
 fn nothing_stays_withheld_of_a_connection_that_is_forgotten_or_ends() {
     let mut path = path(Config { connections: 1, ..Config::default() });
@@ -117,7 +117,7 @@ fn nothing_stays_withheld_of_a_connection_that_is_forgotten_or_ends() {
     assert!(path.poll_output().is_none());
 }
 
-/// What is made of a real packet is its octets with the header fields to be written.
+/// An ACK made from a real packet has its octets, with the header fields to be written.
 #[test]
 fn acks_that_are_made_of_real_packets_are_written_anew() {
     let mut path = path(Config::default());

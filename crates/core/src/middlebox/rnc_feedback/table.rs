@@ -13,7 +13,7 @@ struct Cached {
 // What a segment may take.
 const _: () = assert!(size_of::<Cached>() <= 32);
 
-/// What has become of a segment.
+/// Effect of a segment on the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Noted {
     /// It was not in the table.

@@ -164,7 +164,7 @@ fn a_cached_segment_takes_32_octets_at_most_while_the_table_fills() {
     }
 }
 
-/// What the box may know, written down as plainly as possible: segments by connection, where they begin and end.
+/// Reference model of the box's state: segments by connection, with start and end.
 #[derive(Default)]
 struct Seen(Vec<(u16, u32, u32)>);
 

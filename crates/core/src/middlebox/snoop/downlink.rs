@@ -8,7 +8,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::SnoopAction;
 use std::collections::VecDeque;
 
-/// What the box allows itself, of one connection.
+/// Limits of the box per connection.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     /// Packets in the cache.
@@ -19,7 +19,7 @@ pub(super) struct Limits {
     pub timer: rto::Config,
 }
 
-/// What all connections of the box share.
+/// State shared by all connections of the box.
 pub(super) struct Books {
     pub limits: Limits,
     pub counters: Counters,
@@ -46,7 +46,7 @@ struct Cached {
     is_needless: bool,
 }
 
-/// What becomes of an ACK.
+/// Handling of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It is forwarded to the sender.
@@ -83,7 +83,7 @@ const MOST_RECENT: usize = 16;
 pub(super) struct Downlink {
     /// In the order of their sequence numbers.
     segments: VecDeque<Cached>,
-    /// What the UE acknowledged last, and when something has last come for certain.
+    /// Highest acknowledgment number of the UE, and time of the last certain delivery.
     una: u32,
     progress_at: Instant,
     /// Behind the highest octet seen.

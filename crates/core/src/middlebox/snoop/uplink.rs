@@ -27,7 +27,7 @@ pub(super) struct Uplink {
     end: Option<u32>,
     /// A NACK without blocks: what it has in common with the server's latest ACK.
     template: Option<Packet>,
-    /// Of real packets: from the server to the UE.
+    /// Endpoints of real packets, from the server to the UE.
     endpoints: Option<Endpoints>,
     /// Round-trip time of the radio, from a NACK until the gap is filled.
     rto: Rto,

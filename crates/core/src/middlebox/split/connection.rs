@@ -51,7 +51,7 @@ pub(super) struct Connection {
     supplied: u64,
     peak_buffer: u64,
     peak_ahead: u64,
-    /// On the way to another RNC until this time, with what has come meanwhile.
+    /// End of the move to another RNC, and the packets that arrived meanwhile.
     moving: Option<(Instant, Waiting)>,
     moves: u64,
     moved_bytes: u64,
@@ -195,7 +195,7 @@ impl Connection {
         self.receiver.acknowledged().saturating_sub(self.sender.state().una)
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn report(&self) -> serde_json::Value {
         let counters = self.sender.counters();
         json!({

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 /// Packets that have not reached the box yet, or that wait for its processor.
 pub(super) struct Entrance {
-    /// What a packet from the cell takes on the wire, and any packet in the processor.
+    /// Delay of the wired link from the cell, and time per packet in the processor.
     delay: Duration,
     takes: Duration,
     /// Packets in transit from the cell, with their arrival times.
@@ -25,7 +25,7 @@ pub(super) struct Entrance {
 }
 
 impl Entrance {
-    /// With the timers `key` and `key + 1`.
+    /// Uses the timers `key` and `key + 1`.
     pub fn new(delay: Duration, takes: Duration, key: u32) -> Self {
         Self { delay, takes, line: VecDeque::new(), waiting: VecDeque::new(), peak: 0, key }
     }

@@ -103,7 +103,7 @@ struct Split {
     flow: u16,
     /// Who has opened it: the direction of the SYN.
     opened: Dir,
-    /// By the direction in which a side sends: towards the UE, towards the server.
+    /// Sides by the direction in which they send: towards the UE, towards the server.
     sides: [Side; 2],
     /// When its timer expires.
     armed: Option<Instant>,
@@ -173,7 +173,7 @@ fn relay(now: Instant, from: &mut Side, to: &mut Side, buffer: u64, octets: &mut
 
 /// The box of a session.
 pub(super) struct Proxy {
-    /// By the direction in which a side sends.
+    /// Configurations by the direction in which a side sends.
     tcp: [tcp::Config; 2],
     buffer: u64,
     wire: Wire,

@@ -1,4 +1,4 @@
-//! What no scenario with names may say.
+//! Checks of scenarios with names.
 
 use super::Scenario;
 use crate::error::ScenarioError;

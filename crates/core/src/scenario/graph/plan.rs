@@ -20,7 +20,7 @@ pub struct Plan {
     pub ues: NodeId,
 }
 
-/// What is directly behind the server or a way.
+/// A node directly below the server or a way.
 #[derive(Clone, Copy)]
 enum Child<'a> {
     Way(&'a Way),
@@ -58,7 +58,7 @@ impl Scenario {
         planner.finish(ues)
     }
 
-    /// What is directly behind a way, or the server.
+    /// The nodes directly below a way, or below the server.
     fn children(&self, place: Option<&str>) -> Vec<Child<'_>> {
         let ways = self.way.iter().filter(|way| way.behind.as_deref() == place).map(Child::Way);
         let cells = self.cell.iter().filter(|cell| cell.behind.as_deref() == place).map(Child::Cell);
@@ -66,7 +66,7 @@ impl Scenario {
         ways.chain(cells).chain(attached.then_some(Child::Interfaces)).collect()
     }
 
-    /// Which of these children of `place` leads to the cell or way called `name`.
+    /// Index of the child of `place` that leads to the cell or way called `name`.
     fn way_to(&self, children: &[Child<'_>], place: Option<&str>, name: &str) -> Option<u16> {
         let cell = self.cell.iter().find(|cell| cell.name == name);
         let behind = cell.map_or(Some(name), |cell| cell.behind.as_deref());

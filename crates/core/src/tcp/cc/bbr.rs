@@ -174,7 +174,7 @@ impl Bbr {
         }
     }
 
-    /// What the pipe holds at this bandwidth, times `gain`, in whole segments.
+    /// The BDP at this bandwidth, times `gain`, in whole segments.
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
         let Some(min_rtt) = self.min_rtt else { return self.initial_window };
         (gain * bw * min_rtt.as_secs_f64() / self.mss).ceil() * self.mss
@@ -208,7 +208,7 @@ impl Bbr {
         }
     }
 
-    /// What will be in flight when the pacer lets the next segment go.
+    /// Bytes in flight when the pacer releases the next segment.
     fn in_flight_at_next(&self, ack: &PathAck, in_flight: u64) -> f64 {
         let ahead = if ack.next_send > ack.now { ack.next_send.since(ack.now) } else { Duration::ZERO };
         let probes = if self.gains().0 > 1.0 { self.burst() } else { 0.0 };
@@ -348,7 +348,7 @@ impl Bbr {
         }
     }
 
-    /// What losses do to the window. Returns whether nothing else does.
+    /// Adjusts the window in a recovery. Returns whether nothing else may change it.
     fn recover_or_restore(&mut self, ack: &PathAck, window: &mut Window) -> bool {
         let before = std::mem::replace(&mut self.phase, ack.phase);
         let before = if std::mem::take(&mut self.timed_out) { Phase::Loss } else { before };

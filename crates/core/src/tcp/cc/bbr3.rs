@@ -116,7 +116,7 @@ struct Rounds {
     end: u64,
     /// The present ACK begins one.
     begins: bool,
-    /// Since the last probe for bandwidth.
+    /// Rounds since the last probe for bandwidth.
     since_probe: u64,
 }
 

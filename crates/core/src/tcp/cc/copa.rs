@@ -114,7 +114,7 @@ impl Recent {
 /// A round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// What has to be delivered for its end.
+    /// The round trip ends when this much is delivered.
     end: u64,
     had_loss: bool,
 }

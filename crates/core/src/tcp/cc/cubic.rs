@@ -53,13 +53,13 @@ parameters! {
         /// Not at all.
         #[default]
         Off,
-        /// By a longer round-trip time or a train of ACKs, as in Linux.
+        /// On an increased RTT or a train of ACKs, as in Linux.
         Linux,
-        /// By way of conservative slow start: HyStart++, RFC 9406.
+        /// After conservative slow start: HyStart++, RFC 9406.
         PlusPlus,
     }
 
-    /// Whose CUBIC.
+    /// Variant of CUBIC.
     pub enum Variant {
         /// RFC 9438.
         #[default]
@@ -115,7 +115,7 @@ struct Curve {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     began: Instant,
-    /// Where the function is flat, segments.
+    /// Window at the plateau of the function, segments.
     origin: f64,
     /// K, s.
     k: f64,
@@ -170,7 +170,7 @@ struct Cubic {
     is_paced: bool,
     /// The window was used up before this ACK.
     is_limited: bool,
-    /// Since when it has not been.
+    /// Since when the window has not been fully used.
     idle_since: Option<Instant>,
     /// RTT sample of the present ACK.
     rtt: Option<Duration>,

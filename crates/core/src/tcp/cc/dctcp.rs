@@ -1,8 +1,8 @@
 //! DCTCP: marks shrink the window by half of the share of bytes marked. RFC 8257.
 //!
 //! Accurate ECN reports the bytes marked ([`super::marked_share`]). Growth and losses are handled as by Reno, in either
-//! variant; an ACK with a mark causes no growth. Where the other endpoint has classic ECN, a mark halves the window as
-//! a loss. For networks whose queues mark early: RFC 8257 (1) forbids it on the Internet.
+//! variant; an ACK with a mark causes no growth. Where the other endpoint has classic ECN, a mark halves the window
+//! like a loss. Intended for networks whose queues mark early: RFC 8257 (1) forbids DCTCP on the Internet.
 //!
 //! Left out: the receiver's echo of marks (3.2), replaced by accurate ECN (RFC 9768); ECN-capable SYNs (3.1), pure ACKs
 //! and retransmissions (4.4).
@@ -19,7 +19,7 @@ parameters! {
     pub struct Config {
         /// Weight of a new window of data in the share.
         pub gain: f64 = GAIN,
-        /// Whose growth and answer to losses.
+        /// Variant of Reno for growth and the response to losses.
         pub variant: reno::Variant,
     }
 }

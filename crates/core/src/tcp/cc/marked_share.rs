@@ -38,7 +38,7 @@ impl MarkedShare {
         true
     }
 
-    /// What marks leave of a window: RFC 8257 (3.3).
+    /// Factor applied to a window with marks: RFC 8257 (3.3).
     pub fn left(&self) -> f64 {
         1.0 - self.alpha / 2.0
     }

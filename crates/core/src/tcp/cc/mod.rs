@@ -46,8 +46,8 @@ pub trait CongestionControl: Send + Sync {
     /// A round-trip time was sampled.
     fn on_rtt_sample(&mut self, _rtt: Duration) {}
 
-    /// An ACK arrived, in whatever phase, for `acked` new bytes, 0 if it is a duplicate; before
-    /// anything else is made of it.
+    /// An ACK arrived, in any phase, for `acked` new bytes, 0 if it is a duplicate; called before any other processing
+    /// of the ACK.
     fn on_arrival(&mut self, _now: Instant, _state: &mut State, _acked: u64) {}
 
     /// Data is about to be sent, the first for `idle`, and nothing is in flight. Told if the sender judges what it uses
@@ -57,7 +57,7 @@ pub trait CongestionControl: Send + Sync {
     /// With accurate ECN: the marks that an ACK of `ack` reports, before any other processing of the ACK.
     fn on_marks(&mut self, _now: Instant, _marks: &Marks, _ack: u64, _state: &State) {}
 
-    /// With accurate ECN: the threshold after marks, asked for once in a window of data. `None` if the window stays for
+    /// With accurate ECN: the threshold after marks, requested once per window of data. `None` if the window stays for
     /// this window of data.
     fn ssthresh_after_marks(&mut self, _now: Instant, state: &State) -> Option<f64> {
         Some(self.ssthresh_after_loss(state))
@@ -79,7 +79,7 @@ pub trait CongestionControl: Send + Sync {
     /// The latest loss turned out to be none, and the window is what it was: `undo`.
     fn on_undo(&mut self) {}
 
-    /// The same algorithm, if it models the path. Its component says so too: [`Component::models_path`].
+    /// This algorithm as a path model, if it is one. Its component says so too: [`Component::models_path`].
     fn model(&mut self) -> Option<&mut dyn PathModel> {
         None
     }
@@ -104,7 +104,7 @@ pub trait Component {
         false
     }
 
-    /// Whether a loss takes half of what is in use ([`State::half_window`]), and not a threshold of its own.
+    /// Whether a loss halves the data in flight ([`State::half_window`]) instead of setting a separate threshold.
     fn halves_window(&self) -> bool {
         false
     }
@@ -135,7 +135,7 @@ pub trait Component {
         Packet::ECT_0
     }
 
-    /// How it paces, whatever `tcp.pacing` says; `None` if it leaves that to it.
+    /// How it paces, regardless of `tcp.pacing`; `None` if `tcp.pacing` decides.
     fn pace(&self) -> Option<Pace> {
         self.models_path().then(Pace::default)
     }

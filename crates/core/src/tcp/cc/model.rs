@@ -28,14 +28,14 @@ impl RateSample {
     }
 }
 
-/// What an ACK shows of the path. Volumes are bytes.
+/// Measurements of the path from one ACK. Volumes are bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct PathAck {
     /// When it arrived.
     pub now: Instant,
     /// The delivery rate; `None` if it is unknown.
     pub sample: Option<RateSample>,
-    /// What had been delivered when the latest of the segments was sent that this ACK reports; `None` if it reports none.
+    /// Bytes delivered when the most recently sent segment that this ACK reports was sent; `None` if it reports none.
     pub prior_delivered: Option<u64>,
     /// In flight when that segment was sent, itself included.
     pub tx_in_flight: u64,
@@ -113,7 +113,7 @@ pub trait PathModel {
     fn view(&self) -> ModelView;
 }
 
-/// What a control that models the path is doing, for traces and results.
+/// State of a control that models the path, for traces and results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelView {
     /// Its state, in the words of its specification.
@@ -124,7 +124,7 @@ pub struct ModelView {
     pub min_rtt: Option<Duration>,
     /// Upper bound on the data in flight, inferred from a loss, bytes.
     pub inflight_limit: Option<f64>,
-    /// What is added to the window for ACKs that come in bunches, bytes.
+    /// Allowance of the window for aggregated ACKs, bytes.
     pub extra_acked: f64,
 }
 

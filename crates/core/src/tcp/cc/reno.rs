@@ -4,7 +4,7 @@
 //!
 //! `variant = "linux"` is Linux's: growth counts bytes and not ACKs, without a limit for an ACK (RFC 3465 with L as
 //! large as may be), so that delayed ACKs do not slow it down; a loss leaves half of the window and not of the flight
-//! size; an unused window does not grow ([`crate::tcp::window::validation`]). `variant = "bytes"` has the growth alone.
+//! size; an unused window does not grow ([`crate::tcp::window::validation`]). `variant = "bytes"` has only the growth.
 
 use super::{Component, CongestionControl};
 use crate::registry::parameters;
@@ -19,7 +19,7 @@ parameters! {
         pub variant: Variant,
     }
 
-    /// Whose Reno.
+    /// Variant of Reno.
     pub enum Variant {
         /// RFC 5681, or ns-2's with `window_arithmetic = "ns2"`.
         #[default]

@@ -158,7 +158,7 @@ impl CongestionControl for Westwood {
     }
 }
 
-/// What fills the path at `estimate` B/s, at least two segments.
+/// The BDP at `estimate` B/s, at least two segments.
 pub(super) fn ssthresh(estimate: Option<f64>, rtt_min: Option<Duration>, state: &State) -> f64 {
     match (estimate, rtt_min) {
         (Some(rate), Some(rtt)) => (rate * rtt.as_secs_f64()).max(state.window.floor()),

@@ -1,5 +1,5 @@
-//! Where a segment lies in the sequence space, and how the segment is handled: RFC 9293 (3.10.7.4), RFC 5961 (3.2, 4.2,
-//! 5.2, 7), RFC 7323 (3.2, 5.3).
+//! Position of a segment in the sequence space, and its acceptance: RFC 9293 (3.10.7.4), RFC 5961 (3.2, 4.2, 5.2, 7),
+//! RFC 7323 (3.2, 5.3).
 //!
 //! A late pure ACK is acceptable as long as nothing has been acknowledged since, as in Linux; replying to each would
 //! produce duplicate ACKs. DEVIATION: RFC 7323 (5.3) R1 answers a pure ACK with an old timestamp; here it is dropped,
@@ -13,7 +13,7 @@ use crate::time::{Duration, Instant};
 /// RFC 7323 (5.5).
 const OUTDATED: Duration = Duration::from_secs(24 * 86_400);
 
-/// What is to be done with a segment.
+/// How a segment is to be handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Nothing.

@@ -13,7 +13,7 @@ const DEFAULT_MSS: [u16; 2] = [536, 1220];
 /// A smaller MSS is taken for this one, as in Linux: segments would be headers.
 const LEAST_MSS: u64 = 48;
 
-/// What the other endpoint's SYN says that outlives the agreement.
+/// Values of the other endpoint's SYN needed after the negotiation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer {
     /// Its sequence number.
@@ -24,7 +24,7 @@ pub(super) struct Peer {
     pub shift: u8,
     /// Its timestamp.
     pub ts_val: u32,
-    /// Which ECN both use.
+    /// Negotiated use of ECN.
     pub ecn: ecn::Agreement,
 }
 

@@ -106,7 +106,7 @@ pub struct Sent {
     pub cause: SendCause,
 }
 
-/// What the application closes.
+/// Part of the connection that the application closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Closes {
     ItsDirection,
@@ -124,9 +124,9 @@ pub struct Connection {
     ip: IpVersion,
     limits: Limits,
     stage: Stage,
-    /// What is written before the connection is open.
+    /// Octets written before the connection is open.
     early: Vec<u8>,
-    /// What the application has closed before that.
+    /// Part that the application has closed before the connection is open.
     closes_early: Option<Closes>,
     ended: Option<Ended>,
     reset: Option<Reset>,
@@ -180,7 +180,7 @@ impl Connection {
         if let Stage::Open(open) = &self.stage { Some(&open.duplex) } else { None }
     }
 
-    /// As [`Connection::duplex`], to take samples from.
+    /// Like [`Connection::duplex`], but mutable, to take samples.
     pub fn duplex_mut(&mut self) -> Option<&mut Duplex> {
         if let Stage::Open(open) = &mut self.stage { Some(&mut open.duplex) } else { None }
     }

@@ -19,7 +19,7 @@ use crate::trace::SendCause;
 /// The send buffer holds at least this much, and at most that; in between, twice what may be in flight. Octets.
 const SEND_BUFFER: (u64, u64) = (64 << 10, 4 << 20);
 
-/// What a segment or a deadline did.
+/// Result of a segment or a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The connection continues.
@@ -34,11 +34,11 @@ pub(super) struct Open {
     pub state: State,
     acceptance: Acceptance,
     challenges: Challenges,
-    /// What the application has written and the other endpoint has not acknowledged.
+    /// Octets written by the application and not acknowledged by the other endpoint.
     sending: Octets,
     /// Offset of this end's FIN, once the application has closed.
     pub fin: Option<u64>,
-    /// What has arrived, in order or not, and has not been read.
+    /// Octets received, in order or not, and not yet read.
     receiving: Octets,
     /// Offset of the next octet to be read.
     read: u64,
@@ -314,7 +314,7 @@ impl Open {
         Verdict::GoesOn
     }
 
-    /// What a reset of this connection says: RFC 9293 (3.10.5).
+    /// A reset for this connection: RFC 9293 (3.10.5).
     pub fn reset(&self) -> Reset {
         Reset { seq: self.duplex.sender().wire_max(), ack: Some(self.duplex.receiver().wire_rcv_nxt()) }
     }

@@ -18,7 +18,7 @@ use crate::wire::tcp_header_bytes;
 
 /// A connection that is not open yet.
 pub(super) struct Opening {
-    /// What this end offers.
+    /// Options that this end offers.
     ours: Config,
     iss: u32,
     /// Configuration that both ends agreed on, once the other SYN has arrived.
@@ -36,7 +36,7 @@ pub(super) struct Opening {
     challenges: Challenges,
 }
 
-/// What is to be sent.
+/// Segment to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owed {
     Nothing,
@@ -44,7 +44,7 @@ enum Owed {
     ChallengeAck,
 }
 
-/// What a segment did.
+/// Result of a segment.
 pub(super) enum Progress {
     /// The handshake continues; the caller has nothing to do.
     Opening,
@@ -184,7 +184,7 @@ impl Opening {
         Progress::Open(Box::new((agreed, opened)))
     }
 
-    /// What a reset of this connection says: RFC 9293 (3.10.5). `None` where the other endpoint knows nothing yet.
+    /// A reset for this connection: RFC 9293 (3.10.5). `None` if the other endpoint has no state yet.
     pub fn reset(&self) -> Option<Reset> {
         let (_, peer) = self.peer.as_ref()?;
         Some(Reset { seq: self.iss.wrapping_add(1), ack: Some(peer.irs.wrapping_add(1)) })

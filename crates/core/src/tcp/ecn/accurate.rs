@@ -30,7 +30,7 @@ const OPTION: u64 = 1 << 24;
 const FIRST_BYTES: u64 = 1;
 const FIRST_PACKETS: u64 = 5;
 
-/// What has arrived with a mark, from zero.
+/// Packets and bytes that arrived with a mark, from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Packets with CE.

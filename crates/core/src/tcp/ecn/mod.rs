@@ -25,7 +25,7 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// Which ECN an endpoint offers, or both use.
+/// Variant of ECN that an endpoint offers, or that both use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
     /// None.
@@ -35,7 +35,7 @@ pub enum Ecn {
     Classic,
     /// RFC 9768, with the option that counts bytes.
     Accurate,
-    /// RFC 9768, without it: the counter in the flags alone.
+    /// RFC 9768 without the option: only the counter in the flags.
     AccurateFlags,
 }
 
@@ -70,7 +70,7 @@ impl Ecn {
         }
     }
 
-    /// What a SYN with these bits leads to, at who receives it: RFC 9768 (3.1.2), (3.1.3).
+    /// The variant that the receiver of a SYN with these bits agrees to: RFC 9768 (3.1.2), (3.1.3).
     fn answering(self, bits: Flags) -> Self {
         let is_classic = bits.has(Flags::CWR | Flags::ECE);
         match self {
@@ -81,7 +81,8 @@ impl Ecn {
         }
     }
 
-    /// What a SYN-ACK with these bits leads to, at who has sent the SYN: RFC 3168 (6.1.1), RFC 9768 (3.1.2), (3.1.3).
+    /// The variant that the sender of the SYN uses after a SYN-ACK with these bits: RFC 3168 (6.1.1), RFC 9768 (3.1.2),
+    /// (3.1.3).
     fn answered(self, bits: Flags) -> Self {
         let [ae, cwr, ece] = [Flags::AE, Flags::CWR, Flags::ECE].map(|bit| bits.has(bit));
         match self {
@@ -150,10 +151,10 @@ impl schemars::JsonSchema for Ecn {
     }
 }
 
-/// What the SYNs of both ends have led to.
+/// Result of the negotiation by the SYNs of both ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Agreement {
-    /// Which ECN both use.
+    /// Variant of ECN that both use.
     pub ecn: Ecn,
     /// The ECN field of the IP header with which the other endpoint's SYN or SYN-ACK came.
     came: u8,
@@ -192,7 +193,7 @@ impl Seen {
 }
 
 impl Agreement {
-    /// What is taken to be agreed on without a handshake.
+    /// The agreement assumed without a handshake.
     pub fn assumed(ecn: Ecn) -> Self {
         Self { ecn, ..Self::default() }
     }
@@ -235,7 +236,7 @@ impl Agreement {
     }
 }
 
-/// What a flow with ECN has counted.
+/// Counters of a flow with ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Report {
     /// ACKs that told the sender of marks: with ECE, or with a larger counter.
@@ -244,7 +245,7 @@ pub struct Report {
     pub reductions: u64,
     /// Segments that arrived with CE at the receiver.
     pub marks: u64,
-    /// With accurate ECN: the counters of the sender, which follow those of the receiver, and these.
+    /// With accurate ECN: the counters of the sender, which follow the receiver's, and the receiver's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accurate: Option<BothCounts>,
 }
@@ -252,9 +253,9 @@ pub struct Report {
 /// The counters of accurate ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct BothCounts {
-    /// As the sender knows them.
+    /// The sender's view.
     pub sender: Counts,
-    /// As the receiver has counted.
+    /// The receiver's counters.
     pub receiver: Counts,
 }
 

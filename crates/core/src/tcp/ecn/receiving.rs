@@ -34,7 +34,7 @@ struct Reflector {
     uses_option: bool,
     /// The packet before arrived with CE.
     was_marked: bool,
-    /// Since the last ACK.
+    /// Marks since the last ACK.
     marks: u32,
 }
 
@@ -51,7 +51,7 @@ impl Receiving {
         Some(Self { telling, marks: 0 })
     }
 
-    /// What the endpoints have agreed on. A SYN-ACK with CE counts: RFC 9768 (3.2.2.2).
+    /// Applies the result of the negotiation. A SYN-ACK with CE counts: RFC 9768 (3.2.2.2).
     pub fn agreed(agreement: &Agreement) -> Option<Self> {
         let mut receiving = Self::new(agreement.ecn)?;
         if let Telling::Accurate(reflector) = &mut receiving.telling {

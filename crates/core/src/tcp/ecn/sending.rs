@@ -14,7 +14,7 @@ use crate::trace::SendCause;
 pub(in crate::tcp) struct Sending {
     /// The code point of segments that can be marked.
     ect: u8,
-    /// Of accurate ECN.
+    /// Counters of accurate ECN.
     follower: Option<Follower>,
     /// The next ACK has been read in the handshake.
     was_read: bool,
@@ -54,9 +54,9 @@ impl Sending {
         })
     }
 
-    /// What the endpoints have agreed on. Where the other one says that a SYN or SYN-ACK came otherwise than it was
-    /// sent, which cannot be marked, something on the path meddles: nothing can be marked from now on, RFC 9768
-    /// (3.2.2.3). Nor are marks answered if it said nothing where it should (3.2.2.1).
+    /// Applies the result of the negotiation. If the other endpoint reports that a SYN or SYN-ACK arrived with another
+    /// ECN field than it was sent with, the path modifies it, and nothing may be marked from now on: RFC 9768
+    /// (3.2.2.3). Reports of marks are ignored if it reported nothing where it should (3.2.2.1).
     pub fn agreed(&self, agreement: &Agreement) -> Option<Self> {
         let mut sending = Self::new(agreement.ecn, self.ect)?;
         if let Some(follower) = &mut sending.follower {
@@ -169,7 +169,7 @@ impl Sending {
         }
     }
 
-    /// What has been counted at this end.
+    /// Counters of this end.
     pub fn report(&self) -> Report {
         let accurate = self
             .follower

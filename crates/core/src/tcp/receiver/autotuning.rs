@@ -28,13 +28,13 @@ pub struct Autotuning {
     mss: u64,
     /// Largest window, bytes.
     most: u64,
-    /// What the window may grow to by now.
+    /// Present upper limit of the window.
     goal: u64,
     /// The window.
     window: u64,
     /// Most that was read in a round trip.
     read: u64,
-    /// Where and when the present round trip began.
+    /// Offset and time at the start of the present round trip.
     from: u64,
     since: Option<Instant>,
     /// The peer may send as soon as the connection is open: data does not come a round trip later.

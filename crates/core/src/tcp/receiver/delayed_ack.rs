@@ -32,7 +32,7 @@ const CLOSE: Duration = Duration::from_millis(20);
 /// Shortest variation in a timeout.
 const LEAST_VARIATION: Duration = Duration::from_millis(200);
 
-/// What decides about the next ACK.
+/// State that decides when the next ACK is sent.
 #[derive(Clone, Debug, Default)]
 pub struct DelayedAck {
     /// So many segments are acknowledged at once at the beginning, and again after a duplicate.

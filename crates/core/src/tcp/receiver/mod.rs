@@ -22,7 +22,7 @@ use delayed_ack::DelayedAck;
 use reassembly::{Arrival, Reassembly};
 use sack_report::SackReport;
 
-/// What a receiver has counted.
+/// Counters of a receiver.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Counters {
     /// Segments with data received.
@@ -56,7 +56,7 @@ pub struct Receiver {
     template: SegmentTemplate,
     handshake: Handshake,
     reassembly: Reassembly,
-    /// What SACK reports; `None` if it is not in use.
+    /// Ranges for SACK blocks; `None` without SACK.
     sack: Option<SackReport>,
     /// ECN is in use.
     ecn: Option<Box<ecn::Receiving>>,
@@ -70,7 +70,7 @@ pub struct Receiver {
     acks: Option<Box<DelayedAck>>,
     /// A window that grows; `None` if it stays as it is.
     tuning: Option<Box<Autotuning>>,
-    /// What the owner has not taken yet; `None` if the application reads at once.
+    /// Data not yet taken by the owner; `None` if the application reads at once.
     buffer: Option<Box<ReceiveBuffer>>,
     window_shift: u8,
     payload_bytes: u64,
@@ -80,7 +80,7 @@ pub struct Receiver {
     ack_deadline: Option<Instant>,
     /// Timestamp to echo, RFC 7323 (4.3).
     ts_recent: u32,
-    /// What the last ACK acknowledged.
+    /// Acknowledgment number of the last ACK.
     last_ack_sent: u64,
     counters: Counters,
 }
@@ -139,14 +139,14 @@ impl Receiver {
         self.agree_ecn(&opened.ecn);
     }
 
-    /// What the endpoints have agreed on.
+    /// Applies the negotiated use of ECN.
     fn agree_ecn(&mut self, agreement: &ecn::Agreement) {
         if self.ecn.is_some() {
             self.ecn = ecn::Receiving::agreed(agreement).map(Box::new);
         }
     }
 
-    /// An acknowledgment is due, whatever has arrived.
+    /// Schedules an acknowledgment.
     pub(super) fn acknowledge(&mut self) {
         self.ack_now = true;
     }
@@ -422,7 +422,7 @@ impl Receiver {
         self.ecn.as_ref().map(|ecn| ecn.marks)
     }
 
-    /// What has arrived with which mark; `None` without accurate ECN.
+    /// Packets and bytes that arrived, by mark; `None` without accurate ECN.
     pub fn ecn_counts(&self) -> Option<ecn::Counts> {
         self.ecn.as_ref()?.counts()
     }
@@ -451,7 +451,7 @@ impl Receiver {
         }
     }
 
-    /// What SACK, ECN and a buffer have to say in an ACK.
+    /// Writes the SACK, ECN and window fields of an ACK.
     #[inline(never)]
     fn write_more(&self, packet: &mut Packet) {
         if let Some(buffer) = &self.buffer {
@@ -475,7 +475,7 @@ impl Receiver {
         self.reassembly.rcv_nxt()
     }
 
-    /// What has been acknowledged: all bytes before it.
+    /// End of the acknowledged bytes.
     pub fn acknowledged(&self) -> u64 {
         self.last_ack_sent
     }
@@ -485,13 +485,13 @@ impl Receiver {
         self.reassembly.out_of_order_bytes()
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 }
 
-/// What a receiver that does not acknowledge as usual remembers while it takes in a segment.
+/// State before a segment, for a receiver with other rules for ACKs than RFC 5681.
 struct Before {
     rcv_nxt: u64,
     duplicates: u64,

@@ -1,8 +1,8 @@
-//! Which bytes of a stream have arrived: all before `rcv_nxt`, and ranges beyond gaps.
+//! Received bytes of a stream: all before `rcv_nxt`, and ranges above gaps.
 //!
 //! Offsets count bytes of the stream from zero and never wrap.
 
-/// What of a stream has arrived.
+/// Received bytes of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     rcv_nxt: u64,
@@ -10,7 +10,7 @@ pub struct Reassembly {
     ranges: Vec<(u64, u64)>,
 }
 
-/// What a segment brought.
+/// Effect of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// The bytes that were expected next, while nothing was missing.
@@ -37,7 +37,7 @@ impl Reassembly {
         self.ranges.len()
     }
 
-    /// From the next byte expected to the end of the last range; 0 if nothing is missing.
+    /// Bytes from the next expected one to the end of the last range; 0 if nothing is missing.
     pub fn beyond_gaps(&self) -> u64 {
         self.ranges.last().map_or(0, |range| range.1 - self.rcv_nxt)
     }

@@ -1,4 +1,4 @@
-//! What a receiver reports in SACK blocks: RFC 2018 (4), and what has arrived twice: RFC 2883 (4).
+//! SACK blocks of a receiver: received ranges, RFC 2018 (4), and duplicates, RFC 2883 (4).
 //!
 //! The first block is the range that the latest segment fell into, then come the ranges reported most
 //! recently. As many are sent as a packet keeps ([`SackBlocks::MAX`]); a fourth, possible without timestamps,

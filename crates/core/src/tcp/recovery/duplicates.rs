@@ -24,7 +24,7 @@ pub(super) struct Duplicates {
     max_reordering: Option<u32>,
 }
 
-/// What a duplicate ACK has led to.
+/// Effect of a duplicate ACK.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Duplicate {
     /// A fast recovery began.

@@ -68,7 +68,7 @@ registry! {
 }
 
 impl Config {
-    /// What takes its place if the receiver knows no SACK: NewReno, for RACK as in Linux.
+    /// Its replacement if the receiver has no SACK: NewReno, for RACK as in Linux.
     pub fn without_sack(&self) -> Self {
         match self {
             Self::Sack(_) => Self::default(),
@@ -98,7 +98,7 @@ pub trait Recovery: Send + Sync {
         false
     }
 
-    /// With the scoreboard: bytes thought to be in the network during a fast recovery, `pipe` of RFC 6675 (2).
+    /// With the scoreboard: estimate of the bytes in the network during a fast recovery, `pipe` of RFC 6675 (2).
     fn pipe(&self, state: &State) -> u64 {
         state.flight_size()
     }
@@ -110,7 +110,7 @@ pub trait Recovery: Send + Sync {
     }
 }
 
-/// What the scoreboard sends next.
+/// Next segment chosen by the scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// New data.
@@ -164,7 +164,7 @@ impl<'a> Ack<'a> {
         }
     }
 
-    /// What it changes, if its SACK blocks brought `sack`; the rest of what it delivers is not yet counted.
+    /// Its effect, given the news `sack` of its SACK blocks; other bytes that it delivers are not counted yet.
     fn outcome(&self, tx: &mut Transmission, sack: SackNews, is_dupack: bool) -> AckOutcome {
         let retransmissions = tx.counters.retransmissions.total;
         let spurious = sack.duplicate.map_or(0, |range| tx.state.count_duplicates(range, retransmissions));
@@ -195,9 +195,9 @@ impl<'a> Ack<'a> {
 
 /// The loss recovery of a sender.
 pub enum Loss {
-    /// By duplicate ACKs or by the SACK scoreboard.
+    /// Uses duplicate ACKs or the SACK scoreboard.
     Classic(Box<Classic>),
-    /// By time: RACK-TLP.
+    /// Uses time: RACK-TLP.
     Rack(Box<Rack>),
 }
 
@@ -288,7 +288,7 @@ impl Loss {
         }
     }
 
-    /// What has been counted of radio network feedback, if it is acted on.
+    /// Counters of radio network feedback, if it is enabled.
     pub(super) fn rnf(&self) -> Option<rnf::Report> {
         match self {
             Self::Classic(classic) => classic.feedback.as_ref().map(|feedback| feedback.report),

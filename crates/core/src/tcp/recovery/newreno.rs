@@ -22,10 +22,11 @@ use crate::trace::SendCause;
 parameters! {
     /// A partial ACK names the next lost segment: RFC 6582.
     pub struct Config {
-        /// Which partial ACKs restart the retransmission timer: RFC 6582 (4). And what Linux does besides.
+        /// Partial ACKs that restart the retransmission timer, RFC 6582 (4), and further rules of Linux.
         pub variant: Variant,
-        /// With `variant = "linux"`: the largest threshold of duplicate ACKs, 300 if absent (`tcp_max_reordering`).
-        /// More of them than there are segments in flight set the threshold to the number of these.
+        /// With `variant = "linux"`: the maximum threshold of duplicate ACKs, 300 if absent (`tcp_max_reordering`). If
+        /// there are more duplicate ACKs than segments in flight, the threshold becomes the number of segments in
+        /// flight.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub max_reordering: Option<u32>,
     }
@@ -35,7 +36,7 @@ parameters! {
 const MAX_REORDERING: u32 = 300;
 
 parameters! {
-    /// Which partial ACKs restart the retransmission timer.
+    /// Partial ACKs that restart the retransmission timer.
     pub enum Variant {
         /// Only the first.
         #[default]
@@ -49,7 +50,7 @@ parameters! {
 }
 
 impl Config {
-    /// As Linux without SACK.
+    /// Like Linux without SACK.
     pub fn linux() -> Self {
         Self { variant: Variant::Linux, max_reordering: None }
     }

@@ -14,7 +14,7 @@ pub struct Prr {
     recover_fs: u64,
 }
 
-/// What an ACK shows.
+/// Progress reported by an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// DeliveredData: bytes acknowledged or SACKed for the first time.

@@ -60,7 +60,7 @@ impl Rnf {
     }
 }
 
-/// What a flow with feedback has counted.
+/// Counters of a flow with feedback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Duplicate ACKs with the RNF bit.
@@ -71,7 +71,7 @@ pub struct Report {
     pub nacks: u64,
 }
 
-/// What a sender remembers of the feedback.
+/// State of the feedback at a sender.
 #[derive(Debug)]
 pub(super) struct Feedback {
     needed: u32,
@@ -199,7 +199,7 @@ pub(super) fn is_nack(ack: &Ack<'_>) -> bool {
     is_flagged && !ack.blocks().is_empty()
 }
 
-/// What the blocks of a NACK leave out of the data from `una` to `max`, from the lowest on.
+/// Gaps between the blocks of a NACK in the data from `una` to `max`, lowest first.
 fn gaps(una: u64, max: u64, blocks: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut blocks: Vec<_> = blocks.iter().filter(|(left, right)| left < right && *right <= max).collect();
     blocks.sort_unstable();

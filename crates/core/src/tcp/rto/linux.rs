@@ -18,7 +18,7 @@ pub struct Variation {
     deviation: u64,
     /// The largest of this window of data, ns.
     largest: u64,
-    /// What is added to the smoothed round-trip time, ns.
+    /// Part of the timeout added to the smoothed RTT, ns.
     added: u64,
     /// End of the present window of data.
     window_end: u64,

@@ -77,7 +77,7 @@ pub struct Rto {
     flight: u32,
     /// Linux's timer, once there was a sample.
     variation: Option<Variation>,
-    /// Where the sender stands: for Linux's timer.
+    /// State of the sender, for Linux's timer.
     sent: Sent,
 }
 

@@ -260,7 +260,7 @@ impl Sender {
         Some(self.tx.send_new(now, len, SendCause::New))
     }
 
-    /// As [`Sender::poll_transmit`], whatever has happened.
+    /// Like [`Sender::poll_transmit`], for any state.
     #[inline(never)]
     fn poll_any(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(cause) = self.handshake.poll_transmit(now) {
@@ -332,7 +332,7 @@ impl Sender {
         &self.tx.rto
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn counters(&self) -> Counters {
         let (counters, losses) = (&self.tx.counters, &self.tx.state.losses);
         let tail_loss_probe =
@@ -346,12 +346,12 @@ impl Sender {
         }
     }
 
-    /// What has been counted of ECN at this end, if it is in use: echoes, reductions, and the counters of accurate ECN.
+    /// ECN counters of this end, if ECN is in use: echoes, reductions, and the counters of accurate ECN.
     pub fn ecn(&self) -> Option<ecn::Report> {
         self.tx.ecn.as_ref().map(|ecn| ecn.report())
     }
 
-    /// What has been counted of radio network feedback, if the sender acts on it.
+    /// Counters of radio network feedback, if the sender supports it.
     pub fn rnf(&self) -> Option<rnf::Report> {
         self.loss.rnf()
     }

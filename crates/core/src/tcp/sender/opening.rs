@@ -1,4 +1,4 @@
-//! What a sender takes from the handshake.
+//! The part of the sender that handles the handshake.
 
 use super::Sender;
 use crate::packet::{Flags, Packet};
@@ -32,7 +32,7 @@ impl Sender {
         self.begin(now, opened.sent_at, opened.lost_syn);
     }
 
-    /// What the endpoints have agreed on.
+    /// Applies the negotiated use of ECN.
     fn agree_ecn(&mut self, agreement: &Agreement) {
         if let Some(ecn) = &self.tx.ecn {
             self.tx.ecn = ecn.agreed(agreement).map(Box::new);
@@ -40,7 +40,7 @@ impl Sender {
         }
     }
 
-    /// What the time of the handshake, and a loss in it, mean for the data.
+    /// Initialises RTO and window from the duration of the handshake and a loss in it.
     fn begin(&mut self, now: Instant, sent_at: Option<Instant>, lost_syn: bool) {
         if let Some(used) = &mut self.used {
             used.begin(now);

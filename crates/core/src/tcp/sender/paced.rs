@@ -32,7 +32,7 @@ impl Sender {
         Some(PathView { pacing, model: self.tx.cc.model().map(|model| model.view()) })
     }
 
-    /// As [`Sender::poll_any`], but no segment leaves before its time.
+    /// Like [`Sender::poll_any`], but no segment leaves before its time.
     pub(super) fn poll_paced(&mut self, now: Instant) -> Option<Transmit> {
         if self.tx.pacer.is_none() {
             return self.poll_any(now);

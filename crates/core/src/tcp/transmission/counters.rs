@@ -1,11 +1,11 @@
-//! What a sender counts.
+//! Counters of a sender.
 
 use crate::delays::DelayReport;
 use crate::tcp::window::loss_episodes::Report as LossEpisodes;
 use crate::trace::SendCause;
 use serde::Serialize;
 
-/// What a sender has counted.
+/// Counters of a sender.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Counters {
     /// Segments with data sent, retransmissions and probes of a closed window included.
@@ -35,11 +35,11 @@ pub struct Counters {
 pub struct Retransmissions {
     /// All of them, those on radio network feedback (`rnf`) included.
     pub total: u64,
-    /// On the duplicate ACK threshold.
+    /// Segments retransmitted at the duplicate ACK threshold.
     pub fast_retransmit: u64,
-    /// On a partial ACK.
+    /// Segments retransmitted on a partial ACK.
     pub partial_ack: u64,
-    /// By the SACK scoreboard.
+    /// Segments retransmitted by the SACK scoreboard.
     pub sack: u64,
     /// When the timer expired.
     pub timeout: u64,
@@ -51,7 +51,7 @@ pub struct Retransmissions {
 }
 
 impl Counters {
-    /// Retransmitted segments, whatever the cause.
+    /// Retransmitted segments of any cause.
     pub fn retransmissions(&self) -> u64 {
         self.retransmissions.total
     }

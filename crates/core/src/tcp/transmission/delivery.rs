@@ -13,7 +13,7 @@ use crate::tcp::window::state::{Fate, Segment, State};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// What a segment notes when it is sent.
+/// State noted for a segment when it is sent.
 #[derive(Clone, Copy, Debug)]
 struct Note {
     /// End offset (exclusive).
@@ -39,7 +39,7 @@ struct Latest {
     rtt: Option<Duration>,
 }
 
-/// What an ACK has delivered.
+/// Data delivered by an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
     pub sample: Option<RateSample>,
@@ -67,7 +67,7 @@ pub struct Meter {
     pub lost: u64,
     /// Bytes delivered with CE, with accurate ECN.
     pub marked: u64,
-    /// What loss recovery said when its marks were read last.
+    /// Bytes lost when the marks were read last.
     lost_read: u64,
     /// The flight is limited by the application until this much is delivered; 0 if it is not.
     app_limited: u64,

@@ -27,7 +27,7 @@ use pacer::Pacer;
 use rtt::RttMeter;
 use timer::SendTimer;
 
-/// What a sender and its loss recovery share.
+/// State shared by a sender and its loss recovery.
 pub struct Transmission {
     pub state: State,
     pub cc: Box<dyn CongestionControl>,

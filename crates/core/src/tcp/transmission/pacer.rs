@@ -33,7 +33,7 @@ pub struct Pacer {
     burst: (Instant, u64),
     /// How late the present burst was, minus the part already compensated.
     late: Duration,
-    /// What the last division left, in bytes times nanoseconds a second.
+    /// Remainder of the last division, in bytes times nanoseconds per second.
     remainder: u64,
     /// It keeps back a segment that could leave otherwise.
     pub holds: bool,

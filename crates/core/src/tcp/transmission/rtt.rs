@@ -1,4 +1,4 @@
-//! Which acknowledged segments give a round-trip time.
+//! RTT sampling: which acknowledged segments give a sample.
 
 use super::Transmission;
 use crate::tcp::{Config, RttSampling, timestamp};

@@ -35,7 +35,7 @@ pub struct SendTimer {
     waits: Waits,
 }
 
-/// What a sender waits for while its timer runs.
+/// Event that a sender waits for while its timer runs.
 #[derive(Clone, Copy, Debug, Default)]
 enum Waits {
     /// An ACK: the retransmission timer. With RACK-TLP its reordering and probe timers expire here too.

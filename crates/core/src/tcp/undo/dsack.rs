@@ -28,7 +28,7 @@ struct Dsack {
 
 /// The latest loss recovery, until it is undone or reports cannot be trusted.
 struct Episode {
-    /// Where it began.
+    /// Oldest unacknowledged byte when it started.
     una: u64,
     /// Ranges retransmitted and not reported as duplicates. A segment that was retransmitted twice is there twice.
     unreported: Vec<(u64, u64)>,

@@ -35,7 +35,7 @@ struct Linux {
 
 /// The latest loss recovery, until it is undone.
 struct Episode {
-    /// Where it began.
+    /// Oldest unacknowledged byte when it started.
     una: u64,
     /// Retransmissions not reported as duplicates, including those outstanding when it started, e.g. tail loss probes.
     unreported: u32,

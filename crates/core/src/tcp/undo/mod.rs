@@ -49,12 +49,12 @@ parameters! {
         /// Without a burst: RFC 4015 (3.2) step 6.
         #[default]
         Rfc4015,
-        /// To what they were.
+        /// Restores them to their previous values.
         Restore,
     }
 }
 
-/// What an ACK shows about the latest loss recovery.
+/// Conclusion from an ACK about the latest loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing, or nothing new.
@@ -90,7 +90,7 @@ registry! {
 /// A sender's detection of spurious recoveries, and all that it keeps for taking one back.
 pub struct Undoing {
     detection: Box<dyn Undo>,
-    /// What was known before the latest loss.
+    /// State before the latest loss.
     prior: Option<Prior>,
     /// After a spurious timeout: what was known before it, and the end of what had been sent.
     adapts: Option<(Prior, u64)>,
@@ -175,7 +175,7 @@ impl Undoing {
     }
 }
 
-/// What a sender knew before its windows were reduced: RFC 4015 (3.2) step 0.
+/// State of a sender before its windows were reduced: RFC 4015 (3.2) step 0.
 #[derive(Clone, Copy, Debug)]
 struct Prior {
     /// A timeout, not a fast retransmit.

@@ -71,7 +71,7 @@ pub struct Report {
     pub single: u64,
     /// Two fast retransmits or more, no timeout (p2).
     pub double: u64,
-    /// At least one timeout (p3).
+    /// Episodes with at least one timeout (p3).
     pub timeout: u64,
     /// Episodes that ended because their latest cut was found spurious; 0 without `undo`.
     pub undone: u64,
@@ -129,7 +129,7 @@ impl LossEpisodes {
         self.fast_retransmits
     }
 
-    /// What is known so far; an episode that has not ended counts as what it is by now.
+    /// Counts so far; an episode in progress counts as its present kind.
     pub fn report(&self) -> Report {
         let events = self.single + self.double + self.timeout;
         let mean_s = |sum: Duration| (self.timeout > 0).then(|| sum.as_secs_f64() / self.timeout as f64);

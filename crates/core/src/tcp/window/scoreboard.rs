@@ -7,7 +7,7 @@
 use super::state::{Segment, State};
 use crate::time::Instant;
 
-/// What the SACK blocks of an ACK have brought.
+/// Changes caused by the SACK blocks of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackNews {
     /// Bytes in flight that were reported for the first time.
@@ -20,7 +20,7 @@ pub struct SackNews {
     pub duplicate: Option<(u64, u64)>,
 }
 
-/// What an ACK changes, computed once for each that is looked at closely, when its SACK blocks have entered the
+/// Effect of an ACK, computed once for each ACK outside the fast path, after its SACK blocks were entered into the
 /// scoreboard. A sample of the delivery rate would begin with `delivered`.
 #[derive(Clone, Copy, Debug)]
 pub struct AckOutcome {
@@ -34,7 +34,7 @@ pub struct AckOutcome {
     pub segments: u64,
     /// Bytes that it acknowledges or SACKs for the first time.
     pub delivered: u64,
-    /// What its SACK blocks brought.
+    /// Changes caused by its SACK blocks.
     pub sack: SackNews,
     /// Segments that arrived twice according to it, if a retransmission may be the reason: [`State::count_duplicates`].
     pub spurious: u64,

@@ -1,4 +1,4 @@
-//! What congestion control and loss recovery see and change: windows, sequence space, scoreboard.
+//! State shared by congestion control and loss recovery: windows, sequence space, scoreboard.
 //!
 //! Offsets count bytes of the stream from zero and never wrap.
 
@@ -88,11 +88,11 @@ pub struct Segment {
     pub transmissions: u16,
     /// The receiver has reported all of it beyond a gap: RFC 2018.
     pub is_sacked: bool,
-    /// What loss recovery that keeps a mark for each segment has noted of it: [`crate::tcp::recovery::rack`].
+    /// Mark of a loss recovery that marks each segment: [`crate::tcp::recovery::rack`].
     pub fate: Fate,
 }
 
-/// What is thought to have become of a segment that is neither acknowledged nor SACKed.
+/// Assumed state of a segment that is neither acknowledged nor SACKed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
     /// In flight.
@@ -173,8 +173,8 @@ pub struct State {
     pub multiple_fast_retransmits: bool,
     /// Segments that the receiver has reported as duplicates.
     pub duplicates: u64,
-    /// What each loss brought. Behind a pointer: it is touched when the window is cut, and the rest with
-    /// every ACK.
+    /// Losses by their consequences. Behind a pointer: it is used only when the window is reduced, the rest with every
+    /// ACK.
     pub losses: Box<LossEpisodes>,
     /// End of what had been sent when the window was last seen used up: [`State::was_used_up`].
     used_end: u64,
@@ -222,12 +222,12 @@ impl State {
         self.nxt - self.una
     }
 
-    /// What the receiver and the sender's own limit allow in flight, bytes.
+    /// Bytes in flight permitted by the receiver and by the sender's own limit.
     pub fn peer_window(&self) -> u64 {
         self.rwnd.min(self.max_window)
     }
 
-    /// What may be in flight now, bytes.
+    /// Bytes that may be in flight now.
     #[inline]
     pub fn send_window(&self) -> u64 {
         let inflated = (self.window.cwnd as i64).saturating_add(self.inflation).max(0);
@@ -316,7 +316,7 @@ impl State {
         self.segments.get_mut(index)
     }
 
-    /// Where the sender stands as it is about to cut its window.
+    /// State of the sender before a reduction of its window.
     pub fn cut(&self) -> Cut {
         Cut { una: self.una, max: self.max, cwnd_segments: self.window.segments() }
     }

@@ -16,7 +16,7 @@ use super::state::{Phase, State, Window};
 use crate::tcp::{Config, IdleRestart};
 use crate::time::{Duration, Instant};
 
-/// What a sender has used of its congestion window.
+/// Use that a sender makes of its congestion window.
 #[derive(Clone, Debug, Default)]
 pub struct WindowUse {
     /// An unused window shrinks.
@@ -25,11 +25,11 @@ pub struct WindowUse {
     is_limited: bool,
     /// Most segments outstanding in this window of data.
     most: usize,
-    /// Where this window of data ends.
+    /// End of this window of data.
     end: u64,
     /// Most segments outstanding since the congestion window was last used.
     used: usize,
-    /// Since when it has not been used.
+    /// Since when the congestion window has not been used.
     since: Instant,
     una: u64,
     max: u64,

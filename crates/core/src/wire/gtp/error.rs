@@ -1,4 +1,4 @@
-//! What is wrong with a GTP message, or with a datagram around it, that cannot be read.
+//! Errors in a GTP message, or in a datagram around it, that cannot be decoded.
 
 /// Octets that are no message of GTP-U. A receiver discards them (TS 29.060 §11.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,9 +20,9 @@ pub enum DecodeError {
     /// The length field disagrees with the number of octets after the first eight.
     #[error("length {claimed}, there are {present} octets")]
     Length {
-        /// What the field says.
+        /// Length in the field.
         claimed: u16,
-        /// What is there.
+        /// Octets present.
         present: usize,
     },
     /// An extension header of this type extends beyond the message.

@@ -41,7 +41,7 @@ pub struct Message<'a> {
     pub n_pdu_number: Option<u8>,
     /// Extension headers in their order.
     pub extension_headers: Vec<ExtensionHeader<'a>>,
-    /// What the message says, with its type.
+    /// Content of the message, with its type.
     pub body: Body<'a>,
 }
 
@@ -281,7 +281,7 @@ const PT: u8 = 0x10;
 const FLAG_E: u8 = 0x04;
 const FLAG_S: u8 = 0x02;
 const FLAG_PN: u8 = 0x01;
-/// Where the length field is.
+/// Position of the length field.
 const LENGTH_AT: usize = 2;
 const MAX_LENGTH: usize = u16::MAX as usize;
 

@@ -15,7 +15,7 @@ pub struct AmdPdu {
     pub poll: bool,
     /// Whether an SDU ended in the previous PDU.
     pub previous: PreviousEnd,
-    /// Where in `data` SDUs end: the number of octets up to each last one, increasing.
+    /// Positions in `data` where SDUs end: the number of octets up to each last one, increasing.
     pub ends: Vec<u16>,
     /// Octets of SDUs.
     pub data: Vec<u8>,

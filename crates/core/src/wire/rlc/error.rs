@@ -1,4 +1,4 @@
-//! What is wrong with a PDU that cannot be read.
+//! Errors in a PDU that cannot be decoded.
 
 /// Octets that are no PDU of this format. A receiver discards such a PDU (TS 25.322 §10).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,7 @@ use super::sufi::{ACK, NO_MORE, TYPE_BITS as SUFI_TYPE_BITS};
 use super::{BitReader, BitWriter, CONTROL, DC_BITS, DecodeError, EncodeError, TYPE_BITS, TYPE_STATUS};
 use super::{ListPair, SN_BITS, Sn, Sufi};
 
-/// What a receiver reports.
+/// Report of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Super-fields in their order, except the one that ends them.

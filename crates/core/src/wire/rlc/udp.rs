@@ -14,10 +14,10 @@ use crate::wire::datagram::{Headers, IP_OCTETS, UDP_OCTETS};
 
 use super::{amd, udp_lte, udp_nr, umd};
 
-/// Whose PDUs these are; Wireshark follows each channel by itself.
+/// Owner of the PDUs; Wireshark tracks each channel separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// Which way they go.
+    /// Direction of the PDUs.
     pub dir: Dir,
     /// Number of the UE (U-RNTI), not 0: Wireshark does not follow a UE 0.
     pub urnti: u32,

@@ -34,7 +34,7 @@ pub struct UmdPdu {
     pub sn: UmdSn,
     /// Whether its first octet of data starts an SDU.
     pub begin: Begin,
-    /// Where in `data` SDUs end: the number of octets up to each last one, increasing.
+    /// Positions in `data` where SDUs end: the number of octets up to each last one, increasing.
     pub ends: Vec<u16>,
     /// Octets of SDUs. If one ends an octet before the end of a PDU with indicators of 15 bits, that octet is among
     /// them, and the receiver cuts it off.
@@ -61,7 +61,7 @@ impl LiFormat {
         self.ones() - 3
     }
 
-    /// What `li` says as the first indicator, if it is one of the special values for that.
+    /// Meaning of `li` as the first indicator, if it is one of the special values.
     fn begin(self, li: u32) -> Option<Begin> {
         match li {
             0 => Some(Begin::PreviousExact),

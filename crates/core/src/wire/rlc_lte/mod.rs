@@ -47,7 +47,7 @@ pub struct AmdPdu {
     pub poll: bool,
     /// SO and LSF of a segment: octets of the PDU's data before it, and whether its last octet is that of the PDU.
     pub part: Option<(u16, bool)>,
-    /// What it carries.
+    /// Data of the PDU.
     pub data: Data,
 }
 
@@ -56,7 +56,7 @@ pub struct AmdPdu {
 pub struct UmdPdu {
     /// SN, 5 or 10 bits.
     pub sn: u16,
-    /// What it carries.
+    /// Data of the PDU.
     pub data: Data,
 }
 

@@ -7,10 +7,10 @@ use crate::units::Probability;
 use crate::wire::parse;
 use proptest::prelude::*;
 
-/// What a host does.
+/// Behaviour of a host.
 #[derive(Clone, Debug, Default)]
 struct Doings {
-    /// What it sends.
+    /// Octets that it sends.
     octets: Vec<u8>,
     /// Whether it closes its direction after its data, or only after the other end has closed.
     closes_first: bool,
@@ -31,13 +31,13 @@ struct Host {
 struct World {
     path: Path,
     now: Instant,
-    /// By the direction in which they send: the server, the UE.
+    /// Hosts by the direction in which they send: the server, the UE.
     hosts: [Host; 2],
     /// On the wires: when it arrives, its number, whether at the box, and its direction.
     wires: BTreeMap<(Instant, u64), (bool, Dir, Vec<u8>)>,
     packets: u64,
     loss: (Stream, rng::Threshold),
-    /// From then on nothing is lost.
+    /// From this time on nothing is lost.
     clear_from: Instant,
 }
 

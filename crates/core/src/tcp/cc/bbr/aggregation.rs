@@ -59,7 +59,7 @@ impl Aggregation {
         self.maxima[0].max(self.maxima[1])
     }
 
-    /// What is added to the window.
+    /// Allowance added to the window.
     pub fn allowance(&self, bw: f64) -> f64 {
         self.most().min(MOST_SECONDS * bw)
     }

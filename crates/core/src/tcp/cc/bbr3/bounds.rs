@@ -16,7 +16,7 @@ const BETA: f64 = 0.7;
 /// Headroom.
 const HEADROOM: f64 = 0.15;
 
-/// What may be in flight, bytes, and how fast it may be sent, B/s; infinite while nothing has shown a bound.
+/// Bounds on the data in flight, bytes, and on the rate, B/s; infinite while no bound is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     /// inflight_longterm.

@@ -15,13 +15,13 @@ const MOST_ROUNDS: u64 = 63;
 const WAIT: Duration = Duration::from_secs(2);
 /// Rounds in which the step of the long-term bound doubles at most.
 const MOST_STEPS: u32 = 30;
-/// What a probe leaves of the flight that lost too much: Beta.
+/// Factor applied to the flight after a probe that lost too much: Beta.
 const BETA: f64 = 0.7;
 
 /// `ack_phase`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Feedback {
-    /// Of no probe.
+    /// No feedback of a probe.
     #[default]
     None,
     Refilling,
@@ -30,7 +30,7 @@ enum Feedback {
     Stopping,
 }
 
-/// Where ProbeBW stands.
+/// State of the ProbeBW cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cycle {
     /// Cycles so far: the clock of the bandwidth filter.

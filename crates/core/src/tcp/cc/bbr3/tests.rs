@@ -21,7 +21,7 @@ struct Path {
     delivered: u64,
     lost: u64,
     phase: Phase,
-    /// With accurate ECN.
+    /// Bytes marked, with accurate ECN.
     marked: Option<u64>,
     marked_in_round: u64,
     is_app_limited: bool,
@@ -117,7 +117,7 @@ impl Path {
         path
     }
 
-    /// To the beginning of a probe for bandwidth.
+    /// Advances to the start of a probe for bandwidth.
     fn probing() -> Self {
         let mut path = Self::cruising();
         path.until(ModelState::ProbeBwUp, BDP);

@@ -10,9 +10,9 @@
 //! although rounds are counted there too (since Linux 6.14). Each ACK with a round-trip time counts, whether the window
 //! is used or not, duplicates included.
 //!
-//! **HyStart++**: a round longer than the one before by an eighth of that, 4 to 16 ms, leads to conservative slow
-//! start, which grows a quarter as fast. Five rounds of that end slow start; a round-trip time that falls again leads
-//! back. ACK trains are not looked at. In the first slow start alone.
+//! **HyStart++**: a round whose RTT exceeds that of the previous round by an eighth, bounded to 4 to 16 ms, starts
+//! conservative slow start, which grows a quarter as fast. Five such rounds end slow start; a decreasing RTT resumes
+//! it. ACK trains are ignored. Only the first slow start uses it.
 
 use crate::time::{Duration, Instant};
 

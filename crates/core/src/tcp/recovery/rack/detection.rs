@@ -28,11 +28,11 @@ pub struct Detection {
     min_rtt: Option<Duration>,
     /// RACK.fack: the end of the highest segment that has arrived.
     fack: u64,
-    /// The same before the present ACK.
+    /// RACK.fack before the present ACK.
     fack_before: u64,
     /// RACK.reordering_seen.
     reordering_seen: bool,
-    /// By how many bytes of later data segments were late, at most.
+    /// Maximum distance in bytes of later data by which segments were late.
     degree: u64,
     /// RACK.reo_wnd_mult minus one.
     more_quarters: u32,
@@ -44,7 +44,7 @@ pub struct Detection {
     has_advanced: bool,
 }
 
-/// What a detection of losses has found.
+/// Result of a loss detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Bytes marked that had not been so.

@@ -1,7 +1,7 @@
-//! What RACK-TLP sends next. RFC 8985 (6.2) step 5, RFC 6675 (5).
+//! Selection of the next segment with RACK-TLP. RFC 8985 (6.2) step 5, RFC 6675 (5).
 //!
-//! While the bytes in the network leave room in the window: what is marked lost, from the first on, then new data. At
-//! the beginning of a recovery and after a timeout the first goes whatever the window.
+//! While the bytes in the network leave room in the window: segments marked lost, lowest first, then new data. At the
+//! start of a recovery and after a timeout the first segment is sent regardless of the window.
 
 use super::Rack;
 use crate::tcp::Transmit;
@@ -64,7 +64,7 @@ impl Rack {
 
     fn send_lost(&mut self, tx: &mut Transmission, now: Instant, lost: &Segment) -> Option<Transmit> {
         let (state, len) = (&tx.state, u64::from(lost.len));
-        // RFC 1122 (4.2.2.16): what timed out is sent whatever has become of the receiver's window.
+        // RFC 1122 (4.2.2.16): a timed-out segment is sent even if the receiver's window has shrunk.
         let fits = self.pipe(state) + len <= state.window.cwnd as u64
             && lost.end() <= state.una + state.peer_window();
         if !fits && !tx.timed_out && !self.is_first {
