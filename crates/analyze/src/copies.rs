@@ -56,7 +56,7 @@ struct Passed {
 }
 
 impl Passed {
-    /// It has no copy, which tells something.
+    /// Whether a conclusive packet has no copy.
     fn is_alone(&self) -> bool {
         self.copies == 0 && self.look.sense == Sense::Tells
     }
@@ -72,14 +72,14 @@ pub struct Look {
     within: Duration,
 }
 
-/// How to interpret two equal packets within [`Look::within`].
+/// Interpretation of two equal packets within [`Look::within`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sense {
-    /// It is a copy, or a network's duplicate.
+    /// Conclusive: a copy, or a network's duplicate.
     Tells,
-    /// It may be sent twice so soon.
+    /// Inconclusive: the packet may be sent twice so soon.
     Nothing,
-    /// It tells unless the application repeats itself.
+    /// Conclusive unless the application repeats itself.
     Perhaps,
 }
 

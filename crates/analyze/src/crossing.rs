@@ -85,7 +85,7 @@ enum Kind {
     Control,
 }
 
-/// One of the two interfaces, 0 or 1.
+/// Index of one of the two interfaces, 0 or 1.
 pub type Place = usize;
 
 /// Packets of one end at two interfaces.
@@ -93,7 +93,7 @@ pub type Place = usize;
 pub struct Crossing {
     /// Packets seen first at either place.
     lanes: [Lane; 2],
-    /// How often a packet was later at place 1, and how often at place 0.
+    /// Number of packets that were later at place 1, and at place 0.
     later: [u64; 2],
     found: u64,
     /// Sum of the times from place 0 to place 1, seconds.
@@ -112,7 +112,7 @@ struct Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Waiting,
-    /// It or its copy arrived then.
+    /// The packet or its copy arrived at this time.
     Either(Instant),
     Arrived,
 }

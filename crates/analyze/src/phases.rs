@@ -57,7 +57,7 @@ pub struct Told<'a> {
     pub spending: Option<&'a Spending>,
 }
 
-/// When a connection began and ended, and what of its handshake was captured.
+/// Start and end of a connection, and the captured part of its handshake.
 #[derive(Clone, Copy, Debug)]
 pub struct Life {
     pub first_at: Instant,

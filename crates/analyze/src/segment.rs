@@ -29,7 +29,7 @@ pub struct Segment {
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks, left and right edges.
     pub sack: [(u32, u32); 4],
-    /// How many of them there are.
+    /// Number of SACK blocks.
     pub sack_blocks: u8,
     /// Options of a SYN.
     pub offer: Offer,
@@ -178,7 +178,7 @@ struct Network {
     protocol: IpNumber,
     mark: Mark,
     is_fragment: bool,
-    /// It has the payload's first octets.
+    /// Whether the fragment has the payload's first octets.
     is_first: bool,
 }
 

@@ -44,7 +44,7 @@ pub struct Marks {
     pub count: Vec<u32>,
 }
 
-/// How fast a sum grows: means over intervals of equal length, one after the other.
+/// Growth rate of a sum: means over consecutive intervals of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rates {
     /// Start of the first, in seconds since the connection's first packet.
@@ -97,7 +97,7 @@ impl Series {
         curve
     }
 
-    /// How fast the samples, bytes in all so far, have grown in each bin, times in seconds since `start`.
+    /// Growth rate of the samples, which are total bytes so far, in each bin; times in seconds since `start`.
     pub fn rates(&self, start: Instant) -> Rates {
         let width_s = self.width.as_secs_f64();
         let start_s = self.origin.map_or(0.0, |origin| origin.since(start).as_secs_f64());
@@ -110,7 +110,7 @@ impl Series {
         Rates { start_s, width_s, bps: grown.collect() }
     }
 
-    /// How many samples there are over time, in seconds since `start`.
+    /// Number of samples over time, in seconds since `start`.
     pub fn marks(&self, start: Instant) -> Marks {
         let (time_s, count) = self.filled(start).map(|(time_s, bin)| (time_s, bin.count)).unzip();
         Marks { time_s, count }

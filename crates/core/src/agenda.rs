@@ -300,7 +300,7 @@ struct Tournament {
     matches: Vec<Match>,
     /// The first match in which sources meet.
     first_round: usize,
-    /// Who wins the final.
+    /// Winner of the final.
     winner: Entry,
 }
 
@@ -320,7 +320,7 @@ impl Entry {
     /// No source: its deadline is never.
     const NOBODY: Self = Self { at: Instant::NEVER, source: 0 };
 
-    /// The one that is due first; of equals this one, whose number is lower.
+    /// The entry with the earlier deadline; on a tie `self`, whose number is lower.
     #[inline(always)]
     fn or_earlier(self, other: Self) -> Self {
         let is_earlier = other.at < self.at;
@@ -350,13 +350,13 @@ impl Tournament {
         Self { matches, first_round, winner: Entry::NOBODY }
     }
 
-    /// When something is due first, and its source.
+    /// The earliest deadline and its source.
     #[inline(always)]
     fn first(&self) -> (Instant, usize) {
         (self.winner.at, self.winner.source)
     }
 
-    /// Who sits at a place of the round that begins with this match.
+    /// The entry at a place of the round that begins with this match.
     #[inline(always)]
     fn seated(&self, round: usize, place: usize) -> Entry {
         self.matches[round + place / 4].0[place % 4]

@@ -8,7 +8,7 @@ use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use serde_json::json;
 
-/// One way of several.
+/// Index of a way.
 pub type Way = u16;
 
 /// A UE changes its way.
@@ -22,7 +22,7 @@ pub struct Change {
     pub to: Way,
 }
 
-/// One to many.
+/// An element that distributes packets over several ways.
 pub struct Fork {
     /// Direction in which the ways part.
     dir: Dir,

@@ -275,7 +275,7 @@ impl Path {
         self.engine.free(packet);
     }
 
-    /// How far the path has been run.
+    /// Time up to which the path has been run.
     pub fn now(&self) -> Instant {
         self.now
     }
@@ -290,7 +290,7 @@ impl Path {
         self.engine.recorder.take()
     }
 
-    /// How many events that is.
+    /// Number of these events.
     pub fn recorded(&self) -> usize {
         self.engine.recorder.len()
     }

@@ -135,12 +135,12 @@ impl Simulation {
         self.path.stopped() || self.path.now() >= self.end
     }
 
-    /// How far the run is.
+    /// Time up to which the run has been simulated.
     pub fn now(&self) -> Instant {
         self.path.now()
     }
 
-    /// When the run ends at the latest.
+    /// End of the run at the latest.
     pub fn end(&self) -> Instant {
         self.end
     }
@@ -161,7 +161,7 @@ impl Simulation {
         }
     }
 
-    /// How many events the probes recorded since the last call of `take_trace`.
+    /// Number of events recorded since the last call of `take_trace`.
     pub fn recorded(&self) -> usize {
         self.path.recorded()
     }
@@ -230,7 +230,7 @@ pub struct Results {
     pub simulated_s: f64,
     /// Whether the run came to its end.
     pub complete: bool,
-    /// How evenly the flows of each direction share it.
+    /// Fairness of the flows of each direction.
     pub jain_index: JainIndex,
     /// Every flow, by UE.
     pub flows: Vec<FlowReport>,

@@ -55,7 +55,7 @@ struct Oscillators {
     phases: [f64; LANES],
     /// In the middle of a block.
     middle: Phasors,
-    /// How far the phases turn in a block.
+    /// Phase rotation per block.
     turn: Phasors,
     tables: [Table; LANES],
 }
@@ -66,7 +66,7 @@ struct Phasors {
     sines: [f64; LANES],
 }
 
-/// How far a phase turns from the middle of a block to each sample of the second half; amplitude included.
+/// Phase rotation from the middle of a block to each sample of the second half; amplitude included.
 struct Table {
     cosines: [f32; HALF],
     sines: [f32; HALF],

@@ -68,9 +68,9 @@ impl Ecn {
 /// A UDP datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Who sends it.
+    /// Source.
     pub src: SocketAddr,
-    /// Who is to receive it. Its address chooses among several UEs: see [`Net::send`](crate::Net::send).
+    /// Destination. Its address selects one of several UEs: see [`Net::send`](crate::Net::send).
     pub dst: SocketAddr,
     /// ECN field.
     pub ecn: Ecn,
@@ -79,7 +79,7 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// One that is not ECN-capable.
+    /// A datagram that is not ECN-capable.
     pub const fn new(src: SocketAddr, dst: SocketAddr, payload: Vec<u8>) -> Self {
         Self { src, dst, ecn: Ecn::NotEct, payload }
     }

@@ -243,7 +243,7 @@ impl Net {
         self.arrived.pop_front()
     }
 
-    /// How far the link has been run.
+    /// Time up to which the link has been run.
     pub fn now(&self) -> Instant {
         self.path.now()
     }

@@ -48,7 +48,7 @@ pub enum FileError {
     Damaged(&'static str, String),
 }
 
-/// How a file begins that is no capture.
+/// Start of a file that is not a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beginning {
     octets: [u8; 8],

@@ -84,7 +84,8 @@ pub enum Cause {
     GoBackN,
     /// The last segment, to provoke an ACK.
     TailProbe,
-    /// None of these: data of a SYN that its answer refused, or no ACK and no phase that explains it.
+    /// None of the other causes: data of a SYN that the reply refused, or no ACK and no phase that explains the
+    /// retransmission.
     Other,
 }
 
@@ -172,7 +173,7 @@ pub struct Place {
     pub is_refused: bool,
     /// Time of its latest transmission before this one.
     pub last_at: Option<Instant>,
-    /// That was a retransmission, too.
+    /// Whether that transmission was a retransmission, too.
     pub was_sent_again: bool,
     /// Linux's timeout, computed from the RTTs.
     pub timeout: Option<Duration>,
@@ -197,7 +198,7 @@ pub struct Causes {
     /// The segment at `una` was retransmitted since it is the oldest.
     is_sent_again: bool,
     latest_data: Option<Instant>,
-    /// When the sender could first know that a segment sent after the latest transmission at `una` has arrived.
+    /// Earliest time when the sender could know that a segment sent after the latest transmission at `una` has arrived.
     overtaken_at: Option<Instant>,
     /// Gaps above `una` were filled in a recovery: the sender uses SACK blocks.
     goes_by_sack: bool,

@@ -45,7 +45,7 @@ pub struct Report {
     pub min_window_bytes: Option<u64>,
     /// Largest window announced.
     pub max_window_bytes: Option<u64>,
-    /// How often a window of zero was announced after one that was not.
+    /// Number of times that a zero window was advertised after a larger one.
     pub zero_windows: u64,
     /// Bytes in flight over time.
     pub over_time: Curve,

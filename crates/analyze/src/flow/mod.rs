@@ -1,4 +1,4 @@
-//! One direction of data in a connection: the data of one end, and what the other acknowledges.
+//! One direction of data in a connection: the data of one end, and the acknowledgments of the other.
 
 pub mod causes;
 pub mod flight;
@@ -108,7 +108,7 @@ pub struct Flow {
     pub counters: Counters,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
-    /// When something was last acknowledged.
+    /// Time of the last new acknowledgment.
     pub last_new_ack: Option<Instant>,
     first_ack: Option<Instant>,
     /// The sender's SYN was captured.
@@ -258,7 +258,8 @@ impl Flow {
         }
     }
 
-    /// Everything before `end` was sent: a FIN or an ACK without data says so. Data that was lost before it leaves a gap.
+    /// All data before `end` was sent, as shown by a FIN or an ACK without data. Data lost before the place of the
+    /// capture leaves a gap.
     fn on_end(&mut self, now: Instant, end: u64, segment: &Segment) {
         if self.max.is_some_and(|max| end > max) {
             self.max = Some(end);

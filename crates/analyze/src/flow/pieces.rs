@@ -49,7 +49,7 @@ impl Piece {
         }
     }
 
-    /// When the transmission was sent that an echo belongs to, if there is only one.
+    /// Send time of the transmission that an echo belongs to, if there is only one.
     fn echoed_at(&self, echo: u32) -> Option<Instant> {
         match Some(echo) {
             _ if self.has_same_tsval => None,
@@ -65,7 +65,7 @@ impl Piece {
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     pieces: VecDeque<Piece>,
-    /// Everything below was left behind.
+    /// Data below is no longer tracked.
     floor: u64,
     /// Pieces left behind because there were too many.
     pub forgotten: u64,
@@ -81,15 +81,15 @@ pub type Arrival = (Instant, Option<Duration>);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
-    /// When the first of them was first sent.
+    /// First send time of the first piece.
     pub first_at: Option<Instant>,
-    /// When the last was, if it was sent once.
+    /// Send time of the last piece, if it was sent once.
     pub last_at: Option<Instant>,
-    /// One of them was sent more than once.
+    /// Whether a piece was sent more than once.
     pub is_ambiguous: bool,
-    /// When the first of them was sent that has the echoed TSval, if it was sent with it once.
+    /// Send time of the first piece with the echoed TSval, if it was sent with it once.
     pub echoed_at: Option<Instant>,
-    /// One of them was sent with the echoed TSval.
+    /// Whether a piece was sent with the echoed TSval.
     pub has_echoed: bool,
     /// Bytes never retransmitted that lay below data reported earlier: they arrived late.
     pub late_bytes: u64,

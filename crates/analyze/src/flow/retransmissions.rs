@@ -24,7 +24,7 @@ const MOST: usize = 4096;
 /// Retransmissions remembered for a DSACK after their ACK.
 const MOST_JUDGED: usize = 512;
 
-/// How a retransmission was found to be spurious.
+/// Evidence that a retransmission was spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence {
     Acknowledged,
@@ -41,7 +41,7 @@ struct Retransmission {
     tsval: Option<u32>,
     /// Number of the cut that it belongs to.
     cut: u64,
-    /// It is what the cut sent first.
+    /// Whether it is the first retransmission of its cut.
     is_first: bool,
     /// The same data was retransmitted before.
     is_repeated: bool,

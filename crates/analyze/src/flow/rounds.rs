@@ -40,7 +40,7 @@ pub struct Round {
     pub busy_s: f64,
     pub window_s: f64,
     pub recovery_s: f64,
-    /// When it ended, from the start of the flow.
+    /// End of the round trip, from the start of the flow.
     pub to_s: f64,
     /// Bytes acknowledged.
     pub acked: u64,

@@ -72,7 +72,7 @@ impl Echoes {
         }
     }
 
-    /// When the first segment with this timestamp passed. What is older is forgotten.
+    /// Time when the first segment with this timestamp passed. Older segments are forgotten.
     fn find(&mut self, echo: u32) -> Option<Instant> {
         while let Some(&(tsval, at)) = self.passed.front() {
             let age = echo.wrapping_sub(tsval) as i32;

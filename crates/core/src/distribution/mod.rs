@@ -86,7 +86,7 @@ impl Amount for Bitrate {
     }
 }
 
-/// How a quantity is distributed.
+/// Distribution of a quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", bound = "A: Amount")]
 #[schemars(bound = "A: Amount")]
@@ -101,9 +101,9 @@ pub enum Config<A> {
     Normal(Spread<A>),
     /// Such that the logarithm is normal.
     Lognormal(Spread<A>),
-    /// Whole numbers of a unit, distributed by Poisson.
+    /// Whole numbers of a unit, with a Poisson distribution.
     Poisson(Units<A>),
-    /// One of a list of values, each as likely.
+    /// One of a list of equally likely values.
     Empirical(Empirical<A>),
 }
 

@@ -12,7 +12,7 @@ use crate::wire::gtp::{DecodeError, OuterError};
 pub enum Rejection {
     /// No datagram with GTP-U.
     Outer(OuterError),
-    /// It was sent to another address.
+    /// The datagram was sent to another address.
     Address,
     /// No message of GTP-U.
     Malformed(DecodeError),

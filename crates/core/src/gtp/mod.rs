@@ -73,7 +73,7 @@ pub enum Received<'a> {
     Answer(Vec<u8>),
     /// The peer lives.
     EchoResponse {
-        /// Who.
+        /// Address of the peer.
         peer: Ipv4Addr,
         /// Sequence number of the request.
         sequence_number: Option<u16>,

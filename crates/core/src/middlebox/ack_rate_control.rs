@@ -56,7 +56,7 @@ pub struct Config {
     pub t_id_after_drop: Option<t_id::Function>,
     /// SDUs that count for the occupancy.
     pub occupancy: Occupancy,
-    /// How ACKs leave that need no delay.
+    /// Release of ACKs that need no delay.
     pub release: Release,
     /// Length of a TTI, counted from the start of the run, for `release = "one_per_tti"`.
     pub tti: Duration,
@@ -91,11 +91,11 @@ pub enum Occupancy {
     Untransmitted,
 }
 
-/// How ACKs leave that need no delay.
+/// Release of ACKs that need no delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Release {
-    /// One at each arrival and each expiration, as printed.
+    /// One ACK per arrival and per expiration, as printed.
     Strict,
     /// All, until one needs a delay.
     Loop,

@@ -71,7 +71,7 @@ use std::collections::BTreeMap;
 pub struct Config {
     /// Location of the box: in the network for downloads, at the UE for uploads.
     pub at: Place,
-    /// When nothing is expected any more. A small buffer needs `idle_release` with `departure`.
+    /// When `AckReleaseCount` is reset. A small buffer needs `idle_release` with `departure`.
     pub reset: Reset,
     /// Estimate of the source's window.
     pub window: Window,
@@ -120,7 +120,7 @@ impl Default for Config {
     }
 }
 
-/// When `AckReleaseCount` is 0.
+/// When `AckReleaseCount` is reset to 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reset {

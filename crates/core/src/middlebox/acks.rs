@@ -55,7 +55,7 @@ pub(super) fn to_evict<T>(
 pub(super) enum Segment {
     /// An acknowledgment and nothing else.
     PureAck,
-    /// It carries data.
+    /// A segment with data.
     Data,
     /// SYN, FIN or RST: a connection begins or ends.
     Boundary,

@@ -24,7 +24,7 @@ parameters! {
         pub packets: Option<u32>,
         /// At most this many bytes wait; unlimited if absent.
         pub bytes: Option<Bytes>,
-        /// How long packets may wait; "auto": at least 5 ms, and 1.5 times an MTU's time and a TTI.
+        /// Target sojourn time; "auto": at least 5 ms, and 1.5 times an MTU's time and a TTI.
         pub target: Target = Target::Time(LEAST_TARGET),
         /// Time for which they may wait longer than the target: an RTT. With target = "auto" it grows with the target.
         pub interval: Duration = Duration::from_millis(100),

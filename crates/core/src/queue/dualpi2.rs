@@ -39,9 +39,9 @@ parameters! {
         pub packets: u32 = 10_000,
         /// At most this many bytes wait in both queues; unlimited if absent.
         pub bytes: Option<Bytes>,
-        /// How long classic packets shall wait; "auto": at least 15 ms, and 1.5 times an MTU's time and a TTI.
+        /// Target sojourn time of classic packets; "auto": at least 15 ms, and 1.5 times an MTU's time and a TTI.
         pub target: Target = Target::Time(TARGET),
-        /// How often the probability changes.
+        /// Update interval of the probability.
         pub update: Duration = Duration::from_millis(16),
         /// Weight of the distance from the target, 1/s.
         pub alpha: f64 = 0.16,

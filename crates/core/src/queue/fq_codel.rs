@@ -37,11 +37,11 @@ parameters! {
         pub packets: u32 = 10_240,
         /// At most this many bytes wait, over all flows; unlimited if absent.
         pub bytes: Option<Bytes>,
-        /// How many queues there are; flows whose hashes meet share one.
+        /// Number of queues; flows with the same hash share one.
         pub flows: u32 = 1024,
         /// Bytes that a queue may send per turn.
         pub quantum: Bytes = Bytes::from_bytes(1514),
-        /// How long packets may wait; "auto": at least 5 ms, and 1.5 times an MTU's time and a TTI.
+        /// Target sojourn time; "auto": at least 5 ms, and 1.5 times an MTU's time and a TTI.
         pub target: Target = Target::Time(LEAST_TARGET),
         /// Time for which they may wait longer than the target: an RTT. With target = "auto" it grows with the target.
         pub interval: Duration = Duration::from_millis(100),

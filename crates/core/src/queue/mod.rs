@@ -108,18 +108,18 @@ pub type Evicted = Vec<Box<Packet>>;
 pub struct Next {
     /// The packet, and since when it has waited.
     pub waiting: Waiting,
-    /// It is to be marked ([`Packet::mark`]); it can be.
+    /// Whether it is to be marked ([`Packet::mark`]); only for an ECN-capable packet.
     pub marks: bool,
 }
 
 /// Decision on a packet that arrives at a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It enters.
+    /// The packet is admitted.
     Enter,
-    /// It enters and is marked ([`Packet::mark`]); it can be.
+    /// The packet is admitted and marked ([`Packet::mark`]); it is ECN-capable.
     Mark,
-    /// It is dropped.
+    /// The packet is dropped.
     Drop(Reason),
     /// The first unsent packet is dropped; if there is none, the arriving one.
     DropWaiting,
@@ -141,7 +141,7 @@ pub enum Discipline {
     Droptail(droptail::Droptail),
     /// Any other that decides when a packet comes.
     Other(Box<dyn Aqm>),
-    /// One that holds the packets.
+    /// A discipline that holds the packets.
     Queue(Box<dyn Queue>),
 }
 
@@ -242,7 +242,7 @@ pub struct Place<'a> {
     pub name: &'a str,
     /// Rate of the transmitter it feeds; its mean if it varies.
     pub rate: Bitrate,
-    /// How long the transmitter waits for the next opportunity to send at most, if it has a grid of TTIs or slots.
+    /// Maximum time until the next opportunity to send, if the transmitter has a grid of TTIs or slots.
     pub tti: Duration,
 }
 

@@ -34,11 +34,11 @@ parameters! {
         pub packets: Option<u32>,
         /// At most this many bytes wait; unlimited if absent.
         pub bytes: Option<Bytes>,
-        /// How long packets shall wait.
+        /// Target queueing delay.
         pub qdelay_ref: Duration = Duration::from_millis(15),
         /// A burst that is not longer passes unharmed.
         pub max_burst: Duration = Duration::from_millis(150),
-        /// How often the probability changes.
+        /// Update interval of the probability.
         pub update: Duration = Duration::from_millis(15),
         /// Weight of the distance from the reference, 1/s.
         pub alpha: f64 = 0.125,

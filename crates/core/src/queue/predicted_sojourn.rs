@@ -230,7 +230,7 @@ mod tests {
             }
         }
 
-        /// How many packets come to be in front of the first one that is marked.
+        /// Number of packets ahead of the first one that is marked.
         fn ahead_of_mark(&mut self, ecn: u8) -> u32 {
             (0..1000).take_while(|_| self.admit(ecn) == Verdict::Enter).count() as u32
         }

@@ -1,4 +1,4 @@
-//! How long packets may wait before a discipline acts: a time, or what the transmitter makes inevitable.
+//! Target sojourn time of a discipline: a time, or the minimum that the transmitter makes inevitable.
 
 use super::Place;
 use crate::error::as_text;

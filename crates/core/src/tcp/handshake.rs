@@ -17,7 +17,7 @@ const SEGMENT: u8 = 1;
 /// The owner must be called even if no segment is pending.
 const ALWAYS: u8 = 2;
 
-/// Who sends the SYN.
+/// Which endpoint sends the SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// This endpoint opens the connection.

@@ -274,7 +274,7 @@ parameters! {
         /// The byte beyond the window: RFC 9293 (3.8.6.1).
         #[default]
         Byte,
-        /// Nothing, with the number of the last byte acknowledged, as in Linux.
+        /// No data, with the sequence number of the last byte acknowledged, as in Linux.
         Empty,
     }
 
@@ -298,7 +298,7 @@ parameters! {
         /// It is halved for each timeout that has passed, down to the initial window, and slow start goes up to three
         /// quarters of what it was: RFC 2861 (3.2), Linux's `tcp_slow_start_after_idle`.
         Linux,
-        /// Nothing.
+        /// No effect.
         Off,
     }
 

@@ -20,7 +20,7 @@ pub enum Values<'a> {
 }
 
 impl Values<'_> {
-    /// How many rows there are.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {
             Self::Numbers(numbers) => numbers.len(),

@@ -363,7 +363,7 @@ events! {
         /// Sequence number of the first, without the modulo of the transmitted number (`sequence_numbers` of the
         /// bearer's table). After a RESET or a re-establishment, numbering continues at the next multiple of that.
         first_sn: u64 ["" counting],
-        /// How many.
+        /// Number of PDUs.
         pdus: u32 ["PDU" few],
         /// Whether each of them polls.
         poll: bool ["" few],
@@ -445,7 +445,7 @@ events! {
     }
     /// A hand-over: the outage of a UE is expected, begins or ends.
     Outage = "outage" of ue {
-        /// How far it has come.
+        /// Phase of the outage.
         phase: Outage [""],
     }
     /// The DRX or RRC state of a UE changed; the first is at the start of the run. Only of cells with `activity`.
@@ -495,7 +495,7 @@ events! {
         seq: u32 ["B" counting],
         /// Length of the packet, bytes.
         len_bytes: u32 ["B" few],
-        /// How long it has waited in the buffer, nanoseconds; 0 of one that was marked as it came.
+        /// Time that it has waited in the buffer, nanoseconds; 0 for a packet marked on arrival.
         sojourn_ns: u64 ["ns"],
     }
 }

@@ -81,7 +81,7 @@ words! {
         Inactive = "inactive",
         /// It is in RRC IDLE.
         Idle = "idle",
-        /// It is on the way to a channel: signalling goes, data waits.
+        /// It changes to a channel: signalling is exchanged, data waits.
         Promotion = "promotion",
     }
 
@@ -157,11 +157,11 @@ words! {
         Nack = "nack",
     }
 
-    /// How far an outage of a UE has come.
+    /// Phase of a UE's outage.
     Outage {
         /// The UE knows that it will begin.
         Expected = "expected",
-        /// Nothing reaches the UE, or comes from it.
+        /// No packet reaches the UE or comes from it.
         Began = "began",
         /// The UE can be reached again.
         Ended = "ended",

@@ -76,7 +76,7 @@ impl Default for Config {
 pub enum TrafficClass {
     /// Speech and the like: low delay that hardly varies.
     Conversational,
-    /// One way, with a delay that varies little.
+    /// One-way data, with little delay variation.
     Streaming,
     /// Requests and answers.
     Interactive,

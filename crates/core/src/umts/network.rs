@@ -237,7 +237,7 @@ impl CoreNetwork {
         None
     }
 
-    /// When a UE's packet that would arrive at `at` arrives at the end of its Iu leg: not before those sent earlier.
+    /// Arrival time at the end of its Iu leg of a UE's packet that would arrive at `at`: not before earlier packets.
     #[cold]
     fn in_order(&mut self, ue: u16, dir: Dir, at: Instant) -> Instant {
         let Some(route) = self.routes.get_mut(usize::from(ue)) else { return at };

@@ -8,9 +8,9 @@ use etherparse::ip_number;
 /// Fields of the IP and UDP header; for a GTP-U message the outer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Who sends the datagram.
+    /// Sender of the datagram.
     pub src: SocketAddrV4,
-    /// Who is to receive it; of GTP-U at port 2152, or at the port that a request came from (TS 29.281 §4.4.2).
+    /// Receiver of the datagram; for GTP-U at port 2152, or at the source port of a request (TS 29.281 §4.4.2).
     pub dst: SocketAddrV4,
     /// DSCP and ECN.
     pub traffic_class: u8,

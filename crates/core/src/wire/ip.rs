@@ -256,9 +256,9 @@ fn two_words(bytes: &[u8]) -> (u32, u32) {
 /// address becomes an IPv4-mapped one; in an IPv4 packet an IPv6 address that is none becomes 0.0.0.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoints {
-    /// Who sends the packet.
+    /// Source of the packet.
     pub src: SocketAddr,
-    /// Who is to receive it.
+    /// Destination of the packet.
     pub dst: SocketAddr,
 }
 

@@ -18,7 +18,7 @@ pub struct PcapngWriter {
     interfaces: u32,
     /// Packets that are seen later, in the order in which they will be.
     pending: BTreeMap<(Instant, u64), (u32, Vec<u8>)>,
-    /// How many of these there have been.
+    /// Number of packets added ahead so far.
     announced: u64,
 }
 
@@ -124,7 +124,7 @@ impl PcapngWriter {
     }
 }
 
-/// How many packets there are in bytes that a [`PcapngWriter`] has handed out.
+/// Number of packets in bytes from a [`PcapngWriter`].
 pub fn packets_in(mut bytes: &[u8]) -> u64 {
     let mut packets = 0;
     while let Some(&[kind, total]) = bytes.as_chunks::<4>().0.first_chunk() {

@@ -18,7 +18,7 @@ const TO_THE_END: u16 = u16::MAX;
 /// Part of its SDU that a PDU carries: SI and SO (§6.2.3.4, §6.2.3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
+    /// The whole SDU.
     Whole,
     /// The first segment.
     First,

@@ -1,4 +1,4 @@
-//! Nothing overtakes, and nothing can break the link.
+//! No packet overtakes another, and no call can break the link.
 
 use crate::{arrivals, bundled, datagram, ms};
 use airpath::{End, Instant, Net, Scenario};

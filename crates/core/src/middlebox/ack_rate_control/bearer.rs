@@ -39,7 +39,7 @@ struct Counts {
     forced_limit: u64,
     /// Segments held times the time for which they were, nanoseconds.
     held_ns: u128,
-    /// How often f_2 took over.
+    /// Number of changes to f_2.
     switches: u64,
     first: Duration,
     second: Duration,
@@ -176,7 +176,7 @@ impl Bearer {
         }
     }
 
-    /// Everything of a flow goes: its connection begins or ends.
+    /// Releases all segments of a flow: its connection begins or ends.
     pub fn flush(&mut self, now: Instant, flow: u16, emit: Emit<'_>) {
         self.count_held(now);
         self.line.take(|packet| packet.flow == flow).into_iter().for_each(emit);

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Function {
-    /// None, whatever the buffer holds: alpha without bound.
+    /// No delay for any occupancy: alpha without bound.
     Off(Off),
     /// Constant from minth on: the step, alpha = 0.
     Constant(Constant),

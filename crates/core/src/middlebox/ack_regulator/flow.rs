@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 /// `ConservativeMode` of the paper, and what becomes of it where marks take the place of losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// There is room for one packet more than is expected.
+    /// There is room for one packet more than expected.
     #[default]
     Conservative,
-    /// There is none: the next one that the window brings is lost.
+    /// There is no extra room: the next packet beyond the expected ones is lost.
     NonConservative,
     /// Like conservative; the next ECN-capable packet is to be marked.
     MarkDue,
@@ -308,8 +308,8 @@ impl Flow {
         self.release(config)
     }
 
-    /// Nothing has happened for long while nothing of the flow was in the buffer: what was expected does not come.
-    /// As many go in any case as there would be room for, and one at least.
+    /// Nothing has happened for long while the buffer held no packet of the flow: the expected packets will not arrive.
+    /// Releases as many ACKs as there is room for packets, at least one.
     pub fn release_idle(&mut self, config: &Config, limit: u32) -> impl Iterator<Item = Box<Packet>> {
         (0..limit.max(1)).map_while(|_| {
             let packet = self.release(config)?;

@@ -8,7 +8,7 @@ use crate::time::Instant;
 /// The window that an ACK advertises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Window {
-    /// None.
+    /// A closed window.
     Closed,
     /// The UE's window minus this many units of the field, but at least one if the UE's is open.
     Narrower(u16),

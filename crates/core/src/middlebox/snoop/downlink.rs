@@ -51,11 +51,11 @@ struct Cached {
 pub(super) enum Fate {
     /// It is forwarded to the sender.
     Passes,
-    /// It does, without its SACK blocks: they show a gap that the box repairs.
+    /// It is forwarded without its SACK blocks, which show a gap that the box repairs.
     PassesWithoutBlocks,
-    /// It ends here.
+    /// It is suppressed.
     Suppressed,
-    /// It is older than the latest, and brings nothing else.
+    /// It is older than the latest, and reports nothing else.
     Stale,
 }
 
@@ -382,7 +382,7 @@ impl Downlink {
         books.copies.push((why, segment.packet.clone()));
     }
 
-    /// When the local timer expires. It runs for the segment that the UE waits for, once a round trip is known.
+    /// Deadline of the local timer. It runs for the segment that the UE waits for, once an RTT is known.
     pub fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let first = self.segments.front().filter(|first| !is_after(first.start, self.una))?;
         if first.copies >= limits.retransmissions || self.window == 0 || self.min_rtt.is_none() {

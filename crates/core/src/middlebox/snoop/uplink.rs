@@ -124,7 +124,7 @@ impl Uplink {
         SackBlocks::MAX - usize::from(!begins_at_ack)
     }
 
-    /// When a NACK is due: at once for a new gap, else when the radio has had the time to fill it.
+    /// When a NACK is to be sent: at once for a new gap, otherwise when the radio has had time to fill it.
     pub fn deadline(&self, limits: &Limits) -> Option<Instant> {
         self.template.as_ref()?;
         let named = self.gaps.iter().take(self.nameable()).filter(|gap| gap.nacks < limits.retransmissions);

@@ -101,7 +101,7 @@ struct Split {
     key: Key,
     /// Flow ID of the connection.
     flow: u16,
-    /// Who has opened it: the direction of the SYN.
+    /// Direction of the SYN that opened it.
     opened: Dir,
     /// Sides by the direction in which they send: towards the UE, towards the server.
     sides: [Side; 2],

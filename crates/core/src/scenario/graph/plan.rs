@@ -131,7 +131,7 @@ impl Planner<'_> {
         self.append(at, format!("link {owner}"), link.build(seed, "wired"))
     }
 
-    /// Everything behind a joint of the server or of the way `place`.
+    /// Builds everything below a joint of the server or of the way `place`.
     fn branch(&mut self, from: Joint, place: Option<&str>) {
         let scenario = self.scenario;
         let children = scenario.children(place);

@@ -67,7 +67,7 @@ pub struct PathAck {
     pub phase: Phase,
     /// The congestion window, and nothing else, keeps data back.
     pub is_window_limited: bool,
-    /// When the pacer lets the next segment go.
+    /// When the pacer releases the next segment.
     pub next_send: Instant,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,

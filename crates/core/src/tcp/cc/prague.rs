@@ -106,7 +106,7 @@ struct Prague {
 }
 
 impl Prague {
-    /// How much shorter than a virtual round a round is, at most 1.
+    /// Ratio of the present round to a virtual round, at most 1.
     fn part_of_round(&self) -> f64 {
         let Some(srtt) = self.srtt.filter(|_| self.rounds >= self.config.virtual_after) else { return 1.0 };
         (srtt.as_secs_f64() / self.config.virtual_rtt.as_secs_f64()).min(1.0)

@@ -16,15 +16,15 @@ const OUTDATED: Duration = Duration::from_secs(24 * 86_400);
 /// How a segment is to be handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Nothing.
+    /// Not acceptable; no reply.
     Unacceptable,
     /// The connection has been reset.
     Reset,
-    /// It is no part of the connection, but who sent it may be confused: a challenge ACK.
+    /// Not acceptable, but its sender may be out of sync: reply with a challenge ACK.
     Challenged,
-    /// Everything in it was acknowledged before.
+    /// All of its sequence space was acknowledged before.
     Old,
-    /// It is taken in, from this offset on.
+    /// Acceptable, from this offset on.
     Acceptable(u64),
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Acceptance {
     peer_shift: u8,
     /// The window in use: its field, and SND.WL1 and SND.WL2.
     window: (u16, u64, u64),
-    /// When the last acceptable segment came.
+    /// When the last acceptable segment arrived.
     heard: Instant,
 }
 

@@ -71,7 +71,7 @@ pub enum Ended {
     Aborted,
 }
 
-/// How long a connection waits for what may never come.
+/// Timeouts of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// How long a SYN is retransmitted: R2 of RFC 9293 (3.8.3), MUST-23.
@@ -113,7 +113,7 @@ enum Closes {
     Both,
 }
 
-/// How far it has come.
+/// Stage of the connection.
 enum Stage {
     Opening(Box<Opening>),
     Open(Box<Open>),
@@ -170,7 +170,7 @@ impl Connection {
         }
     }
 
-    /// How it has ended, if it has.
+    /// Reason why it has ended; `None` while it is open.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }
@@ -379,7 +379,7 @@ impl Connection {
     }
 }
 
-/// Everything of a packet but its body.
+/// Copies all header fields of a packet, without its body.
 fn copy_header(from: &Packet, to: &mut Packet) {
     to.options.clone_from(&from.options);
     (to.seq, to.ack, to.ts_val, to.ts_ecr) = (from.seq, from.ack, from.ts_val, from.ts_ecr);

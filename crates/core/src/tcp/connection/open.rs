@@ -24,7 +24,7 @@ const SEND_BUFFER: (u64, u64) = (64 << 10, 4 << 20);
 pub(super) enum Verdict {
     /// The connection continues.
     GoesOn,
-    /// It has ended, and perhaps a reset is to be sent.
+    /// The connection has ended; a reset may have to be sent.
     Ended(Ended, Option<Reset>),
 }
 
@@ -125,7 +125,7 @@ impl Open {
         }
     }
 
-    /// All of it has been acknowledged before: perhaps the acknowledgment was lost.
+    /// The segment has been acknowledged before; the acknowledgment may have been lost.
     fn handle_old(&mut self, now: Instant, packet: &mut Packet, limits: &Limits) {
         if packet.flags.has(Flags::FIN) && self.state == State::TimeWait {
             // RFC 9293 (3.10.7.4): "acknowledge it, and restart the 2 MSL timeout".

@@ -50,7 +50,7 @@ pub(super) enum Progress {
     Opening,
     /// The connection is open; the segment may have more.
     Open(Box<(Config, Opened)>),
-    /// It never will be.
+    /// The connection will not open.
     Ended(Ended),
     /// The segment belongs to no connection.
     Stray(Option<Reset>),

@@ -162,14 +162,14 @@ pub(super) struct Agreement {
     is_client: bool,
     /// How the other endpoint saw the ECN field of this endpoint's SYN or SYN-ACK.
     seen: Seen,
-    /// It has said so in an ACK, whose bits are no counter.
+    /// Whether the report was made in an ACK, whose bits then are no counter.
     is_in_ack: bool,
 }
 
 /// Reported ECN field of a SYN or SYN-ACK, for accurate ECN: RFC 9768 (3.1.1), (3.2.2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Seen {
-    /// Nothing, or nothing known.
+    /// No report, or an unknown one.
     #[default]
     Unknown,
     /// Zero, which no endpoint with accurate ECN says.

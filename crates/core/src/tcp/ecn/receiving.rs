@@ -17,7 +17,7 @@ pub(in crate::tcp) struct Receiving {
     pub marks: u64,
 }
 
-/// How it tells the sender.
+/// Method of reporting marks to the sender.
 #[derive(Debug)]
 enum Telling {
     /// RFC 3168 (6.1.3).
@@ -74,8 +74,8 @@ impl Receiving {
         }
     }
 
-    /// It was acceptable, and `has_unacked` says whether there is data to be acknowledged. Returns whether an ACK is due:
-    /// RFC 9768 (3.2.2.5.1).
+    /// An acceptable packet arrived; `has_unacked` says whether there is data to be acknowledged. Returns whether an
+    /// ACK must be sent: RFC 9768 (3.2.2.5.1).
     #[cold]
     pub fn on_accepted(&mut self, packet: &Packet, has_unacked: bool) -> bool {
         let Telling::Accurate(reflector) = &mut self.telling else { return false };

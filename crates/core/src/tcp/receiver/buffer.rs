@@ -12,7 +12,7 @@
 /// A receive buffer and the window that it leaves. Offsets count bytes of the stream from zero.
 #[derive(Clone, Debug)]
 pub struct ReceiveBuffer {
-    /// How much it holds, bytes.
+    /// Capacity, bytes.
     capacity: u64,
     /// Payload of a full segment, bytes.
     mss: u64,

@@ -116,7 +116,7 @@ impl DelayedAck {
         !at_once
     }
 
-    /// When an ACK goes that waits for more segments beyond a gap.
+    /// Departure time of an ACK that waits for more segments beyond a gap.
     pub fn compressed_at(&self, now: Instant) -> Instant {
         let twentieth = |rtt: Duration| Duration::from_nanos(rtt.as_nanos() / 20);
         now + self.rtt.map_or(COMPRESSION, |rtt| twentieth(rtt).min(COMPRESSION))

@@ -19,9 +19,9 @@ pub enum Arrival {
     FillsGap,
     /// New bytes beyond a gap.
     OutOfOrder,
-    /// Nothing new beyond a gap.
+    /// Only duplicate data, above a gap.
     DuplicateOutOfOrder,
-    /// Nothing new.
+    /// Only duplicate data.
     Duplicate,
 }
 

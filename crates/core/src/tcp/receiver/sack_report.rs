@@ -21,7 +21,7 @@ pub struct SackReport {
 }
 
 impl SackReport {
-    /// Nothing to report.
+    /// An empty report.
     pub fn new(reports_duplicates: bool) -> Self {
         Self { reports_duplicates, ..Self::default() }
     }

@@ -39,7 +39,7 @@ use std::collections::VecDeque;
 parameters! {
     /// Whether a sender acts on radio network feedback.
     pub enum Rnf {
-        /// It ignores the bit.
+        /// The sender ignores the bit.
         #[default]
         Off,
         /// The first flagged duplicate ACK sends the missing segment again.

@@ -15,7 +15,7 @@ use linux::{Sent, Variation};
 parameters! {
     /// Retransmission timer parameters.
     pub struct Config {
-        /// How the timeout follows from round-trip times.
+        /// Method of computing the timeout from RTT samples.
         pub timer: Timer = Timer::Rfc6298,
         /// Before the first sample: RFC 6298 (2.1).
         pub initial: Duration = Duration::from_secs(1),
@@ -27,7 +27,7 @@ parameters! {
         pub tick: Option<Duration>,
     }
 
-    /// How the timeout follows from round-trip times.
+    /// Method of computing the timeout from RTT samples.
     pub enum Timer {
         /// RFC 6298.
         #[default]

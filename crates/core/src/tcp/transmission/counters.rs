@@ -41,7 +41,7 @@ pub struct Retransmissions {
     pub partial_ack: u64,
     /// Segments retransmitted by the SACK scoreboard.
     pub sack: u64,
-    /// When the timer expired.
+    /// Segments retransmitted on a timeout.
     pub timeout: u64,
     /// The others after a timeout.
     pub go_back_n: u64,

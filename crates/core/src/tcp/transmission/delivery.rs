@@ -28,7 +28,7 @@ struct Note {
     /// In flight then, itself included, bytes.
     in_flight: u64,
     is_app_limited: bool,
-    /// It is marked lost, and this has been counted.
+    /// Whether it is marked lost and counted as such.
     is_lost: bool,
 }
 

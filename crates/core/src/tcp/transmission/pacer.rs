@@ -35,7 +35,7 @@ pub struct Pacer {
     late: Duration,
     /// Remainder of the last division, in bytes times nanoseconds per second.
     remainder: u64,
-    /// It keeps back a segment that could leave otherwise.
+    /// Whether a segment is held that could leave otherwise.
     pub holds: bool,
 }
 

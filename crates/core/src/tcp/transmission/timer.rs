@@ -172,7 +172,8 @@ impl Transmission {
         Some(self.send_probe(now, (seq, 1), waits, probes))
     }
 
-    /// Nothing is in flight, and the receiver's window lets no segment go: the probe that is due, or what fits.
+    /// Nothing is in flight, and the receiver's window permits no full segment: returns the pending probe, or the bytes
+    /// that fit.
     #[cold]
     pub fn poll_persist(&mut self, now: Instant) -> Option<Transmit> {
         let room = self.state.peer_window();

@@ -57,13 +57,13 @@ parameters! {
 /// Conclusion from an ACK about the latest loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing, or nothing new.
+    /// No conclusion, or no new one.
     Open,
     /// Not yet enough: send two new segments instead of going back, RFC 5682 (2.1) step 2b.
     Probe,
     /// The loss was one after all: go back from the first unacknowledged segment.
     Genuine,
-    /// Nothing was lost.
+    /// Spurious: nothing was lost.
     Spurious,
     /// An original, and not its retransmission, filled the first gap of a fast recovery. Others are still being
     /// repaired, so the recovery stands for now.

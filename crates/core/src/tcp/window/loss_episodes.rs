@@ -67,7 +67,7 @@ pub struct Cut {
 pub struct Report {
     /// Episodes: the sum of `single`, `double` and `timeout`.
     pub events: u64,
-    /// One fast retransmit and nothing more (p1).
+    /// Episodes with exactly one fast retransmit (p1).
     pub single: u64,
     /// Two fast retransmits or more, no timeout (p2).
     pub double: u64,

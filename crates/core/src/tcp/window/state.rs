@@ -57,7 +57,7 @@ impl Window {
 /// Phases of loss recovery, with the kernel's names and numbers (`tcpi_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is suspected.
+    /// No loss is suspected.
     #[default]
     Open = 0,
     /// Duplicate ACKs have arrived, fewer than the threshold.

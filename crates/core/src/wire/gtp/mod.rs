@@ -54,7 +54,7 @@ pub struct ExtensionHeader<'a> {
     pub content: &'a [u8],
 }
 
-/// Who must understand an extension header: the two high bits of its type (§5.2.1).
+/// Nodes that must understand an extension header: the two high bits of its type (§5.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comprehension {
     /// Not required; an intermediate node hands it on.
@@ -68,7 +68,7 @@ pub enum Comprehension {
 }
 
 impl ExtensionHeader<'_> {
-    /// Who must understand it.
+    /// Nodes that must understand it.
     pub const fn comprehension(&self) -> Comprehension {
         match self.kind >> 6 {
             0 => Comprehension::Forwarded,

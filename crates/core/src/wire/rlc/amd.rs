@@ -23,10 +23,10 @@ pub struct AmdPdu {
     pub tail: Tail,
 }
 
-/// How the PDU before this one ended, if that had no room to tell.
+/// End of the previous PDU, if that had no room to indicate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreviousEnd {
-    /// Nothing to tell.
+    /// No indication needed.
     Told,
     /// Its last octet was the last one of an SDU.
     Exact,

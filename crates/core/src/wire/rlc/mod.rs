@@ -32,7 +32,7 @@ pub use umd::{Begin, UmdPdu, UmdSn};
 pub struct Sn(u16);
 
 impl Sn {
-    /// How many sequence numbers there are.
+    /// Number of sequence numbers.
     pub const MODULUS: u64 = 1 << SN_BITS;
 
     /// The sequence number of a count that never wraps.
@@ -51,7 +51,7 @@ impl Sn {
         Self::wrap(u64::from(self.0) + u64::from(steps))
     }
 
-    /// How many steps it lies behind `base`; sequence numbers are compared by this alone (§9.4).
+    /// Distance from `base`; sequence numbers are compared only by this (§9.4).
     pub fn after(self, base: Sn) -> u16 {
         Self::wrap(Self::MODULUS + u64::from(self.0) - u64::from(base.0)).0
     }

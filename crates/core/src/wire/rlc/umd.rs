@@ -13,7 +13,7 @@ use super::{BitReader, BitWriter, DecodeError, EncodeError};
 pub struct UmdSn(u8);
 
 impl UmdSn {
-    /// How many sequence numbers there are.
+    /// Number of sequence numbers.
     pub const MODULUS: u64 = 1 << SN_BITS;
 
     /// The sequence number of a count that never wraps.
@@ -48,7 +48,7 @@ pub struct UmdPdu {
 pub enum Begin {
     /// None: it continues an SDU of the previous PDU, or the sender does not indicate where SDUs start.
     Untold,
-    /// It begins an SDU.
+    /// It starts an SDU.
     FirstOctet,
     /// The last octet of the PDU before was the last one of an SDU.
     PreviousExact,

@@ -251,7 +251,7 @@ fn sends(len: usize) -> Doings {
     Doings { octets: octets(len, 3), closes_first: true, ..Doings::default() }
 }
 
-/// The one that reads nothing holds up the other: what the box has taken is bounded.
+/// An end that does not read stops the other: the data held by the box is bounded.
 #[test]
 fn an_end_that_does_not_read_closes_the_window_of_the_other() {
     let config = Config { buffer: Bytes::from_bytes(20_000), ..Config::default() };
