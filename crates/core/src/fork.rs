@@ -1,7 +1,7 @@
 //! A fork of ways: a node with one port on one side and several on the other, e.g. the gateway in front of several cells.
 //!
-//! A packet that comes by one of the several ports leaves by the one port. A packet that comes by the one port leaves by
-//! the port that its UE has at this time. No packet carries a route.
+//! A packet that enters by one of the several ports leaves by the single port. A packet that enters by the single port
+//! leaves by the present port of its UE. No packet carries a route.
 
 use crate::element::{Cx, Element, Layout, NodeId, Port};
 use crate::packet::{Dir, Packet};

@@ -154,7 +154,7 @@ impl Half {
 }
 
 impl Half {
-    /// A packet comes to the link at `at`, now or later, and not before the one before it; when it arrives, or
+    /// A packet reaches the link at `at`, now or later, not before the previous one. Returns its arrival time, or
     /// `None` if it is dropped.
     #[inline(always)]
     fn pass(

@@ -77,11 +77,11 @@ pub enum Kind {
 pub enum Opaque {
     /// UDP, ICMP or any other protocol above IP.
     OtherProtocol,
-    /// Encrypted: ESP or AH in front of whatever follows.
+    /// Encrypted: ESP or AH before the payload.
     Encrypted,
     /// A fragment of an IP packet.
     Fragment,
-    /// An IP or TCP header that contradicts itself or is cut short.
+    /// An IP or TCP header that is inconsistent or truncated.
     Malformed,
 }
 

@@ -219,8 +219,8 @@ impl Path {
         }
     }
 
-    /// Handles the first thing due up to `now`, with all that it sets off at its instant. Returns whether
-    /// there was one. For drivers whose world answers at once: see [`Path::poll_output`] in between.
+    /// Handles the first deadline up to `now`, with all its consequences at that instant. Returns whether there was
+    /// one. For drivers that react at once: call [`Path::poll_output`] in between.
     #[inline(always)]
     pub fn handle_next(&mut self, now: Instant) -> bool {
         if self.engine.stopped {
@@ -275,7 +275,7 @@ impl Path {
         self.engine.free(packet);
     }
 
-    /// Time up to which the path has been run.
+    /// Present time of the path.
     pub fn now(&self) -> Instant {
         self.now
     }

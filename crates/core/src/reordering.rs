@@ -19,11 +19,11 @@ use std::collections::VecDeque;
 /// A reordering queue.
 #[derive(Debug)]
 pub struct Reordering<T> {
-    /// Without a window a gap is given up by the timer only.
+    /// Without a window only the timer gives up a gap.
     window: Option<u64>,
-    /// Without a timer a gap is given up by the window only.
+    /// Without a timer only the window gives up a gap.
     timeout: Option<Duration>,
-    /// The first number that is neither handed up nor given up: next_expected_TSN, RX_DELIV.
+    /// The first number that is neither delivered nor given up: next_expected_TSN, RX_DELIV.
     next: u64,
     /// Items from there up to the highest received. The first place is a gap.
     held: VecDeque<Option<T>>,
@@ -37,7 +37,7 @@ impl<T> Reordering<T> {
         Self { window, timeout, next, held: VecDeque::new(), timer: None }
     }
 
-    /// The first number that is neither handed up nor given up.
+    /// The first number that is neither delivered nor given up.
     #[inline]
     pub const fn next(&self) -> u64 {
         self.next
@@ -54,7 +54,7 @@ impl<T> Reordering<T> {
         self.held.iter().map(Option::is_some)
     }
 
-    /// An item arrives; hands up to `out` what is in order now. Returns the item if it is refused: it was received
+    /// An item arrives; delivers the items now in order to `out`. Returns the item if it is refused: it was received
     /// before, or given up.
     #[inline]
     pub fn handle(&mut self, now: Instant, number: u64, item: T, out: &mut Vec<T>) -> Option<T> {

@@ -111,8 +111,8 @@ pub struct Flow {
     pub start: Duration,
     /// With `ue = "each"`: the flow of UE n starts n times this later.
     pub stagger: Duration,
-    /// Whether its packets are encrypted end to end, as by ESP (RFC 4303): middleboxes cannot read TCP then and let
-    /// them pass. Packets keep their size.
+    /// Whether its packets are encrypted end to end, as by ESP (RFC 4303): middleboxes then cannot read TCP and forward
+    /// the packets unread. Packets keep their size.
     pub encrypted: bool,
     /// The application of the flow.
     pub app: app::Config,
@@ -374,7 +374,7 @@ impl Scenario {
         path
     }
 
-    /// Places of [`Scenario::path`] that are next to each other, by their index: the one nearer to the server first.
+    /// Indices of neighbouring places of [`Scenario::path`], the place nearer to the server first.
     pub fn edges(&self) -> Vec<[u16; 2]> {
         if self.is_graph() {
             return self.bare_graph().edges().collect();
@@ -397,7 +397,7 @@ impl Scenario {
         self.elements(run_seed, active, &self.flows_beside(real), Some(&self.tcp))
     }
 
-    /// Refuses boxes that work with simulated ends alone.
+    /// Refuses boxes that work only with simulated ends.
     ///
     /// # Errors
     /// Names the key, what is wrong with it, and what would be right.

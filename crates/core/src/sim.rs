@@ -135,7 +135,7 @@ impl Simulation {
         self.path.stopped() || self.path.now() >= self.end
     }
 
-    /// Time up to which the run has been simulated.
+    /// Simulated time so far.
     pub fn now(&self) -> Instant {
         self.path.now()
     }

@@ -243,7 +243,7 @@ impl Net {
         self.arrived.pop_front()
     }
 
-    /// Time up to which the link has been run.
+    /// Present time of the link.
     pub fn now(&self) -> Instant {
         self.path.now()
     }

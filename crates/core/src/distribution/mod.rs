@@ -1,6 +1,6 @@
-//! Random times and rates: how a quantity is distributed, in its own unit, and draws of it.
+//! Random times and rates: the distribution of a quantity, in its own unit, and random draws from it.
 //!
-//! Mean and standard deviation (`sd`) are those of the quantity itself, before truncation and rounding.
+//! Mean and standard deviation (`sd`) refer to the quantity itself, before truncation and rounding.
 //!
 //! **Truncation.** An impossible draw (a delay below zero or a rate below 1 bit/s) is repeated at most 63 times; if all
 //! are impossible, which happens once in 2^64, the smallest possible value is used. A distribution with less than half

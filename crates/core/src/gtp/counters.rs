@@ -74,7 +74,7 @@ impl Counters {
         *self.rejected.entry(rejection.reason()).or_default() += 1;
     }
 
-    /// Datagrams that were refused for the same reason, whatever its details.
+    /// Datagrams refused for the same reason, regardless of its details.
     pub fn rejected(&self, rejection: Rejection) -> u64 {
         self.rejected.get(rejection.reason()).copied().unwrap_or(0)
     }

@@ -69,7 +69,7 @@ pub enum Received<'a> {
         /// The G-PDU with its numbers and extension headers.
         g_pdu: Message<'a>,
     },
-    /// An Echo Request; this is the datagram that answers it.
+    /// An Echo Request, with the datagram of its response.
     Answer(Vec<u8>),
     /// The peer lives.
     EchoResponse {
@@ -165,7 +165,8 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// No such tunnel, and a packet too long for a datagram. Then nothing is counted and `out` is as it was.
+    /// If there is no such tunnel, or the packet is too long for a datagram. Nothing is then counted, and `out` is
+    /// unchanged.
     pub fn send(&mut self, teid: u32, packet: &[u8], out: &mut Vec<u8>) -> Result<(), SendError> {
         let open = self.tunnels.get(&teid).ok_or(SendError::NoTunnel(teid))?;
         let Open { tunnel, next_sequence_number } = *open;
@@ -195,7 +196,7 @@ impl Endpoint {
         self.datagram(outer, &Message::signalling(sequence_number, Body::EchoRequest))
     }
 
-    /// Takes a datagram from the network, whatever it is.
+    /// Processes any datagram from the network.
     ///
     /// The peer's address is not compared with the tunnel's: the TEID says whose a packet is, and the peer may have
     /// moved.

@@ -61,7 +61,7 @@ impl Relay {
         })
     }
 
-    /// Closes the tunnel of this TEID and the one that it is joined with; whether there was one.
+    /// Closes the tunnel of this TEID and its pair; returns whether there was one.
     pub fn part(&mut self, teid: u32) -> bool {
         let closed = self.endpoint.close(teid);
         if let Some(tunnel) = closed {
@@ -70,7 +70,7 @@ impl Relay {
         closed.is_some()
     }
 
-    /// Takes a datagram from the network, whatever it is.
+    /// Processes any datagram from the network.
     pub fn receive<'a>(&mut self, datagram: &'a [u8]) -> Relayed<'a> {
         let mut received = self.endpoint.receive(datagram);
         // Tunnels are opened and closed in pairs.

@@ -24,12 +24,12 @@ pub(super) struct Direction {
     line: Option<Line>,
 }
 
-/// Packets waiting in one direction, apart from those that the discipline holds.
+/// Packets waiting in one direction, except the ones that the discipline holds.
 #[derive(Default)]
 struct Line {
     waiting: VecDeque<Waiting>,
     in_service: Option<InService>,
-    /// Packets that were let in.
+    /// Packets admitted.
     entered: u64,
     dropped: u64,
     marked: u64,

@@ -8,11 +8,11 @@
 //!
 //! A pure ACK that acknowledges more than others of its flow that wait here removes them. With `keep_duplicates`, an
 //! ACK that carries more information than the newer one stays. Duplicate ACKs without SACK blocks stay, since the
-//! sender counts them. So does an ACK with a SACK block that the newer one neither acknowledges nor has within a block
-//! of its own: a sender with SACK counts what is reported and not the ACKs (RFC 6675 (4)). So does an ACK whose ECN
-//! bits differ from the newer one's. Equal bits add no information: ECE is repeated until CWR (RFC 3168 (6.1.3)), and
-//! of each value of accurate ECN's counter one ACK is left (RFC 9768 (3.3.3)). Without `keep_duplicates`, every ACK
-//! that a later one covers is removed.
+//! sender counts them. So does an ACK with a SACK block that the newer one neither acknowledges nor contains in one of
+//! its blocks: a sender with SACK counts the reported bytes, not the ACKs (RFC 6675 (4)). So does an ACK whose ECN bits
+//! differ from the newer one's. Equal bits add no information: ECE is repeated until CWR (RFC 3168 (6.1.3)), and one
+//! ACK is kept for each value of accurate ECN's counter (RFC 9768 (3.3.3)). Without `keep_duplicates`, every ACK that a
+//! later one covers is removed.
 //!
 //! At most `limit` packets wait for each UE, and no more than the bearer's buffer has room for; then the oldest is
 //! passed to that buffer, which may drop it.
@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Before which bearer the box stands: at the UE for the ACKs of downloads, in the network for those of uploads.
+    /// Location of the box, before the bearer of the ACKs: at the UE for downloads, in the network for uploads.
     pub at: Place,
     /// Whether ACKs stay that say more than a newer one: duplicate ACKs, other ECN bits, SACK blocks that it does not
     /// contain.
@@ -70,7 +70,7 @@ impl Config {
     }
 }
 
-/// Whether an ACK reports all of a block: acknowledged, or within a SACK block of its own.
+/// Whether an ACK covers a whole block: acknowledged, or contained in one of its SACK blocks.
 fn reports(newer: &Packet, block: (u32, u32)) -> bool {
     let own = newer.options().sack.as_slice();
     !is_after(block.1, newer.ack) || own.iter().any(|outer| is_within(block, *outer))

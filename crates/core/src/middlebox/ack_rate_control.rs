@@ -183,7 +183,7 @@ impl AckRateControl {
         });
     }
 
-    /// A connection begins or ends: nothing of its flow is held any longer.
+    /// A connection begins or ends: releases everything held of its flow.
     fn flush(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let back = self.data().reverse();
         if self.bearers.get(&packet.ue).is_some_and(|bearer| bearer.holds(packet.flow)) {

@@ -344,7 +344,7 @@ impl AckRegulator {
         }
     }
 
-    /// Lets go what may go.
+    /// Releases the ACKs that may leave.
     fn release(&mut self, cx: &mut Cx<'_>, key: Key, buffer: Buffer, trigger: Trigger) {
         let back = self.towards_cell().reverse();
         let (config, now) = (&self.config, cx.now);
@@ -434,7 +434,7 @@ impl Element for AckRegulator {
         let Some(flow) = self.flows.get_mut(&key) else { return };
         match event.kind {
             RadioEventKind::Enqueued => {
-                // What carries no data is no answer to an ACK.
+                // A segment without data is no response to an ACK.
                 if view.last_seq_end != event.seq {
                     flow.on_data(event.seq, view.last_seq_end);
                 }
@@ -448,8 +448,8 @@ impl Element for AckRegulator {
                 flow.on_expected();
                 flow.enter(now, Mode::Conservative);
             }
-            // A buffer with a discipline that evicts is not regulated, and what the link layer gives up is no loss
-            // of the buffer's: it came, and was counted then.
+            // A buffer with an evicting discipline is not regulated, and an SDU discarded by the link layer is no loss
+            // of the buffer: it was counted on arrival.
             RadioEventKind::Delivered | RadioEventKind::Evicted | RadioEventKind::Discarded => {}
         }
         self.settle(cx, key, buffer);

@@ -38,7 +38,7 @@ pub(super) fn are_far_apart(one: u32, other: u32) -> bool {
     one.wrapping_sub(other).wrapping_add(LARGEST_WINDOW) >= 2 * LARGEST_WINDOW
 }
 
-/// The connection that makes room for another where there may be `most`: the one used least recently.
+/// The connection to evict if there are `most`: the least recently used one.
 pub(super) fn to_evict<T>(
     connections: &BTreeMap<(u16, u16), T>,
     most: u32,
@@ -94,7 +94,7 @@ impl Line {
         self.packets.push_back(packet);
     }
 
-    /// Whatever could go has gone: how much is held now counts.
+    /// All ACKs that may leave have left: updates the peaks of the held ones.
     pub fn note_peaks(&mut self) {
         self.peak_packets = self.peak_packets.max(self.packets.len());
         self.peak_bytes = self.peak_bytes.max(self.bytes);

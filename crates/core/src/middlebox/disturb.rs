@@ -1,6 +1,6 @@
 //! A network that misbehaves: it loses, duplicates and reorders packets.
 //!
-//! IP promises nothing else (RFC 791 (1.4), RFC 8200), and a TCP has to bear all of it; this box is for tests of
+//! IP promises nothing else (RFC 791 (1.4), RFC 8200), and TCP has to cope with all of this; this box is for tests of
 //! endpoints, and for studies of reordering. Each packet is lost with one probability; if not, it is duplicated with
 //! another, and each copy is held for a time with a third while later packets pass. No packet is altered. All random
 //! draws are made for every packet, so changing one probability does not affect which packets the others select.

@@ -63,7 +63,7 @@ pub struct Config {
     pub notice: Duration,
     /// At the UE: number of copies of the last ACK sent after an outage.
     pub copies: u32,
-    /// Connections that are watched at most; beyond, the one used least recently goes.
+    /// Maximum number of connections tracked; a further one replaces the least recently used one.
     pub connections: u32,
 }
 
@@ -244,7 +244,7 @@ impl Freeze {
         Some(connection)
     }
 
-    /// A segment on its way to the UE. Whether it is a probe that has been answered.
+    /// A segment towards the UE. Returns whether it is a probe that the box has answered.
     fn note_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> bool {
         let key = (packet.ue, packet.flow);
         if packet.flags.has(Flags::SYN) || packet.flags.has(Flags::RST) {

@@ -35,7 +35,7 @@ pub struct Plan<'a> {
     pub run_seed: u64,
     /// Index of the box in the scenario, from 0.
     pub number: usize,
-    /// All flows of the scenario; in a session those of simulated UEs.
+    /// All flows of the scenario; in a session the flows of simulated UEs.
     pub flows: &'a [FlowSpec],
     /// In a session, whose packets have octets and whose connections are not in the scenario: airpath's TCP, `[tcp]`.
     pub session: Option<&'a tcp::Config>,
@@ -124,7 +124,7 @@ impl Config {
     }
 }
 
-/// Validation of a box that asks nothing of the scenario around it.
+/// Validation of a box without requirements on the scenario.
 #[cfg(test)]
 fn validate_alone(config: &dyn Component) -> Result<(), ScenarioError> {
     let (tcp, radio) = (tcp::Config::default(), radio::Config::default());

@@ -53,7 +53,7 @@ use table::Table;
 pub struct Config {
     /// Segments cached of a connection at most; beyond, the oldest goes.
     pub cache_segments: u32,
-    /// Connections with a table at most; beyond, the one used least recently goes.
+    /// Maximum number of connections with a table; a further one replaces the least recently used one.
     pub connections: u32,
 }
 
@@ -130,7 +130,7 @@ impl RncFeedback {
         if packet.payload == 0 || packet.flags.has(Flags::RST) || self.accurate_ecn.contains(&key) {
             return None;
         }
-        // A SYN has a sequence number of its own, before the data.
+        // A SYN takes one sequence number before the data.
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         if !self.connections.contains_key(&key) {
             self.make_room();

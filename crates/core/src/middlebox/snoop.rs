@@ -64,7 +64,7 @@ use uplink::Uplink;
 pub struct Config {
     /// Packets cached per connection at most; further ones are not cached.
     pub cache_packets: u32,
-    /// Connections at most; beyond, the one used least recently goes.
+    /// Maximum number of connections; a further one replaces the least recently used one.
     pub connections: u32,
     /// Minimum time after which the box retransmits a packet without a duplicate ACK.
     pub min_timeout: Duration,
@@ -269,7 +269,7 @@ impl Snoop {
             self.books.counters.peak_connections.max(self.connections.len());
     }
 
-    /// A segment from the server. The packet that goes to it in its place, if the UE has it already.
+    /// A segment from the server. Returns the reply to the server if the UE has the segment already.
     fn handle_downlink(&mut self, cx: &mut Cx<'_>, key: Key, packet: &Packet) -> Option<Box<Packet>> {
         let connection = self.connections.get_mut(&key)?;
         self.uses += 1;

@@ -51,7 +51,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Ends every TCP connection and carries its bytes on over one of its own: split TCP, RFC 3135.
+/// Terminates every TCP connection and carries its bytes over a second one: split TCP, RFC 3135.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -244,7 +244,7 @@ struct Split {
     passed: [Passed; 2],
 }
 
-/// The wire between the box and the cell.
+/// The wired link between the box and the cell.
 #[derive(Clone, Copy)]
 struct Wire {
     delay: Duration,

@@ -26,7 +26,7 @@ parameters! {
     pub struct Config {
         /// The largest window advertised to senders: a rate times the desired RTT.
         pub window: Bytes = Bytes::from_bytes(65_535),
-        /// Connections that are watched at most; beyond, the one used least recently goes.
+        /// Maximum number of connections tracked; a further one replaces the least recently used one.
         pub connections: u32 = 1000,
     }
 }

@@ -14,7 +14,7 @@ use crate::time::Instant;
 use crate::units::Bytes;
 
 parameters! {
-    /// A packet that finds no room takes the place of the one that has waited longest.
+    /// A packet without room replaces the packet that has waited longest.
     pub struct Config {
         /// At most this many packets, including packets in transmission; unlimited if absent.
         pub packets: Option<u32>,

@@ -139,7 +139,7 @@ struct DualPi2 {
 }
 
 impl DualPi2 {
-    /// Does the updates that are due by now.
+    /// Performs the pending updates up to `now`.
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
             let is_at_rest = self.bytes() == 0 && self.probability <= 0.0 && self.old_delay.is_zero();

@@ -45,7 +45,7 @@ parameters! {
         pub target: Target = Target::Time(LEAST_TARGET),
         /// Time for which they may wait longer than the target: an RTT. With target = "auto" it grows with the target.
         pub interval: Duration = Duration::from_millis(100),
-        /// While no more than this waits in a queue, nothing of it is dropped.
+        /// A queue that holds no more than this drops no packet.
         pub mtu: Bytes = Bytes::from_bytes(1500),
         /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true,

@@ -84,8 +84,7 @@ pub trait Queue: Send + Sync {
     /// Decides on `packet`, which arrives. Never [`Verdict::DropWaiting`].
     fn admit(&mut self, now: Instant, packet: &Packet) -> Verdict;
 
-    /// A packet that was let in waits from now on. Others that are dropped for it are put into `evicted`; it may be among
-    /// them.
+    /// An admitted packet starts to wait. Packets dropped for it are put into `evicted`; it may be among them.
     fn push(&mut self, waiting: Waiting, evicted: &mut Evicted);
 
     /// The next packet to be sent. Packets dropped before it are appended to `evicted`.
@@ -130,7 +129,7 @@ pub enum Verdict {
 pub struct Departed {
     /// Its length, bytes.
     pub len: u32,
-    /// It was sent or, with a link layer, delivered; not given up.
+    /// Whether it was sent or, with a link layer, delivered, and not discarded.
     pub delivered: bool,
 }
 

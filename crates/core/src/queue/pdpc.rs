@@ -89,7 +89,7 @@ pub enum Arriving {
     /// It counts as if it were already in the buffer.
     #[default]
     Counted,
-    /// The buffer is as it was before.
+    /// Restores the buffer.
     Excluded,
 }
 
@@ -264,13 +264,13 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(buffer.come(100), Verdict::Enter);
         }
-        // Beyond the limit, which leaves the counter alone.
+        // Beyond the limit, which does not change the counter.
         assert_eq!(buffer.come(100), Verdict::Drop(Reason::QueueFull));
         for _ in 0..3 {
             buffer.go(true);
             assert_eq!(buffer.come(100), Verdict::Enter);
         }
-        // What was given up was not delivered.
+        // A discarded SDU was not delivered.
         buffer.go(false);
         assert_eq!(buffer.come(100), Verdict::Enter);
         buffer.go(true);

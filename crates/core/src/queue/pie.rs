@@ -142,7 +142,7 @@ struct Pie {
 }
 
 impl Pie {
-    /// Does the updates that are due by now.
+    /// Performs the pending updates up to `now`.
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
             let is_at_rest = self.probability <= 0.0 && self.delay.is_zero() && self.old_delay.is_zero();

@@ -22,8 +22,8 @@
 //! `unit = "bytes"` counts bytes, in packets of `mean_packet`: lengths of the queue, and p_b in proportion to the
 //! packet's own length (section 4).
 //!
-//! ASSUMED: a packet that finds no room is dropped whatever the mean, and sets `count` to 0. Each arrival draws once,
-//! so a changed parameter does not shift later random draws. Left out: adaptive max_p.
+//! ASSUMED: a packet without room is dropped regardless of the mean, and sets `count` to 0. Each arrival draws once, so
+//! a changed parameter does not shift later random draws. Left out: adaptive max_p.
 
 use super::droptail::{self, Droptail, InService};
 use super::{Aqm, Component, Departed, Discipline, Place, Verdict};

@@ -9,9 +9,9 @@ use std::str::FromStr;
 /// A time, or one that follows from the rate of the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The larger of a least time and 1.5 times that of an MTU with one TTI: a packet waits for the one in
-    /// transmission and for its TTI even where there is no queue. CAKE (`cake_set_rate` of Linux's `sch_cake.c`) has this
-    /// rule without the TTI.
+    /// The larger of a minimum and 1.5 times the transmission time of an MTU plus one TTI: a packet waits for the one
+    /// in transmission and for its TTI even where there is no queue. CAKE (`cake_set_rate` of Linux's `sch_cake.c`) has
+    /// this rule without the TTI.
     Auto,
     /// This time.
     Time(Duration),

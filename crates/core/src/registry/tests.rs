@@ -1,7 +1,7 @@
 //! A component of each kind that is its `Config` and two lines in its folder's `mod.rs`, and a scenario of them all.
 //!
-//! The two lines are there in tests alone: wherever the core matches all components of a kind, or needs to know one
-//! by name, its tests do not compile or the scenario fails.
+//! The two lines exist only in tests: wherever the core matches all components of a kind, or needs to know one by name,
+//! its tests do not compile or the scenario fails.
 
 use crate::scenario::Scenario;
 use crate::sim::{Observe, Simulation};

@@ -46,7 +46,7 @@ registry! {
     }
 }
 
-/// The users in turn, the one behind `last` first.
+/// The users in turn, starting after `last`.
 fn in_turn(last: usize, users: usize) -> impl Iterator<Item = usize> {
     (0..users).map(move |step| (last + 1 + step) % users)
 }

@@ -9,8 +9,8 @@
 //! 1xEV-DO). HSDPA and LTE average over 100 ms: ns-3's `PfFfMacScheduler` has 99 TTIs of LTE, TU Wien's LTE
 //! system-level simulator 25. A longer mean causes longer gaps: a user that returns after a pause gets all slots until
 //! its mean has caught up with the others', 0.7 tc against one user of equal rate. ASSUMED: T_i starts at 1 bit/s and
-//! never drops below it, so a pause of hours leaves a finite preference; of users with equal R_i / T_i the one with the
-//! lowest T_i is served, then the one with the lowest number.
+//! never drops below it, so a pause of hours leaves a finite preference; among users with equal R_i / T_i, the lowest
+//! T_i is served, then the lowest index.
 
 use super::{Component, Scheduler};
 use crate::error::ScenarioError;

@@ -257,7 +257,7 @@ impl Handshake {
         self.pending = if is_due { self.pending | SEGMENT } else { self.pending & !SEGMENT };
     }
 
-    /// The endpoint has a way of its own even while nothing is amiss: [`Handshake::is_pending`] is always true.
+    /// Excludes the endpoint from the fast path: [`Handshake::is_pending`] is always true.
     pub fn ask_always(&mut self) {
         self.pending |= ALWAYS;
     }
@@ -306,7 +306,7 @@ impl Handshake {
             packet.window = self.template.window.min(u64::from(u16::MAX)) as u16;
             packet.options_mut().mss = self.mss;
             packet.options_mut().window_scale_plus_1 = self.window_scale_plus_1;
-            // An answer permits only what the SYN has offered.
+            // A SYN-ACK permits only options that the SYN has offered.
             packet.options_mut().sack_permitted = self.sack && (!acks || self.peer_sack);
             if !acks {
                 packet.flags = packet.flags | self.ecn.offer();

@@ -130,7 +130,7 @@ impl SegmentTemplate {
     }
 }
 
-/// Out of line, so that segments without timestamps do not pay for the division.
+/// Not inlined, so segments without timestamps do not pay for the division.
 #[inline(never)]
 fn write_timestamps(now: Instant, ts_ecr: u32, packet: &mut Packet) {
     packet.has_timestamps = true;
@@ -248,9 +248,9 @@ parameters! {
         /// In bytes; half of the flight size, at least two segments: RFC 5681 (3.1, 3.2).
         #[default]
         Rfc5681,
-        /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window cut to a whole number, the
-        /// threshold at least two; slow start counts ACKs; the ACK that ends a recovery also opens the window. Congestion
-        /// controls with a threshold of their own (Westwood, CUBIC) set the window to it where the window is larger.
+        /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window truncated to a whole
+        /// number, the threshold at least two; slow start counts ACKs; the ACK that ends a recovery also opens the
+        /// window. Congestion controls with their own threshold (Westwood, CUBIC) reduce a larger window to it.
         Ns2,
     }
 

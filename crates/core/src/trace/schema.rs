@@ -375,16 +375,16 @@ events! {
     RlcSdu = "rlc_sdu" of ue flow bearer packet {
         /// Direction of the bearer.
         direction: Dir [""],
-        /// Number of the SDU in its bearer, from 0: that of its row among those of `bearer_enqueued`.
+        /// Index of the SDU in its bearer, from 0: the index of its row of `bearer_enqueued`.
         sdu: u64 ["" counting],
         /// Sequence number of the PDU with its first octet, as in `rlc_data`.
         first_sn: u64 ["" counting],
-        /// PDUs from that one to the one that tells its end.
+        /// Number of PDUs from that one to the one that indicates its end.
         pdus: u32 ["PDU" few],
     }
     /// An RLC STATUS PDU was transmitted.
     RlcStatus = "rlc_status" of ue bearer {
-        /// Direction in which it went, opposite to that of the data on which it reports.
+        /// Direction of the STATUS PDU, opposite to the data that it reports on.
         direction: Dir [""],
         /// ACK_SN of the STATUS, counted like `first_sn` of `rlc_data`: all PDUs below it have arrived, except those
         /// reported missing.
@@ -394,7 +394,7 @@ events! {
         /// Whether the channel destroyed it.
         lost: bool ["" few],
     }
-    /// The link layer is done with a packet at its sender: it is acknowledged, or given up.
+    /// The link layer's sender has finished with a packet: it is acknowledged or discarded.
     RlcConfirmed = "rlc_confirmed" of ue flow bearer packet {
         /// Direction of the bearer.
         direction: Dir [""],
@@ -453,7 +453,7 @@ events! {
         /// The new state.
         ue_state: Activity [""],
     }
-    /// A packet arrived at an element of the path, from the one before it.
+    /// A packet arrived at an element of the path from the previous one.
     Packet = "packet" of ue flow packet element {
         /// Direction of the packet.
         direction: Dir [""],
@@ -466,12 +466,12 @@ events! {
         /// Bits of the TCP header, FIN the lowest; 0 of what is not TCP.
         flags: u16 ["" few],
     }
-    /// A box made a packet: a copy of another one, or one of its own.
+    /// A box made a packet: a copy of another one, or a new one.
     Made = "made" of ue flow packet element {
         /// The packet that it is a copy of; 0 for a packet made by the box itself.
         copy_of: u32 [""],
     }
-    /// A box kept a packet that came to it, because it answers for the other side.
+    /// A box absorbed a packet because it replies on behalf of the other side.
     Kept = "kept" of ue flow packet element {
         /// Direction of the packet.
         direction: Dir [""],

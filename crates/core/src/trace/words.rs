@@ -45,13 +45,13 @@ words! {
         Evicted = "evicted",
         /// The wired link lost it.
         LinkLoss = "link_loss",
-        /// The link layer gave up after its maximum number of transmissions.
+        /// The link layer discarded it after the maximum number of transmissions.
         MaxTransmissions = "max_transmissions",
         /// A box repairs the loss that the duplicate ACK reports.
         DupackSuppressed = "dupack_suppressed",
         /// A box has passed a newer ACK on already.
         StaleAck = "stale_ack",
-        /// A box answered for the UE, which has acknowledged it.
+        /// A box replied on behalf of the UE, which has acknowledged it.
         AlreadyAcknowledged = "already_acknowledged",
         /// A newer ACK took its place in a box.
         AckFiltered = "ack_filtered",
@@ -133,7 +133,7 @@ words! {
         ProbeBwUp = "probe_bw_up",
         /// Reduces the data in flight to measure the minimum RTT.
         ProbeRtt = "probe_rtt",
-        /// Keeps a few segments waiting: Copa alone.
+        /// Keeps a few segments queued: only Copa.
         FewWait = "few_wait",
         /// Takes its share from others that fill the buffer: Copa.
         Competes = "competes",
@@ -151,7 +151,7 @@ words! {
         TimerRetransmission = "timer_retransmission",
         /// Kept a duplicate ACK from the sender.
         DupackSuppressed = "dupack_suppressed",
-        /// Answered the sender for the UE.
+        /// Replied to the sender on behalf of the UE.
         Answered = "answered",
         /// Told the UE what the radio has lost of its data.
         Nack = "nack",

@@ -22,7 +22,7 @@ const RNC_TEIDS: u32 = 0x0400_0000;
 /// Distance between the TEIDs of consecutive legs at the SGSN; an RNC starts over.
 const TEIDS_OF_A_LEG: u32 = 0x0002_0000;
 
-/// Numbers of the tunnels' messages; used for captures alone.
+/// Sequence numbers of the tunnels' messages; used only for captures.
 pub(super) struct Tunnels {
     has_sequence_numbers: bool,
     /// Next sequence numbers by UE and direction.

@@ -53,7 +53,7 @@ enum Place {
 
 /// A UE's PDP context.
 struct Context {
-    /// Never if it has none.
+    /// Never without a context.
     active: Instant,
     class: TrafficClass,
     /// Counters of the Gn leg by direction.

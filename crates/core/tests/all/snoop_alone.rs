@@ -102,7 +102,7 @@ fn a_loss_of_the_radio_is_repaired_at_the_first_duplicate_and_none_reaches_the_s
         let counts =
             ["local_retransmissions/dupack", "dupacks_suppressed", "peak_cached_packets", "cached_at_end"];
         assert_eq!(counts.map(|key| snoop.count(key)), [2, 5, 6, 0]);
-        // Nothing is outstanding: the answer to a keep-alive.
+        // Nothing is outstanding: a reply to a keep-alive.
         assert_eq!(snoop.ack(10, &ack(at(6))), (vec![], true));
     }
 }

@@ -139,7 +139,7 @@ impl Flow {
         }
     }
 
-    /// Whether the connection is over, and nothing of it is held: what was expected of it will not come.
+    /// Whether the connection is over and no segment of it is held: the packets expected from it will not arrive.
     pub fn is_over(&self) -> bool {
         self.has_ended && self.line.is_empty()
     }
@@ -166,7 +166,7 @@ impl Flow {
         self.enter(now, Mode::Marked);
     }
 
-    /// A packet has come from the source, whatever became of it: Figure 9, line 3.
+    /// A packet has arrived from the source, dropped or not: Figure 9, line 3.
     pub fn on_expected(&mut self) {
         self.ack_release_count = self.ack_release_count.saturating_sub(1);
     }

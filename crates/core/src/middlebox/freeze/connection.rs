@@ -63,7 +63,7 @@ impl Connection {
 
     /// Data goes to the UE.
     pub fn note_data(&mut self, packet: &Packet) {
-        // A SYN has a sequence number of its own, before the data.
+        // A SYN takes one sequence number before the data.
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let end = start.wrapping_add(packet.payload);
         let Some(sent_end) = &mut self.sent_end else {
@@ -111,7 +111,8 @@ impl Connection {
         last.is_some_and(|last| last.ack == self.ack || last.options().sack.as_slice().is_empty())
     }
 
-    /// Makes `packet` an ACK of all that the UE has acknowledged, with this window. Whether that can be said.
+    /// Makes `packet` an ACK of all data that the UE has acknowledged, with this window. Returns whether the window can
+    /// be expressed.
     pub fn make_ack(&mut self, packet: &mut Packet, window: Window) -> bool {
         let Some(last) = self.last.as_ref().filter(|_| self.can_ack()) else { return false };
         packet.clone_from(last);

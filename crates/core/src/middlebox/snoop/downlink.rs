@@ -40,7 +40,7 @@ struct Cached {
     copies: u32,
     /// The sender has retransmitted it.
     by_sender: bool,
-    /// The UE has it, says a SACK block.
+    /// A SACK block reports that the UE has it.
     is_sacked: bool,
     /// A copy of it has been counted as unnecessary.
     is_needless: bool,
@@ -142,10 +142,10 @@ impl Downlink {
         self.fin.is_some_and(|fin| !is_after(fin, self.una))
     }
 
-    /// A segment with data or FIN on its way to the radio. Where the UE has all of it already, the ACK that says so,
-    /// to be sent to the sender in the segment's place.
+    /// A segment with data or FIN towards the radio. If the UE has all of it already, returns the ACK to be sent to the
+    /// sender instead of forwarding the segment.
     pub fn on_data(&mut self, now: Instant, packet: &Packet, books: &mut Books) -> Option<Box<Packet>> {
-        // A SYN has a sequence number of its own, before the data.
+        // A SYN takes one sequence number before the data.
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let fin = u32::from(packet.flags.has(Flags::FIN));
         let end = start.wrapping_add(packet.payload).wrapping_add(fin);
@@ -221,7 +221,7 @@ impl Downlink {
             self.is_awaited = false;
             return if repairs && packet.has_blocks() { Fate::PassesWithoutBlocks } else { Fate::Passes };
         }
-        // Nothing is outstanding: the answer to a keep-alive.
+        // Nothing is outstanding: a reply to a keep-alive.
         if !is_duplicate(packet, window) || !is_after(self.highest, ack) {
             return Fate::Passes;
         }
@@ -276,7 +276,7 @@ impl Downlink {
         first.is_some_and(|first| !is_after(first.start, self.una) && first.copies > 0 && !first.by_sender)
     }
 
-    /// The UE has all octets before that of the ACK.
+    /// The UE has all octets before the ACK.
     fn advance(&mut self, now: Instant, packet: &Packet, books: &mut Books) {
         let ack = packet.ack;
         let (mut newest, mut is_ambiguous) = (None, false);

@@ -131,7 +131,7 @@ impl Uplink {
         named.map(|gap| if gap.nacks == 0 { Instant::ZERO } else { gap.nack_at + self.rto.value() }).min()
     }
 
-    /// The NACK that is due, if one is.
+    /// The NACK to be sent now, if any.
     pub fn poll_nack(&mut self, now: Instant, limits: &Limits) -> Option<Packet> {
         if self.deadline(limits).is_none_or(|at| at > now) {
             return None;

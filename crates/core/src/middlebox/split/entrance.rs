@@ -35,7 +35,7 @@ impl Entrance {
         key == self.key || key == self.key + 1
     }
 
-    /// A packet comes from outside. It is returned if the box has it in hand at once.
+    /// A packet arrives from outside. It is returned if the box can process it at once.
     pub fn enter(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) -> Option<Box<Packet>> {
         if dir == Dir::Downlink || self.delay.is_zero() {
             return self.process(cx, dir, packet);

@@ -3,8 +3,9 @@
 //!
 //! A SYN opens both: the box answers it on behalf of its destination and sends its own SYN there on behalf of its
 //! source. Addresses and ports stay, so the box is transparent to the hosts; sequence numbers, options, windows,
-//! round-trip times and recovery are each side's own. The TCP is that of `[tcp]`, on the radio side that of the box if
-//! it has one, with what the other end offers, and segments as large as the smaller MSS and the devices allow.
+//! round-trip times and recovery are each side's own. The TCP is configured by `[tcp]`, on the radio side by the box's
+//! own `tcp` if there is one, limited to the options that the other end offers, with segments as large as the smaller
+//! MSS and the devices allow.
 //!
 //! Octets are copied from one side to the other while the latter holds less than `buffer` unacknowledged octets. Octets
 //! not copied stay in the receive buffer of their side, of `buffer` octets as well, and close its window. A FIN is
@@ -265,7 +266,7 @@ impl Proxy {
         self.pump(cx, key);
     }
 
-    /// Makes a packet's octets, and lets it out.
+    /// Encodes a packet's octets and emits it.
     fn send(
         &mut self,
         cx: &mut Cx<'_>,
@@ -282,7 +283,7 @@ impl Proxy {
         self.wire.emit(cx, towards, packet);
     }
 
-    /// A connection begins: the box answers the SYN, and sends one of its own. False if there is no room for it.
+    /// A connection begins: the box answers the SYN and sends its own SYN. Returns false if there is no room for it.
     fn open(&mut self, cx: &mut Cx<'_>, dir: Dir, key: Key, syn: &Packet) -> bool {
         if self.connections.len() >= MOST_CONNECTIONS {
             let mut over = self.connections.values().filter(|split| split.is_over());

@@ -70,7 +70,7 @@ const FULL_ROUNDS: u32 = 3;
 /// Round-trip time before the first sample.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
 
-/// Whether losses have cut the window in this phase.
+/// Whether losses have reduced the window in this phase.
 fn is_cut(phase: Phase) -> bool {
     matches!(phase, Phase::Recovery | Phase::Loss)
 }
@@ -374,7 +374,7 @@ impl Bbr {
 impl CongestionControl for Bbr {
     fn on_ack(&mut self, _window: &mut Window, _acked: u64) {}
 
-    /// A loss is about to be answered: the window is kept in mind, and no threshold set.
+    /// Called before the response to a loss: saves the window, and sets no threshold.
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
         self.save_window(&state.window, state.phase);
         state.window.ssthresh

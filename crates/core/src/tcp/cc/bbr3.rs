@@ -467,7 +467,7 @@ impl Bbr {
 impl CongestionControl for Bbr {
     fn on_ack(&mut self, _window: &mut Window, _acked: u64) {}
 
-    /// A loss is about to be answered: window and bounds are kept in mind, and no threshold set.
+    /// Called before the response to a loss: saves window and bounds, and sets no threshold.
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
         self.save_window(&state.window, state.phase);
         if !matches!(state.phase, Phase::Recovery | Phase::Loss) {

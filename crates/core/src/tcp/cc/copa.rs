@@ -150,7 +150,7 @@ impl Velocity {
         self.cwnd = cwnd;
     }
 
-    /// The window is to move up or down. Against the direction of the round trips before it begins at 1.
+    /// Velocity for a move up or down; 1 if it reverses the direction of the previous round trips.
     fn towards(&mut self, is_up: bool) -> f64 {
         if is_up != self.is_up && self.value > 1.0 {
             *self = Self { is_up, cwnd: self.cwnd, ..Self::default() };
@@ -243,7 +243,7 @@ impl CongestionControl for Copa {
 impl PathModel for Copa {
     fn seed(&mut self, _stream: Stream) {}
 
-    /// The round-trip time of the handshake is that of small packets, and no segment's.
+    /// The RTT of the handshake belongs to small packets, not to full segments.
     fn on_established(&mut self, _now: Instant, srtt: Duration, window: &Window) {
         self.mss = window.mss;
         if !srtt.is_zero() {

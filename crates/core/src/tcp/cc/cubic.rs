@@ -203,7 +203,7 @@ impl CongestionControl for Cubic {
 
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
         let window = &state.window;
-        // (4.6), (4.7): these go by the window, whatever of it was in flight.
+        // (4.6), (4.7): these depend on the window, regardless of the flight.
         let before = if self.is_linux { window.segments() as f64 } else { window.cwnd / window.mss };
         if self.has_timed_out {
             self.curve.prior = before;

@@ -155,8 +155,8 @@ pub struct Marks {
 /// How segments are paced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// The rate over that of the window and the round-trip time, beyond slow start; of no meaning to a control that models the
-    /// path, which sets the rate.
+    /// Pacing rate relative to window / RTT, after slow start; unused by a control that models the path, which sets the
+    /// rate.
     pub gain: f64,
     /// Bursts in a second of the rate.
     pub bursts: f64,

@@ -90,7 +90,7 @@ pub struct LostSegment {
 
 /// A congestion control that models the path.
 pub trait PathModel {
-    /// A stream of its own, before anything is sent.
+    /// Sets its random stream, before anything is sent.
     fn seed(&mut self, stream: Stream);
 
     /// The connection is open; `srtt` is zero if its set-up gave no round-trip time.
@@ -128,8 +128,8 @@ pub struct ModelView {
     pub extra_acked: f64,
 }
 
-/// Burst that a pacer lets go at once: a millisecond of its rate up to 64 kB, at least two segments, one below
-/// 1.2 Mbit/s. As Linux's; it adds more below a round-trip time of some milliseconds, which no cellular link has.
+/// Burst that a pacer sends at once: a millisecond of its rate up to 64 kB, at least two segments, one below 1.2
+/// Mbit/s. As in Linux, which adds more below an RTT of some milliseconds, which no cellular link has.
 pub fn burst(rate: f64, mss: f64) -> u64 {
     burst_of(&Pace::default(), rate, mss)
 }

@@ -1,6 +1,6 @@
 //! Reno's congestion control: slow start, congestion avoidance, halving. RFC 5681 (3.1). A window that is not used does
-//! not grow (RFC 7661 (4.3), RFC 9002 (7.8)): the sender tells it only of ACKs before which it was used up. ns-2's grows
-//! in any case.
+//! not grow (RFC 7661 (4.3), RFC 9002 (7.8)): the sender notifies it only of ACKs that found the window used up. ns-2's
+//! grows in any case.
 //!
 //! `variant = "linux"` is Linux's: growth counts bytes and not ACKs, without a limit for an ACK (RFC 3465 with L as
 //! large as may be), so that delayed ACKs do not slow it down; a loss leaves half of the window and not of the flight

@@ -53,7 +53,8 @@ impl Acceptance {
         }
     }
 
-    /// Judges a segment. The window of an acceptable one is the one to be used, which may be that of a later one.
+    /// Judges a segment. The window of an acceptable one is set to the window to be used, which may come from a later
+    /// segment.
     pub fn place(&mut self, now: Instant, duplex: &Duplex, packet: &mut Packet, sent_end: u64) -> Place {
         let rcv = duplex.receiver();
         let rst = packet.flags.has(Flags::RST);

@@ -1,4 +1,4 @@
-//! A stretch of a stream of octets, held until its owner lets go of it.
+//! A range of a stream of octets, held until its owner releases it.
 
 use std::collections::VecDeque;
 
@@ -54,7 +54,7 @@ impl Octets {
         out.extend_from_slice(&tail[from.saturating_sub(head.len())..to.saturating_sub(head.len())]);
     }
 
-    /// Lets go of everything before `offset`.
+    /// Releases all octets before `offset`.
     pub fn release(&mut self, offset: u64) {
         let count = offset.saturating_sub(self.start).min(self.octets.len() as u64);
         self.octets.drain(..count as usize);

@@ -50,7 +50,7 @@ pub(super) struct Open {
     sent_end: u64,
     /// Since when the other endpoint has failed to acknowledge outstanding octets.
     unanswered_since: Instant,
-    /// End of TIME-WAIT, or of waiting for a FIN after the owner has let go.
+    /// End of TIME-WAIT, or of waiting for a FIN after the owner has closed.
     timer: Option<Instant>,
 }
 
@@ -199,7 +199,7 @@ impl Open {
         }
     }
 
-    /// Takes the FIN that waited, and makes the transitions that are due: RFC 9293 (3.3.2), figure 5.
+    /// Processes a pending FIN and makes the resulting state transitions: RFC 9293 (3.3.2), figure 5.
     fn advance(&mut self, now: Instant, limits: &Limits) -> Verdict {
         self.take_late_fin(now);
         let fin_acked = self.fin.is_some_and(|fin| self.duplex.sender().state().una > fin);

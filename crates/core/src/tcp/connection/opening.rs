@@ -126,7 +126,7 @@ impl Opening {
         if acked {
             return self.open(agreed, peer, peer.window);
         }
-        // Both open at once: RFC 9293 (3.5), figure 7. The SYN-ACK is no repetition of the SYN.
+        // Both open at once: RFC 9293 (3.5), figure 7. The SYN-ACK is no retransmission of the SYN.
         self.peer = Some((agreed, peer));
         (self.sent_at, self.deadline, self.transmissions, self.owed) = (None, None, 0, Owed::Syn);
         Progress::Opening

@@ -218,8 +218,9 @@ impl Agreement {
         }
     }
 
-    /// Completes a SYN-ACK, or the pure ACK of one: it says how the SYN, or the SYN-ACK, came. The option is there for
-    /// the other end to see that the path lets it through (RFC 9768 (3.2.3.2.1)), unless that `is_in_doubt`.
+    /// Completes a SYN-ACK, or the pure ACK of one: it reports the ECN field that the SYN, or the SYN-ACK, arrived
+    /// with. It has the option to show the other end that the path forwards it (RFC 9768 (3.2.3.2.1)), unless that
+    /// `is_in_doubt`.
     pub fn write_answer(self, packet: &mut Packet, is_in_doubt: bool) {
         match self.ecn {
             Ecn::Off => {}

@@ -20,7 +20,8 @@ pub(in crate::tcp) struct Sending {
     was_read: bool,
     /// Whether reports of marks are ignored.
     is_deaf: bool,
-    /// End of what had been sent when a mark was answered last: echoes before that are of marks answered by it.
+    /// End of the data sent when the sender last responded to a mark: earlier echoes belong to marks covered by that
+    /// response.
     end: Option<u64>,
     /// Bytes with CE so far, with accurate ECN.
     marked: u64,
@@ -78,7 +79,7 @@ impl Sending {
         self.follower.as_ref().map(|_| self.marked)
     }
 
-    /// The window has been reduced, for whatever reason, when `max` bytes had been sent. With classic ECN the next new
+    /// The window has been reduced, for any reason, when `max` bytes had been sent. With classic ECN the next new
     /// segment says so (CWR).
     pub fn on_reduction(&mut self, max: u64) {
         self.end = Some(max);
@@ -136,8 +137,8 @@ impl Sending {
         Some(Echo { cwnd: if grows { f64::INFINITY } else { state.window.cwnd }, ssthresh })
     }
 
-    /// The ACK with the echo was taken in, and no recovery began: the window is reduced as for a loss, but once in a
-    /// window of data and without sending anything again.
+    /// The ACK with the echo was processed and started no recovery: the window is reduced as for a loss, but once per
+    /// window of data and without a retransmission.
     pub fn answer(&mut self, echo: Echo, state: &mut State, cc: &mut dyn CongestionControl) {
         let window = &mut state.window;
         window.cwnd = window.cwnd.min(echo.cwnd);

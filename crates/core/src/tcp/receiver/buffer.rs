@@ -1,4 +1,4 @@
-//! A receive buffer that its owner empties: the window that it leaves, and when a change of it is announced.
+//! A receive buffer that its owner empties: the resulting window, and the announcement of window changes.
 //!
 //! The window's right edge never moves back (RFC 9293 (3.8.6), "shrinking the window"), and moves on in steps of
 //! a full segment or half of the buffer, so that no window invites small segments: receiver-side avoidance of
@@ -25,7 +25,7 @@ pub struct ReceiveBuffer {
 }
 
 impl ReceiveBuffer {
-    /// An empty buffer of `capacity` bytes. Its first window is that of the handshake, `offered`.
+    /// An empty buffer of `capacity` bytes. Its first window is the one offered in the handshake.
     pub fn new(capacity: u64, mss: u64, shift: u8, offered: u64) -> Self {
         let mut buffer = Self { capacity, mss, shift, taken: 0, edge: 0 };
         buffer.edge = buffer.limit(0).min(offered);

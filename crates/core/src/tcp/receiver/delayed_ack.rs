@@ -35,7 +35,7 @@ const LEAST_VARIATION: Duration = Duration::from_millis(200);
 /// State that decides when the next ACK is sent.
 #[derive(Clone, Debug, Default)]
 pub struct DelayedAck {
-    /// So many segments are acknowledged at once at the beginning, and again after a duplicate.
+    /// Number of segments acknowledged at once at the start, and again after a duplicate.
     at_once: u32,
     /// Segments still to be acknowledged at once.
     quick: u32,
@@ -65,7 +65,7 @@ impl DelayedAck {
         self.rtt = Some(rtt);
     }
 
-    /// A timeout that follows from the round-trip time; without one that of RFC 6298 (2.1).
+    /// A timeout derived from the RTT; without a sample, the one of RFC 6298 (2.1).
     fn timeout(&self) -> Duration {
         self.rtt.map_or(Duration::from_secs(1), |rtt| rtt + rtt.saturating_mul(2).max(LEAST_VARIATION))
     }

@@ -209,14 +209,14 @@ impl Receiver {
             return None;
         }
         let rcv_nxt = self.rcv_nxt();
-        // A SYN takes a sequence number of its own before the data.
+        // A SYN takes one sequence number before the data.
         let first = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let start = unwrap_sequence(rcv_nxt, self.handshake.wire_ack(rcv_nxt), first)?;
         self.handle_data(now, start, start + u64::from(packet.payload));
         Some(start)
     }
 
-    /// A segment without data whose number is that of the last byte acknowledged is a probe, and is answered: RFC 9293
+    /// A segment without data, numbered one below the next expected byte, is a probe, and is answered: RFC 9293
     /// (3.8.4), (3.10.7.4).
     fn take_probe(&mut self, packet: &Packet) {
         let rcv_nxt = self.rcv_nxt();

@@ -32,7 +32,7 @@ impl SackReport {
         self.duplicate = if self.reports_duplicates { arrived.first_known(start, end) } else { None };
     }
 
-    /// The segment that begins at `start` has been taken in.
+    /// The segment that starts at `start` has been processed.
     #[inline]
     pub fn after_segment(&mut self, arrived: &Reassembly, start: u64) {
         if !self.ranges.is_empty() {

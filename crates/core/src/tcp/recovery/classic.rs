@@ -43,7 +43,7 @@ impl Classic {
         !self.uses_scoreboard && ack.number == tx.state.una && is_pure && tx.state.max > tx.state.una
     }
 
-    /// An ACK that is looked at closely. Returns whether it begins a fast recovery.
+    /// An ACK outside the fast path. Returns whether it starts a fast recovery.
     pub(super) fn on_ack(&mut self, tx: &mut Transmission, ack: &Ack<'_>) -> bool {
         if self.feedback.is_some() && rnf::is_nack(ack) {
             return self.on_nack(tx, ack);
@@ -93,7 +93,7 @@ impl Classic {
         duplicate.begins
     }
 
-    /// A NACK: its SACK blocks are no word of the receiver's, and leave the scoreboard alone.
+    /// A NACK: its SACK blocks do not come from the receiver and do not change the scoreboard.
     #[cold]
     fn on_nack(&mut self, tx: &mut Transmission, ack: &Ack<'_>) -> bool {
         if ack.number > tx.state.una {
@@ -145,7 +145,7 @@ impl Classic {
     #[cold]
     pub(super) fn on_dupack(&mut self, tx: &mut Transmission, now: Instant) -> Duplicate {
         if tx.timer.is_probing() {
-            // It answers a probe. As in BSD, which counts duplicates only while the retransmission timer runs.
+            // It replies to a probe. As in BSD, which counts duplicates only while the retransmission timer runs.
             return Duplicate::default();
         }
         tx.measure_arrival(now, 0);
@@ -216,7 +216,7 @@ impl Classic {
     pub(super) fn on_timeout(&mut self, tx: &mut Transmission, is_again: bool) {
         let state = &mut tx.state;
         state.inflation = 0;
-        // RFC 5681 (3.1): a segment that times out again leaves the threshold alone.
+        // RFC 5681 (3.1): a segment that times out again does not change the threshold.
         if !is_again || state.window.arithmetic == WindowArithmetic::Ns2 {
             state.window.ssthresh = tx.cc.ssthresh_after_loss(state);
         }
@@ -260,7 +260,7 @@ impl Classic {
             return None;
         }
         let mut cause = SendCause::New;
-        // What timed out is sent whatever has become of the window: RFC 1122 (4.2.2.16).
+        // A timed-out segment is sent even if the window has shrunk: RFC 1122 (4.2.2.16).
         if !state.permits(seq + len) && !tx.timed_out {
             if state.una == state.max {
                 return tx.poll_persist(now);

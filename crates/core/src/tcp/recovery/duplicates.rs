@@ -90,7 +90,7 @@ impl Duplicates {
     ) {
         let mut delivered = duplicate.segments;
         if ack.advances() {
-            // One of them filled the hole, and the others had been counted.
+            // One of them filled the gap, and the others had been counted.
             delivered = ack.segments.saturating_sub(self.left).max(1);
             self.left -= self.left.min(ack.segments.saturating_sub(1));
             self.leave_one(state, ack.segments);

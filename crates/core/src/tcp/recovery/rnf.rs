@@ -75,7 +75,7 @@ pub struct Report {
 #[derive(Debug)]
 pub(super) struct Feedback {
     needed: u32,
-    /// Offset of the hole that the latest flags were about, and how many there were.
+    /// Offset of the gap that the latest flags referred to, and their number.
     hole: (u64, u32),
     /// Offsets of the segments in flight that NACKs have named, and how often.
     named: Vec<(u64, u32)>,

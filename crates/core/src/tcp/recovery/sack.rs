@@ -44,7 +44,7 @@ impl Recovery for Sack {
         may_begin && (state.dupacks >= state.dupack_threshold || state.lost_end() > state.una)
     }
 
-    /// (4): the first segment goes whatever the pipe holds.
+    /// (4): the first segment is sent regardless of the pipe.
     fn on_begin(&mut self, state: &mut State) {
         state.inflation = 0;
         self.high_rxt = state.segments.front().map_or(state.una, |first| first.end());
@@ -85,8 +85,8 @@ impl Recovery for Sack {
         if !in_recovery {
             return can_send_new.then_some(Next::New);
         }
-        // NextSeg() of section 4: holes above HighRxt and below the highest SACKed byte. Rule 1 takes the first if it
-        // is lost, rule 2 new data, rule 3 the first hole even if it is not lost.
+        // NextSeg() of section 4: gaps above HighRxt and below the highest SACKed byte. Rule 1 takes the first if it is
+        // lost, rule 2 new data, rule 3 the first gap even if it is not lost.
         let highest =
             state.segments.iter().rev().find(|segment| segment.is_sacked).map_or(0, |top| top.end());
         let mut holes = state.segments.iter().filter(|segment| !segment.is_sacked);

@@ -7,7 +7,7 @@
 //! is beyond the mean deviation, and then by an eighth of the usual weight: a decreasing RTT does not prolong the
 //! timeout.
 //!
-//! Left out: the kernel's clock, whose ticks cut timeouts to whole milliseconds or tens of them.
+//! Left out: the kernel's clock, whose ticks truncate timeouts to whole milliseconds or tens of them.
 
 use crate::time::Duration;
 

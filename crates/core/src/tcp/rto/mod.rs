@@ -206,7 +206,7 @@ impl Rto {
             rttvar: Duration::from_nanos(rttvar4 * nanos / 4),
         });
         self.ticks = (srtt8, rttvar4);
-        // SRTT + 4 RTTVAR, in eighths of a tick, cut to whole ticks.
+        // SRTT + 4 RTTVAR, in eighths of a tick, truncated to whole ticks.
         self.base = tick.saturating_mul(((rttvar4 << 3) + srtt8) >> 3);
     }
 

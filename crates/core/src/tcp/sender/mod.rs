@@ -240,7 +240,7 @@ impl Sender {
         }
     }
 
-    /// The next segment to be sent now, if any. A pacer answers `None` here and has its time in `deadline`.
+    /// The next segment to be sent now, if any. A pacer returns `None` here; `deadline` has its time.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if self.handshake.is_pending() {

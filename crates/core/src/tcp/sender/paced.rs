@@ -18,8 +18,8 @@ pub struct PathView {
 }
 
 impl Sender {
-    /// Gives a congestion control that draws a stream of its own; before anything is sent. Without it all senders draw
-    /// the same.
+    /// Gives a randomised congestion control its own random stream, before anything is sent. Without it all senders
+    /// draw the same numbers.
     pub fn seed(&mut self, stream: impl FnOnce() -> Stream) {
         if let Some(model) = self.tx.cc.model() {
             model.seed(stream());

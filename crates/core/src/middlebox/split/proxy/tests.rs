@@ -307,7 +307,7 @@ fn a_reset_and_a_refusal_go_on_to_the_other_end() {
     assert_eq!(refused.report()["connections"][0]["towards_server"]["ended"], "Refused");
 }
 
-/// The ACKs of the box come before those of the UE: that is what it is for.
+/// The box's ACKs arrive before the UE's, which is its purpose.
 #[test]
 fn the_sender_hears_of_its_octets_before_the_ue_has_them() {
     // The UE is farther away than the server.

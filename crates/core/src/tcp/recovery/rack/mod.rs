@@ -297,7 +297,7 @@ impl Rack {
         begins
     }
 
-    /// Fast recovery begins with an ACK of `delivered` bytes: RFC 5681 (3.2), RFC 9937 (6).
+    /// Fast recovery starts with an ACK of `delivered` bytes: RFC 5681 (3.2), RFC 9937 (6).
     #[cold]
     fn enter(&mut self, tx: &mut Transmission, now: Instant, delivered: u64) {
         tx.state.limited_bytes = self.not_in_flight(&tx.state);
@@ -364,7 +364,7 @@ impl Rack {
             state.clear_scoreboard();
             (self.marks.sacked, self.marks.sacked_segments) = (0, 0);
         }
-        // A recovery has cut the window already; else once for each segment that times out.
+        // A recovery has already reduced the window; otherwise once for each segment that times out.
         let cuts = match state.phase {
             Phase::Open | Phase::Disorder => true,
             Phase::Recovery => !state.is_below_recover(),

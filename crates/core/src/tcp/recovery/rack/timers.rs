@@ -53,7 +53,8 @@ impl Timers {
     }
 }
 
-/// Tail loss probes: the variables of RFC 8985 (7.1). New whenever a recovery begins, which answers every question.
+/// Tail loss probes: the variables of RFC 8985 (7.1). Reset whenever a recovery starts, which settles any pending
+/// probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tail {
     /// A probe is to be sent now.
@@ -90,7 +91,7 @@ impl Tail {
 }
 
 impl Rack {
-    /// Whether the probe was needed: (7.4). If it was, the loss is answered like any other, at once.
+    /// Whether the probe was needed: (7.4). If it was, the sender responds to the loss like to any other, at once.
     pub(super) fn tail_on_ack(&mut self, tx: &mut Transmission, ack: &AckOutcome) {
         let state = &mut tx.state;
         if self.tail.repairs(ack) && state.phase != Phase::Recovery {
