@@ -136,8 +136,8 @@ impl Agenda {
         line.ahead.is_some().then_some(line.target)
     }
 
-    /// Whether nothing can come between now and the handing over of a packet that would be put on this lane with time
-    /// `at`: no packet is before it, and none of the timers expires by then.
+    /// Whether a packet for this lane with arrival time `at` may be delivered early: no packet precedes it, and none of
+    /// the timers expires by then.
     #[inline(always)]
     pub fn may_go_ahead(&mut self, lane: usize, at: Instant) -> bool {
         let line = &mut self.lanes[lane];
@@ -268,7 +268,7 @@ impl Agenda {
         Some((at, Due::Packet { lane, leads_ahead, target: line.target, packet }))
     }
 
-    /// The least of all times, each with so much added: a look at every timer and lane.
+    /// The minimum over the deadlines of all timers and lanes, each plus its addend. Scans every timer and lane.
     pub fn next_time_with(&self, timers: &[Duration], lanes: &[Duration]) -> Option<Instant> {
         let wanted = self.timers.iter().map(|timer| timer.wanted);
         let heads = self.lanes.iter().map(|lane| lane.packets.front().map_or(Instant::NEVER, |head| head.0));
@@ -290,8 +290,8 @@ impl Agenda {
 
 /// Tournament tree over all sources; the winner has the earliest deadline.
 ///
-/// Four meet in a match, and the winner goes up: the earliest, the lowest number on a tie. Setting a source replays the
-/// matches on its way to the final, without a branch that depends on times.
+/// A match has four entries, and its winner advances: the earliest, the lowest number on a tie. Setting a source
+/// replays the matches on its way to the final, without a branch that depends on times.
 ///
 /// Measured against a four-ary heap with the same interface, then with two in a match: with a handful of sources it
 /// takes a quarter of the instructions, and a source that is taken and set again costs one walk, not two.

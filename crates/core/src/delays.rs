@@ -1,8 +1,8 @@
 //! Delays in bounded memory: exact mean and extremes, and percentiles from a histogram.
 //!
-//! The histogram is log-linear, like HDR Histogram's, but in the distance from the first delay: a percentile is off by at
-//! most 0.8 % of its distance from the first delay, plus 2 µs. The first packets of a flow meet a nearly empty path, so
-//! the error is as small relative to the queueing delay, which is what lies above the minimum: RFC 5481 (3.1), (4.2).
+//! The histogram is log-linear, like HDR Histogram's, but in the distance from the first delay: a percentile is off by
+//! at most 0.8 % of its distance from the first delay, plus 2 µs. The first packets of a flow meet a nearly empty path,
+//! so the error is as small relative to the queueing delay, the part above the minimum: RFC 5481 (3.1), (4.2).
 //!
 //! Percentiles interpolate linearly between the two neighbouring samples, type 7 of Hyndman and Fan (1996), which is also
 //! numpy's default. Left out: the order of the delays.
@@ -10,7 +10,7 @@
 use crate::time::Duration;
 use serde::Serialize;
 
-/// Bits of the mantissa that tell buckets apart: 64 in an octave.
+/// Bits of the mantissa that distinguish buckets: 64 per octave.
 const MANTISSA_BITS: u32 = 6;
 /// Bits of the mantissa that do not.
 const DROPPED_BITS: u32 = f64::MANTISSA_DIGITS - 1 - MANTISSA_BITS;
@@ -159,7 +159,7 @@ impl Delays {
             let whole = place as u64;
             let lower = at_place(whole);
             let rest = place - whole as f64;
-            // The next place would be beyond the last where nothing is left to interpolate.
+            // Without a remainder to interpolate, the next place could be beyond the last.
             let upper = if rest > 0.0 { at_place(whole + 1) } else { lower };
             (lower + rest * (upper - lower)).clamp(self.min as f64, self.max as f64)
         })

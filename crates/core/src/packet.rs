@@ -6,8 +6,8 @@
 //! use, its bytes, and passes every box unchanged. Sequence numbers are those of the wire, 32 bit
 //! and wrapping; endpoints unwrap them.
 //!
-//! Packets always travel behind a `Box` from the pool of the path: handing on a pointer costs less
-//! than copying 64 bytes that were just written.
+//! Packets are always in a `Box` from the pool of the path: passing a pointer costs less than copying 64 bytes that
+//! were just written.
 
 use crate::time::Instant;
 use schemars::JsonSchema;
@@ -385,7 +385,7 @@ pub struct Packet {
     pub flags: Flags,
     /// Window field as on the wire: not yet scaled.
     pub window: u16,
-    /// Identification of the IP header, as a capture shows it; of no meaning where nothing is captured.
+    /// Identification of the IP header for captures; unused otherwise.
     pub identification: u16,
     /// Whether the timestamps option is present.
     pub has_timestamps: bool,

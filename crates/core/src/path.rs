@@ -1,7 +1,7 @@
 //! The graph of elements between the server's side and the UEs' side, most often a straight line.
 //!
-//! A path is all that a driver sees of the network. The simulator puts hosts at its ends, so that nothing ever comes
-//! out; the live driver puts devices there. The path does no I/O and reads no clock: the driver says what time it is.
+//! A path is a driver's interface to the network. The simulator has hosts at both ends, so no packet ever leaves the
+//! path; the live driver has devices there. The path does no I/O and reads no clock: the driver supplies the time.
 //!
 //! ```
 //! use airpath_core::packet::Dir;
@@ -44,7 +44,7 @@ use crate::trace::{BearerRow, Event, Kind, ProbeMask, Reason, Recorder};
 use std::any::Any;
 use std::collections::VecDeque;
 
-/// Packets that drivers of real packets hold for a UE unless told otherwise: see [`Path::inside`].
+/// Default limit on the packets that drivers of real packets hold for a UE: see [`Path::inside`].
 pub const MOST_INSIDE: u64 = 1 << 18;
 
 /// An element in its place.
@@ -54,7 +54,7 @@ struct Place {
 }
 
 impl Place {
-    /// The element, and what it is lent for a call at `now`.
+    /// The element, and its context for a call at `now`.
     #[inline(always)]
     fn at<'a>(&'a mut self, now: Instant, engine: &'a mut Engine) -> (&'a mut dyn Element, Cx<'a>) {
         (self.element.as_mut(), Cx::new(now, &self.base, engine))
@@ -145,7 +145,7 @@ impl Path {
         path
     }
 
-    /// Says what to write into a capture; before the path is run.
+    /// Selects the packets to capture; to be called before the path is run.
     pub fn set_capture(&mut self, capture: Capture) {
         self.engine.capture = capture.writer();
         self.engine.captures = self.engine.capture.is_some();
@@ -193,7 +193,7 @@ impl Path {
     /// Deadlines before `at` are handled first, deadlines at `at` afterwards.
     ///
     /// # Panics
-    /// If `at` is before what has already been handled, or no gate is open in this direction.
+    /// If `at` is before the path's present time, or no gate is open in this direction.
     pub fn handle_packet(&mut self, at: Instant, dir: Dir, packet: Box<Packet>) {
         assert!(at >= self.now, "a packet from the past: {at:?} before {:?}", self.now);
         while self.poll_timeout().is_some_and(|due| due < at) && self.handle_next(at) {}
@@ -416,7 +416,7 @@ impl Path {
         self.owners.get(usize::from(owner)).map(|_| owner + u16::from(is_second))
     }
 
-    /// Handles what the last call set off at the present instant.
+    /// Handles the consequences of the last call at the present instant.
     #[inline(always)]
     fn settle_now(&mut self) {
         if self.engine.tells {
@@ -428,7 +428,7 @@ impl Path {
     /// Hands over the next packet. Returns whether there was one.
     #[inline(always)]
     fn hand_over(&mut self, deliver: impl Fn(&mut Self, Instant, Target, Box<Packet>)) -> bool {
-        // Two calls, so that most packets are handed on in registers.
+        // Two calls, so most packets are passed on in registers.
         if let Some(Handover { at, target, packet }) = self.engine.first.take() {
             deliver(self, at, target, packet);
             return true;

@@ -96,7 +96,7 @@ impl<T> Reordering<T> {
         }
     }
 
-    /// Hands up what is held, and expects `next`.
+    /// Delivers all held items, and expects `next`.
     pub fn reset(&mut self, next: u64, out: &mut Vec<T>) {
         out.extend(self.held.drain(..).flatten());
         (self.next, self.timer) = (next, None);

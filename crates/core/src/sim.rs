@@ -15,12 +15,12 @@ use serde_json::Value;
 /// Version of the results' structure.
 pub const RESULTS_FORMAT: u32 = 1;
 
-/// Packets that a run holds at once. A scenario that needs more has no limit where it should have one: this is
-/// 50 Gbit in transit, and half a gigabyte of memory.
+/// Maximum number of packets that a run holds at once. A scenario that needs more lacks a limit somewhere: this is 50
+/// Gbit in transit, and half a gigabyte of memory.
 pub const MOST_PACKETS: u64 = 1 << 22;
 
-/// Memory of a packet that is held, bytes: itself with what its allocation takes, and its place in a queue, which
-/// grows by doubling.
+/// Memory per packet held, bytes: the packet, the overhead of its allocation, and its place in a queue, which grows by
+/// doubling.
 const BYTES_PER_PACKET: u64 = 64 + 16 + 2 * 16;
 
 /// Data to keep of a run besides its results.
@@ -41,7 +41,7 @@ pub struct Simulation {
     names: Vec<String>,
     /// Number of UEs or of their interfaces.
     ues: u16,
-    /// Names of the UEs' interfaces; none where there is one cell.
+    /// Names of the UEs' interfaces; empty with a single cell.
     interfaces: Vec<String>,
     end: Instant,
     seed: u64,
@@ -106,7 +106,7 @@ impl Simulation {
         let (element, on_lanes) = in_flight.into_iter().enumerate().fold((0, 0), fuller);
         let mut fullest = (self.names.get(element).cloned().unwrap_or_default(), on_lanes);
         let cell = self.names.iter().find(|name| name.starts_with("radio.")).cloned().unwrap_or_default();
-        // Packets of a buffer whose departures are computed are on a lane too: the buffer is where they wait.
+        // Packets with computed departures are also on a lane, although they wait in the buffer.
         let mut most = on_lanes / 2;
         for (ue, dir) in (0..self.ues).flat_map(|ue| Dir::BOTH.map(|dir| (ue, dir))) {
             let held = u64::from(self.path.radio(ue, dir).sdus);

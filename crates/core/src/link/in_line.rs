@@ -127,7 +127,7 @@ impl Line {
         }
     }
 
-    /// The packet in transmission is sent, if it is by now.
+    /// Completes the packet in transmission if its end has been reached.
     fn handle_end(&mut self, cx: &mut Cx<'_>, half: &mut Half) {
         let Some(InService { flow, len, .. }) = self.in_service.take_if(|packet| packet.end <= cx.now) else {
             return;

@@ -46,7 +46,7 @@ struct LinkToCell {
 }
 
 impl LinkToCell {
-    /// A packet comes to the cell.
+    /// A packet arrives at the cell.
     #[inline(always)]
     fn descend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let mut cx = cx.of(&self.cell_base);
@@ -54,7 +54,7 @@ impl LinkToCell {
         cx.emit_at(at, lane, packet);
     }
 
-    /// A packet comes to the link, from the cell.
+    /// A packet arrives at the link from the cell.
     #[inline(always)]
     fn ascend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let half = &mut self.halves[Dir::Uplink.index()];

@@ -18,7 +18,7 @@ pub(super) struct LinkToCore {
 }
 
 impl LinkToCore {
-    /// A packet comes to the GGSN at `at`, from a UE.
+    /// A packet from a UE arrives at the GGSN at `at`.
     #[inline(always)]
     fn leave_core(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) {
         let half = &mut self.halves[Dir::Uplink.index()];

@@ -35,8 +35,8 @@ use std::collections::BTreeMap;
 pub struct Config {
     /// Location of the box, before the bearer of the ACKs: at the UE for downloads, in the network for uploads.
     pub at: Place,
-    /// Whether ACKs stay that say more than a newer one: duplicate ACKs, other ECN bits, SACK blocks that it does not
-    /// contain.
+    /// Whether ACKs with more information than a newer one stay: duplicate ACKs, different ECN bits, SACK blocks that
+    /// the newer one does not contain.
     pub keep_duplicates: bool,
     /// Packets that wait in the bearer's own buffer.
     pub in_buffer: u32,

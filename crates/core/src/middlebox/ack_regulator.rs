@@ -65,7 +65,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Holds ACKs back until the buffer of the data has room for what they bring: Chan and Ramjee 2002.
+/// Holds ACKs until the buffer of the data has room for the packets they trigger: Chan and Ramjee 2002.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -126,7 +126,7 @@ impl Default for Config {
 pub enum Reset {
     /// Whenever the buffer is empty, as in the text: before a release, and also at the arrival of an ACK.
     Empty,
-    /// Only when a packet leaves the buffer empty, behind the release, as Figure 9 prints it.
+    /// Only when a packet leaves the buffer empty, after the release, as printed in Figure 9.
     Departure,
 }
 
@@ -391,7 +391,7 @@ impl AckRegulator {
         }
     }
 
-    /// Something has happened to a flow: when to look again, and what to tell.
+    /// After an event of a flow: updates its idle deadline and records its state.
     fn settle(&mut self, cx: &mut Cx<'_>, key: Key, buffer: Buffer) {
         let Some(flow) = self.flows.get_mut(&key) else { return };
         if let Some(deadline) = flow.watch_idle(cx.now, &self.config, buffer)

@@ -165,7 +165,7 @@ mod tests {
     use crate::time::Instant;
     use crate::trace::ProbeMask;
 
-    /// Sequence numbers in the order in which they come out, of packets sent a millisecond apart.
+    /// Output order of the sequence numbers of packets sent a millisecond apart.
     fn through(disturbance: Disturbance, packets: u32) -> Vec<u32> {
         let config = Config { downlink: disturbance, ..Config::default() };
         validate_alone(&config).unwrap();

@@ -1,7 +1,7 @@
 //! Middleboxes next to the radio cell: in the network, between cell and wired link, or at the UEs.
 //!
-//! Contract: a packet whose TCP header cannot be read (ESP, fragments, UDP) passes unchanged and is
-//! counted. A box may delay, drop or mark, or end connections; what it holds is bounded.
+//! Contract: a packet whose TCP header cannot be read (ESP, fragments, UDP) passes unchanged and is counted. A box may
+//! delay, drop or mark packets, or terminate connections; its memory is bounded.
 
 pub mod ack_filter;
 pub mod ack_pacing;
@@ -63,7 +63,7 @@ impl<'a> Around<'a> {
     /// The cell of a box that cannot do without one.
     ///
     /// # Errors
-    /// If no cell is behind the box.
+    /// If there is no cell after the box.
     fn cell(&self) -> Result<&'a radio::Config, ScenarioError> {
         let (message, hint) =
             ("no cell is behind the box, whose buffers it reads", "move it into a [[cell]]");
@@ -76,7 +76,7 @@ pub trait Component {
     /// Makes the box.
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element>;
 
-    /// Refuses what cannot work in this scenario.
+    /// Refuses configurations that cannot work in this scenario.
     fn validate(&self, around: &Around<'_>) -> Result<(), ScenarioError> {
         let _ = around;
         Ok(())

@@ -184,7 +184,7 @@ mod tests {
     fn drops_come_as_often_and_in_such_bursts_as_the_scenario_says() {
         for (loss, burst) in [(0.05, 1.0), (0.2, 1.0), (0.1, 4.0), (0.02, 2.5), (0.5, 1.5)] {
             let (share, mean) = share_and_bursts(loss, burst);
-            // Independent drops come in a row as well, 1 / (1 - loss) on average.
+            // Independent drops also form runs, of 1 / (1 - loss) on average.
             let expected = if burst > 1.0 { burst } else { 1.0 / (1.0 - loss) };
             let of_share = (2.0 * expected * loss * (1.0 - loss) / 1e6).sqrt();
             assert!((share - loss).abs() < 5.0 * of_share, "{share} for {loss}");

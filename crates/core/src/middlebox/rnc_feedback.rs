@@ -9,7 +9,7 @@
 //! * **Downlink**: a segment with payload becomes an entry of its connection's table, unless it is there or is
 //!   acknowledged. A SYN resets the table. With `cache_segments` entries, the lowest in sequence is evicted first.
 //! * **Uplink**: a new ACK erases what it covers, and the count of duplicates; a pure ACK of the same number is a
-//!   duplicate, whatever its window. FIN, RST or SYN destroys the table.
+//!   duplicate, regardless of its window. FIN, RST or SYN deletes the table.
 //!
 //! Sequence numbers wrap. A segment a GiB or more from the last ACK belongs to another connection, and resets the table
 //! (the largest window is a GiB, RFC 7323 (2.3)). With `connections` tables, a new one replaces the least recently used
@@ -120,7 +120,7 @@ fn tell(cx: &mut Cx<'_>, (ue, flow): (u16, u16), cached: usize, flagged: bool) {
 }
 
 impl RncFeedback {
-    /// Figure 3: a segment on its way to the radio. Returns how many its connection has in the table.
+    /// Figure 3: a segment towards the radio. Returns the number of its connection's segments in the table.
     fn note(&mut self, packet: &Packet) -> Option<usize> {
         let key = (packet.ue, packet.flow);
         if packet.flags.has(Flags::RST) || packet.flags.has(Flags::SYN) {
@@ -174,8 +174,8 @@ impl RncFeedback {
         Some((after, is_lost))
     }
 
-    /// The buffer behind the box has dropped a segment: congestion. Returns how many its connection has left in the
-    /// table, if it was there.
+    /// The buffer after the box has dropped a segment: congestion. Returns the number of its connection's segments left
+    /// in the table, if it was there.
     fn forget_dropped(&mut self, key: (u16, u16), seq: u32) -> Option<usize> {
         let table = &mut self.connections.get_mut(&key)?.table;
         if !table.remove(seq) {
@@ -205,7 +205,7 @@ impl RncFeedback {
         gone.is_some()
     }
 
-    /// The table used least recently goes if there are as many as there may be.
+    /// Evicts the least recently used table if the maximum is reached.
     fn make_room(&mut self) {
         if let Some(key) = to_evict(&self.connections, self.config.connections, |one| one.used) {
             self.forget(key);

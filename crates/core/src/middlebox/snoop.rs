@@ -249,7 +249,7 @@ impl Snoop {
         true
     }
 
-    /// Room for a connection: that used least recently goes if there are as many as there may be.
+    /// Makes room for a connection: evicts the least recently used one if the maximum is reached.
     fn add(&mut self, cx: &mut Cx<'_>, key: Key) {
         if let Some(oldest) = to_evict(&self.connections, self.config.connections, |one| one.used) {
             self.forget(cx, oldest);

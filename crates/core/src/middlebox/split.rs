@@ -90,7 +90,7 @@ impl Default for Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Handover {
-    /// The box stays where it is: the new cell is of the same RNC.
+    /// The box stays: the new cell belongs to the same RNC.
     #[default]
     Keep,
     /// Their state moves to the box at the new RNC.

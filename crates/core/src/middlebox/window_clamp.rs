@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_window_is_clamped_in_the_units_on_which_both_syns_agree() {
-        // Scales of client and server; what is written for 20,000 octets, from the client and from the server.
+        // Scales of client and server; window fields written for 20,000 octets, from the client and from the server.
         let cases = [
             (Some(7), Some(3), 156, 2500),
             (Some(14), Some(0), 1, 20_000),

@@ -17,7 +17,7 @@
 //! `step = "auto"` is longer than both, and 1 ms marks everything there.
 //!
 //! ASSUMED: one random draw per departing packet instead of the two that make p^2 in Linux. Left out: the ramp instead
-//! of the step, classification by anything but ECN, and splitting of what offloads have joined.
+//! of the step, classification by anything except ECN, and splitting of offloaded segments.
 
 use super::fifo::{Fifo, Limit, Waiting};
 use super::{Component, Discipline, Evicted, Next, Place, Queue, Target, Verdict};

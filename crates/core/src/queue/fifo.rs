@@ -74,7 +74,7 @@ impl Limit {
         self.holds(packets.saturating_add(1), bytes + u64::from(len))
     }
 
-    /// Whether so many may wait.
+    /// Whether `packets` packets with `bytes` bytes may wait.
     pub fn holds(&self, packets: u32, bytes: u64) -> bool {
         packets <= self.packets && bytes <= self.bytes
     }

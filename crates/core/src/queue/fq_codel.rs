@@ -300,7 +300,7 @@ mod tests {
         }
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
         queue.pop(at(10), &mut evicted);
-        // Another flow's packet comes and leaves when the first one's are about to be dropped.
+        // Another flow's packet arrives and leaves when the first flow's packets are about to be dropped.
         let packet = Box::new(Packet { flow: 1, len: 100, ..Packet::default() });
         queue.push(Waiting { number: 40, entered: at(115), packet }, &mut evicted);
         let next = queue.pop(at(120), &mut evicted).unwrap();

@@ -13,9 +13,9 @@
 //! queue.pop(now, &mut evicted)          // the next packet to send, and whether to mark it
 //! ```
 //!
-//! A discipline keeps no timer. What changes in steps of time (the probability of PIE) is brought up to date when a packet
-//! comes or leaves, with the steps that have passed since: between two calls the queue does not change, so that the
-//! result is the same, and a queue in which nothing happens costs nothing.
+//! A discipline has no timer. State that changes in time steps (the probability of PIE) is updated when a packet
+//! arrives or leaves, by the number of steps elapsed: between two calls the queue does not change, so the result is the
+//! same, and an idle queue costs nothing.
 
 mod control;
 mod fifo;
@@ -266,7 +266,7 @@ pub trait Component {
         false
     }
 
-    /// Whether it counts what has to be delivered until it drops again.
+    /// Whether it counts the amount to be delivered before it drops again.
     fn has_discard_counter(&self) -> bool {
         false
     }

@@ -1,10 +1,10 @@
 //! PDPC, the Packet Discard Prevention Counter: one drop when the buffer has grown to a threshold, and then none until
 //! as much has left the buffer as was in it.
 //!
-//! The drop tells the source of a TCP flow to halve its window, and the counter prevents a second one in the same
-//! window. Nothing is random, and nothing is averaged. Source: J. J. Alcaraz and F. Cerdan, "Combining ACK Rate Control
-//! and AQM to Enhance TCP Performance over 3G Links", PM2HW2N 2006, section 3.2 and Figure 3; the paper credits PDPC to
-//! the authors of its reference \[5\].
+//! The drop makes the source of a TCP flow halve its window, and the counter prevents a second one in the same window.
+//! Nothing is random, and nothing is averaged. Source: J. J. Alcaraz and F. Cerdan, "Combining ACK Rate Control and AQM
+//! to Enhance TCP Performance over 3G Links", PM2HW2N 2006, section 3.2 and Figure 3; the paper credits PDPC to the
+//! authors of its reference \[5\].
 //!
 //! ```text
 //! an SDU comes:         if BO >= max_threshold and Counter = 0: drop an SDU, Counter = BO
@@ -20,8 +20,8 @@
 //!
 //! * which SDUs BO counts (`occupancy`): all until they leave the buffer, with RLC in acknowledged mode until they are
 //!   acknowledged, as in its section 2, or only unsent SDUs;
-//! * whether BO counts the SDU that comes (`arriving`). ASSUMED: it does; "as soon as the queue length equals maxth"
-//!   and "generally maxth" for the counter then both hold;
+//! * whether BO counts the arriving SDU (`arriving`). ASSUMED: it does; "as soon as the queue length equals maxth" and
+//!   "generally maxth" for the counter then both hold;
 //! * in what `Counter` counts (`counter`): BO is in SDUs, but the counter is decremented in bytes. ASSUMED:
 //!   bytes;
 //! * how the counter fits several flows (`counter_start`): it represents the window of one flow, which equals BO if
@@ -37,7 +37,7 @@ use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One drop at a threshold, then none until what the buffer held has been delivered: PDPC.
+/// One drop at a threshold, then none until the buffer's content at the drop has been delivered: PDPC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -49,7 +49,7 @@ pub struct Config {
     pub max_threshold: u32,
     /// Packets that count for the threshold and the counter.
     pub occupancy: Occupancy,
-    /// Whether the packet that comes counts at the threshold.
+    /// Whether the arriving packet counts for the threshold.
     pub arriving: Arriving,
     /// Unit of the counter.
     pub counter: CounterUnit,
@@ -82,7 +82,7 @@ pub enum Occupancy {
     Untransmitted,
 }
 
-/// Whether the packet that comes counts.
+/// Whether the arriving packet counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arriving {

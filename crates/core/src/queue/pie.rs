@@ -106,7 +106,7 @@ impl Config {
     }
 }
 
-/// Below each probability, what a change is divided by.
+/// Upper limit of a range of probabilities, and the divisor of a change in that range.
 const SCALES: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (0.01, 8.0), (0.1, 2.0)];
 

@@ -164,7 +164,8 @@ impl Egress {
         }
     }
 
-    /// Bytes per second; `None` before anything was measured. What is being sent counts once it takes longer than that.
+    /// Bytes per second; `None` before the first measurement. The transmission in progress counts once it takes longer
+    /// than expected.
     fn rate(&self, now: Instant) -> Option<f64> {
         let measured = (!self.time.is_zero()).then(|| self.bytes as f64 / self.time.as_secs_f64());
         match self.last {
@@ -214,7 +215,7 @@ mod tests {
             verdict
         }
 
-        /// Packets begin one after the other, each so long after the one before it, and `behind` wait all the time.
+        /// Packets start after the given intervals, while `behind` packets wait all the time.
         fn send(&mut self, after_ms: &[u64], behind: u32) {
             for _ in 0..behind {
                 self.admit(Packet::NOT_ECT);
@@ -236,7 +237,7 @@ mod tests {
         }
     }
 
-    /// Packets ahead of the first mark behind such transmissions.
+    /// Packets ahead of the first mark after such transmissions.
     fn ahead(after_ms: &[u64], behind: u32, ecn: u8) -> u32 {
         let mut buffer = Buffer::new();
         buffer.send(after_ms, behind);

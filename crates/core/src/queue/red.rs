@@ -59,7 +59,8 @@ pub struct Config {
     pub gentle: bool,
     /// Whether packets count alike or by their bytes.
     pub unit: Unit,
-    /// Size of a typical packet: how fast the mean falls while the queue is empty, and what `unit = "bytes"` counts in.
+    /// Size of a typical packet: sets how fast the mean decreases while the queue is empty, and is the unit of `unit =
+    /// "bytes"`.
     pub mean_packet: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped early.
     pub ecn: bool,
@@ -208,7 +209,7 @@ impl Red {
         self.unmarked = Some(count);
         let p_b = self.probability(len);
         let left = 1.0 - f64::from(count) * p_b;
-        // p_a is 1 from the point on where nothing is left of the uniform distance.
+        // p_a is 1 once the uniform distance is used up.
         if left > 0.0 && draw >= p_b / left {
             return Early::Enter;
         }
@@ -334,7 +335,7 @@ mod tests {
         while drops <= 19_000 {
             gap += 1;
             if red.decide(1500) == Early::Signal {
-                // The first one is not behind a drop.
+                // The first one does not follow a drop.
                 if drops > 0 {
                     counts[gap] += 1;
                 }
@@ -363,7 +364,7 @@ mod tests {
             assert!((950..1050).contains(&signals) && drops == 0, "{signals} {drops}");
         }
         assert_eq!(shares(false, 15.0), [0, 10_000]);
-        // p_b = 0.1 + 0.9 / 3 = 0.4: after a drop the next one is passed or not, and the second goes for sure.
+        // p_b = 0.1 + 0.9 / 3 = 0.4: after a drop the next one may pass, and the second one is dropped for sure.
         let [signals, drops] = shares(true, 20.0);
         assert!(signals == 0 && (7300..7700).contains(&drops), "{signals} {drops}");
         assert_eq!(shares(true, 30.0), [0, 10_000]);

@@ -10,8 +10,8 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The larger of a minimum and 1.5 times the transmission time of an MTU plus one TTI: a packet waits for the one
-    /// in transmission and for its TTI even where there is no queue. CAKE (`cake_set_rate` of Linux's `sch_cake.c`) has
-    /// this rule without the TTI.
+    /// in transmission and for its TTI even without a queue. CAKE (`cake_set_rate` of Linux's `sch_cake.c`) has this
+    /// rule without the TTI.
     Auto,
     /// This time.
     Time(Duration),

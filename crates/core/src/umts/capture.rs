@@ -52,7 +52,7 @@ impl Tunnels {
         json!({ "sgsn": sgsn_teid(ue, leg), "rnc": rnc_teid(ue) })
     }
 
-    /// A packet passes the RNC's side of an Iu leg at `at`, now or later. What is too long for a datagram is left out.
+    /// A packet passes the RNC's side of an Iu leg at `at`, now or later. A packet too long for a datagram is left out.
     #[cold]
     pub fn capture(&mut self, cx: &mut Cx<'_>, at: Instant, dir: Dir, leg: usize, packet: &Packet) {
         let ue = usize::from(packet.ue);

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 /// index plus one.
 pub const UP: u32 = 1;
 
-/// A packet on its way to the server, and when it is at the GGSN.
+/// A packet towards the server, and its arrival time at the GGSN.
 type Onward = Option<(Instant, Box<Packet>)>;
 
 /// GGSN, SGSN and the legs to the RNCs.
@@ -121,7 +121,8 @@ impl CoreNetwork {
         let mut iu = vec![IuLeg::new(&config.iu)];
         let mut in_use = vec![Instant::ZERO];
         let mut routes = Vec::new();
-        // Legs are numbered in order of time: of two packets that come at one instant that of the lower leg is first.
+        // Legs are numbered in order of time: of two packets that arrive at the same instant, the packet of the lower
+        // leg is first.
         let mut relocations = plan.relocations.clone();
         relocations.sort_by_key(|(_, at, _)| *at);
         for (ue, at, relocation) in &relocations {
@@ -144,7 +145,7 @@ impl CoreNetwork {
         }
     }
 
-    /// A packet comes to the GGSN at `at`, now or later. It leaves on a lane, or is dropped.
+    /// A packet arrives at the GGSN at `at`, now or later. It leaves on a lane, or is dropped.
     #[inline(always)]
     pub fn descend(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) {
         const DOWN: usize = Dir::Downlink.index();
@@ -172,7 +173,8 @@ impl CoreNetwork {
         cx.emit_at(at_rnc, if leg < UP { leg } else { leg + 1 }, packet);
     }
 
-    /// A packet comes to the RNC now; when it is at the GGSN. `None` if it is dropped, or on its way to the SGSN.
+    /// A packet arrives at the RNC now. Returns its arrival time at the GGSN; `None` if it is dropped, or in transit to
+    /// the SGSN.
     #[inline(always)]
     pub fn ascend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Onward {
         const UPWARDS: usize = Dir::Uplink.index();
@@ -198,7 +200,7 @@ impl CoreNetwork {
         None
     }
 
-    /// A packet from a UE comes to the SGSN at `at`.
+    /// A packet from a UE arrives at the SGSN at `at`.
     #[inline(always)]
     fn leave_sgsn(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) -> Onward {
         let Some(at_ggsn) = self.gn[Dir::Uplink.index()].pass(at, packet.len + self.overhead) else {
@@ -253,8 +255,8 @@ impl CoreNetwork {
         cx.drop(dir, packet, reason);
     }
 
-    /// A capture begins: each path with an Echo Request of the RNC and its answer, when it comes into use. Such
-    /// messages take no time from others.
+    /// A capture begins: each leg with an Echo Request of the RNC and its response, when it comes into use. These
+    /// messages take no time from other packets.
     pub fn handle_capture(&mut self, cx: &mut Cx<'_>) {
         for (leg, at) in self.in_use.iter().enumerate() {
             let [down, up] = &self.iu[leg].lines;

@@ -93,7 +93,7 @@ impl Bearer {
         }
     }
 
-    /// `ack_arrival`; also of segments that are no ACKs and wait behind ACKs of their flow.
+    /// `ack_arrival`; also for other segments that wait after ACKs of their flow.
     pub fn handle_segment(
         &mut self,
         now: Instant,
@@ -116,7 +116,7 @@ impl Bearer {
         self.line.note_peaks();
     }
 
-    /// `id_timer_expiration`, or the time has come to look again.
+    /// `id_timer_expiration`, or the idle timeout.
     pub fn handle_timer(&mut self, now: Instant, config: &Config, occupancy: u32, emit: Emit<'_>) {
         self.count_held(now);
         match std::mem::take(&mut self.wait) {
@@ -271,7 +271,7 @@ mod tests {
         Box::new(Packet { flow, seq, payload, flags: Flags::ACK, ..Packet::default() })
     }
 
-    /// A bearer at 3 ms: the ACK 0 has left at 0; the ACK 1 of flow 0 and 2 of flow 1, the data 3 of flow 0 behind its
+    /// A bearer at 3 ms: the ACK 0 has left at 0; the ACK 1 of flow 0 and 2 of flow 1, the data 3 of flow 0 after its
     /// ACK and the ACK 4 of flow 0 are held. 100 ms between two ACKs.
     fn held() -> (Config, Bearer) {
         let step = Constant { minth: 0, maxd: Duration::from_millis(100) };

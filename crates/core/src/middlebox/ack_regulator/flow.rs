@@ -8,7 +8,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::Event;
 use serde_json::{Value, json};
 
-/// `ConservativeMode` of the paper, and what becomes of it where marks take the place of losses.
+/// `ConservativeMode` of the paper, extended for marks instead of losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
     /// There is room for one packet more than expected.
@@ -59,7 +59,7 @@ impl Buffer {
         Some(Self { limit, waiting, sdus, is_shared, expected_of_others: 0 })
     }
 
-    /// Room for packets that are on their way to it because of ACKs of one flow.
+    /// Room for packets still to arrive because of the ACKs of one flow.
     fn room(&self) -> u32 {
         self.limit.saturating_sub(self.waiting).saturating_sub(self.expected_of_others)
     }
@@ -127,7 +127,7 @@ impl Flow {
         (self.fin, self.has_ended) = (None, is_reset);
     }
 
-    /// No data will come behind this segment.
+    /// No data will follow this segment.
     pub fn note_fin(&mut self, packet: &Packet) {
         self.fin = Some(packet.seq.wrapping_add(packet.payload + 1));
     }
@@ -246,7 +246,7 @@ impl Flow {
                 Growth::Acked => self.mode.reserve().saturating_mul(brings),
             };
             let reserved = self.ack_release_count.saturating_add(reserve);
-            // What never fits waits for all the room that there can be.
+            // A segment that never fits waits for the maximum room.
             let most = buffer.limit.saturating_sub(reserve).max(1);
             if buffer.room().saturating_sub(reserved) < brings.min(most) {
                 return None;
@@ -299,7 +299,7 @@ impl Flow {
         }
     }
 
-    /// The oldest goes because too many are held.
+    /// Releases the oldest segment if too many are held.
     pub fn release_beyond_limit(&mut self, config: &Config) -> Option<Box<Packet>> {
         if self.line.len() <= config.hold_limit as usize {
             return None;
@@ -318,7 +318,7 @@ impl Flow {
         })
     }
 
-    /// Something has happened: until when what is held may wait, if there is nothing to wait for.
+    /// After an event: sets the time until which held ACKs may wait if no packet is expected.
     pub fn watch_idle(&mut self, now: Instant, config: &Config, buffer: Buffer) -> Option<Instant> {
         let waits_for_nothing = !self.line.is_empty() && buffer.sdus == 0;
         let deadline = self.idle_deadline.unwrap_or(now + config.idle_release);

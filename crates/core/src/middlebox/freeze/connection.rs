@@ -32,7 +32,7 @@ pub(super) struct Connection {
     pub is_frozen: bool,
     /// A FIN has passed.
     pub is_ending: bool,
-    /// The number behind the server's FIN.
+    /// The sequence number after the server's FIN.
     pub fin: Option<u32>,
     /// When it was used last, on the box's own count.
     pub used: u64,
@@ -49,9 +49,8 @@ impl Connection {
         self.fin.is_some_and(|fin| !is_after(fin, ack))
     }
 
-    /// Whether a segment may be a probe: an octet, or what has been sent before; or nothing, with the number of what
-    /// the sender knows to be acknowledged, as Linux and BSD probe (`tcp_xmit_probe_skb`, keep-alives of RFC 9293
-    /// (3.8.4)).
+    /// Whether a segment may be a probe: one octet, or data sent before; or no data, numbered one below the
+    /// acknowledged data, as Linux and BSD probe (`tcp_xmit_probe_skb`, keep-alives of RFC 9293 (3.8.4)).
     pub fn is_probe(&self, packet: &Packet) -> bool {
         if packet.payload == 0 {
             return self.has_data() && packet.seq == self.told.wrapping_sub(1);
@@ -93,7 +92,7 @@ impl Connection {
     /// The number that an ACK of `ack` becomes if its last octet is withheld; `None` if there is nothing to withhold.
     pub fn withhold(&self, ack: u32) -> Option<u32> {
         let is_new = is_after(ack, self.told) && ack == self.ack;
-        // What could not be given later is not withheld.
+        // Nothing is withheld that could not be acknowledged later.
         (is_new && self.can_ack()).then(|| ack.wrapping_sub(1))
     }
 

@@ -12,7 +12,7 @@ fn ack(number: u32) -> Packet {
     Packet { flags: Flags::ACK, ack: number, window: 100, len: 40, ..Packet::default() }
 }
 
-/// Numbers wrap; what has been said is not taken back, and an octet of the newest ACK is all that is withheld.
+/// Numbers wrap; no acknowledgment is taken back, and only one octet of the newest ACK is withheld.
 #[test]
 fn an_octet_of_the_newest_ack_is_withheld() {
     for first in [1, u32::MAX - 500] {

@@ -10,7 +10,7 @@ struct Cached {
     end: u32,
 }
 
-// What a segment may take.
+// Maximum memory of a segment.
 const _: () = assert!(size_of::<Cached>() <= 32);
 
 /// Effect of a segment on the table.

@@ -69,7 +69,7 @@ fn the_oldest_goes_where_no_more_fit() {
         assert_eq!(noted, Noted { is_new: true, has_evicted: n >= 3 });
     }
     assert_eq!([1, 2].map(|_| table.on_ack(1, true)), [false, false]);
-    // What was evicted and comes again takes the place of the next.
+    // A segment that was evicted and arrives again replaces the next one.
     assert_eq!(table.insert(1, 1000, 3), Noted { is_new: true, has_evicted: true });
     assert!(table.on_ack(1, true));
     table.on_ack(2001, true);
@@ -146,7 +146,7 @@ fn what_the_buffer_behind_the_box_drops_is_congestion() {
     // Not known any more, within a segment, of another flow.
     assert_eq!([1, 1500].map(|seq| rnc.forget_dropped((0, 0), seq)), [None; 2]);
     assert_eq!(rnc.forget_dropped((0, 1), 1001), None);
-    // It comes again, and now the radio loses it.
+    // It arrives again, and now is lost on the radio.
     rnc.note(&segment(1, 1000));
     assert_eq!(rnc.judge(&ack(1)), Some((4, true)));
 }
@@ -185,8 +185,8 @@ impl Seen {
 }
 
 proptest! {
-    /// Whatever comes: no octet is flagged that has not passed since the connection began, or that the buffer behind
-    /// the box has dropped since, nor by a first duplicate; and no table grows beyond its bound.
+    /// For any input: no octet is flagged that has not passed since the connection began, or that the buffer after the
+    /// box has dropped since, nor by a first duplicate; and no table grows beyond its bound.
     #[test]
     fn only_what_was_seen_is_flagged_and_memory_is_bounded(
         first in prop_oneof![any::<u32>(), u32::MAX - 1200..u32::MAX], limit in 1..6_u32, connections in 1..3_u32,
@@ -251,7 +251,7 @@ fn nothing_is_flagged_where_the_bit_is_accurate_ecns() {
         feedback.judge(&ack(1001));
         assert_eq!(feedback.judge(&ack(1001)).is_some_and(|(_, flagged)| flagged), is_flagged, "{flags:?}");
     }
-    // Ports are used again, and what is remembered has a bound.
+    // Ports are reused, and the memory of connections is bounded.
     let mut feedback = caching(100, 2);
     for flow in 0..3 {
         feedback.judge(&Packet { flow, flags: Flags::SYN | accurate, ..ack(0) });

@@ -59,9 +59,9 @@ pub(super) enum Fate {
     Stale,
 }
 
-/// Whether an ACK of what has been acknowledged, by a UE that told `window` before, says that a segment came out of
-/// order: with SACK one that shows something beyond the ACK, whatever its window (RFC 6675 (2)), since kernels move the
-/// window with every segment; without, one that changes nothing (RFC 5681 (2)).
+/// Whether an ACK that repeats the acknowledgment number indicates an out-of-order segment; `window` is the previous
+/// window. With SACK: if it reports data above the ACK, regardless of its window (RFC 6675 (2)), since kernels move the
+/// window with every segment. Without SACK: if it changes nothing (RFC 5681 (2)).
 fn is_duplicate(packet: &Packet, window: u16) -> bool {
     if Segment::of(packet) != Segment::PureAck || packet.window == 0 {
         return false;
@@ -103,7 +103,7 @@ pub(super) struct Downlink {
     min_rtt: Option<Duration>,
     /// Acknowledged segments that the box had retransmitted.
     recent: VecDeque<(u32, u32)>,
-    /// The octet behind a FIN.
+    /// The sequence number after a FIN.
     fin: Option<u32>,
 }
 
@@ -186,7 +186,7 @@ impl Downlink {
             false => self.segments.partition_point(|other| is_after(segment.start, other.start)),
         };
         if let Some(same) = self.segments.get_mut(at).filter(|other| other.start == segment.start) {
-            // A shorter one leaves what the cache has.
+            // A shorter segment does not change the cached one.
             if !is_after(same.end, segment.end) {
                 segment.copies = same.copies;
                 *same = segment;
@@ -194,7 +194,7 @@ impl Downlink {
             return;
         }
         if self.segments.len() >= books.limits.packets {
-            // What is in the cache is needed sooner.
+            // The cached segments are needed earlier.
             books.counters.segments_not_cached += 1;
             return;
         }
@@ -401,8 +401,8 @@ impl Downlink {
         self.copy(now, 0, SnoopAction::TimerRetransmission, books);
     }
 
-    /// The buffer behind the box has dropped the segment that begins with octet `start`: congestion, and the sender's
-    /// business. Whether it was in the cache. A copy that is dropped is tried again.
+    /// The buffer after the box has dropped the segment that starts at octet `start`: congestion, which the sender
+    /// handles. Returns whether it was in the cache. A dropped copy is retransmitted again.
     pub fn forget(&mut self, start: u32) -> bool {
         let at = self.segments.partition_point(|other| is_after(start, other.start));
         let is_there = self.segments.get(at).is_some_and(|one| one.start == start && one.copies == 0);

@@ -1,4 +1,4 @@
-//! Data from the UE: what the radio has lost on its way to the box, and the ACKs that tell the UE so.
+//! Data from the UE: detection of radio losses before the box, and NACKs to the UE.
 
 use super::downlink::Limits;
 use crate::middlebox::acks::{are_far_apart, is_after};
@@ -25,7 +25,7 @@ pub(super) struct Uplink {
     gaps: Vec<Gap>,
     /// Behind the highest octet seen; `None` before the first.
     end: Option<u32>,
-    /// A NACK without blocks: what it has in common with the server's latest ACK.
+    /// Template of a NACK: the fields of the server's latest ACK, without blocks.
     template: Option<Packet>,
     /// Endpoints of real packets, from the server to the UE.
     endpoints: Option<Endpoints>,
@@ -75,7 +75,7 @@ impl Uplink {
         self.gaps.retain(|gap| is_after(gap.end, gap.start));
     }
 
-    /// A segment with data has come over the radio.
+    /// A segment with data arrived over the radio.
     pub fn on_data(&mut self, now: Instant, packet: &Packet) {
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let end = start.wrapping_add(packet.payload);

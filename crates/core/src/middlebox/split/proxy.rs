@@ -306,7 +306,7 @@ impl Proxy {
         let ours = &self.tcp[towards.index()];
         let most = MTU - u64::from(syn.ip().header_bytes() + TCP_HEADER_BYTES);
         let theirs = match (syn.options().mss, syn.ip()) {
-            // RFC 9293 (3.7.1): what a SYN without the option means.
+            // RFC 9293 (3.7.1): the MSS of a SYN without the option.
             (0, IpVersion::Ipv4) => 536,
             (0, IpVersion::Ipv6) => 1220,
             (mss, _) => u64::from(mss.max(LEAST_MSS)),
@@ -329,7 +329,7 @@ impl Proxy {
         }
     }
 
-    /// Sends what may be sent on both sides, and arms the timer.
+    /// Sends all permitted segments on both sides, and arms the timer.
     fn pump(&mut self, cx: &mut Cx<'_>, key: Key) {
         let mut octets = std::mem::take(&mut self.octets);
         if let Some(split) = self.connections.get_mut(&key) {

@@ -8,7 +8,7 @@ use crate::packet::{IpVersion, Packet};
 use crate::tcp::{Config, Handshake, ecn, undo};
 use crate::units::Bytes;
 
-/// RFC 9293 (3.7.1): what a SYN without the option means.
+/// RFC 9293 (3.7.1): the MSS of a SYN without the option.
 const DEFAULT_MSS: [u16; 2] = [536, 1220];
 /// A smaller MSS is taken for this one, as in Linux: segments would be headers.
 const LEAST_MSS: u64 = 48;

@@ -90,7 +90,7 @@ impl World {
         self.wires.insert((at + wire, self.packets), (is_to_box, dir, bytes));
     }
 
-    /// A host's application works, and what it has to send leaves.
+    /// Runs a host's application, and sends its segments.
     fn work(&mut self, sends: Dir) {
         let (now, mut left) = (self.now, Vec::new());
         let Host { plan, connection, written, got } = &mut self.hosts[sends.index()];
@@ -113,7 +113,7 @@ impl World {
         left.into_iter().for_each(|bytes| self.put(now, true, sends, bytes));
     }
 
-    /// A packet has come to the host that it is for.
+    /// Delivers a packet to its host.
     fn deliver(&mut self, dir: Dir, bytes: &[u8]) {
         let mut packet = Packet::default();
         parse(bytes, &mut packet);
@@ -388,7 +388,7 @@ fn both_sides_negotiate_for_themselves() {
         })
         .collect();
     let stamps = tcp_config().timestamps;
-    // The SYN permits neither SACK nor timestamps; towards the server the box offers what it has.
+    // The SYN permits neither SACK nor timestamps; towards the server the box offers its own options.
     assert_eq!(
         told,
         [
