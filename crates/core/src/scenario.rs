@@ -33,8 +33,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use toml::Table;
 
-/// Names and texts of the bundled scenarios, sorted: every file of the folder `scenarios`. The first line of each says
-/// what it shows.
+/// Names and texts of the bundled scenarios, sorted: every file of the folder `scenarios`. The first line of each is
+/// its title.
 pub const BUNDLED: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
 
 /// Text of the bundled scenario of this name.
@@ -54,7 +54,7 @@ pub struct Scenario {
     /// Wired links of a scenario with several cells or interfaces.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub way: Vec<Way>,
-    /// Cells, where there are several or where they have names.
+    /// Cells, if there are several or they have names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cell: Vec<Cell>,
     /// UEs with names and interfaces.
@@ -116,7 +116,7 @@ pub struct Flow {
     pub encrypted: bool,
     /// The application of the flow.
     pub app: app::Config,
-    /// Endpoints, where they differ from `[tcp]`.
+    /// Keys of the endpoints that differ from `[tcp]`.
     pub tcp: Option<tcp::Config>,
 }
 
@@ -158,8 +158,8 @@ impl Scenario {
     /// Reads a scenario and applies overrides, each a dotted path and a value in TOML or a bare word.
     ///
     /// # Errors
-    /// Names the key, what is wrong with it, and what would be right. A scenario that names files is
-    /// refused: see [`Scenario::parse_with`].
+    /// The error names the key, the problem, and a valid value. A scenario that names files is refused: see
+    /// [`Scenario::parse_with`].
     pub fn parse(text: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         Self::read(text, overrides, None)?.with_flow()
     }
@@ -167,7 +167,7 @@ impl Scenario {
     /// Like [`Scenario::parse`], for a link that carries packets from outside: no flow is needed.
     ///
     /// # Errors
-    /// Names the key, what is wrong with it, and what would be right.
+    /// The error names the key, the problem, and a valid value.
     pub fn parse_link(text: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         Self::read(text, overrides, None)
     }
@@ -176,7 +176,7 @@ impl Scenario {
     /// follows its name.
     ///
     /// # Errors
-    /// Names the key, what is wrong with it, and what would be right.
+    /// The error names the key, the problem, and a valid value.
     pub fn parse_with(
         text: &str,
         overrides: &[(String, String)],
@@ -355,8 +355,8 @@ impl Scenario {
         self.elements(run_seed, active, &flows, None)
     }
 
-    /// Names of all places on the path, from the server to the UEs: of each node between the hosts, what its report calls
-    /// it. The core network of UMTS is at the place of the wired link.
+    /// Names of all places on the path, from the server to the UEs: for each node between the hosts, the name in its
+    /// report. The core network of UMTS is at the place of the wired link.
     pub fn path(&self) -> Vec<String> {
         if self.is_graph() {
             return self.bare_graph().names().to_vec();
@@ -400,7 +400,7 @@ impl Scenario {
     /// Refuses boxes that work only with simulated ends.
     ///
     /// # Errors
-    /// Names the key, what is wrong with it, and what would be right.
+    /// The error names the key, the problem, and a valid value.
     pub fn validate_session(&self, real: &[u16]) -> Result<(), ScenarioError> {
         let simulated = self.flows_beside(real);
         self.boxes().into_iter().try_for_each(|(key, config, _)| {

@@ -99,7 +99,7 @@ impl Recorder {
 
     /// The events recorded since the last call.
     pub fn take(&mut self) -> Vec<(Instant, Event)> {
-        // About as many will come until the next time.
+        // About as many events are expected until the next call.
         let room = Vec::with_capacity(self.events.len());
         std::mem::replace(&mut self.events, room)
     }

@@ -6,9 +6,8 @@
 //! `"60 ms"`, `"16 MB"`, `"10 %"`; a bare number is refused, since it is unclear whether 384 are
 //! bit/s or kbit/s. Only a probability may be a bare number between 0 and 1.
 //!
-//! Text is read in integer arithmetic, so that "0.1 s" is 100 000 000 ns and not what a float makes
-//! of it, and a value that needs a fraction of the smallest unit is an error, never rounded.
-//! `Display` prints text that reads back as the same value.
+//! Text is read in integer arithmetic, so "0.1 s" is exactly 100 000 000 ns, and a value that needs a fraction of the
+//! smallest unit is an error, never rounded. `Display` prints text that reads back as the same value.
 
 mod decibel;
 

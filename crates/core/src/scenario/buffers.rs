@@ -1,5 +1,5 @@
-//! Limits of buffers and bearers against what flows send: one below a packet is refused. One of few packets and none at all are
-//! remarked upon.
+//! Checks the limits of buffers and bearers against the packets of the flows: a limit below one packet is refused. A
+//! limit of few packets, and no limit at all, cause a remark.
 
 use super::Scenario;
 use crate::app::Carrier;

@@ -16,7 +16,7 @@
 //! those of another distribution are incomplete without each other.
 //!
 //! A component that the scenario does not name is in use by default or by inheritance. Only the resolved scenario shows
-//! which one, so [`check`] resolves the scenario without what was assumed.
+//! which one, so [`check`] resolves the scenario without the assumptions.
 
 use super::files;
 use crate::error::ScenarioError;

@@ -32,11 +32,11 @@ pub struct Way {
     pub behind: Option<String>,
     /// The link.
     pub wired: link::Config,
-    /// Boxes behind the link, from the server's side.
+    /// Boxes after the link, from the server's side.
     pub middlebox: Vec<middlebox::Config>,
 }
 
-/// A cell, and what leads to it alone.
+/// A cell, with the link and boxes that lead only to it.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cell {
@@ -161,7 +161,7 @@ impl Scenario {
         all
     }
 
-    /// Whether what is behind `place` is behind the way `name`, at any distance.
+    /// Whether `place` is below the way `name`, at any distance.
     fn is_behind(&self, place: Option<&str>, name: &str) -> bool {
         let mut here = place;
         for _ in 0..=self.way.len() {

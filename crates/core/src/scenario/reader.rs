@@ -1,7 +1,7 @@
 //! Reads configuration out of a table, and keeps the way to what is wrong in it.
 //!
-//! A struct comes from a table and never from an array. So the code is less than half of what the deserializer of `toml`
-//! makes with a tracker of paths around it, which counts in a page. Words are those of `toml`.
+//! A struct comes from a table and never from an array. The code is thus less than half the size of `toml`'s
+//! deserializer with a path tracker around it, which matters in a web page. Words are those of `toml`.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{

@@ -6,8 +6,8 @@
 //! (RFC 5681 (2)) and would have no room for SACK blocks. After a pause longer than the timeout the congestion window
 //! restarts: RFC 5681 (4.1).
 //!
-//! Left out: what [`super`] leaves out. ASSUMED: with `ttcp`, an ACK that must go before the first data of its
-//! endpoint has no SYN; the one with the data follows.
+//! Left out: the features that [`super`] leaves out. ASSUMED: with `ttcp`, an ACK that must precede the first data of
+//! its endpoint has no SYN; the SYN follows with the data.
 
 use super::handshake::{Opened, Role};
 use super::{Config, Handshake, Receiver, Sender, Transmit};
@@ -47,7 +47,7 @@ impl Duplex {
         self.sender.open();
     }
 
-    /// Another's handshake has opened the connection, with what `config` says now.
+    /// The connection was opened by another handshake, with the options in `config`.
     pub(super) fn adopt(&mut self, now: Instant, opened: &Opened) {
         self.sender.open();
         self.sender.adopt(now, opened);

@@ -192,10 +192,10 @@ impl Handshake {
         let syn = packet.flags.has(Flags::SYN);
         let acked = packet.flags.has(Flags::ACK) && packet.ack == self.iss.wrapping_add(1);
         match self.state {
-            // With `ttcp`: what opened the connection comes again.
+            // With `ttcp`: the segment that opened the connection was retransmitted.
             State::Established if packet.payload > 0 => Progress::Established,
             State::Established => {
-                // The final ACK was lost: the SYN-ACK comes again.
+                // The final ACK was lost: the SYN-ACK was retransmitted.
                 self.set_due(self.role == Role::Active);
                 Progress::Consumed
             }
@@ -262,7 +262,7 @@ impl Handshake {
         self.pending |= ALWAYS;
     }
 
-    /// Whether more is to be looked at than new data: a segment of the handshake may be due.
+    /// Whether the fast path is excluded: a segment of the handshake may be pending.
     #[inline]
     pub fn is_pending(&self) -> bool {
         self.pending != 0

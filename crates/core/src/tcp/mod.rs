@@ -1,4 +1,4 @@
-//! TCP endpoints without I/O: segments and time go in, segments come out on request.
+//! TCP endpoints without I/O: segments and times are inputs, and segments are returned on request.
 //!
 //! A flow carries data in one direction, from a [`Sender`] to a [`Receiver`]. They are separate objects that share only
 //! the [`Config`], and a host carries packets between them:
@@ -120,7 +120,7 @@ pub(crate) struct SegmentTemplate {
 }
 
 impl SegmentTemplate {
-    /// Fills in what does not depend on the kind of segment.
+    /// Fills in the fields that do not depend on the kind of segment.
     #[inline]
     pub fn stamp(&self, now: Instant, ts_ecr: u32, packet: &mut Packet) {
         packet.set_ip(self.ip);
@@ -156,8 +156,8 @@ parameters! {
         pub handshake: Handshake = Handshake::ThreeWay,
         /// Timestamps option, RFC 7323: 12 bytes of every segment, and a round-trip time sample with every ACK.
         pub timestamps: bool,
-        /// Selective acknowledgments, RFC 2018: the receiver reports what has arrived beyond a gap. What the
-        /// sender makes of it is up to `recovery`.
+        /// Selective acknowledgments, RFC 2018: the receiver reports data above a gap. `recovery` decides how the
+        /// sender uses this.
         pub sack: bool,
         /// With `sack`: the receiver also reports duplicate data, RFC 2883.
         pub dsack: bool = true,
@@ -215,8 +215,8 @@ parameters! {
         pub undo: undo::Config,
         /// Receive buffer: the window that the receiver advertises.
         pub receive_buffer: Bytes = Bytes::from_bytes(UNSCALED_WINDOW),
-        /// The window grows from `receive_buffer` up to this with what the application reads in a round trip; it stays
-        /// constant if absent.
+        /// The window grows from `receive_buffer` up to this limit with the data read per round trip; it is constant if
+        /// absent.
         pub receive_buffer_max: Option<Bytes>,
         /// The receiver acknowledges every n-th full segment, up to 8: RFC 5681 (4.2) allows 1 and 2; hosts that merge
         /// segments, and papers, have more.
@@ -295,8 +295,8 @@ parameters! {
         /// It is reduced to the initial window: RFC 5681 (4.1).
         #[default]
         Rfc5681,
-        /// It is halved for each timeout that has passed, down to the initial window, and slow start goes up to three
-        /// quarters of what it was: RFC 2861 (3.2), Linux's `tcp_slow_start_after_idle`.
+        /// It is halved for each timeout that has passed, down to the initial window, and slow start continues up to
+        /// three quarters of the previous window: RFC 2861 (3.2), Linux's `tcp_slow_start_after_idle`.
         Linux,
         /// No effect.
         Off,
@@ -362,10 +362,10 @@ impl Config {
         }
     }
 
-    /// Refuses what cannot work.
+    /// Refuses values that cannot work.
     ///
     /// # Errors
-    /// Names the key below `tcp`, what is wrong, and what would be right.
+    /// The error names the key below `tcp`, the problem, and a valid value.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
         let payload = self.payload_bytes();

@@ -89,8 +89,8 @@ impl Profile {
     }
 }
 
-/// The table `[tcp]` as written, on top of what its profile says. `merge` puts the second over the first. A name that
-/// is none stays: reading the table refuses it.
+/// The written table `[tcp]` merged over its profile. `merge` puts its second argument over the first. An unknown name
+/// is kept: reading the table refuses it.
 pub fn apply(written: &Table, merge: impl FnOnce(&Table, &Table) -> Table) -> Table {
     let profile = written.get("profile").and_then(Value::as_str);
     let keys = profile.and_then(|name| Profile::keys(name, written));

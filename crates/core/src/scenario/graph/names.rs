@@ -1,4 +1,4 @@
-//! Names of UEs on their way to numbers of interfaces.
+//! Conversion of UE names to interface indices.
 
 use crate::error::ScenarioError;
 use toml::{Table, Value};

@@ -30,8 +30,8 @@ enum Child<'a> {
 }
 
 impl Scenario {
-    /// The elements between two ends: a line where there is one cell, else a tree of ways whose leaves meet again at the
-    /// UEs. `real` are UEs that are not simulated.
+    /// The elements between two ends: a line with a single cell, otherwise a tree of ways whose leaves meet again at
+    /// the UEs. `real` are UEs that are not simulated.
     pub fn plan(&self, run_seed: u64, ends: [Box<dyn Element>; 2], real: Option<&[u16]>) -> Plan {
         let [server, ues] = ends;
         if !self.is_graph() {
@@ -105,7 +105,7 @@ impl Planner<'_> {
         joint
     }
 
-    /// Seed of what belongs to one of several parts. The only part has the seed of the run, as in a scenario without names.
+    /// Seed of one of several parts. A single part has the seed of the run, as in a scenario without names.
     fn seed_of(&self, kind: &str, name: &str, is_only: bool) -> u64 {
         if is_only { self.run_seed } else { rng::stream(self.run_seed, &format!("{kind}.{name}")).next_u64() }
     }
@@ -212,8 +212,8 @@ impl Planner<'_> {
                 let leaf =
                     |name: &str| leaves.iter().position(|(own, ..)| own == name).map(|leaf| leaf as u16);
                 let ways = scenario.interfaces().map(|(_, to)| leaf(to).unwrap_or(0)).collect();
-                // What a UE sends during the outage waits for the new cell. What its old bearers hold comes first, if the new
-                // cell is to have it.
+                // Packets that a UE sends during the outage wait for the new cell. Packets of its old bearers come
+                // first, if they are forwarded to the new cell.
                 let changes = scenario.handover.iter().filter_map(|handover| {
                     let to = leaf(handover.to.as_deref()?)?;
                     let at = if handover.forward { handover.leaves() } else { handover.begins() };

@@ -1,8 +1,8 @@
 //! BBR, version 1: controls by a model of the path (bottleneck bandwidth and minimum RTT) instead of by losses.
 //!
 //! N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue
-//! 14 (5), 2016; constants, and all that the paper leaves open, as in Linux (`tcp_bbr.c`), which is what a server with
-//! `net.ipv4.tcp_congestion_control = bbr` runs.
+//! 14 (5), 2016; constants, and all that the paper leaves open, as in Linux (`tcp_bbr.c`), the algorithm of a server
+//! with `net.ipv4.tcp_congestion_control = bbr`.
 //!
 //! * **Bandwidth**: the maximum delivery rate of ten rounds. **RTT**: the minimum of ten seconds.
 //! * **Startup** doubles the rate each round until three rounds bring less than 25 % more. **Drain** empties the queue.

@@ -6,8 +6,8 @@
 //! [`cycle`].
 //!
 //! * **Startup** until three rounds bring less than 25 % more bandwidth, or a round of a recovery loses more than 2 %.
-//! * **Drain**, then for two to three seconds, or as long as Reno would take to grow by as much, **ProbeBW**: down to what
-//!   the pipe holds, cruise below the bounds, refill without a queue, up until a plateau or too much loss shows the end.
+//! * **Drain**, then for two to three seconds, or as long as Reno would take to grow by as much, **ProbeBW**: down to
+//!   the BDP, cruise below the bounds, refill without a queue, up until a plateau or too much loss indicates the limit.
 //! * **ProbeRTT** halves the data in flight for 200 ms if no RTT sample was as low for five seconds.
 //!
 //! Where the draft leaves a choice or contradicts itself: rounds are compared with the flight in segments; Drain uses
@@ -136,7 +136,7 @@ impl FullPipe {
     }
 }
 
-/// ACKs that come in bunches.
+/// State of the ACK aggregation estimate.
 #[derive(Clone, Debug, Default)]
 struct ExtraAcked {
     epoch: Instant,

@@ -89,12 +89,12 @@ const MOST_VELOCITY: f64 = 65_536.0;
 /// Least window, segments.
 const LEAST: f64 = 2.0;
 
-/// The smallest of late of what is put in; negated, the largest.
+/// Windowed minimum of the values inserted; with negated values, the maximum.
 #[derive(Clone, Debug, Default)]
 struct Recent(VecDeque<(Instant, i64)>);
 
 impl Recent {
-    /// Puts `value` in and forgets what is older than `window`.
+    /// Inserts `value` and removes values older than `window`.
     fn update(&mut self, now: Instant, value: i64, window: Duration) {
         while self.0.back().is_some_and(|(_, last)| *last >= value) {
             self.0.pop_back();
@@ -197,7 +197,7 @@ impl Copa {
         }
     }
 
-    /// In which mode it is, and what that makes of delta once a round trip.
+    /// Updates the mode and, once per round trip, delta.
     fn update_mode(&mut self, now: Instant, srtt: Duration, had_loss: bool) {
         let busy = srtt.saturating_mul(BUSY_ROUNDS);
         self.is_competing = self.competitive && self.nearly_empty_at.is_some_and(|at| at + busy < now);

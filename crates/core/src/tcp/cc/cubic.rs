@@ -25,14 +25,14 @@ use hystart::{Ack, Linux, PlusPlus};
 
 /// RFC 9438 (5): C, segments/s^3.
 const C: f64 = 0.4;
-/// RFC 9438 (4.6): what a loss leaves.
+/// RFC 9438 (4.6): factor of the window after a loss.
 const BETA: f64 = 0.7;
 /// Linux's beta, in units of 1 / `LINUX_SCALE`.
 const LINUX_BETA: u64 = 717;
 const LINUX_SCALE: u64 = 1024;
 /// RFC 9438 (4.3): the growth that gives Reno's mean window with this beta.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// RFC 9406 (4.2): segments that an ACK may add in slow start, L, where nothing paces; else there is no limit (4.3).
+/// RFC 9406 (4.2): segments that an ACK may add in slow start, L, without pacing; with pacing there is no limit (4.3).
 const MOST_AT_ONCE: f64 = 8.0;
 /// Linux: samples this soon after the restart of congestion avoidance belong to the loss.
 const AFTER_LOSS: Duration = Duration::from_secs(1);
@@ -44,7 +44,7 @@ parameters! {
         pub hystart: HyStart = HyStart::Off,
         /// Whether a window that was smaller at this loss than at the last leaves more to others: RFC 9438 (4.7).
         pub fast_convergence: bool = true,
-        /// The RFC, or Linux where it differs.
+        /// The RFC, or Linux's deviations from it.
         pub variant: Variant = Variant::Rfc9438,
     }
 
@@ -104,7 +104,7 @@ enum SlowStart {
 /// The variables of RFC 9438 (4.1), segments and seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Curve {
-    /// W_max: the window at the last loss, or what fast convergence made of it; 0 before the first.
+    /// W_max: the window at the last loss, after fast convergence; 0 before the first.
     w_max: f64,
     /// cwnd_prior: the window at the last loss.
     prior: f64,
@@ -219,7 +219,7 @@ impl CongestionControl for Cubic {
         let left = if self.is_linux {
             (window.segments() * LINUX_BETA / LINUX_SCALE) as f64
         } else {
-            // What limited transmit sent is not counted: RFC 5681 (3.2) step 2.
+            // Limited transmit does not count: RFC 5681 (3.2) step 2.
             let flight = state.flight_size().saturating_sub(state.limited_bytes) as f64;
             flight.min(window.cwnd) / window.mss * BETA
         };

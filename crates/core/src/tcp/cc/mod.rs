@@ -1,4 +1,4 @@
-//! Congestion control: how the window grows, and what a loss leaves of it.
+//! Congestion control: growth of the window, and its reduction after a loss.
 
 pub mod bbr;
 pub mod bbr3;
@@ -50,8 +50,8 @@ pub trait CongestionControl: Send + Sync {
     /// of the ACK.
     fn on_arrival(&mut self, _now: Instant, _state: &mut State, _acked: u64) {}
 
-    /// Data is about to be sent, the first for `idle`, and nothing is in flight. Told if the sender judges what it uses
-    /// of its window.
+    /// Data is about to be sent after a pause of `idle`, with nothing in flight. Called only if the sender judges its
+    /// use of the window.
     fn on_resume(&mut self, _now: Instant, _idle: Duration) {}
 
     /// With accurate ECN: the marks that an ACK of `ack` reports, before any other processing of the ACK.
@@ -69,14 +69,14 @@ pub trait CongestionControl: Send + Sync {
         false
     }
 
-    /// The window has just been reduced for a mark, to the threshold that [`ssthresh_after_loss`](Self::ssthresh_after_loss)
-    /// gave before the ACK with the mark was taken in.
+    /// The window has just been reduced for a mark, to the threshold that
+    /// [`ssthresh_after_loss`](Self::ssthresh_after_loss) returned before the ACK with the mark was processed.
     fn on_reduced(&mut self) {}
 
     /// The retransmission timer expired; before [`ssthresh_after_loss`](Self::ssthresh_after_loss).
     fn on_timeout(&mut self, _now: Instant) {}
 
-    /// The latest loss turned out to be none, and the window is what it was: `undo`.
+    /// The latest loss turned out to be spurious, and the window is restored: `undo`.
     fn on_undo(&mut self) {}
 
     /// This algorithm as a path model, if it is one. Its component says so too: [`Component::models_path`].
@@ -90,10 +90,10 @@ pub trait Component {
     /// Makes the algorithm.
     fn build(&self) -> Box<dyn CongestionControl>;
 
-    /// Refuses what cannot work.
+    /// Refuses values that cannot work.
     ///
     /// # Errors
-    /// Names the key below the algorithm, what is wrong, and what would be right.
+    /// The error names the key below the algorithm, the problem, and a valid value.
     fn validate(&self) -> Result<(), ScenarioError> {
         Ok(())
     }

@@ -100,7 +100,7 @@ pub trait PathModel {
     /// application-limited until the data in flight is delivered, regardless of pending data.
     fn on_path(&mut self, ack: &PathAck, window: &mut Window) -> bool;
 
-    /// A segment was marked lost, before the ACK or timeout that shows it is taken in.
+    /// A segment was marked lost; called before the ACK or timeout that caused this is processed.
     fn on_lost(&mut self, _now: Instant, _lost: &LostSegment, _window: &Window) {}
 
     /// Data is about to be sent after an application-limited pause with nothing in flight.
@@ -149,7 +149,7 @@ pub struct MaxFilter {
 }
 
 impl MaxFilter {
-    /// Takes `value` at `count` in, and forgets what is `len` or more counts older.
+    /// Inserts `value` at `count`, and removes values that are `len` or more counts older.
     pub fn update(&mut self, count: u64, value: f64, len: u64) {
         while self.candidates.back().is_some_and(|(_, last)| *last <= value) {
             self.candidates.pop_back();

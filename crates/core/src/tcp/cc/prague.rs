@@ -185,7 +185,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    /// A sender in congestion avoidance with 20 segments, whose round-trip time is so many milliseconds.
+    /// A sender in congestion avoidance with 20 segments, with an RTT of `rtt_ms` milliseconds.
     fn prague(rtt_ms: u64) -> (Box<dyn CongestionControl>, State) {
         let mut state = State::new(&tcp::Config { mss: Bytes::from_bytes(MSS), ..tcp::Config::default() });
         (state.window.cwnd, state.window.ssthresh, state.max) = (20_000.0, 20_000.0, 20_000);
@@ -217,7 +217,7 @@ mod tests {
         }
         let before = state.window.cwnd;
         assert!(ack(cc.as_mut(), &mut state, at(3000), 2000, 1000));
-        // The round with the mark has been taken in: (15 + 0.5) / 16 of the window at most.
+        // The round with the mark has been processed: (15 + 0.5) / 16 of the window at most.
         assert!(
             (state.window.cwnd / before - (1.0 - 0.96875 / 2.0)).abs() < 1e-9,
             "{}",

@@ -15,7 +15,7 @@ use crate::time::Instant;
 parameters! {
     /// Slow start, congestion avoidance, halving: RFC 5681 (3.1).
     pub struct Config {
-        /// The RFC, or Linux where it differs.
+        /// The RFC, or Linux's deviations from it.
         pub variant: Variant,
     }
 
@@ -79,7 +79,7 @@ pub(super) fn grow(window: &mut Window, acked: u64) {
 
 /// Growth by bytes acknowledged: RFC 3465 (2.1), (2.2), with the largest L allowed.
 fn grow_by_bytes(window: &mut Window, acked: u64) {
-    // What an ACK brings beyond the threshold counts for congestion avoidance.
+    // The part of an ACK beyond the threshold counts for congestion avoidance.
     let slow = (acked as f64).min((window.ssthresh - window.cwnd).max(0.0));
     window.cwnd += slow;
     let whole = window.cwnd - window.cwnd % window.mss;

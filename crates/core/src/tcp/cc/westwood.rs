@@ -213,8 +213,8 @@ mod tests {
 
     #[test]
     fn silence_decays_by_six_tenths_every_quarter_of_a_second() {
-        // From a settled 10 kB/s: 0.6 * 10000 + 0.4 * 5000, then 0.6 of that each time. The ACK at the
-        // end of a silence is a sample over what is left of it.
+        // From a settled 10 kB/s: 0.6 * 10000 + 0.4 * 5000, then 0.6 of that each time. The ACK at the end of a silence
+        // is a sample over the rest of it.
         let mut cc = original().build();
         let mut state = State::new(&config(original()));
         cc.on_rtt_sample(Duration::from_secs(1));

@@ -208,7 +208,7 @@ impl Connection {
         }
     }
 
-    /// A segment arrived; `payload` are its octets. The packet's body is not looked at.
+    /// A segment arrived; `payload` are its octets. The packet's body is ignored.
     pub fn handle_segment(&mut self, now: Instant, packet: &Packet, payload: &[u8]) {
         if self.ended.is_some() {
             return;
@@ -239,7 +239,7 @@ impl Connection {
         match self.closes_early {
             None => {}
             Some(Closes::ItsDirection) => open.shutdown(now),
-            // Nothing has come yet that could be unread.
+            // No data has arrived yet that could be unread.
             Some(Closes::Both) => _ = open.close(now, &self.limits),
         }
         self.stage = Stage::Open(Box::new(open));

@@ -16,7 +16,7 @@ use crate::tcp::{Config, Duplex};
 use crate::time::Instant;
 use crate::trace::SendCause;
 
-/// The send buffer holds at least this much, and at most that; in between, twice what may be in flight. Octets.
+/// Minimum and maximum size of the send buffer, octets; in between it is twice the send window.
 const SEND_BUFFER: (u64, u64) = (64 << 10, 4 << 20);
 
 /// Result of a segment or a deadline.
@@ -118,7 +118,7 @@ impl Open {
         Verdict::GoesOn
     }
 
-    /// RFC 5961 (3.2, 4.2, 5.2): a challenge ACK says which number is expected, at most as often as (7) permits.
+    /// RFC 5961 (3.2, 4.2, 5.2): a challenge ACK with the expected number, at most as often as (7) permits.
     fn challenge(&mut self, now: Instant) {
         if self.challenges.permit(now) {
             self.duplex.acknowledge();
@@ -179,12 +179,12 @@ impl Open {
         let end = self.peer_fin.map_or(window_end, |fin| fin.min(window_end));
         let len = u64::from(packet.payload).min(payload.len() as u64);
         let taken = len.min(end.saturating_sub(start));
-        // One that lies before what has been taken in contradicts it.
+        // A FIN below the accepted data contradicts it.
         let is_news = self.peer_fin.is_none() && start + len >= expected && len == u64::from(packet.payload);
         if packet.flags.has(Flags::FIN) && is_news {
             self.peer_fin = Some(start + len);
         }
-        // What has been acknowledged stays what it was.
+        // Acknowledged octets stay unchanged.
         let known = expected.saturating_sub(start).min(taken);
         self.receiving.write(start + known, &payload[known as usize..taken as usize]);
         taken as u32
@@ -305,7 +305,7 @@ impl Open {
     /// Nor will it read.
     pub fn close(&mut self, now: Instant, limits: &Limits) -> Verdict {
         if self.readable() > 0 {
-            // RFC 1122 (4.2.2.13): what was not read is lost, and the other endpoint is to know it.
+            // RFC 1122 (4.2.2.13): unread data is lost, and the other endpoint is notified.
             return Verdict::Ended(Ended::Aborted, Some(self.reset()));
         }
         self.is_deaf = true;

@@ -190,7 +190,7 @@ impl Opening {
         Some(Reset { seq: self.iss.wrapping_add(1), ack: Some(peer.irs.wrapping_add(1)) })
     }
 
-    /// Fills in the header of what is to be sent now, if anything; says why it is sent.
+    /// Fills in the header of the segment to be sent now, if any; returns its cause.
     pub fn poll_transmit(&mut self, now: Instant, packet: &mut Packet) -> Option<SendCause> {
         match std::mem::replace(&mut self.owed, Owed::Nothing) {
             Owed::Nothing => None,

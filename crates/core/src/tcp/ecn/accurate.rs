@@ -82,7 +82,7 @@ impl Counts {
 pub(super) struct Follower {
     /// Counters as acknowledged; byte counts only where options reported them.
     pub told: Counts,
-    /// Packets with CE since the last option, and what they have been taken to hold, bytes.
+    /// Packets with CE since the last option, and the bytes assumed in them.
     assumed: (u64, u64),
     has_option: bool,
     /// The latest timestamp of an ACK that was read.

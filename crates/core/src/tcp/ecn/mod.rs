@@ -2,7 +2,7 @@
 //!
 //! A router marks a packet (CE) instead of dropping it, and the receiver echoes this to the sender. **Classic**, RFC
 //! 3168 (6.1): it echoes the mark in every ACK (ECE) until the sender says that it has reduced its window (CWR).
-//! **Accurate**, RFC 9768: it counts marks ([`accurate`]), so that the sender learns how many there were.
+//! **Accurate**, RFC 9768: it counts marks ([`accurate`]), so the sender learns their number.
 //!
 //! Negotiated in the SYN and the SYN-ACK, in the bits AE, CWR and ECE; without a handshake, agreement is assumed. New
 //! data can be marked (ECT(0), or ECT(1) if the congestion control requires it); SYNs, pure ACKs, retransmissions and
@@ -211,7 +211,8 @@ impl Agreement {
         self.came = packet.ecn();
     }
 
-    /// The ACK of the SYN-ACK arrived. Without data and SACK blocks it tells how that came: RFC 9768 (3.2.2.1).
+    /// The ACK of the SYN-ACK arrived. Without data and SACK blocks it reports the ECN field of the SYN-ACK: RFC 9768
+    /// (3.2.2.1).
     pub fn on_ack_of_syn(&mut self, packet: &Packet) {
         if self.ecn.is_accurate() && packet.payload == 0 && !packet.has_blocks() {
             (self.seen, self.is_in_ack) = (Seen::of(packet), true);
@@ -240,7 +241,7 @@ impl Agreement {
 /// Counters of a flow with ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Report {
-    /// ACKs that told the sender of marks: with ECE, or with a larger counter.
+    /// ACKs that reported marks to the sender: with ECE, or with a larger counter.
     pub echoes: u64,
     /// Windows that the sender has reduced for them.
     pub reductions: u64,
@@ -265,7 +266,7 @@ mod tests {
     use super::*;
     use crate::packet::Form;
 
-    /// Table 2 of RFC 9768: what the client offers, what the server has, and the ECN that both use then.
+    /// Table 2 of RFC 9768: the client's offer, the server's support, and the negotiated ECN.
     #[test]
     fn the_endpoints_agree_on_what_both_have() {
         use Ecn::{Accurate, AccurateFlags, Classic, Off};
@@ -312,7 +313,7 @@ mod tests {
         }
     }
 
-    /// RFC 9768 (3.1.2): broken servers throw the bits back. (3.1.3): what is reserved counts as accurate.
+    /// RFC 9768 (3.1.2): broken servers reflect the bits. (3.1.3): reserved values count as accurate.
     #[test]
     fn bits_thrown_back_are_no_answer_and_reserved_ones_are() {
         let with = |bits: u16| Flags(bits << 6);

@@ -1,4 +1,4 @@
-//! The half of the receiver: what it tells the sender of marks, and when.
+//! ECN at the receiver: reports of marks to the sender, and their timing.
 
 use super::{Agreement, Counts, Ecn};
 use crate::packet::{Flags, Packet};
@@ -27,7 +27,7 @@ enum Telling {
     Accurate(Reflector),
 }
 
-/// Counters, and what calls for an ACK.
+/// Counters, and the state that triggers ACKs.
 #[derive(Debug, Default)]
 struct Reflector {
     counts: Counts,

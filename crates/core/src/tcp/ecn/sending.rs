@@ -1,4 +1,4 @@
-//! The half of the sender: what it makes of the news of marks, and which of its segments can be marked.
+//! ECN at the sender: its response to reported marks, and the selection of segments that can be marked.
 
 use super::accurate::Follower;
 use super::{Agreement, BothCounts, Counts, Ecn, Report, Seen};
@@ -28,7 +28,7 @@ pub(in crate::tcp) struct Sending {
     report: Report,
 }
 
-/// An echoed mark, read before the rest of its ACK is taken in.
+/// An echoed mark, read before the rest of its ACK is processed.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct Echo {
     /// The congestion window before the ACK, beyond which it does not grow.
@@ -158,7 +158,8 @@ impl Sending {
             return;
         }
         if self.follower.is_some() {
-            // Nothing that could be marked has come the other way; where data has, the receiver says how much.
+            // No packet that could be marked has arrived from the other end; with data in that direction, the receiver
+            // writes the counter.
             packet.set_ace(Counts::default().ace());
         }
         if transmit.len == 0 || !matches!(transmit.cause, SendCause::New | SendCause::LimitedTransmit) {

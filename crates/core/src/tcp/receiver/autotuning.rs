@@ -37,7 +37,7 @@ pub struct Autotuning {
     /// Offset and time at the start of the present round trip.
     from: u64,
     since: Option<Instant>,
-    /// The peer may send as soon as the connection is open: data does not come a round trip later.
+    /// The peer may send as soon as the connection is open: its data does not arrive a round trip later.
     at_once: bool,
     rtt: Option<Duration>,
     /// The latest timestamp that was echoed: it gives one sample.
@@ -87,7 +87,7 @@ impl Autotuning {
         }
         let since = *self.since.get_or_insert(now);
         self.window = (self.window + 2 * self.mss).min(self.goal).max(self.window);
-        // The application reads after the segment was taken in: a new goal opens the window with the next segment.
+        // The application reads after the segment was processed: a new goal opens the window with the next segment.
         if self.rtt.is_some_and(|rtt| now.since(since) >= rtt) {
             self.end_round(rcv_nxt - self.from);
             (self.from, self.since) = (rcv_nxt, Some(now));

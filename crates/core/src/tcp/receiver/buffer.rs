@@ -6,8 +6,8 @@
 //! segments or half of the buffer, as BSD does (G. R. Wright and W. R. Stevens, TCP/IP Illustrated, Volume 2,
 //! 26.3): otherwise there would be two ACKs for each segment.
 //!
-//! With window scaling the field counts in units of `1 << shift` bytes and is rounded up, as in Linux, and the
-//! buffer keeps one unit in reserve for that. What is offered therefore always fits the buffer.
+//! With window scaling the field counts in units of `1 << shift` bytes and is rounded up, as in Linux, and the buffer
+//! keeps one unit in reserve for that. The advertised window therefore always fits the buffer.
 
 /// A receive buffer and the window that it leaves. Offsets count bytes of the stream from zero.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl ReceiveBuffer {
         grows
     }
 
-    /// Before an ACK: offers what has become free. RFC 9293 (3.8.6.2.2).
+    /// Before an ACK: advertises the space that has become free. RFC 9293 (3.8.6.2.2).
     pub fn offer(&mut self, rcv_nxt: u64) {
         let limit = self.limit(rcv_nxt);
         if limit >= self.edge + self.mss.min(self.capacity / 2) {

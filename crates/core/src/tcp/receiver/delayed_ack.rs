@@ -122,7 +122,7 @@ impl DelayedAck {
         now + self.rtt.map_or(COMPRESSION, |rtt| twentieth(rtt).min(COMPRESSION))
     }
 
-    /// Something came that had come before.
+    /// Duplicate data arrived.
     pub fn on_duplicate(&mut self, now: Instant) {
         self.latest = Some(now);
         self.quick = self.quick.max(self.at_once);

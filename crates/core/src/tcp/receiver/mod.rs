@@ -225,7 +225,7 @@ impl Receiver {
         self.ack_now |= is_pure_ack && rcv_nxt > 0 && packet.seq == last;
     }
 
-    /// A segment arrived where there is more to do than to take its data.
+    /// A segment arrived that needs more than the fast path.
     #[cold]
     fn handle_closely(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         let was_open = self.handshake.is_established();

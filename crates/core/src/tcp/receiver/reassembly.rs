@@ -15,7 +15,7 @@ pub struct Reassembly {
 pub enum Arrival {
     /// The bytes that were expected next, while nothing was missing.
     InOrder,
-    /// The bytes that were expected next; others had come before them.
+    /// The bytes expected next; later ones had arrived before them.
     FillsGap,
     /// New bytes beyond a gap.
     OutOfOrder,

@@ -132,7 +132,7 @@ impl Classic {
         tx.grow(counted)
     }
 
-    /// A duplicate ACK, which may come with feedback of the radio network.
+    /// A duplicate ACK, possibly with feedback of the radio network.
     fn on_close_dupack(&mut self, tx: &mut Transmission, ack: &Ack<'_>, advances: bool) -> Duplicate {
         let feedback = self.feedback.as_mut().filter(|of| !advances || of.has_repaired(ack.number));
         if feedback.is_some_and(|of| of.answers(tx, ack, self.uses_scoreboard)) {
@@ -224,7 +224,7 @@ impl Classic {
         (state.limited_transmit, state.limited_bytes, state.retransmit) = (0, 0, None);
         state.nxt = state.una;
         if tx.reads_sack {
-            // RFC 2018 (8): the receiver may have discarded what it has reported.
+            // RFC 2018 (8): the receiver may have discarded the data that it reported.
             state.clear_scoreboard();
         }
         if let Some(duplicates) = &mut self.duplicates {
@@ -234,7 +234,7 @@ impl Classic {
 
     /// The next segment to be sent now, if any.
     pub(super) fn poll(&mut self, tx: &mut Transmission, now: Instant) -> Option<Transmit> {
-        // What a pacer has held may have been acknowledged since.
+        // A segment held by the pacer may have been acknowledged since.
         if let Some((seq, cause)) = tx.state.retransmit.take()
             && let Some(transmit) = tx.send_again(now, seq, cause)
         {
@@ -314,8 +314,7 @@ impl Classic {
     }
 }
 
-/// With the scoreboard, the next segment after a timeout: RFC 6675 (5.1). Goes back, but not over what has been reported
-/// since.
+/// With the scoreboard, the next segment after a timeout: RFC 6675 (5.1). Goes back, skipping data reported since.
 fn poll_going_back(tx: &mut Transmission, now: Instant) -> Option<Transmit> {
     let state = &mut tx.state;
     let nxt = state.nxt;

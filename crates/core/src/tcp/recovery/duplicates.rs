@@ -29,7 +29,7 @@ pub(super) struct Duplicates {
 pub(super) struct Duplicate {
     /// A fast recovery began.
     pub begins: bool,
-    /// Segments that it counts for, where they are counted.
+    /// Number of segments that it counts for, if they are counted.
     pub segments: u64,
 }
 
@@ -80,7 +80,7 @@ impl Duplicates {
         }
     }
 
-    /// An ACK has been taken in.
+    /// An ACK has been processed.
     pub fn on_ack(
         &mut self,
         state: &mut State,

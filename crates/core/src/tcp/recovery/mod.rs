@@ -202,7 +202,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Whether every ACK is looked at closely.
+    /// Whether no ACK takes the fast path.
     pub(super) fn looks_closer(&self) -> bool {
         match self {
             Self::Classic(classic) => classic.duplicates.is_some() || classic.feedback.is_some(),
@@ -238,8 +238,7 @@ impl Loss {
         }
     }
 
-    /// A duplicate ACK where nothing looks at ACKs closely. With the scoreboard an ACK without SACK information is
-    /// none: RFC 6675 (2).
+    /// A duplicate ACK on the fast path. With the scoreboard an ACK without SACK information is none: RFC 6675 (2).
     pub(super) fn on_plain_dupack(&mut self, tx: &mut Transmission, now: Instant) {
         if let Self::Classic(classic) = self
             && !classic.uses_scoreboard
@@ -296,7 +295,7 @@ impl Loss {
         }
     }
 
-    /// Whether a segment would be sent now, if the pacer let it: approximately, where a loss is suspected.
+    /// Whether a segment would be sent now if the pacer permitted it; approximate if a loss is suspected.
     pub(super) fn would_send(&self, tx: &Transmission) -> bool {
         match self {
             Self::Classic(_) => {

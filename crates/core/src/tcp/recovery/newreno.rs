@@ -72,10 +72,10 @@ impl Config {
         uses_prr || self.variant == Variant::Linux
     }
 
-    /// Refuses what cannot work.
+    /// Refuses values that cannot work.
     ///
     /// # Errors
-    /// Names the key, what is wrong, and what would be right.
+    /// The error names the key, the problem, and a valid value.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         let error = |message: &str, hint: &str| Err(ScenarioError::new("max_reordering", message, hint));
         match self.max_reordering {

@@ -67,7 +67,7 @@ pub struct Report {
     pub flagged_acks: u64,
     /// Segments retransmitted because of them, windows unchanged.
     pub wireless_fast_retransmits: u64,
-    /// NACKs for data that the radio has lost on its way to a box.
+    /// NACKs for data lost on the radio before it reached a box.
     pub nacks: u64,
 }
 

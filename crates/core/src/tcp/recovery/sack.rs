@@ -27,7 +27,7 @@ impl Component for Config {
     }
 }
 
-/// The variables of section 2, as offsets behind the byte that they name.
+/// The variables of section 2, as end offsets (exclusive).
 struct Sack {
     /// HighRxt: everything below it has been retransmitted in this recovery or need not be.
     high_rxt: u64,

@@ -29,7 +29,7 @@ pub struct Variation {
 pub struct Sent {
     /// Oldest unacknowledged byte.
     pub una: u64,
-    /// Byte behind the highest sent.
+    /// End offset (exclusive) of the data sent.
     pub max: u64,
 }
 

@@ -133,7 +133,7 @@ impl Rto {
         self.flight = segments as u32;
     }
 
-    /// Notes what has been acknowledged and sent, before a sample: for Linux's timer.
+    /// Records the acknowledged and sent data before a sample: for Linux's timer.
     pub fn set_sent(&mut self, una: u64, max: u64) {
         self.sent = Sent { una, max };
     }

@@ -31,7 +31,7 @@ pub struct Sender {
     handshake: Handshake,
     tx: Transmission,
     loss: Loss,
-    /// ACKs are looked at closely even without options: for `undo`, ECN, radio feedback, or the loss recovery.
+    /// No ACK takes the fast path, even without options: for `undo`, ECN, radio feedback, or the loss recovery.
     looks_closer: bool,
     /// Data from this offset on uses the plain header.
     plain_from: u64,
@@ -83,8 +83,8 @@ impl Sender {
         self.tx.supplied = self.tx.supplied.saturating_add(bytes);
     }
 
-    /// The same, so long after the endpoint has sent something: after a pause longer than the timeout the congestion window
-    /// restarts, RFC 5681 (4.1).
+    /// Like `supply`, `idle` after the endpoint's last transmission: after a pause longer than the timeout the
+    /// congestion window restarts, RFC 5681 (4.1).
     pub fn supply_after(&mut self, idle: Duration, bytes: u64) {
         // A sender that judges its use of the window notices a pause when it sends.
         let is_idle = self.tx.state.flight_size() == 0 && !self.judges_use();
@@ -181,7 +181,7 @@ impl Sender {
         }
     }
 
-    /// An ACK that is looked at closely.
+    /// An ACK outside the fast path.
     #[cold]
     fn handle_ack(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
         let prior_in_flight = self.in_flight_before();
@@ -356,7 +356,7 @@ impl Sender {
         self.loss.rnf()
     }
 
-    /// Whether it probes the end of what it has sent: RFC 8985 (7).
+    /// Whether it sends tail loss probes: RFC 8985 (7).
     fn probes_tail(&self) -> bool {
         matches!(&self.loss, Loss::Rack(rack) if rack.probes_tail)
     }
@@ -367,8 +367,8 @@ impl Sender {
         self.tx.rtt.latest.take()
     }
 
-    /// Acknowledgment number of a segment that arrived, as an offset: of none that sets up the connection or
-    /// acknowledges what was never sent.
+    /// Acknowledgment number of an arrived segment, as an offset; `None` for a segment that sets up the connection or
+    /// acknowledges unsent data.
     pub fn ack_of(&self, packet: &Packet) -> Option<u64> {
         let is_ack = packet.flags.has(Flags::ACK) && !packet.flags.has(Flags::SYN);
         self.offset(packet.ack).filter(|ack| is_ack && *ack <= self.tx.state.max)

@@ -88,7 +88,7 @@ mod tests {
     use crate::tcp::handshake::Role;
     use crate::tcp::{Config, Handshake};
 
-    /// Window and threshold in segments after a pause of so many seconds, from 48 segments; the timeout is 1 s.
+    /// Window and threshold in segments after a pause of `seconds`, from 48 segments; the timeout is 1 s.
     fn after(idle_restart: IdleRestart, seconds: u64) -> (f64, f64) {
         let config = Config { idle_restart, handshake: Handshake::None, ..Config::default() };
         let mut sender = Sender::new(&config, Role::Passive);

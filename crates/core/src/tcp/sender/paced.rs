@@ -1,5 +1,5 @@
-//! The sender that paces, and tells a congestion control that models the path what ACKs and timers show of it. Other flows
-//! never come here.
+//! The paced sender, which passes the measurements of ACKs and timers to a congestion control that models the path.
+//! Other flows never use this module.
 
 use super::Sender;
 use crate::rng::Stream;
@@ -122,7 +122,7 @@ impl Sender {
         }
     }
 
-    /// An ACK has been taken in; `prior_in_flight` bytes were in flight before.
+    /// An ACK has been processed; `prior_in_flight` bytes were in flight before.
     pub(super) fn set_pace(&mut self, now: Instant, prior_in_flight: u64) {
         self.note_losses(now);
         let is_window_limited = self.used.as_ref().is_some_and(|used| used.is_limited());

@@ -154,7 +154,7 @@ impl Meter {
         }
     }
 
-    /// An ACK has been taken in, everything before `una` being acknowledged.
+    /// An ACK has been processed; everything before `una` is acknowledged.
     pub fn take(&mut self, una: u64) -> Delivered {
         while self.notes.front().is_some_and(|note| note.end <= una) {
             self.notes.pop_front();

@@ -247,7 +247,8 @@ impl Transmission {
         self.timeout_una.replace(state.una) == Some(state.una)
     }
 
-    /// The latest recovery was spurious, says an ACK of `acked` bytes that has been taken in: the windows are restored.
+    /// An ACK of `acked` bytes, already processed, shows that the latest recovery was spurious: the windows are
+    /// restored.
     pub fn take_back(&mut self, acked: u64) {
         self.rtt.forget();
         let state = &mut self.state;

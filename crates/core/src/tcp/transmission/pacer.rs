@@ -29,7 +29,7 @@ pub struct Pacer {
     free_segments: u32,
     /// The next burst leaves no earlier.
     next: Instant,
-    /// When the present burst left, and what is left of its quantum, bytes.
+    /// Departure time of the present burst, and the rest of its quantum, bytes.
     burst: (Instant, u64),
     /// How late the present burst was, minus the part already compensated.
     late: Duration,
@@ -126,7 +126,7 @@ mod tests {
         Instant::from_nanos(ns)
     }
 
-    /// A pacer behind its free segments.
+    /// A pacer after its free segments.
     fn pacer(rate: f64, quantum: u64) -> Pacer {
         let mut pacer = Pacer::new(None, Pace::default());
         pacer.set(rate, 1000.0);

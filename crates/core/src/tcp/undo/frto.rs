@@ -32,7 +32,7 @@ struct Frto {
 #[derive(Clone, Copy)]
 enum Step {
     Off,
-    /// Step 2: the first ACK after the retransmission of what ends here is awaited.
+    /// Step 2: waits for the first ACK after the retransmission of the segment that ends here.
     First {
         end: u64,
     },
@@ -59,7 +59,7 @@ impl Undo for Frto {
                 if !advances && !ack.is_dupack {
                     return Verdict::Open;
                 }
-                // Step 2a, and 2b where there is nothing new to send.
+                // Step 2a, and 2b if there is no new data to send.
                 if !advances || ack.ack >= state.max || ack.ack < end || !ack.can_send_new {
                     self.step = Step::Off;
                     return Verdict::Open;

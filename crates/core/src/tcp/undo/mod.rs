@@ -1,6 +1,6 @@
 //! Undo: whether a timeout or a fast retransmit was spurious. If it was, windows and timer are restored.
 //!
-//! Detection is exchangeable. What a sender takes back then is that of RFC 4015, or all of it at once ([`Response`]).
+//! Detection is exchangeable. The windows are then restored as in RFC 4015, or completely at once ([`Response`]).
 
 pub mod dsack;
 pub mod eifel;
@@ -92,7 +92,7 @@ pub struct Undoing {
     detection: Box<dyn Undo>,
     /// State before the latest loss.
     prior: Option<Prior>,
-    /// After a spurious timeout: what was known before it, and the end of what had been sent.
+    /// After a spurious timeout: the state before it, and the end of the data sent by then.
     adapts: Option<(Prior, u64)>,
     /// F-RTO holds going back, and permits this many new segments.
     pub probe: Option<u32>,
@@ -151,8 +151,8 @@ impl Undoing {
         verdict
     }
 
-    /// The latest recovery was spurious, says an ACK of `acked` bytes that was taken in: restores the windows. Returns
-    /// whether the recovery had begun with a timeout; `None` if it is not known what the windows were.
+    /// An ACK of `acked` bytes, already processed, shows that the latest recovery was spurious: restores the windows.
+    /// Returns whether the recovery had started with a timeout; `None` if the previous windows are unknown.
     pub(super) fn restore(&mut self, state: &mut State, acked: u64) -> Option<bool> {
         let prior = self.prior.take()?;
         prior.restore(state, self.detection.response(), acked);
@@ -203,7 +203,7 @@ impl Prior {
         }
     }
 
-    /// The recovery was spurious; the ACK that showed it acknowledged `acked` bytes, and was taken in already.
+    /// The recovery was spurious; the ACK that showed it acknowledged `acked` bytes, and is already processed.
     fn restore(&self, state: &mut State, response: Response, acked: u64) {
         // Step 5: continue with new data.
         state.nxt = state.max;

@@ -56,7 +56,7 @@ enum Kind {
 pub struct Cut {
     /// Oldest unacknowledged byte.
     pub una: u64,
-    /// Byte behind the highest ever sent.
+    /// End offset (exclusive) of all data sent so far.
     pub max: u64,
     /// Whole segments in the congestion window.
     pub cwnd_segments: u64,

@@ -1,5 +1,5 @@
-//! The sender's SACK scoreboard: what the receiver has reported of the segments in flight. RFC 2018 (5),
-//! RFC 6675 (3, 4). And what an ACK changes ([`AckOutcome`]).
+//! The sender's SACK scoreboard: the receiver's reports on the segments in flight, RFC 2018 (5), RFC 6675 (3, 4), and
+//! the effects of an ACK ([`AckOutcome`]).
 //!
 //! A mark of each segment in [`State::segments`] is all that is kept; a segment counts as SACKed when one
 //! block covers it whole. Left out: reneging, except that a timeout clears the marks (RFC 2018 (8)).
@@ -40,7 +40,7 @@ pub struct AckOutcome {
     pub spurious: u64,
     /// It is a duplicate ACK for the loss recovery in use.
     pub is_dupack: bool,
-    /// There is new data that the receiver's window permits once this ACK is taken in.
+    /// Whether there is new data that the receiver's window permits once this ACK is processed.
     pub can_send_new: bool,
     /// Echoed timestamp, 0 if there is none.
     pub ts_ecr: u32,
@@ -108,8 +108,8 @@ impl State {
         self.segments.range(from..).take_while(move |segment| segment.end() <= right)
     }
 
-    /// Segments, the last one maybe in part, and bytes that an ACK of `ack` with `blocks` reports for the first time, if
-    /// it has not been taken in yet.
+    /// Segments, the last one maybe in part, and bytes that an ACK of `ack` with `blocks` reports for the first time,
+    /// if it has not been processed yet.
     pub fn newly_delivered(&self, ack: u64, blocks: &[(u64, u64)]) -> (u64, u64) {
         let is_reported = |segment: &Segment| {
             segment.start < ack
@@ -125,7 +125,7 @@ impl State {
         })
     }
 
-    /// Forgets what was reported: RFC 2018 (8), after a timeout.
+    /// Clears all SACK marks: RFC 2018 (8), after a timeout.
     pub fn clear_scoreboard(&mut self) {
         for segment in &mut self.segments {
             segment.is_sacked = false;

@@ -21,7 +21,7 @@ pub struct Window {
     pub arithmetic: WindowArithmetic,
     /// Whether a loss leaves a window below the threshold as it is.
     pub keeps_smaller: bool,
-    /// Whether a loss takes half of what was in use, and not a threshold of the congestion control's own.
+    /// Whether a loss halves the data in flight instead of using the congestion control's own threshold.
     pub halves: bool,
 }
 
@@ -141,7 +141,7 @@ pub struct State {
     pub una: u64,
     /// Next byte to send; back at `una` after a timeout.
     pub nxt: u64,
-    /// Byte behind the highest ever sent.
+    /// End offset (exclusive) of all data sent so far.
     pub max: u64,
     /// Duplicate ACKs since the last new one.
     pub dupacks: u32,
@@ -176,7 +176,7 @@ pub struct State {
     /// Losses by their consequences. Behind a pointer: it is used only when the window is reduced, the rest with every
     /// ACK.
     pub losses: Box<LossEpisodes>,
-    /// End of what had been sent when the window was last seen used up: [`State::was_used_up`].
+    /// End of the data sent when the window was last fully used: [`State::was_used_up`].
     used_end: u64,
     /// A pacer spaces the segments.
     pub is_paced: bool,
@@ -277,12 +277,12 @@ impl State {
     pub fn half_window(&self) -> f64 {
         match self.window.arithmetic {
             WindowArithmetic::Rfc5681 => {
-                // RFC 5681 (3.2) step 2: without what limited transmit sent.
+                // RFC 5681 (3.2) step 2: without limited transmit.
                 let mut flight = self.flight_size().saturating_sub(self.limited_bytes) as f64;
                 if self.phase == Phase::Recovery || self.is_under_repair() {
-                    // "No more than" the equation: what duplicate ACKs reported gone is still counted in
-                    // FlightSize. After a long recovery that ends in a timeout it would make a threshold far
-                    // above what the path holds, and the next slow start would end like the last.
+                    // "No more than" the equation: segments that duplicate ACKs report as delivered are still counted
+                    // in FlightSize. After a long recovery that ends in a timeout they would make a threshold far above
+                    // the capacity of the path, and the next slow start would end like the last.
                     flight = flight.min(self.window.cwnd);
                 }
                 (flight / 2.0).max(self.window.floor())

@@ -65,9 +65,9 @@ impl WindowUse {
         now.since(self.last_sent)
     }
 
-    /// The sender has sent what it may, `segments` with data so far; `in_flight` bytes are in the network, and there
-    /// may be more to send. Returns the most segments that were outstanding, if the window has not been used for a
-    /// timeout and shrinks, as it may while nothing is suspected lost.
+    /// The sender has sent all that it may, `segments` with data so far; `in_flight` bytes are in the network, and
+    /// there may be more to send. Returns the maximum number of outstanding segments if the window has been unused for
+    /// an RTO and shrinks, which is permitted while no loss is suspected.
     pub fn on_drained(
         &mut self,
         now: Instant,
@@ -86,7 +86,7 @@ impl WindowUse {
         }
         let has_sent = state.max > self.max;
         self.max = state.max;
-        // The congestion window keeps back what there is to send, or would if there were any.
+        // The congestion window limits the sender, or would if there were data to send.
         let is_full = in_flight + state.mss() as i64 > window.cwnd as i64;
         if !(has_sent || is_full && has_more) {
             return None;

@@ -62,8 +62,8 @@ impl Bounds {
         }
     }
 
-    /// BBRNoteLoss: a segment was lost when `delivered` bytes had been delivered. The first loss begins a round, so that the
-    /// bounds follow when a whole round trip of delivery has shown what the path carries.
+    /// BBRNoteLoss: a segment was lost when `delivered` bytes had been delivered. The first loss begins a round, so the
+    /// bounds are updated after a whole round trip of deliveries has measured the path.
     pub fn note_loss(&mut self, delivered: u64) {
         if !self.lost_in_round {
             (self.round_end, self.lost_in_round) = (delivered, true);
@@ -136,7 +136,7 @@ impl Bbr {
         bounds.short = bounds.short.min(marked);
     }
 
-    /// BBRHandleLostPacket: a loss while what a probe has sent is being judged.
+    /// BBRHandleLostPacket: a loss while the segments of a probe are being judged.
     pub(super) fn note_probe_loss(&mut self, now: Instant, lost: &LostSegment, window: &Window) {
         if !self.cycle.judges_probe || !is_too_high(lost.lost_since, lost.tx_in_flight) {
             return;

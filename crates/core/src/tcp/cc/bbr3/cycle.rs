@@ -10,7 +10,7 @@ use crate::tcp::cc::model::PathAck;
 use crate::tcp::window::state::Window;
 use crate::time::{Duration, Instant};
 
-/// Longest time between probes, rounds: what a fair share of a Reno flow grows by.
+/// Maximum time between probes, rounds: the growth of a Reno flow at its fair share.
 const MOST_ROUNDS: u64 = 63;
 const WAIT: Duration = Duration::from_secs(2);
 /// Rounds in which the step of the long-term bound doubles at most.

@@ -44,7 +44,7 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// A round with marks has ended: what they leave of the flight. `None` if there were none.
+    /// A round has ended: factor to apply to the flight because of its marks; `None` without marks.
     pub fn take_cut(&mut self) -> Option<f64> {
         std::mem::take(&mut self.in_round).then_some(1.0 - FACTOR * self.alpha)
     }
@@ -62,7 +62,7 @@ impl Marks {
 }
 
 impl Bbr {
-    /// bbr_update_ecn_alpha, bbr_check_ecn_too_high_in_startup; behind [`Bbr::update_bandwidth`].
+    /// bbr_update_ecn_alpha, bbr_check_ecn_too_high_in_startup; called after [`Bbr::update_bandwidth`].
     pub(super) fn update_marks(&mut self, ack: &PathAck) {
         let Some(marked) = ack.marked else { return };
         let marks = &mut self.marks;

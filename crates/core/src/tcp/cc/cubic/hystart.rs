@@ -41,7 +41,7 @@ fn threshold(rtt: Duration) -> Duration {
 pub(super) struct Ack {
     pub now: Instant,
     pub una: u64,
-    /// Byte behind the highest sent.
+    /// End offset (exclusive) of the data sent.
     pub max: u64,
     /// Congestion window, segments.
     pub cwnd: f64,
@@ -124,7 +124,7 @@ pub(super) struct PlusPlus {
 enum Phase {
     #[default]
     SlowStart,
-    /// Conservative slow start: what its round-trip time was to begin with, and rounds since.
+    /// Conservative slow start: RTT at its start, and rounds since.
     Conservative { baseline: Duration, rounds: u32 },
     /// The first slow start is over.
     Done,

@@ -137,7 +137,7 @@ fn a_timeout_forgets_the_old_window() {
     assert!((70.0..73.3).contains(&driven.cwnd()), "{}", driven.cwnd());
 }
 
-/// (4.9.2): after an undo the function is what it was, and grows by 9 segments in its second second; Linux begins a new
+/// (4.9.2): after an undo the function is restored, and grows by 9 segments in its second second; Linux begins a new
 /// one, which is flat.
 #[test]
 fn an_undo_brings_the_function_back() {
@@ -209,7 +209,7 @@ fn slow_start_counts_segments_of_an_ack_in_linux_and_acks_in_the_rfc() {
         driven.cc.on_arrival(driven.now, &mut driven.state, 0);
         driven.cc.on_ack(&mut driven.state.window, 4 * MSS);
         assert_eq!(driven.cwnd(), cwnd);
-        // Up to the threshold, and what is left of the ACK counts beyond it.
+        // Up to the threshold; the rest of the ACK counts beyond it.
         driven.state.window.ssthresh = (cwnd + 0.5) * MSS as f64;
         driven.cc.on_ack(&mut driven.state.window, 4 * MSS);
         assert!(driven.cwnd() >= cwnd + 0.5 && driven.cwnd() < cwnd + 1.0);

@@ -143,7 +143,7 @@ impl Detection {
         (due > now).then(|| due.since(now))
     }
 
-    /// Marks the segments that are lost by now: (6.2) step 5. `None` if nothing has arrived since the last time.
+    /// Marks the segments that count as lost: (6.2) step 5. `None` if nothing has arrived since the last call.
     pub fn detect(
         &mut self,
         now: Instant,
@@ -170,7 +170,7 @@ impl Detection {
         Some(losses)
     }
 
-    /// All segments are to be looked at again: the reordering timer has expired, or all marks were taken back.
+    /// All segments are to be examined again: the reordering timer has expired, or all marks were cleared.
     pub fn look_anew(&mut self) {
         self.has_advanced = true;
     }
@@ -271,7 +271,7 @@ mod tests {
     fn nothing_is_waited_for_in_recovery_unless_reordering_was_seen() {
         let (mut rack, mut sent) = (Detection::default(), segments(&[0, 10, 20]));
         arrives(&mut rack, 120, &mut sent, 2);
-        // The same ACK reports one before it, but not in which order they came.
+        // The same ACK reports an earlier one, but not the order of their arrival.
         rack.on_delivered(at(120), &sent[0].clone(), None);
         assert_eq!(rack.reordering_window(ms(100), true), Duration::ZERO);
         arrives(&mut rack, 121, &mut sent, 1);

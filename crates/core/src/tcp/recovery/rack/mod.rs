@@ -256,7 +256,7 @@ impl Rack {
         tx.state.phase == Phase::Open && self.marks.sacked + self.marks.lost == 0
     }
 
-    /// Marks segments that are lost by now, if something has arrived since the last time.
+    /// Marks segments that count as lost, if anything has arrived since the last call.
     fn detect(&mut self, tx: &mut Transmission, now: Instant) -> Option<Losses> {
         let state = &mut tx.state;
         let is_certain = matches!(state.phase, Phase::Recovery | Phase::Loss)
@@ -315,9 +315,9 @@ impl Rack {
         self.tail = Tail::default();
     }
 
-    /// Bytes outstanding that do not count as in flight when the window is halved: what is SACKed. And after a timeout
-    /// all that was lost still lies between `una` and `max`, but no more than the window is in flight: a second loss
-    /// lowers the window again (RFC 5681 (4.3)) and must not raise it.
+    /// Bytes outstanding that do not count as in flight when the window is halved: SACKed bytes. After a timeout all
+    /// lost bytes still lie between `una` and `max`, but at most the window is in flight: a second loss lowers the
+    /// window again (RFC 5681 (4.3)) and must not raise it.
     fn not_in_flight(&self, state: &State) -> u64 {
         let is_going_back = state.phase == Phase::Loss;
         let window = if is_going_back { state.window.cwnd as u64 } else { u64::MAX };
@@ -360,7 +360,7 @@ impl Rack {
             self.detection.forget_degree();
         }
         if state.segments.front().is_some_and(|oldest| oldest.is_sacked) {
-            // The receiver has thrown away what it had reported: RFC 2018 (8).
+            // The receiver has discarded data that it had reported: RFC 2018 (8).
             state.clear_scoreboard();
             (self.marks.sacked, self.marks.sacked_segments) = (0, 0);
         }

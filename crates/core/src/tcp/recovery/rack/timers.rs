@@ -14,7 +14,7 @@ use crate::tcp::window::state::{Phase, State};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
 
-/// RFC 8985 (7.2): what an ACK of a single segment may be delayed by, TLP.max_ack_delay; as in Linux.
+/// RFC 8985 (7.2): maximum delay of an ACK for a single segment, TLP.max_ack_delay; as in Linux.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// RFC 8985 (7.2): the time to a probe before there is a round-trip time.
 const FIRST_PTO: Duration = Duration::from_secs(1);
