@@ -24,10 +24,10 @@ pub trait Component {
     /// Makes the fading.
     fn build(&self, samples_per_s: f64, stream: Stream) -> Box<dyn Fading>;
 
-    /// The probability that the gain is at least so much; of Jakes' that of the law which it approaches.
+    /// The probability that the gain is at least `gain`; for Jakes, the probability of its limiting distribution.
     fn share_from(&self, gain: f64) -> f64;
 
-    /// Refuses what does not fade, or not as it should.
+    /// Refuses parameters without fading, or with wrong fading.
     fn validate(&self) -> Result<(), ScenarioError> {
         Ok(())
     }

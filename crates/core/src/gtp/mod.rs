@@ -198,7 +198,7 @@ impl Endpoint {
 
     /// Processes any datagram from the network.
     ///
-    /// The peer's address is not compared with the tunnel's: the TEID says whose a packet is, and the peer may have
+    /// The peer's address is not compared with the tunnel's: the TEID identifies the tunnel, and the peer may have
     /// moved.
     pub fn receive<'a>(&mut self, datagram: &'a [u8]) -> Received<'a> {
         let (outer, bytes) = match decapsulate(datagram) {
@@ -272,7 +272,7 @@ impl Endpoint {
             .map(|header| header.kind)
     }
 
-    /// Supported Extension Headers Notification with an empty list. What is itself an answer gets none.
+    /// Supported Extension Headers Notification with an empty list. A response gets no response.
     fn not_comprehended_answer(&mut self, outer: &Outer, body: &Body<'_>) -> Option<Vec<u8>> {
         matches!(body, Body::GPdu(_) | Body::EchoRequest).then(|| {
             let outer = self.outer_to(*outer.src.ip());

@@ -294,7 +294,7 @@ fn find<'a>(root: &'a Value, back: &[Step]) -> (String, Option<&'a Value>) {
     })
 }
 
-/// Splits serde's words into what is wrong and what would be right.
+/// Splits serde's message into the problem and the expected value.
 fn explain(path: &str, value: Option<&Value>, message: &str) -> ScenarioError {
     let last = path.rsplit('.').next().unwrap_or_default();
     let under = |key: &str| {

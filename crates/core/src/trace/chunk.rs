@@ -88,7 +88,7 @@ impl Chunk {
         format!("[{},{code},{offset}{first}]", text(name))
     }
 
-    /// Writes numbers in the narrowest type: its name, where they begin, and the first one if they are differences.
+    /// Writes numbers in the narrowest type; records its name, their offset, and the first one if they are differences.
     fn put_numbers(&mut self, name: &str, numbers: &[u64]) -> (String, usize, Option<u64>) {
         let narrow = |most: u64| TYPES.into_iter().find(|(_, octets)| most >> (8 * octets) == 0);
         let most = numbers.iter().copied().max().unwrap_or(0);
@@ -118,7 +118,7 @@ impl Chunk {
         }
     }
 
-    /// Writes the lower octets of numbers, and returns where they begin.
+    /// Writes the lower octets of numbers, and returns their offset.
     fn put_whole(&mut self, octets: usize, numbers: impl Iterator<Item = u64>) -> usize {
         let offset = self.align(octets);
         match octets {

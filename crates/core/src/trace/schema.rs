@@ -1,4 +1,4 @@
-//! The one schema of events: kinds, columns, units, what they mean, and how files store them.
+//! The single schema of events: kinds, columns, units, meanings, and storage in files.
 //!
 //! Columns, Python's readers, the studio's decoders and the reference are made from it: [`schema`] has it as JSON.
 
@@ -51,7 +51,7 @@ pub struct KindInfo {
     pub columns: &'static [ColumnInfo],
 }
 
-/// Type of a column that says whose an event is.
+/// Type of a column that identifies the subject of an event.
 macro_rules! id_type {
     (packet) => {
         u32
@@ -142,7 +142,7 @@ macro_rules! events {
             },)*
         }
 
-        /// The kinds of event: what a probe selects.
+        /// The kinds of event, which probes select.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Kind { $($(#[doc = $doc])* $variant,)* }
@@ -293,7 +293,7 @@ events! {
         bandwidth_bps: u64 ["bit/s"],
         /// Recent minimum RTT, microseconds; 0 without one.
         min_rtt_us: u32 ["us"],
-        /// Upper limit of what is to be in flight that losses have shown, bytes; 0 without one.
+        /// Upper limit of the data in flight, inferred from losses, bytes; 0 without one.
         inflight_limit_bytes: u64 ["B"],
         /// Part of the window that allows for ACKs in bunches, bytes.
         extra_acked_bytes: u64 ["B"],
@@ -352,7 +352,7 @@ events! {
         bits: u32 ["bit" few],
         /// Signal-to-interference-and-noise ratio of this transmission at the UE, as a ratio times 1000.
         sinr_thousandths: u64 [""],
-        /// Whether the UE could not decode it, with what it has of it from before.
+        /// Whether the UE could not decode it, combined with earlier transmissions.
         lost: bool ["" few],
     }
     /// A run of RLC data PDUs with consecutive sequence numbers, transmitted together with the same outcome (all
@@ -403,7 +403,7 @@ events! {
         /// Packets left in the buffer.
         queued_sdus: u32 ["SDU"],
     }
-    /// Something has changed at a box that holds ACKs back until there is room for what they bring.
+    /// The state of a box changed that holds ACKs until there is room for the packets they trigger.
     AckRegulator = "ack_regulator" of ue flow {
         /// Segments held.
         held_acks: u32 ["segment"],
@@ -463,7 +463,7 @@ events! {
         ack: u32 ["B"],
         /// Length of the packet, bytes.
         len_bytes: u32 ["B" few],
-        /// Bits of the TCP header, FIN the lowest; 0 of what is not TCP.
+        /// Bits of the TCP header, FIN the lowest; 0 for packets other than TCP.
         flags: u16 ["" few],
     }
     /// A box made a packet: a copy of another one, or a new one.

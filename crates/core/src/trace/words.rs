@@ -1,4 +1,4 @@
-//! Words that appear in events and results, with what each means.
+//! Words in events and results, with their meanings.
 
 use super::field::Field;
 
@@ -143,7 +143,7 @@ words! {
     SnoopAction {
         /// Kept a packet.
         Cached = "cached",
-        /// Let packets go: acknowledged, or dropped by the buffer behind the box.
+        /// Released packets: acknowledged, or dropped by the buffer after the box.
         Freed = "freed",
         /// Retransmitted a packet because of a duplicate ACK or a SACK block.
         DupackRetransmission = "dupack_retransmission",
@@ -153,7 +153,7 @@ words! {
         DupackSuppressed = "dupack_suppressed",
         /// Replied to the sender on behalf of the UE.
         Answered = "answered",
-        /// Told the UE what the radio has lost of its data.
+        /// Reported radio losses of its data to the UE.
         Nack = "nack",
     }
 

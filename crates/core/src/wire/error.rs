@@ -6,7 +6,7 @@ pub enum EncodeError {
     /// A message needs `octets` octets, and no length field of GTP, UDP or IPv4 goes beyond `room`.
     #[error("{octets} octets, at most {room} can be told")]
     TooLong {
-        /// Octets of the message, without what the length field leaves out.
+        /// Octets of the message that the length field counts.
         octets: usize,
         /// The most that the field can say.
         room: usize,

@@ -79,8 +79,8 @@ pub fn checked_payload(bytes: &[u8]) -> Option<Range<usize>> {
     is_intact(bytes, header.ip(), protocol, segment)?.then(|| end - segment.len() + offset..end)
 }
 
-/// The octets of a UDP datagram (RFC 768), where in `bytes` they are; `None` if this is no UDP, or if its checksum or
-/// that of its IP header is wrong. A datagram over IPv4 may come without a checksum, over IPv6 not (RFC 8200, 8.1).
+/// Position in `bytes` of the octets of a UDP datagram (RFC 768); `None` if this is no UDP, or if its checksum or that
+/// of its IP header is wrong. A datagram over IPv4 may have no checksum, one over IPv6 must have one (RFC 8200, 8.1).
 pub fn checked_datagram(bytes: &[u8]) -> Option<Range<usize>> {
     let mut header = Packet::default();
     let (protocol, rest) = read_network(bytes, &mut header).ok()?;
@@ -99,8 +99,8 @@ pub fn checked_datagram(bytes: &[u8]) -> Option<Range<usize>> {
     right.then(|| start + UDP_HEADER_BYTES as usize..start + length)
 }
 
-/// Whether the checksum of an IPv4 header is right, and that of what it carries with its pseudo header, unless this is
-/// empty.
+/// Whether the checksum of an IPv4 header is correct, and the checksum of its payload with the pseudo header, unless
+/// that is empty.
 fn is_intact(bytes: &[u8], ip: IpVersion, protocol: IpNumber, carried: &[u8]) -> Option<bool> {
     let addresses = match ip {
         IpVersion::Ipv4 => {
@@ -844,7 +844,7 @@ mod tests {
                 let packet = parsed(&good[..len]);
                 assert_eq!((packet.kind(), packet.len), (Kind::Opaque(Opaque::Malformed), len as u32));
             }
-            // Ethernet padding behind the packet does not count.
+            // Ethernet padding after the packet does not count.
             let padded = parsed(&[&good[..], &[0; 6]].concat());
             assert_eq!(padded, data(ip, 100));
             let mut bad_offset = good;

@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Whether the checksums are right, by another implementation; sets them if told to.
+    /// Whether the checksums are correct, by another implementation; sets them if `set`.
     fn checksums(bytes: &mut [u8], set: bool) -> bool {
         let is_v4 = bytes[0] >> 4 == 4;
         let at = if is_v4 { 20 } else { 40 };

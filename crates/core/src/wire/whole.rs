@@ -1,4 +1,4 @@
-//! Simulated packets as octets: whose they are, and what they carry.
+//! Simulated packets as octets: their addresses and payload.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

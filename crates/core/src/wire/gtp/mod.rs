@@ -1,11 +1,11 @@
 //! GTP-U, which carries users' packets between GGSN, SGSN and RNC, octet by octet.
 //!
-//! Source: TS 29.281 §5 (header, extension headers), §7 (messages), §8 (information elements), and what TS 29.060
-//! has in common with it. [`Message`] borrows what it carries, so that reading a G-PDU copies nothing. [`Outer`]
-//! puts a message into a UDP datagram over IPv4, and takes it out.
+//! Source: TS 29.281 §5 (header, extension headers), §7 (messages), §8 (information elements), and the common parts of
+//! TS 29.060. [`Message`] borrows its payload, so reading a G-PDU copies nothing. [`Outer`] encapsulates a message in a
+//! UDP datagram over IPv4, and decapsulates it.
 //!
-//! Left out: outer IPv6, End Marker and Tunnel Status, which UMTS does not use and which come out as
-//! [`Body::Other`], and Private Extensions, which are passed over.
+//! Left out: outer IPv6, End Marker and Tunnel Status, which UMTS does not use and which are read as [`Body::Other`],
+//! and Private Extensions, which are skipped.
 
 mod elements;
 mod error;
@@ -33,7 +33,7 @@ pub const LONG_OVERHEAD_OCTETS: usize = outer::IP_UDP_OCTETS + LONG_HEADER_OCTET
 /// A message of GTP-U.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Tunnel endpoint identifier, which the receiver has allocated; 0 where no tunnel is meant (§5.1).
+    /// Tunnel endpoint identifier, which the receiver has allocated; 0 for no tunnel (§5.1).
     pub teid: u32,
     /// Sequence number, where the S flag is set.
     pub sequence_number: Option<u16>,
@@ -93,7 +93,7 @@ pub enum Body<'a> {
     ErrorIndication {
         /// TEID Data I: the TEID of that G-PDU.
         teid: u32,
-        /// GTP-U Peer Address: where that G-PDU was sent to.
+        /// GTP-U Peer Address: destination of that G-PDU.
         peer: IpAddr,
     },
     /// The types of all extension headers that the sender understands (§7.2.3).
@@ -142,8 +142,8 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     ///
-    /// What the format cannot carry: [`Body::Other`] of a type that has its own case, extension headers of type 0 or of
-    /// a wrong length, more than 65 535 octets after the first 8. `out` is then unchanged.
+    /// Content that the format cannot carry: [`Body::Other`] of a type with a separate variant, extension headers of
+    /// type 0 or of a wrong length, more than 65 535 octets after the first 8. `out` is then unchanged.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let start = out.len();
         let result = self.encode_from(start, out);
@@ -207,7 +207,7 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     ///
-    /// What makes it no message of GTP-U. A type that is not known is none: [`Body::Other`].
+    /// If it is no message of GTP-U. An unknown type is no error: [`Body::Other`].
     pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let too_short = |needed| DecodeError::TooShort { octets: bytes.len(), needed };
         let (header, mut rest) =

@@ -30,8 +30,8 @@ pub enum PreviousEnd {
     Told,
     /// Its last octet was the last one of an SDU.
     Exact,
-    /// Its last octet but one was the last one of an SDU. Only with length indicators of 15 bits; the octet
-    /// left over counts among the data of that PDU, and its receiver cuts it off.
+    /// Its last octet but one was the last octet of an SDU. Only with 15-bit length indicators; the remaining octet
+    /// counts as data of that PDU, and the receiver removes it.
     OneOctetShort,
 }
 
@@ -82,7 +82,7 @@ impl LiFormat {
         (self.bits + E_BITS) / 8
     }
 
-    /// The value which says that the PDU before was one octet short.
+    /// The value that indicates that the previous PDU was one octet short.
     pub fn one_octet_short(self) -> Result<u32, EncodeError> {
         let allowed = "15 to tell that the PDU before was one octet short";
         let wrong = EncodeError::Field { field: "bits of an LI", value: self.bits, allowed };
@@ -111,7 +111,7 @@ impl LiFormat {
     }
 }
 
-/// Length indicators for the ends of SDUs in so many octets of data.
+/// Length indicators for the ends of SDUs in `octets` octets of data.
 pub(super) fn lis_of_ends(ends: &[u16], octets: usize) -> Result<Vec<u32>, EncodeError> {
     let mut before = 0;
     for &end in ends {

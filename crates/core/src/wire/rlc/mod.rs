@@ -45,7 +45,7 @@ impl Sn {
         self.0
     }
 
-    /// The sequence number `steps` behind this one.
+    /// The sequence number `steps` after this one.
     #[must_use]
     pub fn plus(self, steps: u16) -> Self {
         Self::wrap(u64::from(self.0) + u64::from(steps))
@@ -80,7 +80,7 @@ pub enum Pdu {
 }
 
 impl Pdu {
-    /// Writes it into `out`, which has the size of the PDU; what it leaves free becomes padding of zeros.
+    /// Writes it into `out`, which has the size of the PDU; unused octets become zero padding.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Pdu {
     ///
     /// # Errors
     ///
-    /// What makes it no PDU of this format.
+    /// If it is no PDU of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = BitReader::new(bytes);
         if reader.take(DC_BITS)? == DATA {

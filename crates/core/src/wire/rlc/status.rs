@@ -23,10 +23,9 @@ pub enum StatusEnd {
 }
 
 impl Status {
-    /// The report, in super-fields LIST, of what is `missing` below `vr_h`, in at most `room` bits: 8 times
-    /// the octets of the PDU, or of its padding. `missing` begins nearest to VR(R). What does not fit is
-    /// left to another STATUS PDU, and LSN is then the first of it (§11.5.2). `None` if `room` is too small
-    /// even for an ACK.
+    /// The report, in super-fields LIST, of the `missing` PDUs below `vr_h`, in at most `room` bits: 8 times the octets
+    /// of the PDU, or of its padding. `missing` begins nearest to VR(R). PDUs that do not fit are left to another
+    /// STATUS PDU, and LSN is then the first of these (§11.5.2). `None` if `room` is too small even for an ACK.
     pub fn reporting(missing: &[Sn], vr_h: Sn, room: usize) -> Option<Self> {
         let mut free = room.checked_sub(HEADER_BITS + SUFI_TYPE_BITS + SN_BITS)?;
         let pairs = pairs(missing);

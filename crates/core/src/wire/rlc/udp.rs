@@ -25,7 +25,7 @@ pub struct Channel {
     pub radio_bearer: u8,
 }
 
-/// The mode of a PDU, which it does not tell itself.
+/// The mode of a PDU, which the PDU itself does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Transparent.
@@ -40,7 +40,7 @@ pub enum Mode {
     LteUm10,
     /// Acknowledged, of LTE.
     LteAm,
-    /// No PDU of RLC, but one of LTE's MAC.
+    /// A PDU of LTE's MAC instead of RLC.
     LteMac,
     /// Acknowledged, of NR.
     NrAm {
@@ -52,12 +52,12 @@ pub enum Mode {
         /// Bits of a sequence number.
         sn_bits: u8,
     },
-    /// No PDU of RLC, but one of NR's PDCP.
+    /// A PDU of NR's PDCP instead of RLC.
     NrPdcp {
         /// Bits of a sequence number.
         sn_bits: u8,
     },
-    /// No PDU of RLC, but one of NR's MAC.
+    /// A PDU of NR's MAC instead of RLC.
     NrMac,
 }
 

@@ -52,7 +52,7 @@ pub enum Begin {
     FirstOctet,
     /// The last octet of the PDU before was the last one of an SDU.
     PreviousExact,
-    /// The last octet but one was. Only with length indicators of 15 bits.
+    /// The last octet but one of the previous PDU ended an SDU. Only with 15-bit length indicators.
     PreviousOneOctetShort,
 }
 
@@ -84,7 +84,7 @@ impl UmdPdu {
         pdu_octets.saturating_sub(HEADER_OCTETS + each * length_indicators)
     }
 
-    /// Writes it into `out`, which has the size of the PDU; what it leaves free becomes padding of zeros.
+    /// Writes it into `out`, which has the size of the PDU; unused octets become zero padding.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl UmdPdu {
     ///
     /// # Errors
     ///
-    /// What makes it no PDU of this format.
+    /// If it is no PDU of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = BitReader::new(bytes);
         let sn = UmdSn(reader.take_octet(SN_BITS)?);

@@ -8,7 +8,7 @@ use crate::wire::rlc::{BitReader, BitWriter, DecodeError};
 const LI_BITS: usize = 11;
 const LARGEST_LI: u16 = (1 << LI_BITS) - 1;
 
-/// A value of so many bits.
+/// A value of `bits` bits.
 pub(super) fn bits(field: &'static str, value: u16, bits: usize) -> Result<u32, EncodeError> {
     let allowed = if bits == 15 {
         "15 bits"
@@ -46,7 +46,8 @@ impl<'a> Payload<'a> {
         Ok(Self(data))
     }
 
-    /// Writes a PDU whose header has so many octets and length indicators; `fixed` writes the former, with FI and E.
+    /// Writes a PDU with the given header octets and length indicators; `fixed` writes the header octets, with FI and
+    /// E.
     pub fn write(
         &self,
         fixed_octets: usize,

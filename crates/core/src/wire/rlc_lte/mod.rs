@@ -25,7 +25,7 @@ const OFFSET_BITS: usize = 15;
 /// SOend: up to the last octet of the AMD PDU (§6.2.2.20).
 const TO_THE_END: u32 = (1 << OFFSET_BITS) - 1;
 
-/// Octets of SDUs, one behind another.
+/// Octets of consecutive SDUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Data {
     /// FI: the first octet is the first one of an SDU.
@@ -104,7 +104,7 @@ impl Pdu {
     ///
     /// # Errors
     ///
-    /// What makes it no PDU of this format.
+    /// If it is no PDU of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = BitReader::new(bytes);
         if reader.take(1)? == DATA {
@@ -166,11 +166,11 @@ impl UmdPdu {
         })
     }
 
-    /// Reads a PDU whose sequence number has so many bits.
+    /// Reads a PDU with a sequence number of `sn_bits` bits.
     ///
     /// # Errors
     ///
-    /// What makes it no PDU of this format.
+    /// If it is no PDU of this format.
     pub fn decode(bytes: &[u8], sn_bits: usize) -> Result<Self, DecodeError> {
         let mut reader = BitReader::new(bytes);
         if sn_bits != 5 && reader.take(3)? != 0 {
