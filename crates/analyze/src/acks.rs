@@ -17,7 +17,7 @@ const COMPRESSED: f64 = 0.75;
 pub struct Acks {
     between: Sketch,
     latest_at: Option<Instant>,
-    /// When the latest that acknowledged something came, and when what it acknowledged was first sent.
+    /// Arrival of the latest ACK of new data, and first send time of that data.
     latest_pair: Option<(Instant, Instant)>,
     compared: u64,
     compressed: u64,

@@ -1,8 +1,8 @@
 //! A connection, at each interface that saw it.
 //!
-//! What another interface shows between the same ends is the same connection if its SYN has the same sequence number,
-//! or, without one, if its numbers are near. It is another after all, as with a proxy that ends connections, if
-//! packets of both ends pass the same interface first, or if no packet is found at both.
+//! Packets between the same ends at another interface belong to the same connection if its SYN has the same sequence
+//! number, or, without one, if its numbers are near. They belong to another connection, as with a proxy that terminates
+//! connections, if packets of both ends pass the same interface first, or if no packet is found at both.
 
 use airpath_core::time::Instant;
 
@@ -82,8 +82,8 @@ impl Connection {
         }
     }
 
-    /// A segment of one side passes an interface, which may be one of several. Returns whether it is counted, and no copy
-    /// of one before, and what this shows to be another connection.
+    /// A segment of one side passes an interface, which may be one of several. Returns whether it is counted, i.e. no
+    /// copy of an earlier one, and the views that turn out to be another connection.
     pub fn handle(
         &mut self,
         now: Instant,

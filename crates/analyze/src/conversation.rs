@@ -103,7 +103,7 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
 }
 
-/// Round trips between two interfaces, without what the ends take to answer, ms.
+/// RTT between two interfaces, without the response times of the ends, ms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PathRtt {
     pub min: f64,
@@ -115,7 +115,7 @@ pub struct PathRtt {
 pub struct FlowReport {
     /// `client` or `server`.
     pub sender: &'static str,
-    /// The interface nearest to the sender, and what passed there.
+    /// The interface nearest to the sender, and its counts.
     #[serde(flatten)]
     pub interface: Interface,
     pub datagrams: u64,
@@ -136,13 +136,13 @@ pub struct FlowReport {
     pub path: Option<PathReport>,
     /// Mean bytes in flight between the two: arrival rate times mean delay.
     pub bytes_on_path: Option<f64>,
-    /// Bytes sent from one edge of the sender's spin bit to the next: about what it has in flight.
+    /// Bytes sent from one edge of the sender's spin bit to the next: approximately its flight.
     pub bytes_in_round_trip: Option<Distribution>,
 }
 
 impl Conversations {
-    /// A datagram of one side passes an interface, which may be one of several. Conversations may take so many bytes
-    /// of memory at a time, and so many of them are reported. Whether it is counted, and no copy of one before.
+    /// A datagram of one side passes an interface, which may be one of several. The memory of all conversations and the
+    /// number reported are limited. Returns whether it is counted, i.e. no copy of an earlier one.
     pub fn handle(
         &mut self,
         now: Instant,
@@ -385,7 +385,7 @@ impl FlowReport {
 }
 
 impl Report {
-    /// Counts times from a point so many seconds earlier.
+    /// Shifts the origin of times `seconds` back.
     pub fn shift(&mut self, seconds: f64) {
         self.start_s += seconds;
         self.views.iter_mut().for_each(|view| view.start_s += seconds);

@@ -40,11 +40,11 @@ pub struct Copies {
     settled: usize,
     /// Conclusive packets without a copy.
     alone: u64,
-    /// Copies of packets that tell.
+    /// Copies of conclusive packets.
     copied: u64,
     /// Most copies of one packet.
     most: u8,
-    /// Datagrams say the same over and over again.
+    /// The application repeats its datagrams.
     repeats: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct Look {
     digest: u64,
     mark: Mark,
     sense: Sense,
-    /// Copies come so soon, unless a router lies between them.
+    /// Maximum delay of a copy, unless a router lies between them.
     within: Duration,
 }
 
@@ -149,7 +149,8 @@ impl Copies {
         self.is_established(place) && (are_usual || self.copied > 1)
     }
 
-    /// Whether most packets that tell come more than once. Copies of the packets in front of `place` have come by now.
+    /// Whether most conclusive packets are recorded more than once. Copies of the packets before `place` have arrived
+    /// by now.
     fn is_established(&self, place: usize) -> bool {
         let waiting = self.recent.iter().take(place).skip(self.settled);
         self.copied > self.alone + waiting.filter(|one| one.is_alone()).count() as u64
@@ -178,7 +179,7 @@ impl Copies {
         self.recent.pop_front();
     }
 
-    /// Counts what has no copy that could still come, and forgets what is old.
+    /// Counts packets whose copy can no longer arrive, and forgets old packets.
     fn settle(&mut self, now: Instant) {
         let is_over = |one: &Passed| now.since(one.at) > one.look.within;
         while let Some(one) = self.recent.get(self.settled).copied().filter(is_over) {
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(verdicts(&behind), "..cc");
         // Retransmitted: another identification, or too late.
         assert_eq!(verdicts(&[(0, 1, 9, 7, 64), (10, 1, 9, 8, 64), (19_000, 1, 9, 8, 64)]), "...");
-        // A mirror port with a queue: copies 6 ms late, behind the next packets.
+        // A mirror port with a queue: copies 6 ms late, after the next packets.
         let late = (0..20_u16).flat_map(|at| [(2000 * u64::from(at), at), (2000 * u64::from(at) + 6000, at)]);
         let mut late: Vec<Passing> = late.map(|(us, at)| (us, 9 * u32::from(at), 9, at + 1, 64)).collect();
         late.sort_by_key(|passing| passing.0);

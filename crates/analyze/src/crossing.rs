@@ -117,11 +117,11 @@ enum State {
     Arrived,
 }
 
-/// Packets seen at one place, and what became of them at the other.
+/// Packets seen at one place, and their outcomes at the other.
 #[derive(Clone, Debug, Default)]
 struct Lane {
     waiting: VecDeque<Waiting>,
-    /// Place in `waiting` behind the latest that arrived.
+    /// Position in `waiting` after the latest arrival.
     next: usize,
     /// The end of the stream so far.
     end: Option<u32>,
@@ -146,7 +146,7 @@ pub struct Passage {
     pub lost: u64,
     /// Had not arrived at the end of the capture, and were not overdue.
     pub under_way: u64,
-    /// Arrived behind later ones.
+    /// Number of packets that arrived after later ones.
     pub late: u64,
     /// Passed only the interface far from their sender: made by a box in between.
     pub added: u64,
@@ -178,7 +178,7 @@ impl Crossing {
             return;
         };
         if !has_begun {
-            // What passed only here until now was sent before the other interface began.
+            // Packets seen only here so far were sent before the capture at the other interface began.
             here.waiting.clear();
         }
         let (from, to) = if place == 1 { (sent.at, now) } else { (now, sent.at) };
@@ -299,7 +299,7 @@ impl Lane {
         })
     }
 
-    /// Looks behind the latest arrival first, then at what was passed over.
+    /// Searches after the latest arrival first, then among the skipped packets.
     fn find(&mut self, packet: &Packet) -> Option<usize> {
         let is_it = |one: &Waiting| one.state == State::Waiting && one.packet == *packet;
         self.searches += 1;
@@ -435,7 +435,7 @@ mod tests {
         let came = [(20, 1, data(0, 1)), (25, 1, data(2, 1))];
         let crossing = crossing(&[&sent[..3], &came[..], &sent[3..]].concat());
         assert_eq!(found(&crossing, 0, 40), ([1, 1, 0, 0], 20.0, 23.0));
-        // Long after the longest delay, what has not come is lost.
+        // Long after the maximum delay, packets that have not arrived are lost.
         assert_eq!(found(&crossing, 0, 100).0, [2, 0, 0, 0]);
         assert_eq!(crossing.first(), Some(0));
         assert!(crossing.mean_s().is_some_and(|mean| (mean - 0.0215).abs() < 1e-9));

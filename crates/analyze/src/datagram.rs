@@ -1,4 +1,4 @@
-//! A UDP datagram, and what QUIC leaves readable in it.
+//! A UDP datagram, and the readable fields of QUIC.
 //!
 //! Source: RFC 768, RFC 8999 (long headers and versions), RFC 9000 (17.2, 17.3.1 and 17.4: the spin bit), RFC 9369
 //! (version 2).
@@ -18,7 +18,7 @@ pub struct Mark {
 
 /// Bytes of payload that distinguish datagrams, in addition to the identification of IPv4: QUIC's payload is encrypted.
 const TOLD_APART_BY: usize = 64;
-/// Without identification, and with less of a longer payload in the capture, they are not told apart.
+/// Without identification, and with less of a longer payload in the capture, datagrams are not distinguished.
 const FEWEST: usize = 16;
 
 const LONG: u8 = 0x80;

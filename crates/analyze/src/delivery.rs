@@ -18,7 +18,7 @@ const MOST: usize = 256;
 /// The rate of delivery.
 #[derive(Clone, Debug, Default)]
 pub struct Delivery {
-    /// Times of ACKs and what had been acknowledged.
+    /// Times of ACKs, with the bytes acknowledged by then.
     latest: VecDeque<(Instant, u64)>,
     rates: Sketch,
 }

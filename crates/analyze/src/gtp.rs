@@ -2,7 +2,7 @@
 //!
 //! A G-PDU goes to port 2152 (4.4.2.3). Its header (5.1) names the tunnel by the TEID of the node that receives it, so
 //! each direction of a bearer has its own. Extension headers (5.2), such as the PDU session container of a 5G core, are
-//! passed over. What is tunnelled in other ways, and payload that is no IP, is left closed.
+//! skipped. Other tunnels, and payload other than IP, are not opened.
 
 use std::net::IpAddr;
 
@@ -88,7 +88,7 @@ mod tests {
         // A PDU session container of one unit and another extension of two.
         let two = [0x34, 255, 0, 20, 0, 0, 0, 7, 0, 0, 0, 0x85, 1, 0x10, 5, 0xC0, 2, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(opened(&two, 0, false), Some((7, 4, 0)));
-        // Padding behind the G-PDU is not of the packet.
+        // Padding after the G-PDU is not part of the packet.
         let padded = [&[0x30, 255, 0, 4, 0, 0, 0, 7], &INNER[..]].concat();
         assert_eq!(opened(&padded, 0, false), Some((7, 4, 0)));
         // The first fragment of 1400 octets.

@@ -65,8 +65,7 @@ impl Default for Options {
 ///
 /// # Errors
 ///
-/// If the file cannot be read, or does not begin as a capture does. Whatever is wrong behind its beginning is
-/// counted in the report.
+/// If the file cannot be read, or does not start like a capture. Later errors are counted in the report.
 pub fn analyze_file(path: &Path, options: Options) -> Result<Report, FileError> {
     analyze(std::fs::File::open(path)?, options)
 }

@@ -96,9 +96,9 @@ fn found(link_type: u32, frame: Packet<'_>) -> Option<Carries<'_>> {
         LINKTYPE_LINUX_SLL => by_ether_type(frame, 14),
         // Protocol type, reserved bytes, index, ARPHRD, packet type, address: draft, LINKTYPE_LINUX_SLL2.
         LINKTYPE_LINUX_SLL2 => by_protocol(frame.u16(0)?, frame.behind(20)?),
-        // An address family of the machine that captured, in its byte order: the packet says what it is.
+        // An address family of the capturing machine, in its byte order: the packet itself shows its IP version.
         LINKTYPE_NULL | LINKTYPE_LOOP => raw(frame.behind(4)?),
-        // The same, security parameters index and flags.
+        // Address family, security parameters index and flags.
         LINKTYPE_ENC => raw(frame.behind(12)?),
         LINKTYPE_PPP | LINKTYPE_PPP_HDLC => hdlc(frame),
         LINKTYPE_PPP_WITH_DIR => hdlc(frame.behind(1)?),
@@ -124,7 +124,7 @@ fn found(link_type: u32, frame: Packet<'_>) -> Option<Carries<'_>> {
     }
 }
 
-/// A frame of another link type behind a header that describes it.
+/// A frame of another link type after a header that describes it.
 fn nested(link_type: u32, frame: Packet<'_>) -> Option<Carries<'_>> {
     match link_type {
         LINKTYPE_PPI | LINKTYPE_PKTAP => Some(Carries::Other),

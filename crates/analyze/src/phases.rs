@@ -1,4 +1,4 @@
-//! The life of a connection in phases, from its first packet to its last: what a waterfall draws.
+//! Phases of a connection, from its first packet to its last, as drawn in a waterfall.
 //!
 //! The phases follow each other without gaps. The clock of the shares of a flow runs through most of them: those
 //! between the handshake and [`Phase::NoData`] are the shares in order, of the flow with most data.
@@ -50,7 +50,7 @@ pub struct Phases {
     pub active_s: f64,
 }
 
-/// A flow of the connection: its sender, its bytes, and what its time was spent on if that is known.
+/// A flow of the connection: its sender, its bytes, and the use of its time if known.
 pub struct Told<'a> {
     pub sender: &'static str,
     pub bytes: u64,
@@ -96,7 +96,7 @@ impl Phases {
         let spending = main.and_then(|flow| flow.spending);
         let from_s = spending.map(|spending| at_s(spending.from));
         if life.has_syn {
-            // Data of the SYN come before the end of the handshake.
+            // Data in the SYN precedes the end of the handshake.
             let established_s = life.established_at.map_or(from_s.unwrap_or(end_s), at_s);
             phases.until(from_s.map_or(established_s, |from_s| from_s.min(established_s)), Phase::Handshake);
         }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-/// Bits of the mantissa that tell buckets apart.
+/// Bits of the mantissa that distinguish buckets.
 const MANTISSA_BITS: u32 = 7;
 /// Quantiles of a report, and points of its distribution function.
 const POINTS: [f64; 21] = [

@@ -39,7 +39,7 @@ pub struct Report {
 }
 
 impl Spin {
-    /// A packet of one end, with so many bytes, passes.
+    /// A packet of one end passes.
     pub fn on_packet(&mut self, now: Instant, side: Side, bit: bool, bytes: u32) {
         self.bytes[side] += u64::from(bytes);
         if self.bits[side].replace(bit).is_none_or(|before| before == bit) {
@@ -70,7 +70,7 @@ impl Spin {
         Some(Report { rtt_ms, over_time: self.over_time.curve(start, 1e3) })
     }
 
-    /// Bytes that an end sends in a round trip: about what it has in flight.
+    /// Bytes that an end sends in a round trip: approximately its flight.
     pub fn in_round_trip(&self, side: Side) -> Option<Distribution> {
         self.in_round_trip[side].distribution(1.0).filter(|_| self.is_in_use())
     }

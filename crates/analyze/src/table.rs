@@ -21,7 +21,7 @@ use crate::view::{Side, View};
 /// Report on a capture.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The file, and what of it could not be read.
+    /// The file, and its unreadable parts.
     pub file: Summary,
     /// Time of the earliest packet, seconds since 1970.
     pub start_unix_s: Option<f64>,
@@ -87,7 +87,7 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Whether copies are usual: one in four segments, or too few came to tell.
+    /// Whether copies are usual: one in four segments, or too few segments to decide.
     fn has_copies(&self) -> bool {
         self.tcp <= 8 + 3 * self.copies
     }
@@ -198,7 +198,8 @@ impl Table {
         }
     }
 
-    /// A segment of one side between two ends, and what was captured of its payload, passes an interface; whether it is counted, and no copy of one before.
+    /// A segment of one side between two ends, with the captured part of its payload, passes an interface. Returns
+    /// whether it is counted, i.e. no copy of an earlier one.
     fn handle_segment(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! Tunnels of GTP-U, and what passed in each.
+//! Tunnels of GTP-U, and the packets in each.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

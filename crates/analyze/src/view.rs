@@ -88,7 +88,7 @@ impl View {
         }
         match self.isn[side] {
             Some(isn) => isn != segment.seq,
-            // The answer to a SYN that was seen belongs to it; behind data there is none.
+            // The reply to a captured SYN belongs to it; after data there is none.
             None => self.flows[side].counters.segments > 0 || self.isn[1 - side].is_none(),
         }
     }
@@ -127,8 +127,8 @@ impl View {
         flows[0].is_close(segment.seq) || segment.has(ACK) && flows[1].is_close(segment.ack)
     }
 
-    /// A segment passes; whether it is counted, and no copy of one before. `has_copies` says that copies are usual in the
-    /// capture.
+    /// A segment passes. Returns whether it is counted, i.e. no copy of an earlier one. `has_copies` says that copies
+    /// are usual in the capture.
     pub fn handle(&mut self, now: Instant, side: Side, segment: &Segment, has_copies: bool) -> bool {
         if self.copies[side].is_copy(now.max(self.latest_at), Look::of_segment(segment), has_copies) {
             self.copied += 1;
@@ -190,7 +190,7 @@ impl View {
     fn on_syn(&mut self, now: Instant, side: Side, segment: &Segment) {
         let had_answered = std::mem::replace(&mut self.has_answered[side], segment.has(ACK));
         if self.isn[side].replace(segment.seq).is_some() {
-            // RFC 9293 (3.5): with a simultaneous open, both ends answer behind their SYN.
+            // RFC 9293 (3.5): with a simultaneous open, both ends reply after their SYN.
             let is_simultaneous = segment.has(ACK) && !had_answered;
             self.syns_again += u64::from(!is_simultaneous);
             // It is unknown which of them was answered.

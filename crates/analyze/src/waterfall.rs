@@ -58,7 +58,7 @@ impl Report {
     }
 }
 
-/// A capture in pcapng that comes in pieces of whole blocks, as a simulation writes it.
+/// A pcapng capture that arrives in pieces of whole blocks, as written by a simulation.
 #[derive(Debug)]
 pub struct Running {
     /// The blocks in front of the first packet: section and interfaces.
@@ -69,7 +69,7 @@ pub struct Running {
 }
 
 const ENHANCED_PACKET: [u8; 4] = 6_u32.to_le_bytes();
-/// Pieces are read when there is so much of them: to begin takes as long as some hundred packets.
+/// Pieces are read when this many bytes are available: starting takes as long as some hundred packets.
 const ENOUGH: usize = 1 << 20;
 
 impl Running {

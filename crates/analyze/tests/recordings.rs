@@ -1,5 +1,5 @@
-//! Captures as real machines, mirror ports and cores record them, made by hand: each has one thing in it that was once
-//! read wrongly. What is right follows from how each was made.
+//! Captures as real machines, mirror ports and cores record them, made by hand: each contains one feature that was once
+//! misread. The expected result follows from how each was made.
 
 use airpath_analyze::{Options, Report, analyze};
 use serde_json::Value;
@@ -15,7 +15,7 @@ const ISN: [u32; 2] = [1000, 5000];
 /// MSS 1460 and a window scale of 7.
 const OFFER: [u8; 8] = [2, 4, 5, 0xB4, 1, 3, 3, 7];
 
-/// A segment; numbers count from the byte behind the SYN.
+/// A segment; numbers count from the byte after the SYN.
 #[derive(Clone)]
 struct Sent {
     us: u64,
@@ -189,7 +189,7 @@ fn a_coarse_or_standing_clock_tells_the_round_trip_of_its_segments() {
         let longest = rtt["forward_ms"]["max"].as_f64().expect("samples");
         assert!((longest - 50.0).abs() < 0.3, "{tick_us}: {longest}");
         assert_eq!(rtt["queueing_ms"]["median"].as_f64().expect("queueing").round(), 0.0, "{tick_us}");
-        // Transmissions with the same timestamp tell none (Karn); others do.
+        // Transmissions with the same timestamp give no sample (Karn); others do.
         let samples = rtt["forward_ms"]["samples"].as_u64().expect("samples");
         assert_eq!(samples, if (1000..=10_000).contains(&tick_us) { 40 } else { samples }, "{tick_us}");
         assert!((32..=40).contains(&samples) && (tick_us > 0 || samples == 32), "{tick_us}: {samples}");
@@ -251,7 +251,7 @@ fn a_connection_whose_answer_was_not_captured_is_read_all_the_same() {
 #[test]
 fn data_recorded_behind_their_ack_are_no_repetition() {
     let mut all = download(40);
-    // Every fifth segment from the tenth on comes 2 us behind its ACK.
+    // Every fifth segment from the tenth on arrives 2 us after its ACK.
     for at in (10..40).step_by(5) {
         let ack = all.iter().find(|one| one.side == CLIENT && one.ack == 1000 * (at + 1)).map(|one| one.us);
         let data = all.iter_mut().find(|one| one.side == SERVER && one.payload > 0 && one.seq == 1000 * at);
@@ -312,7 +312,7 @@ fn frames_recorded_twice_are_one_packet() {
         .collect();
     let of_vlan = read(&pcap(1, &tagged));
     assert_eq!((of_vlan.packets.copies, essence(&of_vlan)), (once.packets.tcp, essence(&once)));
-    // In front of and behind a router, with 5 ms in its queue.
+    // Before and after a router, with 5 ms in its queue.
     let mut routed = records(&sent);
     routed.extend(sent.iter().map(|one| (one.us + 5000, Sent { ttl: 63, ..one.clone() }.ipv4())));
     routed.sort_by_key(|record| record.0);

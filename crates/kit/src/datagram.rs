@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 pub enum End {
     /// The server, at the far end of the wire.
     Server,
-    /// The UE with this number, from 0: behind the radio.
+    /// The UE with this index, from 0, at the other side of the radio.
     Ue(u16),
 }
 
@@ -102,7 +102,7 @@ pub enum Sent {
     Full,
 }
 
-/// A packet that has come through.
+/// A packet that has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Arrival {

@@ -30,7 +30,7 @@ impl Epoch {
     /// A time of the link as the standard library's.
     ///
     /// # Panics
-    /// If it lies beyond what the standard library can say, which centuries do not.
+    /// If it exceeds the range of the standard library, which is more than centuries.
     pub fn std(&self, at: Instant) -> time::Instant {
         self.0 + time::Duration::from_nanos(at.as_nanos())
     }

@@ -17,10 +17,10 @@ use std::fmt;
 /// Octets of a UDP header.
 const UDP_HEADER: usize = 8;
 
-/// A hundred years. Times beyond count as this one: what the models add to it is still a time.
+/// A hundred years. Later times count as this one, so the models can still add to it.
 const LATEST: Instant = Instant::from_nanos(20 * Duration::LONGEST.as_nanos());
 
-/// Events are looked through when there are so many.
+/// Number of events at which they are processed.
 const MANY_EVENTS: usize = 4096;
 
 /// A link between a server and UEs, in virtual time.
@@ -68,7 +68,7 @@ impl Builder {
         Self { mtu, ..self }
     }
 
-    /// Captures what the ends send and receive: see [`Net::capture`].
+    /// Captures the packets that the ends send and receive: see [`Net::capture`].
     pub fn capture(self) -> Self {
         Self { capture: true, ..self }
     }
@@ -248,7 +248,7 @@ impl Net {
         self.path.now()
     }
 
-    /// Takes in what has left the path.
+    /// Collects the packets that have left the path.
     fn collect(&mut self) {
         while let Some((at, dir, mut packet)) = self.path.poll_output() {
             let octets = match packet.body.take() {
@@ -305,8 +305,8 @@ impl Net {
         std::mem::take(&mut self.events)
     }
 
-    /// The capture so far, as a file in pcapng: on the interfaces `server` and `ue` what the ends sent and received.
-    /// Empty without [`Builder::capture`].
+    /// The capture so far, as a file in pcapng: with the packets that the ends sent and received on the interfaces
+    /// `server` and `ue`. Empty without [`Builder::capture`].
     pub fn capture(&mut self) -> &[u8] {
         self.captured.extend(self.path.take_capture());
         &self.captured

@@ -33,7 +33,7 @@ impl Scenario {
         scenario::bundled(name)?.parse().ok()
     }
 
-    /// Names of the bundled scenarios, sorted, and what each shows.
+    /// Names of the bundled scenarios, sorted, and their titles.
     pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
         BUNDLED
             .iter()
@@ -93,7 +93,7 @@ fn own_ues(core: &scenario::Scenario) -> Vec<u16> {
     (0..core.ues()).filter(|ue| *ue == 0 || !has_flow(*ue)).collect()
 }
 
-/// Reads a text in TOML. Errors name the key, what is wrong and what would be right.
+/// Reads a text in TOML. Errors name the key, the problem and a valid value.
 impl FromStr for Scenario {
     type Err = ScenarioError;
 

@@ -10,7 +10,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// So much is uncompressed whatever the file's size.
 const FREE_BYTES: u64 = 1 << 30;
-/// Beyond that at most so many times the octets read: deflate reaches 1032, Zstandard 32768.
+/// Beyond that, maximum ratio of output to octets read: deflate reaches 1032, Zstandard 32768.
 const MOST_EXPANSION: u64 = 1000;
 const BOMB: &str = "it expands to more than a thousand times its size";
 

@@ -184,7 +184,7 @@ impl<R: Read> Source<R> {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read; never for what it holds.
+    /// If the file cannot be read; never because of its contents.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, FileError> {
         let found = match &mut self.format {
             Format::Pcap(layout) => layout.next(&mut self.window, &mut self.summary)?,

@@ -54,7 +54,7 @@ impl Layout {
             .map(|order| (order, order.u32(header, 0).unwrap_or(0)))
             .find(|(_, magic)| [MICROSECONDS, NANOSECONDS, MODIFIED].contains(magic))?;
         let word = |at| order.u32(header, at).unwrap_or(0);
-        // The upper bits say how long the frame check sequence is.
+        // The upper bits hold the length of the frame check sequence.
         let link_type = word(20) & 0xFFFF;
         let interfaces = &mut summary.interfaces;
         let known = interfaces.iter().position(|other| other.link_type == link_type);
@@ -153,8 +153,8 @@ impl Layout {
         self.is_plausible(&next) && next.seconds.abs_diff(head.seconds) <= NEAR_SECONDS
     }
 
-    /// Leaves bytes behind up to a place where two records follow one another, or the last one ends; whether
-    /// there is one.
+    /// Skips bytes up to a place with two consecutive records, or where the last one ends; returns whether there is
+    /// one.
     fn skip<R: Read>(&self, window: &mut Window<R>, summary: &mut Summary) -> io::Result<bool> {
         let wanted = 2 * self.header + self.largest as usize;
         // Positions with a whole record and the next header in memory.

@@ -1,4 +1,4 @@
-//! Files by hand: formats, byte orders, and what is damaged.
+//! Handmade files: formats, byte orders, and damage.
 
 use super::*;
 
@@ -119,7 +119,7 @@ fn a_length_that_no_block_can_have_is_passed_over() {
     assert_eq!((summary.unreadable_bytes, summary.unreadable_from), (36, Some(at as u64)));
 }
 
-/// Is interrupted, gives what it has octet by octet, and fails.
+/// A reader that is interrupted, returns its data octet by octet, and fails.
 struct Failing<'a>(&'a [u8], bool);
 
 impl io::Read for Failing<'_> {

@@ -65,7 +65,7 @@ impl<R: Read> Window<R> {
         taken
     }
 
-    /// Bytes that [`take`](Self::take) has left behind.
+    /// Bytes that [`take`](Self::take) has consumed.
     pub fn at(&self, taken: Range<usize>) -> &[u8] {
         &self.buffer[taken]
     }

@@ -1,4 +1,4 @@
-//! Bytes in flight over time, and what the receiver's window leaves of them.
+//! Bytes in flight over time, and the free part of the receiver's window.
 
 use airpath_core::time::Instant;
 use serde::Serialize;

@@ -74,7 +74,7 @@ impl Late {
         rtt.is_none_or(|rtt| tick < rtt.as_nanos())
     }
 
-    /// Whether the segment was overtaken by the one behind its gap; if so, it is counted.
+    /// Whether the segment was overtaken by the one after its gap; if so, it is counted.
     pub fn handle_filling(&mut self, filling: &Filling, behind: &Piece) -> bool {
         let lateness = filling.at.since(behind.first_at);
         let within = filling.shortest_rtt.map_or(WITHOUT_RTT, |rtt| Duration::from_nanos(rtt.as_nanos() / 2));

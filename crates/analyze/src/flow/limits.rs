@@ -335,8 +335,8 @@ impl Limits {
         }
     }
 
-    /// Assigns seconds of a recovery. Like a closed window and a wait for the timer it is known at once, and comes after
-    /// the open gap.
+    /// Assigns seconds of a recovery. Like a closed window and a wait for the timer, it is known at once and is placed
+    /// after the open gap.
     fn recover(&mut self, seconds: f64) {
         self.round.recovery_s += seconds;
         self.push(Spent::Recovery(self.rounds.number()), seconds);

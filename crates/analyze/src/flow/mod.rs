@@ -51,13 +51,13 @@ pub struct Counters {
     pub pure_acks: u64,
     /// RFC 5681 (2); `None` if ACKs came again and it is not known whether anything was in flight.
     pub dupacks: Option<u64>,
-    /// ACKs below what had been acknowledged: ACKs that were overtaken.
+    /// ACKs below an earlier acknowledgment number: ACKs that were overtaken.
     pub old_acks: u64,
     /// DSACK blocks.
     pub dsacks: u64,
     /// Bytes acknowledged that were never seen here.
     pub unseen_bytes: u64,
-    /// Segments recorded behind the ACK for them.
+    /// Segments recorded after their ACK.
     pub behind_their_ack: u64,
     /// Data or ACKs that belong nowhere near the others.
     pub out_of_window: u64,
@@ -73,7 +73,7 @@ pub struct Flow {
     /// Offset of the first known byte.
     first: Option<u64>,
     una: Option<u64>,
-    /// End of what has been seen or acknowledged.
+    /// End of the data seen or acknowledged.
     max: Option<u64>,
     /// Offset of the FIN.
     fin: Option<u64>,
@@ -95,7 +95,7 @@ pub struct Flow {
     refused: Option<Piece>,
     /// A packet of the sender was captured.
     has_sender: bool,
-    /// End of what the receiver reports by SACK blocks.
+    /// End of the data that the receiver reports by SACK blocks.
     reported_to: u64,
     /// ACKs like the one before while nothing shows that something is in flight.
     unclear_dupacks: u64,
@@ -245,7 +245,7 @@ impl Flow {
         }
     }
 
-    /// The sender's own number in an ACK without data tells how far it has sent.
+    /// The sender's sequence number in an ACK without data shows how far it has sent.
     fn on_bare_ack(&mut self, now: Instant, segment: &Segment) {
         let (Some(una), Some(end)) = (self.una, self.sequence.offset(segment.seq)) else { return };
         // Linux: `tcp_xmit_probe_skb`, for windows and keep-alives.

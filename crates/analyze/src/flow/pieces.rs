@@ -15,7 +15,7 @@ const MOST: usize = 65_536;
 pub struct Piece {
     /// Offset of its first byte.
     pub start: u64,
-    /// Offset behind its last.
+    /// End offset (exclusive).
     pub end: u64,
     pub first_at: Instant,
     pub last_at: Instant,
@@ -60,14 +60,14 @@ impl Piece {
     }
 }
 
-/// Pieces in the order of the stream, without overlap; there may be gaps. Where something without data told how far was
-/// sent, an empty one.
+/// Pieces in the order of the stream, without overlap; there may be gaps. An empty piece marks an end known from a
+/// segment without data.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     pieces: VecDeque<Piece>,
     /// Data below is no longer tracked.
     floor: u64,
-    /// Pieces left behind because there were too many.
+    /// Pieces no longer tracked because there were too many.
     pub forgotten: u64,
     sacked: usize,
     /// End of the highest piece reported.
@@ -159,14 +159,14 @@ impl Pieces {
         self.sacked > 0
     }
 
-    /// Whether something sent behind the latest transmission of the left edge has arrived.
+    /// Whether a segment sent after the latest transmission of the left edge has arrived.
     pub fn is_overtaken(&self) -> bool {
         let edge = self.pieces.front().filter(|edge| !edge.is_sacked);
         edge.is_some_and(|edge| self.latest.is_some_and(|latest| (edge.last_at, edge.end) < latest))
     }
 
-    /// Takes away what lies below `ack`, which acknowledges from `from` on and echoes a TSval. What was not seen of it
-    /// is added to `unseen`.
+    /// Removes the pieces below `ack`, which acknowledges from `from` on and echoes a TSval. Data not seen is added to
+    /// `unseen`.
     pub fn acknowledge(
         &mut self,
         arrival: Arrival,
@@ -175,7 +175,7 @@ impl Pieces {
         unseen: &mut Unseen,
     ) -> Acked {
         let mut acked = Acked::default();
-        // What was left behind is not known to be missing.
+        // Data no longer tracked is not known to be missing.
         let mut known_to = from.max(self.floor);
         while let Some(piece) = self.pieces.front_mut().filter(|piece| piece.start < ack || piece.end == ack)
         {

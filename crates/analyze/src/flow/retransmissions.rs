@@ -136,7 +136,8 @@ impl Retransmissions {
         }
     }
 
-    /// Judges what an ACK acknowledges; whether the latest cut is found spurious by it.
+    /// Judges the retransmissions that an ACK acknowledges; returns whether this shows that the latest cut was
+    /// spurious.
     pub fn on_ack(&mut self, new: &NewAck) -> bool {
         if self.unjudged == 0 {
             return false;
@@ -171,7 +172,7 @@ impl Retransmissions {
         is_of_cut && self.cut_was_spurious()
     }
 
-    /// Judges what a SACK block reports.
+    /// Judges the retransmissions that a SACK block reports.
     pub fn on_sack(&mut self, now: Instant, (start, end): (u64, u64), shortest_rtt: Option<Duration>) {
         if self.unjudged == 0 {
             return;

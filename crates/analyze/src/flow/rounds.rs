@@ -398,7 +398,7 @@ impl Shares {
         Some(self)
     }
 
-    /// The parts and what they are called as a verdict.
+    /// The parts with their names in a verdict.
     pub fn parts(&self) -> [(&'static str, f64); 8] {
         [
             ("the application", self.application),

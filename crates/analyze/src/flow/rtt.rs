@@ -8,8 +8,8 @@
 //! sender.
 //!
 //! *Back* is the time from an ACK to the first data that echoes its TSval: the RTT between here and the sender, and the
-//! sender's time to answer. Where there is always something to send this is too long by the time of a few segments at
-//! most. ACKs with the same TSval that are more than [`SAME_TICK`] apart give no sample.
+//! sender's time to answer. If the sender always has data this is too long by the time of a few segments at most. ACKs
+//! with the same TSval that are more than [`SAME_TICK`] apart give no sample.
 
 use std::collections::VecDeque;
 
@@ -84,7 +84,7 @@ impl Echoes {
         None
     }
 
-    /// The same, for the segment that echoes it first.
+    /// Like `find`, for the segment that echoes it first.
     fn take(&mut self, echo: u32) -> Option<Instant> {
         let found = self.find(echo);
         if found.is_some() {

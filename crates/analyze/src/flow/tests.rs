@@ -464,17 +464,17 @@ fn an_ack_without_data_tells_how_far_was_sent() {
     let own = |seq| Segment { seq, flags: ACK, ..Segment::default() };
     let mut script = Script::new();
     script.data(0, 0, 0).ack(100, 1);
-    // Two segments were lost before they came here; the first comes again after a timeout.
+    // Two segments were lost before the place of the capture; the first is retransmitted after a timeout.
     script.flow.handle_data(at(150), &own(3 * MSS));
     script.data(500, 1, 1).ack(600, 2).data(601, 2, 3).ack(700, 4);
     let counters = &script.flow.counters;
     assert_eq!((counters.retransmissions, counters.seen_before, counters.unseen_bytes), (2, 0, 0));
     assert_eq!((counters.segments, script.flow.late().late_segments), (4, 0));
-    // Beyond the window it is another's.
+    // Beyond the window it belongs to another connection.
     script.flow.handle_data(at(800), &own(3 * MSS + 100_000));
     script.data(801, 4, 4);
     assert_eq!(script.flow.counters.retransmissions, 2);
-    // A FIN that was not seen is an octet of it, until it comes again.
+    // An unseen FIN counts as an octet of data until it is retransmitted.
     script.flow.handle_data(at(802), &own(5 * MSS + 1));
     script.flow.handle_data(at(900), &Segment { seq: 5 * MSS, flags: ACK | FIN, ..Segment::default() });
     script.flow.handle_ack(at(1000), &Segment { ack: 5 * MSS + 1, flags: ACK, ..Segment::default() });

@@ -135,7 +135,7 @@ fn a_length_beyond_the_frame_is_the_frames() {
     let found = read_all(&phantom, 0).expect("a segment");
     let Transport::Tcp(segment) = found.transport else { panic!("no segment") };
     assert_eq!((segment.payload, found.exceeds_frame), (0, true));
-    // What was cut off by the snap length is no phantom.
+    // A packet truncated by the snap length is no phantom.
     let cut = read_all(&phantom, 83).expect("a segment");
     let Transport::Tcp(whole) = cut.transport else { panic!("no segment") };
     assert_eq!((whole.payload, cut.exceeds_frame), (83, false));

@@ -4,7 +4,7 @@ use crate::{arrivals, bundled, datagram, ms};
 use airpath::{End, Instant, Net, Scenario};
 use proptest::prelude::*;
 
-/// Their RLC hands up what has arrived, in whatever order.
+/// Their RLC delivers SDUs in any order.
 const REORDERS: [&str; 3] = ["lundsten-384-576", "lundsten-dch", "zhang-dch"];
 
 #[test]

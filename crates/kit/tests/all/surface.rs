@@ -1,5 +1,5 @@
-//! The crate's public surface matches `tests/surface.txt`: a change shows up in the diff, and tells whether the version
-//! has to follow (semver.org; the Cargo book, "SemVer Compatibility").
+//! The crate's public surface matches `tests/surface.txt`: a change shows up in the diff, and shows whether the version
+//! has to change (semver.org; the Cargo book, "SemVer Compatibility").
 //!
 //! Read from the sources, which rustfmt has formed: public items with their attributes, variants, and implementations
 //! of traits. Re-exports from the core are read from `time.rs` and `error.rs`; macros are not read.

@@ -1,9 +1,9 @@
 //! Timeline of a flow: what each stretch was spent on, in bounded memory.
 //!
-//! [`Limits`](super::Limits) learns only at the end of a gap what the gap was, and only at the end of the capture what
-//! limited a round trip. The stretches of an open gap are therefore inserted where the gap started, and busy stretches
-//! store the index of their round trip. When there are too many stretches, neighbours are grouped: the order within a
-//! group is lost, the sums are not.
+//! [`Limits`](super::Limits) learns the cause of a gap only at its end, and the limit of a round trip only at the end
+//! of the capture. The stretches of an open gap are therefore inserted where the gap started, and busy stretches store
+//! the index of their round trip. When there are too many stretches, neighbours are grouped: the order within a group
+//! is lost, the sums are not.
 
 use super::super::rounds::{Kinds, Part};
 
@@ -11,7 +11,7 @@ use super::super::rounds::{Kinds, Part};
 const MOST_SPANS: usize = 4096;
 /// Stretches that are reported of a flow.
 const MOST_REPORTED: usize = 512;
-/// Shorter than what a clock of nanoseconds tells: what subtractions of seconds leave.
+/// Below the resolution of a nanosecond clock: rounding errors of subtracted seconds.
 const NOTHING_S: f64 = 1e-10;
 
 /// Use of a stretch of time.
