@@ -20,7 +20,7 @@ const UDP_HEADER: usize = 8;
 /// A hundred years. Later times count as this one, so the models can still add to it.
 const LATEST: Instant = Instant::from_nanos(20 * Duration::LONGEST.as_nanos());
 
-/// Number of events at which they are processed.
+/// Events are processed in batches of this many.
 const MANY_EVENTS: usize = 4096;
 
 /// A link between a server and UEs, in virtual time.
