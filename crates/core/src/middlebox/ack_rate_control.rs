@@ -12,10 +12,10 @@
 //!
 //! The paper leaves open, and an option decides:
 //!
-//! *  **Release of ACKs that need no delay** (`release`). `strict` is Figure 3 as printed: after an arrival or an
-//!    expiration one ACK is released without delay, and the timer stays off even if others are held; only the next
-//!    arrival releases another, so ACKs are stranded. `loop` continues until a delay is positive or nothing is held.
-//!    `one_per_tti` is like `loop` but releases at most one ACK per TTI, as a link layer that works by TTIs would.
+//! * **Release of ACKs that need no delay** (`release`). `strict` is Figure 3 as printed: after an arrival or an
+//!   expiration one ACK is released without delay, and the timer stays off even if others are held; only the next
+//!   arrival releases another, so ACKs are stranded. `loop` continues until a delay is positive or nothing is held.
+//!   `one_per_tti` is like `loop` but releases at most one ACK per TTI, as a link layer that works by TTIs would.
 //! * **Definition of the occupancy** (`occupancy`). `unacked`: all SDUs not yet delivered, as described in section 2.
 //!   `untransmitted`: SDUs whose transmission has not started.
 //!

@@ -9,8 +9,8 @@
 //!   **ProbeBW** cycles through eight phases of about one RTT, one at 1.25 times the bandwidth, one at 0.75, six at it.
 //!   **ProbeRTT** leaves four segments in flight for 200 ms, if no sample was as low for ten seconds.
 //! * The window is twice the estimated BDP, plus an allowance for bursts and aggregated ACKs ([`aggregation`]). In the
-//!    first round of a recovery it sends as much as is delivered. Two long intervals that lose a fifth at about the
-//!    same rate indicate a policer, and that rate is kept ([`policer`]).
+//!   first round of a recovery it sends as much as is delivered. Two long intervals that lose a fifth at about the
+//!   same rate indicate a policer, and that rate is kept ([`policer`]).
 //!
 //! DEVIATION: the maximum rate of ten rounds is exact; Linux keeps only the best three.
 
