@@ -10,7 +10,7 @@ now, acked, sent_at = 0, set(), {}
 
 
 def send(number: int) -> None:
-    """Send a packet, or send it again."""
+    """Send a packet or retransmit it."""
     sent_at[number] = now
     net.send(now, "server", number.to_bytes(4, "big") + bytes(1000), server, ue)
 

@@ -33,7 +33,7 @@ def targets() -> list[str]:
 
 
 def build() -> Path:
-    """Build all targets without sanitizers, which want a nightly compiler and find nothing in safe code."""
+    """Build all targets without sanitizers, which need a nightly compiler and find nothing in safe code."""
     command = ["cargo", "fuzz", "build", "--sanitizer", "none", "--target-dir", str(BUILT)]
     try:
         subprocess.run(command, cwd=ROOT / "fuzz", check=True)

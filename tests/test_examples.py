@@ -13,7 +13,7 @@ from conftest import sampled
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SAYS = {
     "a_metric_of_your_own.py": "s in the mean of 10 runs",
-    "one_run.py": "segments sent again",
+    "one_run.py": "segments retransmitted",
     "record_and_replay.py": "trace, bbr:",
     "sweep_and_figure.py": "see queues.pdf",
     "transport_in_virtual_time.py": "200 packets after",

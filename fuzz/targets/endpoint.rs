@@ -1,5 +1,5 @@
-//! Our end of a live link, behind the driver: whatever comes from the device at the other end, the answers are whole
-//! packets with right checksums, connections are bounded, and time goes on.
+//! The airpath endpoint of a live link, driven as by the driver: for any input from the peer's device, the replies are
+//! whole packets with correct checksums, connections are bounded, and time advances.
 #![no_main]
 
 use airpath_core::element::Element;
@@ -21,7 +21,7 @@ use std::sync::{Arc, LazyLock};
 
 /// Turns within one stretch of time.
 const MOST_TURNS: u32 = 1_000_000;
-/// Ports of ours: echo, discard, generate, serve, data, and one that is closed.
+/// Ports of the endpoint: echo, discard, generate, serve, data, and a closed one.
 const PORTS: [u16; 6] = [7, 9, 19, 80, 5001, 23];
 const THEIR_PORT: u16 = 5000;
 
@@ -73,7 +73,8 @@ enum Op<'a> {
     },
 }
 
-/// A segment to one of our ports. Numbers are relative to those that our end expects, and has reached.
+/// A segment to one of the endpoint's ports. Numbers are relative to the next one that the endpoint expects, and to the
+/// last one it sent.
 #[derive(Arbitrary, Debug)]
 struct Segment {
     from: u8,
@@ -89,7 +90,7 @@ struct Segment {
     syn: (u16, u8, bool),
 }
 
-/// The other end's device, and what our end said last by port of theirs and ours.
+/// The peer's device, and the endpoint's last segment per pair of ports.
 struct Device {
     now: Instant,
     ours: Dir,
@@ -110,9 +111,9 @@ impl World for Device {
 
     fn send(&mut self, at: Instant, dir: Dir, _interface: u16, bytes: &[u8]) {
         assert!(at >= self.last_left && at <= self.now);
-        assert_eq!(dir, self.ours, "our end answers all packets itself");
+        assert_eq!(dir, self.ours, "the endpoint answers all packets itself");
         self.last_left = at;
-        checked_payload(bytes).expect("our end sends whole TCP segments");
+        checked_payload(bytes).expect("the endpoint sends whole TCP segments");
         let mut packet = Packet::default();
         parse(bytes, &mut packet);
         let (_, ends) = endpoints(bytes).expect("TCP has ports");
@@ -122,7 +123,7 @@ impl World for Device {
 
 impl Segment {
     fn octets(&self, device: &Device, [theirs, ours]: [SocketAddr; 2]) -> Vec<u8> {
-        // Those with the highest numbers are the ones that our end opens.
+        // The highest port numbers belong to connections that the endpoint opens.
         let opened = [5001, 40_000, 40_001, 40_002];
         let our_port = PORTS.iter().chain(&opened).nth(usize::from(self.to) % 10).copied().unwrap_or(7);
         let their_port = if our_port >= 40_000 { THEIR_PORT } else { THEIR_PORT + u16::from(self.from % 4) };
@@ -234,7 +235,7 @@ fuzz_target!(|input: Input<'_>| {
     let until = device.now + Duration::from_secs(5);
     run(&mut driver, &mut device, until);
     driver.path.take_trace();
-    let end = driver.path.element::<Endpoint>(place).expect("our end");
+    let end = driver.path.element::<Endpoint>(place).expect("the endpoint");
     // At most as many as there are pairs of ports, and the octets may name some.
     assert!(end.summary()["open"].as_u64().expect("a count") <= 60);
     assert!((0..64).filter_map(|flow| end.flow(flow)).all(|flow| flow["service"].is_string()));

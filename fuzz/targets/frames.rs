@@ -1,5 +1,5 @@
-//! What the process that asks for a live link writes to its driver: octets are frames until they end or one is refused,
-//! and their payloads are a configuration and requests, or are refused.
+//! Input of a live link's driver from the process that requested it: octets are frames until they end or one is
+//! refused, and their payloads are a configuration and requests, or are refused.
 #![no_main]
 
 use airpath_live::message::{Configuration, Request, read, write};

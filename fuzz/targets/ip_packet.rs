@@ -1,4 +1,4 @@
-//! Octets as an IP packet: any can be read, headers that are written read the same, and changes in place keep to
+//! Octets as an IP packet: any can be read, headers that are written read the same, and in-place changes stay within
 //! their fields.
 #![no_main]
 

@@ -1,5 +1,5 @@
 //! A link under hostile packets: through every middlebox, on bearers and in cells, at any time and from both sides, no
-//! packet stops it, and time goes on.
+//! packet stops it, and time advances.
 #![no_main]
 
 use airpath::{Duration, End, Instant, Net, Scenario, Sent};

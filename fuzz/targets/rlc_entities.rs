@@ -155,7 +155,7 @@ struct Sdu {
     lost: bool,
 }
 
-/// One direction: the SDUs, and the TTIs on the way.
+/// One direction: the SDUs, and the TTIs in flight.
 struct Line {
     config: rlc::Config,
     sdus: Vec<Sdu>,
@@ -219,7 +219,7 @@ impl Line {
     /// Whether all SDUs have left the buffer and arrived or not.
     fn is_done(&self) -> bool {
         self.sdus.iter().all(|sdu| {
-            // Where nothing is sent again, an SDU that was broken off is found missing with the next one.
+            // Without retransmission, a partly transmitted SDU that was discarded is found missing with the next one.
             sdu.released && (sdu.up || sdu.lost || sdu.unsent || (!self.resends() && !sdu.confirmed))
         })
     }
@@ -241,7 +241,7 @@ impl Link {
         Instant::ZERO + TTI.saturating_mul(self.tti)
     }
 
-    /// What arrives, and a TTI in each direction if it is wanted.
+    /// Delivers the given PDUs, and sends a TTI in each direction if requested.
     fn step(&mut self, pdus: [u64; 2], lost: [u16; 2]) {
         let mut report = Report::default();
         for dir in 0..2 {

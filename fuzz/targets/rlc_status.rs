@@ -32,7 +32,7 @@ fn read(mut bytes: Vec<u8>) {
     assert_eq!(Pdu::decode(&again), Ok(pdu));
 }
 
-/// What is missing below LSN is in the report, and nothing else.
+/// The report names exactly the PDUs missing below LSN.
 fn report(base: u16, gaps: &[u8], beyond: u8, octets: u8) {
     let mut sn = u64::from(base);
     let mut missing = Vec::new();

@@ -1,5 +1,5 @@
-//! What offloads hand over: any header in front of any octets is cut into packets that are there at last, and what was
-//! joined for the kernel, cut again, is what went in.
+//! Segmentation offload: any header in front of any octets is segmented into valid packets, and segmenting a merged
+//! packet restores the original ones.
 #![no_main]
 
 use airpath_core::packet::{Flags, Form, IpVersion, Packet};

@@ -1,5 +1,5 @@
-//! What a client of the studio may ask for: values set over bundled scenarios, and whatever is valid runs some thousand
-//! events on without stopping, with results and a chunk for the browser.
+//! Requests of a studio client: values set over bundled scenarios. Every valid scenario runs some thousand events
+//! without stopping, with results and a chunk for the browser.
 #![no_main]
 
 use airpath_core::element::Capture;

@@ -101,7 +101,7 @@ struct Endpoint {
     came: u64,
     written: u64,
     read: u64,
-    /// End of what was sent.
+    /// End of the data sent.
     sent: u64,
     has_opened: bool,
 }

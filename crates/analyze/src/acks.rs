@@ -1,9 +1,9 @@
-//! How ACKs follow one another: times between them, and ACK compression.
+//! Times between consecutive ACKs, and ACK compression.
 //!
-//! \[chan2002\] Figures 2 and 3 show the times between ACKs. An ACK is **compressed** if it follows the one before in
-//! less than three quarters of the time between the data that the two acknowledge: J. Mogul, "Observing TCP dynamics
-//! in real networks", 1992, and V. Paxson, "End-to-end Internet packet dynamics", 1999, section 5.4, whose factor
-//! it is. ASSUMED: pairs of ACKs count by themselves; Paxson wants three in a row.
+//! \[chan2002\] Figures 2 and 3 show the times between ACKs. An ACK is **compressed** if the time since the previous
+//! ACK is below three quarters of the time between the data that the two acknowledge: J. Mogul, "Observing TCP dynamics
+//! in real networks", 1992, and V. Paxson, "End-to-end Internet packet dynamics", 1999, section 5.4, which defines the
+//! factor. ASSUMED: pairs of ACKs count; Paxson requires three in a row.
 
 use airpath_core::time::Instant;
 use serde::Serialize;
@@ -17,7 +17,7 @@ const COMPRESSED: f64 = 0.75;
 pub struct Acks {
     between: Sketch,
     latest_at: Option<Instant>,
-    /// When the latest that acknowledged something came, and when what it acknowledged was first sent.
+    /// Arrival of the latest ACK of new data, and first send time of that data.
     latest_pair: Option<(Instant, Instant)>,
     compared: u64,
     compressed: u64,
@@ -29,7 +29,7 @@ pub struct Report {
     pub between_ms: Option<Distribution>,
     /// Pairs of ACKs for data that was sent at different times.
     pub pairs: u64,
-    /// Those of them that came closer together than their data.
+    /// Pairs of ACKs that are closer together than their data.
     pub compressed_pairs: u64,
     pub compression: Option<f64>,
 }
@@ -42,7 +42,7 @@ impl Acks {
         }
     }
 
-    /// An ACK that acknowledges new data, the last byte of which was sent at `sent`, and only then.
+    /// An ACK of new data whose last byte was sent only once, at `sent`.
     pub fn on_new_ack(&mut self, now: Instant, sent: Option<Instant>) {
         let pair = sent.map(|at| (now, at));
         if let (Some((_, data)), Some((before, data_before))) = (pair, self.latest_pair)
@@ -85,7 +85,7 @@ mod tests {
             acks.on_ack(at(now));
             acks.on_new_ack(at(now), Some(at(sent)));
         }
-        // Sent again, so that the time is ambiguous; and two of one burst.
+        // Retransmitted, so the time is ambiguous; and two of one burst.
         for (now, sent) in [(300, None), (301, Some(200)), (302, Some(200))] {
             acks.on_new_ack(at(now), sent.map(at));
         }

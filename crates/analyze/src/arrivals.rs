@@ -1,6 +1,6 @@
 //! Packets towards the address that received most bytes: a recording of the link in front of it.
 //!
-//! Copies of a packet on several interfaces are not told apart; a capture of one interface has none.
+//! Copies of a packet on several interfaces are not distinguished; a capture of one interface has none.
 
 use crate::file::{FileError, Source};
 use crate::link::{Carries, ip_packet};

@@ -31,7 +31,7 @@ impl Between {
         self.crossings.remove(place - 1);
     }
 
-    /// A packet of one side passes a place, which has seen so many with it.
+    /// A packet of one side passes a place, which has seen `packets` packets including it.
     pub fn pass(&mut self, place: usize, side: Side, now: Instant, packet: Packet, packets: u64) {
         if place > 0 {
             return self.crossings[place - 1][side].pass(now, 1, packet);
@@ -51,9 +51,10 @@ impl Between {
         &self.crossings[place - 1]
     }
 
-    /// The places in the order of the path, from the end of one side, by what `opener` sends if that is known.
+    /// The places in the order of the path, starting at one side, derived from the packets that `opener` sends if it is
+    /// known.
     pub fn along(&self, side: Side, opener: Side) -> Vec<usize> {
-        // What the opener sends comes to each place so much later than to the first place.
+        // Delay of the opener's packets at each place, relative to the first place.
         let delay = |place: usize| {
             let crossing = &self.crossings[place.checked_sub(1)?];
             crossing[opener].mean_s().or(crossing[1 - opener].mean_s().map(|delay| -delay))
@@ -66,7 +67,7 @@ impl Between {
         order
     }
 
-    /// What became of packets of one side between two places, if they were followed: with `start` and `end` as in
+    /// Outcomes of packets of one side between two places, if they were followed: with `start` and `end` as in
     /// [`Crossing::report`].
     pub fn passage(
         &self,

@@ -1,8 +1,8 @@
 //! A connection, at each interface that saw it.
 //!
-//! What another interface shows between the same ends is the same connection if its SYN has the same sequence number,
-//! or, without one, if its numbers are near. It is another after all, as with a proxy that ends connections, if
-//! packets of both ends pass the same interface first, or if no packet is found at both.
+//! Packets between the same ends at another interface belong to the same connection if its SYN has the same sequence
+//! number, or, without one, if its numbers are near. They belong to another connection, as with a proxy that terminates
+//! connections, if packets of both ends pass the same interface first, or if no packet is found at both.
 
 use airpath_core::time::Instant;
 
@@ -18,7 +18,7 @@ pub type Ends = (Endpoint, Endpoint);
 
 /// Tunnels remembered of a side: each handover makes another.
 const MOST_TUNNELS: usize = 16;
-/// A client asks for a host in its first segments.
+/// A client names the host in its first segments.
 const MOST_LOOKED: u8 = 4;
 /// Seen at both interfaces, packets of one connection have been found again.
 const ENOUGH: u64 = 4096;
@@ -42,13 +42,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection of which nothing has been seen.
+    /// A connection without any packet.
     pub fn new(ends: Ends, number: u64) -> Self {
         let (tunnels, between) = Default::default();
         Self { ends, number, views: Vec::new(), tunnels, between, name: None, looked: [0; 2], accounted: 0 }
     }
 
-    /// What one interface saw, and turned out to be a connection of its own.
+    /// A separate connection made of the view of one interface.
     pub fn of_view(view: View, ends: Ends, number: u64) -> Self {
         Self { views: vec![view], ..Self::new(ends, number) }
     }
@@ -82,8 +82,8 @@ impl Connection {
         }
     }
 
-    /// A segment of one side passes an interface, which may be one of several. Returns whether it is counted, and no copy
-    /// of one before, and what this shows to be another connection.
+    /// A segment of one side passes an interface, which may be one of several. Returns whether it is counted, i.e. no
+    /// copy of an earlier one, and the views that turn out to be another connection.
     pub fn handle(
         &mut self,
         now: Instant,
@@ -155,7 +155,7 @@ impl Connection {
         self.between.along(side, self.opener().unwrap_or(0))
     }
 
-    /// What became of packets of one side between two views, if they were followed.
+    /// Outcomes of packets of one side between two views, if they were followed.
     pub fn passage(&self, side: Side, near: usize, far: usize) -> Option<crossing::Report> {
         self.between.passage(side, near, far, self.first_at(), self.views[far].latest_at)
     }
@@ -182,7 +182,7 @@ impl Connection {
         self.views.iter().map(|view| view.copied).sum()
     }
 
-    /// Payload known of, both directions.
+    /// Known payload in both directions.
     pub fn payload(&self) -> u64 {
         self.views.iter().map(View::payload).max().unwrap_or(0)
     }

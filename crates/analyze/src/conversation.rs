@@ -1,7 +1,7 @@
-//! UDP between two ends, at each interface that saw it: what passed, how fast, and with which delay and loss.
+//! UDP between two ends, at each interface that saw it: packets, rate, delay and loss.
 //!
-//! Of QUIC no more can be told from outside: versions in long headers, and round trips where the ends spin. Payload is
-//! not looked at but to find a datagram again at another interface.
+//! For QUIC, only versions in long headers and, with the spin bit, RTTs are visible from outside. Payload is only used
+//! to find a datagram again at another interface.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -22,9 +22,9 @@ use crate::sketch::Distribution;
 use crate::spin::{self, Spin};
 use crate::view::Side;
 
-/// A pause from which on the rate of delivery is measured anew.
+/// Minimum pause that restarts the measurement of the delivery rate.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How often it is asked what a conversation takes, in its datagrams.
+/// Number of datagrams after which the memory of a conversation is computed again.
 const BETWEEN_ACCOUNTS: u64 = 64;
 
 /// Datagrams of one end at one interface.
@@ -75,7 +75,7 @@ pub struct Conversations {
     others: Others,
 }
 
-/// What is told of a conversation.
+/// Report of a conversation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// In the order of first datagrams, from 1.
@@ -85,7 +85,7 @@ pub struct Report {
     pub server: String,
     /// The version of QUIC, by a long header: `1`, `2` or `draft`; `None` if there was none.
     pub quic: Option<&'static str>,
-    /// From the capture's first packet to its own first, seconds.
+    /// Time from the capture's first packet to its own first, seconds.
     pub start_s: f64,
     pub duration_s: f64,
     /// Datagrams of both ends, at all interfaces.
@@ -103,7 +103,7 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
 }
 
-/// Round trips between two interfaces, without what the ends take to answer, ms.
+/// RTT between two interfaces, without the response times of the ends, ms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PathRtt {
     pub min: f64,
@@ -115,14 +115,14 @@ pub struct PathRtt {
 pub struct FlowReport {
     /// `client` or `server`.
     pub sender: &'static str,
-    /// The interface nearest to the sender, and what passed there.
+    /// The interface nearest to the sender, and its counts.
     #[serde(flatten)]
     pub interface: Interface,
     pub datagrams: u64,
     /// Payload.
     pub bytes: u64,
     pub largest_bytes: u32,
-    /// From its first datagram to its last, seconds.
+    /// Time from its first datagram to its last, seconds.
     pub duration_s: f64,
     /// `bytes` over `duration_s`.
     pub rate_bps: Option<f64>,
@@ -132,17 +132,17 @@ pub struct FlowReport {
     pub progress: Curve,
     /// Bytes seen over time, as a rate.
     pub throughput: Rates,
-    /// What became of datagrams up to the interface nearest to the receiver.
+    /// Outcomes of datagrams up to the interface nearest to the receiver.
     pub path: Option<PathReport>,
-    /// Bytes on the way between the two, in the mean: what arrived in a second times the mean delay.
+    /// Mean bytes in flight between the two: arrival rate times mean delay.
     pub bytes_on_path: Option<f64>,
-    /// Bytes sent from one edge of the sender's spin bit to the next: about what it has in flight.
+    /// Bytes sent from one edge of the sender's spin bit to the next: approximately its flight.
     pub bytes_in_round_trip: Option<Distribution>,
 }
 
 impl Conversations {
-    /// A datagram of one side passes an interface, which may be one of several. Conversations may take so many bytes
-    /// of memory at a time, and so many of them are reported. Whether it is counted, and no copy of one before.
+    /// A datagram of one side passes an interface, which may be one of several. The memory of all conversations and the
+    /// number reported are limited. Returns whether it is counted, i.e. no copy of an earlier one.
     pub fn handle(
         &mut self,
         now: Instant,
@@ -198,7 +198,7 @@ impl Conversations {
         }
     }
 
-    /// Those with most data, in order, how many there were, and the rest in sum.
+    /// The conversations with most data, in order; how many there were; and the rest in sum.
     pub fn into_reports(mut self, most: usize, start: Instant) -> (Vec<Report>, u64, Others) {
         let mut rest: Vec<_> = self.open.drain().map(|(_, conversation)| conversation).collect();
         rest.sort_by_key(|conversation| conversation.number);
@@ -385,13 +385,13 @@ impl FlowReport {
 }
 
 impl Report {
-    /// Counts times from a point so many seconds earlier.
+    /// Shifts the origin of times `seconds` back.
     pub fn shift(&mut self, seconds: f64) {
         self.start_s += seconds;
         self.views.iter_mut().for_each(|view| view.start_s += seconds);
     }
 
-    /// Names the interfaces by their numbers.
+    /// Names the interfaces, from their numbers.
     pub fn name_interfaces(&mut self, name: impl Fn(u32) -> Option<String>) {
         let of_views = self.views.iter_mut().map(|view| &mut view.interface);
         for interface in of_views.chain(self.flows.iter_mut().map(|flow| &mut flow.interface)) {
@@ -458,7 +458,7 @@ mod tests {
         assert_eq!((passed.lost, passed.late, passed.added), (10, 0, 0));
         let delay = passed.delay_ms.as_ref().expect("arrivals");
         assert!((delay.median - 40.0).abs() < 0.2, "{}", delay.median);
-        // 1000 bytes each 10 ms, of which nine tenths arrive 40 ms later.
+        // 1000 bytes every 10 ms, nine tenths of which arrive 40 ms later.
         let on_path = server.bytes_on_path.expect("a delay");
         assert!((on_path - 0.9 * 4000.0).abs() < 50.0, "{on_path}");
         let rtt = report.path_rtt_ms.expect("both ways");

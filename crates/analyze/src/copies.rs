@@ -1,16 +1,16 @@
-//! Packets recorded more than once: by a mirror port that shows what comes in and what goes out, by `tcpdump -i any` on
-//! a bridge or router, by two probes whose files were merged. They are one packet.
+//! Packets recorded more than once: by a mirror port that shows both ingress and egress, by `tcpdump -i any` on a
+//! bridge or router, by two probes whose files were merged. They are one packet.
 //!
-//! A packet is the copy of another at the same interface if both say the same and have the same identification, and
+//! A packet is the copy of another at the same interface if both have the same headers and identification, and
 //!
 //! * a router lowered one's time to live ([`WITHIN_OF_ROUTER`]), or
-//! * they are less than [`WITHIN`] apart and most packets of the direction come so. A network that duplicates some packets
-//!   lets most pass once: its duplicates are packets.
+//! * they are less than [`WITHIN`] apart and most packets of the direction are recorded like this. A network that
+//!   duplicates packets duplicates only some: its duplicates are packets.
 //!
-//! Frames may have other headers of the link in front, and copies may come behind later packets. A pure ACK without
-//! identification (IPv6, or 0) may be a duplicate ACK as well: it is a copy where packets that cannot come twice so soon
-//! have copies, and as often as these have. Of datagrams without identification, so is what an application sends over and
-//! over again.
+//! Frames may have different link headers, and copies may follow later packets. A pure ACK without identification
+//! (IPv6, or 0) may also be a duplicate ACK: it counts as a copy if packets that cannot repeat so soon have copies, and
+//! as often as those have. The same rule applies to datagrams without identification whose payload an application
+//! repeats.
 
 use std::collections::VecDeque;
 
@@ -38,13 +38,13 @@ pub struct Copies {
     noted: usize,
     /// So many of `recent`, from the first, are counted as alone or not.
     settled: usize,
-    /// Packets without a copy, of those that tell.
+    /// Conclusive packets without a copy.
     alone: u64,
-    /// Copies of packets that tell.
+    /// Copies of conclusive packets.
     copied: u64,
     /// Most copies of one packet.
     most: u8,
-    /// Datagrams say the same over and over again.
+    /// The application repeats its datagrams.
     repeats: bool,
 }
 
@@ -56,30 +56,30 @@ struct Passed {
 }
 
 impl Passed {
-    /// It has no copy, which tells something.
+    /// Whether a conclusive packet has no copy.
     fn is_alone(&self) -> bool {
         self.copies == 0 && self.look.sense == Sense::Tells
     }
 }
 
-/// What copies have in common, and what tells them apart.
+/// Fields that copies share, and fields that distinguish packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     digest: u64,
     mark: Mark,
     sense: Sense,
-    /// Copies come so soon, unless a router lies between them.
+    /// Maximum delay of a copy, unless a router lies between them.
     within: Duration,
 }
 
-/// How to interpret two equal packets within [`Look::within`].
+/// Interpretation of two equal packets within [`Look::within`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sense {
-    /// It is a copy, or a network's duplicate.
+    /// Conclusive: a copy, or a network's duplicate.
     Tells,
-    /// It may be sent twice so soon.
+    /// Inconclusive: the packet may be sent twice so soon.
     Nothing,
-    /// It tells unless the application repeats itself.
+    /// Conclusive unless the application repeats itself.
     Perhaps,
 }
 
@@ -96,7 +96,7 @@ impl Look {
         Self { digest, mark: segment.mark, sense, within: WITHIN }
     }
 
-    /// Of a datagram; `None` if too little of it was captured.
+    /// Identity of a datagram; `None` if too little of it was captured.
     pub fn of_datagram(datagram: &Datagram) -> Option<Self> {
         let sense = if datagram.mark.identification != 0 { Sense::Tells } else { Sense::Perhaps };
         let within = WITHIN_OF_DATAGRAMS;
@@ -149,7 +149,8 @@ impl Copies {
         self.is_established(place) && (are_usual || self.copied > 1)
     }
 
-    /// Whether most packets that tell come more than once. Copies of the packets in front of `place` have come by now.
+    /// Whether most conclusive packets are recorded more than once. Copies of the packets before `place` have arrived
+    /// by now.
     fn is_established(&self, place: usize) -> bool {
         let waiting = self.recent.iter().take(place).skip(self.settled);
         self.copied > self.alone + waiting.filter(|one| one.is_alone()).count() as u64
@@ -178,7 +179,7 @@ impl Copies {
         self.recent.pop_front();
     }
 
-    /// Counts what has no copy that could still come, and forgets what is old.
+    /// Counts packets whose copy can no longer arrive, and forgets old packets.
     fn settle(&mut self, now: Instant) {
         let is_over = |one: &Passed| now.since(one.at) > one.look.within;
         while let Some(one) = self.recent.get(self.settled).copied().filter(is_over) {
@@ -220,14 +221,14 @@ mod tests {
 
     #[test]
     fn what_is_recorded_twice_is_told_from_what_was_sent_twice() {
-        // At once, some time later, behind others.
+        // At once; some time later; after other packets.
         let twice = [(0, 1, 9, 7, 64), (0, 1, 9, 7, 64), (50, 10, 9, 8, 64), (90, 10, 9, 8, 64)];
         assert_eq!(verdicts(&twice), ".c.c");
         let behind = [(0, 1, 9, 7, 64), (1, 10, 9, 8, 64), (2, 1, 9, 7, 64), (3, 10, 9, 8, 64)];
         assert_eq!(verdicts(&behind), "..cc");
-        // Sent again: another identification, or too late.
+        // Retransmitted: another identification, or too late.
         assert_eq!(verdicts(&[(0, 1, 9, 7, 64), (10, 1, 9, 8, 64), (19_000, 1, 9, 8, 64)]), "...");
-        // A mirror port with a queue: copies 6 ms late, behind the next packets.
+        // A mirror port with a queue: copies 6 ms late, after the next packets.
         let late = (0..20_u16).flat_map(|at| [(2000 * u64::from(at), at), (2000 * u64::from(at) + 6000, at)]);
         let mut late: Vec<Passing> = late.map(|(us, at)| (us, 9 * u32::from(at), 9, at + 1, 64)).collect();
         late.sort_by_key(|passing| passing.0);

@@ -1,10 +1,11 @@
-//! Packets of one end between two interfaces: what passed one is found again at the other, or was lost on the way.
+//! Packets of one end between two interfaces: each packet seen at one is found again at the other, or was lost in
+//! between.
 //!
-//! A packet is known by sequence and acknowledgment number, length, flags and TSval, which no box on the way changes.
-//! Of packets alike, sent again without timestamps, the first that was sent behind the latest arrival is taken: a path
-//! that keeps the order has lost those before it. If there is none, the arrival is late and one of those passed over.
-//! What may be the copy of a segment as well as the segment waits for what becomes of the copy: if fewer arrive than
-//! were sent, the first are lost.
+//! A packet is identified by sequence and acknowledgment number, length, flags and TSval, which no box changes. If
+//! several packets are identical (retransmissions without timestamps), the first one sent after the latest arrival is
+//! chosen: on a path that preserves order, earlier ones are lost. If there is none, the arrival is late and one of the
+//! skipped packets. A packet that may be either a segment or its copy waits for the outcome of the copy: if fewer
+//! arrive than were sent, the first are lost.
 //!
 //! Which interface is nearer to the sender follows from the times: both must have the same clock.
 
@@ -26,8 +27,8 @@ const MOST_PASSED_OVER: usize = 512;
 const COMPARED: usize = 8;
 /// Packets compared before this mean is kept.
 const COMPARED_AT_FIRST: u64 = 1 << 20;
-/// If a larger share of the arrivals is not found, the interfaces saw the stream in other segments, or a box on the way
-/// changes what packets are known by.
+/// If a larger share of the arrivals is not found, the interfaces saw the stream in other segments, or a box changes
+/// the fields that identify packets.
 const MOST_ADDED: f64 = 0.1;
 
 /// A packet as it is known at both interfaces.
@@ -41,7 +42,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// What a segment looks like anywhere.
+    /// Identity of a segment at any interface.
     pub fn of(segment: &Segment) -> Self {
         Self {
             seq: segment.seq,
@@ -52,7 +53,7 @@ impl Packet {
         }
     }
 
-    /// What a datagram looks like anywhere; `None` if too little of it was captured.
+    /// Identity of a datagram at any interface; `None` if too little of it was captured.
     pub fn of_datagram(datagram: &Datagram) -> Option<Self> {
         let digest = datagram.digest?;
         // No two are alike, as of segments with timestamps.
@@ -75,7 +76,7 @@ impl Packet {
     }
 }
 
-/// What is counted by itself.
+/// Kind of packets with separate counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Data,
@@ -84,15 +85,15 @@ enum Kind {
     Control,
 }
 
-/// One of the two interfaces, 0 or 1.
+/// Index of one of the two interfaces, 0 or 1.
 pub type Place = usize;
 
 /// Packets of one end at two interfaces.
 #[derive(Clone, Debug, Default)]
 pub struct Crossing {
-    /// Those seen first at either place.
+    /// Packets seen first at either place.
     lanes: [Lane; 2],
-    /// How often a packet was later at place 1, and how often at place 0.
+    /// Number of packets that were later at place 1, and at place 0.
     later: [u64; 2],
     found: u64,
     /// Sum of the times from place 0 to place 1, seconds.
@@ -111,16 +112,16 @@ struct Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Waiting,
-    /// It or its copy arrived then.
+    /// The packet or its copy arrived at this time.
     Either(Instant),
     Arrived,
 }
 
-/// Packets seen at one place, and what became of them at the other.
+/// Packets seen at one place, and their outcomes at the other.
 #[derive(Clone, Debug, Default)]
 struct Lane {
     waiting: VecDeque<Waiting>,
-    /// Place in `waiting` behind the latest that arrived.
+    /// Position in `waiting` after the latest arrival.
     next: usize,
     /// The end of the stream so far.
     end: Option<u32>,
@@ -138,22 +139,22 @@ struct Lane {
     longest: Duration,
 }
 
-/// What became of packets of one kind between two interfaces.
+/// Outcomes of packets of one kind between two interfaces.
 #[derive(Clone, Debug, Serialize)]
 pub struct Passage {
     /// Passed the interface near their sender and never the other.
     pub lost: u64,
     /// Had not arrived at the end of the capture, and were not overdue.
     pub under_way: u64,
-    /// Arrived behind later ones.
+    /// Number of packets that arrived after later ones.
     pub late: u64,
-    /// Passed only the interface far from their sender: made by a box on the way.
+    /// Passed only the interface far from their sender: made by a box in between.
     pub added: u64,
     /// Time from one interface to the other, ms.
     pub delay_ms: Option<Distribution>,
 }
 
-/// What became of packets of one end between two interfaces.
+/// Outcomes of packets of one end between two interfaces.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Segments with data; `None` if the interfaces saw the stream in other segments.
@@ -177,7 +178,7 @@ impl Crossing {
             return;
         };
         if !has_begun {
-            // What passed only here until now was sent before the other interface began.
+            // Packets seen only here so far were sent before the capture at the other interface began.
             here.waiting.clear();
         }
         let (from, to) = if place == 1 { (sent.at, now) } else { (now, sent.at) };
@@ -212,8 +213,8 @@ impl Crossing {
         self.has_matches().then(|| self.sum_s / self.found as f64)
     }
 
-    /// What became of packets that pass the place `near` first. The connection began at `start`, and the other place
-    /// saw its last packet at `end`.
+    /// Outcomes of packets that pass the place `near` first. The connection began at `start`, and the other place saw
+    /// its last packet at `end`.
     pub fn report(&self, near: Place, start: Instant, end: Instant) -> Report {
         let (mut lane, other) = (self.lanes[near].clone(), &self.lanes[1 - near]);
         let under_way = lane.settle(end);
@@ -250,7 +251,7 @@ impl Lane {
         if self.waiting.len() == MOST {
             self.give_up_first();
         }
-        // Of segments with timestamps no two are alike.
+        // No two segments with timestamps are identical.
         if packet.kind() == Kind::Data && packet.tsval.is_none() {
             let end = packet.seq.wrapping_add(packet.payload);
             if self.end.is_none_or(|before| (end.wrapping_sub(before) as i32) > 0) {
@@ -264,7 +265,7 @@ impl Lane {
         self.waiting.push_back(Waiting { packet, at, state: State::Waiting, copy: 0 });
     }
 
-    /// Finds an arrival among those that wait. What was sent before the first is forgotten.
+    /// Finds an arrival among the waiting packets. Packets sent before the first waiting one are forgotten.
     fn take(&mut self, now: Instant, packet: &Packet, has_begun: bool) -> Option<Waiting> {
         let at = self.find(packet)?;
         if at < self.next {
@@ -298,7 +299,7 @@ impl Lane {
         })
     }
 
-    /// Looks behind the latest arrival first, then at what was passed over.
+    /// Searches after the latest arrival first, then among the skipped packets.
     fn find(&mut self, packet: &Packet) -> Option<usize> {
         let is_it = |one: &Waiting| one.state == State::Waiting && one.packet == *packet;
         self.searches += 1;
@@ -358,8 +359,8 @@ impl Lane {
         }
     }
 
-    /// Gives up all that wait, and says how many of each kind may still be under way when the other place saw its last
-    /// packet.
+    /// Gives up all waiting packets; returns how many of each kind may still be in flight when the other place saw its
+    /// last packet.
     fn settle(&mut self, end: Instant) -> [u64; 3] {
         let mut under_way = [0; 3];
         while let Some(first) = self.waiting.front() {
@@ -421,7 +422,7 @@ mod tests {
         crossing
     }
 
-    /// Lost, under way, late, added, and the delays' smallest and largest.
+    /// Lost, in flight, late, added, and the smallest and largest delay.
     fn found(crossing: &Crossing, near: Place, end_ms: u64) -> ([u64; 4], f64, f64) {
         let data = crossing.report(near, at(0), at(end_ms)).data.expect("alike");
         let delay = data.delay_ms.expect("arrivals");
@@ -434,7 +435,7 @@ mod tests {
         let came = [(20, 1, data(0, 1)), (25, 1, data(2, 1))];
         let crossing = crossing(&[&sent[..3], &came[..], &sent[3..]].concat());
         assert_eq!(found(&crossing, 0, 40), ([1, 1, 0, 0], 20.0, 23.0));
-        // Long after the longest delay, what has not come is lost.
+        // Long after the maximum delay, packets that have not arrived are lost.
         assert_eq!(found(&crossing, 0, 100).0, [2, 0, 0, 0]);
         assert_eq!(crossing.first(), Some(0));
         assert!(crossing.mean_s().is_some_and(|mean| (mean - 0.0215).abs() < 1e-9));

@@ -1,4 +1,4 @@
-//! A UDP datagram, and what QUIC leaves readable in it.
+//! A UDP datagram, and the readable fields of QUIC.
 //!
 //! Source: RFC 768, RFC 8999 (long headers and versions), RFC 9000 (17.2, 17.3.1 and 17.4: the spin bit), RFC 9369
 //! (version 2).
@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 pub const HEADER_BYTES: usize = 8;
 
-/// What of an IP header tells apart packets that say the same.
+/// Fields of an IP header that distinguish packets with the same content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
     /// Identification of IPv4; 0 with IPv6, which has none.
@@ -16,9 +16,9 @@ pub struct Mark {
     pub hops: u8,
 }
 
-/// Beside the identification of IPv4 so much of the payload tells datagrams apart: QUIC's is encrypted.
+/// Bytes of payload that distinguish datagrams, in addition to the identification of IPv4: QUIC's payload is encrypted.
 const TOLD_APART_BY: usize = 64;
-/// Without identification, and with less of a longer payload in the capture, they are not told apart.
+/// Without identification, and with less of a longer payload in the capture, datagrams are not distinguished.
 const FEWEST: usize = 16;
 
 const LONG: u8 = 0x80;
@@ -29,7 +29,7 @@ const SPIN: u8 = 0x20;
 pub struct Datagram {
     /// Bytes of payload on the wire.
     pub payload: u32,
-    /// By which it is found again elsewhere; `None` if too little of it was captured.
+    /// Digest to find it again elsewhere; `None` if too little of it was captured.
     pub digest: Option<u64>,
     /// Version in a long header of QUIC, if this is one.
     pub version: Option<u32>,
@@ -39,8 +39,7 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// What the captured part of a payload shows, which has so many bytes on the wire, and its packet's
-    /// mark.
+    /// Reads the captured part of a payload of `payload` bytes, with its packet's mark.
     pub fn new(captured: &[u8], payload: u32, mark: Mark) -> Self {
         let first = captured.first().copied().unwrap_or(0);
         let version = match captured {

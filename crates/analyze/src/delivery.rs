@@ -1,9 +1,8 @@
-//! The rate at which data is acknowledged, and from it the rate of the bottleneck.
+//! Delivery rate: the rate of acknowledged data, and from it the rate of the bottleneck.
 //!
-//! Rates are taken over stretches of at least so many ACKs and at least the shortest round trip, in which something
-//! was in flight all the time: bursts of ACKs weigh little in these. The bottleneck's rate is the one that 95 % of
-//! the time is not exceeded; where it varies this is near its maximum. A connection that never fills the link shows
-//! less: an estimate from below.
+//! Rates are measured over stretches of a minimum number of ACKs and at least the minimum RTT, with data in flight all
+//! the time, so bursts of ACKs have little weight. The bottleneck's rate is the 95th percentile over time; if the rate
+//! varies, this is near its maximum. A connection that never fills the link shows less: an estimate from below.
 
 use std::collections::VecDeque;
 
@@ -19,7 +18,7 @@ const MOST: usize = 256;
 /// The rate of delivery.
 #[derive(Clone, Debug, Default)]
 pub struct Delivery {
-    /// Times of ACKs and what had been acknowledged.
+    /// Times of ACKs, with the bytes acknowledged by then.
     latest: VecDeque<(Instant, u64)>,
     rates: Sketch,
 }
@@ -57,7 +56,7 @@ impl Delivery {
         }
     }
 
-    /// Nothing is in flight: the next stretch begins anew.
+    /// Nothing is in flight: a new stretch starts.
     pub fn pause(&mut self) {
         self.latest.clear();
     }

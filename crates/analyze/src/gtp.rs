@@ -2,7 +2,7 @@
 //!
 //! A G-PDU goes to port 2152 (4.4.2.3). Its header (5.1) names the tunnel by the TEID of the node that receives it, so
 //! each direction of a bearer has its own. Extension headers (5.2), such as the PDU session container of a 5G core, are
-//! passed over. What is tunnelled in other ways, and payload that is no IP, is left closed.
+//! skipped. Other tunnels, and payload other than IP, are not opened.
 
 use std::net::IpAddr;
 
@@ -35,8 +35,8 @@ pub struct Opened<'a> {
     pub packet: Packet<'a>,
 }
 
-/// Opens the payload of a datagram to port 2152; `None` if it is no G-PDU with an IP packet. Of a datagram in fragments
-/// only the first is there (`is_fragment`): the rest counts as not captured.
+/// Opens the payload of a datagram to port 2152; `None` if it is no G-PDU with an IP packet. If the datagram is
+/// fragmented (`is_fragment`), only the first fragment is given, and the rest counts as not captured.
 pub fn open(payload: Packet<'_>, from: IpAddr, to: IpAddr, is_fragment: bool) -> Option<Opened<'_>> {
     let &[flags, G_PDU, high, low, a, b, c, d, ..] = payload.captured else { return None };
     if flags & 0xF0 != FLAGS {
@@ -83,12 +83,12 @@ mod tests {
         assert_eq!(opened(&[0x30, 255, 0, 20, 0, 0, 1, 7], 16, false), Some((0x107, 4, 16)));
         // A sequence number.
         assert_eq!(opened(&[0x32, 255, 0, 8, 0, 0, 0, 7, 0, 9, 0, 0], 0, false), Some((7, 4, 0)));
-        // The same without the flag of extensions: the type of the next means nothing.
+        // The same packet without the extension flag: the next type is ignored.
         assert_eq!(opened(&[0x32, 255, 0, 8, 0, 0, 0, 7, 0, 9, 0, 0x85], 0, false), Some((7, 4, 0)));
         // A PDU session container of one unit and another extension of two.
         let two = [0x34, 255, 0, 20, 0, 0, 0, 7, 0, 0, 0, 0x85, 1, 0x10, 5, 0xC0, 2, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(opened(&two, 0, false), Some((7, 4, 0)));
-        // Padding behind the G-PDU is not of the packet.
+        // Padding after the G-PDU is not part of the packet.
         let padded = [&[0x30, 255, 0, 4, 0, 0, 0, 7], &INNER[..]].concat();
         assert_eq!(opened(&padded, 0, false), Some((7, 4, 0)));
         // The first fragment of 1400 octets.

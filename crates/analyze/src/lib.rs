@@ -1,11 +1,11 @@
-//! What the TCP connections and UDP conversations in a capture did, from the capture alone.
+//! Analysis of the TCP connections and UDP conversations in a capture, from the capture alone.
 //!
-//! `file` reads records of pcap and pcapng, `link` finds the IP packet in a frame, `segment` reads its
-//! headers, `gtp` opens tunnels, and `table` keeps the connections. A `connection` has a `view` for each interface that saw it, and
-//! between two of them a `crossing` finds each packet again: its delay, or that it was lost. A `flow` is one
-//! direction of data in a view: the data of one end and the ACKs of the other. `verdict` says what limited it, and
-//! `report` has the words for it. A `conversation` is UDP between two ends, of which a `datagram` shows little,
-//! and QUIC's the `spin` bit.
+//! `file` reads records of pcap and pcapng, `link` finds the IP packet in a frame, `segment` reads its headers, `gtp`
+//! opens tunnels, and `table` keeps the connections. A `connection` has a `view` for each interface that saw it, and
+//! between two of them a `crossing` finds each packet again: its delay, or that it was lost. A `flow` is one direction
+//! of data in a view: the data of one end and the ACKs of the other. `verdict` says what limited it, and `report` has
+//! the words for it. A `conversation` is UDP between two ends; a `datagram` reveals little, and with QUIC the `spin`
+//! bit.
 //!
 //! A capture is read once, from front to end. Memory is bounded whatever it holds: series are thinned out as they
 //! grow, distributions are counted in buckets of equal ratio, and connections that have ended are reported and
@@ -46,7 +46,7 @@ pub use waterfall::{Row, Running};
 use std::io::Read;
 use std::path::Path;
 
-/// What is kept and reported.
+/// Options for the data kept and reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Connections reported in full, those with most data; the others are summed up.
@@ -65,8 +65,7 @@ impl Default for Options {
 ///
 /// # Errors
 ///
-/// If the file cannot be read, or does not begin as a capture does. Whatever is wrong behind its beginning is
-/// counted in the report.
+/// If the file cannot be read, or does not start like a capture. Later errors are counted in the report.
 pub fn analyze_file(path: &Path, options: Options) -> Result<Report, FileError> {
     analyze(std::fs::File::open(path)?, options)
 }

@@ -1,10 +1,10 @@
-//! From the frame of a link to the IP packet in it: LINKTYPE_ numbers of draft-ietf-opsawg-pcaplinktype.
+//! Finds the IP packet in the frame of a link: LINKTYPE_ numbers of draft-ietf-opsawg-pcaplinktype.
 
 const LINKTYPE_NULL: u32 = 0;
 const LINKTYPE_ETHERNET: u32 = 1;
 const LINKTYPE_PPP: u32 = 9;
 const LINKTYPE_FDDI: u32 = 10;
-/// What BSDs write for raw IP in place of its number.
+/// Values that BSDs write for raw IP instead of its number.
 const DLT_RAW: [u32; 2] = [12, 14];
 const LINKTYPE_PPP_HDLC: u32 = 50;
 const LINKTYPE_PPP_ETHER: u32 = 51;
@@ -35,14 +35,14 @@ const ETHERTYPES_MPLS: [u16; 2] = [0x8847, 0x8848];
 const ETHERTYPES_VLAN: [u16; 5] = [0x8100, 0x88A8, 0x9100, 0x9200, 0x9300];
 /// IEEE 802.3 (3.2.6): below this an EtherType is a length, and LLC follows.
 const SMALLEST_ETHERTYPE: u16 = 0x0600;
-/// Linux's cooked frames have this in place of an EtherType in front of LLC.
+/// EtherType of Linux cooked frames that are followed by LLC.
 const LINUX_802_2: u16 = 4;
 /// PPP's protocols: RFC 1332 and RFC 5072.
 const PPP_IP: [u16; 2] = [0x21, 0x57];
 /// RFC 3032 (4.3).
 const PPP_MPLS: [u16; 2] = [0x0281, 0x0283];
 
-/// What a frame carries.
+/// Content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries<'a> {
     /// An IP packet, from its first byte to the end of the frame.
@@ -54,11 +54,11 @@ pub enum Carries<'a> {
     UnknownLink,
 }
 
-/// What follows a header, up to the end of the frame or of what the header says to be its payload.
+/// The part of a frame after a header, up to the end of the frame or of the payload length in the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
     pub captured: &'a [u8],
-    /// Octets behind them that were not captured.
+    /// Octets after them that were not captured.
     pub missing: usize,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Finds the IP packet in a frame of a link, of which so many octets were not captured.
+/// Finds the IP packet in a frame of a link; `missing` octets at its end were not captured.
 pub fn ip_packet(link_type: u32, frame: &[u8], missing: u32) -> Carries<'_> {
     let frame = Packet { captured: frame, missing: missing as usize };
     found(link_type, frame).unwrap_or(Carries::Truncated)
@@ -96,13 +96,13 @@ fn found(link_type: u32, frame: Packet<'_>) -> Option<Carries<'_>> {
         LINKTYPE_LINUX_SLL => by_ether_type(frame, 14),
         // Protocol type, reserved bytes, index, ARPHRD, packet type, address: draft, LINKTYPE_LINUX_SLL2.
         LINKTYPE_LINUX_SLL2 => by_protocol(frame.u16(0)?, frame.behind(20)?),
-        // An address family of the machine that captured, in its byte order: the packet says what it is.
+        // An address family of the capturing machine, in its byte order: the packet itself shows its IP version.
         LINKTYPE_NULL | LINKTYPE_LOOP => raw(frame.behind(4)?),
-        // The same, security parameters index and flags.
+        // Address family, security parameters index and flags.
         LINKTYPE_ENC => raw(frame.behind(12)?),
         LINKTYPE_PPP | LINKTYPE_PPP_HDLC => hdlc(frame),
         LINKTYPE_PPP_WITH_DIR => hdlc(frame.behind(1)?),
-        // The direction in place of the address, then 0x03.
+        // The direction replaces the address, then 0x03.
         LINKTYPE_PPP_PPPD => ppp(frame.behind(2)?),
         LINKTYPE_PPP_ETHER => pppoe(frame),
         LINKTYPE_C_HDLC => by_protocol(frame.u16(2)?, frame.behind(4)?),
@@ -124,7 +124,7 @@ fn found(link_type: u32, frame: Packet<'_>) -> Option<Carries<'_>> {
     }
 }
 
-/// A frame of another link type behind a header that describes it.
+/// A frame of another link type after a header that describes it.
 fn nested(link_type: u32, frame: Packet<'_>) -> Option<Carries<'_>> {
     match link_type {
         LINKTYPE_PPI | LINKTYPE_PKTAP => Some(Carries::Other),
@@ -163,7 +163,7 @@ fn by_protocol(mut kind: u16, mut payload: Packet<'_>) -> Option<Carries<'_>> {
     }
 }
 
-/// RFC 2516 (4): six octets of PPPoE, the last two the length of what follows.
+/// RFC 2516 (4): six octets of PPPoE, the last two the length of the payload.
 fn pppoe(frame: Packet<'_>) -> Option<Carries<'_>> {
     let len = frame.u16(4)?;
     ppp(frame.behind(6)?.within(len.into()))
@@ -309,7 +309,7 @@ mod tests {
         let header = |len: u8| [&[0; 12][..], &[0x88, 0x64, 0x11, 0, 0, 1, 0, len, 0, 0x21]].concat();
         let padded = [after(&header(6)), vec![0; 30]].concat();
         assert_eq!(ip_packet(1, &padded, 0), ip(0));
-        // Of 100 octets of which 96 were not captured, and of 20.
+        // 100 octets, 96 of them not captured, and 20 octets.
         assert_eq!(ip_packet(1, &after(&header(102)), 100), ip(96));
         assert_eq!(ip_packet(1, &after(&header(22)), 100), ip(16));
     }

@@ -1,7 +1,7 @@
-//! The host that a client asks for: the server name in a ClientHello of TLS (RFC 8446 (4.1.2), RFC 6066 (3)), or the
+//! The host that a client requests: the server name in a ClientHello of TLS (RFC 8446 (4.1.2), RFC 6066 (3)), or the
 //! field `Host` of a request in HTTP/1.1 (RFC 9112 (3.2)).
 //!
-//! One segment is read, as far as it was captured: a name in a later segment of the same message is not found.
+//! Only the captured part of one segment is read: a name in a later segment of the same message is not found.
 
 /// Names of hosts are no longer (RFC 1035 (2.3.4)).
 const LONGEST: usize = 255;

@@ -1,4 +1,4 @@
-//! The life of a connection in phases, from its first packet to its last: what a waterfall draws.
+//! Phases of a connection, from its first packet to its last, as drawn in a waterfall.
 //!
 //! The phases follow each other without gaps. The clock of the shares of a flow runs through most of them: those
 //! between the handshake and [`Phase::NoData`] are the shares in order, of the flow with most data.
@@ -9,17 +9,17 @@ use serde::Serialize;
 use crate::flow::Spending;
 use crate::flow::rounds::Part;
 
-/// What a connection did for a while.
+/// Phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// From the first SYN until the client has acknowledged its answer, retransmissions included.
+    /// From the first SYN until the client has acknowledged the SYN-ACK, retransmissions included.
     Handshake,
     /// Before the first data, and after the last acknowledgment: nothing is to be sent.
     NoData,
     /// The other end has sent data, such as a request, and this one has not answered.
     Waiting,
-    /// All is acknowledged, and the other end asks for nothing.
+    /// All data is acknowledged, and the other end has no request outstanding.
     Idle,
     /// The sender has a pause before more data, or keeps a pace of its own.
     Pause,
@@ -33,14 +33,14 @@ pub enum Phase {
     Link,
     /// Only the end with less data has any in transit.
     OtherDirection,
-    /// Not to be told from the capture.
+    /// Cannot be determined from the capture.
     Unknown,
 }
 
 /// The phases, by columns: in the order of time, each begins where the one before ends.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Phases {
-    /// Whose data they are about, `client` or `server`; `None` without data.
+    /// Sender of the data that they describe, `client` or `server`; `None` without data.
     pub sender: Option<&'static str>,
     /// Seconds since the connection's first packet.
     pub start_s: Vec<f64>,
@@ -50,14 +50,14 @@ pub struct Phases {
     pub active_s: f64,
 }
 
-/// A flow of the connection: its sender, its bytes, and what its time was spent on if that is known.
+/// A flow of the connection: its sender, its bytes, and the use of its time if known.
 pub struct Told<'a> {
     pub sender: &'static str,
     pub bytes: u64,
     pub spending: Option<&'a Spending>,
 }
 
-/// When a connection began and ended, and what of its handshake was captured.
+/// Start and end of a connection, and the captured part of its handshake.
 #[derive(Clone, Copy, Debug)]
 pub struct Life {
     pub first_at: Instant,
@@ -96,7 +96,7 @@ impl Phases {
         let spending = main.and_then(|flow| flow.spending);
         let from_s = spending.map(|spending| at_s(spending.from));
         if life.has_syn {
-            // Data of the SYN come before the end of the handshake.
+            // Data in the SYN precedes the end of the handshake.
             let established_s = life.established_at.map_or(from_s.unwrap_or(end_s), at_s);
             phases.until(from_s.map_or(established_s, |from_s| from_s.min(established_s)), Phase::Handshake);
         }

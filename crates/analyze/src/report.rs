@@ -44,9 +44,9 @@ pub struct ConnectionReport {
     pub server: String,
     /// The host that the client requested by TLS or HTTP/1.1; `None` if that was not captured.
     pub name: Option<String>,
-    /// From the capture's first packet to its own first, seconds.
+    /// Time from the capture's first packet to its own first, seconds.
     pub start_s: f64,
-    /// From its first packet to its last, seconds.
+    /// Time from its first packet to its last, seconds.
     pub duration_s: f64,
     /// Packets of both ends, at all interfaces.
     pub packets: u64,
@@ -61,10 +61,10 @@ pub struct ConnectionReport {
     pub opening: &'static str,
     /// `fin` of both ends, `half_closed`, `rst` or `open` at the end of the capture.
     pub closing: &'static str,
-    /// From SYN to the end of the handshake, ms.
+    /// Time from SYN to the end of the handshake, ms.
     pub handshake_rtt_ms: Option<f64>,
     pub syn_retransmissions: u64,
-    /// What the client's SYN offered; `None` if it was not captured.
+    /// Options of the client's SYN; `None` if it was not captured.
     pub client_offers: Option<Offer>,
     pub server_offers: Option<Offer>,
     /// Keep-alives sent by each end, also by an end that sends no data.
@@ -95,7 +95,7 @@ pub struct Interface {
     /// Its name, where the file has one.
     #[serde(rename = "interface")]
     pub name: Option<String>,
-    /// From 0.
+    /// Index from 0.
     #[serde(rename = "interface_number")]
     pub number: u32,
     /// Whether packets were inside tunnels of GTP-U there.
@@ -103,7 +103,7 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// Makes an interface from its number, one bit of which says that it is inside tunnels.
+    /// Makes an interface from its number and the bit that marks it as inside tunnels.
     pub(crate) fn of(number: u32) -> Self {
         Self { name: None, number: number & !IN_TUNNEL, in_tunnel: number & IN_TUNNEL != 0 }
     }
@@ -114,7 +114,7 @@ impl Interface {
 pub struct ViewReport {
     #[serde(flatten)]
     pub interface: Interface,
-    /// From the capture's first packet to the connection's first here, seconds.
+    /// Time from the capture's first packet to the connection's first here, seconds.
     pub start_s: f64,
     /// Packets of both ends.
     pub packets: u64,
@@ -142,7 +142,7 @@ impl ConnectionReport {
         self.views.iter_mut().for_each(|view| view.start_s += seconds);
     }
 
-    /// Names the interfaces by their numbers.
+    /// Names the interfaces, from their numbers.
     pub(crate) fn name_interfaces(&mut self, name: impl Fn(u32) -> Option<String>) {
         let of_views = self.views.iter_mut().map(|view| &mut view.interface);
         let of_flows = self.flows.iter_mut().flat_map(|flow| {
@@ -274,7 +274,7 @@ fn not_known(connection: &Connection, ends: &View, observed: &[Observed]) -> Vec
         say("the capture begins in the middle of the connection: who opened it, and what was agreed on");
     }
     if connection.views.iter().all(|view| view.packets.contains(&0)) {
-        say("one direction was not captured: round trips, and why segments were sent again");
+        say("one direction was not captured: RTTs, and the causes of retransmissions");
     }
     if ends.opener.is_some() && ends.offers.iter().any(Option::is_none) {
         say("not both SYNs were captured: options");
@@ -309,7 +309,7 @@ fn not_known(connection: &Connection, ends: &View, observed: &[Observed]) -> Vec
         let has_evidence = is_exact || flow.rtt.by_timestamps || flow.counters.dsacks > 0;
         if flow.counters.retransmissions > 0 && !has_evidence {
             say(&format!(
-                "whether retransmissions of {name} were spurious, but for those acknowledged too soon: neither \
+                "whether retransmissions of {name} were spurious, except those acknowledged too soon: neither \
                  timestamps nor DSACK"
             ));
         }

@@ -1,6 +1,6 @@
-//! The headers of an IP packet with TCP or UDP, as far as they were captured.
+//! The captured headers of an IP packet with TCP or UDP.
 //!
-//! Checksums are not verified: machines leave them to their network cards, behind the place of the capture.
+//! Checksums are not verified: hosts offload them to network cards, which compute them after the place of the capture.
 //! Source: RFC 791, RFC 8200, RFC 9293 (3.1), options of RFC 7323 and RFC 2018.
 
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use crate::datagram::{self, Datagram, Mark};
 use crate::gtp;
 use crate::link::Packet;
 
-/// What a TCP segment says.
+/// Fields of a TCP segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Sequence number of the first byte.
@@ -29,9 +29,9 @@ pub struct Segment {
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks, left and right edges.
     pub sack: [(u32, u32); 4],
-    /// How many of them there are.
+    /// Number of SACK blocks.
     pub sack_blocks: u8,
-    /// What a SYN offers.
+    /// Options of a SYN.
     pub offer: Offer,
     /// Options could not be read: they were cut off or make no sense.
     pub lacks_options: bool,
@@ -67,7 +67,7 @@ impl Segment {
 
 pub type Endpoint = (IpAddr, u16);
 
-/// What an IP packet carries.
+/// Transport header of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     Tcp(Segment),
@@ -85,15 +85,15 @@ pub enum Unread {
     Truncated,
 }
 
-/// What was read of a packet.
+/// Parts of a packet that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found<'a> {
     pub from: Endpoint,
     pub to: Endpoint,
     pub transport: Transport,
-    /// What was captured of a segment's payload.
+    /// Captured part of a segment's payload.
     pub payload: &'a [u8],
-    /// What a G-PDU carries, if this is one.
+    /// Content of a G-PDU, if this is one.
     pub opened: Option<gtp::Opened<'a>>,
     /// IP claims more octets than the frame had: the frame's count.
     pub exceeds_frame: bool,
@@ -167,7 +167,7 @@ pub fn opened_fragment(packet: Packet<'_>) -> Option<gtp::Opened<'_>> {
     gtp::open(payload, network.src, network.dst, true)
 }
 
-/// What the headers of IP say.
+/// Fields of the IP headers.
 struct Network {
     src: IpAddr,
     dst: IpAddr,
@@ -178,7 +178,7 @@ struct Network {
     protocol: IpNumber,
     mark: Mark,
     is_fragment: bool,
-    /// It has the payload's first octets.
+    /// Whether the fragment has the payload's first octets.
     is_first: bool,
 }
 
@@ -265,7 +265,7 @@ fn behind_extensions(mut network: Network, packet: &[u8]) -> Result<Network, Unr
     }
 }
 
-/// What there is of the header, at least up to the window.
+/// Reads the captured header, at least up to the window.
 fn tcp(bytes: &[u8]) -> Option<Segment> {
     let fixed = bytes.first_chunk::<16>()?;
     let mut segment = Segment {

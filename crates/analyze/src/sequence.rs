@@ -23,7 +23,7 @@ impl Sequence {
         (found.abs_diff(offset) <= FARTHEST).then_some(found)
     }
 
-    /// Whether a number can belong to the connection, as far as is known.
+    /// Whether a number can belong to the connection, given the numbers known so far.
     pub fn is_near(&self, number: u32) -> bool {
         self.anchor
             .is_none_or(|(anchor, _)| (number.wrapping_sub(anchor) as i32).unsigned_abs() as u64 <= FARTHEST)

@@ -44,10 +44,10 @@ pub struct Marks {
     pub count: Vec<u32>,
 }
 
-/// How fast a sum grows: means over intervals of equal length, one after the other.
+/// Growth rate of a sum: means over consecutive intervals of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rates {
-    /// Where the first begins, in seconds since the connection's first packet.
+    /// Start of the first, in seconds since the connection's first packet.
     pub start_s: f64,
     /// Length of each, seconds.
     pub width_s: f64,
@@ -85,7 +85,7 @@ impl Series {
         self.width = self.width.saturating_mul(2);
     }
 
-    /// What is known, times in seconds since `start`, values times `scale`.
+    /// The curve so far, times in seconds since `start`, values times `scale`.
     pub fn curve(&self, start: Instant, scale: f64) -> Curve {
         let mut curve = Curve::default();
         for (time_s, bin) in self.filled(start) {
@@ -97,7 +97,7 @@ impl Series {
         curve
     }
 
-    /// How fast the samples, bytes in all so far, have grown in each bin, times in seconds since `start`.
+    /// Growth rate of the samples, which are total bytes so far, in each bin; times in seconds since `start`.
     pub fn rates(&self, start: Instant) -> Rates {
         let width_s = self.width.as_secs_f64();
         let start_s = self.origin.map_or(0.0, |origin| origin.since(start).as_secs_f64());
@@ -110,7 +110,7 @@ impl Series {
         Rates { start_s, width_s, bps: grown.collect() }
     }
 
-    /// How many samples there are over time, in seconds since `start`.
+    /// Number of samples over time, in seconds since `start`.
     pub fn marks(&self, start: Instant) -> Marks {
         let (time_s, count) = self.filled(start).map(|(time_s, bin)| (time_s, bin.count)).unzip();
         Marks { time_s, count }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-/// Bits of the mantissa that tell buckets apart.
+/// Bits of the mantissa that distinguish buckets.
 const MANTISSA_BITS: u32 = 7;
 /// Quantiles of a report, and points of its distribution function.
 const POINTS: [f64; 21] = [
@@ -101,7 +101,7 @@ impl Sketch {
             below += weight;
             // Sums of weights are rounded.
             if below >= wanted * (1.0 - 1e-12) {
-                // Nothing is told apart in the outermost.
+                // The outermost bucket has no resolution.
                 let value = if self.first + at == 0 { self.min } else { middle(self.first + at) };
                 return Some(value.clamp(self.min, self.max));
             }

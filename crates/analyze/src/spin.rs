@@ -1,9 +1,9 @@
 //! The spin bit of QUIC: once in a round trip the client inverts it, and the server reflects it.
 //!
-//! An edge counts where the latest one that counted came from the other end: a packet out of order makes two of one end.
-//! Ends that do not spin, of which there are always some (RFC 9000, 17.4), set bits at random or leave them alone:
-//! their edges do not take turns. A round trip is what the ends make of it, with their time to answer and with pauses in
-//! which the client has nothing to send (RFC 9312, 3.8.2).
+//! An edge counts if the latest one that counted came from the other end: a reordered packet makes two edges of one
+//! end. Some ends do not spin (RFC 9000, 17.4): they set the bits at random or constant, so their edges do not
+//! alternate. The measured RTT includes the ends' response times and pauses in which the client has nothing to send
+//! (RFC 9312, 3.8.2).
 
 use airpath_core::time::Instant;
 use serde::Serialize;
@@ -12,11 +12,11 @@ use crate::series::{Curve, Series};
 use crate::sketch::{Distribution, Sketch};
 use crate::view::Side;
 
-/// Edges that are taken for a spin bit, and the share of them that must take turns.
+/// Minimum number of edges to recognise a spin bit, and the share of them that must alternate.
 const ENOUGH: u64 = 4;
 const IN_TURN: f64 = 0.9;
 
-/// What the bits of both ends show at one place.
+/// Spin bits of both ends at one place.
 #[derive(Clone, Debug, Default)]
 pub struct Spin {
     bits: [Option<bool>; 2],
@@ -39,7 +39,7 @@ pub struct Report {
 }
 
 impl Spin {
-    /// A packet of one end, with so many bytes, passes.
+    /// A packet of one end passes.
     pub fn on_packet(&mut self, now: Instant, side: Side, bit: bool, bytes: u32) {
         self.bytes[side] += u64::from(bytes);
         if self.bits[side].replace(bit).is_none_or(|before| before == bit) {
@@ -64,13 +64,13 @@ impl Spin {
         self.counted >= ENOUGH && self.counted as f64 >= IN_TURN * self.edges as f64
     }
 
-    /// What is known, times in seconds since `start`; `None` if the ends do not spin.
+    /// The report, times in seconds since `start`; `None` if the ends do not spin.
     pub fn report(&self, start: Instant) -> Option<Report> {
         let rtt_ms = self.round_trips.distribution(1e3).filter(|_| self.is_in_use())?;
         Some(Report { rtt_ms, over_time: self.over_time.curve(start, 1e3) })
     }
 
-    /// Bytes that an end sends in a round trip: about what it has in flight.
+    /// Bytes that an end sends in a round trip: approximately its flight.
     pub fn in_round_trip(&self, side: Side) -> Option<Distribution> {
         self.in_round_trip[side].distribution(1.0).filter(|_| self.is_in_use())
     }
@@ -95,7 +95,7 @@ mod tests {
         let mut spin = Spin::default();
         for at in 0..1000_u64 {
             let client = at / 10 % 2 == 1;
-            // One packet in a hundred of the client comes behind the first of the next round.
+            // One of the client's packets in a hundred arrives after the first of the next round.
             let is_late = late && at % 100 == 1 && at > 1;
             spin.on_packet(ms(10 * at), 0, client != is_late, 100);
             spin.on_packet(ms(10 * at + 5), 1, at.saturating_sub(6) / 10 % 2 == 1, 1000);

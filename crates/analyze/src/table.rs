@@ -18,42 +18,43 @@ use crate::segment::{self, Endpoint, Segment, Transport, Unread};
 use crate::tunnels::{self, Tunnels};
 use crate::view::{Side, View};
 
-/// What a capture holds.
+/// Report on a capture.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The file, and what of it could not be read.
+    /// The file, and its unreadable parts.
     pub file: Summary,
     /// Time of the earliest packet, seconds since 1970.
     pub start_unix_s: Option<f64>,
-    /// From the earliest packet to the latest, seconds.
+    /// Time from the earliest packet to the latest, seconds.
     pub duration_s: f64,
-    /// Packets by what could be done with them.
+    /// Packets, by how they were read.
     pub packets: Packets,
     /// LINKTYPE_ numbers of frames that are not known.
     pub unknown_link_types: Vec<u32>,
-    /// Packets inside G-PDUs, by what could be done with them.
+    /// Packets inside G-PDUs, by how they were read.
     pub tunneled: Packets,
     /// Tunnels of GTP-U in the capture: directions of bearers.
     pub tunnels_seen: u64,
-    /// Those with most data, in the order of their first packets.
+    /// The tunnels with most data, in the order of their first packets.
     pub tunnels: Vec<tunnels::Report>,
     /// The rest.
     pub other_tunnels: Others,
     /// Connections in the capture.
     pub connections_seen: u64,
-    /// Half of them those with most data, half those that were active for longest, in the order of their first packets.
+    /// Connections: half of the list has the most data, half was active for longest, in the order of their first
+    /// packets.
     pub connections: Vec<ConnectionReport>,
     /// The rest.
     pub others: Others,
     /// UDP between two ends, in the capture.
     pub conversations_seen: u64,
-    /// Those with most data, in the order of their first datagrams.
+    /// The conversations with most data, in the order of their first datagrams.
     pub conversations: Vec<conversation::Report>,
     /// The rest.
     pub other_conversations: Others,
 }
 
-/// Packets by what could be done with them.
+/// Numbers of packets, by how they were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Packets {
     /// Segments of TCP that were read.
@@ -68,7 +69,7 @@ pub struct Packets {
     pub not_ip: u64,
     /// Frames of links that are not known.
     pub unknown_link: u64,
-    /// Fragments of IP packets, which are not put together.
+    /// Fragments of IP packets, which are not reassembled.
     pub fragments: u64,
     /// Packets whose lengths contradict each other.
     pub bad_lengths: u64,
@@ -80,18 +81,19 @@ pub struct Packets {
     pub options_unread: u64,
     /// Packets with a time before that of another in front of them.
     pub time_went_back: u64,
-    /// Connections reported before their end because there were too many: what came later is another.
+    /// Connections reported before their end because there were too many; their later packets count as another
+    /// connection.
     pub connections_cut: u64,
 }
 
 impl Packets {
-    /// Whether copies are usual: one in four segments, or too few came to tell.
+    /// Whether copies are usual: one in four segments, or too few segments to decide.
     fn has_copies(&self) -> bool {
         self.tcp <= 8 + 3 * self.copies
     }
 }
 
-/// How often it is asked what a connection takes, in its packets.
+/// Number of packets after which the memory of a connection is computed again.
 const PACKETS_BETWEEN_ACCOUNTS: u64 = 64;
 /// Connections of the same ends at a time: of one that ended, another interface may show the last packets later.
 const MOST_BETWEEN_ENDS: usize = 8;
@@ -113,7 +115,7 @@ pub struct Table {
     tunnels: Tunnels,
     unknown_link_types: Vec<u32>,
     first_at: Option<Instant>,
-    /// Of captures appended to one another the first may not be the earliest.
+    /// Time of the earliest packet; with concatenated captures it need not be the first.
     earliest_at: Option<Instant>,
     latest_at: Instant,
 }
@@ -196,7 +198,8 @@ impl Table {
         }
     }
 
-    /// A segment of one side between two ends, and what was captured of its payload, passes an interface; whether it is counted, and no copy of one before.
+    /// A segment of one side between two ends, with the captured part of its payload, passes an interface. Returns
+    /// whether it is counted, i.e. no copy of an earlier one.
     fn handle_segment(
         &mut self,
         now: Instant,
@@ -305,7 +308,7 @@ impl Table {
         self.others.least_kept = (least_bytes, least_s);
     }
 
-    /// What was found, in a file of which this is known.
+    /// The report, including the summary `file` of the file.
     pub fn into_report(mut self, file: Summary) -> Report {
         let mut rest: Vec<_> = self.open.drain().flat_map(|(_, connections)| connections).collect();
         rest.sort_by_key(|connection| connection.number);
@@ -377,7 +380,7 @@ fn find(
         .or_else(|| connections.iter().rposition(fits))
 }
 
-/// Takes out the connections of which no interface will show more: at each a newer one has been accepted.
+/// Removes the connections that no interface will show again: each has accepted a newer one.
 fn take_replaced(connections: &mut Vec<Connection>) -> Vec<Connection> {
     let is_replaced = |at: usize| {
         let newer = &connections[at + 1..];

@@ -1,4 +1,4 @@
-//! Tunnels of GTP-U, and what passed in each.
+//! Tunnels of GTP-U, and the packets in each.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::gtp::{Opened, Tunnel};
 use crate::report::Others;
 
-/// Tunnels told apart; what comes in others is summed up.
+/// Maximum number of tunnels reported individually; further ones are summed up.
 const MOST: usize = 65_536;
 
 /// One direction of a bearer.
@@ -59,7 +59,7 @@ impl Tunnels {
         tunnel.bytes += bytes;
     }
 
-    /// What the packet was that came in a tunnel.
+    /// Counts a packet from a tunnel by its transport.
     pub fn on_inner(&mut self, tunnel: &Tunnel, is_tcp: bool) {
         if let Some(counted) = self.known.get_mut(tunnel) {
             *(if is_tcp { &mut counted.tcp } else { &mut counted.udp }) += 1;
@@ -70,7 +70,7 @@ impl Tunnels {
         self.known.is_empty()
     }
 
-    /// Those with most octets in the order of their first packets, how many there were, and the rest in sum.
+    /// The tunnels with most octets in the order of their first packets, how many there were, and the rest in sum.
     pub fn into_reports(self, most: usize) -> (Vec<Report>, u64, Others) {
         let (seen, mut others) = (self.known.len() as u64, self.others);
         let mut all: Vec<_> = self.known.into_iter().collect();

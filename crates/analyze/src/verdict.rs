@@ -1,4 +1,4 @@
-//! What limited the throughput of a flow, in words: the largest share of its time.
+//! The limit on the throughput of a flow, in words: the largest share of its time.
 //!
 //! [`Shares`] divides the time; the verdict names the largest part. Two things make it another:
 //!
@@ -14,7 +14,7 @@ use crate::flow::rounds::Shares;
 const FEWEST_SEGMENTS: u64 = 20;
 const HALF: f64 = 0.5;
 
-/// What the rules look at; `None` is not known.
+/// Inputs of the rules; `None` if unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
     pub segments: u64,
@@ -28,7 +28,7 @@ pub struct Figures {
     pub episodes: u64,
     /// Fast retransmits and timeouts.
     pub cuts: u64,
-    /// Those that were spurious.
+    /// Spurious reductions.
     pub spurious_cuts: u64,
     pub timeouts: u64,
     pub spurious_timeouts: u64,
@@ -44,13 +44,13 @@ pub struct Verdict {
     /// `spurious timeouts`, `the link`, `unknown` or `too little data`.
     pub limited_by: &'static str,
     pub because: String,
-    /// Shares of the time by what limited the sender; `None` where data or ACKs were not captured.
+    /// Shares of the time by the limit on the sender; `None` where data or ACKs were not captured.
     pub shares: Option<Shares>,
     /// The application's share, divided; `None` as `shares`.
     pub application: Option<Application>,
 }
 
-/// What the application's share consists of.
+/// Parts of the application's share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Application {
     /// Times that the other end sent data, all was acknowledged, and this end answered.
@@ -105,7 +105,7 @@ fn what(part: &str) -> &'static str {
         "loss episodes" => "losses were being repaired, or had left a small window,",
         "timeouts" => "the sender waited for its retransmission timer",
         "the link" => "the bottleneck was in use, with a queue or at its full rate,",
-        _ => "not to be told from this capture",
+        _ => "cannot be determined from this capture",
     }
 }
 

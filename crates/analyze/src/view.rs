@@ -20,14 +20,14 @@ const NEAR: f64 = 0.1;
 
 pub type Side = usize;
 
-/// Where a capture was taken, as a sender's data see it.
+/// Place of a capture relative to a sender's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Viewpoint {
     Sender,
     Receiver,
     Between,
-    /// Not to be told; the rules are then those for the sender's side.
+    /// Unknown; the rules for the sender's side then apply.
     Unknown,
 }
 
@@ -38,18 +38,18 @@ pub struct View {
     pub interface: u32,
     /// Data of the lesser end, and of the other.
     pub flows: [Flow; 2],
-    /// What the ends offered in their SYNs.
+    /// Options of both ends' SYNs.
     pub offers: [Option<Offer>; 2],
     pub opener: Option<Side>,
     pub first_at: Instant,
     pub latest_at: Instant,
-    /// Of both ends, without copies.
+    /// Packets of both ends, without copies.
     pub packets: [u64; 2],
     /// Packets recorded more than once.
     pub copied: u64,
     /// Segments in front of the answer to a SYN that are of no connection, or of an old one.
     pub strays: u64,
-    /// SYNs and their answers sent again.
+    /// Retransmitted SYNs and SYN-ACKs.
     pub syns_again: u64,
     pub fin: [bool; 2],
     pub rst: [bool; 2],
@@ -88,7 +88,7 @@ impl View {
         }
         match self.isn[side] {
             Some(isn) => isn != segment.seq,
-            // The answer to a SYN that was seen belongs to it; behind data there is none.
+            // The reply to a captured SYN belongs to it; after data there is none.
             None => self.flows[side].counters.segments > 0 || self.isn[1 - side].is_none(),
         }
     }
@@ -104,7 +104,7 @@ impl View {
         }
     }
 
-    /// Whether the numbers of a segment are those of this connection: the SYN's, or close to what both ends sent.
+    /// Whether the numbers of a segment belong to this connection: those of the SYN, or close to the data of both ends.
     pub fn has_numbers_of(&self, side: Side, segment: &Segment) -> bool {
         if segment.has(SYN) {
             return self.fits(side, segment);
@@ -118,7 +118,7 @@ impl View {
         self.opener.is_none() || self.is_answered
     }
 
-    /// Whether a segment is close by its numbers to what both ends sent.
+    /// Whether the sequence and acknowledgment numbers of a segment are close to the data of both ends.
     pub fn is_close(&self, side: Side, segment: &Segment) -> bool {
         if segment.has(SYN) {
             return self.fits(side, segment);
@@ -127,8 +127,8 @@ impl View {
         flows[0].is_close(segment.seq) || segment.has(ACK) && flows[1].is_close(segment.ack)
     }
 
-    /// A segment passes; whether it is counted, and no copy of one before. `has_copies` says that copies are usual in the
-    /// capture.
+    /// A segment passes. Returns whether it is counted, i.e. no copy of an earlier one. `has_copies` says that copies
+    /// are usual in the capture.
     pub fn handle(&mut self, now: Instant, side: Side, segment: &Segment, has_copies: bool) -> bool {
         if self.copies[side].is_copy(now.max(self.latest_at), Look::of_segment(segment), has_copies) {
             self.copied += 1;
@@ -165,8 +165,9 @@ impl View {
         true
     }
 
-    /// RFC 9293 (3.10.7.3): in front of the answer to its SYN an end discards what acknowledges anything but that SYN, and
-    /// resets what sent it: an ACK of an old connection (a challenge ACK: RFC 5961 (4)). Both say nothing of this one.
+    /// RFC 9293 (3.10.7.3): before the reply to its SYN an end discards segments that acknowledge anything but that
+    /// SYN, and resets their sender: an ACK of an old connection (a challenge ACK: RFC 5961 (4)). Neither belongs to
+    /// this connection.
     fn is_stray(&mut self, side: Side, segment: &Segment) -> bool {
         let Some(opener) = self.opener.filter(|_| !self.is_answered) else { return false };
         if side == opener {
@@ -189,7 +190,7 @@ impl View {
     fn on_syn(&mut self, now: Instant, side: Side, segment: &Segment) {
         let had_answered = std::mem::replace(&mut self.has_answered[side], segment.has(ACK));
         if self.isn[side].replace(segment.seq).is_some() {
-            // RFC 9293 (3.5): with a simultaneous open, both ends answer behind their SYN.
+            // RFC 9293 (3.5): with a simultaneous open, both ends reply after their SYN.
             let is_simultaneous = segment.has(ACK) && !had_answered;
             self.syns_again += u64::from(!is_simultaneous);
             // It is unknown which of them was answered.
@@ -241,7 +242,7 @@ impl View {
         }
     }
 
-    /// From where the data of a side was seen.
+    /// Place where the data of a side was captured.
     pub fn viewpoint(&self, side: Side) -> Viewpoint {
         let forward = self.flows[side].rtt.shortest.map(Duration::as_secs_f64);
         let (to_peer, to_opener) = self.handshake;
@@ -251,7 +252,7 @@ impl View {
             let is_near = has_receiver_at_hand(&self.flows[side]);
             return if is_near { Viewpoint::Receiver } else { Viewpoint::Unknown };
         };
-        // What was lost on the way here shows that there is a way.
+        // Losses before the place of the capture show that there is a path before it.
         let counters = &self.flows[side].counters;
         let lost_before = 2 * counters.seen_before < counters.retransmissions;
         if back <= NEAR * (forward + back) && !lost_before {
@@ -268,7 +269,7 @@ impl View {
         self.fin == [true; 2] || self.rst != [false; 2]
     }
 
-    /// Payload known of, both directions.
+    /// Known payload in both directions.
     pub fn payload(&self) -> u64 {
         self.flows.iter().map(|flow| flow.bytes_known().max(flow.counters.bytes)).sum()
     }

@@ -1,6 +1,6 @@
-//! The rows of a waterfall: connections and UDP conversations by when they began, with their phases alone.
+//! The rows of a waterfall: connections and UDP conversations by start time, with only their phases.
 //!
-//! A run that goes on is analysed as it is captured: [`Running`].
+//! A run in progress is analysed as it is captured: [`Running`].
 
 use std::io::Read;
 
@@ -14,17 +14,17 @@ use crate::table::{Report, Table};
 /// A connection or a conversation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Row<'a> {
-    /// As in the report; conversations have numbers of their own.
+    /// Number as in the report; conversations are numbered separately.
     pub number: u64,
     /// Address and port of who opened it, or sent the first datagram.
     pub client: &'a str,
     /// Address and port of the other end.
     pub server: &'a str,
-    /// On the clock of the capture, seconds: those of runs begin at zero.
+    /// Start on the clock of the capture, seconds: clocks of runs start at zero.
     pub start_s: f64,
-    /// From its first packet to its last, seconds.
+    /// Time from its first packet to its last, seconds.
     pub duration_s: f64,
-    /// Of both directions.
+    /// Payload of both directions.
     pub payload_bytes: u64,
     /// `None` of a conversation.
     pub phases: Option<&'a Phases>,
@@ -58,18 +58,18 @@ impl Report {
     }
 }
 
-/// A capture in pcapng that comes in pieces of whole blocks, as a simulation writes it.
+/// A pcapng capture that arrives in pieces of whole blocks, as written by a simulation.
 #[derive(Debug)]
 pub struct Running {
     /// The blocks in front of the first packet: section and interfaces.
     preamble: Vec<u8>,
-    /// Blocks behind it that have not been read.
+    /// Later blocks that have not been read.
     waiting: Vec<u8>,
     table: Table,
 }
 
 const ENHANCED_PACKET: [u8; 4] = 6_u32.to_le_bytes();
-/// Pieces are read when there is so much of them: to begin takes as long as some hundred packets.
+/// Pieces are read when this many bytes are available: starting takes as long as some hundred packets.
 const ENOUGH: usize = 1 << 20;
 
 impl Running {
@@ -106,7 +106,7 @@ impl Running {
         Ok(())
     }
 
-    /// What was found; of a file nothing is known.
+    /// The report; there is no summary of a file.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Captures as real machines, mirror ports and cores record them, made by hand: each has one thing in it that was once
-//! read wrongly. What is right follows from how each was made.
+//! Captures as real machines, mirror ports and cores record them, made by hand: each contains one feature that was once
+//! misread. The expected result follows from how each was made.
 
 use airpath_analyze::{Options, Report, analyze};
 use serde_json::Value;
@@ -15,7 +15,7 @@ const ISN: [u32; 2] = [1000, 5000];
 /// MSS 1460 and a window scale of 7.
 const OFFER: [u8; 8] = [2, 4, 5, 0xB4, 1, 3, 3, 7];
 
-/// A segment; numbers count from the byte behind the SYN.
+/// A segment; numbers count from the byte after the SYN.
 #[derive(Clone)]
 struct Sent {
     us: u64,
@@ -154,8 +154,8 @@ fn download(count: i64) -> Vec<Sent> {
     all
 }
 
-/// Segments one by one, 73 ms apart, over a path of 50 ms, by a clock of so many microseconds a tick. Every
-/// fifth is lost and sent again 20 ms later.
+/// Segments one by one, 73 ms apart, over a path of 50 ms, by a clock of so many microseconds per tick. Every fifth is
+/// lost and retransmitted 20 ms later.
 fn by_clock(tick_us: u64) -> Value {
     let stamp = |us: u64| us.checked_div(tick_us).unwrap_or(0) as u32 + 700;
     let mut all = handshake(0);
@@ -189,7 +189,7 @@ fn a_coarse_or_standing_clock_tells_the_round_trip_of_its_segments() {
         let longest = rtt["forward_ms"]["max"].as_f64().expect("samples");
         assert!((longest - 50.0).abs() < 0.3, "{tick_us}: {longest}");
         assert_eq!(rtt["queueing_ms"]["median"].as_f64().expect("queueing").round(), 0.0, "{tick_us}");
-        // Transmissions with the same timestamp tell none (Karn); others do.
+        // Transmissions with the same timestamp give no sample (Karn); others do.
         let samples = rtt["forward_ms"]["samples"].as_u64().expect("samples");
         assert_eq!(samples, if (1000..=10_000).contains(&tick_us) { 40 } else { samples }, "{tick_us}");
         assert!((32..=40).contains(&samples) && (tick_us > 0 || samples == 32), "{tick_us}: {samples}");
@@ -199,7 +199,7 @@ fn a_coarse_or_standing_clock_tells_the_round_trip_of_its_segments() {
 
 #[test]
 fn a_standing_clock_does_not_make_a_lost_segment_an_overtaken_one() {
-    // Seen at the receiver: the third of ten never came, and was sent again 200 ms later.
+    // Captured at the receiver: the third of ten is lost, and retransmitted 200 ms later.
     let mut all = handshake(0);
     for (at, sent) in all.iter_mut().enumerate() {
         *sent = sent.clone().stamped(7, if at == 0 { 0 } else { 7 });
@@ -251,7 +251,7 @@ fn a_connection_whose_answer_was_not_captured_is_read_all_the_same() {
 #[test]
 fn data_recorded_behind_their_ack_are_no_repetition() {
     let mut all = download(40);
-    // Every fifth segment from the tenth on comes 2 us behind its ACK.
+    // Every fifth segment from the tenth on arrives 2 us after its ACK.
     for at in (10..40).step_by(5) {
         let ack = all.iter().find(|one| one.side == CLIENT && one.ack == 1000 * (at + 1)).map(|one| one.us);
         let data = all.iter_mut().find(|one| one.side == SERVER && one.payload > 0 && one.seq == 1000 * at);
@@ -269,13 +269,13 @@ fn data_recorded_behind_their_ack_are_no_repetition() {
         (&counters["segments"], &counters["unseen_bytes"], &counters["behind_their_ack"]),
         (&40.into(), &0.into(), &6.into())
     );
-    // The same octets once more are.
+    // The same octets again are.
     let mut again = all.clone();
     again.push(sent(900_000, SERVER, 10_000, 100, 1000));
     assert_eq!(flow(&one(&again), "server")["retransmissions"]["total"], 1);
 }
 
-/// What must not depend on how often frames were recorded.
+/// The part of a report that must not depend on how often frames were recorded.
 fn essence(report: &Report) -> Value {
     let mut found = serde_json::to_value(&report.connections).expect("JSON");
     for connection in found.as_array_mut().expect("connections") {
@@ -312,7 +312,7 @@ fn frames_recorded_twice_are_one_packet() {
         .collect();
     let of_vlan = read(&pcap(1, &tagged));
     assert_eq!((of_vlan.packets.copies, essence(&of_vlan)), (once.packets.tcp, essence(&once)));
-    // In front of and behind a router, with 5 ms in its queue.
+    // Before and after a router, with 5 ms in its queue.
     let mut routed = records(&sent);
     routed.extend(sent.iter().map(|one| (one.us + 5000, Sent { ttl: 63, ..one.clone() }.ipv4())));
     routed.sort_by_key(|record| record.0);
@@ -501,7 +501,7 @@ fn a_handover_goes_on_in_another_tunnel_and_the_first_fragment_is_opened() {
         let teid = if one.side == SERVER && one.us > 140_000 { 99 } else { 7 + one.side as u32 };
         let mut outer = tunneled(teid, one.side, &one.ipv4());
         if outer.len() > 500 {
-            // More fragments, of which this is the first.
+            // Further fragments; this is the first.
             outer.truncate(500);
             outer[2..4].copy_from_slice(&500_u16.to_be_bytes());
             outer[6] = 0x20;
@@ -567,7 +567,7 @@ fn a_fin_that_is_recorded_behind_its_ack_is_no_missing_byte() {
 
 #[test]
 fn syn_that_is_not_accepted_does_not_end_the_connection_before_it() {
-    // RFC 5961 (4.2): the server answers a SYN in an open connection with an ACK of that connection, and goes on.
+    // RFC 5961 (4.2): the server answers a SYN in an open connection with an ACK of that connection, and continues.
     let mut all = download(40);
     let mut syn = all[0].clone();
     (syn.us, syn.seq, syn.id) = (130_500, 700_000_000, 0);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 /// Whether it is an answer, milliseconds before it, numbers, flags, data offset, length, options.
 type Fields = (bool, u16, [u8; 12], u8, u8, u16, Vec<u8>);
 
-/// A capture of raw IP in which a few ends exchange segments of which every field is arbitrary.
+/// A capture of raw IP in which a few ends exchange segments with arbitrary fields.
 fn capture(segments: &[Fields]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xA1B2_C3D4_u32, 0x0004_0002, 0, 0, 65_535, 101] {

@@ -1,16 +1,16 @@
-//! What happens next: timers and packets in flight of a whole path.
+//! Deadlines of a whole path: its timers and its packets in flight.
 //!
-//! * A **lane** is a first-in first-out line of packets with their times, which never decrease; only
-//!   its head takes part in the search for the first deadline.
-//! * A **timer** that is moved later costs one store: it comes up early, is found to want a later
-//!   time, and is put there without calling anybody.
+//! * A **lane** is a FIFO queue of packets with their times, which never decrease; only its head is a candidate for the
+//!   next deadline.
+//! * A **timer** that is postponed costs one store: its tree entry stays stale until it surfaces, and is then moved
+//!   without calling the owner.
 //!
-//! A packet that is handed over at once, ahead of its time, is put on no lane: see `element/early`. Here is known whether
-//! its lane is empty and which timers would come before it.
+//! A packet that is delivered early (see `element/early`) is put on no lane. The agenda knows whether the lane is empty
+//! and which timers would expire before the packet's arrival.
 //!
-//! Timers and lanes are numbered at build: timers before lanes, each by element and key. What is due
-//! at the same instant comes in the order of these numbers. So it is ordered by the structure of the
-//! path and never by insertion, and results do not depend on how the search works.
+//! Timers and lanes are numbered when the path is built: timers before lanes, each by element and key. Deadlines at the
+//! same instant are handled in the order of these numbers. The order therefore depends on the structure of the path,
+//! never on insertion, and results do not depend on how the search works.
 
 use crate::packet::Packet;
 use crate::port::Target;
@@ -18,18 +18,19 @@ use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
-/// What fell due.
+/// A deadline that has been reached.
 pub(crate) enum Due {
     /// A timer of `element` armed under `key`.
     Timer { element: u16, key: u32 },
-    /// A packet reached the end of a lane and goes to the element `target`; others may go ahead of their time.
+    /// A packet reached the end of a lane and goes to the element `target`; `leads_ahead` says whether packets of this
+    /// lane may be delivered early.
     Packet { lane: usize, leads_ahead: bool, target: Target, packet: Box<Packet> },
 }
 
 struct Timer {
-    /// When the owner wants to be called; `NEVER` when disarmed.
+    /// When the owner is to be called; `NEVER` when disarmed.
     wanted: Instant,
-    /// When it comes up.
+    /// Deadline of the tree entry, at most `wanted`.
     due: Instant,
     element: u16,
     key: u32,
@@ -42,7 +43,7 @@ struct Lane {
     /// Time of the packet put in last; nothing may be put in before it.
     last: Instant,
     target: Target,
-    /// Packets may be handed over ahead of their time, unless one of these timers expires before.
+    /// Packets may be delivered early unless one of these timers expires first; `None` if they must wait.
     ahead: Option<Timers>,
 }
 
@@ -57,7 +58,7 @@ impl Lane {
     }
 }
 
-/// By value, so that nobody has to keep them in memory for this.
+/// Takes its arguments by value, so the caller need not keep them in memory.
 #[cold]
 #[inline(never)]
 fn goes_back(lane: usize, at: Instant, last: Instant) -> ! {
@@ -102,7 +103,7 @@ impl Agenda {
         }
     }
 
-    /// Has a timer come up when its owner wants to be called.
+    /// Moves the tree entry of a timer to its owner's deadline.
     #[inline]
     fn put_right(&mut self, timer: usize) {
         let own = &mut self.timers[timer];
@@ -123,27 +124,27 @@ impl Agenda {
         }
     }
 
-    /// No packet is handed over ahead of its time.
+    /// Disables early delivery on all lanes.
     pub fn set_ahead_nowhere(&mut self) {
         self.lanes.iter_mut().for_each(|lane| lane.ahead = None);
     }
 
-    /// Where a lane leads, if its packets may be handed over ahead of their time.
+    /// Target of a lane if its packets may be delivered early.
     #[inline(always)]
     pub fn leads_ahead(&self, lane: usize) -> Option<Target> {
         let line = &self.lanes[lane];
         line.ahead.is_some().then_some(line.target)
     }
 
-    /// Whether nothing can come between now and the handing over of a packet that would be put on this lane with time
-    /// `at`: no packet is before it, and none of the timers expires by then.
+    /// Whether a packet for this lane with arrival time `at` may be delivered early: no packet precedes it, and none of
+    /// the timers expires by then.
     #[inline(always)]
     pub fn may_go_ahead(&mut self, lane: usize, at: Instant) -> bool {
         let line = &mut self.lanes[lane];
         if !line.packets.is_empty() {
             return false;
         }
-        // That elements keep the order here too is for tests to see.
+        // In debug builds also checks that elements emit in order of time.
         if cfg!(debug_assertions) {
             line.note(lane, at);
         }
@@ -151,8 +152,8 @@ impl Agenda {
         timers.is_some_and(|timers| self.is_quiet(timers, at))
     }
 
-    /// Takes the first packet of this lane if it may be handed over now, ahead of its time, which is before `horizon`;
-    /// where the run `may_end`, only if it precedes the end.
+    /// Takes the first packet of this lane if it may be delivered early: its time is before `horizon` and, if the run
+    /// `may_end`, precedes the end.
     pub fn take_ahead(
         &mut self,
         lane: usize,
@@ -178,7 +179,7 @@ impl Agenda {
         if timers.is_empty() {
             return true;
         }
-        // Those of a UE are asked one by one; most have one flow.
+        // Checks the timers of a UE one by one; most UEs have one flow.
         match timers.len() {
             1 => self.timers[timers.start as usize].wanted > at,
             ..=4 => {
@@ -216,7 +217,7 @@ impl Agenda {
         line.packets.push_back((at, packet));
     }
 
-    /// When the next thing is due. Timers that were moved later are put right on the way.
+    /// Time of the next deadline. Corrects stale entries of postponed timers as they surface.
     pub fn next_time(&mut self) -> Option<Instant> {
         loop {
             let ((first, number), (at, _)) = (self.due_timers.first(), self.due_lanes.first());
@@ -267,7 +268,7 @@ impl Agenda {
         Some((at, Due::Packet { lane, leads_ahead, target: line.target, packet }))
     }
 
-    /// The least of all times, each with so much added: a look at every timer and lane.
+    /// The minimum over the deadlines of all timers and lanes, each plus its addend. Scans every timer and lane.
     pub fn next_time_with(&self, timers: &[Duration], lanes: &[Duration]) -> Option<Instant> {
         let wanted = self.timers.iter().map(|timer| timer.wanted);
         let heads = self.lanes.iter().map(|lane| lane.packets.front().map_or(Instant::NEVER, |head| head.0));
@@ -287,10 +288,10 @@ impl Agenda {
     }
 }
 
-/// A tournament over all sources: which is due first.
+/// Tournament tree over all sources; the winner has the earliest deadline.
 ///
-/// Four meet in a match, and the winner goes up: the earliest, or the lowest number of those that are equal. Setting a
-/// source replays the matches on its way to the final, without a branch that depends on times.
+/// A match has four entries, and its winner advances: the earliest, the lowest number on a tie. Setting a source
+/// replays the matches on its way to the final, without a branch that depends on times.
 ///
 /// Measured against a four-ary heap with the same interface, then with two in a match: with a handful of sources it
 /// takes a quarter of the instructions, and a source that is taken and set again costs one walk, not two.
@@ -299,7 +300,7 @@ struct Tournament {
     matches: Vec<Match>,
     /// The first match in which sources meet.
     first_round: usize,
-    /// Who wins the final.
+    /// Winner of the final.
     winner: Entry,
 }
 
@@ -316,10 +317,10 @@ struct Entry {
 }
 
 impl Entry {
-    /// Nobody, who is due never.
+    /// No source: its deadline is never.
     const NOBODY: Self = Self { at: Instant::NEVER, source: 0 };
 
-    /// The one that is due first; of equals this one, whose number is lower.
+    /// The entry with the earlier deadline; on a tie `self`, whose number is lower.
     #[inline(always)]
     fn or_earlier(self, other: Self) -> Self {
         let is_earlier = other.at < self.at;
@@ -339,7 +340,7 @@ impl Match {
 }
 
 impl Tournament {
-    /// A tournament of this many sources, none of which is due ever.
+    /// A tournament of `sources` sources, all without a deadline.
     fn new(sources: usize) -> Self {
         let mut first_round = 1;
         while 4 * first_round < sources {
@@ -349,13 +350,13 @@ impl Tournament {
         Self { matches, first_round, winner: Entry::NOBODY }
     }
 
-    /// When something is due first, and its source.
+    /// The earliest deadline and its source.
     #[inline(always)]
     fn first(&self) -> (Instant, usize) {
         (self.winner.at, self.winner.source)
     }
 
-    /// Who sits at a place of the round that begins with this match.
+    /// The entry at a place of the round that begins with this match.
     #[inline(always)]
     fn seated(&self, round: usize, place: usize) -> Entry {
         self.matches[round + place / 4].0[place % 4]

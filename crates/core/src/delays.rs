@@ -1,8 +1,8 @@
 //! Delays in bounded memory: exact mean and extremes, and percentiles from a histogram.
 //!
-//! The histogram is log-linear, like HDR Histogram's, but in the distance from the first delay: a percentile is off by at
-//! most 0.8 % of its distance from the first delay, plus 2 µs. The first packets of a flow meet a nearly empty path, so
-//! the error is as small relative to the queueing delay, which is what lies above the minimum: RFC 5481 (3.1), (4.2).
+//! The histogram is log-linear, like HDR Histogram's, but in the distance from the first delay: a percentile is off by
+//! at most 0.8 % of its distance from the first delay, plus 2 µs. The first packets of a flow meet a nearly empty path,
+//! so the error is as small relative to the queueing delay, the part above the minimum: RFC 5481 (3.1), (4.2).
 //!
 //! Percentiles interpolate linearly between the two neighbouring samples, type 7 of Hyndman and Fan (1996), which is also
 //! numpy's default. Left out: the order of the delays.
@@ -10,7 +10,7 @@
 use crate::time::Duration;
 use serde::Serialize;
 
-/// Bits of the mantissa that tell buckets apart: 64 in an octave.
+/// Bits of the mantissa that distinguish buckets: 64 per octave.
 const MANTISSA_BITS: u32 = 6;
 /// Bits of the mantissa that do not.
 const DROPPED_BITS: u32 = f64::MANTISSA_DIGITS - 1 - MANTISSA_BITS;
@@ -22,8 +22,8 @@ const OFFSET_BITS: u64 = 18;
 /// Leading bits of `OFFSET` as a floating-point number, whose exponent has a bias of 1023.
 const FIRST_BUCKET: u64 = (1023 + OFFSET_BITS) << MANTISSA_BITS;
 
-/// Buckets by which the counts grow, four octaves: with many flows they are a large part of the memory, and doubled ones
-/// would be twice as large.
+/// Step in which the number of buckets grows, four octaves. With many flows the buckets are a large part of the memory;
+/// doubling would waste up to half of it.
 const GROWTH: usize = 4 << MANTISSA_BITS;
 
 /// Percentiles of a report, as shares.
@@ -43,7 +43,7 @@ pub struct Delays {
     below: Vec<u32>,
 }
 
-/// What is known of some delays, milliseconds; `None` without any.
+/// Summary of delay samples, in milliseconds; `None` without samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct DelayReport {
     /// Mean of all samples.
@@ -125,7 +125,7 @@ impl Delays {
         self.origin.wrapping_add(OFFSET)
     }
 
-    /// What is known of them.
+    /// Summary of the samples.
     pub fn report(&self) -> DelayReport {
         let samples = self.above.iter().chain(&self.below).copied().map(u64::from).sum();
         if samples == 0 {
@@ -159,7 +159,7 @@ impl Delays {
             let whole = place as u64;
             let lower = at_place(whole);
             let rest = place - whole as f64;
-            // The next place would be beyond the last where nothing is left to interpolate.
+            // Without a remainder to interpolate, the next place could be beyond the last.
             let upper = if rest > 0.0 { at_place(whole + 1) } else { lower };
             (lower + rest * (upper - lower)).clamp(self.min as f64, self.max as f64)
         })
@@ -173,7 +173,7 @@ fn saturate(count: &mut u32) {
     *count = u32::MAX;
 }
 
-/// The bucket of a distance from the first delay to which `OFFSET` was added.
+/// Bucket of a distance from the first delay, after `OFFSET` was added.
 #[inline]
 fn bucket(shifted: u64) -> usize {
     // Signed, which is one instruction; the leading bits of a floating-point number are a log-linear scale.
@@ -266,7 +266,7 @@ mod tests {
             for (share, found) in SHARES.into_iter().zip([report.p50, report.p90, report.p95, report.p99]) {
                 let (expected, found) = (exact(&nanos, share), found.expect("samples") * 1e6);
                 let place = share * (nanos.len() - 1) as f64;
-                // Of the two neighbours the one further from the first counts.
+                // The worse bound applies: that of the neighbour further from the first delay.
                 let off = [place.floor(), place.ceil()].map(|at| (nanos[at as usize] as f64 - first).abs());
                 let bound = off[0].max(off[1]) / 128.0 + 2048.0 + 1.0;
                 prop_assert!((found - expected).abs() <= bound, "{found} for {expected}, off by at most {bound}");

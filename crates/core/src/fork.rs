@@ -1,14 +1,14 @@
 //! A fork of ways: a node with one port on one side and several on the other, e.g. the gateway in front of several cells.
 //!
-//! A packet that comes by one of the several ports leaves by the one port. A packet that comes by the one port leaves by
-//! the port that its UE has at this time. No packet carries a route.
+//! A packet that enters by one of the several ports leaves by the single port. A packet that enters by the single port
+//! leaves by the present port of its UE. No packet carries a route.
 
 use crate::element::{Cx, Element, Layout, NodeId, Port};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use serde_json::json;
 
-/// One way of several.
+/// Index of a way.
 pub type Way = u16;
 
 /// A UE changes its way.
@@ -22,27 +22,27 @@ pub struct Change {
     pub to: Way,
 }
 
-/// One to many.
+/// An element that distributes packets over several ways.
 pub struct Fork {
     /// Direction in which the ways part.
     dir: Dir,
-    /// Way of each UE, by its number.
+    /// Way of each UE, indexed by UE.
     ways: Vec<Way>,
     /// Number of ways.
     count: Way,
     /// Changes to come, the next one last.
     changes: Vec<Change>,
-    /// By way: the cell to which a UE on this way is attached. Empty if another fork says so.
+    /// Per way: the cell that a UE on this way is attached to. Empty if another fork tracks attachment.
     cells: Vec<Option<NodeId>>,
     /// Packets that took each way.
     passed: Vec<u64>,
 }
 
 impl Fork {
-    /// A fork into `count` ways in direction `dir`; `ways` has the way of each UE at the start.
+    /// A fork into `count` ways in direction `dir`; `ways[ue]` is the initial way of each UE.
     ///
     /// # Panics
-    /// If a UE has a way that there is not, or changes to one.
+    /// If the initial or a later way of a UE does not exist.
     pub fn new(dir: Dir, count: Way, ways: Vec<Way>, mut changes: Vec<Change>) -> Self {
         let all = ways.iter().copied().chain(changes.iter().map(|change| change.to));
         assert!(all.max().is_none_or(|way| way < count), "there are {count} ways, counted from 0");

@@ -1,8 +1,8 @@
 //! A wired link: rate, delay, queue and random loss, each direction on its own.
 //!
-//! A packet waits for its turn, takes `length / rate` to send and arrives `delay` later, in order.
-//! Ends of transmission are computed, not scheduled, unless the queue discipline wants packets to wait one by one
-//! (`in_line`). Loss strikes after transmission: a lost packet has used the link.
+//! A packet waits for its turn, takes `length / rate` to send and arrives `delay` later, in order. Ends of transmission
+//! are computed, not scheduled, unless the queue discipline needs packets to wait one by one (`in_line`). Loss occurs
+//! after transmission: a lost packet has used the link.
 
 mod in_line;
 mod to_cell;
@@ -92,7 +92,7 @@ impl Config {
         Box::new(LinkInLine { directions })
     }
 
-    /// The same with the core network of UMTS at its end towards the UEs.
+    /// Builds the link merged with the UMTS core network at its end towards the UEs.
     pub fn build_to(&self, core: CoreNetwork, run_seed: u64, name: &str) -> Box<dyn Element> {
         Box::new(LinkToCore { halves: self.halves(run_seed, name), core })
     }
@@ -179,7 +179,7 @@ impl Half {
 }
 
 impl Half {
-    /// A packet comes to the link at `at`, now or later, and not before the one before it; when it arrives, or
+    /// A packet reaches the link at `at`, now or later, not before the previous one. Returns its arrival time, or
     /// `None` if it is dropped.
     #[inline(always)]
     fn pass(
@@ -204,7 +204,7 @@ impl Half {
         Some((sent + self.delay, packet))
     }
 
-    /// What the queue discipline says of a packet; the books are settled.
+    /// Lets the queue discipline decide on a packet; the buffer accounting is settled.
     #[inline(never)]
     fn ask(&mut self, cx: &mut Cx<'_>, at: Instant, mut packet: Box<Packet>) -> Option<Box<Packet>> {
         match self.queue.admit(at, &packet, &self.books) {

@@ -6,8 +6,8 @@
 //! use, its bytes, and passes every box unchanged. Sequence numbers are those of the wire, 32 bit
 //! and wrapping; endpoints unwrap them.
 //!
-//! Packets always travel behind a `Box` from the pool of the path: handing on a pointer costs less
-//! than copying 64 bytes that were just written.
+//! Packets are always in a `Box` from the pool of the path: passing a pointer costs less than copying 64 bytes that
+//! were just written.
 
 use crate::time::Instant;
 use schemars::JsonSchema;
@@ -20,10 +20,10 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum Dir {
-    /// From the server to the UE.
+    /// Server to UE.
     #[default]
     Downlink = 0,
-    /// From the UE to the server.
+    /// UE to server.
     Uplink = 1,
 }
 
@@ -39,7 +39,7 @@ impl Dir {
         }
     }
 
-    /// What belongs to this direction.
+    /// The value for this direction.
     pub fn pick<T>(self, downlink: T, uplink: T) -> T {
         match self {
             Self::Downlink => downlink,
@@ -61,7 +61,7 @@ impl Dir {
     }
 }
 
-/// What the models may know of a packet.
+/// What the models can read of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Kind {
     /// TCP over IP with a readable header: every field is valid.
@@ -77,11 +77,11 @@ pub enum Kind {
 pub enum Opaque {
     /// UDP, ICMP or any other protocol above IP.
     OtherProtocol,
-    /// Encrypted: ESP or AH in front of whatever follows.
+    /// Encrypted: ESP or AH before the payload.
     Encrypted,
     /// A fragment of an IP packet.
     Fragment,
-    /// An IP or TCP header that contradicts itself or is cut short.
+    /// An IP or TCP header that is inconsistent or truncated.
     Malformed,
 }
 
@@ -154,8 +154,8 @@ impl Flags {
     /// Radio network feedback of \[jayanathan\]: the same bit, which was reserved then.
     pub const RNF: Self = Self::AE;
 
-    /// Beside ACK, without data: a NACK of `middlebox.snoop`, whose SACK blocks are what has come over the radio. The
-    /// PSH bit, which says nothing without data, tells it from a receiver's ACK that was flagged on its way.
+    /// With ACK and no data: a NACK of `middlebox.snoop`, whose SACK blocks report what has arrived over the radio. The
+    /// PSH bit, otherwise unused without data, distinguishes it from a receiver's ACK that a box has flagged.
     pub const NACK: Self = Self(Self::RNF.0 | Self::PSH.0);
 
     /// Whether every bit of `other` is set.
@@ -180,7 +180,7 @@ impl std::fmt::Debug for Flags {
     }
 }
 
-/// SACK blocks of a header, RFC 2018 (3): at most four, three beside timestamps.
+/// SACK blocks of a header, RFC 2018 (3): at most four, three next to timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     count: u8,
@@ -213,7 +213,7 @@ impl SackBlocks {
 /// end may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct EcnBytes {
-    /// Which order, if the option is there.
+    /// Order of the counters; `None` without the option.
     order: Option<EcnOrder>,
     count: u8,
     counters: [u32; Self::MAX],
@@ -234,7 +234,7 @@ impl EcnBytes {
     /// No option.
     pub const NONE: Self = Self { order: None, count: 0, counters: [0; Self::MAX] };
 
-    /// The option with these counters, of which the first three count.
+    /// The option with these counters; counters after the third are ignored.
     pub fn new(order: EcnOrder, counters: impl IntoIterator<Item = u64>) -> Self {
         let mut option = Self { order: Some(order), ..Self::NONE };
         for (slot, counter) in option.counters.iter_mut().zip(counters) {
@@ -248,12 +248,12 @@ impl EcnBytes {
         self.order
     }
 
-    /// The counters as they stand there.
+    /// The counters in the option's order.
     pub fn as_slice(&self) -> &[u32] {
         &self.counters[..usize::from(self.count)]
     }
 
-    /// The counters of ECT(0), CE and ECT(1), of those that are there.
+    /// The counters of ECT(0), CE and ECT(1); `None` for those the option leaves out.
     pub fn by_mark(&self) -> [Option<u32>; Self::MAX] {
         let [first, ce, last] = [0, 1, 2].map(|at| self.as_slice().get(at).copied());
         if self.order == Some(EcnOrder::Ect1First) { [last, ce, first] } else { [first, ce, last] }
@@ -278,11 +278,11 @@ pub struct Options {
     pub sack: SackBlocks,
     /// Byte counters of accurate ECN.
     pub ecn: EcnBytes,
-    /// Octets of NOPs in the place of an option that a box has taken out.
+    /// Number of NOP octets that replace an option removed by a box.
     pub nops: u8,
 }
 
-/// What a packet without options has.
+/// Options of a packet without options.
 static NO_OPTIONS: Options = Options {
     mss: 0,
     window_scale_plus_1: 0,
@@ -297,12 +297,12 @@ static NO_OPTIONS: Options = Options {
 pub struct Body {
     /// The IP packet as read from the device.
     pub bytes: Vec<u8>,
-    /// Set by a box that changed a header field: the driver must encode the packet anew.
+    /// Set by a box that changed a header field: the driver must re-encode the packet.
     pub touched: bool,
 }
 
-/// What a packet is, in one octet: readable TCP or why not, the IP version, the ECN field, and whether the packet precedes the
-/// end of a transfer.
+/// Kind of a packet, in one octet: readable TCP or why not, the IP version, the ECN field, and whether the packet
+/// precedes the end of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Form(u8);
 
@@ -319,25 +319,25 @@ impl Form {
         Self(self.0 & !mask | bits & mask)
     }
 
-    /// The same with another ECN field, of which the two lowest bits count.
+    /// This form with ECN field `ecn`; only its two lowest bits are used.
     #[must_use]
     pub const fn with_ecn(self, ecn: u8) -> Self {
         self.with(Self::ECN, ecn)
     }
 
-    /// The same over another version of IP.
+    /// This form with another version of IP.
     #[must_use]
     pub const fn with_ip(self, ip: IpVersion) -> Self {
         self.with(Self::IPV6, if matches!(ip, IpVersion::Ipv6) { Self::IPV6 } else { 0 })
     }
 
-    /// The same of another kind.
+    /// This form with another kind of packet.
     #[must_use]
     pub const fn with_kind(self, kind: Kind) -> Self {
         self.with(Self::KIND, kind.code() << Self::KIND.trailing_zeros())
     }
 
-    /// The same before the end of a transfer, or not.
+    /// This form, before the end of a transfer or not.
     const fn with_precedes_end(self, precedes: bool) -> Self {
         self.with(Self::PRECEDES_END, if precedes { Self::PRECEDES_END } else { 0 })
     }
@@ -356,8 +356,8 @@ impl std::fmt::Debug for Form {
 pub struct Packet {
     /// Bytes of the packet; `None` ("virtual") in simulation. Boxed: it is absent where speed counts.
     pub body: Option<Box<Body>>,
-    /// Options beside timestamps. Boxed: a packet is touched by every box on its way, and the fewer
-    /// cache lines it has the better.
+    /// Options other than timestamps. Boxed to keep the packet in few cache lines, since every element on its path
+    /// touches it.
     pub options: Option<Box<Options>>,
     /// When a host sent the data in it, or a box that splits the connection; of a packet without TCP the stamp of its
     /// application; of no meaning in other packets. A copy has its
@@ -386,7 +386,7 @@ pub struct Packet {
     pub flags: Flags,
     /// Window field as on the wire: not yet scaled.
     pub window: u16,
-    /// Identification of the IP header, as a capture shows it; of no meaning where nothing is captured.
+    /// Identification of the IP header for captures; unused otherwise.
     pub identification: u16,
     /// Whether the timestamps option is present.
     pub has_timestamps: bool,
@@ -449,7 +449,7 @@ impl Packet {
         self.form.0 & Form::ECN
     }
 
-    /// Sets the ECN field, of which the two lowest bits count.
+    /// Sets the ECN field; only the two lowest bits of `ecn` are used.
     #[inline]
     pub fn set_ecn(&mut self, ecn: u8) {
         self.form = self.form.with_ecn(ecn);
@@ -468,12 +468,12 @@ impl Packet {
         self.form = self.form.with_precedes_end(precedes);
     }
 
-    /// Options beside timestamps.
+    /// Options other than timestamps.
     pub fn options(&self) -> &Options {
         self.options.as_deref().unwrap_or(&NO_OPTIONS)
     }
 
-    /// Options beside timestamps, to be set.
+    /// Options other than timestamps, mutable.
     pub fn options_mut(&mut self) -> &mut Options {
         self.options.get_or_insert_default()
     }
@@ -485,7 +485,7 @@ impl Packet {
         }
     }
 
-    /// Whether the packet may be marked in place of a drop.
+    /// Whether the packet may be marked instead of dropped.
     pub fn can_be_marked(&self) -> bool {
         self.ecn() != Self::NOT_ECT
     }

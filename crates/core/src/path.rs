@@ -1,7 +1,7 @@
 //! The graph of elements between the server's side and the UEs' side, most often a straight line.
 //!
-//! A path is all that a driver sees of the network. The simulator puts hosts at its ends, so that nothing ever comes
-//! out; the live driver puts devices there. The path does no I/O and reads no clock: the driver says what time it is.
+//! A path is a driver's interface to the network. The simulator has hosts at both ends, so no packet ever leaves the
+//! path; the live driver has devices there. The path does no I/O and reads no clock: the driver supplies the time.
 //!
 //! ```
 //! use airpath_core::packet::Dir;
@@ -28,8 +28,8 @@
 //! [`Path::handle_timeout`] no earlier than [`Path::poll_timeout`] says, and drains [`Path::poll_output`]. Each deadline
 //! is handled at its own instant, however late the driver wakes: lateness moves no packet of the model.
 //!
-//! Within one call of [`Path::handle_timeout`] packets may be handed to elements ahead of their time, where that changes
-//! nothing that a driver can see: `element/early` says when.
+//! Within one call of [`Path::handle_timeout`], packets may be delivered to elements early where the driver cannot
+//! observe the difference; `element/early` defines when.
 
 use crate::agenda::Due;
 use crate::element::{
@@ -44,7 +44,7 @@ use crate::trace::{BearerRow, Event, Kind, ProbeMask, Reason, Recorder};
 use std::any::Any;
 use std::collections::VecDeque;
 
-/// Packets that drivers of real packets hold for a UE unless told otherwise: see [`Path::inside`].
+/// Default limit on the packets that drivers of real packets hold for a UE: see [`Path::inside`].
 pub const MOST_INSIDE: u64 = 1 << 18;
 
 /// An element in its place.
@@ -54,7 +54,7 @@ struct Place {
 }
 
 impl Place {
-    /// The element, and what it is lent for a call at `now`.
+    /// The element, and its context for a call at `now`.
     #[inline(always)]
     fn at<'a>(&'a mut self, now: Instant, engine: &'a mut Engine) -> (&'a mut dyn Element, Cx<'a>) {
         (self.element.as_mut(), Cx::new(now, &self.base, engine))
@@ -64,9 +64,9 @@ impl Place {
 /// An element that is notified of radio events.
 struct Subscriber {
     element: u16,
-    /// Of drops only.
+    /// Only drops.
     drops_alone: bool,
-    /// Elements whose events it is notified of: those on the way of its packets.
+    /// Elements whose events it is notified of: the cells that its packets traverse.
     cells: Vec<u16>,
 }
 
@@ -76,17 +76,17 @@ pub struct Path {
     engine: Engine,
     outputs: VecDeque<(Instant, Dir, Box<Packet>)>,
     now: Instant,
-    /// Elements that want radio events.
+    /// Elements subscribed to radio events.
     subscribers: Vec<Subscriber>,
-    /// Elements that want to hear of hand-overs.
+    /// Elements subscribed to hand-overs.
     outage_subscribers: Vec<u16>,
     /// The least time from the next deadline inside until a packet can leave.
     lookahead: Lookahead,
     /// No element lets a packet overtake another of its flow.
     keeps_order: bool,
-    /// By number: the element that stands for this one, most often itself.
+    /// Owner of each element, by index: the element that handles its calls, usually itself.
     owners: Vec<u16>,
-    /// Where packets arrive that enter from outside.
+    /// Entry points of packets from outside.
     gates: Vec<Joint>,
     /// Name of each element, empty without one.
     names: Vec<String>,
@@ -158,7 +158,7 @@ impl Path {
         path
     }
 
-    /// Says what to write into a capture; before the path is run.
+    /// Selects the packets to capture; to be called before the path is run.
     pub fn set_capture(&mut self, capture: Capture) {
         self.engine.capture = capture.writer();
         self.engine.captures = self.engine.capture.is_some();
@@ -173,8 +173,8 @@ impl Path {
         }
     }
 
-    /// Ends the run when finite transfers are complete at `ends` hosts: each at its sender and at its receiver,
-    /// as far as both are on this path.
+    /// Ends the run when finite transfers are complete at `ends` hosts: each at its sender and at its receiver, where
+    /// both are on this path.
     pub fn stop_after_transfers(&mut self, ends: u32) {
         self.engine.transfers_left = Some(ends);
         if !self.keeps_order {
@@ -187,7 +187,7 @@ impl Path {
         self.engine.most_packets = packets;
     }
 
-    /// Bearers by their numbers, which events have.
+    /// Rows of the bearers, indexed by the bearer number in events.
     pub fn bearer_rows(&self) -> &[BearerRow] {
         &self.engine.bearer_rows
     }
@@ -202,11 +202,11 @@ impl Path {
         self.engine.is_overfull()
     }
 
-    /// A packet arrives at `at` from outside: from the server's side if downlink, else from the UEs'.
-    /// Deadlines before it are handled first, those at the same instant after it.
+    /// A packet arrives at `at` from outside: from the server's side if downlink, otherwise from the UEs' side.
+    /// Deadlines before `at` are handled first, deadlines at `at` afterwards.
     ///
     /// # Panics
-    /// If `at` is before what has already been handled, or no gate is open in this direction.
+    /// If `at` is before the path's present time, or no gate is open in this direction.
     pub fn handle_packet(&mut self, at: Instant, dir: Dir, packet: Box<Packet>) {
         assert!(at >= self.now, "a packet from the past: {at:?} before {:?}", self.now);
         while self.poll_timeout().is_some_and(|due| due < at) && self.handle_next(at) {}
@@ -232,8 +232,8 @@ impl Path {
         }
     }
 
-    /// Handles the first thing due up to `now`, with all that it sets off at its instant. Returns whether
-    /// there was one. For drivers whose world answers at once: see [`Path::poll_output`] in between.
+    /// Handles the first deadline up to `now`, with all its consequences at that instant. Returns whether there was
+    /// one. For drivers that react at once: call [`Path::poll_output`] in between.
     #[inline(always)]
     pub fn handle_next(&mut self, now: Instant) -> bool {
         if self.engine.stopped {
@@ -318,13 +318,13 @@ impl Path {
         self.engine.agenda.next_time()
     }
 
-    /// Until when a driver may sleep: nothing leaves the path before this, unless a packet arrives or a deadline is
-    /// handled. What [`Path::poll_timeout`] has by then is handled together, each thing at its own instant.
+    /// Time until which a driver may sleep: no packet leaves the path earlier unless one arrives or a deadline is
+    /// handled. All deadlines of [`Path::poll_timeout`] up to then are handled together, each at its own instant.
     pub fn poll_wakeup(&self) -> Option<Instant> {
         self.engine.agenda.next_time_with(&self.lookahead.timers, &self.lookahead.lanes)
     }
 
-    /// The next packet that left the path, with the model time at which it did.
+    /// The next packet that left the path, with the model time of its departure.
     pub fn poll_output(&mut self) -> Option<(Instant, Dir, Box<Packet>)> {
         self.outputs.pop_front()
     }
@@ -339,7 +339,7 @@ impl Path {
         self.engine.free(packet);
     }
 
-    /// How far the path has been run.
+    /// Present time of the path.
     pub fn now(&self) -> Instant {
         self.now
     }
@@ -349,12 +349,12 @@ impl Path {
         self.engine.stopped
     }
 
-    /// What the selected probes recorded since the last call.
+    /// Events that the enabled probes recorded since the last call.
     pub fn take_trace(&mut self) -> Vec<(Instant, Event)> {
         self.engine.recorder.take()
     }
 
-    /// How many events that is.
+    /// Number of these events.
     pub fn recorded(&self) -> usize {
         self.engine.recorder.len()
     }
@@ -369,7 +369,7 @@ impl Path {
         written.unwrap_or_default()
     }
 
-    /// Packets on lanes: under way inside the path.
+    /// Number of packets in flight on lanes inside the path.
     pub fn in_flight(&self) -> usize {
         self.engine.agenda.in_flight()
     }
@@ -394,7 +394,7 @@ impl Path {
         held.iter().sum::<u64>() + self.in_flight() as u64
     }
 
-    /// What a UE's bearer holds at the time up to which the path has been run.
+    /// State of a UE's bearer at the path's present time.
     pub fn radio(&mut self, ue: u16, dir: Dir) -> BearerView {
         Cx::new(self.now, &Base::default(), &mut self.engine).radio(ue, dir)
     }
@@ -404,7 +404,7 @@ impl Path {
         self.engine.drops[element][reason as usize]
     }
 
-    /// Packets of a flow without TCP that were dropped on their way in `dir`.
+    /// Packets of a flow without TCP that were dropped in direction `dir`.
     pub fn datagrams_dropped(&self, ue: u16, flow: u16, dir: Dir) -> u64 {
         self.engine.datagram_drops.get(&(ue, flow, dir)).copied().unwrap_or(0)
     }
@@ -415,7 +415,7 @@ impl Path {
         element.downcast_ref()
     }
 
-    /// What each element counted, from the server's side to the UEs' side, with its name as `node` if it has one.
+    /// Report of each element, from the server's side to the UEs' side, with its name as `node` if it has one.
     pub fn reports(&mut self) -> Vec<serde_json::Value> {
         let now = self.now;
         let mut reports = Vec::new();
@@ -452,7 +452,8 @@ impl Path {
         }
     }
 
-    /// The same where somebody may hear of it: a probe that is off costs most packets not even a question.
+    /// Like `deliver`, if anything may be subscribed: a separate function, so that most packets skip these checks when
+    /// probes are off.
     #[cold]
     #[inline(never)]
     fn deliver_told(&mut self, at: Instant, target: Target, packet: Box<Packet>) {
@@ -469,7 +470,8 @@ impl Path {
         self.deliver(at, target, packet);
     }
 
-    /// The number of the element to which a packet comes that goes to `target`, or of one for which that stands.
+    /// Index of the element that a packet for `target` arrives at. Differs from the node of `target` if that element
+    /// was merged with its neighbour and the packet is for the second of the two.
     fn number(&self, target: Target, dir: Dir) -> Option<u16> {
         let inside = target.port() > Port::DOWN;
         let owner = target.node();
@@ -478,7 +480,7 @@ impl Path {
         self.owners.get(usize::from(owner)).map(|_| owner + u16::from(is_second))
     }
 
-    /// Handles what the last call set off at the present instant.
+    /// Handles the consequences of the last call at the present instant.
     #[inline(always)]
     fn settle_now(&mut self) {
         if self.engine.tells {
@@ -490,7 +492,7 @@ impl Path {
     /// Hands over the next packet. Returns whether there was one.
     #[inline(always)]
     fn hand_over(&mut self, deliver: impl Fn(&mut Self, Instant, Target, Box<Packet>)) -> bool {
-        // Two calls, so that most packets are handed on in registers.
+        // Two calls, so most packets are passed on in registers.
         if let Some(Handover { at, target, packet }) = self.engine.first.take() {
             deliver(self, at, target, packet);
             return true;
@@ -503,7 +505,7 @@ impl Path {
         true
     }
 
-    /// The same where somebody hears of radio events or outages: before the next packet is handed over.
+    /// Like `settle_now`, but handles notifications of radio events and outages before the next packet is delivered.
     #[cold]
     fn settle_with_subscribers(&mut self) {
         loop {

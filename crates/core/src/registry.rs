@@ -1,15 +1,16 @@
 //! Components by name.
 //!
-//! A folder of exchangeable components (congestion controls, channels, ...) holds a file for each and registers it
-//! with one line of [`registry!`]. That line makes the component's name a tag in scenarios (`[tcp.cc.reno]`; the bare
-//! name, `cc = "reno"`, stands for it without keys: see `scenario/choice`), and lists it in the schema and in `airpath list`.
+//! A folder of exchangeable components (congestion controls, channels, ...) holds a file for each and registers it with
+//! one line of [`registry!`]. That line makes the component's name a tag in scenarios (`[tcp.cc.reno]`; the bare name,
+//! `cc = "reno"`, selects it with default keys: see `scenario/choice`), and lists it in the schema and in `airpath
+//! list`.
 //!
 //! A component's module offers a documented `Config` with defaults ([`parameters!`]), and implements the folder's
-//! `Component` for it: a trait with `build` and with what the rest of the core asks of a component's parameters before
-//! there is one. Nearly all of its methods have a default, so that a new component answers only what is special about
-//! it. The folder's `Config` dereferences to `dyn Component`: questions to a scenario's choice reach the component that
-//! was chosen. `default` names the component of a scenario that chooses none; with `validate(..)` the folder's `Config`
-//! puts the component's name before the keys of errors.
+//! `Component` for it: a trait with `build` and with the properties that the rest of the core reads from a component's
+//! parameters before it is built. Nearly all methods have a default, so a new component overrides only what is special
+//! about it. The folder's `Config` dereferences to `dyn Component`, so a method called on a scenario's choice reaches
+//! the chosen component. `default` names the component of a scenario that chooses none; with `validate(..)` the
+//! folder's `Config` puts the component's name before the keys of errors.
 //!
 //! ```text
 //! registry! {
@@ -34,7 +35,7 @@ macro_rules! registry {
     ) => {
         $(
             impl Config {
-                /// As the component's own, with its name before the key.
+                /// Like the component's own, with its name before the key.
                 ///
                 /// # Errors
                 #[doc = concat!("See [`", stringify!($component), "::validate`].")]
@@ -92,8 +93,8 @@ macro_rules! registry {
 }
 pub(crate) use registry;
 
-/// Declares parameters of scenarios: structs, with the default of a field behind it where that is not its type's own,
-/// and choices by name.
+/// Declares scenario parameters: choices by name, and structs whose fields may be followed by a default that differs
+/// from their type's own.
 macro_rules! parameters {
     () => {};
     (@default) => { Default::default() };
@@ -133,7 +134,7 @@ macro_rules! parameters {
 }
 pub(crate) use parameters;
 
-/// Adds to the schema of a folder's components that the bare name of one stands for it.
+/// Extends the schema of a folder's components: the bare name of a component is allowed too.
 pub(crate) fn or_bare_name(schema: &mut schemars::Schema) {
     let Some(serde_json::Value::Array(variants)) = schema.get_mut("oneOf") else { return };
     let names = variants.iter().filter_map(|variant| variant["required"][0].as_str());

@@ -1,15 +1,15 @@
-//! Items back in the order of their numbers: the rules that MAC-hs (TS 25.321 §11.6.2) and PDCP of NR (TS 38.323 §5.2.2)
+//! Restores the order of numbered items: the rules that MAC-hs (TS 25.321 §11.6.2) and NR PDCP (TS 38.323 §5.2.2)
 //! share.
 //!
-//! Items are held behind a gap until
+//! Items after a gap are held until
 //!
 //! * the missing item arrives,
-//! * the timer expires, which started with the first item behind the gap, or
-//! * an item arrives so far ahead that the gap falls out of the window, where there is one.
+//! * the timer expires, which started with the first item after the gap, or
+//! * an item arrives so far ahead that the gap leaves the window, if there is one.
 //!
-//! An item that was missing by then is refused if it still arrives. The timer is T1 with T1_TSN, or t-Reordering with
-//! RX_REORD = T1_TSN + 1: it stops when the item that was the highest at its start goes up, and starts again if
-//! others are held.
+//! An item that is still missing then is refused if it arrives later. The timer is T1 with T1_TSN, or t-Reordering with
+//! RX_REORD = T1_TSN + 1: it stops when the item that was the highest at its start is delivered, and restarts if other
+//! items are held.
 //!
 //! Contract: numbers count without wrapping; there is no clock here, and items can be anything.
 
@@ -19,11 +19,11 @@ use std::collections::VecDeque;
 /// A reordering queue.
 #[derive(Debug)]
 pub struct Reordering<T> {
-    /// Without a window a gap is given up by the timer only.
+    /// Without a window only the timer gives up a gap.
     window: Option<u64>,
-    /// Without a timer a gap is given up by the window only.
+    /// Without a timer only the window gives up a gap.
     timeout: Option<Duration>,
-    /// The first number that is neither handed up nor given up: next_expected_TSN, RX_DELIV.
+    /// The first number that is neither delivered nor given up: next_expected_TSN, RX_DELIV.
     next: u64,
     /// Items from there up to the highest received. The first place is a gap.
     held: VecDeque<Option<T>>,
@@ -37,7 +37,7 @@ impl<T> Reordering<T> {
         Self { window, timeout, next, held: VecDeque::new(), timer: None }
     }
 
-    /// The first number that is neither handed up nor given up.
+    /// The first number that is neither delivered nor given up.
     #[inline]
     pub const fn next(&self) -> u64 {
         self.next
@@ -54,7 +54,7 @@ impl<T> Reordering<T> {
         self.held.iter().map(Option::is_some)
     }
 
-    /// An item arrives; hands up to `out` what is in order now. Returns the item if it is refused: it was received
+    /// An item arrives; delivers the items now in order to `out`. Returns the item if it is refused: it was received
     /// before, or given up.
     #[inline]
     pub fn handle(&mut self, now: Instant, number: u64, item: T, out: &mut Vec<T>) -> Option<T> {
@@ -96,7 +96,7 @@ impl<T> Reordering<T> {
         }
     }
 
-    /// Hands up what is held, and expects `next`.
+    /// Delivers all held items, and expects `next`.
     pub fn reset(&mut self, next: u64, out: &mut Vec<T>) {
         out.extend(self.held.drain(..).flatten());
         (self.next, self.timer) = (next, None);

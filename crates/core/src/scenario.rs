@@ -1,9 +1,9 @@
 //! Scenarios: everything that describes a run except its seed, as TOML.
 //!
 //! A scenario is read in three steps, each with errors that name the key: text to a table (with `path=value` overrides
-//! applied, and files that it names replaced by what they hold), table to configuration (unknown keys are refused), and
-//! validation of what the types cannot express. The resolved scenario, with every default written out, reads back as
-//! the same scenario.
+//! applied, and named files replaced by their contents), table to configuration (unknown keys are refused), and
+//! validation of constraints that the types cannot express. The resolved scenario, with every default written out,
+//! reads back as the same scenario.
 
 mod buffers;
 mod change;
@@ -36,8 +36,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use toml::Table;
 
-/// Names and texts of the bundled scenarios, sorted: every file of the folder `scenarios`. The first line of each says
-/// what it shows.
+/// Names and texts of the bundled scenarios, sorted: every file of the folder `scenarios`. The first line of each is
+/// its title.
 pub const BUNDLED: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
 
 /// Text of the bundled scenario of this name.
@@ -57,7 +57,7 @@ pub struct Scenario {
     /// Wired links of a scenario with several cells or interfaces.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub way: Vec<Way>,
-    /// Cells, where there are several or where they have names.
+    /// Cells, if there are several or they have names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cell: Vec<Cell>,
     /// UEs with names and interfaces.
@@ -71,7 +71,7 @@ pub struct Scenario {
     pub radio: radio::Config,
     /// The core network between the wired link and the boxes in the network; without it there are no tunnels.
     pub umts: Option<umts::Config>,
-    /// Times at which a UE changes its cell.
+    /// Changes of cell, each at a given time.
     pub handover: Vec<handover::Config>,
     /// Hand-overs between named cells that UEs measure.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,10 +113,11 @@ impl Default for Scenario {
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flow {
-    /// Number of the UE, or "each". With `[[ue]]` its name: or the number of the interface, and "each" is each interface.
+    /// Number of the UE, or "each". With `[[ue]]` its name, or the index of the interface; "each" then means each
+    /// interface.
     pub ue: UeChoice,
-    /// With the name of a UE that has several interfaces: the cell or way to which that interface is attached at the start;
-    /// its first one if absent.
+    /// If the UE is given by name and has several interfaces: the cell or way that the interface is attached to at the
+    /// start; the UE's first interface if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
     /// Direction of the data.
@@ -129,12 +130,12 @@ pub struct Flow {
     pub stop: Option<Duration>,
     /// With `ue = "each"`: UE n starts n times this later.
     pub stagger: Duration,
-    /// Whether its packets are encrypted end to end, as by ESP (RFC 4303): middleboxes cannot read TCP then and let
-    /// them pass. Packets keep their size.
+    /// Whether its packets are encrypted end to end, as by ESP (RFC 4303): middleboxes then cannot read TCP and forward
+    /// the packets unread. Packets keep their size.
     pub encrypted: bool,
-    /// What the flow has to carry.
+    /// The application of the flow.
     pub app: app::Config,
-    /// Endpoints, where they differ from `[tcp]`.
+    /// Keys of the endpoints that differ from `[tcp]`.
     pub tcp: Option<tcp::Config>,
 }
 
@@ -176,25 +177,25 @@ impl Scenario {
     /// Reads a scenario and applies overrides, each a dotted path and a value in TOML or a bare word.
     ///
     /// # Errors
-    /// Names the key, what is wrong with it, and what would be right. A scenario that names files is
-    /// refused: see [`Scenario::parse_with`].
+    /// The error names the key, the problem, and a valid value. A scenario that names files is refused: see
+    /// [`Scenario::parse_with`].
     pub fn parse(text: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         Self::read(text, overrides, None)?.with_flow()
     }
 
-    /// As [`Scenario::parse`], of a link for packets from outside: no flow is needed.
+    /// Like [`Scenario::parse`], for a link that carries packets from outside: no flow is needed.
     ///
     /// # Errors
-    /// Names the key, what is wrong with it, and what would be right.
+    /// The error names the key, the problem, and a valid value.
     pub fn parse_link(text: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         Self::read(text, overrides, None)
     }
 
-    /// As [`Scenario::parse`], and `read` gives the text of each file that the scenario names, or says
-    /// what is wrong with it in words that follow its name.
+    /// Like [`Scenario::parse`]; `read` returns the text of each file that the scenario names, or an error text that
+    /// follows its name.
     ///
     /// # Errors
-    /// Names the key, what is wrong with it, and what would be right.
+    /// The error names the key, the problem, and a valid value.
     pub fn parse_with(
         text: &str,
         overrides: &[(String, String)],
@@ -271,7 +272,7 @@ impl Scenario {
         Ok(self)
     }
 
-    /// What may be meant but is seldom wanted, in the form of errors.
+    /// Configurations that are valid but seldom intended, in the form of errors.
     pub fn remarks(&self) -> Vec<ScenarioError> {
         let of_cell = |(key, cell): (String, &radio::Config)| {
             cell.remarks().into_iter().map(move |remark| remark.under(&key)).collect::<Vec<_>>()
@@ -391,8 +392,8 @@ impl Scenario {
         self.elements(run_seed, active, &flows, None)
     }
 
-    /// Names of all places on the path, from the server to the UEs: of each node between the hosts, what its report calls
-    /// it. The core network of UMTS is at the place of the wired link.
+    /// Names of all places on the path, from the server to the UEs: for each node between the hosts, the name in its
+    /// report. The core network of UMTS is at the place of the wired link.
     pub fn path(&self) -> Vec<String> {
         if self.is_graph() {
             return self.bare_graph().names().to_vec();
@@ -410,7 +411,7 @@ impl Scenario {
         path
     }
 
-    /// Places of [`Scenario::path`] that are next to each other, by their index: the one nearer to the server first.
+    /// Indices of neighbouring places of [`Scenario::path`], the place nearer to the server first.
     pub fn edges(&self) -> Vec<[u16; 2]> {
         if self.is_graph() {
             return self.bare_graph().edges().collect();
@@ -425,18 +426,18 @@ impl Scenario {
         self.plan(0, ends, None).graph
     }
 
-    /// As [`Scenario::network`], for a driver whose UEs `real` are no simulated ones: they may send from time zero, as
-    /// their programs start when they like, and boxes know of their connections what they see of them.
+    /// Like [`Scenario::network`], for a driver whose UEs `real` are not simulated: they may send from time zero, since
+    /// their programs start at any time, and boxes learn their connections only from the packets.
     pub fn network_in_session(&self, run_seed: u64, real: &[u16]) -> Vec<Box<dyn Element>> {
         let since = |ue| if real.contains(&ue) { Some(Instant::ZERO) } else { self.active(ue) };
         let active = (0..self.ues()).map(since).collect();
         self.elements(run_seed, active, &self.flows_beside(real), Some(&self.tcp))
     }
 
-    /// Refuses boxes that work with simulated ends alone.
+    /// Refuses boxes that work only with simulated ends.
     ///
     /// # Errors
-    /// Names the key, what is wrong with it, and what would be right.
+    /// The error names the key, the problem, and a valid value.
     pub fn validate_session(&self, real: &[u16]) -> Result<(), ScenarioError> {
         let simulated = self.flows_beside(real);
         self.boxes().into_iter().try_for_each(|(key, config, _)| {
@@ -449,7 +450,7 @@ impl Scenario {
         self.flows().into_iter().filter(|flow| !real.contains(&flow.ue)).collect()
     }
 
-    /// `active` says of each UE since when its PDP context is active, if ever; `flows` are those that boxes may expect.
+    /// `active` returns when a UE's PDP context becomes active, if ever; `flows` are the flows that boxes may expect.
     fn elements(
         &self,
         run_seed: u64,

@@ -15,33 +15,33 @@ use serde_json::Value;
 /// Version of the results' structure.
 pub const RESULTS_FORMAT: u32 = 1;
 
-/// Packets that a run holds at once. A scenario that needs more has no limit where it should have one: this is
-/// 50 Gbit in transit, and half a gigabyte of memory.
+/// Maximum number of packets that a run holds at once. A scenario that needs more lacks a limit somewhere: this is 50
+/// Gbit in transit, and half a gigabyte of memory.
 pub const MOST_PACKETS: u64 = 1 << 22;
 
-/// Memory of a packet that is held, bytes: itself with what its allocation takes, and its place in a queue, which
-/// grows by doubling.
+/// Memory per packet held, bytes: the packet, the overhead of its allocation, and its place in a queue, which grows by
+/// doubling.
 const BYTES_PER_PACKET: u64 = 64 + 16 + 2 * 16;
 
-/// What to keep of a run besides its results.
+/// Data to keep of a run besides its results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observe {
     /// Events to record.
     pub probes: ProbeMask,
-    /// What to capture.
+    /// Packets to capture.
     pub capture: Capture,
 }
 
 /// A run.
 pub struct Simulation {
     path: Path,
-    /// Nodes of the path at which the hosts are.
+    /// Nodes of the path with a host.
     hosts: [usize; 2],
     /// Names of its nodes, as of [`Scenario::path`].
     names: Vec<String>,
     /// Number of UEs or of their interfaces.
     ues: u16,
-    /// Names of the UEs' interfaces; none where there is one cell.
+    /// Names of the UEs' interfaces; empty with a single cell.
     interfaces: Vec<String>,
     end: Instant,
     seed: u64,
@@ -110,7 +110,7 @@ impl Simulation {
         let (element, on_lanes) = in_flight.into_iter().enumerate().fold((0, 0), fuller);
         let mut fullest = (self.names.get(element).cloned().unwrap_or_default(), on_lanes);
         let cell = self.names.iter().find(|name| name.starts_with("radio.")).cloned().unwrap_or_default();
-        // Packets of a buffer whose departures are computed are on a lane too: the buffer is where they wait.
+        // Packets with computed departures are also on a lane, although they wait in the buffer.
         let mut most = on_lanes / 2;
         for (ue, dir) in (0..self.ues).flat_map(|ue| Dir::BOTH.map(|dir| (ue, dir))) {
             let held = u64::from(self.path.radio(ue, dir).sdus);
@@ -122,8 +122,8 @@ impl Simulation {
         fullest
     }
 
-    /// Runs until `until`, the end of the scenario, or the end of the last transfer, whichever comes
-    /// first. Returns whether the run is over; [`Simulation::overfull`] says whether for want of memory.
+    /// Runs until `until`, the end of the scenario, or the end of the last transfer, whichever comes first. Returns
+    /// whether the run is over; [`Simulation::overfull`] says whether memory ran out.
     pub fn advance_to(&mut self, until: Instant) -> bool {
         let until = until.min(self.end);
         while let Some(step) = self.steps.pop_if(|step| step.at <= until) {
@@ -147,22 +147,22 @@ impl Simulation {
         self.path.stopped() || self.path.now() >= self.end
     }
 
-    /// How far the run is.
+    /// Simulated time so far.
     pub fn now(&self) -> Instant {
         self.path.now()
     }
 
-    /// When the run ends at the latest.
+    /// End of the run at the latest.
     pub fn end(&self) -> Instant {
         self.end
     }
 
-    /// What the probes recorded since the last call.
+    /// Events that the probes recorded since the last call.
     pub fn take_trace(&mut self) -> Vec<(Instant, Event)> {
         self.path.take_trace()
     }
 
-    /// What the numbers in events mean.
+    /// Meaning of the indices in events.
     pub fn tables(&self) -> Tables {
         Tables {
             nodes: self.names.iter().map(|name| NodeRow { name: name.clone() }).collect(),
@@ -172,7 +172,7 @@ impl Simulation {
         }
     }
 
-    /// How many events the probes recorded since the last call of `take_trace`.
+    /// Number of events recorded since the last call of `take_trace`.
     pub fn recorded(&self) -> usize {
         self.path.recorded()
     }
@@ -182,7 +182,7 @@ impl Simulation {
         self.path.take_capture()
     }
 
-    /// What share of the run is done, 0 to 1: of the time, or of the finite transfers' bytes if larger.
+    /// Share of the run that is done, 0 to 1: of the time, or of the finite transfers' bytes if larger.
     pub fn progress(&self) -> f64 {
         if self.is_over() {
             return 1.0;
@@ -199,7 +199,7 @@ impl Simulation {
         time.max(bytes).min(1.0)
     }
 
-    /// What is known of every flow.
+    /// Report of every flow.
     pub fn flows(&self) -> Vec<FlowReport> {
         let [Some(server), Some(ues)] = self.hosts.map(|node| self.path.element::<Host>(node)) else {
             return Vec::new();
@@ -258,7 +258,7 @@ pub struct Results {
     pub simulated_s: f64,
     /// Whether the run came to its end.
     pub complete: bool,
-    /// How evenly the flows of each direction share it.
+    /// Fairness of the flows of each direction.
     pub jain_index: JainIndex,
     /// Every flow, by UE.
     pub flows: Vec<FlowReport>,
@@ -275,9 +275,9 @@ impl Results {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// The numbers that the JSON text has at `paths`, keys of objects and numbers of lists from the outside to
-    /// the inside; `None` in place of a null. Nothing at all if a path leads elsewhere than to a number or null
-    /// of a flow or an element: the text then says what is there.
+    /// The numbers that the JSON text has at `paths`, keys of objects and numbers of lists from the outside to the
+    /// inside; `None` for a null. Returns `None` as a whole if a path leads to anything but a number or null of a flow
+    /// or an element; the caller then reads the JSON text.
     pub fn numbers_at(&self, paths: &[Vec<String>]) -> Option<Vec<Option<f64>>> {
         let mut flows: Vec<Option<Value>> = vec![None; self.flows.len()];
         let number = |path: &Vec<String>| {

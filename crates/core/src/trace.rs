@@ -23,7 +23,7 @@ pub use words::{Activity, Cause, ModelState, Outage, Reason, SendCause, SnoopAct
 use crate::error::ScenarioError;
 use crate::time::Instant;
 
-/// Which kinds of event are recorded.
+/// The kinds of event that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ProbeMask(u32);
 
@@ -70,7 +70,7 @@ impl ProbeMask {
 /// Keeps the selected events in the order in which they happened.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    /// What is kept.
+    /// Kinds to record.
     pub mask: ProbeMask,
     events: Vec<(Instant, Event)>,
 }
@@ -97,9 +97,9 @@ impl Recorder {
         self.events.is_empty()
     }
 
-    /// What was kept since the last call.
+    /// The events recorded since the last call.
     pub fn take(&mut self) -> Vec<(Instant, Event)> {
-        // About as many will come until the next time.
+        // About as many events are expected until the next call.
         let room = Vec::with_capacity(self.events.len());
         std::mem::replace(&mut self.events, room)
     }

@@ -6,9 +6,8 @@
 //! `"60 ms"`, `"16 MB"`, `"10 %"`; a bare number is refused, since it is unclear whether 384 are
 //! bit/s or kbit/s. Only a probability may be a bare number between 0 and 1.
 //!
-//! Text is read in integer arithmetic, so that "0.1 s" is 100 000 000 ns and not what a float makes
-//! of it, and a value that needs a fraction of the smallest unit is an error, never rounded.
-//! `Display` prints text that reads back as the same value.
+//! Text is read in integer arithmetic, so "0.1 s" is exactly 100 000 000 ns, and a value that needs a fraction of the
+//! smallest unit is an error, never rounded. `Display` prints text that reads back as the same value.
 
 mod decibel;
 
@@ -49,7 +48,7 @@ pub struct Probability(f64);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ParseUnitError {
-    /// What is wrong and what would be right.
+    /// The problem and the expected form.
     pub message: String,
 }
 
@@ -244,7 +243,7 @@ const FREQUENCY: Form = Form {
     max: u64::MAX,
 };
 
-/// Splits the decimal number at the start of `text` from the unit behind it.
+/// Splits `text` into the decimal number at its start and the unit after it.
 fn split<'a>(text: &'a str, what: &str, example: &str) -> Result<(&'a str, &'a str), ParseUnitError> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -293,7 +292,7 @@ fn unknown_unit(form: &Form, text: &str, number: &str, unit: &str) -> String {
         .iter()
         .find(|(wrong, _)| wrong.split(' ').any(|wrong| wrong == lower))
         .map(|(_, right)| *right);
-    // Right but for the case: KB, mbit/s. A prefix in lower case would mean something else.
+    // Correct except for the case: KB, mbit/s. A lower-case prefix could mean something else.
     let other_case = || form.units.iter().map(|(name, _)| *name).find(|name| name.eq_ignore_ascii_case(unit));
     if let Some(right) = misspelt.or_else(other_case) {
         return format!("unknown unit \"{unit}\" in \"{text}\": did you mean \"{number} {right}\"?");
@@ -384,7 +383,7 @@ impl fmt::Display for Probability {
     }
 }
 
-/// What the serde and schema implementations below need of a quantity.
+/// Requirements of the serde and schema implementations below on a quantity.
 trait Quantity: FromStr<Err = ParseUnitError> {
     const EXPECTING: &'static str;
 
@@ -688,7 +687,7 @@ mod tests {
     proptest! {
         #[test]
         fn text_reads_back(value: u64, shift in 0..64_u32) {
-            // Shifted, so that small values come up as often as large ones.
+            // Shifted, so that small values are as frequent as large ones.
             let value = value >> shift;
             let duration = Duration::from_nanos(value.min(Duration::LONGEST.as_nanos()));
             prop_assert_eq!(duration.to_string().parse(), Ok(duration));

@@ -1,4 +1,4 @@
-//! Rayleigh fading after Clarke and Jakes: what a moving receiver without line of sight hears of a carrier.
+//! Rayleigh fading after Clarke and Jakes: the carrier at a moving receiver without line of sight.
 //!
 //! A sum of sinusoids with random phases, in the form of Zheng and Xiao ("Improved models for the generation
 //! of multiple uncorrelated Rayleigh fading waveforms", IEEE Communications Letters 6(6), 2002):
@@ -8,17 +8,17 @@
 //! a_n  = (2 pi n - pi + u) / (4 M),   u, p_n, q_n uniform on (-pi, pi)
 //! ```
 //!
-//! The power |h|^2 has mean 1. With M to infinity it is exponentially distributed, and the autocorrelation of
-//! either quadrature is J0(2 pi fd tau) / 2. A finite M bends that distribution, at most by 0.086 / M, and
-//! makes strong peaks rarer: the power never exceeds 2 M.
+//! The power |h|^2 has mean 1. With M to infinity it is exponentially distributed, and the autocorrelation of either
+//! quadrature is J0(2 pi fd tau) / 2. A finite M distorts that distribution, at most by 0.086 / M, and makes strong
+//! peaks rarer: the power never exceeds 2 M.
 //!
-//! Gains are computed in groups of [`GROUP`] blocks, as a sum over the oscillators of
-//! cos(m + d) = cos m cos d - sin m sin d, where m is the phase in the middle of the block and the factors of
-//! the distances d are a table. From block to block m is turned by a complex multiplication, and every 64
-//! blocks evaluated anew, so that nothing accumulates; a jump costs as much as ten to twenty blocks.
+//! Gains are computed in groups of [`GROUP`] blocks, as a sum over the oscillators of cos(m + d) = cos m cos d - sin m
+//! sin d, where m is the phase in the middle of the block and the factors of the distances d are a table. From block to
+//! block m is rotated by a complex multiplication. It is re-evaluated every 64 blocks, so errors do not accumulate; a
+//! jump costs as much as ten to twenty blocks.
 //!
-//! The machine's vectors only compute several samples or phases at once: the operations on each, and their order, are the
-//! same with any width.
+//! SIMD only computes several samples or phases at once: the operations on each, and their order, are the same with any
+//! vector width.
 
 use fearless_simd::{Level, Simd, dispatch, f32x16, f64x8, prelude::*};
 use std::f64::consts::{PI, TAU};
@@ -31,7 +31,7 @@ const HALF: usize = BLOCK / 2;
 /// Blocks computed at once: the tables of many channels do not fit into a cache, and are read once for all of these.
 const GROUP: usize = 4;
 
-/// Blocks after which the phases are evaluated anew; a multiple of those of a group.
+/// Blocks after which the phases are re-evaluated; a multiple of the blocks of a group.
 const ANCHOR: u64 = 64;
 
 /// Oscillators whose phases turn at once.
@@ -39,23 +39,23 @@ const LANES: usize = 8;
 
 /// The generator of one channel's gains, ratios of powers of mean 1.
 pub struct Jakes {
-    /// First those in phase, then as many in quadrature.
+    /// The in-phase oscillators, followed by as many quadrature ones.
     oscillators: Vec<Oscillators>,
-    /// The group computed last. The phases are those in the middle of the block behind it.
+    /// The group computed last. The phases are at the middle of the block after it.
     group: Option<u64>,
     /// The gains of its blocks.
     powers: [[f32; BLOCK]; GROUP],
 }
 
-/// Oscillators of a quadrature. Lanes behind the last have no amplitude.
+/// Oscillators of a quadrature. Unused lanes have amplitude 0.
 struct Oscillators {
     /// Cycles per sample.
     frequencies: [f64; LANES],
-    /// At sample 0, cycles.
+    /// Phases at sample 0, cycles.
     phases: [f64; LANES],
     /// In the middle of a block.
     middle: Phasors,
-    /// How far the phases turn in a block.
+    /// Phase rotation per block.
     turn: Phasors,
     tables: [Table; LANES],
 }
@@ -66,7 +66,7 @@ struct Phasors {
     sines: [f64; LANES],
 }
 
-/// How far a phase turns from the middle of a block to each sample of the second half; amplitude included.
+/// Phase rotation from the middle of a block to each sample of the second half; amplitude included.
 struct Table {
     cosines: [f32; HALF],
     sines: [f32; HALF],
@@ -97,8 +97,8 @@ impl Jakes {
         }
     }
 
-    /// The gains of the samples of a block, from `number * BLOCK` on. They depend on that number alone, not on
-    /// which blocks were asked for before; but following blocks one by one costs least.
+    /// The gains of the samples of a block, from `number * BLOCK` on. They depend only on `number`, not on earlier
+    /// calls; consecutive blocks are cheapest.
     pub fn block(&mut self, number: u64) -> &[f32; BLOCK] {
         let group = number / GROUP as u64;
         if self.group != Some(group) {
@@ -145,7 +145,7 @@ impl Jakes {
     }
 }
 
-/// One quadrature over the blocks of a group. The phases turn from its first block to that behind it.
+/// One quadrature over the blocks of a group. The phases advance from the group's first block to the block after it.
 #[inline(always)]
 fn sum<S: Simd>(simd: S, oscillators: &mut [Oscillators]) -> [[f32; BLOCK]; GROUP] {
     let zeros = [f32x16::splat(simd, 0.0); GROUP];
@@ -176,7 +176,7 @@ fn sum<S: Simd>(simd: S, oscillators: &mut [Oscillators]) -> [[f32; BLOCK]; GROU
 }
 
 impl Oscillators {
-    /// Of frequencies and phases, at most as many as there are lanes.
+    /// Oscillators from frequencies and phases, at most as many as there are lanes.
     fn new(chunk: &[(f64, f64)], amplitude: f64) -> Self {
         let [mut frequencies, mut phases, mut amplitudes] = [[0.0; LANES]; 3];
         for (lane, (frequency, phase)) in chunk.iter().enumerate() {
@@ -199,7 +199,7 @@ impl Oscillators {
 }
 
 impl Phasors {
-    /// Of phases in cycles.
+    /// Sines and cosines of phases in cycles.
     fn new(cycles: [f64; LANES]) -> Self {
         let both = cycles.map(|cycles| libm::sincos(TAU * (cycles - libm::floor(cycles))));
         Self { cosines: both.map(|(_, cosine)| cosine), sines: both.map(|(sine, _)| sine) }
@@ -250,12 +250,12 @@ mod tests {
         drawn(oscillators, doppler_per_sample, &mut stream(1, name))
     }
 
-    /// The sum written down as the source has it.
+    /// The sum as written in the source.
     fn directly(jakes: &Jakes, sample: u64) -> f64 {
         let (in_phase, quadrature) = jakes.oscillators.split_at(jakes.oscillators.len() / 2);
         let sum = |oscillators: &[Oscillators]| {
             let lanes = oscillators.iter().flat_map(|lanes| lanes.frequencies.iter().zip(&lanes.phases));
-            // Lanes behind the last oscillator have the frequency 0.
+            // Unused lanes have frequency 0.
             let lanes: Vec<_> = lanes.filter(|(frequency, _)| **frequency > 0.0).collect();
             let cosine =
                 |(frequency, phase): &(&f64, &f64)| libm::cos(TAU * (**frequency * sample as f64 + **phase));

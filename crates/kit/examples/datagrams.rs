@@ -1,4 +1,5 @@
-//! A voice call over a cellular link beside a download that fills the buffer: one-way delays of its datagrams.
+//! A voice call over a cellular link with a concurrent download that fills the buffer: one-way delays of the call's
+//! datagrams.
 //!
 //! `cargo run --release --example datagrams`
 #![allow(clippy::print_stdout)]
@@ -17,7 +18,7 @@ fn main() -> Result<(), ScenarioError> {
         let mut delays = Vec::new();
         for frame in 0..600_u64 {
             let at = Instant::ZERO + Duration::from_millis(20) * frame;
-            // The last two seconds are for what is still under way.
+            // The last two seconds drain the packets in flight.
             if frame < 500 {
                 let stamp = at.as_nanos().to_be_bytes();
                 net.send(at, End::Server, Datagram::new(call, ue, stamp.repeat(4)));

@@ -1,4 +1,4 @@
-//! What goes in and what comes out.
+//! Packets that enter and leave the link.
 
 use crate::Instant;
 use airpath_core::packet::{IpVersion, Packet};
@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 pub enum End {
     /// The server, at the far end of the wire.
     Server,
-    /// The UE with this number, from 0: behind the radio.
+    /// The UE with this index, from 0, at the other side of the radio.
     Ue(u16),
 }
 
@@ -68,9 +68,9 @@ impl Ecn {
 /// A UDP datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Who sends it.
+    /// Source.
     pub src: SocketAddr,
-    /// Who is to receive it. Its address chooses among several UEs: see [`Net::send`](crate::Net::send).
+    /// Destination. Its address selects one of several UEs: see [`Net::send`](crate::Net::send).
     pub dst: SocketAddr,
     /// ECN field.
     pub ecn: Ecn,
@@ -79,7 +79,7 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// One that is not ECN-capable.
+    /// A datagram that is not ECN-capable.
     pub const fn new(src: SocketAddr, dst: SocketAddr, payload: Vec<u8>) -> Self {
         Self { src, dst, ecn: Ecn::NotEct, payload }
     }
@@ -94,7 +94,7 @@ impl Datagram {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sent {
-    /// It is on its way: the link delivers it or drops it.
+    /// It is in flight: the link delivers it or drops it.
     Accepted,
     /// It is larger than the MTU, and was not sent.
     TooBig,
@@ -102,7 +102,7 @@ pub enum Sent {
     Full,
 }
 
-/// A packet that has come through.
+/// A packet that has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Arrival {

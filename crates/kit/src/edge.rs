@@ -1,11 +1,11 @@
-//! Where packets enter and leave the path, at the place of a host.
+//! Entry and exit of packets on the path, at the place of a host.
 
 use airpath_core::element::{Cx, Element, Layout, Port};
 use airpath_core::host::RealEnd;
 use airpath_core::packet::{Dir, Packet};
 use airpath_core::wire::octets_of;
 
-/// An end that sends towards this direction: what passes it goes into the capture.
+/// A capture point for packets that an end sends towards this direction.
 pub(crate) struct Edge(pub Dir);
 
 impl RealEnd for Edge {

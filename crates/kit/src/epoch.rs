@@ -1,9 +1,9 @@
-//! Times of a link as those of the standard library, for stacks that want these.
+//! Conversion between link times and standard library times, for stacks that use the latter.
 
 use crate::Instant;
 use std::time;
 
-/// Where virtual time begins on the scale of [`std::time::Instant`].
+/// Start of virtual time on the scale of [`std::time::Instant`].
 ///
 /// ```
 /// use airpath::{Duration, Epoch, Instant};
@@ -30,7 +30,7 @@ impl Epoch {
     /// A time of the link as the standard library's.
     ///
     /// # Panics
-    /// If it lies beyond what the standard library can say, which centuries do not.
+    /// If it exceeds the range of the standard library, which is more than centuries.
     pub fn std(&self, at: Instant) -> time::Instant {
         self.0 + time::Duration::from_nanos(at.as_nanos())
     }

@@ -1,13 +1,13 @@
 //! A cellular link for tests of transports, in virtual time.
 //!
-//! [`Net`] is the way from a server over a wire and a radio bearer to a UE, and back. What your transport sends goes
-//! in with the time at which it is sent; it comes out when the link delivers it: late, marked, or never. The link is a
-//! *model* and not a setting of delay and loss. Its bearers cut packets into blocks, lose blocks and send them again,
-//! in order, behind a buffer that fills: UMTS, HSDPA, LTE, 1xEV-DO, or a recorded trace.
+//! [`Net`] is the path from a server over a wired link and a radio bearer to a UE, and back. Give it the packets of
+//! your transport with their send times; they come out when the link delivers them: late, marked, or never. The link is
+//! a *model*, not a setting of delay and loss. Its bearers segment packets into blocks, lose and retransmit blocks, and
+//! deliver in order, with a buffer that fills: UMTS, HSDPA, LTE, 1xEV-DO, or a recorded trace.
 //!
 //! Nothing here reads a clock, opens a socket or starts a thread. A download of a minute takes milliseconds, and the
-//! same calls with the same seed give the same times on every machine. It fits any transport that is sans-IO, or can
-//! be told the time: QUIC by quinn-proto, TCP by smoltcp, a codec for media, your own.
+//! same calls with the same seed give the same times on every machine. It fits any transport that is sans-IO or takes
+//! the time as an argument: QUIC by quinn-proto, TCP by smoltcp, a codec for media, your own.
 //!
 //! # A link
 //!
@@ -31,8 +31,8 @@
 //!
 //! # The loop
 //!
-//! A transport has timers of its own. So ask both sides for what comes next, let the link run until then, and hand over
-//! what happened. The link stops at each arrival, since the answer to it may change what comes next:
+//! A transport has its own timers. So query both sides for their next deadline, let the link run until then, and pass
+//! on the arrivals. The link stops at each arrival, since the response may change the next event:
 //!
 //! ```
 //! use airpath::{Datagram, Duration, End, Instant, Net, Scenario};
@@ -89,24 +89,24 @@
 //! assert!(net.stats().downlink.dropped + net.stats().uplink.dropped > 0);
 //! ```
 //!
-//! Three rules keep such a loop right:
+//! Three rules for such a loop:
 //!
-//! * Send whatever the transport has to send after every arrival and every deadline, at that instant; and ask it at no
-//!   other time: some transports send more if they are asked more often.
-//! * A deadline in floating-point seconds becomes nanoseconds that may lie before it: then the transport does nothing,
-//!   and the loop never ends. Add a microsecond.
-//! * Buffers for segmentation offload hold several datagrams. Cut them: each is a packet of its own.
+//! * After every arrival and every deadline, send all that the transport has to send, at that instant. Poll it at no
+//!   other time: some transports send more if they are polled more often.
+//! * A deadline in floating-point seconds may be rounded down to nanoseconds before it: the transport then does
+//!   nothing, and the loop never ends. Add a microsecond.
+//! * Buffers for segmentation offload hold several datagrams. Split them: each datagram is a packet.
 //!
 //! # What there is to see
 //!
-//! [`Net::stats`] counts what was sent, delivered, dropped and marked. [`Net::capture`] is a file for Wireshark,
-//! [`Net::trace`] has events such as each packet's way through the buffer, [`Net::report`] what each part of the link
-//! counted. In an assertion on one run fix both seeds, the link's and your transport's.
+//! [`Net::stats`] counts packets sent, delivered, dropped and marked. [`Net::capture`] is a file for Wireshark,
+//! [`Net::trace`] has events such as each packet's passage through the buffer, and [`Net::report`] has the counters of
+//! each part of the link. For an assertion on a single run, fix both seeds, the link's and your transport's.
 //!
 //! # More than one UE
 //!
-//! UE 0 is yours. If the scenario gives flows to other UEs of the cell, these are simulated beside it and take their
-//! share of the air, as in `hsdpa-7.2-4ue`. UEs without flows are yours too: [`Scenario::own_ues`].
+//! UE 0 is yours. If the scenario gives flows to other UEs of the cell, these are simulated alongside and take their
+//! share of the radio, as in `hsdpa-7.2-4ue`. UEs without flows are yours too: [`Scenario::own_ues`].
 //!
 //! # Stability
 //!

@@ -17,19 +17,19 @@ use std::fmt;
 /// Octets of a UDP header.
 const UDP_HEADER: usize = 8;
 
-/// A hundred years. Times beyond count as this one: what the models add to it is still a time.
+/// A hundred years. Later times count as this one, so the models can still add to it.
 const LATEST: Instant = Instant::from_nanos(20 * Duration::LONGEST.as_nanos());
 
-/// Events are looked through when there are so many.
+/// Events are processed in batches of this many.
 const MANY_EVENTS: usize = 4096;
 
 /// A link between a server and UEs, in virtual time.
 ///
-/// Hand it what the ends send, with the time at which they do ([`send`](Self::send), [`send_ip`](Self::send_ip)), and
-/// [`advance`](Self::advance) it to where the next thing happens. See the [crate's page](crate) for the loop.
+/// Pass it the packets that the ends send, with their send times ([`send`](Self::send), [`send_ip`](Self::send_ip)),
+/// and [`advance`](Self::advance) it to the next event. See the [crate's page](crate) for the loop.
 ///
-/// At one instant the link does one thing after the other, and an arrival interrupts it: what you send then goes before
-/// what the link has still to do at that instant. So the order of calls is part of the result.
+/// At one instant the link processes its events sequentially, and an arrival interrupts it: packets that you send then
+/// precede the link's remaining events of that instant. So the order of calls is part of the result.
 pub struct Net {
     path: Path,
     flows: Flows,
@@ -68,7 +68,7 @@ impl Builder {
         Self { mtu, ..self }
     }
 
-    /// Captures what the ends send and receive: see [`Net::capture`].
+    /// Captures the packets that the ends send and receive: see [`Net::capture`].
     pub fn capture(self) -> Self {
         Self { capture: true, ..self }
     }
@@ -82,8 +82,9 @@ impl Builder {
         Self { probes, ..self }
     }
 
-    /// Most packets that the link holds for a UE: 2¹⁸ unless given. A packet in a buffer and on its way counts twice.
-    /// It bounds the memory where a stack floods a link without a limit to its buffers; the models do not know of it.
+    /// Maximum number of packets that the link holds for a UE: 2¹⁸ by default. A packet both in a buffer and in flight
+    /// counts twice. The limit bounds the memory if a stack floods a link with unlimited buffers; the models do not
+    /// depend on it.
     pub fn most_inside(self, packets: u64) -> Self {
         Self { most_inside: packets, ..self }
     }
@@ -128,7 +129,7 @@ impl Net {
         Self::builder(scenario).seed(seed).build()
     }
 
-    /// The same with further options.
+    /// Like `new`, with further options.
     ///
     /// ```
     /// # use airpath::{Net, Scenario};
@@ -217,20 +218,20 @@ impl Net {
         }
     }
 
-    /// Until when nothing can arrive unless something is sent: where to [`advance`](Self::advance) next. Nothing has to
-    /// arrive then. `None` if the link is empty and silent.
+    /// Time until which nothing can arrive unless something is sent: the next argument of [`advance`](Self::advance).
+    /// An arrival then is possible, not certain. `None` if the link is empty and silent.
     pub fn next_wakeup(&mut self) -> Option<Instant> {
         let arrived = self.arrived.front().map(|_| self.now());
         arrived.or_else(|| self.path.poll_wakeup().map(|at| at.max(self.path.now())))
     }
 
-    /// Lets time pass up to `until`, or up to the first arrival if one comes before or then: that one is returned, and
-    /// [now](Self::now) is its time. Without one `now` is `until`, unless that is past.
+    /// Advances the time to `until`, or to the first arrival if there is one by then: it is returned, and
+    /// [now](Self::now) is its time. Otherwise `now` becomes `until`, unless that is in the past.
     ///
-    /// Flows of simulated UEs may never end. Then give a time that comes soon, and not `Instant::NEVER`.
+    /// Flows of simulated UEs may never end. In that case pass a near time instead of `Instant::NEVER`.
     ///
-    /// Where [`send`](Self::send) was given a time ahead of `now`, the link has run up to it, and arrivals on the way
-    /// are handed out here one by one, with the times at which they came.
+    /// If [`send`](Self::send) was given a time after `now`, the link has run up to it; arrivals until then are
+    /// returned here one by one, with their times.
     pub fn advance(&mut self, until: Instant) -> Option<Arrival> {
         let until = until.min(LATEST);
         while self.arrived.is_empty() && self.path.handle_next(until) {
@@ -242,12 +243,12 @@ impl Net {
         self.arrived.pop_front()
     }
 
-    /// How far the link has been run.
+    /// Present time of the link.
     pub fn now(&self) -> Instant {
         self.path.now()
     }
 
-    /// Takes in what has left the path.
+    /// Collects the packets that have left the path.
     fn collect(&mut self) {
         while let Some((at, dir, mut packet)) = self.path.poll_output() {
             let octets = match packet.body.take() {
@@ -271,7 +272,7 @@ impl Net {
         }
     }
 
-    /// Counts what was dropped and marked, and keeps what was asked for.
+    /// Counts drops and marks, and stores the events that were requested.
     fn take_events(&mut self) {
         for (at, core) in self.path.take_trace() {
             Fates::count(&mut self.fates, &core, &self.ues);
@@ -304,14 +305,14 @@ impl Net {
         std::mem::take(&mut self.events)
     }
 
-    /// The capture so far, as a file in pcapng: on the interfaces `server` and `ue` what the ends sent and received.
-    /// Empty without [`Builder::capture`].
+    /// The capture so far, as a file in pcapng: with the packets that the ends sent and received on the interfaces
+    /// `server` and `ue`. Empty without [`Builder::capture`].
     pub fn capture(&mut self) -> &[u8] {
         self.captured.extend(self.path.take_capture());
         &self.captured
     }
 
-    /// What each part of the link counted, from the server's side: `elements` of a run's `results.json`.
+    /// Report of each part of the link, from the server's side: `elements` of a run's `results.json`.
     pub fn report(&mut self) -> Vec<Value> {
         self.path.reports().into_iter().filter(|report| !report.is_null()).collect()
     }

@@ -1,4 +1,4 @@
-//! What can be seen of a link: counts and events.
+//! Observation of a link: counts and events.
 
 use crate::Instant;
 use airpath_core::trace::{self, Value};
@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// From the server to the UEs.
+    /// Packets from the server to the UEs.
     pub downlink: Counts,
-    /// From the UEs to the server.
+    /// Packets from the UEs to the server.
     pub uplink: Counts,
 }
 
@@ -22,7 +22,7 @@ pub struct Counts {
     pub sent: u64,
     /// Their bytes, IP headers included.
     pub sent_bytes: u64,
-    /// Of these, packets that are no readable TCP, so that boxes let them pass: UDP is.
+    /// Part of these that boxes let pass because they are not readable TCP, e.g. UDP.
     pub opaque: u64,
     /// Packets that came through.
     pub delivered: u64,
@@ -30,15 +30,15 @@ pub struct Counts {
     pub delivered_bytes: u64,
     /// Packets that the link dropped.
     pub dropped: u64,
-    /// The same by reason, in the words of the event `dropped`, such as `queue_full`.
+    /// Dropped packets by reason, in the words of the event `dropped`, such as `queue_full`.
     pub reasons: BTreeMap<&'static str, u64>,
-    /// Packets that a queue discipline marked in place of a drop.
+    /// Packets that a queue discipline marked instead of dropping.
     pub marked: u64,
     /// Packets refused as [too big](crate::Sent::TooBig).
     pub too_big: u64,
     /// Packets refused as the link was [full](crate::Sent::Full).
     pub full: u64,
-    /// Packets that the bearers' buffers hold now: waiting, on the air or to be sent again.
+    /// Packets in the bearers' buffers now: waiting, in transmission, or to be retransmitted.
     pub queued: u64,
     /// Their bytes.
     pub queued_bytes: u64,
@@ -88,7 +88,7 @@ impl Event {
         self.columns().into_iter().find(|(name, _)| *name == column).map(|(_, value)| value)
     }
 
-    /// For airpath's own bindings.
+    /// For airpath's language bindings.
     #[doc(hidden)]
     pub fn into_core(self) -> (Instant, trace::Event) {
         (self.at, self.core)

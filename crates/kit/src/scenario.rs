@@ -1,14 +1,14 @@
-//! What link a [`Net`](crate::Net) is.
+//! Description of a [`Net`](crate::Net)'s link.
 
 use crate::ScenarioError;
 use airpath_core::scenario::{self, BUNDLED};
 use std::str::FromStr;
 
-/// A link: wire, boxes, cell and bearers, as a text in TOML describes them.
+/// A link (wired link, boxes, cell and bearers) as described by a text in TOML.
 ///
 /// `airpath config NAME` of the Python package prints every key; JSON Schema of them is
-/// [`airpath_core::scenario::Scenario::schema`]. `duration` and the flows of UE 0 mean nothing here: what UE 0 and the
-/// server exchange comes from you. Flows of other UEs are simulated beside it.
+/// [`airpath_core::scenario::Scenario::schema`]. `duration` and the flows of UE 0 are ignored here: you supply the
+/// packets that UE 0 and the server exchange. Flows of other UEs are simulated alongside.
 ///
 /// ```
 /// use airpath::Scenario;
@@ -28,20 +28,20 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The scenario of this name, of those that come with the crate.
+    /// The bundled scenario with this name.
     pub fn bundled(name: &str) -> Option<Self> {
         scenario::bundled(name)?.parse().ok()
     }
 
-    /// Names of the bundled scenarios, sorted, and what each shows.
+    /// Names of the bundled scenarios, sorted, and their titles.
     pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
         BUNDLED
             .iter()
             .map(|(name, text)| (*name, text.lines().next().unwrap_or_default().trim_start_matches("# ")))
     }
 
-    /// A link by two recordings in mahimahi's form: each line a time in ms at which 1500 bytes of IP may be sent. They
-    /// begin anew at their ends. The link has neither delay nor a limit to its buffers:
+    /// A link by two recordings in mahimahi's form: each line is a time in ms when 1500 bytes of IP may be sent. They
+    /// repeat from the start at their ends. The link has no delay and unlimited buffers:
     ///
     /// ```
     /// # use airpath::Scenario;
@@ -76,7 +76,7 @@ impl Scenario {
         self.core.ues()
     }
 
-    /// UEs that are yours: UE 0, and those to which the scenario gives no flow.
+    /// UEs whose packets you supply: UE 0, and UEs without a flow in the scenario.
     pub fn own_ues(&self) -> Vec<u16> {
         own_ues(&self.core)
     }
@@ -93,7 +93,7 @@ fn own_ues(core: &scenario::Scenario) -> Vec<u16> {
     (0..core.ues()).filter(|ue| *ue == 0 || !has_flow(*ue)).collect()
 }
 
-/// Reads a text in TOML. Errors name the key, what is wrong and what would be right.
+/// Reads a text in TOML. Errors name the key, the problem and a valid value.
 impl FromStr for Scenario {
     type Err = ScenarioError;
 

@@ -7,7 +7,7 @@
 //! $ cargo run --release --example quinn -- lte.toml 1000000 reno 20 # a scenario: a line of JSON for each of 20 seeds
 //! ```
 //!
-//! Beside it stands what the simulator's TCP does with the same download over the same link and seed.
+//! For comparison it prints the same download with the simulator's TCP over the same link and seed.
 #![allow(clippy::print_stdout)]
 
 use airpath::{Instant, Net, Scenario};
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let scenario = std::fs::read_to_string(file)?.parse()?;
             lines(&scenario, bytes.parse()?, control, seeds.parse()?);
         }
-        _ => return Err("the arguments are none of those at the top of main.rs".into()),
+        _ => return Err("unknown arguments; see the top of quinn.rs".into()),
     }
     Ok(())
 }

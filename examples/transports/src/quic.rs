@@ -17,11 +17,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Self-signed, for the name `server`, with its key: secret to nobody.
+/// Self-signed, for the name `server`, with its key, which is public.
 const CERTIFICATE: &[u8] = include_bytes!("certificate.der");
 const KEY: &[u8] = include_bytes!("key.der");
 
-/// What a client wants: streams that go up and down, all at once.
+/// A client's transfer: uplink and downlink streams, all at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
     /// Streams.
@@ -43,7 +43,7 @@ pub enum Control {
     Bbr,
 }
 
-/// What came of a transfer.
+/// Outcome of a transfer.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// When the client had everything.
@@ -59,14 +59,14 @@ pub struct Outcome {
 /// Makes a connection over the link and a transfer on it.
 ///
 /// # Panics
-/// If the connection is lost, or if nothing goes on.
+/// If the connection is lost or stalls.
 pub fn run(net: &mut Net, transfer: Transfer, control: Control, seed: u8) -> Outcome {
     let epoch = Epoch::new();
     let mut server = Host::server(epoch, control, seed);
     let mut client = Host::client(epoch, control, seed, transfer);
     let (mut now, mut turns_at_now) = (net.now(), 0);
     let mut arrivals = Vec::new();
-    // To which of them something has happened: only they are asked for packets.
+    // Sides with an event: only these are polled for packets.
     let mut active = [true, false];
     while !client.has_everything() {
         for (host, is_active) in [&mut client, &mut server].into_iter().zip(active) {
@@ -103,13 +103,13 @@ struct Host {
     connection: Option<(ConnectionHandle, Connection)>,
     /// What the endpoint sends without a connection.
     answers: VecDeque<Datagram>,
-    /// Bytes that are still to be written, and the end of the stream behind them.
+    /// Bytes still to be written, followed by the end of the stream.
     writing: BTreeMap<StreamId, u64>,
     /// First octets of what a server reads: the answer's length.
     requests: BTreeMap<StreamId, Vec<u8>>,
     /// What a client has yet to do.
     transfer: Option<Transfer>,
-    /// Streams of a client that have not ended, and those that it has yet to open.
+    /// Streams of a client that have not ended, and streams that it has yet to open.
     open: u64,
     unopened: u64,
 }
@@ -224,7 +224,7 @@ impl Host {
         self.follow_events(now);
     }
 
-    /// Lets the connection and the endpoint talk, and does what streams ask for.
+    /// Exchanges events between connection and endpoint, and handles stream events.
     fn follow_events(&mut self, now: Instant) {
         let Some((handle, mut connection)) = self.connection.take() else { return };
         loop {
@@ -253,7 +253,7 @@ impl Host {
         self.connection = Some((handle, connection));
     }
 
-    /// A client opens as many as it may, each with a request: eight octets that say how much it wants.
+    /// A client opens as many streams as it may, each with a request: eight octets with the number of bytes requested.
     fn open_streams(&mut self, connection: &mut Connection) {
         let Some(transfer) = self.transfer else { return };
         while self.unopened > 0
@@ -277,7 +277,7 @@ impl Host {
             *left -= written as u64;
         }
         self.writing.remove(&id);
-        stream.finish().expect("nobody stops it");
+        stream.finish().expect("the stream is not stopped");
     }
 
     fn read(&mut self, connection: &mut Connection, id: StreamId) {

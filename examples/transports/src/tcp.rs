@@ -13,7 +13,7 @@ const PORT: u16 = 80;
 /// Downloads so many bytes with CUBIC, and says when the client had the last of them.
 ///
 /// # Panics
-/// If nothing goes on.
+/// If the transfer stalls.
 pub fn download(net: &mut Net, mut bytes: u64) -> Instant {
     let [mut server, mut client] = [End::Server, End::Ue(0)].map(Host::new);
     server.socket().listen(PORT).expect("the port is free");

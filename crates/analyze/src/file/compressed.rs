@@ -1,6 +1,6 @@
 //! Captures compressed as a whole: gzip (RFC 1952) and Zstandard (RFC 8878), of one member or several.
 //!
-//! The stream ends where it is damaged, cut off or grows out of all proportion; what came before is read.
+//! The stream ends where it is damaged, cut off or has an excessive compression ratio; the part before is read.
 
 use std::io::{self, BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
 
@@ -10,7 +10,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// So much is uncompressed whatever the file's size.
 const FREE_BYTES: u64 = 1 << 30;
-/// Beyond that at most so many times the octets read: deflate reaches 1032, Zstandard 32768.
+/// Beyond that, maximum ratio of output to octets read: deflate reaches 1032, Zstandard 32768.
 const MOST_EXPANSION: u64 = 1000;
 const BOMB: &str = "it expands to more than a thousand times its size";
 
@@ -23,7 +23,7 @@ pub(super) struct Input<R: Read> {
     damage: Option<String>,
 }
 
-/// What was read to recognise the compression, and the rest.
+/// The bytes read to recognise the compression, and the rest.
 type Begun<R> = Chain<Cursor<Vec<u8>>, R>;
 
 enum Stream<R: Read> {
@@ -39,7 +39,7 @@ struct Watched<R> {
     failure: Option<io::Error>,
 }
 
-/// Frames of Zstandard one behind the other, skippable ones passed over.
+/// Consecutive Zstandard frames, skippable ones skipped.
 struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,

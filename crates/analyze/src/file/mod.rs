@@ -1,8 +1,7 @@
-//! Records of a capture file, one after the other, and what of the file could not be read.
+//! Records of a capture file in order, and a summary of the unreadable parts.
 //!
-//! pcap (draft-ietf-opsawg-pcap, microseconds or nanoseconds) and pcapng (draft-ietf-opsawg-pcapng), each in
-//! either byte order; compressed by gzip or Zstandard too. Where records make no sense, reading goes on at the next place
-//! where they do.
+//! pcap (draft-ietf-opsawg-pcap, microseconds or nanoseconds) and pcapng (draft-ietf-opsawg-pcapng), each in either
+//! byte order; compressed by gzip or Zstandard too. After invalid records, reading continues at the next valid one.
 
 #[cfg(feature = "compressed")]
 mod compressed;
@@ -31,7 +30,7 @@ pub struct Record<'a> {
     pub link_type: u32,
     /// Its length on the wire.
     pub original_len: u32,
-    /// What was captured of it.
+    /// Captured part of it.
     pub data: &'a [u8],
 }
 
@@ -49,12 +48,12 @@ pub enum FileError {
     Damaged(&'static str, String),
 }
 
-/// How a file begins that is no capture.
+/// Start of a file that is not a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beginning {
     octets: [u8; 8],
     len: usize,
-    /// What the file was compressed with.
+    /// Compression of the file.
     compression: Option<&'static str>,
 }
 
@@ -110,7 +109,7 @@ pub struct Interface {
     pub packets: u64,
 }
 
-/// What the file was, and what of it could not be read.
+/// Format of the file, and its unreadable parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// `pcap` or `pcapng`.
@@ -125,7 +124,7 @@ pub struct Summary {
     pub records: u64,
     /// In the order of the file.
     pub interfaces: Vec<Interface>,
-    /// Packets of which not all bytes were captured.
+    /// Packets that were not captured completely.
     pub truncated_records: u64,
     /// Bytes that belong to no readable record.
     pub unreadable_bytes: u64,
@@ -135,7 +134,7 @@ pub struct Summary {
     pub records_without_time: u64,
 }
 
-/// More interfaces than this are taken for one.
+/// Further interfaces are merged into one.
 const MOST_INTERFACES: usize = 4096;
 
 #[derive(Debug)]
@@ -185,7 +184,7 @@ impl<R: Read> Source<R> {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read; never for what it holds.
+    /// If the file cannot be read; never because of its contents.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, FileError> {
         let found = match &mut self.format {
             Format::Pcap(layout) => layout.next(&mut self.window, &mut self.summary)?,
@@ -209,7 +208,7 @@ impl<R: Read> Source<R> {
         }))
     }
 
-    /// What is known of the file now.
+    /// Summary of the file so far.
     pub fn into_summary(mut self) -> Summary {
         let compression_error = self.window.reader_mut().take_damage();
         Summary { bytes: self.window.offset(), compression_error, ..self.summary }
@@ -254,8 +253,8 @@ impl Order {
     }
 }
 
-/// Leaves bytes behind up to a place where there is a record; whether there is one. With `wanted` bytes in memory,
-/// or more, it can be told at places below `last` of their number; in the rest of the file at all.
+/// Skips bytes up to the next plausible record; returns whether there is one. While at least
+/// `wanted` bytes are in memory, only positions below `last(bytes in memory)` are tried; at the end of the file, all are.
 fn resync<R: Read>(
     window: &mut Window<R>,
     summary: &mut Summary,

@@ -54,7 +54,7 @@ impl Layout {
             .map(|order| (order, order.u32(header, 0).unwrap_or(0)))
             .find(|(_, magic)| [MICROSECONDS, NANOSECONDS, MODIFIED].contains(magic))?;
         let word = |at| order.u32(header, at).unwrap_or(0);
-        // The upper bits say how long the frame check sequence is.
+        // The upper bits hold the length of the frame check sequence.
         let link_type = word(20) & 0xFFFF;
         let interfaces = &mut summary.interfaces;
         let known = interfaces.iter().position(|other| other.link_type == link_type);
@@ -107,7 +107,7 @@ impl Layout {
                 summary.ends_within_record |= !self.skip(window, summary)?;
                 continue;
             }
-            // Some programs write a length on the wire that leaves out a header of theirs. It is believed to be no damage
+            // Some programs write an original length without one of their own headers. The record counts as undamaged
             // if another record follows.
             if head.captured > head.original && !self.is_followed(window.fill(len + self.header)?, len) {
                 self.skip(window, summary)?;
@@ -133,8 +133,8 @@ impl Layout {
         head.captured <= self.largest
     }
 
-    /// Whether the time is far from the last one and the other fields make no sense either. A record that was cut off
-    /// takes the header of an appended file for its own, and what follows is no header.
+    /// Whether the time is far from the last one and the other fields make no sense either. A truncated record contains
+    /// the header of an appended file, and no header follows it.
     fn is_of_nowhere(&self, head: &Head) -> bool {
         let is_far = self.last.is_some_and(|last| head.seconds.abs_diff(last) > NEAR_SECONDS);
         is_far && !self.is_sound(head)
@@ -153,11 +153,11 @@ impl Layout {
         self.is_plausible(&next) && next.seconds.abs_diff(head.seconds) <= NEAR_SECONDS
     }
 
-    /// Leaves bytes behind up to a place where two records follow one another, or the last one ends; whether
-    /// there is one.
+    /// Skips bytes up to a place with two consecutive records, or where the last one ends; returns whether there is
+    /// one.
     fn skip<R: Read>(&self, window: &mut Window<R>, summary: &mut Summary) -> io::Result<bool> {
         let wanted = 2 * self.header + self.largest as usize;
-        // Places from which a whole record and the header behind it can be seen.
+        // Positions with a whole record and the next header in memory.
         resync(window, summary, wanted, |bytes| bytes - wanted + 1, |bytes| self.is_record(bytes))
     }
 
@@ -173,7 +173,7 @@ impl Layout {
 
 /// Whether another file begins here: a magic and version 2.4, which as a record would be of a year far away.
 fn begins_again(bytes: &[u8]) -> bool {
-    // Nearly every record is told by its first octet.
+    // The first octet already excludes nearly every record.
     matches!(bytes.first(), Some(0xA1 | 0xD4 | 0x4D | 0x34))
         && [false, true].map(|is_big_endian| Order { is_big_endian }).into_iter().any(|order| {
             let magic = order.u32(bytes, 0).unwrap_or(0);

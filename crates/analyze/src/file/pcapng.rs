@@ -187,7 +187,7 @@ impl Layout {
         })
     }
 
-    /// Leaves bytes behind up to a place where a block of a known type begins and ends; whether there is one.
+    /// Skips bytes up to a place where a whole block of a known type starts; returns whether there is one.
     fn skip<R: Read>(&self, window: &mut Window<R>, summary: &mut Summary) -> io::Result<bool> {
         /// Blocks beyond that are not looked for.
         const LOOK_AHEAD: usize = 1 << 18;
@@ -209,7 +209,7 @@ impl Layout {
 }
 
 impl Clock {
-    /// Nanoseconds since 1970 of a time in ticks; what lies outside their range is its nearest end.
+    /// Nanoseconds since 1970 of a time in ticks; values outside their range are clamped to it.
     fn nanos(self, ticks: u64) -> u64 {
         let ticks = i128::from(ticks);
         let nanos = match self.resolution {

@@ -1,4 +1,4 @@
-//! Input without decoders of compressed captures: such a file is refused as what it is.
+//! Input without decoders of compressed captures: such a file is refused with its format.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,4 @@
-//! Files by hand: formats, byte orders, and what is damaged.
+//! Handmade files: formats, byte orders, and damage.
 
 use super::*;
 
@@ -52,7 +52,7 @@ fn pcapng(big: bool, places: u8, records: &[&[u8]]) -> Vec<u8> {
     file
 }
 
-/// Times and bytes of all records, and what is said of the file.
+/// Times and bytes of all records, and the summary of the file.
 fn all(file: &[u8]) -> (Vec<(u64, Vec<u8>)>, Summary) {
     let mut source = Source::open(file).expect("a capture");
     let mut found = Vec::new();
@@ -95,7 +95,7 @@ fn times_of_pcapng_begin_at_the_interfaces_offset_and_older_blocks_are_read() {
         let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
         let seconds = if big { offset.to_be_bytes() } else { offset.to_le_bytes() };
         let section = [&word(0x1A2B_3C4D)[..], &half(1), &half(0), &[0xFF; 8]].concat();
-        // if_speed says nothing here; if_tsoffset does.
+        // if_speed has no effect here; if_tsoffset has.
         let speed = [&half(8)[..], &half(8), &[0; 8]].concat();
         let interface =
             [&half(1)[..], &half(0), &word(0), &speed, &half(14), &half(8), &seconds, &half(0), &half(0)];
@@ -119,7 +119,7 @@ fn a_length_that_no_block_can_have_is_passed_over() {
     assert_eq!((summary.unreadable_bytes, summary.unreadable_from), (36, Some(at as u64)));
 }
 
-/// Is interrupted, gives what it has octet by octet, and fails.
+/// A reader that is interrupted, returns its data octet by octet, and fails.
 struct Failing<'a>(&'a [u8], bool);
 
 impl io::Read for Failing<'_> {

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 
-/// What is read at a time.
+/// Bytes read at a time.
 const CHUNK: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl<R: Read> Window<R> {
         taken
     }
 
-    /// Bytes that [`take`](Self::take) has left behind.
+    /// Bytes that [`take`](Self::take) has consumed.
     pub fn at(&self, taken: Range<usize>) -> &[u8] {
         &self.buffer[taken]
     }

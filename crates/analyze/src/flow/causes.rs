@@ -1,8 +1,8 @@
-//! Causes of retransmissions, from what the sender had received by then, and when.
+//! Causes of retransmissions, inferred from the packets that the sender had received by then, and their times.
 //!
 //! The rules look at the oldest unacknowledged byte (`una`), the end of the data sent so far (`max`), and the latest
-//! ACK. A retransmission goes **with an ACK** if it passes within [`REACTION`] and the time that an ACK takes to the
-//! sender and its answer back, or within that time after another segment that did.
+//! ACK. A retransmission goes **with an ACK** if it passes within [`REACTION`] plus the time from an ACK passing here
+//! to the segment that it triggers, or within that time after another such segment.
 //!
 //! | segment | when | cause |
 //! |---|---|---|
@@ -34,9 +34,9 @@
 //! * a segment retransmitted in a recovery, and again after a timeout with an ACK: *going back*, unless a segment sent
 //!   later has arrived.
 //!
-//! Far from the sender, losses before the capture look like segments that were never sent, and what the sender had
-//! received is not known. There a retransmission at `una` is a *timeout* if no data passed for the time from an ACK to
-//! its answer and 200 ms more, the smallest timeout in use; a *fast retransmit* with three duplicate ACKs for it; and
+//! Far from the sender, losses before the capture look like segments that were never sent, and the packets received by
+//! the sender are unknown. There a retransmission at `una` is a *timeout* if no data passed for the time from an ACK to
+//! its answer and 200 ms more, the minimum RTO in use; a *fast retransmit* with three duplicate ACKs for it; and
 //! otherwise the cause that fits the phase.
 //!
 //! The timer starts with the latest ACK that moved `una` and with the latest reduction of the window; in a recovery,
@@ -59,8 +59,8 @@ use crate::series::{Marks, Series};
 const REACTION: Duration = Duration::from_millis(1);
 /// Time that a host takes to answer at once. It is so short that a timer is unlikely to expire within it.
 const PROMPTLY: Duration = Duration::from_nanos(100_000);
-/// Time that Linux adds to its reordering timer, and rounding: three ticks of a clock of 250 Hz. A timeout may come as
-/// much earlier than computed from RTTs.
+/// Time that Linux adds to its reordering timer, and rounding: three ticks of a clock of 250 Hz. A timeout may occur
+/// earlier by this much than computed from RTTs.
 const TIMER_SLACK: Duration = Duration::from_millis(12);
 /// The smallest retransmission timeout of systems in use.
 pub(super) const SMALLEST_TIMEOUT: Duration = Duration::from_millis(200);
@@ -84,7 +84,8 @@ pub enum Cause {
     GoBackN,
     /// The last segment, to provoke an ACK.
     TailProbe,
-    /// None of these: data of a SYN that its answer refused, or no ACK and no phase that explains it.
+    /// None of the other causes: data of a SYN that the reply refused, or no ACK and no phase that explains the
+    /// retransmission.
     Other,
 }
 
@@ -149,12 +150,12 @@ enum Phase {
     },
 }
 
-/// Where the sender stands when it sends again.
+/// State of the sender at a retransmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Offset of the first byte sent again.
+    /// Offset of the first retransmitted byte.
     pub start: u64,
-    /// Offset behind the last.
+    /// End offset (exclusive).
     pub end: u64,
     /// Oldest unacknowledged byte.
     pub una: u64,
@@ -172,7 +173,7 @@ pub struct Place {
     pub is_refused: bool,
     /// Time of its latest transmission before this one.
     pub last_at: Option<Instant>,
-    /// That was a retransmission, too.
+    /// Whether that transmission was a retransmission, too.
     pub was_sent_again: bool,
     /// Linux's timeout, computed from the RTTs.
     pub timeout: Option<Duration>,
@@ -197,7 +198,7 @@ pub struct Causes {
     /// The segment at `una` was retransmitted since it is the oldest.
     is_sent_again: bool,
     latest_data: Option<Instant>,
-    /// When the sender could first know that a segment sent after the latest transmission at `una` has arrived.
+    /// Earliest time when the sender could know that a segment sent after the latest transmission at `una` has arrived.
     overtaken_at: Option<Instant>,
     /// Gaps above `una` were filled in a recovery: the sender uses SACK blocks.
     goes_by_sack: bool,
@@ -420,7 +421,7 @@ impl Causes {
         self.follows_ack(now, PROMPTLY) || now.since(at) <= Self::reordering_timer(place)
     }
 
-    /// Whether it goes with a duplicate ACK, and hardly by a timer that expires at the same time.
+    /// Whether it coincides with a duplicate ACK and is unlikely to be caused by a timer at the same time.
     fn goes_with_duplicate(&self, now: Instant) -> bool {
         let is_early = now.since(self.timer_from) < SMALLEST_TIMEOUT;
         self.dupacks > 0 && self.follows_ack(now, if is_early { REACTION } else { PROMPTLY })

@@ -1,11 +1,11 @@
-//! Bytes in flight over time, and what the receiver's window leaves of them.
+//! Bytes in flight over time, and the free part of the receiver's window.
 
 use airpath_core::time::Instant;
 use serde::Serialize;
 
 use crate::series::{Curve, Series};
 
-/// What is in flight between the place of the capture and the ACKs.
+/// Bytes in flight between the place of the capture and the ACKs.
 #[derive(Clone, Debug, Default)]
 pub struct Flight {
     latest: Option<Instant>,
@@ -45,7 +45,7 @@ pub struct Report {
     pub min_window_bytes: Option<u64>,
     /// Largest window announced.
     pub max_window_bytes: Option<u64>,
-    /// How often a window of zero was announced after one that was not.
+    /// Number of times that a zero window was advertised after a larger one.
     pub zero_windows: u64,
     /// Bytes in flight over time.
     pub over_time: Curve,
@@ -62,7 +62,7 @@ impl Flight {
         self.series.add(now, bytes as f64);
     }
 
-    /// The receiver announces a window, if it can be told.
+    /// The receiver advertises a window; `None` if it is unknown.
     pub fn set_window(&mut self, now: Instant, window: Option<u64>) {
         if window == self.window {
             return;

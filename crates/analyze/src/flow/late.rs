@@ -1,10 +1,10 @@
-//! Segments that come late to the place of the capture: overtaken, or sent again because they were lost before it.
+//! Segments that arrive late at the place of the capture: overtaken, or retransmitted because they were lost before it.
 //!
-//! A segment that fills a gap was **overtaken** if its timestamp is older than that of the segment behind the gap, or the
-//! same, where the clock ticks more than once in a round trip. Without timestamps that tell, it was if it comes within half
-//! of the shortest round trip, or 3 ms where that is not known, and before three duplicate ACKs for the gap have passed.
-//! Otherwise it was lost before it came here, and is a retransmission. The extent is that of RFC 4737 (4.2): segments
-//! that came between the first behind the gap and this.
+//! A segment that fills a gap was **overtaken** if its timestamp is older than that of the segment after the gap, or
+//! equal, if the clock ticks more than once per round trip. Without conclusive timestamps, it was overtaken if it
+//! arrives within half of the minimum RTT (3 ms if unknown) and before three duplicate ACKs for the gap have passed.
+//! Otherwise it was lost before the place of the capture, and is a retransmission. The extent is that of RFC 4737
+//! (4.2): the number of segments that arrived between the first one after the gap and this one.
 
 use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
@@ -37,10 +37,10 @@ pub struct Report {
     pub mean_extent: Option<f64>,
     /// Most segments that overtook one.
     pub max_extent: u64,
-    /// Longest time behind the first that overtook, ms.
+    /// Maximum time after the first overtaking segment, ms.
     pub max_lateness_ms: f64,
-    /// Bytes that, by the receiver's SACK blocks, arrived behind later ones and were not sent again: reordering
-    /// between here and the receiver.
+    /// Bytes that, according to the receiver's SACK blocks, arrived after later ones and were not retransmitted:
+    /// reordering between here and the receiver.
     pub late_bytes_by_sack: u64,
 }
 
@@ -57,7 +57,7 @@ pub struct Filling {
 }
 
 impl Late {
-    /// Data of the sender passes: what its timestamps say of its clock.
+    /// The sender's data passes: updates the estimate of its timestamp clock.
     pub fn on_data(&mut self, now: Instant, timestamps: Option<(u32, u32)>) {
         let Some((tsval, _)) = timestamps else { return };
         let [_, newest] = self.clock.get_or_insert([(tsval, now); 2]);
@@ -66,7 +66,7 @@ impl Late {
         }
     }
 
-    /// Whether the clock has ticked, as far as is known, within a round trip.
+    /// Whether the clock is known to have ticked within a round trip.
     fn ticks_within(&self, now: Instant, rtt: Option<Duration>) -> bool {
         let Some([(first, from), (newest, _)]) = self.clock else { return false };
         let ticks = u64::from(newest.wrapping_sub(first));
@@ -74,7 +74,7 @@ impl Late {
         rtt.is_none_or(|rtt| tick < rtt.as_nanos())
     }
 
-    /// Whether the segment was overtaken by the one behind its gap; if so, it is counted.
+    /// Whether the segment was overtaken by the one after its gap; if so, it is counted.
     pub fn handle_filling(&mut self, filling: &Filling, behind: &Piece) -> bool {
         let lateness = filling.at.since(behind.first_at);
         let within = filling.shortest_rtt.map_or(WITHOUT_RTT, |rtt| Duration::from_nanos(rtt.as_nanos() / 2));
@@ -98,7 +98,7 @@ impl Late {
         self.from_acks += bytes;
     }
 
-    /// What is known so far, of this many segments with data.
+    /// Report so far, given `segments` segments with data.
     pub fn report(&self, segments: u64) -> Report {
         Report {
             late_segments: self.overtaken,

@@ -101,13 +101,13 @@ enum Reason {
     End,
 }
 
-/// Time of a flow by what limited the sender.
+/// Time of a flow by the limit on its sender.
 #[derive(Clone, Debug)]
 pub struct Spending {
     pub shares: Shares,
     /// Start of the time that the shares divide.
     pub from: Instant,
-    /// Stretches since then in order, by what limited the sender, seconds; their sums are the shares.
+    /// Stretches since then in order, by the limit on the sender, seconds; their sums are the shares.
     pub parts: Vec<(Part, f64)>,
 }
 
@@ -335,8 +335,8 @@ impl Limits {
         }
     }
 
-    /// Assigns seconds of a recovery. Like a closed window and a wait for the timer it is known at once, and comes after
-    /// the open gap.
+    /// Assigns seconds of a recovery. Like a closed window and a wait for the timer, it is known at once and is placed
+    /// after the open gap.
     fn recover(&mut self, seconds: f64) {
         self.round.recovery_s += seconds;
         self.push(Spent::Recovery(self.rounds.number()), seconds);
@@ -494,7 +494,7 @@ impl Limits {
         self.asked_at = None;
     }
 
-    /// Time so far by what limited the sender; `None` before any.
+    /// Time so far by the limit on the sender; `None` before any.
     pub fn spending(&self) -> Option<Spending> {
         let mut whole = self.clone();
         let end = whole.heard.back().map(|(at, _)| *at);

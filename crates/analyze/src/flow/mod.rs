@@ -1,4 +1,4 @@
-//! One direction of data in a connection: the data of one end, and what the other acknowledges.
+//! One direction of data in a connection: the data of one end, and the acknowledgments of the other.
 
 pub mod causes;
 pub mod flight;
@@ -31,58 +31,58 @@ use unseen::Unseen;
 /// Without anything better: RFC 9293 (3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
-/// What is counted of a flow.
+/// Counters of a flow.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Counters {
     pub segments: u64,
     pub bytes: u64,
-    /// Segments with data sent again, as far as can be told here.
+    /// Retransmitted segments with data, as seen at the place of the capture.
     pub retransmissions: u64,
     pub retransmitted_bytes: u64,
-    /// Those that were seen here before.
+    /// Retransmissions of segments seen here before.
     pub seen_before: u64,
     /// Probes of a closed window: one byte beyond it (RFC 9293 (3.8.6.1)), or as Linux sends them, without data and one
-    /// byte below what is acknowledged.
+    /// byte below the acknowledged data.
     pub window_probes: u64,
-    /// Keep-alives (RFC 9293 (3.8.4)): from one byte below what is acknowledged, with at most one byte, while the window
-    /// is open.
+    /// Keep-alives (RFC 9293 (3.8.4)): from one byte below the acknowledged data, with at most one byte, while the
+    /// window is open.
     pub keepalives: u64,
     /// ACKs without data.
     pub pure_acks: u64,
     /// RFC 5681 (2); `None` if ACKs came again and it is not known whether anything was in flight.
     pub dupacks: Option<u64>,
-    /// ACKs below what had been acknowledged: ACKs that were overtaken.
+    /// ACKs below an earlier acknowledgment number: ACKs that were overtaken.
     pub old_acks: u64,
     /// DSACK blocks.
     pub dsacks: u64,
     /// Bytes acknowledged that were never seen here.
     pub unseen_bytes: u64,
-    /// Segments recorded behind the ACK for them.
+    /// Segments recorded after their ACK.
     pub behind_their_ack: u64,
     /// Data or ACKs that belong nowhere near the others.
     pub out_of_window: u64,
 }
 
-/// With nothing in flight, a sender with more to send has answered by then.
+/// With nothing in flight, a sender with more data has reacted by then.
 const REACTION: Duration = Duration::from_millis(1);
 
 /// One direction of data.
 #[derive(Clone, Debug, Default)]
 pub struct Flow {
     sequence: Sequence,
-    /// Offset of the first byte known of.
+    /// Offset of the first known byte.
     first: Option<u64>,
     una: Option<u64>,
-    /// End of what has been seen or acknowledged.
+    /// End of the data seen or acknowledged.
     max: Option<u64>,
     /// Offset of the FIN.
     fin: Option<u64>,
     largest_payload: u64,
-    /// What the receiver's SYN allows.
+    /// Value of the receiver's SYN.
     pub offered_mss: Option<u16>,
     /// Shift of the windows that the receiver announces; `None` if unknown.
     pub window_shift: Option<u8>,
-    /// From an ACK's passing here to that of what it makes the sender send.
+    /// Time from an ACK passing here to the segment that it triggers.
     pub answer: Duration,
     latest_window: Option<u16>,
     gap_dupacks: u64,
@@ -95,7 +95,7 @@ pub struct Flow {
     refused: Option<Piece>,
     /// A packet of the sender was captured.
     has_sender: bool,
-    /// End of what the receiver reports by SACK blocks.
+    /// End of the data that the receiver reports by SACK blocks.
     reported_to: u64,
     /// ACKs like the one before while nothing shows that something is in flight.
     unclear_dupacks: u64,
@@ -108,7 +108,7 @@ pub struct Flow {
     pub counters: Counters,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
-    /// When something was last acknowledged.
+    /// Time of the last new acknowledgment.
     pub last_new_ack: Option<Instant>,
     first_ack: Option<Instant>,
     /// The sender's SYN was captured.
@@ -118,7 +118,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The sender's SYN: data begins behind it.
+    /// The sender's SYN: data starts after it.
     pub fn on_syn(&mut self, seq: u32) {
         self.is_opened = true;
         if self.sequence.is_new() {
@@ -145,7 +145,7 @@ impl Flow {
         if segment.payload == 0 && !segment.has(FIN) {
             return self.on_bare_ack(now, segment);
         }
-        // RFC 7413 (3): a SYN may carry data, which begins behind it.
+        // RFC 7413 (3): a SYN may carry data, which starts after it.
         let seq = segment.seq.wrapping_add(u32::from(segment.has(SYN)));
         let Some(start) = self.sequence.offset(seq) else {
             self.counters.out_of_window += 1;
@@ -155,7 +155,7 @@ impl Flow {
         let end = start + payload;
         if segment.has(FIN) {
             self.fin.get_or_insert(end);
-            // An ACK behind it counted it as an octet of data.
+            // An ACK of the FIN counted it as an octet of data.
             self.max = self.max.map(|max| if max == end + 1 { end } else { max });
             self.unseen.take(end, end + 1);
             self.counters.unseen_bytes = self.unseen.bytes;
@@ -192,7 +192,8 @@ impl Flow {
             self.counters.window_probes += 1;
             self.limits.on_probe(now);
             if start >= max {
-                // RFC 9293 (3.8.6.1): an octet that the receiver refuses is sent anew once the window opens.
+                // RFC 9293 (3.8.6.1): an octet that the receiver refuses is sent again as new data once the window
+                // opens.
                 self.refused = Some(Piece::new(now, (start, end), self.counters.segments, tsval));
                 return;
             }
@@ -234,7 +235,7 @@ impl Flow {
         self.update_flight(now);
     }
 
-    /// A segment from one byte below what is acknowledged: the other end answers it.
+    /// A segment that starts one byte below the acknowledged data: the other end replies to it.
     fn on_probe(&mut self, now: Instant) {
         if self.flight.window() == Some(0) {
             self.counters.window_probes += 1;
@@ -244,7 +245,7 @@ impl Flow {
         }
     }
 
-    /// The sender's own number in an ACK without data tells how far it has sent.
+    /// The sender's sequence number in an ACK without data shows how far it has sent.
     fn on_bare_ack(&mut self, now: Instant, segment: &Segment) {
         let (Some(una), Some(end)) = (self.una, self.sequence.offset(segment.seq)) else { return };
         // Linux: `tcp_xmit_probe_skb`, for windows and keep-alives.
@@ -257,7 +258,8 @@ impl Flow {
         }
     }
 
-    /// Everything before `end` was sent: a FIN or an ACK without data says so. Data that was lost before it leaves a gap.
+    /// All data before `end` was sent, as shown by a FIN or an ACK without data. Data lost before the place of the
+    /// capture leaves a gap.
     fn on_end(&mut self, now: Instant, end: u64, segment: &Segment) {
         if self.max.is_some_and(|max| end > max) {
             self.max = Some(end);
@@ -269,21 +271,21 @@ impl Flow {
     }
 
     fn push(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {
-        // What is sent right behind it shows that the receiver took it.
+        // Data sent right after it shows that the receiver accepted it.
         if let Some(probe) = self.refused.take().filter(|probe| probe.end == start) {
             self.pieces.push(probe);
         }
         self.pieces.push(Piece::new(now, (start, end), self.counters.segments, tsval));
     }
 
-    /// Data below the end of what was seen: sent again, or late.
+    /// Data below the highest offset seen: retransmitted or late.
     fn handle_below(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) {
         let una = self.una.unwrap_or(start);
         let new_bytes = self.unseen.take(start, end);
         if new_bytes > 0 {
             self.counters.unseen_bytes = self.unseen.bytes;
             self.counters.behind_their_ack += 1;
-            // What nobody has seen before is no repetition.
+            // Data not seen before is no retransmission.
             if new_bytes == end - start {
                 return;
             }
@@ -469,7 +471,7 @@ impl Flow {
         }
     }
 
-    /// Payload of a full segment, as far as is known.
+    /// Payload of a full segment, as known so far.
     pub fn full_segment(&self) -> u64 {
         let offered = self.offered_mss.map_or(self.largest_payload, u64::from);
         match self.largest_payload.min(offered) {
@@ -478,7 +480,7 @@ impl Flow {
         }
     }
 
-    /// Bytes acknowledged, without what came before the capture.
+    /// Bytes acknowledged, without data from before the capture.
     pub fn bytes_acked(&self) -> u64 {
         self.una.zip(self.first).map_or(0, |(una, first)| una.saturating_sub(first))
     }
@@ -488,7 +490,7 @@ impl Flow {
         self.max.zip(self.first).map_or(0, |(max, first)| max.saturating_sub(first))
     }
 
-    /// From the first data to the last ACK for any, or between what there is of both.
+    /// Time from the first data to the last ACK for data, or between the first and last of those that exist.
     pub fn duration(&self) -> Option<Duration> {
         let from = self.first_data.or(self.first_ack)?;
         let to = self.last_new_ack.or(self.last_data)?;
@@ -499,7 +501,7 @@ impl Flow {
         &self.causes
     }
 
-    /// What its time was spent on; `None` where data or ACKs were not captured.
+    /// Use of its time; `None` where data or ACKs were not captured.
     pub fn spending(&self) -> Option<Spending> {
         self.first_ack.and(self.first_data).and_then(|_| self.limits.spending())
     }
@@ -508,7 +510,7 @@ impl Flow {
         self.retransmissions.spurious()
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counted(&self) -> Counters {
         let is_unclear = !self.has_sender && self.unclear_dupacks > 0;
         let dupacks = if is_unclear { None } else { Some(self.counters.dupacks.unwrap_or(0)) };

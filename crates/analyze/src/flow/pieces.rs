@@ -1,4 +1,4 @@
-//! What of a stream was seen and is not acknowledged, in pieces as they were sent.
+//! Data of a stream seen and not acknowledged, in pieces as sent.
 
 use std::collections::VecDeque;
 
@@ -15,14 +15,14 @@ const MOST: usize = 65_536;
 pub struct Piece {
     /// Offset of its first byte.
     pub start: u64,
-    /// Offset behind its last.
+    /// End offset (exclusive).
     pub end: u64,
     pub first_at: Instant,
     pub last_at: Instant,
     pub transmissions: u32,
     /// The receiver has reported it.
     pub is_sacked: bool,
-    /// Which segment with data it was, counted as they passed.
+    /// Index of its data segment, in order of passing.
     pub number: u64,
     /// TSval of its first transmission.
     pub tsval: Option<u32>,
@@ -33,7 +33,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// What is sent for the first time, as the segment of this number.
+    /// A piece sent for the first time, as segment `number`.
     pub fn new(now: Instant, (start, end): (u64, u64), number: u64, tsval: Option<u32>) -> Self {
         Self {
             start,
@@ -49,7 +49,7 @@ impl Piece {
         }
     }
 
-    /// When the transmission was sent that an echo belongs to, if there is only one.
+    /// Send time of the transmission that an echo belongs to, if there is only one.
     fn echoed_at(&self, echo: u32) -> Option<Instant> {
         match Some(echo) {
             _ if self.has_same_tsval => None,
@@ -60,43 +60,43 @@ impl Piece {
     }
 }
 
-/// Pieces in the order of the stream, without overlap; there may be gaps. Where something without data told how far was
-/// sent, an empty one.
+/// Pieces in the order of the stream, without overlap; there may be gaps. An empty piece marks an end known from a
+/// segment without data.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     pieces: VecDeque<Piece>,
-    /// Everything below was left behind.
+    /// Data below is no longer tracked.
     floor: u64,
-    /// Pieces left behind because there were too many.
+    /// Pieces no longer tracked because there were too many.
     pub forgotten: u64,
     sacked: usize,
     /// End of the highest piece reported.
     pub sacked_to: u64,
-    /// When the piece sent last of those that have arrived was sent, and its end: RFC 8985 (5.2).
+    /// Send time and end offset of the most recently sent piece among those delivered: RFC 8985 (5.2).
     latest: Option<(Instant, u64)>,
 }
 
-/// When an ACK came, and the shortest round trip so far.
+/// Arrival time of an ACK, and the minimum RTT so far.
 pub type Arrival = (Instant, Option<Duration>);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
-    /// When the first of them was first sent.
+    /// First send time of the first piece.
     pub first_at: Option<Instant>,
-    /// When the last was, if it was sent once.
+    /// Send time of the last piece, if it was sent once.
     pub last_at: Option<Instant>,
-    /// One of them was sent more than once.
+    /// Whether a piece was sent more than once.
     pub is_ambiguous: bool,
-    /// When the first of them was sent that has the echoed TSval, if it was sent with it once.
+    /// Send time of the first piece with the echoed TSval, if it was sent with it once.
     pub echoed_at: Option<Instant>,
-    /// One of them was sent with the echoed TSval.
+    /// Whether a piece was sent with the echoed TSval.
     pub has_echoed: bool,
-    /// One of them, never sent again, lay below what had been reported before: it came late.
+    /// Bytes never retransmitted that lay below data reported earlier: they arrived late.
     pub late_bytes: u64,
 }
 
 impl Pieces {
-    /// Adds what was sent for the first time.
+    /// Adds a piece sent for the first time.
     pub fn push(&mut self, piece: Piece) {
         let start = piece.start;
         match self.pieces.back() {
@@ -115,7 +115,7 @@ impl Pieces {
         }
     }
 
-    /// Notes that a stretch was sent again; whether any of it had been seen.
+    /// Records a retransmission of a range; returns whether any of it had been seen.
     pub fn send_again(&mut self, now: Instant, start: u64, end: u64, tsval: Option<u32>) -> bool {
         let at = self.pieces.partition_point(|piece| piece.end <= start);
         let mut was_seen = start < self.floor;
@@ -129,7 +129,7 @@ impl Pieces {
         was_seen
     }
 
-    /// What follows the gap that holds `start`.
+    /// The piece after the gap that holds `start`.
     pub fn after(&self, start: u64) -> Option<&Piece> {
         self.pieces.get(self.pieces.partition_point(|piece| piece.end <= start))
     }
@@ -159,14 +159,14 @@ impl Pieces {
         self.sacked > 0
     }
 
-    /// Whether something sent behind the latest transmission of the left edge has arrived.
+    /// Whether a segment sent after the latest transmission of the left edge has arrived.
     pub fn is_overtaken(&self) -> bool {
         let edge = self.pieces.front().filter(|edge| !edge.is_sacked);
         edge.is_some_and(|edge| self.latest.is_some_and(|latest| (edge.last_at, edge.end) < latest))
     }
 
-    /// Takes away what lies below `ack`, which acknowledges from `from` on and echoes a TSval. What was not seen of it
-    /// is added to `unseen`.
+    /// Removes the pieces below `ack`, which acknowledges from `from` on and echoes a TSval. Data not seen is added to
+    /// `unseen`.
     pub fn acknowledge(
         &mut self,
         arrival: Arrival,
@@ -175,7 +175,7 @@ impl Pieces {
         unseen: &mut Unseen,
     ) -> Acked {
         let mut acked = Acked::default();
-        // What was left behind is not known to be missing.
+        // Data no longer tracked is not known to be missing.
         let mut known_to = from.max(self.floor);
         while let Some(piece) = self.pieces.front_mut().filter(|piece| piece.start < ack || piece.end == ack)
         {
@@ -215,8 +215,8 @@ impl Pieces {
     }
 }
 
-/// A piece has arrived. If it was sent more than once, and sooner than a round trip takes, an earlier transmission has:
-/// RFC 8985 (6.2) step 2, here by the rule for retransmissions that were needless.
+/// A piece has arrived. If it was sent more than once, and the last time less than a round trip ago, an earlier
+/// transmission arrived: RFC 8985 (6.2) step 2, here with the rule for spurious retransmissions.
 fn note_latest(latest: &mut Option<(Instant, u64)>, (now, shortest_rtt): Arrival, piece: &Piece) {
     if piece.transmissions == 1 || !is_too_soon(piece.last_at, now, shortest_rtt) {
         *latest = (*latest).max(Some((piece.last_at, piece.end)));

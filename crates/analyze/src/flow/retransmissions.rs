@@ -1,13 +1,13 @@
-//! Which of the segments sent again were needless, because what they repeat had arrived or was on its way.
+//! Spurious retransmissions: the original had arrived or was in flight.
 //!
-//! A retransmission is **spurious** on this evidence, and needed for all that is known without any:
+//! A retransmission is **spurious** if there is evidence for it, and assumed to be necessary otherwise:
 //!
-//! * *acknowledged*: it repeats what was acknowledged before it was sent;
-//! * *timestamps*: the first ACK for it, of a left edge that was sent again, echoes a time before that: Eifel,
-//!   RFC 3522 (3.2). What that ACK acknowledges beyond the edge had arrived before, too;
+//! * *acknowledged*: it repeats data that was acknowledged before the retransmission;
+//! * *timestamps*: the first ACK for a retransmitted left edge echoes a time before the retransmission: Eifel, RFC 3522
+//!   (3.2). Data that this ACK acknowledges beyond the edge had also arrived before;
 //! * *dsack*: the receiver reports it as a duplicate: RFC 2883 (4), RFC 3708;
-//! * *too soon*: the ACK for it comes earlier than three quarters of the shortest round trip behind it. ASSUMED factor:
-//!   ACKs and segments differ in length.
+//! * *too soon*: its ACK arrives earlier than three quarters of the minimum RTT after it. ASSUMED factor: ACKs and
+//!   segments differ in length.
 //!
 //! A **cut** was spurious if the original of its first retransmission is shown to have arrived, or if all of its
 //! retransmissions were reported by DSACKs.
@@ -21,10 +21,10 @@ use super::causes::Cause;
 
 /// More are not remembered at a time.
 const MOST: usize = 4096;
-/// Those are remembered for a DSACK after their ACK.
+/// Retransmissions remembered for a DSACK after their ACK.
 const MOST_JUDGED: usize = 512;
 
-/// How a retransmission was found to be spurious.
+/// Evidence that a retransmission was spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence {
     Acknowledged,
@@ -41,9 +41,9 @@ struct Retransmission {
     tsval: Option<u32>,
     /// Number of the cut that it belongs to.
     cut: u64,
-    /// It is what the cut sent first.
+    /// Whether it is the first retransmission of its cut.
     is_first: bool,
-    /// The same was sent again before.
+    /// The same data was retransmitted before.
     is_repeated: bool,
     is_judged: bool,
     is_spurious: bool,
@@ -136,7 +136,8 @@ impl Retransmissions {
         }
     }
 
-    /// Judges what an ACK acknowledges; whether the latest cut is found spurious by it.
+    /// Judges the retransmissions that an ACK acknowledges; returns whether this shows that the latest cut was
+    /// spurious.
     pub fn on_ack(&mut self, new: &NewAck) -> bool {
         if self.unjudged == 0 {
             return false;
@@ -164,14 +165,14 @@ impl Retransmissions {
                 sent.is_spurious = true;
                 self.spurious.count(evidence);
             }
-            // What was sent again before may have arrived in place of the original.
+            // After several retransmissions, an earlier one may have arrived instead of the original.
             let of_original = evidence == Evidence::Timestamps || !sent.is_repeated;
             is_of_cut |= sent.is_first && of_original && sent.cut == self.cut.number;
         }
         is_of_cut && self.cut_was_spurious()
     }
 
-    /// Judges what a SACK block reports.
+    /// Judges the retransmissions that a SACK block reports.
     pub fn on_sack(&mut self, now: Instant, (start, end): (u64, u64), shortest_rtt: Option<Duration>) {
         if self.unjudged == 0 {
             return;
@@ -188,7 +189,7 @@ impl Retransmissions {
     /// A duplicate was reported; whether the latest cut is found spurious by it.
     pub fn on_dsack(&mut self, (start, end): (u64, u64)) -> bool {
         let may_be = |sent: &Retransmission| !sent.is_reported && start <= sent.start && sent.end <= end;
-        // What is known to be spurious is the likeliest to be meant, else what was sent last.
+        // A retransmission known to be spurious is the most likely one, otherwise the one sent last.
         let known = self.list.iter().position(|sent| sent.is_spurious && may_be(sent));
         let Some(at) = known.or_else(|| self.list.iter().rposition(may_be)) else { return false };
         let sent = &mut self.list[at];
@@ -235,7 +236,7 @@ impl Spurious {
     }
 }
 
-/// Whether an ACK at `now` is too soon for what was sent at `sent`.
+/// Whether an ACK at `now` is too early for a segment sent at `sent`.
 pub(super) fn is_too_soon(sent: Instant, now: Instant, shortest_rtt: Option<Duration>) -> bool {
     shortest_rtt.is_some_and(|rtt| now.since(sent).as_nanos() < rtt.as_nanos() / 4 * 3)
 }

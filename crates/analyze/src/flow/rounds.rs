@@ -1,20 +1,20 @@
-//! Round trips of a flow, and what limited the sender while it was busy: the path, slow start, losses or the window.
+//! Round trips of a flow, and the limit on the sender while it was busy: the path, slow start, losses or the window.
 //!
-//! A round trip ends when what was in flight at its start is acknowledged. While the sender is busy it is limited by
+//! A round trip ends when the data in flight at its start is acknowledged. While the sender is busy it is limited by
 //!
-//! * *the link* if a queue stands: the shortest RTT of the round trip is [`QUEUED`] times the shortest of all. It is
-//!   limited by the link as well at [`FULL`] of the rate at which queues stand, so that neither the time in which a
-//!   queue is being filled nor a recovery that leaves no gap counts for anything else;
-//! * *slow start* if more than 1.4 times as much is sent as is acknowledged, or before the first cut until there were
-//!   four round trips without a pause;
-//! * *losses* between two cuts, and after the last for the mean time between cuts. T-RAT calls this
-//!   congestion-limited: the window is what losses leave;
+//! * *the link* if a queue stands: the minimum RTT of the round trip is [`QUEUED`] times the minimum of the connection.
+//!   It is also limited by the link at [`FULL`] of the rate with a standing queue, so that neither the time to fill a
+//!   queue nor a recovery without a gap counts for anything else;
+//! * *slow start* if more than 1.4 times the acknowledged data is sent, or before the first cut until there were four
+//!   round trips without a pause;
+//! * *losses* between two cuts, and after the last for the mean time between cuts. T-RAT calls this congestion-limited:
+//!   losses determine the window;
 //! * *the application* if most of the data does not follow ACKs and the window does not grow over eight round trips:
-//!   the sender keeps a pace of its own. Far from the sender a window that does not grow is *unknown*: a plateau and a
-//!   pace look alike there;
+//!   the sender sets its own pace. Far from the sender a window that does not grow is *unknown*: a plateau and the
+//!   sender's pace look alike there;
 //! * *the congestion window* otherwise.
 //!
-//! A full receive window is the link's as well if a queue stands that is as long as the empty path.
+//! A full receive window also counts as limited by the link if there is a standing queue as long as the empty path.
 
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub struct Round {
     pub busy_s: f64,
     pub window_s: f64,
     pub recovery_s: f64,
-    /// When it ended, from the start of the flow.
+    /// End of the round trip, from the start of the flow.
     pub to_s: f64,
     /// Bytes acknowledged.
     pub acked: u64,
@@ -52,7 +52,7 @@ pub struct Round {
     /// Shortest times to the receiver and back, and to the sender and back.
     pub forward_s: f32,
     pub back_s: f32,
-    /// Of the times to the receiver.
+    /// Sum of the times to the receiver.
     pub forward_sum_s: f32,
     pub samples: u32,
     pub is_slow_start: bool,
@@ -89,7 +89,7 @@ impl Default for Round {
 pub struct Totals {
     pub turn_s: f64,
     pub pause_s: f64,
-    /// Of both, what came before the last data.
+    /// Part of both that precedes the last data.
     pub wait_s: f64,
     pub timeout_s: f64,
     /// Data in flight drains at the rate of the link.
@@ -107,7 +107,7 @@ pub struct Rounds {
     last_cut_s: f64,
 }
 
-/// Shares of a flow's time by what limited its sender; they sum to 1.
+/// Shares of a flow's time by the limit on its sender; they sum to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
     /// The sender had nothing to send: `between_turns` and `in_pauses`.
@@ -123,20 +123,20 @@ pub struct Shares {
     pub timeouts: f64,
     /// A queue stood at the bottleneck, or its rate was used.
     pub link: f64,
-    /// Not to be told from here.
+    /// Cannot be determined from here.
     pub unknown: f64,
-    /// Of `application`: request and response, from the last data of a response to the next.
+    /// Part of `application`: request and response, from the last data of a response to the next.
     #[serde(skip)]
     pub between_turns: f64,
     /// Times that the other end sent data and this one answered.
     #[serde(skip)]
     pub turns: u64,
-    /// Of `application`: what ended with new data, as the sender had more to send later.
+    /// Part of `application`: pauses that ended with new data, as the sender had more to send later.
     #[serde(skip)]
     pub waits: f64,
 }
 
-/// A stretch of a flow's time, by what limited its sender. The comments name the share that it belongs to.
+/// A stretch of a flow's time, by the limit on its sender. The comments name the share that it belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
     /// `application`: the other end has asked, and no answer has come.
@@ -155,7 +155,7 @@ pub enum Part {
     Unknown,
 }
 
-/// What limited the sender in a round trip: while it was busy, while its window was full, and in a recovery.
+/// Limits on the sender in a round trip: while it was busy, while its window was full, and in a recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kinds {
     pub busy: Part,
@@ -215,8 +215,8 @@ impl Rounds {
         self.base.back_s = self.base.back_s.min(back_s);
     }
 
-    /// The rate at which queues stand: half of the time with a queue has more. A path that carries more without a
-    /// queue has none there.
+    /// The rate with a standing queue: exceeded for half of the time with a queue. A path that carries more without a
+    /// queue has no standing queue at that rate.
     fn rate_with_queue(&self, is_queue: impl Fn(&Round) -> bool, least: f64) -> Option<f64> {
         let rates = |round: &&Round| Some((round.rate()?, round.active_s()));
         let mut all: Vec<_> = self.rounds.iter().filter_map(|round| rates(&round)).collect();
@@ -245,7 +245,7 @@ impl Rounds {
         self.rate_with_queue(is_probe, 0.0)
     }
 
-    /// What limited the sender in each round trip. Far from the sender its answer takes `answer_s` on an empty path.
+    /// Limits on the sender in each round trip. Far from the sender its response takes `answer_s` on an empty path.
     pub fn kinds(&self, answer_s: Option<f64>) -> Vec<Kinds> {
         let is_far = answer_s.is_some();
         let back_s = answer_s.map_or(0.0, |answer_s| answer_s.min(f64::from(self.base.back_s)));
@@ -322,7 +322,7 @@ impl Round {
         self.busy_s + self.window_s + self.recovery_s
     }
 
-    /// Round trips of a recovery contain the wait for what was lost.
+    /// Round trips of a recovery contain the wait for lost segments.
     fn is_recovery(&self) -> bool {
         self.recovery_s > 0.0
     }
@@ -333,7 +333,7 @@ impl Round {
         (seconds > 0.0 && self.acked > 0).then(|| self.acked as f64 / seconds)
     }
 
-    /// The shortest round trip in it. At the sender, what it takes to answer is none of it.
+    /// The minimum RTT in it. At the sender, its response time is excluded.
     fn rtt_s(&self, is_far: bool) -> Option<f64> {
         let back_s = if is_far { self.back_s } else { 0.0 };
         let rtt_s = f64::from(self.forward_s + back_s);
@@ -398,7 +398,7 @@ impl Shares {
         Some(self)
     }
 
-    /// The parts and what they are called as a verdict.
+    /// The parts with their names in a verdict.
     pub fn parts(&self) -> [(&'static str, f64); 8] {
         [
             ("the application", self.application),

@@ -8,8 +8,8 @@
 //! sender.
 //!
 //! *Back* is the time from an ACK to the first data that echoes its TSval: the RTT between here and the sender, and the
-//! sender's time to answer. Where there is always something to send this is too long by the time of a few segments at
-//! most. ACKs with the same TSval that are more than [`SAME_TICK`] apart give no sample.
+//! sender's time to answer. If the sender always has data this is too long by the time of a few segments at most. ACKs
+//! with the same TSval that are more than [`SAME_TICK`] apart give no sample.
 
 use std::collections::VecDeque;
 
@@ -72,7 +72,7 @@ impl Echoes {
         }
     }
 
-    /// When the first segment with this timestamp passed. What is older is forgotten.
+    /// Time when the first segment with this timestamp passed. Older segments are forgotten.
     fn find(&mut self, echo: u32) -> Option<Instant> {
         while let Some(&(tsval, at)) = self.passed.front() {
             let age = echo.wrapping_sub(tsval) as i32;
@@ -84,7 +84,7 @@ impl Echoes {
         None
     }
 
-    /// The same, for the segment that echoes it first.
+    /// Like `find`, for the segment that echoes it first.
     fn take(&mut self, echo: u32) -> Option<Instant> {
         let found = self.find(echo);
         if found.is_some() {
@@ -108,7 +108,7 @@ impl Rtt {
         Some(back)
     }
 
-    /// An ACK passes that moves the left edge over `acked`. `edges` are the new left edge and the end of what was sent.
+    /// An ACK passes that moves the left edge over `acked`. `edges` are the new left edge and the end of the data sent.
     /// Returns the sample, if there is one.
     pub fn on_new_ack(
         &mut self,
@@ -145,7 +145,7 @@ impl Rtt {
         self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
     }
 
-    /// So long behind its transmission Linux's timer sends a segment again, at least.
+    /// Minimum time after a transmission before Linux's timer retransmits a segment.
     pub fn timeout(&self) -> Option<Duration> {
         self.timer.as_ref().map(|timer| timer.value())
     }

@@ -108,7 +108,7 @@ fn partial_acks_belong_to_the_recovery_and_a_second_fast_retransmit_makes_it_dou
     script.data(0, 0, 9).ack(100, 1).acks(&[110, 120, 130], 1).data(130, 1, 1);
     script.ack(230, 4).data(230, 4, 4);
     assert_eq!(script.causes(), [2, 1, 1, 0, 0, 0, 0, 0]);
-    // Reno: nothing is sent again with the partial ACK, and three duplicates follow it.
+    // Reno: the partial ACK triggers no retransmission, and three duplicates follow it.
     script.ack(330, 6).acks(&[340, 350, 360], 6).data(360, 6, 6).ack(460, 10);
     assert_eq!(script.causes(), [3, 2, 1, 0, 0, 0, 0, 0]);
     assert_eq!(script.episodes(), [0, 1, 0]);
@@ -164,11 +164,11 @@ fn a_retransmission_that_was_lost_is_sent_again_when_something_behind_it_arrives
     by_rack.ack_with(235, 1, &[(10, 11), (2, 5)], 0).data(235, 1, 1).ack(335, 11);
     assert_eq!(by_rack.causes(), [2, 1, 0, 1, 0, 0, 0, 0]);
     assert_eq!(by_rack.episodes(), [1, 0, 0]);
-    // What arrives had been sent before it: the timer expired just then.
+    // The delivered data was sent before it: the timer expired just then.
     let mut by_timer = recovering();
     by_timer.ack_with(1130, 1, &[(2, 6)], 0).data(1130, 1, 1).ack(1230, 11);
     assert_eq!(by_timer.causes(), [2, 1, 0, 0, 1, 0, 0, 0]);
-    // Something behind it has arrived, and no ACK since that would let it go.
+    // Later data has arrived, and no ACK since then could trigger the retransmission.
     let mut late = recovering();
     late.ack_with(235, 1, &[(10, 11), (2, 5)], 0).data(1130, 1, 1).ack(1230, 11);
     assert_eq!(late.causes(), [2, 1, 0, 0, 1, 0, 0, 0]);
@@ -180,7 +180,7 @@ fn an_ack_a_little_sooner_than_the_shortest_round_trip_tells_of_the_retransmissi
     script.data(0, 0, 9).ack(100, 1).ack_with(110, 1, &[(2, 3)], 0).ack_with(120, 1, &[(2, 4)], 0);
     script.ack_with(130, 1, &[(2, 5)], 0).data(130, 1, 1);
     script.ack_with(140, 1, &[(6, 7), (2, 5)], 0).data(140, 5, 5);
-    // The fifth arrives in 98 ms: the first, sent again before it, is lost again.
+    // The fifth arrives in 98 ms: the first, retransmitted before it, is lost again.
     script.ack_with(238, 1, &[(2, 7)], 0).data(238, 1, 1).ack(338, 10);
     assert_eq!(script.causes(), [3, 1, 0, 2, 0, 0, 0, 0]);
 }
@@ -194,7 +194,7 @@ fn a_timer_counts_from_when_the_segment_was_sent() {
         script.data(350, 10, 12).ack(450, 11).ack_with(460, 11, &[(12, 13)], 0).data(ms, 11, 11);
         script.causes()
     };
-    // 200 ms and a round trip behind it, less the slack of timers.
+    // 200 ms plus one RTT after it, minus the slack of timers.
     assert_eq!(sent_again(637), [3, 2, 0, 1, 0, 0, 0, 0]);
     assert_eq!(sent_again(638), [3, 1, 0, 1, 1, 0, 0, 0]);
 }
@@ -255,7 +255,7 @@ fn an_older_echo_shows_that_the_original_arrived() {
     script.data(0, 0, 4).ack_with(100, 1, &[], 0).data(1100, 1, 1).ack_with(1300, 2, &[], 0);
     let spurious = script.flow.spurious();
     assert_eq!((spurious.total, spurious.timestamps, spurious.timeouts), (1, 1, 1));
-    // The echo of what was sent again shows nothing.
+    // The echo of a retransmission proves nothing.
     let mut needed = Script::with_timestamps();
     needed.data(0, 0, 4).ack_with(100, 1, &[], 0).data(1100, 1, 1).ack_with(1300, 5, &[], 1100);
     assert_eq!(needed.flow.spurious().total, 0);
@@ -311,7 +311,7 @@ fn a_late_segment_is_told_from_one_sent_again_before_the_capture() {
     let late = script.flow.late();
     assert_eq!((late.late_segments, late.max_extent, late.max_lateness_ms), (1, 2, 10.0));
     assert_eq!(script.causes()[0], 0);
-    // Sent after what is behind the gap: it was lost before it came here.
+    // Sent after the data above the gap: it was lost before the place of the capture.
     script.data(300, 6, 6).data(700, 5, 5);
     assert_eq!((script.flow.late().late_segments, script.causes()[0]), (1, 1));
     assert_eq!(script.flow.counters.seen_before, 0);
@@ -464,17 +464,17 @@ fn an_ack_without_data_tells_how_far_was_sent() {
     let own = |seq| Segment { seq, flags: ACK, ..Segment::default() };
     let mut script = Script::new();
     script.data(0, 0, 0).ack(100, 1);
-    // Two segments were lost before they came here; the first comes again after a timeout.
+    // Two segments were lost before the place of the capture; the first is retransmitted after a timeout.
     script.flow.handle_data(at(150), &own(3 * MSS));
     script.data(500, 1, 1).ack(600, 2).data(601, 2, 3).ack(700, 4);
     let counters = &script.flow.counters;
     assert_eq!((counters.retransmissions, counters.seen_before, counters.unseen_bytes), (2, 0, 0));
     assert_eq!((counters.segments, script.flow.late().late_segments), (4, 0));
-    // Beyond the window it is another's.
+    // Beyond the window it belongs to another connection.
     script.flow.handle_data(at(800), &own(3 * MSS + 100_000));
     script.data(801, 4, 4);
     assert_eq!(script.flow.counters.retransmissions, 2);
-    // A FIN that was not seen is an octet of it, until it comes again.
+    // An unseen FIN counts as an octet of data until it is retransmitted.
     script.flow.handle_data(at(802), &own(5 * MSS + 1));
     script.flow.handle_data(at(900), &Segment { seq: 5 * MSS, flags: ACK | FIN, ..Segment::default() });
     script.flow.handle_ack(at(1000), &Segment { ack: 5 * MSS + 1, flags: ACK, ..Segment::default() });

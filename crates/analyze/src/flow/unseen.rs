@@ -1,7 +1,7 @@
-//! What was acknowledged and has not been seen: lost to the capture, or recorded behind its ACK.
+//! Data that was acknowledged without being seen: lost to the capture, or recorded after its ACK.
 //!
-//! Receive queues of a card, and segments that a driver joins, put data behind the ACK for it. Octets that come so for the
-//! first time are no repetition.
+//! Receive queues of a network card, and segments merged by a driver, can place data after its ACK. Octets first seen
+//! like this are no retransmission.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub struct Unseen {
 }
 
 impl Unseen {
-    /// Adds what lies from `start` to `end`, behind everything before; nothing if that is empty.
+    /// Adds the range from `start` to `end`, which lies above all others; does nothing if it is empty.
     pub fn add(&mut self, start: u64, end: u64) {
         if start >= end {
             return;
@@ -32,7 +32,7 @@ impl Unseen {
         }
     }
 
-    /// Takes out what comes now; how many bytes of it had not been seen.
+    /// Removes a range now seen; returns how many bytes of it had not been seen.
     pub fn take(&mut self, start: u64, end: u64) -> u64 {
         if self.stretches.back().is_none_or(|last| last.1 <= start) {
             return 0;
@@ -48,7 +48,7 @@ impl Unseen {
             taken += finish - begin;
             left.extend([(from, begin), (finish, to)].into_iter().filter(|(from, to)| from < to));
         }
-        // What arrives in the middle of a stretch makes two of it.
+        // Data in the middle of a range splits it.
         left.drain(..left.len().saturating_sub(MOST));
         self.stretches = left;
         self.bytes -= taken;

@@ -56,7 +56,7 @@ pub struct FlowReport {
     pub at_receiver: Option<ReceiverReport>,
     /// Outcome of packets between the two interfaces.
     pub path: Option<PathReport>,
-    /// From the first data to the last ACK, seconds.
+    /// Time from the first data to the last ACK, seconds.
     pub duration_s: Option<f64>,
     /// Bytes of the stream acknowledged.
     pub bytes_acked: u64,
@@ -236,8 +236,7 @@ fn of_path(connection: &Connection, side: Side, near: usize, far: usize) -> Opti
     Some(PathReport { data, acks, delay_over_time, lost_over_time })
 }
 
-/// Number of segments that arrived at the receiver again, where it is known: spurious retransmissions, whatever the ACKs
-/// report.
+/// Number of segments that arrived at the receiver twice, if known: spurious retransmissions, regardless of the ACKs.
 fn seen_again(
     flow: &Flow,
     viewpoint: Viewpoint,
@@ -252,7 +251,7 @@ fn seen_again(
     (viewpoint == Viewpoint::Receiver).then(at_least)
 }
 
-/// The report without the shares of time where they have no meaning: nothing is in flight at the receiver.
+/// The report without the shares of time if they are meaningless: nothing is in flight at the receiver.
 fn flight_as_seen(report: flight::Report, viewpoint: Viewpoint) -> flight::Report {
     match viewpoint {
         Viewpoint::Sender | Viewpoint::Unknown => report,

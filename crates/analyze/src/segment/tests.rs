@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// IPv4 with TCP, the given options, and a payload of which nothing is there.
+/// IPv4 with TCP, the given options, and a payload that was not captured.
 fn packet(options: &[u8], flags: u8, payload: usize) -> Vec<u8> {
     let header = 20 + options.len();
     let total = (20 + header + payload) as u16;
@@ -135,7 +135,7 @@ fn a_length_beyond_the_frame_is_the_frames() {
     let found = read_all(&phantom, 0).expect("a segment");
     let Transport::Tcp(segment) = found.transport else { panic!("no segment") };
     assert_eq!((segment.payload, found.exceeds_frame), (0, true));
-    // What was cut off by the snap length is no phantom.
+    // A packet truncated by the snap length is no phantom.
     let cut = read_all(&phantom, 83).expect("a segment");
     let Transport::Tcp(whole) = cut.transport else { panic!("no segment") };
     assert_eq!((whole.payload, cut.exceeds_frame), (83, false));
@@ -143,7 +143,7 @@ fn a_length_beyond_the_frame_is_the_frames() {
 
 #[test]
 fn a_datagram_is_read_and_cut_off_within_its_header_it_is_not() {
-    // 1200 bytes of which six were captured: the long header of QUIC's first version.
+    // 1200 bytes, six of them captured: the long header of QUIC's first version.
     let mut bytes = vec![0x45, 0, 4, 0xCC, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
     bytes.extend([0xC0, 0, 1, 0xBB, 4, 0xB8, 0, 0, 0xC3, 0, 0, 0, 1, 8]);
     let Ok(Found { from, to, transport: Transport::Udp(datagram), .. }) = read_all(&bytes, 1194) else {

@@ -13,7 +13,7 @@ pub(super) const SQRT_3: f64 = 1.732_050_807_568_877_2;
 /// Draws for one value, at most.
 const TRIES: u32 = 64;
 
-/// From this mean on a Poisson count is drawn by rejection.
+/// Minimum mean for which a Poisson count is drawn by rejection.
 const REJECTION: f64 = 10.0;
 
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub(super) enum Law {
         mean: f64,
         sd: f64,
     },
-    /// Of the logarithm.
+    /// Mean and standard deviation of the logarithm.
     Lognormal {
         mu: f64,
         sigma: f64,
@@ -53,7 +53,7 @@ impl Law {
         Self::Uniform { low: mean - SQRT_3 * sd, width: 2.0 * SQRT_3 * sd }
     }
 
-    /// By mean and standard deviation of the quantity itself.
+    /// Log-normal law from mean and standard deviation of the quantity itself.
     pub fn lognormal(mean: f64, sd: f64) -> Self {
         let variance = libm::log1p((sd / mean) * (sd / mean));
         Self::Lognormal { mu: libm::log(mean) - variance / 2.0, sigma: libm::sqrt(variance) }
@@ -216,7 +216,7 @@ impl Count {
         self.sum_below(bound, |_| 1.0)
     }
 
-    /// What counts below `bound` contribute to the mean.
+    /// Contribution of the counts below `bound` to the mean.
     fn mean_below(&self, bound: f64) -> f64 {
         self.sum_below(bound, |count| count)
     }
@@ -237,7 +237,8 @@ mod tests {
     use super::*;
     use crate::rng;
 
-    /// Bounds within the body of each law: what is told of the share above, and of its mean, against draws.
+    /// Bounds within the body of each law: compares the computed share above the bound, and its mean, with random
+    /// draws.
     #[test]
     fn share_and_mean_above_a_bound_are_those_of_draws() {
         const DRAWS: u32 = 200_000;
@@ -298,7 +299,7 @@ mod tests {
         }
     }
 
-    /// What cannot be drawn is not waited for.
+    /// Impossible draws end after a bounded number of tries.
     #[test]
     fn the_tries_are_bounded() {
         let law = Law::Normal { mean: -1e9, sd: 1.0 };

@@ -1,6 +1,6 @@
-//! Random times and rates: how a quantity is distributed, in its own unit, and draws of it.
+//! Random times and rates: the distribution of a quantity, in its own unit, and random draws from it.
 //!
-//! Mean and standard deviation (`sd`) are those of the quantity itself, before truncation and rounding.
+//! Mean and standard deviation (`sd`) refer to the quantity itself, before truncation and rounding.
 //!
 //! **Truncation.** A draw that nothing can have, a delay below zero or a rate below 1 bit/s, is drawn again, at
 //! most 63 times; should none be possible, which happens once in 2^64, the least possible value is taken. A
@@ -118,7 +118,7 @@ pub enum Config<A> {
     Normal(Spread<A>),
     /// Such that the logarithm is normal.
     Lognormal(Spread<A>),
-    /// Whole numbers of a unit, distributed by Poisson.
+    /// Whole numbers of a unit, with a Poisson distribution.
     Poisson(Units<A>),
     /// By a bounded Pareto distribution: heavy-tailed up to a largest value.
     Pareto(Pareto<A>),
@@ -150,7 +150,7 @@ pub struct Mean<A> {
 pub struct Units<A> {
     /// Mean.
     pub mean: A,
-    /// What is counted; the standard deviation is sqrt(mean unit).
+    /// Unit that is counted; the standard deviation is sqrt(mean unit).
     pub unit: A,
 }
 
@@ -174,7 +174,7 @@ pub struct Empirical<A> {
     /// Path of the list, from the folder of the scenario. A resolved scenario has its text instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The list itself, in place of a file: a value with its unit in each line.
+    /// The list itself, instead of a file: a value with its unit in each line.
     #[serde(default)]
     pub values: Values<A>,
 }
@@ -213,7 +213,7 @@ impl<A: Amount> Sampler<A> {
 const MOST_UNITS: f64 = 1e6;
 
 impl<A: Amount> Config<A> {
-    /// Refuses what cannot be drawn, or of which too little is possible.
+    /// Refuses a distribution that cannot be drawn from, or whose mass is mostly impossible.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         let (name, result) = match self {
             Self::Constant(value) => ("constant", possible("", *value)),
@@ -266,7 +266,7 @@ impl<A: Amount> Config<A> {
         }
     }
 
-    /// What draws from the distribution.
+    /// A sampler of the distribution.
     pub fn sampler(&self) -> Sampler<A> {
         Sampler(match (self, self.law()) {
             (_, Some(law)) => Source::Law(law),

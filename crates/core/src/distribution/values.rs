@@ -7,7 +7,7 @@ use crate::units::ParseUnitError;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Values, one in each line of a text, shared by all who draw from them.
+/// Values, one per line of a text, shared by all samplers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values<A>(Arc<[A]>);
 

@@ -1,6 +1,6 @@
-//! Rayleigh fading after Clarke and Jakes: what a moving receiver without line of sight hears of a carrier.
+//! Rayleigh fading after Clarke and Jakes: the carrier at a moving receiver without line of sight.
 //!
-//! The sums of sinusoids are computed by the crate `airpath-fading`, which says how.
+//! The sums of sinusoids are computed by the crate `airpath-fading`, which documents the method.
 
 use super::{BLOCK, Component, Fading};
 use crate::error::ScenarioError;
@@ -22,7 +22,7 @@ parameters! {
 /// The default of `oscillators`: the distribution of the power is right to 0.003.
 const OSCILLATORS: u16 = 32;
 
-/// With a higher shift the phases of long runs would lose precision.
+/// Maximum Doppler shift: above it the phases of long runs would lose precision.
 const FASTEST: Frequency = Frequency::from_millihertz(10_000_000);
 
 impl Component for Config {

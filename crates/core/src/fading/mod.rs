@@ -14,20 +14,20 @@ pub use airpath_fading::BLOCK;
 
 /// The fading of one channel.
 pub trait Fading: Send + Sync {
-    /// The gains of the samples of a block, from `number * BLOCK` on. They depend on that number alone, not on
-    /// which blocks were asked for before; but following blocks one by one costs least.
+    /// The gains of the samples of a block, from `number * BLOCK` on. They depend only on `number`, not on earlier
+    /// calls; consecutive blocks are cheapest.
     fn block(&mut self, number: u64) -> &[f32; BLOCK];
 }
 
-/// What is asked of a fading's parameters.
+/// Properties of a fading's parameters.
 pub trait Component {
     /// Makes the fading.
     fn build(&self, samples_per_s: f64, stream: Stream) -> Box<dyn Fading>;
 
-    /// The probability that the gain is at least so much; of Jakes' that of the law which it approaches.
+    /// The probability that the gain is at least `gain`; for Jakes, the probability of its limiting distribution.
     fn share_from(&self, gain: f64) -> f64;
 
-    /// Refuses what does not fade, or not as it should.
+    /// Refuses parameters without fading, or with wrong fading.
     fn validate(&self) -> Result<(), ScenarioError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What an endpoint counts.
+//! Counters of an endpoint.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::wire::gtp::{DecodeError, OuterError};
 pub enum Rejection {
     /// No datagram with GTP-U.
     Outer(OuterError),
-    /// It was sent to another address.
+    /// The datagram was sent to another address.
     Address,
     /// No message of GTP-U.
     Malformed(DecodeError),
@@ -50,7 +50,7 @@ impl Rejection {
     }
 }
 
-/// What came and went at an endpoint, in datagrams.
+/// Datagrams received and sent at an endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// G-PDUs that came for a tunnel.
@@ -65,7 +65,7 @@ pub struct Counters {
     pub error_indications: u64,
     /// Supported Extension Headers Notifications that came.
     pub notifications: u64,
-    /// By reason, those that occurred.
+    /// Rejected datagrams by reason, only for reasons that occurred.
     rejected: BTreeMap<&'static str, u64>,
 }
 
@@ -74,7 +74,7 @@ impl Counters {
         *self.rejected.entry(rejection.reason()).or_default() += 1;
     }
 
-    /// Datagrams that were refused for the same reason, whatever its details.
+    /// Datagrams refused for the same reason, regardless of its details.
     pub fn rejected(&self, rejection: Rejection) -> u64 {
         self.rejected.get(rejection.reason()).copied().unwrap_or(0)
     }

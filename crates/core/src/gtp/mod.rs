@@ -1,9 +1,9 @@
-//! What the nodes of a core network do with GTP-U.
+//! GTP-U processing at the nodes of a core network.
 //!
-//! Source: TS 29.281 §4 to §7. An [`Endpoint`] stands at the RNC or the GGSN: its tunnels lead to bearers. A [`Relay`]
-//! stands at the SGSN and carries packets from one tunnel into another. Both are told of datagrams as octets and
-//! answer with octets; they know neither time nor sockets. Tunnels are opened and closed by their owner, as GTP-C
-//! and RANAP would.
+//! Source: TS 29.281 §4 to §7. An [`Endpoint`] is located at the RNC or the GGSN: its tunnels lead to bearers. A
+//! [`Relay`] is located at the SGSN and carries packets from one tunnel into another. Both take datagrams as octets and
+//! return octets; they use neither clocks nor sockets. Tunnels are opened and closed by their owner, as GTP-C and RANAP
+//! would.
 //!
 //! Left out: putting G-PDUs back into order by their sequence numbers, repeating Echo Requests (T3-RESPONSE,
 //! N3-REQUESTS), extension headers of this side's own, and a limit on Error Indications.
@@ -27,7 +27,7 @@ pub struct Tunnel {
     pub peer: Ipv4Addr,
     /// TEID that the peer has allocated, not 0.
     pub peer_teid: u32,
-    /// Whose packets these are: the owner's number.
+    /// The owner's index for the packets.
     pub bearer: u32,
     /// Whether G-PDUs that are sent have sequence numbers.
     pub has_sequence_numbers: bool,
@@ -55,25 +55,25 @@ pub enum SendError {
     Encode(#[from] EncodeError),
 }
 
-/// What a datagram meant.
+/// Content of a datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received<'a> {
     /// A packet that came through a tunnel.
     Packet {
         /// TEID of the tunnel here.
         teid: u32,
-        /// Whose it is.
+        /// The owner's index for the packet.
         bearer: u32,
         /// The packet.
         packet: &'a [u8],
         /// The G-PDU with its numbers and extension headers.
         g_pdu: Message<'a>,
     },
-    /// An Echo Request; this is the datagram that answers it.
+    /// An Echo Request, with the datagram of its response.
     Answer(Vec<u8>),
     /// The peer lives.
     EchoResponse {
-        /// Who.
+        /// Address of the peer.
         peer: Ipv4Addr,
         /// Sequence number of the request.
         sequence_number: Option<u16>,
@@ -89,7 +89,7 @@ pub enum Received<'a> {
     Rejected {
         /// Why.
         why: Rejection,
-        /// What the sender is told, if anything.
+        /// The reply to the sender, if any.
         answer: Option<Vec<u8>>,
     },
 }
@@ -130,7 +130,7 @@ impl Endpoint {
         Self { address, has_udp_checksum, role, tunnels, identification, counters }
     }
 
-    /// What it counted.
+    /// Its counters.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -165,7 +165,8 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// No such tunnel, and a packet too long for a datagram. Then nothing is counted and `out` is as it was.
+    /// If there is no such tunnel, or the packet is too long for a datagram. Nothing is then counted, and `out` is
+    /// unchanged.
     pub fn send(&mut self, teid: u32, packet: &[u8], out: &mut Vec<u8>) -> Result<(), SendError> {
         let open = self.tunnels.get(&teid).ok_or(SendError::NoTunnel(teid))?;
         let Open { tunnel, next_sequence_number } = *open;
@@ -189,15 +190,15 @@ impl Endpoint {
         Ok(())
     }
 
-    /// A datagram that asks the peer whether it lives.
+    /// An Echo Request, which checks that the peer is alive.
     pub fn echo_request(&mut self, peer: Ipv4Addr, sequence_number: u16) -> Vec<u8> {
         let outer = self.outer_to(peer);
         self.datagram(outer, &Message::signalling(sequence_number, Body::EchoRequest))
     }
 
-    /// Takes a datagram from the network, whatever it is.
+    /// Processes any datagram from the network.
     ///
-    /// The peer's address is not compared with the tunnel's: the TEID says whose a packet is, and the peer may have
+    /// The peer's address is not compared with the tunnel's: the TEID identifies the tunnel, and the peer may have
     /// moved.
     pub fn receive<'a>(&mut self, datagram: &'a [u8]) -> Received<'a> {
         let (outer, bytes) = match decapsulate(datagram) {
@@ -249,7 +250,7 @@ impl Endpoint {
         self.rejected(Rejection::Teid(teid), Some(answer))
     }
 
-    /// To where the request came from (TS 29.281 §4.4.2.2).
+    /// Replies to the source of the request (TS 29.281 §4.4.2.2).
     fn answer_echo(&mut self, request: &Outer, sequence_number: u16) -> Received<'static> {
         self.counters.echoes_answered += 1;
         let outer = Outer { src: request.dst, dst: request.src, ..self.outer_to(*request.src.ip()) };
@@ -271,7 +272,7 @@ impl Endpoint {
             .map(|header| header.kind)
     }
 
-    /// Supported Extension Headers Notification with an empty list. What is itself an answer gets none.
+    /// Supported Extension Headers Notification with an empty list. A response gets no response.
     fn not_comprehended_answer(&mut self, outer: &Outer, body: &Body<'_>) -> Option<Vec<u8>> {
         matches!(body, Body::GPdu(_) | Body::EchoRequest).then(|| {
             let outer = self.outer_to(*outer.src.ip());
@@ -292,7 +293,7 @@ impl Endpoint {
         }
     }
 
-    /// Of a message of a few octets, which always fits.
+    /// Encodes a message of a few octets, which always fits.
     fn datagram(&mut self, outer: Outer, message: &Message<'_>) -> Vec<u8> {
         let mut bytes = Vec::new();
         let written = outer.encapsulate(message, &mut bytes);

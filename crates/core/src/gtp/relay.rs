@@ -1,4 +1,4 @@
-//! The SGSN between RNC and GGSN: what comes through one tunnel goes on through another.
+//! The SGSN between RNC and GGSN: forwards packets from one tunnel to another.
 
 use std::net::Ipv4Addr;
 
@@ -16,16 +16,16 @@ pub struct Side {
     pub peer_teid: u32,
 }
 
-/// What a datagram meant for a relay.
+/// Content of a datagram for a relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relayed<'a> {
-    /// A packet goes on: this datagram carries it.
+    /// A packet to be forwarded in this datagram.
     Onward(Vec<u8>),
     /// Anything else; never [`Received::Packet`].
     Here(Received<'a>),
 }
 
-/// A node that joins tunnels in pairs. Sequence and N-PDU numbers go on as they came.
+/// A node that joins tunnels in pairs. Sequence and N-PDU numbers are forwarded unchanged.
 #[derive(Clone, Debug)]
 pub struct Relay {
     /// In it the bearer of a tunnel is the TEID of the other one of its pair.
@@ -38,12 +38,12 @@ impl Relay {
         Self { endpoint: Endpoint::with_role(address, has_udp_checksum, Role::Intermediate) }
     }
 
-    /// What it counted.
+    /// Its counters.
     pub const fn counters(&self) -> &Counters {
         self.endpoint.counters()
     }
 
-    /// Opens two tunnels: what comes through one leaves through the other.
+    /// Opens two tunnels: packets received in one are sent through the other.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Relay {
         })
     }
 
-    /// Closes the tunnel of this TEID and the one that it is joined with; whether there was one.
+    /// Closes the tunnel of this TEID and its pair; returns whether there was one.
     pub fn part(&mut self, teid: u32) -> bool {
         let closed = self.endpoint.close(teid);
         if let Some(tunnel) = closed {
@@ -70,7 +70,7 @@ impl Relay {
         closed.is_some()
     }
 
-    /// Takes a datagram from the network, whatever it is.
+    /// Processes any datagram from the network.
     pub fn receive<'a>(&mut self, datagram: &'a [u8]) -> Relayed<'a> {
         let mut received = self.endpoint.receive(datagram);
         // Tunnels are opened and closed in pairs.

@@ -40,7 +40,7 @@ fn from_stranger(to: Ipv4Addr, message: &Message<'_>) -> Vec<u8> {
     datagram
 }
 
-/// Where a datagram goes, from which port to which, and its message.
+/// Outer header of a datagram, with addresses and ports, and its message.
 fn read(datagram: &[u8]) -> (Outer, Message<'_>) {
     let (outer, bytes) = decapsulate(datagram).unwrap();
     (outer, Message::decode(bytes).unwrap())
@@ -109,7 +109,7 @@ fn an_unknown_teid_is_indicated_and_the_sender_finds_its_tunnel() {
     let told = relay.receive(&answer);
     assert_eq!(told, Relayed::Here(Received::ErrorIndication { teid: Some(0x21) }));
     assert!(relay.part(0x21) && !relay.part(0x23));
-    // Now the GGSN is told, too, and of a tunnel that nobody has nothing follows.
+    // Now the GGSN is notified, too; for a tunnel that does not exist, nothing follows.
     let lost = sent(&mut ggsn, 0x33, &[1; 40]);
     let Relayed::Here(Received::Rejected { answer: Some(refusal), .. }) = relay.receive(&lost) else {
         panic!("not refused")

@@ -1,8 +1,8 @@
-//! A wired link at which packets wait one by one, in at least one direction: for queue disciplines that hold packets, or
-//! drop one that waits.
+//! A wired link whose packets wait one by one in at least one direction: for queue disciplines that hold packets, or
+//! drop a waiting one.
 //!
-//! The next packet is chosen when the one before it is sent; a timer says when that is. Everything else is as on a link
-//! whose ends of transmission are computed, and is so in a direction whose queue does not want this.
+//! The next packet is chosen when the previous transmission ends, which a timer signals. All else, and a direction
+//! whose queue does not need this, works as on a link with computed ends of transmission.
 
 use super::{Half, report_of};
 use crate::element::{Change, Cx, Early, Element, FAR, Layout, Port, as_same};
@@ -26,12 +26,12 @@ pub(super) struct Direction {
     latest: Instant,
 }
 
-/// What waits for one direction, beside what the discipline holds.
+/// Packets waiting in one direction, except the ones that the discipline holds.
 #[derive(Default)]
 struct Line {
     waiting: VecDeque<Waiting>,
     in_service: Option<InService>,
-    /// Packets that were let in.
+    /// Packets admitted.
     entered: u64,
     dropped: u64,
     marked: u64,

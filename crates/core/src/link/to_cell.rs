@@ -1,9 +1,9 @@
-//! A wired link and the dedicated channels directly behind it, as one element.
+//! A wired link and the dedicated channels of the cell after it, merged into one element.
 //!
-//! Where the arrivals of all bearers are computed when packets come, most packets may go on ahead of their time (see
-//! `element/early`): from the link to their bearer, or back. Then both are done in one call, and the packet is handed on
-//! once instead of twice. All others wait between them as they would between two elements. Timers, lanes, numbers in
-//! traces and reports are those of the two, so nothing can be told from outside.
+//! If the arrival times of all bearers are computed on arrival, most packets can be delivered early (see
+//! `element/early`) from the link to their bearer, or back. Both steps then take one call, and the packet is passed on
+//! once instead of twice. All other packets wait between the two as they would between separate elements. Timers,
+//! lanes, trace indices and reports are those of the two elements, so the merge is invisible from outside.
 
 use super::{Half, Link};
 use crate::element::{Base, Cx, Element, Layout, Port, Topology};
@@ -39,14 +39,14 @@ fn joined(pair: &mut [Box<dyn Element>]) -> Option<LinkToCell> {
 }
 
 struct LinkToCell {
-    /// By direction.
+    /// The link's halves by direction.
     halves: [Half; 2],
     cell: Dch,
     cell_base: Base,
 }
 
 impl LinkToCell {
-    /// A packet comes to the cell.
+    /// A packet arrives at the cell.
     #[inline(always)]
     fn descend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let mut cx = cx.of(&self.cell_base);
@@ -54,7 +54,7 @@ impl LinkToCell {
         cx.emit_at(at, lane, packet);
     }
 
-    /// A packet comes to the link, from the cell.
+    /// A packet arrives at the link from the cell.
     #[inline(always)]
     fn ascend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let half = &mut self.halves[Dir::Uplink.index()];
@@ -64,7 +64,7 @@ impl LinkToCell {
 }
 
 impl Element for LinkToCell {
-    /// The two were asked before they were joined.
+    /// Never called: the two elements were laid out before they were merged.
     fn layout(&self) -> Layout {
         Layout::default()
     }
@@ -109,7 +109,7 @@ impl Element for LinkToCell {
     }
 }
 
-/// In the place of an element for which another one stands.
+/// Placeholder for an element that was merged into another one.
 struct Nobody;
 
 impl Element for Nobody {

@@ -1,7 +1,7 @@
-//! A wired link and the core network behind it, as one element.
+//! A wired link and the core network after it, merged into one element.
 //!
-//! All of them keep the order of packets, and nothing on the way needs the present: a packet's times on link, Gn and Iu
-//! are computed at once, and it is put on a lane once instead of twice.
+//! Link, Gn and Iu all preserve the order of packets, and none of them depends on the present state of another element.
+//! A packet's times on all three are therefore computed at once, and it is put on a lane once instead of twice.
 
 use super::{Half, report_of};
 use crate::element::{Cx, Element, Layout, Port};
@@ -12,13 +12,13 @@ use crate::umts::{CoreNetwork, UP};
 use serde_json::Value;
 
 pub(super) struct LinkToCore {
-    /// By direction.
+    /// The link's halves by direction.
     pub halves: [Half; 2],
     pub core: CoreNetwork,
 }
 
 impl LinkToCore {
-    /// A packet comes to the GGSN at `at`, from a UE.
+    /// A packet from a UE arrives at the GGSN at `at`.
     #[inline(always)]
     fn leave_core(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) {
         let half = &mut self.halves[Dir::Uplink.index()];

@@ -1,21 +1,21 @@
-//! ACK filtering: where ACKs wait, a newer cumulative ACK takes the place of older ones of its flow.
+//! ACK filtering: while ACKs are queued, a newer cumulative ACK replaces older ones of its flow.
 //!
 //! H. Balakrishnan, V. N. Padmanabhan and R. H. Katz, "The effects of asymmetry on TCP performance", MobiCom 1997,
-//! section 5; RFC 3449 (5.2.1). There the filter works in the queue in front of the slow reverse link. A box cannot
-//! reach into a bearer's buffer; so it is the front of that buffer itself: it stands before the bearer that carries
-//! the ACKs, at the UE for downloads, and lets a packet go on only while fewer than `in_buffer` wait there. The rest
-//! waits here, whatever it is, in the order in which it came, and the bearer never starves.
+//! section 5; RFC 3449 (5.2.1). There the filter works in the queue of the slow reverse link. A box cannot reach into a
+//! bearer's buffer, so it extends that buffer at the front: it is located before the bearer that carries the ACKs (at
+//! the UE for downloads) and forwards a packet only while fewer than `in_buffer` wait there. All other packets wait
+//! here, in order of arrival, and the bearer never starves.
 //!
-//! A pure ACK that acknowledges more than others of its flow that wait here removes them. With `keep_duplicates`,
-//! nothing is removed that says more than the newer ACK. Duplicate ACKs without SACK blocks stay, since the sender counts
-//! them. So does an ACK with a SACK block that the newer one neither acknowledges nor has within a block of its own: a
-//! sender with SACK counts what is reported and not the ACKs (RFC 6675 (4)). So does an ACK whose ECN bits differ from the
-//! newer one's. Equal bits say nothing more: ECE is repeated until CWR (RFC 3168 (6.1.3)), and of each value of accurate
-//! ECN's counter one ACK is left (RFC 9768 (3.3.3)). Without `keep_duplicates`, what a later ACK covers is removed
-//! whatever it says.
+//! A pure ACK that acknowledges more than others of its flow that wait here removes them. With `keep_duplicates`, an
+//! ACK that carries more information than the newer one stays. Duplicate ACKs without SACK blocks stay, since the
+//! sender counts them. So does an ACK with a SACK block that the newer one neither acknowledges nor contains in one of
+//! its blocks: a sender with SACK counts the reported bytes, not the ACKs (RFC 6675 (4)). So does an ACK whose ECN bits
+//! differ from the newer one's. Equal bits add no information: ECE is repeated until CWR (RFC 3168 (6.1.3)), and one
+//! ACK is kept for each value of accurate ECN's counter (RFC 9768 (3.3.3)). Without `keep_duplicates`, every ACK that a
+//! later one covers is removed.
 //!
-//! At most `limit` packets wait for each UE, and no more than the bearer's buffer has room for; then the oldest goes on to
-//! that buffer, which may drop it.
+//! At most `limit` packets wait for each UE, and no more than the bearer's buffer has room for; then the oldest is
+//! passed to that buffer, which may drop it.
 
 use super::acks::{Line, Place, Segment, check_limits, is_after};
 use super::{Around, Component, Plan};
@@ -33,10 +33,10 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Before which bearer the box stands: at the UE for the ACKs of downloads, in the network for those of uploads.
+    /// Location of the box, before the bearer of the ACKs: at the UE for downloads, in the network for uploads.
     pub at: Place,
-    /// Whether ACKs stay that say more than a newer one: duplicate ACKs, other ECN bits, SACK blocks that it does not
-    /// contain.
+    /// Whether ACKs with more information than a newer one stay: duplicate ACKs, different ECN bits, SACK blocks that
+    /// the newer one does not contain.
     pub keep_duplicates: bool,
     /// Packets that wait in the bearer's own buffer.
     pub in_buffer: u32,
@@ -70,14 +70,14 @@ impl Config {
     }
 }
 
-/// Whether an ACK reports all of a block: acknowledged, or within a SACK block of its own.
+/// Whether an ACK covers a whole block: acknowledged, or contained in one of its SACK blocks.
 fn reports(newer: &Packet, block: (u32, u32)) -> bool {
     let own = newer.options().sack.as_slice();
     !is_after(block.1, newer.ack) || own.iter().any(|outer| is_within(block, *outer))
 }
 
-/// Whether the first block is a DSACK, below the ACK or within the block behind it: RFC 2883 (4). It reports a duplicate,
-/// and is sent once.
+/// Whether the first block is a DSACK, i.e. below the ACK or within the second block: RFC 2883 (4). A DSACK reports a
+/// duplicate and is sent only once.
 fn has_dsack(packet: &Packet) -> bool {
     let blocks = packet.options().sack.as_slice();
     let is_second = |first| blocks.get(1).is_some_and(|second| is_within(first, *second));
@@ -103,11 +103,11 @@ impl Component for Config {
     }
 }
 
-/// What waits for a UE's bearer.
+/// Packets waiting for a UE's bearer.
 #[derive(Default)]
 struct Queue {
     line: Line,
-    /// What left for the bearer at this instant and is not in its books yet.
+    /// Packets that left for the bearer at this instant and are not yet in its accounting.
     on_the_way: (Instant, u32),
     passed: u64,
     filtered: u64,
@@ -115,12 +115,12 @@ struct Queue {
 
 struct AckFilter {
     config: Config,
-    /// By UE.
+    /// Queues by UE.
     queues: BTreeMap<u16, Queue>,
 }
 
 impl AckFilter {
-    /// The packets that fit into the bearer's buffer go on.
+    /// Forwards the packets that fit into the bearer's buffer.
     fn release(&mut self, cx: &mut Cx<'_>, ue: u16) {
         let dir = self.config.at.towards_cell();
         let Some(queue) = self.queues.get_mut(&ue) else { return };
@@ -178,7 +178,7 @@ impl Element for AckFilter {
                     queue.on_the_way.1 = queue.on_the_way.1.saturating_sub(1);
                 }
             }
-            // Of what was evicted or discarded perhaps nothing was sent: then it was among the untransmitted.
+            // An evicted or discarded SDU may have been unsent, i.e. counted as untransmitted.
             RadioEventKind::Started | RadioEventKind::Evicted | RadioEventKind::Discarded => {
                 self.release(cx, event.ue);
             }

@@ -1,13 +1,13 @@
-//! ACK pacing: the ACKs of a flow leave with a distance in time, so that the source sends no bursts.
+//! ACK pacing: the ACKs of a flow are spaced in time, so the source sends no bursts.
 //!
-//! The baseline that Chan and Ramjee (MobiCom 2002) name beside their Ack Regulator; the idea is that of C. Partridge,
-//! "ACK spacing for high delay-bandwidth paths with insufficient buffering", 1998. Between two ACKs of a flow is at
-//! least the time in which its data's bearer sends one packet: of the largest size seen, at `rate`, or at the
-//! bearer's rate, its mean where it varies. Unlike the regulator, the box does not look at the buffer.
+//! The baseline that Chan and Ramjee (MobiCom 2002) compare with their Ack Regulator; the idea goes back to C.
+//! Partridge, "ACK spacing for high delay-bandwidth paths with insufficient buffering", 1998. The minimum time between
+//! two ACKs of a flow is the transmission time of one packet on the bearer of its data: of the largest size seen, at
+//! `rate` or, by default, at the bearer's (mean) rate. Unlike the regulator, the box does not observe the buffer.
 //!
-//! A segment that is no pure ACK goes at once if nothing of its flow is held, else in its turn. SYN, FIN and RST
-//! let everything held go before them. At most `hold_limit` segments of a flow are held; then the oldest goes.
-//! Flows that share a bearer are each paced as if they were alone.
+//! A segment that is no pure ACK is forwarded at once if nothing of its flow is held, otherwise in its turn. SYN, FIN
+//! and RST first release everything held. At most `hold_limit` segments of a flow are held; then the oldest is
+//! released. Flows that share a bearer are paced independently of each other.
 
 use super::acks::{Deadlines, Line, Place, Segment, check_hold_limit};
 use super::{Around, Component, Plan};
@@ -25,9 +25,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the box stands: in the network for downloads, at the UE for uploads.
+    /// Location of the box: in the network for downloads, at the UE for uploads.
     pub at: Place,
-    /// Rate of the data, at IP level; that of the data's bearer if absent.
+    /// Rate of the data, at IP level; the rate of the data's bearer if absent.
     pub rate: Option<Bitrate>,
     /// Segments held of a flow at most; beyond, the oldest goes.
     pub hold_limit: u32,
@@ -105,7 +105,7 @@ impl AckPacing {
         }
     }
 
-    /// Lets go what may go, and notes when the next may.
+    /// Releases the ACKs that may leave, and records when the next one may.
     fn release(&mut self, cx: &mut Cx<'_>, key: Key) {
         let back = self.config.at.towards_cell().reverse();
         let distance = self.distance(cx, key);

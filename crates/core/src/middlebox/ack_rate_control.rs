@@ -1,32 +1,32 @@
-//! ACK rate control: the ACKs of a bearer leave with a distance in time that grows with the buffer of its data.
+//! ACK rate control: the ACKs of a bearer are spaced by a time that grows with the buffer of its data.
 //!
-//! J. J. Alcaraz and F. Cerdan, "Combining ACK Rate Control and AQM to Enhance TCP Performance over 3G Links",
-//! PM2HW2N 2006, sections 3.1, 3.3 and 3.4, Figure 3. Between two ACKs that a bearer's UE sends is at least `t_id`, a
-//! function of the SDUs that its buffer holds ([`t_id`]). One timer for each bearer, `id_timer`, holds the first ACK
-//! until then; it expires when it was set to, however the buffer changes meanwhile.
+//! J. J. Alcaraz and F. Cerdan, "Combining ACK Rate Control and AQM to Enhance TCP Performance over 3G Links", PM2HW2N
+//! 2006, sections 3.1, 3.3 and 3.4, Figure 3. Between two ACKs that a bearer's UE sends is at least `t_id`, a function
+//! of the SDUs that its buffer holds ([`t_id`]). One timer for each bearer, `id_timer`, holds the first ACK until then;
+//! later changes of the buffer do not move it.
 //!
 //! While `Counter` is above zero another function, f_2, gives `t_id` (3.2, Figure 3). `Counter` is that of the buffer's
-//! PDPC, which sets it on a drop and decrements it by the bytes delivered; the box reads it, keeping none. What
-//! the buffer has no room for, and what the link layer gives up, does not start it. A buffer without PDPC has no
-//! `Counter`: that is ACK rate control alone, with f_1 always (section 6), and `t_id_after_drop` is refused.
+//! PDPC, which sets it on a drop and decrements it by the bytes delivered; the box only reads it. Packets refused by a
+//! full buffer, or discarded by the link layer, do not start it. A buffer without PDPC has no `Counter`: this is plain
+//! ACK rate control, always with f_1 (section 6), and `t_id_after_drop` is refused.
 //!
 //! The paper leaves open, and an option decides:
 //!
-//! * **How ACKs leave that need no delay** (`release`). `strict` is Figure 3 as printed: after an arrival or an
-//!   expiration one ACK goes without delay, and the timer stays off, although others may be held; the next arrival lets
-//!   one go, and so ACKs are stranded. `loop` goes on until a delay is positive or nothing is held. `one_per_tti` does
-//!   the same with at most one ACK in each TTI, as a link layer that works by TTIs would.
-//! * **What the occupancy is** (`occupancy`). `unacked`: all SDUs not yet delivered, which section 2 describes.
-//!   `untransmitted`: those of which nothing has been sent.
+//! * **Release of ACKs that need no delay** (`release`). `strict` is Figure 3 as printed: after an arrival or an
+//!   expiration one ACK is released without delay, and the timer stays off even if others are held; only the next
+//!   arrival releases another, so ACKs are stranded. `loop` continues until a delay is positive or nothing is held.
+//!   `one_per_tti` is like `loop` but releases at most one ACK per TTI, as a link layer that works by TTIs would.
+//! * **Definition of the occupancy** (`occupancy`). `unacked`: all SDUs not yet delivered, as described in section 2.
+//!   `untransmitted`: SDUs whose transmission has not started.
 //!
 //! `t_id_after_drop` is f_2; `off = {}` is the paper's f_2 = 0. ASSUMED: the first ACK of a bearer is not delayed.
 //!
-//! Only pure ACKs are held, once data of their flow has been seen. What carries data of its own waits for held ACKs
-//! of its flow, and leaves with the last of them; SYN, FIN and RST let everything held of their flow go before them.
-//! No ACK is altered, lost, or overtaken within its flow. What is not readable TCP passes.
+//! Only pure ACKs are held, once data of their flow has been seen. Segments with data wait for held ACKs of their flow
+//! and leave with the last of them; SYN, FIN and RST first release everything held of their flow. No ACK is altered,
+//! lost, or overtaken within its flow. Packets without a readable TCP header pass.
 //!
-//! Nothing is held for ever. With `strict`, what no event lets go for `idle_release` is looked at again; and at most
-//! `hold_limit` segments are held of a bearer: then the oldest goes.
+//! No segment is held forever. With `strict`, segments that no event has released for `idle_release` are reconsidered.
+//! At most `hold_limit` segments of a bearer are held; then the oldest is released.
 
 mod bearer;
 pub mod t_id;
@@ -48,21 +48,21 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the box stands: in the network for downloads, at the UE for uploads.
+    /// Location of the box: in the network for downloads, at the UE for uploads.
     pub at: Place,
     /// Time between two ACKs, by the occupancy of the buffer: f_1.
     pub t_id: t_id::Function,
-    /// The same while the counter of the buffer's PDPC is above zero: f_2; as ever if absent.
+    /// `t_id` while the counter of the buffer's PDPC is above zero: f_2; the usual function if absent.
     pub t_id_after_drop: Option<t_id::Function>,
-    /// Which SDUs count.
+    /// SDUs that count for the occupancy.
     pub occupancy: Occupancy,
-    /// How ACKs leave that need no delay.
+    /// Release of ACKs that need no delay.
     pub release: Release,
     /// Length of a TTI, counted from the start of the run, for `release = "one_per_tti"`.
     pub tti: Duration,
     /// Segments held of a bearer at most; beyond, the oldest goes.
     pub hold_limit: u32,
-    /// With `release = "strict"`, the delay of a stranded ACK is computed again after so long without another ACK.
+    /// With `release = "strict"`, time without another ACK after which the delay of a stranded ACK is recomputed.
     pub idle_release: Duration,
 }
 
@@ -81,21 +81,21 @@ impl Default for Config {
     }
 }
 
-/// Which SDUs of the buffer count.
+/// SDUs of the buffer that count for the occupancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Occupancy {
     /// All that have not been delivered.
     Unacked,
-    /// Those of which no octet has been sent.
+    /// SDUs whose transmission has not started.
     Untransmitted,
 }
 
-/// How ACKs leave that need no delay.
+/// Release of ACKs that need no delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Release {
-    /// One at each arrival and each expiration, as printed.
+    /// One ACK per arrival and per expiration, as printed.
     Strict,
     /// All, until one needs a delay.
     Loop,
@@ -138,7 +138,7 @@ impl Component for Config {
 
 struct AckRateControl {
     config: Config,
-    /// By UE.
+    /// Bearers by UE.
     bearers: BTreeMap<u16, Bearer>,
     deadlines: Deadlines<u16>,
 }
@@ -149,7 +149,7 @@ impl AckRateControl {
         self.config.at.towards_cell()
     }
 
-    /// Data, on its way into the cell.
+    /// Data towards the cell.
     fn pass_data(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         if packet.is_tcp() {
             if packet.flags.has(Flags::SYN) || packet.flags.has(Flags::RST) {
@@ -163,7 +163,7 @@ impl AckRateControl {
         cx.emit(self.data(), packet);
     }
 
-    /// A segment on its way from the cell.
+    /// A segment coming from the cell.
     fn control(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let (back, ue, flow) = (self.data().reverse(), packet.ue, packet.flow);
         let segment = packet.is_tcp().then(|| Segment::of(&packet));
@@ -183,7 +183,7 @@ impl AckRateControl {
         });
     }
 
-    /// A connection begins or ends: nothing of its flow is held any longer.
+    /// A connection begins or ends: releases everything held of its flow.
     fn flush(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let back = self.data().reverse();
         if self.bearers.get(&packet.ue).is_some_and(|bearer| bearer.holds(packet.flow)) {
@@ -225,7 +225,7 @@ impl Element for AckRateControl {
     }
 
     fn handle_radio(&mut self, cx: &mut Cx<'_>, event: &RadioEvent) {
-        // Radio events also come when another box wants them.
+        // Radio events also arrive for other boxes that subscribed to them.
         if event.dir != self.data() || self.config.t_id_after_drop.is_none() {
             return;
         }

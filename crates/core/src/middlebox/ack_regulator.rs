@@ -1,15 +1,14 @@
-//! The Ack Regulator: ACKs go back to the source only as far as the buffer of its data has room for what they
-//! bring.
+//! The Ack Regulator: releases ACKs to the source only if the buffer of its data has room for the packets they trigger.
 //!
-//! M. C. Chan and R. Ramjee, "TCP/IP Performance over 3G Wireless Links with Rate and Delay Variation", MobiCom
-//! 2002, section 5, Figures 7 to 9. The box holds the ACKs of a flow in a line and looks at the buffer in which
-//! the flow's data waits for the radio link. `AckReleaseCount` is what the source still has to send for the ACKs
-//! released so far. In conservative mode there is room for one packet more than that, so that none is lost. When
-//! the window of the source exceeds alpha times the buffer, the box lets go of that room: one packet is lost, the
-//! source halves its window, and the box is conservative again. Instead of the loss, `loss_signal = "ecn"` marks a
-//! packet of a flow that can be marked (RFC 3168) and stays conservative.
+//! M. C. Chan and R. Ramjee, "TCP/IP Performance over 3G Wireless Links with Rate and Delay Variation", MobiCom 2002,
+//! section 5, Figures 7 to 9. The box queues the ACKs of a flow and observes the buffer in which the flow's data waits
+//! for the radio link. `AckReleaseCount` is the number of packets that the source still has to send for the ACKs
+//! released so far. In conservative mode there is room for one packet more than that, so that none is lost. When the
+//! window of the source exceeds alpha times the buffer, the box gives up that room: one packet is lost, the source
+//! halves its window, and the box is conservative again. Instead of the loss, `loss_signal = "ecn"` marks a packet of
+//! an ECN-capable flow (RFC 3168) and stays conservative.
 //!
-//! The paper's figures leave much open, and three keys say how they are read:
+//! The paper's figures leave much open, and three keys select the interpretation:
 //!
 //! | key | default | other |
 //! |---|---|---|
@@ -19,34 +18,33 @@
 //!
 //! Line 3 of Figure 7 is read with the minus of the text; in print the line assigns, which would ignore the buffer.
 //!
-//! The text of section 5 resets the count whenever the buffer is empty, Figure 9 at a departure alone. As printed, what
-//! is reserved for packets that never come (an answer to duplicates) stops a small buffer until the source times out,
-//! if `idle_release`, which the paper does not have, is out of reach. The price of `empty` is paid where data is long
-//! on the wire: of ACKs that find the buffer empty one after the other, none counts. Figure 7 counts the ACKs held by
-//! the difference of two ACK numbers, so that a duplicate moves them too: hence the window. For the threshold there is
-//! no word in the paper.
+//! The text of section 5 resets the count whenever the buffer is empty, Figure 9 only at a departure. As printed, room
+//! reserved for packets that never arrive (in response to duplicates) blocks a small buffer until the source times out,
+//! unless `idle_release`, which the paper does not have, ends it. `empty` is inaccurate with a long delay on the wired
+//! link: consecutive ACKs that find the buffer empty do not count. Figure 7 counts the ACKs held by the difference of
+//! two ACK numbers, so a duplicate changes them too: hence the key for the window. The paper does not define the
+//! threshold.
 //!
-//! A pure ACK counts for as many packets as it acknowledges, and a duplicate for one. The paper takes every
-//! packet to be acknowledged, and counts each ACK for one (`count = "acks"`); so do its scenarios here. With delayed
-//! ACKs that expects half of what comes: on the link of its Table 1, row 4, 37 timeouts an hour instead of 2. In slow
-//! start the window grows besides: the room for one packet more is for that, and a source that counts bytes and has an
-//! ACK for two segments needs room for two (`growth = "acked"`, for real kernels). The window is counted in segments of
-//! the largest size seen. The first of a row of duplicates reserves `reserve_limited_transmit` packets more, the third
-//! `reserve_fast_retransmit`.
+//! A pure ACK counts for as many packets as it acknowledges, and a duplicate for one. The paper assumes that every
+//! packet is acknowledged, and counts each ACK as one (`count = "acks"`); so do its scenarios here. With delayed ACKs
+//! this expects half of the packets that arrive: on the link of its Table 1, row 4, 37 timeouts per hour instead of 2.
+//! In slow start the window also grows, which the room for one packet more allows for, and a source that counts bytes
+//! and has an ACK for two segments needs room for two (`growth = "acked"`, for real kernels). The window is counted in
+//! segments of the largest size seen. The first of a row of duplicates reserves `reserve_limited_transmit` packets
+//! more, the third `reserve_fast_retransmit`.
 //!
-//! Only pure ACKs are held, once data of their flow has been seen. What carries data of its own, or moves nothing
-//! but the window, goes at once if nothing is held, and else when the ACKs before it have gone: no ACK is ever
-//! overtaken, altered or lost. SYN, FIN and RST let everything held go before them. What is not readable TCP
-//! passes.
+//! Only pure ACKs are held, once data of their flow has been seen. Segments with data and window updates leave at once
+//! if nothing is held, otherwise after the ACKs before them: no ACK is ever overtaken, altered or lost. SYN, FIN and
+//! RST first release everything held. Packets without a readable TCP header pass.
 //!
-//! Nothing is held for ever. While the buffer holds anything of the flow, its end of transmission will come; when it
-//! has been empty for `idle_release`, as many ACKs go as the buffer has room for packets, and nothing more is expected
-//! from before. ASSUMED: the paper is silent on what ends the wait for data that does not come. Held ACKs are bounded
-//! by `hold_limit`; the paper's estimate is alpha times the buffer, and the default is far beyond it, since duplicates
-//! and a source that does not react need more.
+//! No ACK is held forever. While the buffer holds a packet of the flow, the end of its transmission will trigger a
+//! release. When the buffer has been empty for `idle_release`, as many ACKs are released as it has room for packets,
+//! and earlier expectations are dropped. ASSUMED: the paper does not say what ends the wait for data that never
+//! arrives. Held ACKs are bounded by `hold_limit`; the paper's estimate is alpha times the buffer, and the default is
+//! far beyond it, since duplicates and a source that does not react need more.
 //!
-//! The paper gives each flow a buffer of its own. Where flows share one, what the others are expected to send takes
-//! room too, and a packet of any flow that leaves makes room for all, in turn.
+//! The paper gives each flow its own buffer. If flows share one, the packets expected from the other flows take room
+//! too, and a departing packet of any flow makes room for all, in turn.
 //!
 //! A flow whose buffer has no limit in packets cannot be regulated: a scenario with such a flow is refused, and a
 //! live one passes.
@@ -67,38 +65,38 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Holds ACKs back until the buffer of the data has room for what they bring: Chan and Ramjee 2002.
+/// Holds ACKs until the buffer of the data has room for the packets they trigger: Chan and Ramjee 2002.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the box stands: in the network for downloads, at the UE for uploads.
+    /// Location of the box: in the network for downloads, at the UE for uploads.
     pub at: Place,
-    /// When nothing is expected any more. A small buffer needs `idle_release` with `departure`.
+    /// When `AckReleaseCount` is reset. A small buffer needs `idle_release` with `departure`.
     pub reset: Reset,
-    /// What the window of the source is taken to be.
+    /// Estimate of the source's window.
     pub window: Window,
     /// Whether the buffer in the threshold has the packet in transmission, too.
     pub threshold: Threshold,
-    /// What `reset`, `window` and `threshold` were together: refused.
+    /// Former combination of `reset`, `window` and `threshold`: refused.
     #[serde(skip_serializing)]
     #[schemars(skip)]
     pub reading: Option<String>,
     /// The source may lose a packet when its window exceeds this times the buffer.
     pub alpha: f64,
-    /// How the source is told that its window is large enough.
+    /// How the source is signalled that its window is large enough.
     pub loss_signal: LossSignal,
-    /// What an ACK counts for.
+    /// Number of packets that an ACK counts for.
     pub count: Count,
-    /// By how many packets the source's window may grow with an ACK, for which there is to be room in conservative
-    /// mode.
+    /// Growth of the source's window per ACK, in packets, that conservative mode must have room for.
     pub growth: Growth,
     /// Packets reserved beyond that when the third duplicate ACK in a row is released.
     pub reserve_fast_retransmit: u32,
-    /// Packets reserved likewise at the first; 2 for a source with limited transmit (RFC 3042).
+    /// Packets reserved at the first duplicate; 2 for a source with limited transmit (RFC 3042).
     pub reserve_limited_transmit: u32,
     /// Segments held of a flow at most; beyond, the oldest goes.
     pub hold_limit: u32,
-    /// With nothing of the flow in the buffer for so long, ACKs go in any case, as many as it has room for packets.
+    /// When the buffer has held no packet of the flow for this time, as many ACKs are released as it has room for
+    /// packets.
     pub idle_release: Duration,
 }
 
@@ -122,13 +120,13 @@ impl Default for Config {
     }
 }
 
-/// When `AckReleaseCount` is 0.
+/// When `AckReleaseCount` is reset to 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reset {
-    /// Whenever the buffer is empty, as the text has it: before a release, and at the arrival of an ACK too.
+    /// Whenever the buffer is empty, as in the text: before a release, and also at the arrival of an ACK.
     Empty,
-    /// Only when a packet leaves the buffer empty, behind the release, as Figure 9 prints it.
+    /// Only when a packet leaves the buffer empty, after the release, as printed in Figure 9.
     Departure,
 }
 
@@ -136,23 +134,23 @@ pub enum Reset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
-    /// The last data less the last ACK released, and less the duplicates of it.
+    /// The last data minus the last ACK released, minus its duplicates.
     LessDuplicates,
-    /// The last data less the last ACK released.
+    /// The last data minus the last ACK released.
     Outstanding,
 }
 
-/// The buffer by which a window is too large.
+/// The buffer size that limits the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Threshold {
-    /// What may wait, and the packet in transmission.
+    /// Waiting packets and the packet in transmission.
     WithService,
-    /// What may wait.
+    /// Waiting packets.
     Waiting,
 }
 
-/// How the source is told that its window is large enough.
+/// How the source is signalled that its window is large enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossSignal {
@@ -162,7 +160,7 @@ pub enum LossSignal {
     Ecn,
 }
 
-/// What an ACK counts for.
+/// Number of packets that an ACK counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Count {
@@ -172,13 +170,13 @@ pub enum Count {
     Segments,
 }
 
-/// By how much a window may grow with an ACK.
+/// Growth of a window per ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
-    /// By one packet: RFC 5681 (3.1), and the paper.
+    /// One packet: RFC 5681 (3.1), and the paper.
     OneAnAck,
-    /// By as many as are acknowledged: bytes are counted (RFC 3465), without limit in Linux.
+    /// As many packets as are acknowledged: bytes are counted (RFC 3465), without limit in Linux.
     Acked,
 }
 
@@ -243,15 +241,15 @@ type Key = (u16, u16);
 
 struct AckRegulator {
     config: Config,
-    /// By UE and number.
+    /// Flows by UE and number.
     flows: BTreeMap<Key, Flow>,
-    /// Those whose connection is over.
+    /// Flows whose connection is over.
     over: BTreeMap<Key, Flow>,
     /// The timer will come.
     armed: bool,
 }
 
-/// What can happen to the buffer of a flow, or to its ACKs.
+/// Event in the buffer of a flow, or among its ACKs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trigger {
     Ack,
@@ -279,7 +277,7 @@ impl AckRegulator {
         self.flows.range((ue, 0)..=(ue, u16::MAX))
     }
 
-    /// Data, on its way into the cell.
+    /// Data towards the cell.
     fn pass_data(&mut self, cx: &mut Cx<'_>, mut packet: Box<Packet>) {
         let (dir, key) = (self.towards_cell(), (packet.ue, packet.flow));
         if packet.is_tcp() {
@@ -313,7 +311,7 @@ impl AckRegulator {
         }
     }
 
-    /// A segment on its way from the cell.
+    /// A segment coming from the cell.
     fn regulate(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let (back, key) = (self.towards_cell().reverse(), (packet.ue, packet.flow));
         if packet.is_tcp() && Segment::of(&packet) == Segment::Boundary {
@@ -335,7 +333,7 @@ impl AckRegulator {
         }
     }
 
-    /// A connection that is over takes no room from others, nor time of those that look at all.
+    /// Removes a connection that is over, so it takes no room from others and no time when all are checked.
     fn put_away(&mut self, key: Key) {
         if self.flows.get(&key).is_some_and(Flow::is_over)
             && let Some(mut flow) = self.flows.remove(&key)
@@ -346,7 +344,7 @@ impl AckRegulator {
         }
     }
 
-    /// Lets go what may go.
+    /// Releases the ACKs that may leave.
     fn release(&mut self, cx: &mut Cx<'_>, key: Key, buffer: Buffer, trigger: Trigger) {
         let back = self.towards_cell().reverse();
         let (config, now) = (&self.config, cx.now);
@@ -393,7 +391,7 @@ impl AckRegulator {
         }
     }
 
-    /// Something has happened to a flow: when to look again, and what to tell.
+    /// After an event of a flow: updates its idle deadline and records its state.
     fn settle(&mut self, cx: &mut Cx<'_>, key: Key, buffer: Buffer) {
         let Some(flow) = self.flows.get_mut(&key) else { return };
         if let Some(deadline) = flow.watch_idle(cx.now, &self.config, buffer)
@@ -436,7 +434,7 @@ impl Element for AckRegulator {
         let Some(flow) = self.flows.get_mut(&key) else { return };
         match event.kind {
             RadioEventKind::Enqueued => {
-                // What carries no data is no answer to an ACK.
+                // A segment without data is no response to an ACK.
                 if view.last_seq_end != event.seq {
                     flow.on_data(event.seq, view.last_seq_end);
                 }
@@ -450,8 +448,8 @@ impl Element for AckRegulator {
                 flow.on_expected();
                 flow.enter(now, Mode::Conservative);
             }
-            // A buffer with a discipline that evicts is not regulated, and what the link layer gives up is no loss
-            // of the buffer's: it came, and was counted then.
+            // A buffer with an evicting discipline is not regulated, and an SDU discarded by the link layer is no loss
+            // of the buffer: it was counted on arrival.
             RadioEventKind::Delivered | RadioEventKind::Evicted | RadioEventKind::Discarded => {}
         }
         self.settle(cx, key, buffer);

@@ -1,5 +1,5 @@
-//! What boxes that act on ACKs have in common: where they stand, what counts as an ACK, the line in which segments
-//! wait, and until when.
+//! Common parts of boxes that act on ACKs: their location, the classification of segments, the queue of held segments,
+//! and its deadlines.
 
 use crate::element::Cx;
 use crate::error::ScenarioError;
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Where a box stands.
+/// Location of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -38,7 +38,7 @@ pub(super) fn are_far_apart(one: u32, other: u32) -> bool {
     one.wrapping_sub(other).wrapping_add(LARGEST_WINDOW) >= 2 * LARGEST_WINDOW
 }
 
-/// The connection that makes room for another where there may be `most`: the one used least recently.
+/// The connection to evict if there are `most`: the least recently used one.
 pub(super) fn to_evict<T>(
     connections: &BTreeMap<(u16, u16), T>,
     most: u32,
@@ -50,12 +50,12 @@ pub(super) fn to_evict<T>(
     connections.iter().min_by_key(|(_, connection)| used(connection)).map(|(key, _)| *key)
 }
 
-/// What a segment is that travels against the data.
+/// Kind of a segment that travels against the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
     /// An acknowledgment and nothing else.
     PureAck,
-    /// It carries data.
+    /// A segment with data.
     Data,
     /// SYN, FIN or RST: a connection begins or ends.
     Boundary,
@@ -94,7 +94,7 @@ impl Line {
         self.packets.push_back(packet);
     }
 
-    /// Whatever could go has gone: how much is held now counts.
+    /// All ACKs that may leave have left: updates the peaks of the held ones.
     pub fn note_peaks(&mut self) {
         self.peak_packets = self.peak_packets.max(self.packets.len());
         self.peak_bytes = self.peak_bytes.max(self.bytes);
@@ -148,7 +148,7 @@ pub(super) fn check_hold_limit(segments: u32) -> Result<(), ScenarioError> {
     check_limits(&[("hold_limit", segments)], "nothing could be held")
 }
 
-/// Lines that hold something, by the time at which their first may leave: behind timer 0 of the box.
+/// Non-empty lines, ordered by the departure time of their first segment: the deadlines of the box's timer 0.
 pub(super) struct Deadlines<K>(BTreeSet<(Instant, K)>);
 
 impl<K> Default for Deadlines<K> {

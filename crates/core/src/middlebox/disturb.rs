@@ -1,10 +1,9 @@
-//! A network that misbehaves: it loses packets, sends them twice, and lets others overtake them.
+//! A network that misbehaves: it loses, duplicates and reorders packets.
 //!
-//! IP promises nothing else (RFC 791 (1.4), RFC 8200), and a TCP has to bear all of it; this box is for tests of
-//! endpoints, and for studies of reordering. Each packet is lost with one probability; if
-//! not, it is sent twice with another, and each copy is held for a time with a third, while those behind it pass.
-//! Nothing is altered. All draws are made for every packet, so that a change of one probability leaves the others'
-//! packets as they were.
+//! IP promises nothing else (RFC 791 (1.4), RFC 8200), and TCP has to cope with all of this; this box is for tests of
+//! endpoints, and for studies of reordering. Each packet is lost with one probability; if not, it is duplicated with
+//! another, and each copy is held for a time with a third while later packets pass. No packet is altered. All random
+//! draws are made for every packet, so changing one probability does not affect which packets the others select.
 
 use super::{Around, Component, Place, Plan};
 use crate::element::{Cx, Element, Layout, Port};
@@ -22,7 +21,7 @@ use serde_json::json;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the box stands.
+    /// Location of the box.
     pub at: Place,
     /// Packets towards the UE.
     pub downlink: Disturbance,
@@ -30,7 +29,7 @@ pub struct Config {
     pub uplink: Disturbance,
 }
 
-/// What is done to one direction.
+/// Disturbance of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Disturbance {
@@ -40,7 +39,7 @@ pub struct Disturbance {
     pub duplicate: Probability,
     /// Share of the packets sent that is held, so that later packets overtake them.
     pub reorder: Probability,
-    /// For how long.
+    /// Time for which a packet is held.
     pub hold: Duration,
 }
 
@@ -84,7 +83,7 @@ impl Disturbance {
     }
 }
 
-/// What is held is bounded: nothing that was sent so long ago is of use to anybody.
+/// Bound on the hold time: older packets are of no use to any receiver.
 const LONGEST_HOLD: Duration = Duration::from_secs(10);
 
 /// One direction.
@@ -97,7 +96,7 @@ struct Half {
     counts: Counts,
 }
 
-/// What has been counted in one direction, as reported.
+/// Counters of one direction, as reported.
 #[derive(Default, Serialize)]
 struct Counts {
     packets: u64,
@@ -170,7 +169,7 @@ mod tests {
     use crate::time::Instant;
     use crate::trace::ProbeMask;
 
-    /// Sequence numbers in the order in which they come out, of packets sent a millisecond apart.
+    /// Output order of the sequence numbers of packets sent a millisecond apart.
     fn through(disturbance: Disturbance, packets: u32) -> Vec<u32> {
         let config = Config { downlink: disturbance, ..Config::default() };
         validate_alone(&config).unwrap();
@@ -209,7 +208,7 @@ mod tests {
         let hold = Duration::from_millis(3);
         let out = through(Disturbance { reorder: share(30.0), hold, ..Disturbance::default() }, 1000);
         assert_eq!(out.len(), 1000);
-        // One that was held leaves before what is sent at the same instant comes in: two overtake it.
+        // A held packet leaves before a packet sent at the same instant arrives: two overtake it.
         let late = out.iter().enumerate().filter(|(at, seq)| *at as u32 > **seq).count();
         let held = out.windows(2).filter(|pair| pair[1] < pair[0]).count();
         assert!((200..400).contains(&late) && held > 100, "{late} {held}");

@@ -2,38 +2,37 @@
 //! of timing out. When the window reopens it resumes with its congestion window unchanged.
 //!
 //! * `at = "network"`, after M-TCP (K. Brown and S. Singh, "M-TCP: TCP for mobile cellular networks", ACM CCR 27(5),
-//!   1997): the box stands where an RNC is. Of what the UE acknowledges it **withholds** the last octet, so that at the
-//!   beginning of an outage it has an ACK to give, which says that the window is zero. ACKs that still come out of the
-//!   radio say so too, and so does the answer to each probe of the sender, which goes no further: one octet, or data
-//!   that was sent before. When the outage is over, the true window is told again.
+//!   1997): the box is located at the RNC. It **withholds** the last octet of the UE's acknowledgments, so that at the
+//!   start of an outage it can send an ACK that advertises a zero window. ACKs still arriving from the radio advertise
+//!   it too, as does the reply to each probe of the sender (one octet, or data sent before), which is not forwarded.
+//!   After the outage the true window is advertised again.
 //! * `at = "ue"`, after Freeze-TCP (T. Goff, J. Moronski, D. S. Phatak and V. Gupta, "Freeze-TCP: a true end-to-end TCP
 //!   enhancement mechanism for mobile environments", INFOCOM 2000): the UE foresees the outage, by the hand-over's
 //!   `warning`, which should be a round-trip time. From then on its ACKs say that the window is zero, the first at
-//!   once. After the outage it sends its last ACK three times with the true window. An outage without warning it cannot
-//!   announce, but the three ACKs follow all the same.
+//!   once. After the outage it sends its last ACK three times with the true window. It cannot announce an outage that
+//!   comes without warning, but the three ACKs follow anyway.
 //!
-//! DEVIATION: the three ACKs of Freeze-TCP tell of windows that differ by a unit, the last one of the true window, if
-//! they open one that was closed. Otherwise two of them would be duplicates of the first, and the answer to a probe
-//! that was under way a third: a spurious fast retransmit, which halves the window that was to be kept. Where no
-//! warning came they are what the paper has, and bring the fast retransmit of what the outage has destroyed.
+//! DEVIATION: if the three ACKs of Freeze-TCP open a closed window, they advertise windows that differ by a unit, the
+//! last one the true window. Otherwise two of them would be duplicates of the first, and the reply to a probe in flight
+//! a third: a spurious fast retransmit, which halves the window that was to be kept. Without a warning they are as in
+//! the paper, and cause the fast retransmit of the segments that the outage has destroyed.
 //!
-//! Senders downlink are frozen, whose ACKs come uplink. DEVIATION: M-TCP splits the connection at a supervisor host,
-//! and both find out about an outage by themselves, from missing ACKs or signal strengths; here the cell says when it
-//! begins (at the network `notice` later), and connections stay whole.
+//! The box freezes downlink senders, whose ACKs travel uplink. DEVIATION: M-TCP splits the connection at a supervisor
+//! host, and both schemes detect an outage by themselves, from missing ACKs or signal strengths; here the cell says
+//! when it begins (at the network `notice` later), and connections stay whole.
 //!
-//! What is withheld is one octet of the newest ACK, for `hold` at most: then the ACK goes out as it came. It makes ACKs
-//! look as if each segment came in two parts, of which the last octet arrives with the next: round-trip times are
-//! measured longer by the time between two ACKs. Repeated ACKs stay repeated, and what has been said is never taken
-//! back.
+//! The withheld octet is that of the newest ACK, for `hold` at most: then the ACK is sent unchanged. Withholding makes
+//! ACKs look as if each segment arrived in two parts, the last octet with the next segment: measured RTTs increase by
+//! the time between two ACKs. Repeated ACKs stay repeated, and no acknowledgment is ever taken back.
 //!
 //! The box changes a window and an acknowledgment number and nothing else. The ACKs that it makes are copies of the
 //! UE's last pure ACK, with the newest numbers: real packets too, except where SACK blocks of an old ACK would come
-//! with a new number. FIN ends the withholding; SYN, RST and the ACK of the server's FIN end the connection. Of
-//! `connections` connections the one that was used least recently goes for a new one; what was withheld of it is given.
+//! with a new number. FIN ends the withholding; SYN, RST and the ACK of the server's FIN end the connection. With
+//! `connections` connections, a new one replaces the least recently used one, whose withheld octet is acknowledged.
 //!
-//! How a sender takes a window that closes over data in flight is its own affair: `tcp.shrunk_window`.
+//! The sender's response to a window that closes over data in flight is set by `tcp.shrunk_window`.
 //!
-//! Left out: uplink data, whose sender stands beside the box at the UE and hears of outages from its modem.
+//! Left out: uplink data, whose sender is in the UE and learns of outages from its modem.
 
 mod connection;
 
@@ -54,17 +53,17 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the box stands: in the network as in M-TCP, or at the UE as in Freeze-TCP.
+    /// Location of the box: in the network as in M-TCP, or at the UE as in Freeze-TCP.
     pub at: Place,
     /// In the network: whether the ACK of the last octet is withheld.
     pub withhold: bool,
     /// In the network: how long an octet's ACK is withheld if no newer one comes.
     pub hold: Duration,
-    /// In the network: how long after its beginning the box knows of an outage.
+    /// In the network: delay from the start of an outage until the box detects it.
     pub notice: Duration,
-    /// At the UE: how often the last ACK is sent after an outage.
+    /// At the UE: number of copies of the last ACK sent after an outage.
     pub copies: u32,
-    /// Connections that are watched at most; beyond, the one used least recently goes.
+    /// Maximum number of connections tracked; a further one replaces the least recently used one.
     pub connections: u32,
 }
 
@@ -101,7 +100,7 @@ impl Component for Config {
             return error("copies", "no loss is so long", "write 3, or at most 100");
         }
         if self.copies == 0 {
-            let message = "a frozen sender would never hear the true window";
+            let message = "a frozen sender would never learn the true window";
             return error("copies", message, "write 3, or at least 1");
         }
         if self.withhold && self.hold.is_zero() {
@@ -112,7 +111,7 @@ impl Component for Config {
     }
 }
 
-/// What has been counted, as reported.
+/// Counters, as reported.
 #[derive(Default, Serialize)]
 struct Counters {
     freezes: u64,
@@ -137,9 +136,9 @@ struct Freeze {
     releases: Deadlines<Key>,
     /// UEs whose outage has begun and is not known yet, in order of time.
     unnoticed: VecDeque<(Instant, u16)>,
-    /// UEs whose senders are told of a closed window.
+    /// UEs whose senders are sent a closed window.
     closed: BTreeSet<u16>,
-    /// Uses of connections so far: what comes later is larger.
+    /// Use counter of connections; later uses have larger values.
     uses: u64,
     counters: Counters,
 }
@@ -171,7 +170,7 @@ impl Freeze {
         is_made
     }
 
-    /// From now on senders to this UE are told of a closed window.
+    /// Starts advertising a closed window to senders to this UE.
     fn close(&mut self, cx: &mut Cx<'_>, ue: u16) {
         self.closed.insert(ue);
         for key in self.of_ue(ue) {
@@ -209,7 +208,7 @@ impl Freeze {
         }
     }
 
-    /// What has not been given yet is given: nothing newer has come for a while, or will.
+    /// Sends the withheld acknowledgment: no newer one has arrived for a while, or none will.
     fn give(&mut self, cx: &mut Cx<'_>, key: Key) {
         let withheld = self.connections.get(&key).and_then(|connection| connection.release_at);
         if withheld.is_some() {
@@ -228,7 +227,7 @@ impl Freeze {
         }
     }
 
-    /// The connection to which a packet belongs, made if there is none.
+    /// The connection of a packet, created if there is none.
     fn connection(&mut self, cx: &mut Cx<'_>, key: Key) -> Option<&mut Connection> {
         if !self.connections.contains_key(&key) {
             if let Some(oldest) = to_evict(&self.connections, self.config.connections, |one| one.used) {
@@ -245,7 +244,7 @@ impl Freeze {
         Some(connection)
     }
 
-    /// A segment on its way to the UE. Whether it is a probe that has been answered.
+    /// A segment towards the UE. Returns whether it is a probe that the box has answered.
     fn note_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> bool {
         let key = (packet.ue, packet.flow);
         if packet.flags.has(Flags::SYN) || packet.flags.has(Flags::RST) {

@@ -1,7 +1,7 @@
-//! Boxes beside the radio cell: in the network, between it and the wired link, or at the UEs.
+//! Middleboxes next to the radio cell: in the network, between cell and wired link, or at the UEs.
 //!
-//! Contract: a packet whose TCP header cannot be read (ESP, fragments, UDP) passes unchanged and is
-//! counted. A box may delay, drop or mark, or end connections; what it holds is bounded.
+//! Contract: a packet whose TCP header cannot be read (ESP, fragments, UDP) passes unchanged and is counted. A box may
+//! delay, drop or mark packets, or terminate connections; its memory is bounded.
 
 pub mod ack_filter;
 pub mod ack_pacing;
@@ -29,21 +29,21 @@ use crate::registry::registry;
 use crate::registry::tests::middlebox as scratch;
 use crate::tcp;
 
-/// What a box is told beside its own parameters.
+/// Context for building a box, in addition to its own parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Seed of the run.
     pub run_seed: u64,
-    /// Which of the scenario's boxes it is, from 0.
+    /// Index of the box in the scenario, from 0.
     pub number: usize,
-    /// All flows of the scenario; in a session those of simulated UEs.
+    /// All flows of the scenario; in a session the flows of simulated UEs.
     pub flows: &'a [FlowSpec],
-    /// In a session, where a UE's packets have octets and its connections are none of the scenario's: our TCP, `[tcp]`.
+    /// In a session, whose packets have octets and whose connections are not in the scenario: airpath's TCP, `[tcp]`.
     pub session: Option<&'a tcp::Config>,
 }
 
 impl<'a> Plan<'a> {
-    /// For the only box of a scenario.
+    /// Context for the only box of a scenario.
     pub const fn of(run_seed: u64, flows: &'a [FlowSpec]) -> Self {
         Self { run_seed, number: 0, flows, session: None }
     }
@@ -56,7 +56,7 @@ pub struct Around<'a> {
     pub tcp: &'a tcp::Config,
     /// All flows.
     pub flows: &'a [FlowSpec],
-    /// The cell whose bearers the box may read; `None` on a way that leads to no cell.
+    /// The cell whose bearers the box may read; `None` on a path without a cell.
     pub radio: Option<&'a radio::Config>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Around<'a> {
     /// The cell of a box that cannot do without one.
     ///
     /// # Errors
-    /// If no cell is behind the box.
+    /// If there is no cell after the box.
     fn cell(&self) -> Result<&'a radio::Config, ScenarioError> {
         let (message, hint) =
             ("no cell is behind the box, whose buffers it reads", "move it into a [[cell]]");
@@ -72,18 +72,18 @@ impl<'a> Around<'a> {
     }
 }
 
-/// What is asked of a box's parameters.
+/// Properties of a box's parameters.
 pub trait Component {
     /// Makes the box.
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element>;
 
-    /// Refuses what cannot work in this scenario.
+    /// Refuses configurations that cannot work in this scenario.
     fn validate(&self, around: &Around<'_>) -> Result<(), ScenarioError> {
         let _ = around;
         Ok(())
     }
 
-    /// Refuses what the box can do in a simulation alone. `flows` are those that are simulated in the session.
+    /// Refuses configurations that only a simulation supports. `flows` are the simulated flows of the session.
     fn validate_session(&self, flows: &[FlowSpec]) -> Result<(), ScenarioError> {
         let _ = flows;
         Ok(())
@@ -122,7 +122,7 @@ registry! {
 }
 
 impl Config {
-    /// As the component's own, with the name of the box before the key.
+    /// Like the component's own, with the name of the box before the key.
     ///
     /// # Errors
     /// See [`Component::validate_session`].
@@ -131,7 +131,7 @@ impl Config {
     }
 }
 
-/// Validation of a box that asks nothing of the scenario around it.
+/// Validation of a box without requirements on the scenario.
 #[cfg(test)]
 fn validate_alone(config: &dyn Component) -> Result<(), ScenarioError> {
     let (tcp, radio) = (tcp::Config::default(), radio::Config::default());

@@ -1,12 +1,13 @@
-//! Losses above the link layer: packets dropped at random, alone or in bursts.
+//! Losses above the link layer: random packet drops, single or in bursts.
 //!
-//! At the UE the box drops what has come over the radio already, as a terminal with too little memory does, or a link
-//! layer that hides nothing; in the network, what has yet to cross the radio, or has crossed it. A drop has used
-//! everything before the box and nothing behind it. Every packet counts, whatever it carries.
+//! At the UE the box drops packets that have already crossed the radio, as a terminal with too little memory does, or a
+//! link layer that repairs nothing. In the network it drops packets before or after the radio, depending on their
+//! direction. A dropped packet has used all elements before the box and none after it. All packets are treated alike,
+//! regardless of their content.
 //!
 //! With `burst` at its default of one packet, drops are independent of each other. Longer bursts come from a chain with
-//! two states (Gilbert 1960): in the bad one each packet is dropped, in the good one none. Both last a geometric number
-//! of packets, the bad one `burst` on average, and the good one so long that a share of `loss` is dropped.
+//! two states (Gilbert 1960): the bad state drops each packet, the good one none. The length of both is geometric in
+//! packets: the bad state lasts `burst` on average, and the good one long enough for a loss rate of `loss`.
 
 use super::{Around, Component, Place, Plan};
 use crate::element::{Change, Cx, Early, Element, Layout, Port, adopt, as_same};
@@ -23,7 +24,7 @@ use serde_json::json;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the box stands.
+    /// Location of the box.
     pub at: Place,
     /// Packets towards the UE.
     pub downlink: Losses,
@@ -199,14 +200,14 @@ mod tests {
         (f64::from(dropped) / f64::from(PACKETS), f64::from(dropped) / f64::from(bursts))
     }
 
-    /// Of a million packets. The number of bursts is nearly that of independent trials, a burst is geometric: standard
-    /// deviations of about sqrt(2 b p (1 - p) / n) for the share p in bursts of b, and of sqrt(b (b - 1) / (n p / b))
-    /// for the mean burst. Five of each are allowed.
+    /// A million packets. The number of bursts is nearly that of independent trials, and the length of a burst is
+    /// geometric: standard deviations of about sqrt(2 b p (1 - p) / n) for the share p in bursts of b, and of sqrt(b (b
+    /// - 1) / (n p / b)) for the mean burst. Five of each are allowed.
     #[test]
     fn drops_come_as_often_and_in_such_bursts_as_the_scenario_says() {
         for (loss, burst) in [(0.05, 1.0), (0.2, 1.0), (0.1, 4.0), (0.02, 2.5), (0.5, 1.5)] {
             let (share, mean) = share_and_bursts(loss, burst);
-            // Independent drops come in a row as well, 1 / (1 - loss) on average.
+            // Independent drops also form runs, of 1 / (1 - loss) on average.
             let expected = if burst > 1.0 { burst } else { 1.0 / (1.0 - loss) };
             let of_share = (2.0 * expected * loss * (1.0 - loss) / 1e6).sqrt();
             assert!((share - loss).abs() < 5.0 * of_share, "{share} for {loss}");

@@ -1,36 +1,36 @@
-//! RNC feedback: flags ACKs, so that a sender knows which losses are the radio's. \[jayanathan\], Figures 3 and 4.
+//! RNC feedback: flags ACKs, so that a sender can identify radio losses. \[jayanathan\], Figures 3 and 4.
 //!
-//! The box stands where an RNC's GTP layer is, between the network and the radio. It notes the sequence numbers of the
-//! segments with data that pass downlink. Uplink it counts duplicate ACKs; from the second duplicate on it sets the
-//! RNF bit in each, if the segment that is missing is in its table: that one has come as far as the radio, so no queue
-//! before has dropped it. The first duplicate is never flagged, since the order may have changed. A sender that acts on
-//! the bit sends the segment again and keeps its window (`tcp.rnf`); others ignore it.
+//! The box is located at an RNC's GTP layer, between the network and the radio. It notes the sequence numbers of the
+//! segments with data that pass downlink. Uplink it counts duplicate ACKs; from the second duplicate on it sets the RNF
+//! bit in each, if the missing segment is in its table: that segment has reached the radio, so no queue before it has
+//! dropped it. The first duplicate is never flagged, since packets may have been reordered. A sender that supports the
+//! bit retransmits the segment and keeps its window (`tcp.rnf`); others ignore it.
 //!
 //! * **Downlink**: a segment with payload becomes an entry of its connection's table, unless it is there or is
-//!   acknowledged. A SYN begins the table anew. With `cache_segments` entries, the oldest in sequence goes first.
+//!   acknowledged. A SYN resets the table. With `cache_segments` entries, the lowest in sequence is evicted first.
 //! * **Uplink**: a new ACK erases what it covers, and the count of duplicates; a pure ACK of the same number is a
-//!   duplicate, whatever its window. FIN, RST or SYN destroys the table.
+//!   duplicate, regardless of its window. FIN, RST or SYN deletes the table.
 //!
-//! Sequence numbers wrap. A segment a GiB or more from the last ACK belongs to another connection, and begins the table
-//! anew (the largest window is a GiB, RFC 7323 (2.3)). Of `connections` tables the one that was used least recently
-//! goes for a new one.
+//! Sequence numbers wrap. A segment a GiB or more from the last ACK belongs to another connection, and resets the table
+//! (the largest window is a GiB, RFC 7323 (2.3)). With `connections` tables, a new one replaces the least recently used
+//! one.
 //!
-//! What passes unread: UDP, fragments, ESP; the sender then gets no feedback. Nothing is delayed or dropped, and no bit
-//! but this one changes. On real packets the checksum is updated with it.
+//! UDP, fragments and ESP pass unread; the sender then gets no feedback. No packet is delayed or dropped, and only this
+//! bit changes. On real packets the checksum is updated with it.
 //!
 //! DEVIATION: the printed code would also flag a segment with data once two pure duplicates have come; no sender reads
-//! that as a duplicate ACK (RFC 5681 (2)), so it is left alone. ASSUMED: a table begins with the first octet seen as
+//! that as a duplicate ACK (RFC 5681 (2)), so it is not flagged. ASSUMED: a table begins with the first octet seen as
 //! the last one acknowledged, as it is after a handshake. The segment that holds the missing octet counts as the
-//! missing one: a sender may cut its data anew when it sends it again.
+//! missing one: a sender may re-segment its data when it retransmits.
 //!
-//! * **The buffer of the bearer** stands behind the box. What it has no room for, or its queue discipline drops, has
-//!   passed the box and is lost to congestion all the same: the box hears of it, as the buffer's owner does, and erases
-//!   the entry, so that the loss is not reported as one of the radio. ASSUMED: the paper's buffers lose nothing.
+//! * **The buffer of the bearer** comes after the box. A packet that it has no room for, or that its queue discipline
+//!   drops, has passed the box but is still lost to congestion. The box, as the buffer's owner would be, is notified
+//!   and erases the entry, so the loss is not reported as a radio loss. ASSUMED: the paper's buffers lose nothing.
 //!
-//! The bit was reserved then. Today it belongs to accurate ECN: see [`crate::tcp::recovery::rnf`] for why a deployment would
-//! need another. Endpoints with accurate ECN (RFC 9768) would read the bit as part of a count: what a connection says
-//! whose SYN asks for that is not flagged, and a scenario with it is refused. Of such connections the box remembers `connections`, those with the highest
-//! numbers.
+//! The bit was reserved then. Today it belongs to accurate ECN: see [`crate::tcp::recovery::rnf`] for why a deployment
+//! would need another. Endpoints with accurate ECN (RFC 9768) would read the bit as part of a count: connections whose
+//! SYN requests accurate ECN are not flagged, and a scenario with it is refused. The box remembers `connections` of
+//! such connections, those with the highest numbers.
 
 mod table;
 
@@ -53,7 +53,7 @@ use table::Table;
 pub struct Config {
     /// Segments cached of a connection at most; beyond, the oldest goes.
     pub cache_segments: u32,
-    /// Connections with a table at most; beyond, the one used least recently goes.
+    /// Maximum number of connections with a table; a further one replaces the least recently used one.
     pub connections: u32,
 }
 
@@ -86,7 +86,7 @@ struct Connection {
     used: u64,
 }
 
-/// What has been counted, as reported; of all connections.
+/// Counters of all connections, as reported.
 #[derive(Default, Serialize)]
 struct Counters {
     segments_cached: u64,
@@ -104,11 +104,11 @@ struct Counters {
 #[derive(Default)]
 struct RncFeedback {
     config: Config,
-    /// By UE and flow.
+    /// Connections by UE and flow.
     connections: BTreeMap<(u16, u16), Connection>,
     /// Connections whose bit is not the box's.
     accurate_ecn: BTreeSet<(u16, u16)>,
-    /// Uses of tables so far: what comes later is larger.
+    /// Use counter of tables; later uses have larger values.
     uses: u64,
     counters: Counters,
 }
@@ -120,7 +120,7 @@ fn tell(cx: &mut Cx<'_>, (ue, flow): (u16, u16), cached: usize, flagged: bool) {
 }
 
 impl RncFeedback {
-    /// Figure 3: a segment on its way to the radio. Returns how many its connection has in the table.
+    /// Figure 3: a segment towards the radio. Returns the number of its connection's segments in the table.
     fn note(&mut self, packet: &Packet) -> Option<usize> {
         let key = (packet.ue, packet.flow);
         if packet.flags.has(Flags::RST) || packet.flags.has(Flags::SYN) {
@@ -130,7 +130,7 @@ impl RncFeedback {
         if packet.payload == 0 || packet.flags.has(Flags::RST) || self.accurate_ecn.contains(&key) {
             return None;
         }
-        // A SYN has a sequence number of its own, before the data.
+        // A SYN takes one sequence number before the data.
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         if !self.connections.contains_key(&key) {
             self.make_room();
@@ -174,8 +174,8 @@ impl RncFeedback {
         Some((after, is_lost))
     }
 
-    /// The buffer behind the box has dropped a segment: congestion. Returns how many its connection has left in the
-    /// table, if it was there.
+    /// The buffer after the box has dropped a segment: congestion. Returns the number of its connection's segments left
+    /// in the table, if it was there.
     fn forget_dropped(&mut self, key: (u16, u16), seq: u32) -> Option<usize> {
         let table = &mut self.connections.get_mut(&key)?.table;
         if !table.remove(seq) {
@@ -186,7 +186,7 @@ impl RncFeedback {
         Some(table.len())
     }
 
-    /// A SYN asks for accurate ECN by all three bits (RFC 9768 (3.1.1)), one that does not, or a RST, ends that.
+    /// A SYN with all three bits requests accurate ECN (RFC 9768 (3.1.1)); any other SYN, or a RST, ends that.
     fn note_syn(&mut self, key: (u16, u16), flags: Flags) {
         if flags.has(Flags::SYN | Flags::AE | Flags::CWR | Flags::ECE) {
             if self.accurate_ecn.len() >= self.config.connections as usize {
@@ -205,7 +205,7 @@ impl RncFeedback {
         gone.is_some()
     }
 
-    /// The table used least recently goes if there are as many as there may be.
+    /// Evicts the least recently used table if the maximum is reached.
     fn make_room(&mut self) {
         if let Some(key) = to_evict(&self.connections, self.config.connections, |one| one.used) {
             self.forget(key);

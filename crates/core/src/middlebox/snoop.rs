@@ -1,41 +1,43 @@
-//! Snoop: repairs losses of the radio where they happen, without the sender's knowledge.
+//! Snoop: repairs radio losses locally, transparently to the sender.
 //!
 //! H. Balakrishnan, S. Seshan, E. Amir, R. H. Katz, *Improving TCP/IP Performance over Wireless Networks*, MobiCom
 //! 1995; H. Balakrishnan, V. N. Padmanabhan, S. Seshan, R. H. Katz, *A Comparison of Mechanisms for Improving TCP
 //! Performance over Wireless Links*, IEEE/ACM Transactions on Networking 5(6), 1997. The box reads headers and ends no
-//! connection: what it forgets costs time and no octet.
+//! connection: losing its state costs time but no octet.
 //!
-//! **Data to the UE.** Whole packets are kept until the UE acknowledges them.
+//! **Data to the UE.** Whole packets are cached until the UE acknowledges them.
 //!
-//! * A duplicate ACK for a cached segment indicates a radio loss: on the first one the box retransmits the segment
-//!   and suppresses the ACK. It then suppresses as many duplicate ACKs as the segments in flight can cause; one more,
-//!   or a SACK block for a segment sent after the retransmission, means that the retransmission was lost too. SACK
-//!   blocks show further gaps, each of which is repaired at once, and are taken out of ACKs that would show the
-//!   sender a gap under repair.
-//! * A local timer, RFC 6298 over the box's own round trips of the radio (Karn's algorithm, backoff), sends the segment
-//!   again for which the UE waits. It runs from the first measured round trip on.
-//! * What has never come as far as the box, was dropped by the buffer behind it, or was sent again often enough, is
-//!   the sender's business: its duplicate ACKs pass. So do those of a segment that the sender has sent again (out of
-//!   order, or known already): it counts them.
-//! * What the sender sends again although the UE has acknowledged it is answered by the box with the UE's latest ACK,
-//!   and dropped. No ACK says more than one of the UE's has said.
+//! * A duplicate ACK for a cached segment indicates a radio loss: on the first one the box retransmits the segment and
+//!   suppresses the ACK. It then suppresses as many duplicate ACKs as the segments in flight can cause; one more, or a
+//!   SACK block for a segment sent after the retransmission, means that the retransmission was lost too. SACK blocks
+//!   reveal further gaps, which are repaired at once; they are removed from ACKs that would reveal a gap under repair
+//!   to the sender.
+//! * A local timer, RFC 6298 applied to the RTT of the radio as measured by the box (Karn's algorithm, backoff),
+//!   retransmits the segment that the UE waits for. It runs once an RTT has been measured.
+//! * Segments that never reached the box, were dropped by the buffer after it, or were retransmitted often enough are
+//!   left to the sender: their duplicate ACKs pass. So do those of a segment that the sender has retransmitted (out of
+//!   order, or already known): it counts them.
+//! * If the sender retransmits a segment that the UE has acknowledged, the box drops it and replies with the UE's
+//!   latest ACK. The box never acknowledges more than the UE has.
 //!
-//! **Data from the UE** (`uplink_nacks`). The box sees which segments the radio has lost, and informs the UE: an ACK of
-//! the server's latest number whose SACK blocks are what has come over the radio, [`Flags::NACK`]. A sender that acts
-//! on radio network feedback ([`crate::tcp::recovery::rnf`]) sends again what is missing between them and keeps its window; to
-//! another one it is a duplicate ACK. One when the gap is seen, and again whenever the radio has had time to fill it.
-//! SACK must be in use, by the handshake or, where a flow has none, its configuration; accurate ECN must not be
-//! (RFC 9768 reads the bit as part of a count). No room for more than three blocks: what they cannot name waits until
-//! the first gaps are filled.
+//! **Data from the UE** (`uplink_nacks`). The box detects which segments were lost on the radio, and informs the UE by
+//! an ACK of the server's latest number whose SACK blocks list the data received over the radio, [`Flags::NACK`]. A
+//! sender that supports radio network feedback ([`crate::tcp::recovery::rnf`]) retransmits the missing segments between
+//! them and keeps its window; for other senders it is a duplicate ACK. It is sent when the gap is detected, and
+//! repeated each time the radio has had time to fill it. SACK must be in use, by the handshake or, where a flow has
+//! none, its configuration; accurate ECN must not be (RFC 9768 reads the bit as part of a count). There is room for
+//! three blocks only: further gaps wait until the first ones are filled.
 //!
-//! A sequence number a GiB or more from the window belongs to another connection (RFC 7323 (2.3)). SYN and RST begin
-//! anew, acknowledged FINs end. Of `connections` the one used least recently goes for a new one.
+//! A sequence number a GiB or more from the window belongs to another connection (RFC 7323 (2.3)). SYN and RST reset
+//! the state, acknowledged FINs remove it. With `connections` connections, a new one replaces the least recently used
+//! one.
 //!
-//! Limits. A copy waits in the bearer's buffer behind all that the box has let through: nothing on the path can
-//! overtake there, although the authors give copies priority. Over a link layer that repairs losses itself there is
-//! nothing to repair, and its delay makes the timer send what was only late: `needless` counts those copies that a
-//! duplicate report (RFC 2883) names, or whose ACK came too soon; there may be more. DEVIATION: an ACK older than the
-//! latest passes, where the authors drop it (`drop_stale_acks`); and they measure one round trip for each window.
+//! Limits. A copy waits in the bearer's buffer after all packets already forwarded: overtaking is impossible there,
+//! although the authors give copies priority. Over a link layer that repairs losses itself there is nothing to repair,
+//! and its delay makes the timer retransmit segments that are merely late: `needless` counts the copies that a
+//! duplicate report (RFC 2883) names or whose ACK came too early to be caused by them; there may be more. DEVIATION: an
+//! ACK older than the latest passes, where the authors drop it (`drop_stale_acks`); the authors also measure only one
+//! RTT per window.
 
 mod downlink;
 mod uplink;
@@ -60,17 +62,18 @@ use uplink::Uplink;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Packets cached of a connection at most; beyond, what comes is not cached.
+    /// Packets cached per connection at most; further ones are not cached.
     pub cache_packets: u32,
-    /// Connections at most; beyond, the one used least recently goes.
+    /// Maximum number of connections; a further one replaces the least recently used one.
     pub connections: u32,
-    /// Shortest time after which the box sends a packet again unasked.
+    /// Minimum time after which the box retransmits a packet without a duplicate ACK.
     pub min_timeout: Duration,
-    /// How often the box sends a packet again, and a NACK for a gap; then it leaves that to the endpoints. 0 for never.
+    /// Maximum number of retransmissions of a packet by the box, and of NACKs for a gap; after that the endpoints
+    /// recover. 0 for none.
     pub max_local_retransmissions: u32,
-    /// Whether the UE is told which of its segments the radio has lost.
+    /// Whether the UE is informed which of its segments were lost on the radio.
     pub uplink_nacks: bool,
-    /// Whether an ACK without data that is older than the latest ends in the box, as its authors have it.
+    /// Whether an ACK without data that is older than the latest is dropped, as its authors do.
     pub drop_stale_acks: bool,
 }
 
@@ -87,7 +90,7 @@ impl Default for Config {
     }
 }
 
-/// Longest time after which the box sends a packet again: RFC 6298 (2.5).
+/// Maximum RTO of the box: RFC 6298 (2.5).
 const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Config {
@@ -137,7 +140,7 @@ struct Connection {
     permits_sack: [bool; 2],
     /// SACK is in use without a SYN that says so.
     known_sack: bool,
-    /// The SYN asks for accurate ECN.
+    /// The SYN requests accurate ECN.
     accurate_ecn: bool,
     /// When the connection was used last, in uses.
     used: u64,
@@ -155,7 +158,7 @@ impl Connection {
     }
 }
 
-/// What has been counted, as reported; of all connections.
+/// Counters of all connections, as reported.
 #[derive(Default, Serialize)]
 struct Counters {
     segments_cached: u64,
@@ -176,7 +179,7 @@ struct Counters {
     connections_evicted: u64,
 }
 
-/// What the box has sent again.
+/// Local retransmissions of the box.
 #[derive(Default, Serialize)]
 struct Retransmissions {
     total: u64,
@@ -192,7 +195,7 @@ struct Snoop {
     config: Config,
     /// Flows without handshake that use SACK.
     known_sack: BTreeSet<Key>,
-    /// By UE and flow.
+    /// Connections by UE and flow.
     connections: BTreeMap<Key, Connection>,
     deadlines: Deadlines<Key>,
     /// Uses of connections so far.
@@ -246,7 +249,7 @@ impl Snoop {
         true
     }
 
-    /// Room for a connection: that used least recently goes if there are as many as there may be.
+    /// Makes room for a connection: evicts the least recently used one if the maximum is reached.
     fn add(&mut self, cx: &mut Cx<'_>, key: Key) {
         if let Some(oldest) = to_evict(&self.connections, self.config.connections, |one| one.used) {
             self.forget(cx, oldest);
@@ -266,7 +269,7 @@ impl Snoop {
             self.books.counters.peak_connections.max(self.connections.len());
     }
 
-    /// A segment from the server. The packet that goes to it in its place, if the UE has it already.
+    /// A segment from the server. Returns the reply to the server if the UE has the segment already.
     fn handle_downlink(&mut self, cx: &mut Cx<'_>, key: Key, packet: &Packet) -> Option<Box<Packet>> {
         let connection = self.connections.get_mut(&key)?;
         self.uses += 1;
@@ -288,7 +291,7 @@ impl Snoop {
         answer
     }
 
-    /// The number of a connection's packets in the cache was `before` and is `after`.
+    /// Updates the total of cached packets: a connection had `before` and now has `after`.
     fn note_cached(&mut self, cx: &mut Cx<'_>, key: Key, before: usize, after: usize) {
         self.books.counters.cached = self.books.counters.cached + after - before;
         self.books.counters.peak_cached_packets =
@@ -325,7 +328,7 @@ impl Snoop {
         fate
     }
 
-    /// Sends what is due to the UE, and arms the timer.
+    /// Sends the pending packets to the UE and arms the timer.
     fn pump(&mut self, cx: &mut Cx<'_>, key: Key) {
         let Some(connection) = self.connections.get_mut(&key) else { return };
         let cached = connection.cached();

@@ -1,35 +1,34 @@
-//! Split TCP: a proxy that ends every TCP connection that passes, and carries the bytes on over one of its own.
+//! Split TCP: a proxy that terminates every passing TCP connection and carries the bytes on over its own.
 //!
-//! After I-TCP (A. Bakre and B. R. Badrinath, ICDCS 1995) and RFC 3135 (2.4). Towards the data's sender the box is
-//! the receiver, towards the receiver it is a sender with its own window, round-trip time and loss recovery:
-//! each side repairs its own losses over its own short loop. The buffer in between is finite, and the window that
-//! the box advertises is what is free in it. A byte is held until the receiver has acknowledged it.
+//! After I-TCP (A. Bakre and B. R. Badrinath, ICDCS 1995) and RFC 3135 (2.4). Towards the data's sender the box is the
+//! receiver, towards the receiver it is a sender with its own window, round-trip time and loss recovery: each side
+//! repairs its own losses over its own short loop. The buffer in between is finite, and the window that the box
+//! advertises is the free space in it. A byte is held until the receiver has acknowledged it.
 //!
-//! A connection begins with the UE's SYN, or with the first segment of data where the handshake is `none`. The
-//! box answers the SYN itself and opens its own connection at the same time, as performance enhancing proxies
-//! of satellite links do, instead of waiting until the other side has answered.
+//! A connection starts with the UE's SYN or, if the handshake is `none`, with the first data segment. The box answers
+//! the SYN itself and opens its own connection at the same time, as performance enhancing proxies of satellite links
+//! do, instead of waiting until the other side has answered.
 //!
-//! End-to-end semantics are lost (RFC 3135 (4.1.3)): what the sender takes for delivered may still be in the box.
-//! The report says how much. Packets whose TCP header cannot be read, and segments of a flow that the box does
-//! not know or whose beginning it has not seen, pass unchanged and are counted.
+//! End-to-end semantics are lost (RFC 3135 (4.1.3)): data that the sender considers delivered may still be in the box.
+//! The report says how much. Packets whose TCP header cannot be read, and segments of a flow that is unknown to the box
+//! or whose start it has not seen, pass unchanged and are counted.
 //!
-//! `delay` is that of the wire between box and cell, for all that passes; `wired.delay` is then the server's side.
-//! `processing` is what each packet that reaches the box takes in it, one after another ([`entrance`]).
+//! `delay` is that of the wired link between box and cell, for all packets; `wired.delay` is then the server's side.
+//! `processing` is the time that the box spends on each packet, one after another ([`entrance`]).
 //!
-//! **Over a hand-over** the box is at another RNC than before, if `handover` says so. With `transfer` the state of the
-//! UE's connections follows: what the buffers hold goes from the old to the new RNC, which takes `transfer_delay` and
-//! the time of these octets at `transfer_rate` from the beginning of the outage on. Until then the box sends nothing,
-//! and what reaches it waits (the old RNC sends it after). With `lose` the new RNC knows of no connection, and segments
-//! pass it unchanged. The sender has been told that the octets of the buffer arrived, and sends them never again: the
-//! transfer does not complete. This is what a loss of state in the network costs where end-to-end semantics are given
-//! up, and the report says how many octets are lost for good.
+//! **During a hand-over** the box moves to another RNC if `handover` says so. With `transfer` the state of the UE's
+//! connections follows: the buffered octets move from the old to the new RNC. This starts with the outage and takes
+//! `transfer_delay` plus the time of these octets at `transfer_rate`. Until then the box sends nothing, and arriving
+//! packets wait (the old RNC forwards them afterwards). With `lose` the new RNC has no state, and segments pass it
+//! unchanged. The buffered octets have been acknowledged to the sender, which never retransmits them: the transfer does
+//! not complete. This is the cost of losing state in the network without end-to-end semantics, and the report says how
+//! many octets are lost for good.
 //!
 //! **Real packets** have octets, and their connections are not known beforehand: [`proxy`] handles them.
 //!
-//! Left out: data both ways (`app.web` is refused), a limit for all connections together, failure of
-//! the box. ASSUMED: without a handshake to tell it, the sender takes the first window and the scale
-//! to be the flow's `receive_buffer`, as it would without the box; what it sends beyond the box's buffer is
-//! refused.
+//! Left out: data in both directions (`app.web` is refused), a limit for all connections together, failure of the box.
+//! ASSUMED: without a handshake, the sender assumes that the first window and the scale follow the flow's
+//! `receive_buffer`, as it would without the box; data beyond the box's buffer is refused.
 
 mod connection;
 mod entrance;
@@ -52,24 +51,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Ends every TCP connection and carries its bytes on over one of its own: split TCP, RFC 3135.
+/// Terminates every TCP connection and carries its bytes over a second one: split TCP, RFC 3135.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// What the box holds of a connection, bytes; the window towards the data's sender is the free part.
+    /// Bytes that the box holds per connection at most; the window towards the data's sender is the free part.
     pub buffer: Bytes,
     /// One-way delay between the box and the cell. `wired.delay` is that between the server and the box.
     pub delay: Duration,
     /// Time that the box's processor takes for each packet that reaches it, one after another.
     pub processing: Duration,
-    /// What a hand-over of the UE means to its connections.
+    /// Effect of a hand-over of the UE on its connections.
     pub handover: Handover,
     /// With `handover = "transfer"`: one-way delay between the two RNCs.
     pub transfer_delay: Duration,
     /// With `handover = "transfer"`: rate between the two RNCs.
     pub transfer_rate: Bitrate,
-    /// The box's endpoints on the radio side, where they differ from `[tcp]`; those of the flow if absent.
-    /// What both ends of a connection must agree on stays as it is there.
+    /// Configuration of the box's endpoints on the radio side if different from `[tcp]`; the flow's if absent. Options
+    /// that both ends must agree on are not affected.
     pub tcp: Option<Box<tcp::Config>>,
 }
 
@@ -87,11 +86,11 @@ impl Default for Config {
     }
 }
 
-/// What a hand-over of the UE means to the connections that the box has ended.
+/// Effect of a hand-over of the UE on the connections that the box terminates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Handover {
-    /// The box stays where it is: the new cell is of the same RNC.
+    /// The box stays: the new cell belongs to the same RNC.
     #[default]
     Keep,
     /// Their state moves to the box at the new RNC.
@@ -103,7 +102,7 @@ pub enum Handover {
 /// The largest window that can be advertised, RFC 7323 (2.3).
 const LARGEST_BUFFER: u64 = 1 << 30;
 
-/// What both ends of a connection must agree on: takes it from `flow`.
+/// Takes the options that both ends of a connection must agree on from `flow`.
 fn agree(config: &tcp::Config, flow: &tcp::Config) -> tcp::Config {
     tcp::Config {
         ip: flow.ip,
@@ -178,7 +177,7 @@ impl Component for Config {
             return Err(ScenarioError::new("transfer_rate", "state would never arrive", hint));
         }
         if self.buffer.as_u64() > LARGEST_BUFFER {
-            let message = format!("no window can tell of {}", self.buffer);
+            let message = format!("no window can express {}", self.buffer);
             return Err(ScenarioError::new("buffer", message, "write at most 1 GiB (RFC 7323)"));
         }
         for spec in around.flows {
@@ -224,7 +223,7 @@ struct Slot {
     connection: Option<Box<Connection>>,
 }
 
-/// What passed unchanged in one direction.
+/// Packets that passed unchanged in one direction.
 #[derive(Default, Serialize)]
 struct Passed {
     #[serde(rename = "passed_unread")]
@@ -241,18 +240,18 @@ struct Split {
     run_seed: u64,
     /// Number of the box on the path.
     number: usize,
-    /// By direction.
+    /// Passed packets by direction.
     passed: [Passed; 2],
 }
 
-/// The wire between the box and the cell.
+/// The wired link between the box and the cell.
 #[derive(Clone, Copy)]
 struct Wire {
     delay: Duration,
 }
 
 impl Wire {
-    /// Sends towards `dir`. What goes downlink has the wire before it, which is the box's only lane.
+    /// Sends towards `dir`. Downlink packets cross the wired link first, which is the box's only lane.
     fn emit(self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
         if dir == Dir::Downlink && !self.delay.is_zero() {
             cx.emit_at(cx.now + self.delay, 0, packet);

@@ -1,4 +1,4 @@
-//! A tap: counts what passes and changes nothing.
+//! A tap: counts passing packets without changing them.
 //!
 //! It counts segments with data, pure ACKs, and the packets whose TCP header it cannot read, by the
 //! reason why. It is also the smallest example of a middlebox.
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Counts what passes and changes nothing.
+/// Counts passing packets without changing them.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {}

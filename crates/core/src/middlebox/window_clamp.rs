@@ -1,14 +1,14 @@
-//! Window clamping: a box writes a smaller window into the ACKs that pass, so that a sender keeps no more under way than
-//! the path holds, whatever its congestion control and however deep the buffers.
+//! Window clamping: the box writes a smaller window into passing ACKs, so a sender keeps no more data in flight than
+//! the path holds, regardless of its congestion control and the depth of the buffers.
 //!
 //! L. Kalampoukas, A. Varma and K. K. Ramakrishnan, "Explicit window adaptation: a method to enhance TCP performance",
-//! IEEE/ACM ToN 10 (3), 2002, where a router does so. Left out: they compute the window anew from the room in the
-//! router's buffer; here it is constant, for each connection.
+//! IEEE/ACM ToN 10 (3), 2002, where a router does so. Left out: they recompute the window from the room in the router's
+//! buffer; here it is constant, for each connection.
 //!
 //! Every segment with ACK is an ACK here, in both directions. The field counts in units that the two SYNs agree on (RFC
-//! 7323 (2.2)), so that the window written is the next smaller multiple, one unit at least. That of a SYN counts octets.
-//! A connection of which the box has not seen both SYNs passes as it came. Of `connections` connections the one used
-//! least recently goes for a new one.
+//! 7323 (2.2)), so the window written is rounded down to a multiple, at least one unit. The field of a SYN counts
+//! octets. Packets of a connection whose SYNs the box has not both seen pass unchanged. With `connections` connections,
+//! a new one replaces the least recently used one.
 
 use super::acks::{check_limits, to_evict};
 use super::{Around, Component, Plan};
@@ -24,9 +24,9 @@ use std::collections::BTreeMap;
 parameters! {
     /// Writes a smaller window into ACKs: after Kalampoukas et al. 2002.
     pub struct Config {
-        /// The largest window that senders are told of: a rate times the round trip that is wanted.
+        /// The largest window advertised to senders: a rate times the desired RTT.
         pub window: Bytes = Bytes::from_bytes(65_535),
-        /// Connections that are watched at most; beyond, the one used least recently goes.
+        /// Maximum number of connections tracked; a further one replaces the least recently used one.
         pub connections: u32 = 1000,
     }
 }
@@ -64,7 +64,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// By how many bits the windows of a direction are shifted, if that is known.
+    /// Window scale of a direction, if it is known.
     fn shift(&self, dir: Dir) -> Option<u8> {
         let (own, other) = (self.syns[dir.index()]?, self.syns[dir.reverse().index()]?);
         Some(own.filter(|_| other.is_some()).unwrap_or(0))
@@ -74,7 +74,7 @@ impl Connection {
 #[derive(Default)]
 struct WindowClamp {
     config: Config,
-    /// By UE and flow.
+    /// Connections by UE and flow.
     connections: BTreeMap<(u16, u16), Connection>,
     uses: u64,
     acks_clamped: u64,
@@ -83,7 +83,7 @@ struct WindowClamp {
 }
 
 impl WindowClamp {
-    /// What is known of a packet's connection, which may begin with it.
+    /// State of a packet's connection, which may start with this packet.
     fn connection(&mut self, packet: &Packet) -> Option<&mut Connection> {
         let key = (packet.ue, packet.flow);
         if packet.flags.has(Flags::SYN) && !self.connections.contains_key(&key) {
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_window_is_clamped_in_the_units_on_which_both_syns_agree() {
-        // Scales of client and server; what is written for 20,000 octets, from the client and from the server.
+        // Scales of client and server; window fields written for 20,000 octets, from the client and from the server.
         let cases = [
             (Some(7), Some(3), 156, 2500),
             (Some(14), Some(0), 1, 20_000),

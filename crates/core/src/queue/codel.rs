@@ -1,11 +1,11 @@
-//! CoDel: packets are dropped, or marked, while those that leave have waited longer than a target for an interval.
+//! CoDel: drops or marks packets while the sojourn time of departing packets stays above a target for an interval.
 //!
-//! The law is RFC 8289's, see [`control`](super::control). A packet's wait ends when its transmission begins, or when it
-//! is handed to a link layer for its next TTI. With `target = "auto"` target and interval are what CAKE has at the
-//! rate of the transmitter, with a TTI in the target (RFC 8290 5.2.2: a target below the time of an MTU drops without
-//! end).
+//! The law is RFC 8289's, see [`control`](super::control). A packet's sojourn time ends when its transmission begins,
+//! or when it is handed to a link layer for its next TTI. With `target = "auto"` target and interval follow CAKE's rule
+//! for the rate of the transmitter, with a TTI added to the target (RFC 8290 5.2.2: a target below the transmission
+//! time of an MTU drops without end).
 //!
-//! Beyond `packets` or `bytes` of those that wait a packet is dropped as it comes.
+//! If the waiting packets exceed `packets` or `bytes`, an arriving packet is dropped.
 
 use super::control::{Control, LEAST_TARGET, Law};
 use super::fifo::{Fifo, Limit, Waiting};
@@ -24,13 +24,13 @@ parameters! {
         pub packets: Option<u32>,
         /// At most this many bytes wait; unlimited if absent.
         pub bytes: Option<Bytes>,
-        /// How long packets may wait; "auto": at least 5 ms, and 1.5 times an MTU's time and a TTI.
+        /// Target sojourn time; "auto": at least 5 ms, and 1.5 times an MTU's time and a TTI.
         pub target: Target = Target::Time(LEAST_TARGET),
-        /// For how long they may wait longer: a round-trip time. With target = "auto" it grows with that.
+        /// Time for which they may wait longer than the target: an RTT. With target = "auto" it grows with the target.
         pub interval: Duration = Duration::from_millis(100),
         /// While no more than this waits, nothing is dropped.
         pub mtu: Bytes = Bytes::from_bytes(1500),
-        /// Whether packets that can be marked are, in place of drops.
+        /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool,
     }
 }

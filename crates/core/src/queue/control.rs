@@ -1,4 +1,5 @@
-//! CoDel's control law: when the packets of a queue have waited too long for too long, and how often one goes then.
+//! CoDel's control law: decides when the sojourn time has been too long for too long, and how often a packet is dropped
+//! then.
 //!
 //! RFC 8289, section 5. At each departure:
 //!
@@ -13,7 +14,7 @@
 //!                             drop_next is less than 16 intervals ago, else 1; drop_next = now + interval / sqrt(count)
 //! ```
 //!
-//! With ECN a packet that can be marked is, in place of a drop: then it leaves, and one is judged at each departure
+//! With ECN an ECN-capable packet is marked instead of dropped. It then departs, so one packet is judged per departure
 //! (`codel_dequeue` of Linux's `codel_impl.h`).
 
 use super::fifo::{Fifo, Waiting};
@@ -38,8 +39,8 @@ pub(super) struct Law {
 }
 
 impl Law {
-    /// The law at the rate of a place: `interval` is the round-trip time that is expected beside the queue. CAKE has
-    /// max(round trip + target - 5 ms, 2 target).
+    /// The law for the rate of a link. `interval` is the expected RTT without queueing; the interval used is CAKE's
+    /// max(interval + target - 5 ms, 2 target).
     pub fn fitted(interval: Duration, target: Duration, mtu: u64, ecn: bool) -> Self {
         let round_trip = (interval + target).saturating_sub(LEAST_TARGET);
         Self { target, interval: round_trip.max(target * 2), mtu, ecn, excused: Duration::ZERO }
@@ -70,7 +71,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// The next packet to be sent; those that are dropped are put into `evicted`.
+    /// The next packet to be sent; dropped packets are appended to `evicted`.
     pub fn pop(&mut self, law: &Law, now: Instant, fifo: &mut Fifo, evicted: &mut Evicted) -> Option<Next> {
         let (mut first, mut may_drop) = self.take(law, now, fifo);
         let mut marks = false;
@@ -160,7 +161,7 @@ mod tests {
         excused: Duration::ZERO,
     };
 
-    /// What leaves a queue at these milliseconds: the packet's number, whether it was marked, and how many were dropped.
+    /// Departures at these milliseconds: the packet's number, whether it was marked, and how many packets were dropped.
     fn leave(law: &Law, mut queue: Fifo, at_ms: &[u64]) -> Vec<(u64, bool, usize)> {
         let mut control = Control::default();
         let pop = |ms: &u64| {
@@ -209,7 +210,7 @@ mod tests {
         let marks: Vec<bool> = left.iter().map(|(_, marks, _)| *marks).collect();
         assert_eq!(marks, [false, true, false, true, true, false]);
         assert!(left.iter().all(|(.., dropped)| *dropped == 0));
-        // What cannot be marked is dropped all the same.
+        // A packet that is not ECN-capable is dropped instead.
         assert_eq!(leave(&law, fifo([0; 20], Packet::NOT_ECT), &[10, 210])[1], (2, false, 1));
     }
 
@@ -220,7 +221,7 @@ mod tests {
         };
         // 3000, 1500 and 0 bytes are left: the second departure ends it.
         assert_eq!(dropped(fifo([0; 3], 0), &[10, 500, 1000]), [0, 0, 0]);
-        // The second has waited for 2 ms: first_above is set anew, to 205 ms.
+        // The second has waited for 2 ms: first_above is set again, to 205 ms.
         let short_once = fifo([0, 98, 0, 0, 0, 0, 0, 0], 0);
         assert_eq!(dropped(short_once, &[10, 100, 105, 204, 205]), [0, 0, 0, 0, 1]);
         assert_eq!(dropped(fifo([0; 8], 0), &[10, 109, 110]), [0, 0, 1]);
@@ -239,7 +240,7 @@ mod tests {
         assert!(dropped(25) > 0);
     }
 
-    /// Episodes follow each other: the second begins at the rate to which the first had grown.
+    /// Episodes follow each other: the second starts at the rate that the first had reached.
     #[test]
     fn an_episode_soon_after_another_begins_where_that_had_come_to() {
         let began = |last_count: u32, ms: u64| {

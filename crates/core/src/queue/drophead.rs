@@ -1,8 +1,8 @@
-//! Drop-head: where there is no room, the packet that has waited longest makes it.
+//! Drop-head: if there is no room, the packet that has waited longest is dropped.
 //!
-//! The sender learns of the loss a queue earlier than with drop-tail, and what is sent is fresh. The victim is the first
-//! packet of which no octet has been sent; if something of each was sent, the one that comes is dropped. Source:
-//! mm-link(1) of mahimahi, `drophead`.
+//! The sender learns of the loss one queueing delay earlier than with drop-tail, and the remaining data is more recent.
+//! The victim is the first unsent packet; if the transmission of every packet has started, the arriving one is dropped.
+//! Source: mm-link(1) of mahimahi, `drophead`.
 
 use super::fifo::Limit;
 use super::{Aqm, Component, Discipline, Place, Verdict};
@@ -14,11 +14,11 @@ use crate::time::Instant;
 use crate::units::Bytes;
 
 parameters! {
-    /// A packet that finds no room takes the place of the one that has waited longest.
+    /// A packet without room replaces the packet that has waited longest.
     pub struct Config {
-        /// At most this many packets, those in transmission included; unlimited if absent.
+        /// At most this many packets, including packets in transmission; unlimited if absent.
         pub packets: Option<u32>,
-        /// At most this many bytes likewise; unlimited if absent.
+        /// At most this many bytes, including packets in transmission; unlimited if absent.
         pub bytes: Option<Bytes>,
     }
 }

@@ -1,8 +1,8 @@
 //! Drop-tail: a packet that finds no room is dropped; without a limit, nothing is.
 //!
-//! Whether the packet in transmission takes up room is a matter of convention: router queues and
-//! ns-2 exclude it, RLC buffers count it until it is acknowledged. Hence the option. (ns-2's
-//! `Queue/DropTail set limit_ 50` holds 49 waiting packets beside the one in transmission.)
+//! Whether the packet in transmission takes up room is a matter of convention: router queues and ns-2 exclude it, RLC
+//! buffers count it until it is acknowledged. Hence the option. (ns-2's `Queue/DropTail set limit_ 50` holds 49 waiting
+//! packets in addition to the one in transmission.)
 
 use super::{Aqm, Component, Discipline, Place, Verdict};
 use crate::element::Bearer;
@@ -32,7 +32,7 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InService {
-    /// The limit is on waiting packets and those in transmission.
+    /// The limit applies to waiting packets and packets in transmission.
     #[default]
     Counted,
     /// The limit is on waiting packets only.

@@ -1,7 +1,7 @@
-//! DualPI2: one queue for senders that answer marks in proportion (L4S), and one for all others, coupled so that flows of
-//! both get about the same rate while the first one stays short.
+//! DualPI2: one queue for senders that respond to marks in proportion (L4S) and one for all others, coupled so that
+//! flows of both get about the same rate while the L4S queue stays short.
 //!
-//! RFC 9332, Appendix A, with what Linux's `sch_dualpi2.c` makes of it. Packets with ECT(1) or CE wait in the low-latency
+//! RFC 9332, Appendix A, with the choices of Linux's `sch_dualpi2.c`. Packets with ECT(1) or CE wait in the low-latency
 //! queue L, all others in the classic queue C. Each `update`, with q the longer of the waiting times of both heads:
 //!
 //! ```text
@@ -16,8 +16,8 @@
 //! dropped or marked at random. A queue shorter than a TTI or the time of an MTU does not exist on a slow bearer:
 //! `step = "auto"` is longer than both, and 1 ms marks everything there.
 //!
-//! ASSUMED: one draw for each packet that leaves, in place of the two that make p^2 in Linux. Left out: the ramp in place
-//! of the step, classification by anything but ECN, and splitting of what offloads have joined.
+//! ASSUMED: one random draw per departing packet instead of the two that make p^2 in Linux. Left out: the ramp instead
+//! of the step, classification by anything except ECN, and splitting of offloaded segments.
 
 use super::fifo::{Fifo, Limit, Waiting};
 use super::{Component, Discipline, Evicted, Next, Place, Queue, Target, Verdict};
@@ -39,9 +39,9 @@ parameters! {
         pub packets: u32 = 10_000,
         /// At most this many bytes wait in both queues; unlimited if absent.
         pub bytes: Option<Bytes>,
-        /// How long classic packets shall wait; "auto": at least 15 ms, and 1.5 times an MTU's time and a TTI.
+        /// Target sojourn time of classic packets; "auto": at least 15 ms, and 1.5 times an MTU's time and a TTI.
         pub target: Target = Target::Time(TARGET),
-        /// How often the probability changes.
+        /// Update interval of the probability.
         pub update: Duration = Duration::from_millis(16),
         /// Weight of the distance from the target, 1/s.
         pub alpha: f64 = 0.16,
@@ -139,7 +139,7 @@ struct DualPi2 {
 }
 
 impl DualPi2 {
-    /// Does the updates that are due by now.
+    /// Performs the pending updates up to `now`.
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
             let is_at_rest = self.bytes() == 0 && self.probability <= 0.0 && self.old_delay.is_zero();
@@ -357,7 +357,7 @@ mod tests {
         queue.probability = 1.0;
         (0..3).for_each(|_| push(&mut queue, Instant::ZERO, Packet::NOT_ECT, 1500));
         let mut evicted = Vec::new();
-        // 3000 bytes are left behind the first: it goes. 1500 behind the second: it stays.
+        // 3000 bytes remain after the first packet: it is dropped. 1500 remain after the second: it stays.
         queue.pop(Instant::ZERO, &mut evicted).unwrap();
         assert_eq!((evicted.len(), queue.bytes()), (1, 1500));
     }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// A packet that waits in a queue.
 #[derive(Debug)]
 pub struct Waiting {
-    /// Its number among those that entered the buffer, from 0.
+    /// Arrival index of the packet at the buffer, from 0.
     pub number: u64,
     /// When it entered.
     pub entered: Instant,
@@ -69,12 +69,12 @@ impl Limit {
         droptail::Config { packets, bytes, ..Default::default() }.validate()
     }
 
-    /// Whether a packet of `len` bytes may wait beside so many with so many bytes.
+    /// Whether a packet of `len` bytes fits next to `packets` packets with `bytes` bytes.
     pub fn fits(&self, packets: u32, bytes: u64, len: u32) -> bool {
         self.holds(packets.saturating_add(1), bytes + u64::from(len))
     }
 
-    /// Whether so many may wait.
+    /// Whether `packets` packets with `bytes` bytes may wait.
     pub fn holds(&self, packets: u32, bytes: u64) -> bool {
         packets <= self.packets && bytes <= self.bytes
     }

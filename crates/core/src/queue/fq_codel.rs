@@ -1,5 +1,5 @@
-//! FQ-CoDel: each flow waits in a queue of its own under CoDel, and queues are served in turn by bytes, those of flows
-//! that have just begun to send first.
+//! FQ-CoDel: each flow has its own queue under CoDel. Queues are served in turn by bytes; queues of flows that have
+//! just started sending come first.
 //!
 //! RFC 8290. A flow's queue follows from a salted hash, so that two flows may share one. In each turn a queue may send
 //! `quantum` bytes:
@@ -14,8 +14,8 @@
 //!     else:         CoDel chooses the packet; deficit -= its length
 //! ```
 //!
-//! ASSUMED: CoDel leaves a queue alone of which no more than an MTU is left; Linux counts the packets of all queues
-//! there. Left out: Linux's limit on memory, which counts the size of its buffers (`bytes` counts packets), and other
+//! ASSUMED: CoDel does not drop from a queue that holds no more than an MTU; Linux counts the packets of all queues
+//! instead. Left out: Linux's limit on memory, which counts the size of its buffers (`bytes` counts packets), and other
 //! classifiers.
 
 use super::codel::{law, validate_law};
@@ -33,21 +33,21 @@ use std::collections::{BTreeMap, VecDeque};
 parameters! {
     /// A queue for each flow under CoDel, served in turn, sparse flows first: FQ-CoDel, RFC 8290.
     pub struct Config {
-        /// At most this many packets wait, of all flows.
+        /// At most this many packets wait, over all flows.
         pub packets: u32 = 10_240,
-        /// At most this many bytes wait, of all flows; unlimited if absent.
+        /// At most this many bytes wait, over all flows; unlimited if absent.
         pub bytes: Option<Bytes>,
-        /// How many queues there are; flows whose hashes meet share one.
+        /// Number of queues; flows with the same hash share one.
         pub flows: u32 = 1024,
-        /// What a queue may send in a turn.
+        /// Bytes that a queue may send per turn.
         pub quantum: Bytes = Bytes::from_bytes(1514),
-        /// How long packets may wait; "auto": at least 5 ms, and 1.5 times an MTU's time and a TTI.
+        /// Target sojourn time; "auto": at least 5 ms, and 1.5 times an MTU's time and a TTI.
         pub target: Target = Target::Time(LEAST_TARGET),
-        /// For how long they may wait longer: a round-trip time. With target = "auto" it grows with that.
+        /// Time for which they may wait longer than the target: an RTT. With target = "auto" it grows with the target.
         pub interval: Duration = Duration::from_millis(100),
-        /// While no more than this waits in a queue, nothing of it is dropped.
+        /// A queue that holds no more than this drops no packet.
         pub mtu: Bytes = Bytes::from_bytes(1500),
-        /// Whether packets that can be marked are, in place of drops.
+        /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true,
     }
 }
@@ -106,11 +106,11 @@ struct FqCodel {
     quantum: i64,
     law: Law,
     salt: u64,
-    /// Those that have ever been used.
+    /// Queues of all flows so far.
     queues: BTreeMap<u64, FlowQueue>,
     new: VecDeque<u64>,
     old: VecDeque<u64>,
-    /// Of all queues.
+    /// Packets in all queues.
     packets: u32,
     bytes: u64,
 }
@@ -223,7 +223,8 @@ mod tests {
         config.build(&Place { run_seed: 1, name: "queue", rate, tti: Duration::ZERO })
     }
 
-    /// Packets (flow, length) come at once; the flows of those that leave at once, and of those dropped for room.
+    /// Packets (flow, length) arrive at once. Returns the flows of the packets that leave at once, and of those dropped
+    /// for lack of room.
     fn serve(config: &Config, packets: &[(u16, u32)]) -> (Vec<u16>, Vec<u16>) {
         let mut discipline = fq_codel(config);
         let queue = discipline.queue().unwrap();
@@ -239,7 +240,7 @@ mod tests {
         (left, dropped)
     }
 
-    /// By hand: A uses its quantum up and goes behind B and C, which are new; then the turns of the old ones.
+    /// By hand: A uses its quantum up and queues after B and C, which are new; then the turns of the old ones.
     #[test]
     fn new_flows_come_first_and_old_ones_in_turn() {
         let config = Config { quantum: Bytes::from_bytes(1500), ..Config::default() };
@@ -299,7 +300,7 @@ mod tests {
         }
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
         queue.pop(at(10), &mut evicted);
-        // Another flow's packet comes and leaves when the first one's are about to be dropped.
+        // Another flow's packet arrives and leaves when the first flow's packets are about to be dropped.
         let packet = Box::new(Packet { flow: 1, len: 100, ..Packet::default() });
         queue.push(Waiting { number: 40, entered: at(115), packet }, &mut evicted);
         let next = queue.pop(at(120), &mut evicted).unwrap();

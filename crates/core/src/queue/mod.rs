@@ -13,9 +13,9 @@
 //! queue.pop(now, &mut evicted)          // the next packet to send, and whether to mark it
 //! ```
 //!
-//! A discipline keeps no timer. What changes in steps of time (the probability of PIE) is brought up to date when a packet
-//! comes or leaves, with the steps that have passed since: between two calls the queue does not change, so that the
-//! result is the same, and a queue in which nothing happens costs nothing.
+//! A discipline has no timer. State that changes in time steps (the probability of PIE) is updated when a packet
+//! arrives or leaves, by the number of steps elapsed: between two calls the queue does not change, so the result is the
+//! same, and an idle queue costs nothing.
 
 mod control;
 mod fifo;
@@ -46,12 +46,12 @@ use crate::units::{Bitrate, Bytes};
 
 /// A queue discipline that decides when a packet comes.
 pub trait Aqm: Send + Sync {
-    /// What becomes of `packet`, which comes to the buffer with these books, settled to `now`. A discipline that says
-    /// [`Verdict::DropWaiting`] is asked again when that has been done.
+    /// Decides on `packet`, which arrives at `buffer`, settled to `now`. After [`Verdict::DropWaiting`] has been
+    /// carried out, the discipline is called again.
     fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict;
 
-    /// The first octet of a packet of `len` bytes is sent now; the buffer has these books from now on. Not told where
-    /// packets are sent whole with ends computed ahead.
+    /// Called when the first octet of a packet of `len` bytes is sent; `buffer` is the state after that. Not called if
+    /// packets are sent whole with ends of transmission computed ahead.
     fn handle_start(&mut self, now: Instant, len: u32, buffer: &Bearer) {
         let _ = (now, len, buffer);
     }
@@ -63,17 +63,17 @@ pub trait Aqm: Send + Sync {
         let _ = (now, gone, buffer);
     }
 
-    /// As [`Queue::excuse`].
+    /// See [`Queue::excuse`].
     fn excuse(&mut self, wait: Duration) {
         let _ = wait;
     }
 
-    /// How many packets may wait beside the one in transmission, if their number alone decides.
+    /// How many packets may wait in addition to the one in transmission, if only their number decides.
     fn limit_sdus(&self) -> Option<u32> {
         None
     }
 
-    /// What has still to be delivered until it may choose a packet to drop again, if it counts that; else 0.
+    /// Amount still to be delivered before it may drop again, if it counts that; otherwise 0.
     fn discard_counter(&self) -> u64 {
         0
     }
@@ -81,25 +81,24 @@ pub trait Aqm: Send + Sync {
 
 /// A queue discipline that holds the packets which wait.
 pub trait Queue: Send + Sync {
-    /// What becomes of `packet`, which comes. Never [`Verdict::DropWaiting`].
+    /// Decides on `packet`, which arrives. Never [`Verdict::DropWaiting`].
     fn admit(&mut self, now: Instant, packet: &Packet) -> Verdict;
 
-    /// A packet that was let in waits from now on. Others that are dropped for it are put into `evicted`; it may be among
-    /// them.
+    /// An admitted packet starts to wait. Packets dropped for it are put into `evicted`; it may be among them.
     fn push(&mut self, waiting: Waiting, evicted: &mut Evicted);
 
-    /// The next packet to be sent. Those that are dropped in front of it are put into `evicted`.
+    /// The next packet to be sent. Packets dropped before it are appended to `evicted`.
     fn pop(&mut self, now: Instant, evicted: &mut Evicted) -> Option<Next>;
 
-    /// From now on `wait` of each packet's sojourn is no queue: the transmitter had no opportunity to send, and would not
-    /// have had one for a packet alone. Not called by transmitters that may always send.
+    /// From now on, `wait` of each packet's sojourn time does not count as queueing: the transmitter had no opportunity
+    /// to send, not even a packet alone. Not called by transmitters that may always send.
     fn excuse(&mut self, wait: Duration);
 
     /// Bytes of the packets that wait; 0 if none does.
     fn bytes(&self) -> u64;
 }
 
-/// Packets that a queue has dropped. A box is what goes back to the pool.
+/// Packets that a queue has dropped. Boxed, since boxes return to the pool.
 #[allow(clippy::vec_box)]
 pub type Evicted = Vec<Box<Packet>>;
 
@@ -108,20 +107,20 @@ pub type Evicted = Vec<Box<Packet>>;
 pub struct Next {
     /// The packet, and since when it has waited.
     pub waiting: Waiting,
-    /// It is to be marked ([`Packet::mark`]); it can be.
+    /// Whether it is to be marked ([`Packet::mark`]); only for an ECN-capable packet.
     pub marks: bool,
 }
 
-/// What becomes of a packet that comes to a buffer.
+/// Decision on a packet that arrives at a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It enters.
+    /// The packet is admitted.
     Enter,
-    /// It enters and is marked ([`Packet::mark`]); it can be.
+    /// The packet is admitted and marked ([`Packet::mark`]); it is ECN-capable.
     Mark,
-    /// It is dropped.
+    /// The packet is dropped.
     Drop(Reason),
-    /// The first packet of which no octet has been sent is dropped; if there is none, this one.
+    /// The first unsent packet is dropped; if there is none, the arriving one.
     DropWaiting,
 }
 
@@ -130,23 +129,24 @@ pub enum Verdict {
 pub struct Departed {
     /// Its length, bytes.
     pub len: u32,
-    /// It was sent or, with a link layer, delivered; not given up.
+    /// Whether it was sent or, with a link layer, delivered, and not discarded.
     pub delivered: bool,
 }
 
-/// A discipline in use. Drop-tail stands in front of nearly every link and is asked for every packet:
-/// it alone is not behind a pointer.
+/// A discipline in use. Drop-tail is the common case and is called for every packet, so it is the only one stored
+/// inline.
 pub enum Discipline {
     /// Drop-tail.
     Droptail(droptail::Droptail),
     /// Any other that decides when a packet comes.
     Other(Box<dyn Aqm>),
-    /// One that holds the packets.
+    /// A discipline that holds the packets.
     Queue(Box<dyn Queue>),
 }
 
 impl Discipline {
-    /// Whether a packet enters without a question to anybody, as most do. If it is false, [`Aqm::admit`] decides.
+    /// Fast path: whether a packet is admitted without a further decision, as most are. If false, [`Aqm::admit`]
+    /// decides.
     #[inline(always)]
     pub fn has_room(&self, packet: &Packet, buffer: &Bearer) -> bool {
         matches!(self, Self::Droptail(droptail) if droptail.has_room(packet, buffer))
@@ -161,8 +161,8 @@ impl Discipline {
         }
     }
 
-    /// Hands a packet that is in the books to a queue. If it is alone there, the transmitter has asked for another one in
-    /// vain since the last one left: FQ-CoDel's flows are new again.
+    /// Passes an admitted packet to a queue; `books` already includes it. If it is the only packet there, the queue has
+    /// been empty since the last departure: FQ-CoDel's flows count as new again.
     pub fn push(&mut self, waiting: Waiting, books: &Bearer, evicted: &mut Evicted) {
         let Some(queue) = self.queue() else { return };
         if books.sdus() == 1 {
@@ -240,20 +240,20 @@ impl Aqm for Discipline {
     }
 }
 
-/// Where a discipline stands.
+/// Location of a discipline.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// Seed of the run.
     pub run_seed: u64,
-    /// What it draws from is named so.
+    /// Name of its random stream.
     pub name: &'a str,
-    /// Rate of the transmitter behind it, its mean where it varies.
+    /// Rate of the transmitter it feeds; its mean if it varies.
     pub rate: Bitrate,
-    /// How long the transmitter waits for the next opportunity to send at most, if it has a grid of TTIs or slots.
+    /// Maximum time until the next opportunity to send, if the transmitter has a grid of TTIs or slots.
     pub tti: Duration,
 }
 
-/// What is asked of a discipline's parameters.
+/// Properties of a discipline's parameters.
 pub trait Component {
     /// Makes the discipline.
     fn build(&self, place: &Place<'_>) -> Discipline;
@@ -263,8 +263,8 @@ pub trait Component {
         Ok(())
     }
 
-    /// Whether packets must wait one by one, as it holds them or may drop one that waits: the times at which they are
-    /// sent cannot be computed when they come.
+    /// Whether packets must wait one by one because the discipline holds them or may drop a waiting one. Their
+    /// departure times then cannot be computed on arrival.
     fn needs_line(&self) -> bool {
         false
     }
@@ -274,12 +274,12 @@ pub trait Component {
         false
     }
 
-    /// Whether it counts what has to be delivered until it drops again.
+    /// Whether it counts the amount to be delivered before it drops again.
     fn has_discard_counter(&self) -> bool {
         false
     }
 
-    /// How many packets may wait beside the one in transmission, if their number alone decides.
+    /// How many packets may wait in addition to the one in transmission, if only their number decides.
     fn limit_sdus(&self) -> Option<u32> {
         None
     }
@@ -290,7 +290,7 @@ pub trait Component {
         (None, None)
     }
 
-    /// Whether nothing but the packets themselves limits how much waits: neither a limit nor a control of delay.
+    /// Whether the queue can grow without bound: it has neither a limit nor a control of delay.
     fn is_unlimited(&self) -> bool {
         false
     }

@@ -1,31 +1,31 @@
 //! PDPC, the Packet Discard Prevention Counter: one drop when the buffer has grown to a threshold, and then none until
 //! as much has left the buffer as was in it.
 //!
-//! The drop tells the source of a TCP flow to halve its window, and the counter prevents a second one in the same
-//! window. Nothing is random, and nothing is averaged. Source: J. J. Alcaraz and F. Cerdan, "Combining ACK Rate Control
-//! and AQM to Enhance TCP Performance over 3G Links", PM2HW2N 2006, section 3.2 and Figure 3; the paper credits PDPC to
-//! the authors of its reference \[5\].
+//! The drop makes the source of a TCP flow halve its window, and the counter prevents a second one in the same window.
+//! Nothing is random, and nothing is averaged. Source: J. J. Alcaraz and F. Cerdan, "Combining ACK Rate Control and AQM
+//! to Enhance TCP Performance over 3G Links", PM2HW2N 2006, section 3.2 and Figure 3; the paper credits PDPC to the
+//! authors of its reference \[5\].
 //!
 //! ```text
 //! an SDU comes:         if BO >= max_threshold and Counter = 0: drop an SDU, Counter = BO
 //! an SDU is delivered:  Counter = max(Counter - its size, 0)
 //! ```
 //!
-//! The SDU to go is the first of which no octet was sent, so that the source learns of it as early as possible and
-//! the link layer need not give anything up. If something of every SDU was sent, the one that comes is dropped. Beyond
-//! `packets` or `bytes` it is as well, whatever the counter says, and that leaves the counter alone. Boxes may read the
-//! counter ([`crate::element::BearerView::discard_counter`]): ACK rate control does, while it is above zero.
+//! The victim is the first unsent SDU, so the source learns of the loss as early as possible and the link layer need
+//! not discard anything. If the transmission of every SDU has started, the arriving one is dropped. It is also dropped
+//! beyond `packets` or `bytes`, regardless of the counter, which then stays unchanged. Boxes may read the counter
+//! ([`crate::element::BearerView::discard_counter`]); ACK rate control does while it is above zero.
 //!
 //! The paper leaves open, and an option decides:
 //!
 //! * which SDUs BO counts (`occupancy`): all until they leave the buffer, with RLC in acknowledged mode until they are
-//!   acknowledged, as in its section 2, or those of which nothing has been sent;
-//! * whether BO counts the SDU that comes (`arriving`). ASSUMED: it does; "as soon as the queue length equals maxth"
-//!   and "generally maxth" for the counter then both hold;
+//!   acknowledged, as in its section 2, or only unsent SDUs;
+//! * whether BO counts the arriving SDU (`arriving`). ASSUMED: it does; "as soon as the queue length equals maxth" and
+//!   "generally maxth" for the counter then both hold;
 //! * in what `Counter` counts (`counter`): BO is in SDUs, but the counter is decremented in bytes. ASSUMED:
 //!   bytes;
-//! * how the counter fits several flows (`counter_start`): it stands for the window of one flow, which BO is if there is
-//!   no other; the paper finds BO accurate and warns of more.
+//! * how the counter fits several flows (`counter_start`): it represents the window of one flow, which equals BO if
+//!   there is no other flow; the paper finds BO accurate and warns of more.
 
 use super::droptail::{self, Droptail};
 use super::{Aqm, Component, Departed, Discipline, Place, Verdict};
@@ -37,7 +37,7 @@ use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One drop at a threshold, then none until what the buffer held has been delivered: PDPC.
+/// One drop at a threshold, then none until the buffer's content at the drop has been delivered: PDPC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -45,13 +45,13 @@ pub struct Config {
     pub packets: Option<u32>,
     /// At most this many bytes; unlimited if absent.
     pub bytes: Option<Bytes>,
-    /// From this many packets in the buffer on, one is dropped (`maxth`).
+    /// Number of packets in the buffer at which one is dropped (`maxth`).
     pub max_threshold: u32,
-    /// Which packets count at the threshold, and in the counter.
+    /// Packets that count for the threshold and the counter.
     pub occupancy: Occupancy,
-    /// Whether the packet that comes counts at the threshold.
+    /// Whether the arriving packet counts for the threshold.
     pub arriving: Arriving,
-    /// What the counter counts.
+    /// Unit of the counter.
     pub counter: CounterUnit,
     /// The counter starts at this multiple of the buffer's contents at the drop.
     pub counter_start: f64,
@@ -71,29 +71,29 @@ impl Default for Config {
     }
 }
 
-/// Which packets of the buffer count.
+/// Packets of the buffer that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Occupancy {
     /// All that have not been delivered.
     #[default]
     Unacked,
-    /// Those of which no octet has been sent.
+    /// SDUs whose transmission has not started.
     Untransmitted,
 }
 
-/// Whether the packet that comes counts.
+/// Whether the arriving packet counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arriving {
-    /// As if it were in the buffer already.
+    /// It counts as if it were already in the buffer.
     #[default]
     Counted,
-    /// The buffer is as it was before.
+    /// Restores the buffer.
     Excluded,
 }
 
-/// What the counter counts.
+/// Unit of the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CounterUnit {
@@ -207,7 +207,7 @@ mod tests {
             Self { pdpc: config.in_use(), books, lens: Vec::new() }
         }
 
-        /// A packet comes. What was said of it first.
+        /// A packet arrives. Returns the first verdict.
         fn come(&mut self, len: u32) -> Verdict {
             let packet = Packet { len, ..Packet::default() };
             let mut verdict = self.pdpc.admit(Instant::ZERO, &packet, &self.books);
@@ -264,13 +264,13 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(buffer.come(100), Verdict::Enter);
         }
-        // Beyond the limit, which leaves the counter alone.
+        // Beyond the limit, which does not change the counter.
         assert_eq!(buffer.come(100), Verdict::Drop(Reason::QueueFull));
         for _ in 0..3 {
             buffer.go(true);
             assert_eq!(buffer.come(100), Verdict::Enter);
         }
-        // What was given up was not delivered.
+        // A discarded SDU was not delivered.
         buffer.go(false);
         assert_eq!(buffer.come(100), Verdict::Enter);
         buffer.go(true);

@@ -1,7 +1,7 @@
-//! PIE: packets are dropped, or marked, as they come, with a probability that a controller of the waiting time sets.
+//! PIE: drops or marks packets on arrival, with a probability that a controller derives from the queueing delay.
 //!
-//! RFC 8033, Appendix A. The waiting time q is that of the packet that left last, 0 once nothing waits (section 5.2, by
-//! timestamps, as Linux and ns-3 have it by default). Each `update`:
+//! RFC 8033, Appendix A. The queueing delay q is that of the last departed packet, 0 once the queue is empty (section
+//! 5.2, by timestamps, the default of Linux and ns-3). Each `update`:
 //!
 //! ```text
 //! dp = 0.125 (q - qdelay_ref) + 1.25 (q - q_old), in seconds
@@ -9,9 +9,9 @@
 //! p += dp; p *= 0.98 if q = q_old = 0; 0 <= p <= 1; q_old = q; the burst allowance goes down by the step
 //! ```
 //!
-//! A packet enters without a draw being asked while the burst allowance lasts (`max_burst`, granted anew when p = 0 and
-//! q and q_old are below half of `qdelay_ref`), while q_old is below half of `qdelay_ref` and p < 0.2, and while no more
-//! than two MTU wait. With ECN it is marked in place of a drop up to p = 10 % (section 5.1). With `derandomise`
+//! A packet is admitted without a random draw while the burst allowance lasts (`max_burst`, granted again when p = 0
+//! and q and q_old are below half of `qdelay_ref`), while q_old is below half of `qdelay_ref` and p < 0.2, and while no
+//! more than two MTU wait. With ECN it is marked instead of dropped up to p = 10 % (section 5.1). With `derandomise`
 //! probabilities are added up from one drop to the next: below 0.85 nothing is dropped, from 8.5 on the packet is
 //! (section 5.4).
 //!
@@ -28,17 +28,17 @@ use crate::trace::Reason;
 use crate::units::{Bytes, Probability};
 
 parameters! {
-    /// Drops or marks at random what comes, so that packets wait for a given time on average: PIE, RFC 8033.
+    /// Drops or marks arriving packets at random to hold the queueing delay at a target: PIE, RFC 8033.
     pub struct Config {
         /// At most this many packets wait; unlimited if absent.
         pub packets: Option<u32>,
         /// At most this many bytes wait; unlimited if absent.
         pub bytes: Option<Bytes>,
-        /// How long packets shall wait.
+        /// Target queueing delay.
         pub qdelay_ref: Duration = Duration::from_millis(15),
         /// A burst that is not longer passes unharmed.
         pub max_burst: Duration = Duration::from_millis(150),
-        /// How often the probability changes.
+        /// Update interval of the probability.
         pub update: Duration = Duration::from_millis(15),
         /// Weight of the distance from the reference, 1/s.
         pub alpha: f64 = 0.125,
@@ -48,7 +48,7 @@ parameters! {
         pub mtu: Bytes = Bytes::from_bytes(1500),
         /// Whether drops keep apart instead of being independent.
         pub derandomise: bool,
-        /// Whether packets that can be marked are, in place of drops.
+        /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool,
         /// Up to this probability packets are marked, above they are dropped.
         pub mark_up_to: Probability = Probability::new(0.1).unwrap_or_default(),
@@ -106,11 +106,11 @@ impl Config {
     }
 }
 
-/// Below each probability, what a change is divided by.
+/// Upper limit of a range of probabilities, and the divisor of a change in that range.
 const SCALES: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (0.01, 8.0), (0.1, 2.0)];
 
-/// From the last of these on the probability grows by at most this in a step.
+/// Maximum growth of the probability per step once it exceeds the last of these.
 const LARGEST_STEP: f64 = 0.02;
 
 /// The probability shrinks to this share in a step while the queue is idle.
@@ -134,7 +134,7 @@ struct Pie {
     delay: Duration,
     /// `q_old`.
     old_delay: Duration,
-    /// What is left of the burst allowance.
+    /// Remaining burst allowance.
     burst: Duration,
     next_update: Instant,
     /// So much of a packet's wait is no queue.
@@ -142,7 +142,7 @@ struct Pie {
 }
 
 impl Pie {
-    /// Does the updates that are due by now.
+    /// Performs the pending updates up to `now`.
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
             let is_at_rest = self.probability <= 0.0 && self.delay.is_zero() && self.old_delay.is_zero();
@@ -379,7 +379,7 @@ mod tests {
         let mut burst = ready();
         burst.burst = Duration::from_millis(1);
         assert!(!burst.drops());
-        // Granted anew once all is quiet.
+        // Granted again once the queue is quiet.
         let mut quiet = ready();
         (quiet.probability, quiet.delay, quiet.old_delay) = (0.0, Duration::ZERO, Duration::ZERO);
         quiet.drops();

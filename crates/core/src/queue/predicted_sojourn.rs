@@ -1,24 +1,23 @@
-//! Marks packets on arrival by the time for which they will wait: bytes ahead over the rate at which the bearer has been
-//! sending.
+//! Marks packets on arrival by their predicted sojourn time: bytes ahead divided by the bearer's recent egress rate.
 //!
-//! A discipline that looks at packets as they leave tells their senders a queue later than it could. Behind a radio bearer
-//! the rate changes meanwhile; its own books know what waits and what has been sent. Source: L4Span (arXiv 2510.02682, and
-//! `mark_entity_impl.h` of its published code).
+//! A discipline that examines packets at departure signals their senders one queueing delay later than it could, and on
+//! a radio bearer the rate changes meanwhile. The bearer's own accounting has the bytes queued and sent. Source: L4Span
+//! (arXiv 2510.02682, and `mark_entity_impl.h` of its published code).
 //!
-//! The egress rate is that of the packets whose transmission began in the last `window` of the time in which others waited
-//! behind them: `bytes begun / time until the next ones began`. L4Span measures at the same place, by RLC's reports of
-//! what has been *transmitted* (TS 38.425 §5.5.2.2). When the other end acknowledges does not count, nor time in which
-//! the transmitter had nothing to do. Until two transmissions have followed each other the rate is the nominal one.
+//! The egress rate covers the packets that started transmission within the last `window` of busy time, that is, time in
+//! which further packets were queued: `bytes started / time until the next packets started`. L4Span measures at the
+//! same place, by RLC's reports of *transmitted* data (TS 38.425 §5.5.2.2). The time of acknowledgement does not count,
+//! nor does idle time of the transmitter. Until two transmissions have followed each other the rate is the nominal one.
 //!
-//! A packet that can be marked is, if what waits in front of it and has not been begun would take longer than a
-//! threshold; others enter. There is one for packets with ECT(1), whose senders answer marks in proportion, and one for
-//! those with ECT(0), whose senders halve the window at a mark: a queue of about a round-trip time has to be left to them
-//! (100 ms in L4Span, where the other one is 10 ms).
+//! An ECN-capable packet is marked if the unsent bytes ahead of it would take longer than a threshold; otherwise it is
+//! admitted unmarked. Packets with ECT(1), whose senders respond to marks in proportion, have one threshold. Packets
+//! with ECT(0), whose senders halve the window on a mark, have another: they need a queue of about one RTT (100 ms in
+//! L4Span, against 10 ms for ECT(1)).
 //!
-//! DEVIATION: a step at both thresholds. L4Span marks ECT(1) with a probability that rises from 0 to 1 within a standard
-//! deviation of the rate on both sides, and ECT(0) with one that falls as the queue grows.
+//! DEVIATION: a step at both thresholds. L4Span marks ECT(1) with a probability that rises from 0 to 1 within one
+//! standard deviation of the rate on either side, and ECT(0) with one that decreases as the queue grows.
 //!
-//! Left out: drops of what cannot be marked; `packets` and `bytes` bound the buffer.
+//! Left out: dropping packets that are not ECN-capable; `packets` and `bytes` bound the buffer.
 
 use super::droptail::{self, Droptail};
 use super::{Aqm, Component, Discipline, Place, Target, Verdict};
@@ -34,11 +33,11 @@ const THRESHOLD: Duration = Duration::from_millis(10);
 const CLASSIC_THRESHOLD: Duration = Duration::from_millis(100);
 
 parameters! {
-    /// Marks what comes and would wait too long at the rate of late: predicted sojourn, as L4Span.
+    /// Marks arriving packets whose predicted sojourn time at the recent egress rate is too long, as L4Span does.
     pub struct Config {
-        /// At most this many packets, those in transmission included; unlimited if absent.
+        /// At most this many packets, including packets in transmission; unlimited if absent.
         pub packets: Option<u32>,
-        /// At most this many bytes likewise; unlimited if absent.
+        /// At most this many bytes, including packets in transmission; unlimited if absent.
         pub bytes: Option<Bytes>,
         /// An ECT(1) packet that would wait longer is marked; "auto": at least 10 ms, and 1.5 times an MTU's time and a TTI.
         pub threshold: Target = Target::Auto,
@@ -80,7 +79,7 @@ impl Component for Config {
         self.limit().validate()
     }
 
-    /// It is told of transmissions one by one.
+    /// It must be notified of each transmission.
     fn needs_line(&self) -> bool {
         true
     }
@@ -122,14 +121,14 @@ impl Aqm for PredictedSojourn {
     }
 }
 
-/// The rate at which a transmitter sends while packets wait for it.
+/// Egress rate of a transmitter while packets are queued.
 struct Egress {
     window: Duration,
     /// Bytes begun, and the time until the next ones began; over at least `window` if there was as much.
     sent: VecDeque<(Duration, u64)>,
     time: Duration,
     bytes: u64,
-    /// What has begun last: when, how many bytes, and whether others waited behind it.
+    /// Last start of transmission: time, bytes, and whether further packets were queued.
     last: Option<(Instant, u64, bool)>,
 }
 
@@ -138,11 +137,11 @@ impl Egress {
         Self { window, sent: VecDeque::new(), time: Duration::ZERO, bytes: 0, last: None }
     }
 
-    /// Transmission of `len` bytes begins; others may wait behind them.
+    /// Transmission of `len` bytes starts; `others_wait` says whether further packets are queued.
     fn start(&mut self, now: Instant, len: u32, others_wait: bool) {
         let len = u64::from(len);
         match self.last {
-            // Those of one TTI.
+            // Same TTI as the last start.
             Some((at, bytes, _)) if at == now => self.last = Some((now, bytes + len, others_wait)),
             Some((at, bytes, true)) => {
                 self.note(now.since(at), bytes);
@@ -165,7 +164,8 @@ impl Egress {
         }
     }
 
-    /// Bytes per second; `None` before anything was measured. What is being sent counts once it takes longer than that.
+    /// Bytes per second; `None` before the first measurement. The transmission in progress counts once it takes longer
+    /// than expected.
     fn rate(&self, now: Instant) -> Option<f64> {
         let measured = (!self.time.is_zero()).then(|| self.bytes as f64 / self.time.as_secs_f64());
         match self.last {
@@ -193,7 +193,7 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// A discipline and the books of its bearer.
+    /// A discipline and the accounting of its bearer.
     struct Buffer {
         discipline: Discipline,
         books: Bearer,
@@ -215,7 +215,7 @@ mod tests {
             verdict
         }
 
-        /// Packets begin one after the other, each so long after the one before it, and `behind` wait all the time.
+        /// Packets start after the given intervals, while `behind` packets wait all the time.
         fn send(&mut self, after_ms: &[u64], behind: u32) {
             for _ in 0..behind {
                 self.admit(Packet::NOT_ECT);
@@ -231,21 +231,21 @@ mod tests {
             }
         }
 
-        /// How many packets come to be in front of the first one that is marked.
+        /// Number of packets ahead of the first one that is marked.
         fn ahead_of_mark(&mut self, ecn: u8) -> u32 {
             (0..1000).take_while(|_| self.admit(ecn) == Verdict::Enter).count() as u32
         }
     }
 
-    /// Packets ahead of the first mark behind such transmissions.
+    /// Packets ahead of the first mark after such transmissions.
     fn ahead(after_ms: &[u64], behind: u32, ecn: u8) -> u32 {
         let mut buffer = Buffer::new();
         buffer.send(after_ms, behind);
         buffer.ahead_of_mark(ecn)
     }
 
-    /// By hand, a threshold of 50 ms: at the nominal rate five packets last as long, at 25 ms a packet two, and after a
-    /// window of 200 ms at 5 ms a packet, ten. One more is not late.
+    /// By hand, a threshold of 50 ms: at the nominal rate five packets last as long, at 25 ms per packet two, and after
+    /// a window of 200 ms at 5 ms per packet, ten. One more is not late.
     #[test]
     fn what_is_ahead_counts_at_the_rate_of_late() {
         assert_eq!(ahead(&[], 0, Packet::ECT_1), 6);
@@ -254,22 +254,22 @@ mod tests {
         assert_eq!(ahead(&changes, 1, Packet::ECT_1), 11);
     }
 
-    /// L4Span has 100 ms for classic senders: by hand 10 packets at the nominal rate, 4 at 25 ms a packet.
+    /// L4Span has 100 ms for classic senders: by hand 10 packets at the nominal rate, 4 at 25 ms per packet.
     #[test]
     fn senders_that_halve_their_windows_have_a_threshold_of_their_own() {
         assert_eq!(ahead(&[], 0, Packet::ECT_0), 11);
         assert_eq!(ahead(&[25; 20], 1, Packet::ECT_0), 5);
     }
 
-    /// Several packets begin in one TTI: two in each 20 ms are 10 ms a packet.
+    /// Several packets start in one TTI: two per 20 ms are 10 ms per packet.
     #[test]
     fn packets_of_one_tti_count_until_the_next() {
         let ttis: Vec<u64> = [20, 0].into_iter().cycle().take(40).collect();
         assert_eq!(ahead(&ttis, 1, Packet::ECT_1), 6);
     }
 
-    /// Packets one by one, each acknowledged 40 ms after it was sent, as a link layer does: their time on the way says
-    /// nothing about the rate, nor does that until the next one comes.
+    /// Packets one by one, each acknowledged 40 ms after it was sent, as by a link layer: neither their time in flight
+    /// nor the idle time until the next one affects the rate.
     #[test]
     fn time_in_which_nothing_waits_to_be_sent_is_not_measured() {
         let mut buffer = Buffer::new();

@@ -16,14 +16,14 @@
 //!
 //! `count` makes the distance between drops uniform, here on 1 to 1/p_b - 1 packets, and not geometric. With `gentle`
 //! (S. Floyd, "Recommendation on using the 'gentle_' variant of RED", 2000) p_b grows on from max_p at max to 1 at
-//! twice max, where everything is dropped. With `ecn` a packet that can be marked is, in place of a drop between the
+//! twice max, where everything is dropped. With `ecn` an ECN-capable packet is marked instead of dropped between the
 //! thresholds; beyond max it is dropped like any other (RFC 3168, section 7).
 //!
 //! `unit = "bytes"` counts bytes, in packets of `mean_packet`: lengths of the queue, and p_b in proportion to the
 //! packet's own length (section 4).
 //!
-//! ASSUMED: a packet that finds no room is dropped whatever the mean, and sets `count` to 0. Each arrival draws once,
-//! so that another parameter leaves the draws in step. Left out: adaptive max_p.
+//! ASSUMED: a packet without room is dropped regardless of the mean, and sets `count` to 0. Each arrival draws once, so
+//! a changed parameter does not shift later random draws. Left out: adaptive max_p.
 
 use super::droptail::{self, Droptail, InService};
 use super::{Aqm, Component, Departed, Discipline, Place, Verdict};
@@ -49,7 +49,7 @@ pub struct Config {
     pub in_service: InService,
     /// Mean length below which nothing is dropped, packets.
     pub min_threshold: f64,
-    /// Mean length from which on everything is dropped or, if `gentle`, more than `max_probability`; packets.
+    /// Mean length above which every packet is dropped or, if `gentle`, more than `max_probability` of them; packets.
     pub max_threshold: f64,
     /// Probability at `max_threshold`, before it is made uniform (max_p).
     pub max_probability: Probability,
@@ -59,9 +59,10 @@ pub struct Config {
     pub gentle: bool,
     /// Whether packets count alike or by their bytes.
     pub unit: Unit,
-    /// Size of a typical packet: how fast the mean falls while the queue is empty, and what `unit = "bytes"` counts in.
+    /// Size of a typical packet: sets how fast the mean decreases while the queue is empty, and is the unit of `unit =
+    /// "bytes"`.
     pub mean_packet: Bytes,
-    /// Whether packets that can be marked are, in place of early drops.
+    /// Whether ECN-capable packets are marked instead of dropped early.
     pub ecn: bool,
 }
 
@@ -83,7 +84,7 @@ impl Default for Config {
     }
 }
 
-/// What is counted.
+/// Unit of the queue length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -158,7 +159,7 @@ struct Red {
     emptied: Instant,
 }
 
-/// What RED itself says to a packet.
+/// Decision of RED itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Early {
     Enter,
@@ -208,7 +209,7 @@ impl Red {
         self.unmarked = Some(count);
         let p_b = self.probability(len);
         let left = 1.0 - f64::from(count) * p_b;
-        // p_a is 1 from the point on where nothing is left of the uniform distance.
+        // p_a is 1 once the uniform distance is used up.
         if left > 0.0 && draw >= p_b / left {
             return Early::Enter;
         }
@@ -262,7 +263,7 @@ mod tests {
     use crate::time::Duration;
     use crate::units::Bitrate;
 
-    /// A packet of 1500 bytes a second.
+    /// One 1500-byte packet per second.
     const RATE: Bitrate = Bitrate::from_bps(12_000);
 
     fn red(config: &Config) -> Red {
@@ -302,7 +303,7 @@ mod tests {
         // Three packets of a second each: 8 x (3/4)^3.
         red.update_average(after(13.0), &buffer(0, 0));
         assert!((red.average - 3.375).abs() < 1e-12, "{}", red.average);
-        // Of ends that were computed the books tell the last one: one packet until 5 s, then one and a half.
+        // The accounting knows only the last of the computed ends: one packet until 5 s, then one and a half.
         red.average = 8.0;
         red.emptied = Instant::ZERO;
         let mut books = Bearer::new(RATE, false);
@@ -334,7 +335,7 @@ mod tests {
         while drops <= 19_000 {
             gap += 1;
             if red.decide(1500) == Early::Signal {
-                // The first one is not behind a drop.
+                // The first one does not follow a drop.
                 if drops > 0 {
                     counts[gap] += 1;
                 }
@@ -363,7 +364,7 @@ mod tests {
             assert!((950..1050).contains(&signals) && drops == 0, "{signals} {drops}");
         }
         assert_eq!(shares(false, 15.0), [0, 10_000]);
-        // p_b = 0.1 + 0.9 / 3 = 0.4: after a drop the next one is passed or not, and the second goes for sure.
+        // p_b = 0.1 + 0.9 / 3 = 0.4: after a drop the next one may pass, and the second one is dropped for sure.
         let [signals, drops] = shares(true, 20.0);
         assert!(signals == 0 && (7300..7700).contains(&drops), "{signals} {drops}");
         assert_eq!(shares(true, 30.0), [0, 10_000]);

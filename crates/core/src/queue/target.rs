@@ -1,4 +1,4 @@
-//! How long packets may wait before a discipline acts: a time, or what the transmitter makes inevitable.
+//! Target sojourn time of a discipline: a time, or the minimum that the transmitter makes inevitable.
 
 use super::Place;
 use crate::error::as_text;
@@ -9,8 +9,8 @@ use std::str::FromStr;
 /// A time, or one that follows from the rate of the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The larger of a least time and 1.5 times that of an MTU with one TTI: a packet waits for the one in
-    /// transmission and for its TTI even where there is no queue. CAKE (`cake_set_rate` of Linux's `sch_cake.c`) has this
+    /// The larger of a minimum and 1.5 times the transmission time of an MTU plus one TTI: a packet waits for the one
+    /// in transmission and for its TTI even without a queue. CAKE (`cake_set_rate` of Linux's `sch_cake.c`) has this
     /// rule without the TTI.
     Auto,
     /// This time.

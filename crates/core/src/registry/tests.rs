@@ -1,7 +1,7 @@
 //! A component of each kind that is its `Config` and two lines in its folder's `mod.rs`, and a scenario of them all.
 //!
-//! The two lines are there in tests alone: wherever the core matches all components of a kind, or needs to know one
-//! by name, its tests do not compile or the scenario fails.
+//! The two lines exist only in tests: wherever the core matches all components of a kind, or needs to know one by name,
+//! its tests do not compile or the scenario fails.
 
 use crate::scenario::Scenario;
 use crate::sim::{Observe, Simulation};
@@ -173,7 +173,7 @@ pub mod fading {
     }
 }
 
-/// Counts what passes.
+/// Counts passing packets.
 pub mod middlebox {
     use crate::element::{Cx, Element, Layout, Port};
     use crate::middlebox::{Component, Plan};
@@ -376,7 +376,7 @@ fn an_application_supplies_in_steps_hears_what_is_acknowledged_and_ends_the_tran
             "{flow}"
         );
     }
-    // Three pauses lie between four parts, each of which takes a round trip or more.
+    // Three pauses separate four parts, and each takes at least one round trip.
     let [whole, parts] = [whole, parts].map(|flow| flow["transfer_s"].as_f64().unwrap());
     assert!(parts > 9.0 && parts < 9.0 + 4.0 * whole, "{parts} {whole}");
 }

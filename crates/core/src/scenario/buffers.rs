@@ -1,5 +1,5 @@
-//! Limits of buffers and bearers against what flows send: one below a packet is refused. One of few packets and none at all are
-//! remarked upon.
+//! Checks the limits of buffers and bearers against the packets of the flows: a limit below one packet is refused. A
+//! limit of few packets, and no limit at all, cause a remark.
 
 use super::Scenario;
 use crate::app::Carrier;
@@ -8,11 +8,12 @@ use crate::packet::Dir;
 use crate::queue;
 use crate::radio;
 
-/// With room for as many packets, downloads without any variation of the delay are within 15 % of Linux's.
+/// With room for this many packets, downloads without any variation of the delay are within 15 % of Linux's.
 const FEW_PACKETS: u64 = 5;
 
 impl Scenario {
-    /// Refuses a buffer or a bearer in which a packet of a flow never finds room. A link for packets from outside knows of none.
+    /// Refuses a buffer or a bearer that can never hold a packet of some flow. A link for packets from outside has no
+    /// known flows.
     pub(super) fn check_buffers(&self) -> Result<(), ScenarioError> {
         for dir in Dir::BOTH {
             let Some(largest) = self.largest_packet(dir) else { continue };
@@ -68,7 +69,7 @@ impl Scenario {
                 let key = format!("{place}.{}", queue.name());
                 let message = format!(
                     "room for {room} packets: ACKs that arrive just when packets leave find room that senders on real \
-                     hosts seldom find, so goodput may be several times theirs"
+                     hosts seldom find, so goodput may be several times that of real hosts"
                 );
                 let hint = format!("let the delay vary, or write room for {FEW_PACKETS} packets or more");
                 remarks.push(ScenarioError::new(key, message, hint));

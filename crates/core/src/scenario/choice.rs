@@ -1,4 +1,4 @@
-//! Merging of tables, of which some hold one component each (`[tcp.cc]`, `[radio]`).
+//! Merging of tables, some of which hold one component each (`[tcp.cc]`, `[radio]`).
 //!
 //! One rule holds wherever two tables meet: overrides (`--set`, points of a sweep, `Scenario.with_`), a profile below
 //! `[tcp]`, a flow that inherits `[tcp]`, the uplink of the wired link.
@@ -16,7 +16,7 @@
 //! those of another distribution are incomplete without each other.
 //!
 //! A component that the scenario does not name is in use by default or by inheritance. Only the resolved scenario shows
-//! which one, so [`check`] resolves the scenario without what was assumed.
+//! which one, so [`check`] resolves the scenario without the assumptions.
 
 use super::files;
 use crate::error::ScenarioError;
@@ -61,7 +61,7 @@ pub(super) fn merged(base: &Table, over: &Table) -> Table {
     result
 }
 
-/// What is under `key` once `value` is put on what is there.
+/// The value under `key` after `value` is merged over `below`.
 fn put(key: &str, below: Option<Value>, value: Value) -> Value {
     match (below, value) {
         (Some(Value::Table(below)), Value::Table(above)) if is_choice(key) => {
@@ -90,7 +90,7 @@ pub(super) struct Assumed {
     /// Keys down to the table that holds it, such as `tcp`, `cc`.
     place: Vec<String>,
     name: String,
-    /// What the scenario names there; `None` if it names nothing: what is inherited or the default is in use.
+    /// The component that the scenario names there; `None` if the inherited one or the default is in use.
     in_use: Option<String>,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn set(slot: &mut Value, place: &[String], value: Value) {
     };
 }
 
-/// What was assumed of tables at and below `place` is of no matter any more.
+/// Forgets the assumptions about tables at and below `place`.
 pub(super) fn forget(place: &[String], assumed: &mut Vec<Assumed>) {
     assumed.retain(|one| !one.place.starts_with(place));
 }
@@ -161,7 +161,7 @@ impl Assumed {
     }
 }
 
-/// What is at `place`.
+/// The value at `place`.
 fn find<'a>(table: &'a Table, place: &[String]) -> Option<&'a Value> {
     let (last, parents) = place.split_last()?;
     let here = parents.iter().try_fold(table, |here, key| child(here, key)?.as_table())?;

@@ -1,4 +1,4 @@
-//! Files that a scenario names: what they hold takes their place.
+//! Files that a scenario names: their contents replace the names.
 //!
 //! A scenario may give the path of a trace or of a list of values. Before anything else is made of the table its text
 //! is put there instead, so that a resolved scenario is the same wherever it is run. Reading is passed in: the core
@@ -16,7 +16,7 @@ use crate::time::Duration;
 use crate::units::{Bitrate, Bytes};
 use toml::{Table, Value};
 
-/// Reads the file at a path as the scenario writes it; an error says what is wrong, as in "is too large".
+/// Reads the file at a path as written in the scenario; an error describes the problem, as in "is too large".
 pub(super) type Read<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// A table that may name a file instead of giving its text.
@@ -25,9 +25,9 @@ struct Inlined {
     table: &'static str,
     /// The key of the text, for which that of the file makes way.
     text: &'static str,
-    /// What the file holds, with its article.
+    /// Kind of content, with its article, for errors.
     what: &'static str,
-    /// The text as a resolved scenario has it, from that of the file. Also given the table's parent.
+    /// Converts the text of the file to the value in a resolved scenario. Also given the table's parent.
     read: fn(&str, &str) -> Result<Value, ScenarioError>,
 }
 

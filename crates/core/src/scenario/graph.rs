@@ -1,11 +1,11 @@
-//! Scenarios with several cells, wires and interfaces: `[[way]]`, `[[cell]]` and `[[ue]]`.
+//! Scenarios with several cells, wired links and interfaces: `[[way]]`, `[[cell]]` and `[[ue]]`.
 //!
-//! Ways and cells form a tree whose root is the server. Interfaces of UEs are attached to its leaves, and each has a number
-//! of its own, in the order of the UEs and of `attach`: the `ue` of flows, results and traces. A scenario with one cell has
-//! `[wired]`, `[[middlebox]]` and `[radio]` instead, and as many UEs as the cell says.
+//! Ways and cells form a tree whose root is the server. Interfaces of UEs are attached to its leaves, and each has its
+//! own index, in the order of the UEs and of `attach`: the `ue` of flows, results and traces. A scenario with one cell
+//! has `[wired]`, `[[middlebox]]` and `[radio]` instead, and as many UEs as the cell says.
 //!
-//! Left out: `[umts]`; the delay of forwarding between cells, and end markers; boxes on a way keep their state across a
-//! change of cell.
+//! Left out: `[umts]`; the delay of forwarding between cells, and end markers; boxes keep their state across a change
+//! of cell.
 
 mod checks;
 mod measured;
@@ -27,29 +27,29 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Way {
-    /// Name, by which cells, ways and UEs refer to it.
+    /// Name that cells, ways and UEs refer to.
     pub name: String,
     /// Name of the way at whose end it begins; at the server if absent.
     pub behind: Option<String>,
     /// The link.
     pub wired: link::Config,
-    /// Boxes behind the link, from the server's side.
+    /// Boxes after the link, from the server's side.
     pub middlebox: Vec<middlebox::Config>,
 }
 
-/// A cell, and what leads to it alone.
+/// A cell, with the link and boxes that lead only to it.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cell {
-    /// Name, by which UEs and hand-overs refer to it.
+    /// Name that UEs and hand-overs refer to.
     pub name: String,
     /// Name of the way at whose end it is; at the server if absent.
     pub behind: Option<String>,
-    /// Link to the cell, beside those of the ways.
+    /// Link to the cell, in addition to those of the ways.
     pub wired: Option<link::Config>,
     /// Boxes between that link and the cell, and between the cell and the UEs, each from the server's side.
     pub middlebox: Vec<middlebox::Config>,
-    /// The cell itself. The number of its UEs is that of all interfaces.
+    /// The cell itself; its number of UEs is the number of all interfaces.
     pub radio: radio::Config,
 }
 
@@ -57,9 +57,9 @@ pub struct Cell {
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ue {
-    /// Name, by which flows and hand-overs refer to it.
+    /// Name that flows and hand-overs refer to.
     pub name: String,
-    /// Names of the cells and ways to which it is attached at the start, each by an interface of its own.
+    /// Names of the cells and ways that it is attached to at the start, each with a separate interface.
     pub attach: Vec<String>,
 }
 
@@ -162,7 +162,7 @@ impl Scenario {
         all
     }
 
-    /// Whether what is behind `place` is behind the way `name`, at any distance.
+    /// Whether `place` is below the way `name`, at any distance.
     fn is_behind(&self, place: Option<&str>, name: &str) -> bool {
         let mut here = place;
         for _ in 0..=self.way.len() {
@@ -177,7 +177,7 @@ impl Scenario {
         false
     }
 
-    /// Where an interface is when a hand-over begins, and where it is afterwards.
+    /// Attachment of an interface before and after a hand-over.
     fn ends_of(&self, number: usize) -> Option<(&str, &str)> {
         let handover = &self.handover[number];
         let start = self.interfaces().nth(usize::from(handover.ue))?.1.as_str();
@@ -187,7 +187,7 @@ impl Scenario {
         Some((from, handover.to.as_deref().unwrap_or(from)))
     }
 
-    /// What hand-overs are for one cell.
+    /// The hand-overs as seen by one cell.
     fn episodes(&self, cell: &str) -> Vec<Episode> {
         let each = self.handover.iter().enumerate().filter_map(|(number, handover)| {
             let (from, to) = self.ends_of(number)?;
@@ -215,7 +215,7 @@ impl Scenario {
         pairs
     }
 
-    /// Number of the pair of ports by which a cell forwards to another, from 1.
+    /// Index of the pair of ports that a cell uses to forward to another one, from 1.
     fn side(&self, cell: &str, to: &str) -> Option<u16> {
         let pairs = self.neighbours();
         let mut own = pairs.iter().filter(|pair| pair.contains(&cell));

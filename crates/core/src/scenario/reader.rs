@@ -1,7 +1,7 @@
 //! Reads configuration out of a table, and keeps the way to what is wrong in it.
 //!
-//! A struct comes from a table and never from an array. So the code is less than half of what the deserializer of `toml`
-//! makes with a tracker of paths around it, which counts in a page. Words are those of `toml`.
+//! A struct comes from a table and never from an array. The code is thus less than half the size of `toml`'s
+//! deserializer with a path tracker around it, which matters in a web page. Words are those of `toml`.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{
@@ -21,7 +21,7 @@ pub(super) enum Step {
     Index(usize),
 }
 
-/// What is wrong, and the way to it, the last step first.
+/// The problem, and the path to it, last step first.
 #[derive(Clone, Debug)]
 pub(super) struct Error {
     pub(super) back: Vec<Step>,
@@ -100,7 +100,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    /// What stands at a name that is a whole choice.
+    /// The content of a name that is a whole choice.
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::Table(own) if own.is_empty() => visitor.visit_unit(),

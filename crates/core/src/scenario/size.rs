@@ -1,7 +1,7 @@
 //! A bound on the values of a text in TOML, found before the text is parsed.
 //!
-//! A parser needs some 400 bytes of memory per value, so that 64 MB of short values would become gigabytes. Octets
-//! are bounded by those who read files: long texts, such as traces, are cheap.
+//! A parser needs some 400 bytes of memory per value, so that 64 MB of short values would become gigabytes. The file
+//! readers bound the octets: long texts, such as traces, are cheap.
 
 use crate::error::ScenarioError;
 
@@ -45,8 +45,8 @@ fn values(text: &str) -> usize {
     values
 }
 
-/// Returns what follows the first `end` of a text or a comment; an octet behind a backslash ends no text that
-/// `escapes`.
+/// Returns the text after the first `end` of a text or a comment. If `escapes`, an octet after a backslash does not end
+/// the text.
 fn after<'a>(mut text: &'a [u8], end: &[u8], escapes: bool) -> &'a [u8] {
     while !text.is_empty() {
         if let Some(behind) = text.strip_prefix(end) {

@@ -1,4 +1,4 @@
-//! TOML tables on their way to a scenario: parsing, overrides, inheritance, errors with their key.
+//! Processing of TOML tables into a scenario: parsing, overrides, inheritance, errors with their key.
 
 use super::choice::{self, Assumed, holds_component, is_at_choice, merged, split_index};
 use super::reader::{ABSENT, Reader, Step};
@@ -8,7 +8,8 @@ use crate::tcp::profile;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-/// Parts of a key at most, as many as TOML's parser allows levels: everything below goes through tables recursively.
+/// Maximum number of parts of a key, the number of levels that TOML's parser allows: the code below processes tables
+/// recursively.
 const MOST_PARTS: usize = 80;
 
 /// Parses a scenario, and writes components given by their bare names as tables.
@@ -48,7 +49,8 @@ fn parse_toml(text: &str) -> Result<Table, ScenarioError> {
     })
 }
 
-/// Sets `path` to a value, given as TOML or as a bare word. What the path takes to be in use is put into `assumed`.
+/// Sets `path` to a value, given as TOML or as a bare word. Components that the path assumes to be in use are put into
+/// `assumed`.
 pub(super) fn set(
     table: &mut Table,
     path: &str,
@@ -75,7 +77,7 @@ pub(super) fn set(
         };
         here = next;
     }
-    // What is no TOML value is taken as text: rates, times and sizes need no quotes on a command line.
+    // Text that is not a TOML value is used as a string: rates, times and sizes need no quotes on a command line.
     let value = format!("value = {text}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));
     let mut value = value.unwrap_or_else(|| Value::String(text.to_owned()));
     spell_out(last, &mut value);
@@ -98,7 +100,7 @@ fn counted(table: &Table, key: &str) -> String {
     }
 }
 
-/// What stands under `key`, such as `tcp` or `flow[1]`; a new table where nothing does.
+/// The table under `key`, such as `tcp` or `flow[1]`; created if there is none.
 fn entry<'a>(
     table: &'a mut Table,
     key: &str,
@@ -152,9 +154,9 @@ fn index_in_brackets(path: &str) -> String {
     result
 }
 
-/// A flow's `[tcp]` holds only what differs from the scenario's, as does that of a box; `[wired.uplink]` only
-/// what differs from the downlink, a bearer in `[radio.dch.qos]` what differs from the cell's own, and the leg of a
-/// relocation what differs from `[umts.iu]`.
+/// The `[tcp]` of a flow or a box holds only the differences from the scenario's; `[wired.uplink]` only those from the
+/// downlink, a bearer in `[radio.dch.qos]` those from the cell's own, and the leg of a relocation those from
+/// `[umts.iu]`.
 pub(super) fn inherit(table: &mut Table) {
     inherit_link(table);
     inherit_bearers(table);
@@ -181,8 +183,8 @@ fn inherit_link(table: &mut Table) {
     }
 }
 
-/// Of `[tcp]`, that of a flow and that of a box: what is written nearest holds, then what the scenario's says, then
-/// what the profile does.
+/// Merges `[tcp]` into the `tcp` tables of flows and boxes: the nearest table takes precedence, then the scenario's,
+/// then the profile's.
 fn inherit_tcp(table: &mut Table) {
     let shared = match table.get("tcp") {
         Some(Value::Table(shared)) => shared.clone(),
@@ -281,7 +283,7 @@ pub(super) fn deserialize<T: DeserializeOwned>(table: Table) -> Result<T, Scenar
     })
 }
 
-/// The path as it is written in a scenario, and what stands there.
+/// The path as written in a scenario, and the value there.
 fn find<'a>(root: &'a Value, back: &[Step]) -> (String, Option<&'a Value>) {
     back.iter().rev().fold((String::new(), Some(root)), |(path, here), step| match step {
         Step::Index(index) => (format!("{path}[{index}]"), here.and_then(|value| value.get(*index))),
@@ -292,7 +294,7 @@ fn find<'a>(root: &'a Value, back: &[Step]) -> (String, Option<&'a Value>) {
     })
 }
 
-/// Splits serde's words into what is wrong and what would be right.
+/// Splits serde's message into the problem and the expected value.
 fn explain(path: &str, value: Option<&Value>, message: &str) -> ScenarioError {
     let last = path.rsplit('.').next().unwrap_or_default();
     let under = |key: &str| {

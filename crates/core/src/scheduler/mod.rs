@@ -1,8 +1,7 @@
-//! Schedulers: which user of a shared channel is served next.
+//! Schedulers: select the next user of a shared channel.
 //!
-//! Time is counted in slots. The cell asks when its channel is free, with the rate at which each user could
-//! be served now, and reports every slot that passes. Where several users share a slot it asks again, without those
-//! that were chosen.
+//! Time is counted in slots. The cell calls the scheduler when its channel is free, with the current rate of each user,
+//! and reports every slot that passes. If several users share a slot, it calls again without the users already chosen.
 
 pub mod max_ci;
 pub mod proportional_fair;
@@ -15,8 +14,8 @@ use crate::registry::tests::scheduler as scratch;
 
 /// A scheduler.
 pub trait Scheduler: Send + Sync {
-    /// Who is served next, if anybody can be. `rates` has for each user the rate in bit/s at which it could
-    /// be served now; zero if nothing waits for it or no rate would do.
+    /// Selects the next user; `None` if no user can be served. `rates` has the current rate of each user in bit/s, zero
+    /// if nothing waits for it or no rate is usable.
     fn choose(&mut self, rates: &[f64]) -> Option<usize>;
 
     /// `slots` slots have passed, in which these users were served, each once and at a rate in bit/s, or none was.
@@ -25,7 +24,7 @@ pub trait Scheduler: Send + Sync {
     }
 }
 
-/// What is asked of a scheduler's parameters.
+/// Properties of a scheduler's parameters.
 pub trait Component {
     /// Makes the scheduler. `window`: over how many slots it averages what users had, where its parameters do not say.
     fn build(&self, users: usize, window: u32) -> Box<dyn Scheduler>;
@@ -47,7 +46,7 @@ registry! {
     }
 }
 
-/// The users in turn, the one behind `last` first.
+/// The users in turn, starting after `last`.
 fn in_turn(last: usize, users: usize) -> impl Iterator<Item = usize> {
     (0..users).map(move |step| (last + 1 + step) % users)
 }

@@ -1,16 +1,16 @@
-//! Proportional fair: the user is served whose rate is highest beside what it has had of late.
+//! Proportional fair: serves the user whose current rate is highest relative to its recent throughput.
 //!
 //! ```text
 //! served:     argmax R_i / T_i             among the users that wait and have a rate
 //! each slot:  T_i <- (1 - 1/tc) T_i + R_i / tc      R_i the rate served, 0 if not
 //! ```
 //!
-//! Sources: Jalali, Padovani and Pankaj, "Data throughput of CDMA-HDR", VTC 2000; \[chan2002\] 6.4 (tc = 1000
-//! slots of 1xEV-DO). HSDPA and LTE average over 100 ms: ns-3's `PfFfMacScheduler` has 99 TTIs of LTE, TU Wien's LTE
-//! system-level simulator 25. A longer mean makes longer silences: a user that comes back after a pause has all slots until
-//! its mean has caught up with those of the others, 0.7 tc beside one of equal rate. ASSUMED: T_i begins at 1 bit/s and never falls below, so that a silence of hours leaves a finite
-//! preference; of users with equal R_i / T_i the one with the lowest T_i is served, then the one with the lowest
-//! number.
+//! Sources: Jalali, Padovani and Pankaj, "Data throughput of CDMA-HDR", VTC 2000; \[chan2002\] 6.4 (tc = 1000 slots of
+//! 1xEV-DO). HSDPA and LTE average over 100 ms: ns-3's `PfFfMacScheduler` has 99 TTIs of LTE, TU Wien's LTE
+//! system-level simulator 25. A longer mean causes longer gaps: a user that returns after a pause gets all slots until
+//! its mean has caught up with the others', 0.7 tc against one user of equal rate. ASSUMED: T_i starts at 1 bit/s and
+//! never drops below it, so a pause of hours leaves a finite preference; among users with equal R_i / T_i, the lowest
+//! T_i is served, then the lowest index.
 
 use super::{Component, Scheduler};
 use crate::error::ScenarioError;
@@ -76,7 +76,7 @@ impl Scheduler for ProportionalFair {
     fn handle_slots(&mut self, slots: u64, served: &[(usize, f64)]) {
         let kept = usize::try_from(slots).ok().and_then(|slots| self.kept.get(slots).copied());
         let kept = kept.unwrap_or_else(|| libm::pow(self.kept[1], slots as f64));
-        // Of all alike, so that it is done for several at once.
+        // Updates all users alike, so it is vectorised.
         std::mem::swap(&mut self.throughputs, &mut self.before);
         for (throughput, before) in self.throughputs.iter_mut().zip(&self.before) {
             *throughput = (before * kept).max(LEAST);
@@ -121,7 +121,7 @@ mod tests {
             at_once.handle_slots(slots, served);
             (0..slots).for_each(|_| one_by_one.handle_slots(1, served));
         }
-        // Both now want the same ratio of rates, to 1e-9.
+        // Both now require the same ratio of rates, to 1e-9.
         let turns = |scheduler: &mut Box<dyn Scheduler>| {
             let (mut low, mut high) = (1e-9, 1e9);
             for _ in 0..100 {
@@ -141,7 +141,7 @@ mod tests {
         users: usize,
         slots: u64,
     ) -> [Vec<f64>; N] {
-        // Fast beside the window of the scheduler: a mean over 1000 slots has settled.
+        // Fast compared with the window of the scheduler: a mean over 1000 slots has settled.
         let fading = fading::Config::Jakes(jakes::Config {
             doppler: Frequency::from_millihertz(200_000),
             ..jakes::Config::default()

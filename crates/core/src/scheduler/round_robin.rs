@@ -1,10 +1,10 @@
-//! Round robin: users with something to send and a rate to send it at take turns, whatever their rates.
+//! Round robin: users with data and a usable rate take turns, regardless of their rates.
 
 use super::{Component, Scheduler, in_turn};
 use crate::registry::parameters;
 
 parameters! {
-    /// Users take turns, whatever their rates.
+    /// Users take turns, regardless of their rates.
     pub struct Config {}
 }
 

@@ -1,13 +1,13 @@
-//! An endpoint of a connection that carries data both ways: a [`Sender`] and a [`Receiver`] in one.
+//! An endpoint of a connection that carries data in both directions: a [`Sender`] and a [`Receiver`] in one.
 //!
-//! The sender opens the connection; the receiver begins where that ends. Every segment of data takes the
-//! acknowledgment of the other direction along, and the delayed ACK is then no longer due: RFC 9293
-//! (3.8.6.3), RFC 5681 (4.2). An ACK that reports a gap or a duplicate goes alone, before any data, since with
-//! data it would count neither as a duplicate ACK (RFC 5681 (2)) nor have room for SACK blocks. After a pause
-//! longer than the timeout the congestion window restarts: RFC 5681 (4.1).
+//! The sender opens the connection; the receiver starts after that. Every data segment carries the acknowledgment of
+//! the other direction, so the delayed ACK is no longer needed: RFC 9293 (3.8.6.3), RFC 5681 (4.2). An ACK that reports
+//! a gap or a duplicate is sent without data, before any data segment: with data it would not count as a duplicate ACK
+//! (RFC 5681 (2)) and would have no room for SACK blocks. After a pause longer than the timeout the congestion window
+//! restarts: RFC 5681 (4.1).
 //!
-//! Left out: what [`super`] leaves out. ASSUMED: with `ttcp`, an ACK that must go before the first data of its
-//! endpoint has no SYN; the one with the data follows.
+//! Left out: the features that [`super`] leaves out. ASSUMED: with `ttcp`, an ACK that must precede the first data of
+//! its endpoint has no SYN; the SYN follows with the data.
 
 use super::handshake::{Opened, Role};
 use super::{Config, Handshake, Receiver, Sender, Transmit};
@@ -18,7 +18,7 @@ use crate::trace::SendCause;
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outgoing {
-    /// Of the sender: data, or a segment of the handshake.
+    /// From the sender: data, or a segment of the handshake.
     Sender(Transmit),
     /// A pure ACK.
     Ack(SendCause),
@@ -28,7 +28,7 @@ pub enum Outgoing {
 pub struct Duplex {
     sender: Sender,
     pub(super) receiver: Receiver,
-    /// The ACK that is due goes alone: it reports a gap or a duplicate.
+    /// The pending ACK is sent without data: it reports a gap or a duplicate.
     ack_alone: bool,
     last_sent: Instant,
 }
@@ -47,14 +47,14 @@ impl Duplex {
         self.sender.open();
     }
 
-    /// Another's handshake has opened the connection, with what `config` says now.
+    /// The connection was opened by another handshake, with the options in `config`.
     pub(super) fn adopt(&mut self, now: Instant, opened: &Opened) {
         self.sender.open();
         self.sender.adopt(now, opened);
         self.receiver.adopt(opened);
     }
 
-    /// A pure ACK is due, whatever has arrived.
+    /// Schedules a pure ACK.
     pub(super) fn acknowledge(&mut self) {
         self.ack_alone = true;
         self.receiver.acknowledge();
@@ -79,7 +79,7 @@ impl Duplex {
         self.handle_data(now, packet)
     }
 
-    /// A segment with SYN arrived. That is the sender's affair; what it has beside the SYN is not.
+    /// A segment with SYN arrived. The sender handles it; the receiver ignores any data in it.
     #[cold]
     fn handle_opening(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         let mut rest = packet.clone();
@@ -93,7 +93,7 @@ impl Duplex {
         self.handle_data(now, &rest)
     }
 
-    /// As [`Duplex::handle_segment`], of its data alone.
+    /// Like [`Duplex::handle_segment`], for the data only.
     pub(super) fn handle_data(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         if !self.sender.is_established() {
             return None;
@@ -150,7 +150,7 @@ impl Duplex {
         &self.sender
     }
 
-    /// As [`Duplex::sender`], to take samples from.
+    /// Like [`Duplex::sender`], but mutable, to take samples.
     pub fn sender_mut(&mut self) -> &mut Sender {
         &mut self.sender
     }
@@ -165,7 +165,7 @@ impl Duplex {
 mod tests {
     use super::*;
 
-    /// What is sent now: sequence number, ACK and payload.
+    /// Segments sent now: sequence number, ACK and payload.
     fn drain(endpoint: &mut Duplex) -> Vec<(u32, u32, u32)> {
         let mut sent = Vec::new();
         while let Some(outgoing) = endpoint.poll_transmit(Instant::ZERO) {

@@ -1,11 +1,10 @@
 //! Opening a connection: SYN, SYN-ACK, ACK, with retransmission. RFC 9293 (3.5), RFC 6298.
 //!
-//! With `ttcp` the first segment of data is the SYN of its sender, or the SYN-ACK if the other endpoint has
-//! opened, and counts as accepted when it arrives: T/TCP with a connection count in the receiver's cache, RFC
-//! 1644 (2, 3). An endpoint that only receives opens with a SYN of its own, which stands for the request.
-//! Left out: the options CC, CC.NEW and CC.ECHO, a cache that misses (then there would be three segments
-//! again), FIN in the same segment, limits on data before the SYN-ACK. ASSUMED: what the options of a SYN
-//! would say is cached too; a SYN with data has none.
+//! With `ttcp` the first segment of data is the SYN of its sender, or the SYN-ACK if the other endpoint has opened, and
+//! counts as accepted when it arrives: T/TCP with a connection count in the receiver's cache, RFC 1644 (2, 3). An
+//! endpoint that only receives opens with its own SYN, which represents the request. Left out: the options CC, CC.NEW
+//! and CC.ECHO, a cache that misses (then there would be three segments again), FIN in the same segment, limits on data
+//! before the SYN-ACK. ASSUMED: what the options of a SYN would say is cached too; a SYN with data has none.
 
 use super::{Config, Handshake as Mode, SegmentTemplate, ecn, rto::Rto};
 use crate::packet::{Flags, Packet};
@@ -15,10 +14,10 @@ use crate::wire::tcp_header_bytes;
 
 /// A SYN, SYN-ACK or the final ACK waits to be sent.
 const SEGMENT: u8 = 1;
-/// The owner is to be asked even while nothing is amiss.
+/// The owner must be called even if no segment is pending.
 const ALWAYS: u8 = 2;
 
-/// Who sends the SYN.
+/// Which endpoint sends the SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// This endpoint opens the connection.
@@ -37,7 +36,7 @@ enum State {
     Established,
 }
 
-/// What a segment did to the connection.
+/// Effect of a segment on the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The segment belongs to the handshake and is used up.
@@ -46,7 +45,7 @@ pub enum Progress {
     Established,
 }
 
-/// What endpoints begin with whose handshake was another's affair: [`super::connection`].
+/// Initial state of endpoints whose handshake was made elsewhere: [`super::connection`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened {
     /// Sequence number of this endpoint's SYN.
@@ -61,9 +60,9 @@ pub(super) struct Opened {
     pub ts_recent: u32,
     /// When the SYN that it has acknowledged was sent, if only once.
     pub sent_at: Option<Instant>,
-    /// A SYN had to be sent again.
+    /// Whether a SYN had to be retransmitted.
     pub lost_syn: bool,
-    /// Which ECN both use.
+    /// Negotiated use of ECN.
     pub ecn: ecn::Agreement,
 }
 
@@ -79,7 +78,7 @@ pub struct Handshake {
     /// The other endpoint's SYN permits SACK.
     peer_sack: bool,
     ecn: ecn::Ecn,
-    /// What the other endpoint's SYN has led to.
+    /// Negotiated use of ECN.
     agreed_ecn: ecn::Agreement,
     state: State,
     role: Role,
@@ -87,7 +86,7 @@ pub struct Handshake {
     deadline: Option<Instant>,
     /// When the present SYN or SYN-ACK was sent, unless it was a retransmission.
     sent_at: Option<Instant>,
-    /// Why it wants to be asked: [`SEGMENT`], [`ALWAYS`].
+    /// Why it must be called: [`SEGMENT`], [`ALWAYS`].
     pending: u8,
     lost_syn: bool,
     /// The SYN or SYN-ACK was sent more than once: no sample (RFC 6298 (3)).
@@ -148,7 +147,7 @@ impl Handshake {
         self.template.window_field = (self.template.window >> shift) as u16;
     }
 
-    /// The control bits that the first segment of data has beside ACK, if it opens the connection.
+    /// The control bits in addition to ACK of the first data segment, if that opens the connection.
     pub fn opens_with_data(&self) -> Option<Flags> {
         match (self.mode, self.role) {
             (Mode::Ttcp, Role::Active) => Some(Flags::SYN),
@@ -162,7 +161,7 @@ impl Handshake {
         self.state == State::Established
     }
 
-    /// Whether a SYN or SYN-ACK had to be sent again.
+    /// Whether a SYN or SYN-ACK had to be retransmitted.
     pub fn lost_syn(&self) -> bool {
         self.lost_syn
     }
@@ -172,7 +171,7 @@ impl Handshake {
         self.sack && self.peer_sack
     }
 
-    /// What both endpoints have agreed on of ECN.
+    /// The negotiated use of ECN.
     pub(super) fn ecn(&self) -> &ecn::Agreement {
         &self.agreed_ecn
     }
@@ -193,10 +192,10 @@ impl Handshake {
         let syn = packet.flags.has(Flags::SYN);
         let acked = packet.flags.has(Flags::ACK) && packet.ack == self.iss.wrapping_add(1);
         match self.state {
-            // With `ttcp`: what opened the connection comes again.
+            // With `ttcp`: the segment that opened the connection was retransmitted.
             State::Established if packet.payload > 0 => Progress::Established,
             State::Established => {
-                // The final ACK was lost: the SYN-ACK comes again.
+                // The final ACK was lost: the SYN-ACK was retransmitted.
                 self.set_due(self.role == Role::Active);
                 Progress::Consumed
             }
@@ -258,12 +257,12 @@ impl Handshake {
         self.pending = if is_due { self.pending | SEGMENT } else { self.pending & !SEGMENT };
     }
 
-    /// The endpoint has a way of its own even while nothing is amiss: [`Handshake::is_pending`] is always true.
+    /// Excludes the endpoint from the fast path: [`Handshake::is_pending`] is always true.
     pub fn ask_always(&mut self) {
         self.pending |= ALWAYS;
     }
 
-    /// Whether more is to be looked at than new data: a segment of the handshake may be due.
+    /// Whether the fast path is excluded: a segment of the handshake may be pending.
     #[inline]
     pub fn is_pending(&self) -> bool {
         self.pending != 0
@@ -307,7 +306,7 @@ impl Handshake {
             packet.window = self.template.window.min(u64::from(u16::MAX)) as u16;
             packet.options_mut().mss = self.mss;
             packet.options_mut().window_scale_plus_1 = self.window_scale_plus_1;
-            // An answer permits only what the SYN has offered.
+            // A SYN-ACK permits only options that the SYN has offered.
             packet.options_mut().sack_permitted = self.sack && (!acks || self.peer_sack);
             if !acks {
                 packet.flags = packet.flags | self.ecn.offer();
@@ -327,13 +326,13 @@ impl Handshake {
         self.iss.wrapping_add(1).wrapping_add(offset as u32)
     }
 
-    /// What acknowledges the other endpoint's stream up to `offset`.
+    /// The acknowledgment number for the other endpoint's stream up to `offset`.
     pub fn wire_ack(&self, offset: u64) -> u32 {
         self.peer_iss.wrapping_add(1).wrapping_add(offset as u32)
     }
 }
 
-/// The 64-bit offset nearest to `near` whose low 32 bits stand at distance `wire - wire_near`.
+/// The 64-bit offset nearest to `near` whose low 32 bits are `wire`, given that `wire_near` corresponds to `near`.
 pub fn unwrap_sequence(near: u64, wire_near: u32, wire: u32) -> Option<u64> {
     let distance = wire.wrapping_sub(wire_near) as i32;
     if distance >= 0 {

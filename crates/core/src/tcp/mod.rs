@@ -1,7 +1,7 @@
-//! TCP endpoints without I/O: segments and time go in, segments come out on request.
+//! TCP endpoints without I/O: segments and times are inputs, and segments are returned on request.
 //!
-//! A flow carries data one way, from a [`Sender`] to a [`Receiver`]. They are separate objects that share only the
-//! [`Config`], and a host carries packets between them:
+//! A flow carries data in one direction, from a [`Sender`] to a [`Receiver`]. They are separate objects that share only
+//! the [`Config`], and a host carries packets between them:
 //!
 //! ```
 //! use airpath_core::packet::Packet;
@@ -45,10 +45,10 @@
 //!         +-> Transmission   advance, begin_recovery, take_back, the timer
 //! ```
 //!
-//! [`window`] holds windows, sequence space and scoreboard; [`cc`] decides how the window grows and shrinks, [`recovery`]
-//! what duplicate ACKs mean and what is sent after a loss, [`undo`] whether a recovery was needless, [`rto`] the timeout.
-//! Where data goes both ways each endpoint is a [`Duplex`], a sender and a receiver in one; a [`Connection`] is a whole
-//! endpoint around that, with octets, for peers that are not ours.
+//! [`window`] holds windows, sequence space and scoreboard; [`cc`] decides how the window grows and shrinks,
+//! [`recovery`] interprets duplicate ACKs and schedules retransmissions, [`undo`] detects spurious recoveries, and
+//! [`rto`] computes the timeout. If data flows in both directions, each endpoint is a [`Duplex`], a sender and a
+//! receiver in one. A [`Connection`] is a whole endpoint around that, with octets, for peers other than airpath's TCP.
 //!
 //! Left out: closing (FIN), except by [`Connection`]; urgent data, path MTU discovery, Nagle's algorithm.
 
@@ -104,7 +104,7 @@ pub struct Transmit {
     pub cause: SendCause,
 }
 
-/// What every segment of an endpoint says, computed once.
+/// Fields that all segments of an endpoint share, computed once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentTemplate {
     /// IP version.
@@ -120,7 +120,7 @@ pub(crate) struct SegmentTemplate {
 }
 
 impl SegmentTemplate {
-    /// Fills in what does not depend on the kind of segment.
+    /// Fills in the fields that do not depend on the kind of segment.
     #[inline]
     pub fn stamp(&self, now: Instant, ts_ecr: u32, packet: &mut Packet) {
         packet.set_ip(self.ip);
@@ -130,7 +130,7 @@ impl SegmentTemplate {
     }
 }
 
-/// Out of line, so that segments without timestamps do not pay for the division.
+/// Not inlined, so segments without timestamps do not pay for the division.
 #[inline(never)]
 fn write_timestamps(now: Instant, ts_ecr: u32, packet: &mut Packet) {
     packet.has_timestamps = true;
@@ -146,7 +146,7 @@ pub(crate) fn timestamp(now: Instant) -> u32 {
 parameters! {
     /// Both endpoints of a flow.
     pub struct Config {
-        /// Whose defaults the other keys have; keys written beside it take precedence.
+        /// Profile whose defaults the other keys have; keys written next to it take precedence.
         pub profile: profile::Profile = profile::Profile::Rfc,
         /// IP version.
         pub ip: IpVersion = IpVersion::Ipv4,
@@ -156,13 +156,13 @@ parameters! {
         pub handshake: Handshake = Handshake::ThreeWay,
         /// Timestamps option, RFC 7323: 12 bytes of every segment, and a round-trip time sample with every ACK.
         pub timestamps: bool,
-        /// Selective acknowledgments, RFC 2018: the receiver reports what has arrived beyond a gap. What the
-        /// sender makes of it is up to `recovery`.
+        /// Selective acknowledgments, RFC 2018: the receiver reports data above a gap. `recovery` decides how the
+        /// sender uses this.
         pub sack: bool,
-        /// With `sack`: the receiver also reports what has arrived twice, RFC 2883.
+        /// With `sack`: the receiver also reports duplicate data, RFC 2883.
         pub dsack: bool = true,
-        /// Explicit congestion notification, RFC 3168: a mark on a packet halves the window without a loss. Or the one that
-        /// counts marks, RFC 9768.
+        /// Explicit congestion notification, RFC 3168: a mark on a packet halves the window without a loss. Or accurate
+        /// ECN, which counts marks, RFC 9768.
         pub ecn: ecn::Ecn,
         /// Whether the sender acts on radio network feedback, as `middlebox.rnc_feedback` gives it.
         pub rnf: rnf::Rnf = rnf::Rnf::Off,
@@ -170,15 +170,15 @@ parameters! {
         pub window_scaling: bool = true,
         /// Sequence number of the SYN on the wire.
         pub initial_sequence: u32,
-        /// What a window that closes over data in flight does to the sender.
+        /// Response of the sender to a window that shrinks to zero over data in flight.
         pub shrunk_window: ShrunkWindow = ShrunkWindow::Persist,
-        /// What a probe of a closed window carries.
+        /// Content of a probe of a closed window.
         pub window_probe: WindowProbe = WindowProbe::Byte,
-        /// Initial window in segments, 1 to 100; 10 is that of RFC 6928, and 4 at most that of RFC 5681 (3.1).
+        /// Initial window in segments, 1 to 100; RFC 6928 has 10, RFC 5681 (3.1) at most 4.
         pub initial_window: u32 = 10,
         /// Initial slow start threshold; unlimited if absent.
         pub initial_ssthresh: Option<Bytes>,
-        /// Upper limit of the send window in segments, beside the receiver's window; none if absent.
+        /// Upper limit of the send window in segments, in addition to the receiver's window; none if absent.
         pub max_window: Option<u32>,
         /// Congestion window after a timeout in segments: RFC 5681 (3.1).
         pub loss_window: u32 = 1,
@@ -195,7 +195,7 @@ parameters! {
         pub multiple_fast_retransmits: bool,
         /// How window sizes are computed.
         pub window_arithmetic: WindowArithmetic = WindowArithmetic::Rfc5681,
-        /// Which segments are timed when there are no timestamps.
+        /// Segments that are timed without timestamps.
         pub rtt_sampling: RttSampling = RttSampling::EverySegment,
         /// Retransmission timer.
         pub rto: rto::Config,
@@ -209,14 +209,14 @@ parameters! {
         /// Loss recovery.
         pub recovery: recovery::Config,
         /// Proportional rate reduction, RFC 9937: a fast recovery sends in proportion to the data delivered. With
-        /// `recovery.sack` or `recovery.rack`, or `recovery.newreno`, which takes each duplicate ACK for a segment.
+        /// `recovery.sack` or `recovery.rack`, or `recovery.newreno`, which counts each duplicate ACK as one segment.
         pub prr: bool,
         /// Whether a spurious timeout or fast retransmit is noticed and taken back.
         pub undo: undo::Config,
         /// Receive buffer: the window that the receiver advertises.
         pub receive_buffer: Bytes = Bytes::from_bytes(UNSCALED_WINDOW),
-        /// The window grows from `receive_buffer` up to this with what the application reads in a round trip; it stays
-        /// as it is if absent.
+        /// The window grows from `receive_buffer` up to this limit with the data read per round trip; it is constant if
+        /// absent.
         pub receive_buffer_max: Option<Bytes>,
         /// The receiver acknowledges every n-th full segment, up to 8: RFC 5681 (4.2) allows 1 and 2; hosts that merge
         /// segments, and papers, have more.
@@ -227,7 +227,7 @@ parameters! {
         pub delayed_ack: Delay = Delay::Fixed,
         /// Number of segments ACKed without delay at the beginning of a connection, and again after a duplicate.
         pub quickack: u32,
-        /// What a pause does to the window of a connection that carries data both ways.
+        /// Effect of a pause on the window of a connection with data in both directions.
         pub idle_restart: IdleRestart = IdleRestart::Rfc5681,
     }
 
@@ -238,8 +238,8 @@ parameters! {
         ThreeWay,
         /// None: data flows at once, like ns-2's one-way agents.
         None,
-        /// As T/TCP does with a cached connection count: data travels in the SYN or in the SYN-ACK, without
-        /// waiting for the third segment. The UE opens.
+        /// Like T/TCP with a cached connection count: data travels in the SYN or in the SYN-ACK, without waiting for
+        /// the third segment. The UE opens.
         Ttcp,
     }
 
@@ -248,33 +248,33 @@ parameters! {
         /// In bytes; half of the flight size, at least two segments: RFC 5681 (3.1, 3.2).
         #[default]
         Rfc5681,
-        /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window cut to a whole number, the
-        /// threshold at least two; slow start counts ACKs; the ACK that ends a recovery also opens the window. Congestion
-        /// controls with a threshold of their own (Westwood, CUBIC) set the window to it where the window is larger.
+        /// In segments, like ns-2's agents with `precisionReduce_ false`: half of the window truncated to a whole
+        /// number, the threshold at least two; slow start counts ACKs; the ACK that ends a recovery also opens the
+        /// window. Congestion controls with their own threshold (Westwood, CUBIC) reduce a larger window to it.
         Ns2,
     }
 
-    /// What a sender does whose receiver takes back a window in which data is in flight, down to zero: a receiver
-    /// "SHOULD NOT" do so, a sender must be robust against it (RFC 9293 (3.8.6), RFC 1122 (4.2.2.16)); boxes and hosts
-    /// that freeze a sender do it on purpose (`middlebox.freeze`). See `tcp/transmission/timer.rs`.
+    /// Response of a sender whose receiver shrinks the window to zero over data in flight: a receiver "SHOULD NOT" do
+    /// so, a sender must be robust against it (RFC 9293 (3.8.6), RFC 1122 (4.2.2.16)); boxes and hosts that freeze a
+    /// sender do it on purpose (`middlebox.freeze`). See `tcp/transmission/timer.rs`.
     pub enum ShrunkWindow {
-        /// It probes the window as any that is closed: RFC 9293 (3.8.6), MUST-35. The persist timer runs instead of the
-        /// retransmission timer, no timeout is counted, and the congestion window stays. When the window opens, what is
-        /// in flight is still in flight, and the retransmission timer starts anew.
+        /// The sender probes it like any closed window: RFC 9293 (3.8.6), MUST-35. The persist timer runs instead of
+        /// the retransmission timer, no timeout is counted, and the congestion window stays. When the window opens,
+        /// outstanding data still counts as in flight, and the retransmission timer restarts.
         #[default]
         Persist,
-        /// The same, as in BSD: when the window opens, everything unacknowledged is sent again.
+        /// Like `persist`, but when the window opens, all unacknowledged data is retransmitted, as in BSD.
         PersistAndGoBack,
         /// The retransmission timer runs on: a timeout is a loss, as in Linux.
         Retransmit,
     }
 
-    /// What a probe of a closed window carries, while nothing is in flight.
+    /// Content of a probe of a closed window, sent while nothing is in flight.
     pub enum WindowProbe {
         /// The byte beyond the window: RFC 9293 (3.8.6.1).
         #[default]
         Byte,
-        /// Nothing, with the number of the last byte acknowledged, as in Linux.
+        /// No data, with the sequence number of the last byte acknowledged, as in Linux.
         Empty,
     }
 
@@ -285,23 +285,24 @@ parameters! {
         Fixed,
         /// 40 ms up to that, by the time between segments: see `delayed_ack`.
         Linux,
-        /// Always `delayed_ack_timeout`, however many segments come meanwhile: ACKs of data in order by the timer alone.
+        /// Always `delayed_ack_timeout`, regardless of further segments: in-order data is acknowledged only by the
+        /// timer.
         Timer,
     }
 
-    /// What happens to the congestion window after a pause longer than the retransmission timeout.
+    /// Effect on the congestion window of a pause longer than the retransmission timeout.
     pub enum IdleRestart {
-        /// It falls to the initial window: RFC 5681 (4.1).
+        /// It is reduced to the initial window: RFC 5681 (4.1).
         #[default]
         Rfc5681,
-        /// It is halved for each timeout that has passed, down to the initial window, and slow start goes up to three
-        /// quarters of what it was: RFC 2861 (3.2), Linux's `tcp_slow_start_after_idle`.
+        /// It is halved for each timeout that has passed, down to the initial window, and slow start continues up to
+        /// three quarters of the previous window: RFC 2861 (3.2), Linux's `tcp_slow_start_after_idle`.
         Linux,
-        /// Nothing.
+        /// No effect.
         Off,
     }
 
-    /// Which segments are timed when there are no timestamps.
+    /// Segments that are timed without timestamps.
     pub enum RttSampling {
         /// Every segment that was sent once (Karn's algorithm).
         #[default]
@@ -312,7 +313,7 @@ parameters! {
 }
 
 impl Config {
-    /// Payload of a full segment in bytes: the MSS less the options that every segment carries.
+    /// Payload of a full segment in bytes: the MSS minus the options that every segment carries.
     pub fn payload_bytes(&self) -> u64 {
         let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         self.mss.as_u64().saturating_sub(u64::from(options))
@@ -349,7 +350,7 @@ impl Config {
         self.cc.pace().or(by_key.then(cc::Pace::default))
     }
 
-    /// What every segment of an endpoint says.
+    /// The fields that all segments of an endpoint share.
     pub(crate) fn segment_template(&self) -> SegmentTemplate {
         let window = self.advertised_window();
         SegmentTemplate {
@@ -361,10 +362,10 @@ impl Config {
         }
     }
 
-    /// Refuses what cannot work.
+    /// Refuses values that cannot work.
     ///
     /// # Errors
-    /// Names the key below `tcp`, what is wrong, and what would be right.
+    /// The error names the key below `tcp`, the problem, and a valid value.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         let error = |key: &str, message: String, hint: &str| Err(ScenarioError::new(key, message, hint));
         let payload = self.payload_bytes();
@@ -423,16 +424,16 @@ impl Config {
         }
         let by_scoreboard = matches!(self.recovery, recovery::Config::Sack(_) | recovery::Config::Rack(_));
         if by_scoreboard && !self.sack {
-            let message = format!("{} knows nothing without the option", self.recovery.name());
+            let message = format!("{} requires the SACK option", self.recovery.name());
             return error("recovery", message, "set tcp.sack = true");
         }
         if self.cc.models_path() && !matches!(self.recovery, recovery::Config::Rack(_)) {
-            let message = format!("{} wants to know what is in flight and lost", self.cc.name());
+            let message = format!("{} requires RACK loss recovery with SACK", self.cc.name());
             let hint = "set tcp.recovery = \"rack\" and tcp.sack = true, or tcp.profile = \"linux\"";
             return error("cc", message, hint);
         }
         if self.cc.counts_marks() && !self.ecn.is_accurate() {
-            let message = format!("{} answers marks by their number", self.cc.name());
+            let message = format!("{} needs the number of ECN marks per ACK", self.cc.name());
             return error(
                 "cc",
                 message,
@@ -440,10 +441,15 @@ impl Config {
             );
         }
         if self.max_pacing_rate.is_some_and(|rate| rate.as_bps() < 8) {
-            return error("max_pacing_rate", "less than a byte a second".into(), "write at least 8 bit/s");
+            return error(
+                "max_pacing_rate",
+                "less than one byte per second".into(),
+                "write at least 8 bit/s",
+            );
         }
         if self.prr && !by_scoreboard && !matches!(self.recovery, recovery::Config::Newreno(_)) {
-            let message = format!("recovery.{} does not know what is in the network", self.recovery.name());
+            let message =
+                format!("recovery.{} does not track the bytes in the network", self.recovery.name());
             return error("prr", message, "choose tcp.recovery.newreno, sack or rack");
         }
         if let recovery::Config::Newreno(newreno) = &self.recovery {
@@ -458,7 +464,7 @@ impl Config {
         if matches!(self.recovery, recovery::Config::Rack(_)) {
             if self.rnf != rnf::Rnf::Off {
                 let hint = "write off, or choose another tcp.recovery";
-                return error("rnf", "with RACK, time and not feedback tells what is lost".into(), hint);
+                return error("rnf", "RACK detects losses by time, not by feedback".into(), hint);
             }
             if self.shrunk_window == ShrunkWindow::PersistAndGoBack {
                 let hint = "write persist or retransmit, or choose another tcp.recovery";

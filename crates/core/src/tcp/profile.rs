@@ -1,15 +1,15 @@
 //! Profiles: whole stacks by one key. `tcp.profile = "linux"` gives every other key of `[tcp]` the default that makes
-//! the endpoints behave like Linux's; what a scenario says of a key holds all the same.
+//! the endpoints behave like Linux's; keys written in the scenario take precedence.
 //!
-//! A profile is a table that lies below what is written, before anything is read ([`apply`]). A resolved scenario has
-//! every key written out, and so does not change with it. What each key stands for in Linux is in
+//! A profile is a table merged below the written keys before anything is read ([`apply`]). A resolved scenario has
+//! every key written out, so later changes of a profile do not affect it. The meaning of each key in Linux is in
 //! docs/models/linux-tcp.md.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-/// Whose defaults the keys of `[tcp]` have.
+/// Stack that provides the defaults of the keys of `[tcp]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
@@ -22,11 +22,12 @@ pub enum Profile {
     LinuxReno,
     /// Linux with `net.ipv4.tcp_congestion_control = bbr`: version 1.
     LinuxBbr,
-    /// Linux with TCP Prague, which is beside the kernel (L4STeam/linux), and `net.ipv4.tcp_ecn = 3`.
+    /// Linux with TCP Prague, which is maintained outside the kernel (L4STeam/linux), and `net.ipv4.tcp_ecn = 3`.
     LinuxPrague,
 }
 
-/// What both of Linux's have. Of `tcp_rmem` the first window is half, and the largest 156/256 (`receiver::autotuning`).
+/// Keys that both Linux profiles share. The initial window is half of `tcp_rmem`'s default, and the largest 156/256 of
+/// its maximum (`receiver::autotuning`).
 const LINUX: &str = r#"
 timestamps = true
 sack = true
@@ -88,8 +89,8 @@ impl Profile {
     }
 }
 
-/// The table `[tcp]` as written, on top of what its profile says. `merge` puts the second over the first. A name that
-/// is none stays: reading the table refuses it.
+/// The written table `[tcp]` merged over its profile. `merge` puts its second argument over the first. An unknown name
+/// is kept: reading the table refuses it.
 pub fn apply(written: &Table, merge: impl FnOnce(&Table, &Table) -> Table) -> Table {
     let profile = written.get("profile").and_then(Value::as_str);
     let keys = profile.and_then(|name| Profile::keys(name, written));

@@ -1,5 +1,5 @@
-//! Events as chunks of octets that a browser reads without copying. `airpath/studio/chunks.py` describes the layout,
-//! and hands over what comes from files; what is simulated goes from columns into a chunk directly.
+//! Events as chunks of octets that a browser reads without copying. `airpath/studio/chunks.py` describes the layout and
+//! makes chunks from files; simulated events are written from columns directly into a chunk.
 
 use super::Table;
 use super::schema::is_counting;
@@ -20,7 +20,7 @@ pub enum Values<'a> {
 }
 
 impl Values<'_> {
-    /// How many rows there are.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {
             Self::Numbers(numbers) => numbers.len(),
@@ -88,7 +88,7 @@ impl Chunk {
         format!("[{},{code},{offset}{first}]", text(name))
     }
 
-    /// Writes numbers in the narrowest type: its name, where they begin, and the first one if they are differences.
+    /// Writes numbers in the narrowest type; records its name, their offset, and the first one if they are differences.
     fn put_numbers(&mut self, name: &str, numbers: &[u64]) -> (String, usize, Option<u64>) {
         let narrow = |most: u64| TYPES.into_iter().find(|(_, octets)| most >> (8 * octets) == 0);
         let most = numbers.iter().copied().max().unwrap_or(0);
@@ -118,7 +118,7 @@ impl Chunk {
         }
     }
 
-    /// Writes the lower octets of numbers, and returns where they begin.
+    /// Writes the lower octets of numbers, and returns their offset.
     fn put_whole(&mut self, octets: usize, numbers: impl Iterator<Item = u64>) -> usize {
         let offset = self.align(octets);
         match octets {

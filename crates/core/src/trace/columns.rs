@@ -1,4 +1,4 @@
-//! Events column by column, as tables and files want them.
+//! Events column by column, as required by tables and files.
 
 use super::{Event, Kind};
 use crate::time::Instant;
@@ -6,7 +6,7 @@ use crate::time::Instant;
 /// The events of one kind, column by column.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// What happened.
+    /// Kind of the events.
     pub kind: Kind,
     /// When, nanoseconds.
     pub time_ns: Vec<u64>,

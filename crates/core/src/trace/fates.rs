@@ -3,12 +3,12 @@
 use super::{Event, Kind, ProbeMask};
 use std::collections::BTreeMap;
 
-/// What became of packets of one direction.
+/// Outcomes of the packets of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
     /// Packets that were dropped, by reason.
     pub reasons: BTreeMap<&'static str, u64>,
-    /// Packets that a queue discipline marked in place of a drop.
+    /// Packets that a queue discipline marked instead of dropping.
     pub marked: u64,
 }
 

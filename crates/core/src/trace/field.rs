@@ -2,7 +2,7 @@
 
 use crate::packet::Dir;
 
-/// A value on its way into a column.
+/// A value to be written to a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// A count, a length, a time or a sequence number.
@@ -11,11 +11,11 @@ pub enum Value {
     Word(&'static str),
 }
 
-/// What a column holds: numbers, or words of a list, each as its place there.
+/// Content of a column: numbers, or words of a list, stored as their index.
 pub(super) trait Field: Copy {
     /// The words; none for numbers.
     const WORDS: &'static [&'static str] = &[];
-    /// What each word means.
+    /// Meaning of each word.
     const MEANINGS: &'static [&'static str] = &[];
     /// Whether the numbers are 1 for yes and 0 for no.
     const IS_FLAG: bool = false;

@@ -1,4 +1,4 @@
-//! The one schema of events: kinds, columns, units, what they mean, and how files store them.
+//! The single schema of events: kinds, columns, units, meanings, and storage in files.
 //!
 //! Columns, Python's readers, the studio's decoders and the reference are made from it: [`schema`] has it as JSON.
 
@@ -9,7 +9,7 @@ use crate::time::Instant;
 use serde::Serialize;
 use serde_json::json;
 
-/// How a column of numbers is stored where something is known of its values.
+/// How a column of numbers is stored, depending on the values expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Store {
@@ -28,15 +28,15 @@ pub struct ColumnInfo {
     pub name: &'static str,
     /// Unit of its numbers; empty without one.
     pub unit: &'static str,
-    /// What it says.
+    /// Meaning of the column.
     pub meaning: &'static str,
     /// How its numbers are stored.
     pub store: Store,
     /// Whether its numbers are 1 for yes and 0 for no.
     pub is_flag: bool,
-    /// Words in place of numbers; none of a column of numbers.
+    /// Words that the numbers represent; empty for a column of numbers.
     pub words: &'static [&'static str],
-    /// What each word means.
+    /// Meaning of each word.
     pub word_meanings: &'static [&'static str],
 }
 
@@ -45,13 +45,13 @@ pub struct ColumnInfo {
 pub struct KindInfo {
     /// Name of its probe, and of its table.
     pub name: &'static str,
-    /// What has happened.
+    /// Meaning of the event.
     pub meaning: &'static str,
     /// Its columns, the time left out.
     pub columns: &'static [ColumnInfo],
 }
 
-/// Type of a column that says whose an event is.
+/// Type of a column that identifies the subject of an event.
 macro_rules! id_type {
     (packet) => {
         u32
@@ -64,7 +64,7 @@ macro_rules! id_type {
     };
 }
 
-/// What such a column says.
+/// Meaning of such a column.
 macro_rules! id_meaning {
     (ue) => {
         "Number of the UE."
@@ -142,7 +142,7 @@ macro_rules! events {
             },)*
         }
 
-        /// The kinds of event: what a probe selects.
+        /// The kinds of event, which probes select.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Kind { $($(#[doc = $doc])* $variant,)* }
@@ -159,7 +159,7 @@ macro_rules! events {
         }
 
         impl Event {
-            /// What kind of event this is.
+            /// Kind of this event.
             pub const fn kind(&self) -> Kind {
                 match self { $(Self::$variant { .. } => Kind::$variant,)* }
             }
@@ -187,7 +187,7 @@ macro_rules! events {
 }
 
 impl Kind {
-    /// What is known of it.
+    /// Properties of the kind.
     pub const fn info(self) -> &'static KindInfo {
         &KINDS[self as usize]
     }
@@ -240,7 +240,7 @@ events! {
         tcpi_snd_ssthresh: u32 ["segment"],
         /// Segments in flight.
         tcpi_unacked: u32 ["segment"],
-        /// What the sender may have in flight: the smaller of congestion and receive window, segments.
+        /// Send window of the sender: the smaller of congestion and receive window, segments.
         send_window: u32 ["segment"],
         /// Smoothed round-trip time, microseconds.
         tcpi_rtt: u32 ["us"],
@@ -276,7 +276,8 @@ events! {
     }
     /// A SACK block of an ACK that a TCP sender got, RFC 2018; the packet is that ACK.
     SackBlock = "sack_block" of ue flow packet {
-        /// First byte of the block. A first block below the acknowledgment number tells of bytes that came twice, RFC 2883.
+        /// First byte of the block. A first block below the acknowledgment number reports bytes received twice, RFC
+        /// 2883.
         left: u64 ["B" counting],
         /// End of the block: the byte after its last.
         right: u64 ["B" counting],
@@ -284,15 +285,15 @@ events! {
     /// How a TCP sender paces, and the path as its congestion control sees it, after an ACK or a timeout. Only of senders
     /// that pace.
     TcpPath = "tcp_path" of ue flow {
-        /// What the congestion control is doing.
+        /// State of the congestion control.
         state: ModelState [""],
-        /// Rate at which segments leave, bit/s of payload; 0 while they are not held.
+        /// Pacing rate, bit/s of payload; 0 without pacing.
         pacing_bps: u64 ["bit/s"],
         /// Estimated bandwidth of the bottleneck, bit/s of payload; 0 without a model.
         bandwidth_bps: u64 ["bit/s"],
-        /// Shortest round-trip time of late, microseconds; 0 without one.
+        /// Recent minimum RTT, microseconds; 0 without one.
         min_rtt_us: u32 ["us"],
-        /// Upper limit of what is to be in flight that losses have shown, bytes; 0 without one.
+        /// Upper limit of the data in flight, inferred from losses, bytes; 0 without one.
         inflight_limit_bytes: u64 ["B"],
         /// Part of the window that allows for ACKs in bunches, bytes.
         extra_acked_bytes: u64 ["B"],
@@ -323,11 +324,11 @@ events! {
         direction: Dir [""],
         /// Length of the packet, bytes.
         len_bytes: u32 ["B" few],
-        /// From entering the buffer to arrival at the other side, nanoseconds.
+        /// Time from entering the buffer to arrival at the other side, nanoseconds.
         delay_ns: u64 ["ns"],
     }
-    /// A slot or TTI of a bearer ended in which its link layer sent PDUs. Where there are none, packets being sent whole,
-    /// by opportunities or in physical-layer packets, nothing of this is told.
+    /// A slot or TTI of a bearer ended in which its link layer sent PDUs. Not recorded if the bearer has no PDUs,
+    /// because it sends packets whole, by opportunities or in physical-layer packets.
     SlotEnded = "slot_ended" of ue bearer {
         /// Direction of the bearer.
         direction: Dir [""],
@@ -336,12 +337,12 @@ events! {
         /// PDUs that the channel destroyed.
         pdus_lost: u32 ["PDU"],
     }
-    /// A block goes on the air in a slot of a shared downlink, for the first time or again. In NR this is told when the slot
-    /// is decided on, `radio.nr.lead` before it.
+    /// A block is transmitted in a slot of a shared downlink, for the first time or as a retransmission. In NR the
+    /// event is recorded when the slot is decided on, `radio.nr.lead` before it.
     BlockSent = "block_sent" of ue bearer slot {
         /// HARQ process that it belongs to.
         process: u16 ["" few],
-        /// Which transmission of the block it is, from 1.
+        /// Index of the transmission of the block, from 1.
         transmission: u16 ["" few],
         /// Row of the CQI table, in NR the MCS; and 32 for each layer beyond the first.
         cqi: u16 ["" few],
@@ -351,7 +352,7 @@ events! {
         bits: u32 ["bit" few],
         /// Signal-to-interference-and-noise ratio of this transmission at the UE, as a ratio times 1000.
         sinr_thousandths: u64 [""],
-        /// Whether the UE could not decode it, with what it has of it from before.
+        /// Whether the UE could not decode it, combined with earlier transmissions.
         lost: bool ["" few],
     }
     /// A block goes on the air in a slot of an uplink that the network schedules, for the first time or again.
@@ -375,40 +376,41 @@ events! {
     RlcData = "rlc_data" of ue bearer {
         /// Direction of the bearer.
         direction: Dir [""],
-        /// Sequence number of the first, without the modulo by which it counts on the air: what `sequence_numbers` of the
-        /// bearer's table says. After a RESET or a re-establishment numbers go on at the next multiple of that.
+        /// Sequence number of the first, without the modulo of the transmitted number (`sequence_numbers` of the
+        /// bearer's table). After a RESET or a re-establishment, numbering continues at the next multiple of that.
         first_sn: u64 ["" counting],
-        /// How many.
+        /// Number of PDUs.
         pdus: u32 ["PDU" few],
         /// Whether each of them polls.
         poll: bool ["" few],
         /// Whether the channel destroyed them.
         lost: bool ["" few],
     }
-    /// The end of an SDU went on the air for the first time: all of its PDUs were sent. Told by link layers with sequence
-    /// numbers: `am`, `um` and `tm`.
+    /// The end of an SDU was transmitted for the first time: all of its PDUs were sent. Recorded by link layers with
+    /// sequence numbers: `am`, `um` and `tm`.
     RlcSdu = "rlc_sdu" of ue flow bearer packet {
         /// Direction of the bearer.
         direction: Dir [""],
-        /// Number of the SDU in its bearer, from 0: that of its row among those of `bearer_enqueued`.
+        /// Index of the SDU in its bearer, from 0: the index of its row of `bearer_enqueued`.
         sdu: u64 ["" counting],
         /// Sequence number of the PDU with its first octet, as in `rlc_data`.
         first_sn: u64 ["" counting],
-        /// PDUs from that one to the one that tells its end.
+        /// Number of PDUs from that one to the one that indicates its end.
         pdus: u32 ["PDU" few],
     }
-    /// An RLC STATUS PDU went on the air.
+    /// An RLC STATUS PDU was transmitted.
     RlcStatus = "rlc_status" of ue bearer {
-        /// Direction in which it went, opposite to that of the data on which it reports.
+        /// Direction of the STATUS PDU, opposite to the data that it reports on.
         direction: Dir [""],
-        /// What its ACK super-field says, as `first_sn` of `rlc_data`: everything below has arrived, except what is missing.
+        /// ACK_SN of the STATUS, counted like `first_sn` of `rlc_data`: all PDUs below it have arrived, except those
+        /// reported missing.
         lsn: u64 [""],
         /// PDUs that it reports missing.
         missing_pdus: u32 ["PDU"],
         /// Whether the channel destroyed it.
         lost: bool ["" few],
     }
-    /// The link layer is done with a packet at its sender: it is acknowledged, or given up.
+    /// The link layer's sender has finished with a packet: it is acknowledged or discarded.
     RlcConfirmed = "rlc_confirmed" of ue flow bearer packet {
         /// Direction of the bearer.
         direction: Dir [""],
@@ -417,7 +419,7 @@ events! {
         /// Packets left in the buffer.
         queued_sdus: u32 ["SDU"],
     }
-    /// Something has changed at a box that holds ACKs back until there is room for what they bring.
+    /// The state of a box changed that holds ACKs until there is room for the packets they trigger.
     AckRegulator = "ack_regulator" of ue flow {
         /// Segments held.
         held_acks: u32 ["segment"],
@@ -452,14 +454,14 @@ events! {
     }
     /// A snoop box did something.
     Snoop = "snoop" of ue flow {
-        /// What it did.
+        /// Action of the box.
         action: SnoopAction [""],
         /// Packets of the flow in the cache.
         cached_packets: u32 ["packet"],
     }
     /// A hand-over: the outage of a UE is expected, begins or ends.
     Outage = "outage" of ue {
-        /// How far it has come.
+        /// Phase of the outage.
         phase: Outage [""],
     }
     /// A UE reported a neighbour, or its radio link failed; an outage follows. Only with `[mobility]`.
@@ -485,7 +487,7 @@ events! {
         /// The new state.
         ue_state: Activity [""],
     }
-    /// A packet arrived at an element of the path, from the one before it.
+    /// A packet arrived at an element of the path from the previous one.
     Packet = "packet" of ue flow packet element {
         /// Direction of the packet.
         direction: Dir [""],
@@ -495,15 +497,15 @@ events! {
         ack: u32 ["B"],
         /// Length of the packet, bytes.
         len_bytes: u32 ["B" few],
-        /// Bits of the TCP header, FIN the lowest; 0 of what is not TCP.
+        /// Bits of the TCP header, FIN the lowest; 0 for packets other than TCP.
         flags: u16 ["" few],
     }
-    /// A box made a packet: a copy of another one, or one of its own.
+    /// A box made a packet: a copy of another one, or a new one.
     Made = "made" of ue flow packet element {
-        /// The packet of which it is a copy; 0 of one of the box's own.
+        /// The packet that it is a copy of; 0 for a packet made by the box itself.
         copy_of: u32 [""],
     }
-    /// A box kept a packet that came to it, because it answers for the other side.
+    /// A box absorbed a packet because it replies on behalf of the other side.
     Kept = "kept" of ue flow packet element {
         /// Direction of the packet.
         direction: Dir [""],
@@ -527,7 +529,7 @@ events! {
         seq: u32 ["B" counting],
         /// Length of the packet, bytes.
         len_bytes: u32 ["B" few],
-        /// How long it has waited in the buffer, nanoseconds; 0 of one that was marked as it came.
+        /// Time that it has waited in the buffer, nanoseconds; 0 for a packet marked on arrival.
         sojourn_ns: u64 ["ns"],
     }
 }

@@ -1,4 +1,4 @@
-//! What the numbers in events mean: tables that a trace has once.
+//! Tables that a trace has once: the meaning of the indices in events.
 
 use crate::packet::Dir;
 use serde::Serialize;
@@ -23,9 +23,9 @@ pub struct BearerRow {
     pub slot_ns: u64,
     /// Start of the first TTI, nanoseconds.
     pub phase_ns: u64,
-    /// From the end of a transmission to its arrival, nanoseconds.
+    /// Time from the end of a transmission to its arrival, nanoseconds.
     pub delay_ns: u64,
-    /// How many sequence numbers its link layer has on the air; 0 without any.
+    /// Size of the link layer's sequence number space over the air; 0 without sequence numbers.
     pub sequence_numbers: u64,
     /// Whether the link layer sends lost PDUs again.
     pub resends: bool,
@@ -34,7 +34,7 @@ pub struct BearerRow {
 }
 
 impl BearerRow {
-    /// Bearers of all nodes, by how many each has, of which nothing is known yet but whose they are.
+    /// Bearers of all nodes, from the number of bearers per node; only their owner is known yet.
     pub(crate) fn of_all(counts: impl Iterator<Item = u16>) -> Vec<Self> {
         let of_cell = |(node, count): (u16, u16)| {
             (0..count).map(move |index| Self {
@@ -60,7 +60,7 @@ pub struct FlowRow {
     pub ue: u16,
     /// Its number there.
     pub flow: u16,
-    /// Where its data goes.
+    /// Direction of its data.
     pub direction: Dir,
     /// Name of its application.
     pub app: &'static str,
@@ -69,11 +69,11 @@ pub struct FlowRow {
 /// All tables of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tables {
-    /// Nodes by their numbers, which `element` has.
+    /// Nodes, indexed by `element`.
     pub nodes: Vec<NodeRow>,
     /// Names of the UEs' interfaces by number, which `ue` has; none where each UE has one.
     pub interfaces: Vec<String>,
-    /// Bearers by their numbers, which `bearer` has.
+    /// Bearers, indexed by `bearer`.
     pub bearers: Vec<BearerRow>,
     /// Flows.
     pub flows: Vec<FlowRow>,

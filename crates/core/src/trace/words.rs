@@ -1,4 +1,4 @@
-//! Words that appear in events and results, with what each means.
+//! Words in events and results, with their meanings.
 
 use super::field::Field;
 
@@ -45,17 +45,17 @@ words! {
         Evicted = "evicted",
         /// The wired link lost it.
         LinkLoss = "link_loss",
-        /// The link layer gave up after its maximum number of transmissions.
+        /// The link layer discarded it after the maximum number of transmissions.
         MaxTransmissions = "max_transmissions",
         /// A box repairs the loss that the duplicate ACK reports.
         DupackSuppressed = "dupack_suppressed",
         /// A box has passed a newer ACK on already.
         StaleAck = "stale_ack",
-        /// A box answered for the UE, which has acknowledged it.
+        /// A box replied on behalf of the UE, which has acknowledged it.
         AlreadyAcknowledged = "already_acknowledged",
         /// A newer ACK took its place in a box.
         AckFiltered = "ack_filtered",
-        /// A probe of a closed window, which a box has answered in place of the receiver.
+        /// A probe of a closed window that a box has answered on behalf of the receiver.
         ProbeAnswered = "probe_answered",
         /// Addressed to a UE that the cell does not have.
         UnknownUe = "unknown_ue",
@@ -71,7 +71,7 @@ words! {
         Policed = "policed",
     }
 
-    /// What a UE is doing: its DRX and RRC state.
+    /// Activity of a UE: its DRX and RRC state.
     Activity {
         /// It can send and receive at once.
         Active = "active",
@@ -83,7 +83,7 @@ words! {
         Inactive = "inactive",
         /// It is in RRC IDLE.
         Idle = "idle",
-        /// It is on the way to a channel: signalling goes, data waits.
+        /// It changes to a channel: signalling is exchanged, data waits.
         Promotion = "promotion",
     }
 
@@ -105,19 +105,19 @@ words! {
         Sack = "sack",
         /// The retransmission timer expired.
         Timeout = "timeout",
-        /// Sent again after a timeout without knowing that it was lost.
+        /// Retransmitted after a timeout without knowing that it was lost.
         GoBackN = "go_back_n",
-        /// Sent again, the reason being known to the sender alone: seen from outside.
+        /// Retransmitted for a reason known only to the sender: inferred from a capture.
         Retransmission = "retransmission",
-        /// The same SYN or SYN-ACK again.
+        /// Retransmission of a SYN or SYN-ACK.
         HandshakeTimeout = "handshake_timeout",
         /// A duplicate ACK said that the radio had lost it: \[jayanathan\].
         WirelessFastRetransmit = "wireless_fast_retransmit",
-        /// The last segment again, as ACKs stay away: RFC 8985 (7).
+        /// Retransmission of the last segment because ACKs are overdue: RFC 8985 (7).
         TailLossProbe = "tail_loss_probe",
     }
 
-    /// What a congestion control that models the path is doing.
+    /// State of a congestion control that models the path.
     ModelState {
         /// It does not model the path.
         None = "none",
@@ -133,29 +133,29 @@ words! {
         ProbeBwRefill = "probe_bw_refill",
         /// Sends above the bandwidth.
         ProbeBwUp = "probe_bw_up",
-        /// Leaves little in flight, to see the shortest round-trip time.
+        /// Reduces the data in flight to measure the minimum RTT.
         ProbeRtt = "probe_rtt",
-        /// Keeps a few segments waiting: Copa alone.
+        /// Keeps a few segments queued: only Copa.
         FewWait = "few_wait",
         /// Takes its share from others that fill the buffer: Copa.
         Competes = "competes",
     }
 
-    /// What a snoop box did.
+    /// Action of a snoop box.
     SnoopAction {
         /// Kept a packet.
         Cached = "cached",
-        /// Let packets go: acknowledged, or dropped by the buffer behind the box.
+        /// Released packets: acknowledged, or dropped by the buffer after the box.
         Freed = "freed",
-        /// Sent a packet again for a duplicate ACK, or a SACK block.
+        /// Retransmitted a packet because of a duplicate ACK or a SACK block.
         DupackRetransmission = "dupack_retransmission",
-        /// Sent a packet again because no ACK came.
+        /// Retransmitted a packet because no ACK arrived.
         TimerRetransmission = "timer_retransmission",
         /// Kept a duplicate ACK from the sender.
         DupackSuppressed = "dupack_suppressed",
-        /// Answered the sender for the UE.
+        /// Replied to the sender on behalf of the UE.
         Answered = "answered",
-        /// Told the UE what the radio has lost of its data.
+        /// Reported radio losses of its data to the UE.
         Nack = "nack",
     }
 
@@ -171,7 +171,7 @@ words! {
     Outage {
         /// The UE knows that it will begin.
         Expected = "expected",
-        /// Nothing reaches the UE, or comes from it.
+        /// No packet reaches the UE or comes from it.
         Began = "began",
         /// The UE can be reached again.
         Ended = "ended",

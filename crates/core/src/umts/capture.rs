@@ -1,8 +1,8 @@
-//! What passes the RNCs' side of the Iu, octet by octet, for captures.
+//! Captures of the packets at the RNC side of the Iu, octet by octet.
 //!
 //! The GGSN is 172.16.0.1, the SGSN 172.16.0.2, the RNC of the cell 172.16.1.1 and that of the n-th relocation n beyond
-//! it. TEIDs count UEs from 1, in a range for each interface of a node. The numbers of a tunnel go on over a
-//! relocation, as those that the old RNC hands to the new one do (TS 23.060 §6.9.2.2).
+//! it. TEIDs count UEs from 1, in a range for each interface of a node. The sequence numbers of a tunnel continue over
+//! a relocation, as the old RNC passes them to the new one (TS 23.060 §6.9.2.2).
 
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
@@ -14,18 +14,18 @@ use std::net::Ipv4Addr;
 
 const SGSN: Ipv4Addr = Ipv4Addr::new(172, 16, 0, 2);
 const FIRST_RNC: Ipv4Addr = Ipv4Addr::new(172, 16, 1, 1);
-/// The first TEIDs of each node, less one.
+/// The first TEIDs of each node, minus one.
 const GGSN_TEIDS: u32 = 0x0100_0000;
 const SGSN_GN_TEIDS: u32 = 0x0200_0000;
 const SGSN_IU_TEIDS: u32 = 0x0300_0000;
 const RNC_TEIDS: u32 = 0x0400_0000;
-/// Between the TEIDs of one leg and the next at the SGSN; an RNC begins anew.
+/// Distance between the TEIDs of consecutive legs at the SGSN; an RNC starts over.
 const TEIDS_OF_A_LEG: u32 = 0x0002_0000;
 
-/// Numbers of the tunnels' messages; used for captures alone.
+/// Sequence numbers of the tunnels' messages; used only for captures.
 pub(super) struct Tunnels {
     has_sequence_numbers: bool,
-    /// By UE and direction.
+    /// Next sequence numbers by UE and direction.
     sequence_numbers: Vec<[u16; 2]>,
     /// Identification of the outer IP headers: of the SGSN, and of each RNC.
     sgsn_identification: u16,
@@ -52,7 +52,7 @@ impl Tunnels {
         json!({ "sgsn": sgsn_teid(ue, leg), "rnc": rnc_teid(ue) })
     }
 
-    /// A packet passes the RNC's side of an Iu leg at `at`, now or later. What is too long for a datagram is left out.
+    /// A packet passes the RNC's side of an Iu leg at `at`, now or later. A packet too long for a datagram is left out.
     #[cold]
     pub fn capture(&mut self, cx: &mut Cx<'_>, at: Instant, dir: Dir, leg: usize, packet: &Packet) {
         let ue = usize::from(packet.ue);
@@ -76,7 +76,8 @@ impl Tunnels {
         }
     }
 
-    /// An RNC sends an Echo Request at `at`, and gets its answer when `answered` says of the octets of both.
+    /// Captures the Echo Request that an RNC sends at `at`, and the response, whose time `answered` returns for the
+    /// octets of both.
     pub fn capture_echo(
         &self,
         cx: &mut Cx<'_>,

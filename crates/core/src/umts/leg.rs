@@ -1,4 +1,4 @@
-//! A leg of the core network: a line in either direction, whose ends of transmission are computed.
+//! A leg of the core network: a queue per direction with computed ends of transmission.
 
 use crate::element::FAR;
 use crate::error::ScenarioError;
@@ -15,7 +15,7 @@ pub struct Leg {
     pub rate: Option<Bitrate>,
     /// One-way propagation delay.
     pub delay: Duration,
-    /// What may wait to be sent, the one in transmission included, octets of tunnels with it; what comes beyond is
+    /// Limit of the queue in octets, including the packet in transmission and the tunnel headers; further packets are
     /// dropped. Unlimited if absent.
     pub buffer: Option<Bytes>,
 }
@@ -61,8 +61,8 @@ impl Line {
         }
     }
 
-    /// A datagram of `octets` octets comes to the line at `at`, not before the one before; when it arrives, if there is
-    /// room for it.
+    /// A datagram of `octets` octets reaches the queue at `at`, not before the previous one. Returns its arrival time
+    /// if there is room for it.
     #[inline(always)]
     pub fn pass(&mut self, at: Instant, octets: u32) -> Option<Instant> {
         let Some(rate) = self.rate else { return Some(at + self.delay) };

@@ -1,5 +1,5 @@
-//! The core network of UMTS around the bearer: GGSN and SGSN, the tunnels between them and the RNC, and what a UE has
-//! to do before it may send.
+//! The core network of UMTS around the bearer: GGSN and SGSN, the tunnels between them and the RNC, and the procedures
+//! that a UE must complete before it may send.
 //!
 //! ```text
 //! server -- wired link -- GGSN ---- Gn ---- SGSN ---- Iu ---- RNC (boxes in the network) -- cell -- UE
@@ -9,18 +9,18 @@
 //! Source: TS 23.060 §5.4 (nodes and interfaces), §6.5 (attach), §9.2.2 (PDP context activation); TS 29.281 for the
 //! tunnels; TS 23.107 §6.3 (traffic classes); \[jayanathan\] sections 2 and 5 for which of them matter to TCP.
 //!
-//! * **Set-up.** A UE attaches and activates a PDP context when its first flow starts. Both take a time that the
-//!   scenario says; none of its flows sends before. What comes for a UE without an active context is dropped.
+//! * **Set-up.** A UE attaches and activates a PDP context when its first flow starts. The scenario sets how long both
+//!   take; none of its flows sends before. Packets for a UE without an active context are dropped.
 //! * **Tunnels.** Each packet becomes a G-PDU: the headers of IP, UDP and GTP-U are sent with it on either leg. In a
-//!   simulation they are arithmetic; octets are made for captures alone ([`capture`]), by the codec of
+//!   simulation they are arithmetic; octets are made only for captures ([`capture`]), by the codec of
 //!   [`crate::wire::gtp`].
-//! * **Legs.** Each is a line with a rate, a delay and a buffer in either direction. Order is kept, and ends of
-//!   transmission are computed, so that a packet is put on a lane once for the wired link and both legs ([`network`]).
-//! * **Classes.** The traffic class of a UE says which bearer it gets (`radio.dch.qos`).
-//! * **Relocation.** With a hand-over the serving RNC may change: from the end of the outage on the UE's packets take
-//!   another Iu leg ([`Relocation`]).
+//! * **Legs.** Each is a queue with a rate, a delay and a buffer per direction. Order is preserved and ends of
+//!   transmission are computed, so a packet is put on a lane only once for the wired link and both legs ([`network`]).
+//! * **Classes.** The traffic class of a UE selects its bearer (`radio.dch.qos`).
+//! * **Relocation.** A hand-over may change the serving RNC: after the outage the UE's packets take another Iu leg
+//!   ([`Relocation`]).
 //!
-//! Left out: the messages of GTP-C, RANAP and the session's signalling, for which their durations stand; soft
+//! Left out: the messages of GTP-C, RANAP and the session's signalling, which are represented by their durations; soft
 //! hand-over, Iur and drift RNC; charging, authentication, deactivation and several contexts of a UE; QoS on the legs,
 //! which are first in, first out for all classes; fragments of datagrams too long for a leg.
 
@@ -52,7 +52,7 @@ pub struct Config {
     pub attach: Duration,
     /// How long it then takes to activate its PDP context (TS 23.060 §9.2.2), with the radio access bearer.
     pub pdp_activation: Duration,
-    /// Traffic classes of the UEs by number; those beyond the list have `background`.
+    /// Traffic classes of the UEs, indexed by UE; UEs beyond the list have `background`.
     pub qos: Vec<TrafficClass>,
 }
 
@@ -76,7 +76,7 @@ impl Default for Config {
 pub enum TrafficClass {
     /// Speech and the like: low delay that hardly varies.
     Conversational,
-    /// One way, with a delay that varies little.
+    /// One-way data, with little delay variation.
     Streaming,
     /// Requests and answers.
     Interactive,
@@ -86,7 +86,7 @@ pub enum TrafficClass {
 }
 
 impl TrafficClass {
-    /// As written in a scenario.
+    /// Its name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Conversational => "conversational",
@@ -103,14 +103,14 @@ impl TrafficClass {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Relocation {
-    /// The leg to the new RNC; what it does not say is as in `[umts.iu]`.
+    /// The leg to the new RNC; absent keys are as in `[umts.iu]`.
     pub iu: Leg,
 }
 
-/// What the core network is told beside its own parameters.
+/// Context for building the core network, in addition to its own parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Plan<'a> {
-    /// For each UE when its context becomes active, if ever.
+    /// For each UE, when its context becomes active, if ever.
     pub active: Vec<Option<Instant>>,
     /// Relocations: number of the UE, when its packets take the new leg, and this.
     pub relocations: Vec<(u16, Instant, &'a Relocation)>,

@@ -1,13 +1,13 @@
 //! The core network: GGSN towards the server, RNC towards the UEs.
 //!
-//! Each leg keeps the order of what it carries, so that a packet's arrival at the far end of both is known when it
-//! comes to the first. It stands at the end of the wired link, which keeps the order too: the link's element
-//! ([`crate::link`]) asks both for their times and puts the packet on a lane once for all three. Downlink there is a
-//! lane for each Iu leg. Only where legs of several RNCs meet at the SGSN, uplink, the order is not known ahead, and a
-//! timer marks each arrival there.
+//! Each leg preserves the order of packets, so the arrival time at the far end of both is known when a packet reaches
+//! the first. The core network is attached to the end of the wired link, which preserves order too: the link's element
+//! ([`crate::link`]) queries both legs for their times and puts the packet on a lane once for all three. Downlink there
+//! is one lane per Iu leg. Only uplink, where the legs of several RNCs merge at the SGSN, the order is unknown in
+//! advance, and a timer marks each arrival there.
 //!
-//! DEVIATION: a packet that is dropped on the way is told of when it enters the first of these lines, which is earlier
-//! by the time that it would have had to the place of the drop.
+//! DEVIATION: a drop on a later leg is recorded when the packet enters the first leg, that is, too early by the
+//! packet's travel time to the point of the drop.
 
 use super::capture::Tunnels;
 use super::leg::Line;
@@ -19,31 +19,31 @@ use crate::trace::Reason;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// Lane of what goes to the server. The lanes towards the UEs have the numbers of Iu legs, as far as these are below
-/// it; those of further legs one more.
+/// Lane of uplink packets. Lanes of Iu legs with a smaller index have the leg's index; those of further legs have the
+/// index plus one.
 pub const UP: u32 = 1;
 
-/// A packet on its way to the server, and when it is at the GGSN.
+/// A packet towards the server, and its arrival time at the GGSN.
 type Onward = Option<(Instant, Box<Packet>)>;
 
 /// GGSN, SGSN and the legs to the RNCs.
 pub struct CoreNetwork {
     overhead: u32,
     contexts: Vec<Context>,
-    /// By direction.
+    /// The Gn leg by direction.
     gn: [Line; 2],
-    /// To the RNC of the cell, then to those of relocations.
+    /// Leg to the RNC of the cell, then legs to the RNCs of relocations.
     iu: Vec<IuLeg>,
-    /// Which leg UEs take; empty without relocations.
+    /// Route of each UE over the legs; empty without relocations.
     routes: Vec<Route>,
     tunnels: Tunnels,
     /// When each leg comes into use.
     in_use: Vec<Instant>,
-    /// By place.
+    /// Drops by place.
     drops: [u64; 3],
 }
 
-/// Where packets are dropped: for want of a context, or of room on a leg.
+/// Where packets are dropped: without a context, or without room on a leg.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Context,
@@ -53,10 +53,10 @@ enum Place {
 
 /// A UE's PDP context.
 struct Context {
-    /// Never if it has none.
+    /// Never without a context.
     active: Instant,
     class: TrafficClass,
-    /// By direction.
+    /// Counters of the Gn leg by direction.
     gn: [Count; 2],
     iu: [Count; 2],
 }
@@ -86,9 +86,9 @@ impl Count {
 }
 
 struct IuLeg {
-    /// By direction.
+    /// The leg's queues by direction.
     lines: [Line; 2],
-    /// On their way to the SGSN, with their arrival there; used with several legs.
+    /// Packets in transit to the SGSN, with their arrival times there; used with several legs.
     ascending: VecDeque<(Instant, Box<Packet>)>,
 }
 
@@ -101,7 +101,7 @@ impl IuLeg {
 /// The legs of a UE.
 #[derive(Default)]
 struct Route {
-    /// From when on it takes which, in order of time; the first leg before.
+    /// Changes of leg in order of time; the first leg applies before them.
     changes: Vec<(Instant, usize)>,
     /// Latest arrival at the end of its legs, by direction: nothing overtakes.
     latest: [Instant; 2],
@@ -121,7 +121,8 @@ impl CoreNetwork {
         let mut iu = vec![IuLeg::new(&config.iu)];
         let mut in_use = vec![Instant::ZERO];
         let mut routes = Vec::new();
-        // Legs are numbered in order of time: of two packets that come at one instant that of the lower leg is first.
+        // Legs are numbered in order of time: of two packets that arrive at the same instant, the packet of the lower
+        // leg is first.
         let mut relocations = plan.relocations.clone();
         relocations.sort_by_key(|(_, at, _)| *at);
         for (ue, at, relocation) in &relocations {
@@ -144,7 +145,7 @@ impl CoreNetwork {
         }
     }
 
-    /// A packet comes to the GGSN at `at`, now or later. It leaves on a lane, or is dropped.
+    /// A packet arrives at the GGSN at `at`, now or later. It leaves on a lane, or is dropped.
     #[inline(always)]
     pub fn descend(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) {
         const DOWN: usize = Dir::Downlink.index();
@@ -172,7 +173,8 @@ impl CoreNetwork {
         cx.emit_at(at_rnc, if leg < UP { leg } else { leg + 1 }, packet);
     }
 
-    /// A packet comes to the RNC now; when it is at the GGSN. `None` if it is dropped, or on its way to the SGSN.
+    /// A packet arrives at the RNC now. Returns its arrival time at the GGSN; `None` if it is dropped, or in transit to
+    /// the SGSN.
     #[inline(always)]
     pub fn ascend(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Onward {
         const UPWARDS: usize = Dir::Uplink.index();
@@ -198,7 +200,7 @@ impl CoreNetwork {
         None
     }
 
-    /// A packet from a UE comes to the SGSN at `at`.
+    /// A packet from a UE arrives at the SGSN at `at`.
     #[inline(always)]
     fn leave_sgsn(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) -> Onward {
         let Some(at_ggsn) = self.gn[Dir::Uplink.index()].pass(at, packet.len + self.overhead) else {
@@ -220,8 +222,8 @@ impl CoreNetwork {
         ascending.push_back((at_sgsn, packet));
     }
 
-    /// The timer of an Iu leg has expired: the next packet that is at the SGSN by now, and when it is at the GGSN; to
-    /// be asked until there is none.
+    /// The timer of an Iu leg has expired: returns the next packet that has arrived at the SGSN and its arrival time at
+    /// the GGSN. Call until there is none.
     pub fn arrived(&mut self, cx: &mut Cx<'_>, leg: u32) -> Onward {
         while let Some((at, packet)) = self.iu.get_mut(leg as usize)?.ascending.pop_front() {
             if at > cx.now {
@@ -237,7 +239,7 @@ impl CoreNetwork {
         None
     }
 
-    /// When a UE's packet that would arrive at `at` arrives at the end of its Iu leg: not before those sent earlier.
+    /// Arrival time at the end of its Iu leg of a UE's packet that would arrive at `at`: not before earlier packets.
     #[cold]
     fn in_order(&mut self, ue: u16, dir: Dir, at: Instant) -> Instant {
         let Some(route) = self.routes.get_mut(usize::from(ue)) else { return at };
@@ -253,8 +255,8 @@ impl CoreNetwork {
         cx.drop(dir, packet, reason);
     }
 
-    /// A capture begins: each path with an Echo Request of the RNC and its answer, when it comes into use. Such
-    /// messages take no time from others.
+    /// A capture begins: each leg with an Echo Request of the RNC and its response, when it comes into use. These
+    /// messages take no time from other packets.
     pub fn handle_capture(&mut self, cx: &mut Cx<'_>) {
         for (leg, at) in self.in_use.iter().enumerate() {
             let [down, up] = &self.iu[leg].lines;
@@ -263,7 +265,7 @@ impl CoreNetwork {
         }
     }
 
-    /// The directions of its lanes and the number of its timers.
+    /// Layout of its lanes (one direction each) and timers.
     pub fn layout(&self) -> Layout {
         let mut lanes = vec![Dir::Downlink; self.iu.len()];
         lanes.insert(UP as usize, Dir::Uplink);
@@ -276,7 +278,7 @@ impl CoreNetwork {
         self.drops[Place::Gn as usize] + self.drops[Place::Iu as usize]
     }
 
-    /// What was counted, for the results of the run.
+    /// Counters for the results of the run.
     pub fn report(&self) -> Value {
         let contexts = self.contexts.iter().enumerate();
         let ues: Vec<_> = contexts.map(|(ue, context)| self.report_of(ue, context)).collect();

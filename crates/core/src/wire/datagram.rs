@@ -5,12 +5,12 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use etherparse::checksum::Sum16BitWords;
 use etherparse::ip_number;
 
-/// What both headers say; around a message of GTP-U they are the outer ones.
+/// Fields of the IP and UDP header; for a GTP-U message the outer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Who sends the datagram.
+    /// Sender of the datagram.
     pub src: SocketAddrV4,
-    /// Who is to receive it; of GTP-U at port 2152, or at the port that a request came from (TS 29.281 §4.4.2).
+    /// Receiver of the datagram; for GTP-U at port 2152, or at the source port of a request (TS 29.281 §4.4.2).
     pub dst: SocketAddrV4,
     /// DSCP and ECN.
     pub traffic_class: u8,
@@ -44,7 +44,7 @@ impl Headers {
     }
 }
 
-/// Of the pseudo header and the whole UDP datagram (RFC 768).
+/// Sum over the pseudo header and the whole UDP datagram (RFC 768).
 pub(super) fn udp_sum(src: Ipv4Addr, dst: Ipv4Addr, udp: &[u8]) -> Sum16BitWords {
     Sum16BitWords::new()
         .add_4bytes(src.octets())

@@ -1,12 +1,12 @@
 //! A message or a PDU that cannot be written as asked.
 
-/// What cannot be written.
+/// A value that cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// A message needs `octets` octets, and no length field of GTP, UDP or IPv4 goes beyond `room`.
     #[error("{octets} octets, at most {room} can be told")]
     TooLong {
-        /// Octets of the message, without what the length field leaves out.
+        /// Octets of the message that the length field counts.
         octets: usize,
         /// The most that the field can say.
         room: usize,
@@ -26,7 +26,7 @@ pub enum EncodeError {
         field: &'static str,
         /// The value.
         value: usize,
-        /// What would be right.
+        /// Allowed values.
         allowed: &'static str,
     },
 }

@@ -79,8 +79,8 @@ pub fn checked_payload(bytes: &[u8]) -> Option<Range<usize>> {
     is_intact(bytes, header.ip(), protocol, segment)?.then(|| end - segment.len() + offset..end)
 }
 
-/// The octets of a UDP datagram (RFC 768), where in `bytes` they are; `None` if this is no UDP, or if its checksum or
-/// that of its IP header is wrong. A datagram over IPv4 may come without a checksum, over IPv6 not (RFC 8200, 8.1).
+/// Position in `bytes` of the octets of a UDP datagram (RFC 768); `None` if this is no UDP, or if its checksum or that
+/// of its IP header is wrong. A datagram over IPv4 may have no checksum, one over IPv6 must have one (RFC 8200, 8.1).
 pub fn checked_datagram(bytes: &[u8]) -> Option<Range<usize>> {
     let mut header = Packet::default();
     let (protocol, rest) = read_network(bytes, &mut header).ok()?;
@@ -99,8 +99,8 @@ pub fn checked_datagram(bytes: &[u8]) -> Option<Range<usize>> {
     right.then(|| start + UDP_HEADER_BYTES as usize..start + length)
 }
 
-/// Whether the checksum of an IPv4 header is right, and that of what it carries with its pseudo header, unless this is
-/// empty.
+/// Whether the checksum of an IPv4 header is correct, and the checksum of its payload with the pseudo header, unless
+/// that is empty.
 fn is_intact(bytes: &[u8], ip: IpVersion, protocol: IpNumber, carried: &[u8]) -> Option<bool> {
     let addresses = match ip {
         IpVersion::Ipv4 => {
@@ -117,7 +117,7 @@ fn is_intact(bytes: &[u8], ip: IpVersion, protocol: IpNumber, carried: &[u8]) ->
     Some(carried.is_empty() || sum == 0)
 }
 
-/// Where the TCP header of a packet that [`parse`] reads as TCP begins.
+/// Offset of the TCP header of a packet that [`parse`] reads as TCP.
 pub(super) fn tcp_offset(bytes: &[u8]) -> Option<usize> {
     let mut header = Packet::default();
     let (protocol, segment) = read_network(bytes, &mut header).ok()?;
@@ -256,9 +256,9 @@ fn two_words(bytes: &[u8]) -> (u32, u32) {
 /// address becomes an IPv4-mapped one; in an IPv4 packet an IPv6 address that is none becomes 0.0.0.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoints {
-    /// Who sends the packet.
+    /// Source of the packet.
     pub src: SocketAddr,
-    /// Who is to receive it.
+    /// Destination of the packet.
     pub dst: SocketAddr,
 }
 
@@ -280,7 +280,7 @@ fn bytes_beside_ecn(packet: &Packet) -> u32 {
     let options = packet.options();
     if packet.flags.has(Flags::SYN) {
         let mss = if options.mss != 0 { 4 } else { 0 };
-        // Beside timestamps it takes the place of the two bytes that pad them.
+        // With timestamps it replaces their two bytes of padding.
         let sack_permitted = if options.sack_permitted && !packet.has_timestamps { 4 } else { 0 };
         let window_scale = if options.window_scale_plus_1 != 0 { 4 } else { 0 };
         return 20 + mss + sack_permitted + timestamps + window_scale;
@@ -844,7 +844,7 @@ mod tests {
                 let packet = parsed(&good[..len]);
                 assert_eq!((packet.kind(), packet.len), (Kind::Opaque(Opaque::Malformed), len as u32));
             }
-            // Ethernet padding behind the packet does not count.
+            // Ethernet padding after the packet does not count.
             let padded = parsed(&[&good[..], &[0; 6]].concat());
             assert_eq!(padded, data(ip, 100));
             let mut bad_offset = good;

@@ -1,4 +1,4 @@
-//! MAC PDUs of NR, for captures and tests: PDUs of RLC behind subheaders (TS 38.321 §6.1.2).
+//! MAC PDUs of NR, for captures and tests: RLC PDUs after subheaders (TS 38.321 §6.1.2).
 //!
 //! Left out: control elements (buffer status reports, power headroom).
 
@@ -21,7 +21,7 @@ pub fn put(block: &mut Vec<u8>, lcid: u8, pdu: &[u8]) {
     block.extend_from_slice(pdu);
 }
 
-/// Fills a block up to so many octets: a subheader of one octet, and zeros.
+/// Pads a block to `octets` octets: a subheader of one octet, and zeros.
 pub fn pad(block: &mut Vec<u8>, octets: usize) {
     if block.len() < octets {
         block.push(PADDING);

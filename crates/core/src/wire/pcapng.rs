@@ -5,20 +5,20 @@
 //! system or date: the same run gives the same bytes. Timestamps are nanoseconds of virtual time,
 //! so that captures begin on 1970-01-01.
 //!
-//! The crate `pcap-file` could write these blocks, but only through calls that may fail, where
-//! nothing can fail here; it serves as the reader of the tests.
+//! The crate `pcap-file` could write these blocks, but only through fallible calls, although nothing can fail here; the
+//! tests use it as the reader.
 
 use crate::time::Instant;
 use std::collections::BTreeMap;
 
-/// Writes a capture into memory; [`take`](Self::take) hands out what has been written so far.
+/// Writes a capture into memory; [`take`](Self::take) returns the bytes written so far.
 #[derive(Clone, Debug)]
 pub struct PcapngWriter {
     bytes: Vec<u8>,
     interfaces: u32,
     /// Packets that are seen later, in the order in which they will be.
     pending: BTreeMap<(Instant, u64), (u32, Vec<u8>)>,
-    /// How many of these there have been.
+    /// Number of packets added ahead so far.
     announced: u64,
 }
 
@@ -49,9 +49,8 @@ impl PcapngWriter {
         writer
     }
 
-    /// Adds a packet seen on interface number `interface`: its first bytes, which may be the header
-    /// only, the length of the whole IP packet, and its number in the run, which is the same on every interface; 0 of
-    /// what has no number.
+    /// Adds a packet seen on interface number `interface`: its first bytes, which may be the header only, the length of
+    /// the whole IP packet, and its number in the run, which is the same on every interface; 0 without a number.
     pub fn packet(&mut self, interface: u32, at: Instant, header: &[u8], original_len: u32, id: u32) {
         let number = u64::from(id).to_le_bytes();
         let options = [(EPB_PACKETID, &number[..]), (OPT_ENDOFOPT, b"")];
@@ -126,7 +125,7 @@ impl PcapngWriter {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Frames what `write_body` appends: type and length in front, length again behind.
+    /// Frames the output of `write_body`: type and length before it, the length again after it.
     fn block(&mut self, kind: u32, write_body: impl FnOnce(&mut Vec<u8>)) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice([kind.to_le_bytes(), [0; 4]].as_flattened());
@@ -137,7 +136,7 @@ impl PcapngWriter {
     }
 }
 
-/// How many packets there are in bytes that a [`PcapngWriter`] has handed out.
+/// Number of packets in bytes from a [`PcapngWriter`].
 pub fn packets_in(mut bytes: &[u8]) -> u64 {
     let mut packets = 0;
     while let Some(&[kind, total]) = bytes.as_chunks::<4>().0.first_chunk() {
@@ -147,7 +146,7 @@ pub fn packets_in(mut bytes: &[u8]) -> u64 {
     packets
 }
 
-/// Appends an option; a value longer than its length field can say is cut.
+/// Appends an option; a value that is too long for its length field is truncated.
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     let value = &value[..value.len().min(usize::from(u16::MAX))];
     body.extend_from_slice(&code.to_le_bytes());

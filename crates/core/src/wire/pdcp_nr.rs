@@ -18,7 +18,7 @@ pub enum Pdu {
     Status {
         /// FMC: COUNT of the first missing SDU.
         fmc: u32,
-        /// A bit for each SDU behind that one, padded to whole octets.
+        /// One bit for each SDU after that one, padded to whole octets.
         bitmap: Vec<u8>,
     },
 }
@@ -44,11 +44,11 @@ pub fn status(fmc: u32, bitmap: &[bool]) -> Vec<u8> {
 }
 
 impl Pdu {
-    /// Reads a PDU whose sequence number has so many bits.
+    /// Reads a PDU with a sequence number of `sn_bits` bits.
     ///
     /// # Errors
     ///
-    /// What makes it no PDU of this format.
+    /// If it is no PDU of this format.
     pub fn decode(bytes: &[u8], sn_bits: u8) -> Result<Self, DecodeError> {
         let (&first, rest) = bytes.split_first().ok_or(DecodeError::Truncated)?;
         if first & DATA == 0 {

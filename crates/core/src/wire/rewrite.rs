@@ -1,16 +1,16 @@
-//! Changed header fields back into the bytes of a packet that came from a device.
+//! Writes changed header fields back into the bytes of a packet that came from a device.
 //!
-//! Only what a box on the path may change is written: TCP's sequence and acknowledgment number, flags, window and
-//! timestamps, the ECN field of the IP header; and SACK blocks, which can be taken out, become NOPs. Everything else,
-//! known or not, stays as it was sent. Checksums are updated and not computed anew (RFC 1624, equation 3): a packet
-//! whose checksum was wrong before is as wrong afterwards, and its receiver still notices.
+//! Only fields that a box may change are written: TCP's sequence and acknowledgment number, flags, window and
+//! timestamps, the ECN field of the IP header; removed SACK blocks become NOPs. All other bytes stay unchanged.
+//! Checksums are updated, not recomputed (RFC 1624, equation 3): a wrong checksum stays wrong, so the receiver still
+//! detects it.
 
 use super::ip::{END, NOP, SACK, TIMESTAMPS, tcp_offset};
 use crate::packet::{Flags, IpVersion, Packet};
 use std::ops::Range;
 
-/// Writes the fields of `packet` into `bytes`, from which it was parsed. What is not TCP gets its ECN
-/// field only.
+/// Writes the fields of `packet` into the `bytes` that it was parsed from. For packets other than TCP only the ECN
+/// field is written.
 pub fn rewrite(bytes: &mut [u8], packet: &Packet) {
     let tcp = tcp_offset(bytes).filter(|_| packet.is_tcp());
     match packet.ip() {
@@ -51,7 +51,7 @@ fn change(bytes: &mut [u8], range: Range<usize>, checksum: usize, write: impl Fn
     write(header);
     let after = sum(header);
     if after == before {
-        // Of the two zeros of one's complement the one that is there stays.
+        // Keeps the present one of the two zeros of one's complement.
         return;
     }
     let old = u32::from(u16::from_be_bytes([header[checksum], header[checksum + 1]]));
@@ -72,7 +72,7 @@ fn fold(mut sum: u32) -> u32 {
     sum
 }
 
-/// Where TSval stands in `options`.
+/// Position of TSval in `options`.
 fn timestamps(options: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -85,7 +85,7 @@ fn timestamps(options: &[u8]) -> Option<usize> {
     }
 }
 
-/// Writes NOPs in the place of SACK options that can be read.
+/// Overwrites readable SACK options with NOPs.
 fn blank_blocks(options: &mut [u8]) {
     let mut at = 0;
     while let Some(&kind) = options.get(at) {
@@ -178,7 +178,7 @@ mod tests {
         for ip in [IpVersion::Ipv4, IpVersion::Ipv6] {
             let mut bytes = bytes(ip, false);
             let at = ip.header_bytes() as usize;
-            // 12 octets of options, of which a block takes 10; the timestamps of `bytes` make room.
+            // 12 octets of options, 10 of them a SACK block; the timestamps of `bytes` make room.
             bytes[at + 20..at + 36].copy_from_slice(&[1, 253, 2, 5, 10, 0, 0, 0, 9, 0, 0, 0, 10, 253, 2, 1]);
             checksums(&mut bytes, true);
             let mut packet = Packet::default();
@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Whether the checksums are right, by another implementation; sets them if told to.
+    /// Whether the checksums are correct, by another implementation; sets them if `set`.
     fn checksums(bytes: &mut [u8], set: bool) -> bool {
         let is_v4 = bytes[0] >> 4 == 4;
         let at = if is_v4 { 20 } else { 40 };

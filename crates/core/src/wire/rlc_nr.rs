@@ -1,8 +1,8 @@
-//! PDUs of NR's RLC, bit by bit as they are on the air.
+//! NR RLC PDUs, bit by bit as transmitted.
 //!
-//! Source: TS 38.322 §6.2. [`Pdu`] is any of acknowledged mode: [`AmdPdu`] carries an SDU or a segment of one, and
-//! [`StatusPdu`] tells what arrived. [`UmdPdu`] carries an SDU or a segment in unacknowledged mode. These bytes are for
-//! captures and tests. Left out: transparent mode.
+//! Source: TS 38.322 §6.2. [`Pdu`] is any PDU of acknowledged mode: [`AmdPdu`] carries an SDU or a segment of one, and
+//! [`StatusPdu`] reports received SDUs. [`UmdPdu`] carries an SDU or a segment in unacknowledged mode. These bytes are
+//! for captures and tests. Left out: transparent mode.
 
 use super::EncodeError;
 use super::rlc::{BitReader, BitWriter, DecodeError};
@@ -15,16 +15,16 @@ const CPT_BITS: usize = 3;
 /// SOend: up to the last octet of the SDU (§6.2.3.17).
 const TO_THE_END: u16 = u16::MAX;
 
-/// Which part of its SDU a PDU carries: SI and SO (§6.2.3.4, §6.2.3.5).
+/// Part of its SDU that a PDU carries: SI and SO (§6.2.3.4, §6.2.3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
+    /// The whole SDU.
     Whole,
     /// The first segment.
     First,
-    /// The last segment, behind so many octets.
+    /// The last segment, after this many octets.
     Last(u16),
-    /// Neither the first nor the last segment, behind so many octets.
+    /// Neither the first nor the last segment, after this many octets.
     Middle(u16),
 }
 
@@ -57,7 +57,7 @@ pub struct UmdPdu {
 pub struct StatusPdu {
     /// ACK_SN.
     pub ack_sn: u32,
-    /// What is missing.
+    /// SDUs and segments reported missing.
     pub nacks: Vec<Nack>,
 }
 
@@ -120,7 +120,7 @@ impl Part {
     }
 }
 
-/// Fields of so many bits, SO, and the data.
+/// Fields with their lengths in bits, SO, and the data.
 fn write(fields: &[(u32, usize)], part: Part, data: &[u8]) -> Result<Vec<u8>, EncodeError> {
     let so = part.offset().map(|so| (u32::from(so), 16));
     let bits: usize = fields.iter().chain(&so).map(|(_, bits)| bits).sum();
@@ -165,11 +165,11 @@ impl Pdu {
         }
     }
 
-    /// Reads a PDU whose sequence number has so many bits.
+    /// Reads a PDU with a sequence number of `sn_bits` bits.
     ///
     /// # Errors
     ///
-    /// What makes it no PDU of this format.
+    /// If it is no PDU of this format.
     pub fn decode(bytes: &[u8], sn_bits: usize) -> Result<Self, DecodeError> {
         let mut reader = BitReader::new(bytes);
         if reader.take(1)? == CONTROL {
@@ -203,11 +203,11 @@ impl UmdPdu {
         }
     }
 
-    /// Reads a PDU whose sequence number, if it has one, has so many bits.
+    /// Reads a PDU; its sequence number, if any, has `sn_bits` bits.
     ///
     /// # Errors
     ///
-    /// What makes it no PDU of this format.
+    /// If it is no PDU of this format.
     pub fn decode(bytes: &[u8], sn_bits: usize) -> Result<Self, DecodeError> {
         let mut reader = BitReader::new(bytes);
         let si = reader.take(2)?;
@@ -222,7 +222,7 @@ impl UmdPdu {
     }
 }
 
-/// Reserved bits behind E1 of ACK_SN, and behind E3.
+/// Reserved bits after E1 of ACK_SN, and after E3.
 const fn padding(sn_bits: usize) -> [usize; 2] {
     if sn_bits == 12 { [7, 1] } else { [1, 3] }
 }
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn a_status_pdu_of_18_bits_names_sdus_segments_and_ranges() {
         let nacks = vec![Nack { sn: 7, offsets: Some((0x0102, Some(4))), range: Some(90) }];
-        // ACK_SN 97 = 0b1100001 in 18 bits behind 0000: 0000 0000 | 0000 0001 | 1000 01, E1 1, R 0.
+        // ACK_SN 97 = 0b1100001 in 18 bits after 0000: 0000 0000 | 0000 0001 | 1000 01, E1 1, R 0.
         same(
             &Pdu::Status(StatusPdu { ack_sn: 97, nacks }),
             18,

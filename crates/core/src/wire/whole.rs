@@ -1,4 +1,4 @@
-//! Simulated packets as octets: whose they are, and what they carry.
+//! Simulated packets as octets: their addresses and payload.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -32,8 +32,8 @@ pub fn ipv6_of(ue: Option<u16>) -> Ipv6Addr {
     Ipv6Addr::from_bits((0xFD00 << 112) + host)
 }
 
-/// All octets of a packet, `packet.len` of them: those that it came with, and what boxes changed in them; of a
-/// simulated one headers with this identification and zeros.
+/// All octets of a packet, `packet.len` of them: the received octets with the changes of boxes; for a simulated packet,
+/// headers with this identification, followed by zeros.
 pub fn octets_of(packet: &Packet, dir: Dir, ip_id: u16) -> Vec<u8> {
     let mut octets = Vec::new();
     match &packet.body {

@@ -4,7 +4,7 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Results, Simulation};
 use proptest::prelude::*;
 
-/// A download over a queue that marks, and a way back that loses ACKs.
+/// A download over a queue that marks, with a reverse path that loses ACKs.
 const MARKED: &str = r#"
 duration = "8000 s"
 wired = { rate = "1 Mbit/s", delay = "20 ms", queue.red = { min_threshold = 1, max_threshold = 20, max_probability = "30 %", ecn = true, packets = 200 } }
@@ -62,7 +62,7 @@ fn without_the_option_packets_are_right_as_long_as_acks_arrive() {
     assert_eq!(accurate.sender.ce_packets, accurate.receiver.ce_packets);
 }
 
-/// Marks that are counted are answered once in a window of data, as those that are echoed.
+/// Counted marks, like echoed ones, cause one response per window of data.
 #[test]
 fn goodput_is_that_of_classic_ecn() {
     let goodput = |ecn| run(&[("tcp.ecn", ecn)], 1).flows[0].goodput_bps;

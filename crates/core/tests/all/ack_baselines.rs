@@ -1,4 +1,4 @@
-//! ACK filtering and ACK pacing: what leaves when, and what is never lost.
+//! ACK filtering and ACK pacing: departure times, and packets that must never be lost.
 
 use airpath_core::packet::{Dir, Packet};
 use airpath_core::scenario::Scenario;
@@ -163,8 +163,8 @@ profile = "linux"
 [[flow]]
 "#;
 
-/// Data that shares the way of the ACKs waits in the box too: a box larger than the bearer's buffer would be a buffer
-/// of its own, here of a minute.
+/// Data that shares the bearer of the ACKs waits in the box too: a box larger than the bearer's buffer would be a
+/// second buffer, here of a minute.
 #[test]
 fn the_filter_holds_no_more_than_the_buffer_behind_it_takes() {
     let text = r#"
@@ -186,8 +186,8 @@ fn the_filter_holds_no_more_than_the_buffer_behind_it_takes() {
     assert_eq!(run.report()["queues"][0]["peak_held_packets"], 59);
 }
 
-/// 10 Mbit/s down and 100 kbit/s up: a recovery brings an ACK with blocks for each packet, ten times as many as the uplink
-/// carries. Those that a newer one contains make way, and the sender sees its losses repaired in time.
+/// 10 Mbit/s down and 100 kbit/s up: a recovery causes an ACK with blocks for each packet, ten times as many as the
+/// uplink carries. ACKs contained in a newer one are removed, and the sender's losses are repaired in time.
 #[test]
 fn the_filter_does_no_harm_to_a_sender_with_sack() {
     let of = |middlebox: &str| {

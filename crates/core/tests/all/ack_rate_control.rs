@@ -291,7 +291,7 @@ proptest! {
     }
 }
 
-/// After the last ACK nothing more arrives: what is held goes all the same.
+/// After the last ACK nothing more arrives: held ACKs are still released.
 #[test]
 fn what_is_held_when_nothing_more_happens_goes() {
     for release in ["strict", "loop", "one_per_tti"] {
@@ -311,8 +311,8 @@ fn what_is_held_when_nothing_more_happens_goes() {
     }
 }
 
-/// Goodput in bit/s and mean time of a packet in the downlink's buffer and on the air, in seconds: the bundled bearer
-/// of 384 kbit/s with room for 50 SDUs, and TCP by the RFCs.
+/// Goodput in bit/s and mean delay of a packet from the downlink's buffer to its delivery, in seconds: the bundled
+/// bearer of 384 kbit/s with room for 50 SDUs, and TCP by the RFCs.
 fn download_at_384(pairs: &[(&str, &str)]) -> (f64, f64) {
     let text = bundled("umts-384-simple").unwrap();
     let given = [("radio.dch.downlink.queue.droptail.packets", "50"), ("tcp.profile", "rfc")];
@@ -331,7 +331,7 @@ fn download_at_384(pairs: &[(&str, &str)]) -> (f64, f64) {
     (simulation.results().flows[0].goodput_bps, delays.iter().sum::<f64>() / delays.len() as f64)
 }
 
-/// As in Table 2, one flow: with ACK rate control the delay is lower at no less goodput, but for 3 %. As printed, ACKs
+/// As in Table 2, one flow: ACK rate control lowers the delay and costs at most 3 % of the goodput. As printed, ACKs
 /// are stranded, and the rate cannot be kept.
 #[test]
 fn a_download_keeps_its_rate_and_waits_less_in_the_buffer() {

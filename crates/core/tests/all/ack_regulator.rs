@@ -116,7 +116,7 @@ proptest! {
     }
 }
 
-/// After the last ACK nothing is left to make room: what is held goes all the same.
+/// After the last ACK nothing makes room any more: held ACKs are still released.
 #[test]
 fn what_is_held_when_nothing_more_happens_goes() {
     for reset in ["empty", "departure"] {
@@ -183,9 +183,9 @@ fn ack_times(pairs: &[(&str, &str)]) -> [Vec<u64>; 2] {
 fn an_ack_goes_when_there_is_room_for_two_packets() {
     let [came, left] = ack_times(&[]);
     assert_eq!(came, [9, 17, 25, 33, 41, 49, 57]);
-    // At 16 ms the third packet leaves the buffer empty: the first ACK brings two, which fill it. Likewise at 32. At
-    // 48 the last packet begins; what the third ACK was to bring does not come, but an ACK that finds the buffer
-    // empty expects nothing. Then nothing happens for 200 ms.
+    // At 16 ms the third packet leaves the buffer empty: the first ACK triggers two, which fill it; the same happens at
+    // 32 ms. At 48 ms the last packet starts. The packets that the third ACK was to trigger do not arrive, but an ACK
+    // that finds the buffer empty expects none. Then nothing happens for 200 ms.
     assert_eq!(left, [16, 32, 48, 49, 57, 257, 257]);
 }
 

@@ -89,7 +89,7 @@ fn nr_from_idle_waits_for_paging_and_promotion() {
     assert!((7.5..=17.5).contains(&active), "{active}");
 }
 
-/// The same in LTE's and HSDPA's numbers, and INACTIVE of NR.
+/// LTE's and HSDPA's parameters, and INACTIVE of NR.
 #[test]
 fn each_shared_cell_wakes_its_ue_by_the_promotion_later() {
     for (kind, state) in [("lte", "idle"), ("hsdpa", "idle"), ("nr", "idle"), ("nr", "inactive")] {

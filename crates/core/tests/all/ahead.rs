@@ -1,5 +1,5 @@
-//! Packets that are handed over ahead of their time change no result: the same run is made at once, in steps, and with
-//! a probe that never records anything, with which every packet waits for its time.
+//! Early delivery changes no result: the same run is made at once, in steps, and with a probe that records nothing but
+//! makes every packet wait for its time.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
@@ -48,8 +48,8 @@ const CELLS: [&str; 3] = [
     "#,
 ];
 
-/// Flows of each UE that begin at the same instant: without end, finite, both ways, pages, and datagrams with timers at
-/// the UE; TCP beside the latter.
+/// Flows of each UE that begin at the same instant: unlimited, finite, bidirectional, pages, and datagrams with timers
+/// at the UE; TCP alongside the latter.
 const FLOWS: [&str; 6] = [
     "[[flow]]\nue = \"each\"\napp.bulk = {}",
     "[[flow]]\nue = \"each\"\napp.file.size = \"100 kB\"",
@@ -60,7 +60,7 @@ const FLOWS: [&str; 6] = [
     "[[flow]]\nue = \"each\"\napp.cbr = {}\n[[flow]]\nue = \"each\"\napp.bulk = {}",
 ];
 
-/// How TCP acknowledges and repairs, and what stands between.
+/// TCP's acknowledgment and recovery, and the middleboxes.
 const SET: [&[(&str, &str)]; 8] = [
     &[],
     &[("tcp.profile", "linux"), ("wired.loss", "1 %")],

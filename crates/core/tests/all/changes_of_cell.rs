@@ -37,8 +37,8 @@ const RADIOS: [(&str, &str); 8] = [
     ),
 ];
 
-/// A UE walks from `a` to `b` to `c` and back to `a`, twice; `hand_over` goes into each of its hand-overs. `radio` is the
-/// cell `a`; a cell of dedicated channels and one of LTE are beside it.
+/// A UE walks from `a` to `b` to `c` and back to `a`, twice; `hand_over` goes into each of its hand-overs. `radio` is
+/// the cell `a`; the others are a cell of dedicated channels and one of LTE.
 fn walk(radio: &str, hand_over: &str, flows: &str) -> String {
     let moves = ["b", "c", "a", "b", "c", "a"];
     let moves = (1..).zip(moves).map(|(number, to)| {
@@ -80,7 +80,7 @@ attach = ["a"]
     )
 }
 
-/// A burst of packets in either direction, of which some wait in the cell at each change.
+/// A burst of packets in each direction, some of which wait in the cell at each change.
 const DATAGRAMS: &str = r#"
 [[flow]]
 ue = "walker"
@@ -142,7 +142,7 @@ fn what_an_old_cell_holds_is_forwarded_in_its_order_and_once() {
             let place = format!("{name}, {bearers}: {:?}", run.dropped);
             assert!(run.arrived.iter().all(|numbers| is_ascending(numbers)), "{place}");
             assert!(run.forwarded.len() > 10, "{place}: {}", run.forwarded.len());
-            // What unacknowledged mode has on the air in the outage is lost, as is a packet sent whole.
+            // Blocks of unacknowledged mode in flight during the outage are lost, as is a packet sent whole.
             if bearers == "pause" || !["dch whole", "dch um"].contains(&name) {
                 assert_eq!(run.dropped, [], "{place}");
                 assert_eq!(run.arrived.map(|numbers| numbers.len()), [400, 370], "{place}");

@@ -88,7 +88,7 @@ fn elements() -> Vec<(String, Build)> {
             all.push((name, Box::new(move |seed| config.build(&radio::Plan::of(seed)))));
         }
     }
-    // Packets served whole: ends computed ahead, each flow in turn, overtaking, lost on the air, in outages.
+    // Packets served whole: ends computed ahead, each flow in turn, overtaking, lost on the radio, in outages.
     let drawn = serde_json::json!({"distribution": {
         "rate": {"uniform": {"mean": "200 kbit/s", "sd": "75 kbit/s"}},
         "delay": {"exponential": {"mean": "50 ms"}},
@@ -155,7 +155,7 @@ fn outages() -> Vec<(String, Build)> {
     all
 }
 
-/// Bearers out of whose buffers a discipline takes packets that wait.
+/// Bearers whose discipline evicts waiting packets from the buffer.
 fn evicting() -> Vec<(&'static str, serde_json::Value)> {
     let queue = serde_json::json!({"pdpc": {"packets": 5, "max_threshold": 3}});
     let dch = |arq: serde_json::Value| {
@@ -348,7 +348,7 @@ fn packet(path: &mut Path, number: u32) -> Box<Packet> {
     packet
 }
 
-/// What left a path, as (nanoseconds, direction, packet).
+/// Packets that left a path, as (nanoseconds, direction, packet).
 type Log = Vec<(u64, Dir, Packet)>;
 
 /// Pushes 400 packets from both sides at random times and runs until nothing is left to do.
@@ -448,8 +448,8 @@ fn lateness_of_the_driver_does_not_move_the_model() {
     }
 }
 
-/// A wire of 5 ms, the element, and unless it is one itself a cell of 15 ms and 3 packets, whose UE is out of reach
-/// now and then, behind it or before it.
+/// A wired link of 5 ms, the element, and, unless the element is a cell, a cell of 15 ms and 3 packets, after or before
+/// it, whose UE is out of reach now and then.
 fn line_around(name: &str, element: Box<dyn Element>, is_at_ue: bool) -> Vec<Box<dyn Element>> {
     let wire = link::Config { delay: Duration::from_millis(5), ..link::Config::default() };
     let mut line = vec![wire.build(1, "wired"), element];
@@ -510,7 +510,7 @@ fn nothing_leaves_before_the_path_said_so() {
     assert!(slept < woken, "{slept} of {woken}");
 }
 
-/// Keeps what happened in the buffers.
+/// Records the radio events.
 #[derive(Default)]
 struct Listener {
     started: u64,
@@ -519,7 +519,7 @@ struct Listener {
     dropped: u64,
     evicted: u64,
     discarded: u64,
-    /// Largest difference between the books and the events.
+    /// Whether the buffer accounting agrees with the events.
     views_agree: bool,
 }
 
@@ -565,7 +565,7 @@ impl Element for Listener {
             })
             .sum();
         let gone = self.ended + self.evicted + self.discarded;
-        // Until it has been told that a packet came, the books may be ahead by it.
+        // Until the arrival event, the accounting may be one packet ahead.
         let ahead = u64::from(event.kind != E::Enqueued);
         self.views_agree &= u64::from(held) + gone <= self.enqueued + ahead;
     }
@@ -578,7 +578,7 @@ impl Element for Listener {
     }
 }
 
-/// Whoever listens hears of every packet that enters, starts and leaves, and the books agree.
+/// A subscriber is notified of every packet that enters, starts and leaves, consistently with the buffer accounting.
 #[test]
 fn radio_events_tell_the_whole_life_of_every_packet() {
     for (name, build) in elements().into_iter().filter(|(name, _)| name.starts_with("radio")) {
@@ -604,11 +604,11 @@ fn radio_events_tell_the_whole_life_of_every_packet() {
         assert!(count("evicted") == 0 || name.contains("queue."), "{name}: {report}");
         let gives_up = name.contains("rlc.tm") || name.ends_with("pdpc 2");
         assert_eq!(count("discarded") > 0, gives_up, "{name}: {report}");
-        assert_eq!(report["views_agree"], true, "{name}: the books disagree with the events");
+        assert_eq!(report["views_agree"], true, "{name}: the accounting disagrees with the events");
     }
 }
 
-/// A packet that comes at the very end of the one before it starts once, and each end is told in its time.
+/// A packet that arrives exactly at the end of the previous one starts once, and each end is reported at its time.
 #[test]
 fn back_to_back_packets_start_once_and_end_in_their_time() {
     let whole = serde_json::json!({"rate": "64 kbit/s", "rlc": {"none": {}}});

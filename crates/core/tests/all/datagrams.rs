@@ -64,7 +64,7 @@ fn a_ue_can_ask_as_well() {
 
 #[test]
 fn packets_at_a_constant_rate_leave_at_equal_distances() {
-    // 125 B at 40 kbit/s: every 25 ms, at 0 to 9.975 s; the last two are under way for 36 ms at the end.
+    // 125 B at 40 kbit/s: every 25 ms, at 0 to 9.975 s; the last two are in flight for 36 ms at the end.
     let cbr = r#"{ size = "125 B", rate = "40 kbit/s" }"#;
     let (results, _) = run(IDEAL, &[("flow.0.app.cbr", cbr)]);
     let report = datagrams(&results, 0);
@@ -110,7 +110,7 @@ fn bursts_do_not_depend_on_the_path_or_on_other_flows() {
         (sent(&[]), sent(&[("wired.loss", "0 %"), ("flow.2.app", "{ file = { size = \"1 kB\" } }")]));
     assert_eq!(busy.0, alone.0);
     assert!(busy.1 < alone.1);
-    // Half of the time on: 20 packets a second on average.
+    // Half of the time on: 20 packets per second on average.
     assert!((400..800).contains(&busy.0), "{busy:?}");
 }
 
@@ -199,7 +199,7 @@ fn duplicates_are_counted_apart() {
         assert_eq!((copied.duplicates, copied.out_of_order), (copied.received, 0));
         near(Some(twice.flows[0].goodput_bps), copied.received as f64 * 97.0 * 8.0 / 10.0);
     }
-    // A request and its answer are doubled on the way out: each is answered once.
+    // A request and its answer are duplicated on their paths: each is answered once.
     let ping = ("flow.0.app.ping", r#"{ request = "125 B", answer = "125 B", requests = 10 }"#);
     let (results, _) = run(IDEAL, &[ping, doubled]);
     let report = datagrams(&results, 0);

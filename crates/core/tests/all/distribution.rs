@@ -32,8 +32,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Five standard errors: once in two million, if the draws are right. That of a standard deviation is
-/// sd sqrt((kurtosis - 1) / 4n) (M. Kendall, A. Stuart, "The Advanced Theory of Statistics" 1, 10.8).
+/// Five standard errors: once in two million, if the draws are right. The standard error of a standard deviation is sd
+/// sqrt((kurtosis - 1) / 4n) (M. Kendall, A. Stuart, "The Advanced Theory of Statistics" 1, 10.8).
 fn check(value: Value, theory: &Theory) {
     let config: Config<Duration> = config(value.clone());
     let values: Vec<f64> = draws(&config, 1, DRAWS).iter().map(|nanos| nanos / 1e6).collect();
@@ -86,7 +86,7 @@ fn a_rate_of_zero_is_drawn_again() {
 
 #[test]
 fn counts_have_the_probabilities_of_poisson() {
-    // exp(-m) m^k / k! at and beside the mode.
+    // exp(-m) m^k / k! at the mode and next to it.
     for (units, count, expected) in
         [(3.0, 3.0, 0.224_042), (3.0, 0.0, 0.049_787), (40.0, 40.0, 0.062_947), (40.0, 30.0, 0.018_465)]
     {

@@ -44,7 +44,7 @@ impl Run {
         self.trace.iter().filter(|(_, event)| of_data(event)).map(|(at, _)| *at).collect()
     }
 
-    /// Mean time of a packet in the downlink's buffer and on the air, seconds.
+    /// Mean delay of a packet from the downlink's buffer to its delivery, seconds.
     fn mean_delay_s(&self) -> f64 {
         let delays: Vec<f64> = self
             .trace
@@ -84,7 +84,7 @@ fn pdpc(packets: u32, max_threshold: u32) -> String {
     )
 }
 
-/// Figure 3: nothing but a drop of the discipline sets `Counter`.
+/// Figure 3: only a drop by the discipline sets `Counter`.
 #[test]
 fn overflows_and_what_the_link_layer_gives_up_do_not_change_the_function_of_ack_rate_control() {
     let key = "radio.dch.downlink.queue";
@@ -134,9 +134,9 @@ fn over_am(pairs: &[(&str, &str)]) -> Run {
 /// When [`over_am`] ends.
 const END: Instant = Instant::from_nanos(60_000_000_000);
 
-/// `Counter` of Figure 3, computed again from what entered the buffer, was dropped from it and was delivered; whether
-/// ACK rate control uses its second function, each time that it tells, beside. How often the counter started, and for
-/// how long it was above zero, seconds.
+/// Recomputes `Counter` of Figure 3 from the arrivals, drops and deliveries of the buffer, and compares it with the
+/// function that ACK rate control reports. Returns how often the counter started, and for how long it was above zero,
+/// seconds.
 fn counter_beside_function(run: &Run) -> (u64, f64) {
     let (mut held, mut counter) = (0_u64, 0_u64);
     let (mut starts, mut above_ns, mut since) = (0, 0, Instant::ZERO);

@@ -40,7 +40,7 @@ fn outputs(path: &mut Path) -> Vec<(Instant, Packet)> {
     std::iter::from_fn(|| path.poll_output()).map(|(at, _, packet)| (at, *packet)).collect()
 }
 
-/// What came out: the slot that begins when a packet leaves, and its number.
+/// Output: the slot that starts when a packet leaves, and the packet's number.
 fn ends(path: &mut Path) -> Vec<(u64, u32)> {
     run_dry(path);
     let slot = |at: Instant| {
@@ -83,7 +83,7 @@ fn a_plain_slot_carries_its_rate_and_no_packet_lasts_several() {
         send(&mut path, 0, 0, 2, 1000);
         assert_eq!(ends(&mut path), [(last[0], 1), (last[1], 2)], "{slots}");
     }
-    // 38.4 kbit/s: 8 B a slot, or packets of 128 B in 16 slots.
+    // 38.4 kbit/s: 8 B per slot, or packets of 128 B in 16 slots.
     for (slots, last) in [("plain", 13), ("physical", 16)] {
         let mut path = cell(1, &json!({"slots": slots, "mean_sinr": "-12 dB"}));
         send(&mut path, 0, 0, 1, 100);
@@ -228,11 +228,10 @@ fn rates_of_a_saturated_ue_come_as_often_as_the_exponential_law_says() {
         let at_least = if rate == 0 { 1.0 } else { met[rate - 1] };
         let expected = at_least - met.get(rate).unwrap_or(&0.0);
         let key = if rate == 0 { "none".to_owned() } else { format!("{name} kbit/s") };
-        // What a finite number of sinusoids bends, and chance beside it.
+        // The bias of a finite number of sinusoids, plus the random error.
         assert!((shares[&key] - expected).abs() < 0.004, "{key}: {} and not {expected}", shares[&key]);
     }
-    // Nothing else leaves a slot free than that no rate was asked for in it; and in many of these slots a packet of
-    // several goes on.
+    // A slot is free only if no rate was requested in it, and a packet of several slots continues in many of these.
     let busy = report["slots_busy_share"].as_f64().unwrap();
     assert!(busy > 1.0 - shares["none"] && busy < 1.0, "{busy}");
 }
@@ -305,8 +304,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whoever is chosen for whatever: packets of a UE arrive in their order, and take no more slots than
-    /// there were.
+    /// For any choices of the scheduler, packets of a UE arrive in order, and take no more slots than there were.
     #[test]
     fn packets_of_a_ue_keep_their_order_and_slots_are_used_once(
         packets in proptest::collection::vec((0..3_u16, 0..40_000_u64, 1..1500_u32), 1..80),

@@ -1,4 +1,4 @@
-//! A discipline that takes packets out of a buffer takes the first of which no octet was sent, whoever keeps them.
+//! An evicting discipline removes the first unsent packet, in every kind of buffer.
 
 use airpath_core::channel::Channel;
 use airpath_core::packet::{Dir, Packet};

@@ -1,4 +1,4 @@
-//! Values at the ends of what their keys take: each is refused with its key, or the run goes on without a panic.
+//! Values at the limits of their keys: each is refused with its key, or the run continues without a panic.
 //!
 //! Arithmetic is checked in tests, so that a sum or a product that wraps is a panic here.
 
@@ -28,7 +28,7 @@ const LONG_ENOUGH: Instant = Instant::from_nanos(100_000_000_000);
 /// Keys, each with the values that it may be set to.
 type Keys = Vec<(String, &'static [&'static str])>;
 
-/// Of each bundled scenario: its text and its keys.
+/// Text and keys of each bundled scenario.
 static KEYS: LazyLock<Vec<(&str, Keys)>> = LazyLock::new(|| {
     let keys = |(_, text): &(&'static str, &'static str)| {
         let resolved = Scenario::parse(text, &[]).unwrap().to_toml().unwrap();

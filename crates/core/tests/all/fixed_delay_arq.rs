@@ -1,4 +1,4 @@
-//! Timelines of `rlc.fixed_delay_arq`: what is on the air when, and when SDUs come out.
+//! Timelines of `rlc.fixed_delay_arq`: transmissions and deliveries of SDUs.
 //!
 //! Every expected instant is derived by hand in the comment above it. A line of a timeline is one slot,
 //! `start-end` in ms, with the PDUs sent and lost, the SDUs that start in it, those handed up at its end
@@ -34,7 +34,7 @@ impl Channel for Losses {
     }
 }
 
-/// A slot as seen from outside. SDUs are named by their number.
+/// A slot as seen from outside. SDUs are named by number.
 #[derive(Debug, Default)]
 struct Seen {
     start: Instant,
@@ -171,7 +171,7 @@ fn out_of_sequence() -> Config {
     Config { delivery: Delivery::OutOfSequence, ..Config::default() }
 }
 
-/// The same with PDUs of 40 bytes: four in a slot at 64 kbit/s.
+/// A configuration with PDUs of 40 bytes: four in a slot at 64 kbit/s.
 fn small_pdus() -> Config {
     Config { pdu: Some(Bytes::from_bytes(40)), ..out_of_sequence() }
 }
@@ -241,7 +241,7 @@ fn a_block_may_hold_the_end_of_one_sdu_and_the_start_of_the_next() {
     );
 }
 
-/// Half a block is on the air since 0: SDU 1 does not fit into it any more.
+/// Half a block has been in transmission since 0: SDU 1 no longer fits into it.
 #[test]
 fn a_block_on_the_air_is_closed() {
     assert_eq!(
@@ -403,7 +403,7 @@ fn a_bearer_that_falls_idle_at_a_tie_sends_at_once_what_comes_back() {
     }
 }
 
-/// The same with two PDUs of SDU 0: both are back at 80, and both go at once.
+/// As before, with two PDUs of SDU 0: both return at 80, and both are sent at once.
 #[test]
 fn a_bearer_that_falls_idle_at_a_tie_sends_everything_that_comes_back() {
     for (tie, requeue) in
@@ -491,7 +491,7 @@ fn pdus_of_a_slot_are_lost_independently() {
     );
 }
 
-/// With one fate for the slot the first draw is for 0-20, the second for 80-100, the third for 160-180.
+/// With one outcome per slot, the first draw is for 0-20, the second for 80-100, the third for 160-180.
 #[test]
 fn pdus_of_a_slot_share_its_fate() {
     let config = Config { errors: Errors::PerTti, ..small_pdus() };
@@ -588,8 +588,8 @@ fn a_block_that_another_sdu_needs_is_still_sent() {
     );
 }
 
-/// The same blocks, and the second is lost for good at 40: SDUs 0 and 1 both have octets in it. Of the
-/// others the third holds nothing but SDU 1 and goes; the fourth holds the start of SDU 2 and stays.
+/// The same blocks, and the second is lost for good at 40: SDUs 0 and 1 both have octets in it. The third block holds
+/// only SDU 1 and is dropped; the fourth holds the start of SDU 2 and stays.
 #[test]
 fn a_lost_block_costs_every_sdu_in_it() {
     for delivery in [Delivery::OutOfSequence, Delivery::InSequence] {
@@ -606,9 +606,9 @@ fn a_lost_block_costs_every_sdu_in_it() {
     }
 }
 
-/// SDU 0 of 20 PDUs, four in a slot. The first is lost at 20 and again at 100: the SDU is given up. The
-/// 17th was in the slot 80-100 too and lost for the first time: it is not sent again, for nobody needs
-/// it. Nor is the 20th, which was never sent.
+/// SDU 0 of 20 PDUs, four in a slot. The first is lost at 20 and again at 100: the SDU is given up. The 17th was in the
+/// slot 80-100 too and lost for the first time: it is not retransmitted, as the receiver does not need it. Nor is the
+/// 20th, which was never sent.
 #[test]
 fn nothing_is_sent_for_an_sdu_that_was_given_up() {
     let config = Config { max_transmissions: Some(2), ..small_pdus() };
@@ -621,8 +621,8 @@ fn nothing_is_sent_for_an_sdu_that_was_given_up() {
     ];
     assert_eq!(timeline(&config, KBIT_64, &[(0, 800)], &[1, 17, 18]), expected);
 
-    // One transmission more: the two come back together at 160, the 17th now in front. It is lost at 180
-    // for the second time, the first for the third: the 17th, on its way back already, is called off.
+    // One transmission more: the two come back together at 160, the 17th now in front. It is lost at 180 for the second
+    // time, the first for the third: the retransmission of the 17th, already scheduled, is cancelled.
     let one_more = Config { max_transmissions: Some(3), ..config };
     assert_eq!(
         timeline(&one_more, KBIT_64, &[(0, 800)], &[1, 17, 18, 22, 23])[4..],
@@ -729,7 +729,7 @@ proptest! {
         }
         prop_assert!(seen.windows(2).all(|pair| pair[0].end <= pair[1].start));
 
-        // The channel was asked once for each PDU or slot.
+        // The channel was evaluated once per PDU or slot.
         let sent: u32 = seen.iter().map(|slot| slot.sent).sum();
         let failed: u32 = seen.iter().map(|slot| slot.lost).sum();
         let draws = if config.errors == Errors::PerPdu { sent } else { seen.len() as u32 };
@@ -738,7 +738,7 @@ proptest! {
             prop_assert_eq!(failed as usize, lost.iter().filter(|n| **n <= draws).count());
         }
 
-        // Where nothing is given up, what arrived is as many PDUs as the octets fill.
+        // If no SDU is discarded, the PDUs received are exactly those that the octets fill.
         let arrived = u64::from(sent - failed);
         let blocks = |octets: u64| octets.div_ceil(pdu);
         let one_by_one: u64 = sdus.iter().map(|&(_, len)| blocks(u64::from(len))).sum();

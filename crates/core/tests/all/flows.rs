@@ -85,7 +85,7 @@ fn every_flow_of_every_ue_arrives_whole_in_either_direction() {
     }
 }
 
-/// Common random numbers: the n-th block of a bearer meets the same fate, whatever sends it.
+/// Common random numbers: the n-th block of a bearer has the same outcome for every sender.
 #[test]
 fn a_channel_keeps_its_losses_when_the_tcp_is_exchanged() {
     let fates = |overrides: &[(&str, &str)]| -> Vec<u32> {

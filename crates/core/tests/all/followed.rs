@@ -1,4 +1,4 @@
-//! Packets can be followed by what probes tell: from place to place on the path, and through the PDUs of RLC.
+//! Packets can be followed through the probes: from element to element on the path, and through the PDUs of RLC.
 
 use airpath_core::element::Capture;
 use airpath_core::packet::Dir;
@@ -26,7 +26,7 @@ struct Sdus {
     entered: usize,
     delivered: Vec<Instant>,
     pdus: Vec<(usize, u64, u64)>,
-    /// When the PDUs of a sequence number began on the air, for the first time with success.
+    /// When the first successful transmission of each sequence number started.
     arrives: HashMap<u64, Instant>,
 }
 
@@ -96,13 +96,13 @@ fn sdus_that_a_lossy_link_layer_delivers_have_pdus_that_have_all_arrived() {
         let whole = sdus.pdus.iter().filter(|&&pdus| sdus.complete(pdus, Duration::ZERO).is_some()).count();
         assert!(sdus.pdus.is_sorted() && sdus.pdus.len() > 100, "{rlc}: {}", sdus.pdus.len());
         assert!(sdus.delivered.len() < sdus.pdus.len(), "{rlc}: something is lost");
-        // What is still on the air at the end is not delivered.
+        // SDUs still in transmission at the end are not delivered.
         let delivered = results["elements"][1]["ues"][0]["downlink"]["sdus_delivered"].as_u64().unwrap();
         assert!(whole as u64 - delivered < 4, "{rlc}: {whole} {delivered}");
     }
 }
 
-/// What arrives at a place goes on to the next one, or is dropped, or was made where the box stands.
+/// A packet that arrives at an element continues to the next one, or is dropped; otherwise a box there made it.
 #[test]
 fn packets_that_arrive_at_a_place_were_at_the_one_before() {
     let (trace, results) = traced(&named("umts-384"));
@@ -119,7 +119,7 @@ fn packets_that_arrive_at_a_place_were_at_the_one_before() {
         let count = |key: &str| bearers[dir][key].as_u64().unwrap();
         count("sdus_in") - count("sdus_delivered")
     };
-    // Server, link, cell, UE. The run ends when the transfer is complete: something may be on its way.
+    // Server, link, cell, UE. The run ends when the transfer is complete: packets may be in flight.
     assert!(arrived(1, Dir::Downlink) - arrived(2, Dir::Downlink) < 3 && dropped(2, Dir::Downlink) > 0);
     assert_eq!(
         arrived(2, Dir::Downlink),
@@ -133,7 +133,8 @@ fn packets_that_arrive_at_a_place_were_at_the_one_before() {
 /// Where a packet is: the node, and its direction.
 type Place = (u16, Dir);
 
-/// By their numbers, packets go from each place to the next one; they are dropped, kept, copied and handed up where they are.
+/// Packet numbers can be followed from element to element; packets are dropped, held, copied and delivered where they
+/// are.
 #[test]
 fn a_number_follows_its_packet_from_place_to_place() {
     let with_box = |middlebox: &str| {
@@ -212,7 +213,7 @@ fn numbers_of_packets_are_the_same_whatever_is_recorded() {
     }
 }
 
-/// A RESET begins with PDU 0 anew; in events numbers go on.
+/// A RESET restarts numbering at PDU 0; in events the numbers continue.
 #[test]
 fn numbers_of_pdus_go_on_behind_a_reset() {
     let text = "duration = \"60 s\"\n[radio.dch.downlink]\nrate = \"384 kbit/s\"\n\

@@ -42,7 +42,7 @@ const UM: &str = "rlc.um = {}";
 
 const OUTAGES_S: [u32; 3] = [1, 3, 10];
 
-/// The time at which the outage of a seed's run begins: in another moment of round trip, window and TTI.
+/// Start of the outage in a seed's run: at varying phases of round trip, window and TTI.
 fn begins(seed: u64) -> f64 {
     18.0 + 0.2137 * seed as f64
 }
@@ -63,7 +63,7 @@ struct Outcome {
     /// Smoothed round-trip time before the outage, and the timeout before it and behind, seconds.
     srtt_s: f64,
     rto_s: [f64; 2],
-    /// Congestion window before the outage, and the smallest from then until two seconds behind it, segments.
+    /// Congestion window before the outage, and its minimum from then until two seconds after it, segments.
     cwnd: [u32; 2],
     flow: FlowReport,
     boxes: Value,
@@ -124,7 +124,7 @@ const UE: (&str, &str) = ("middlebox.0.freeze.at", "ue");
 const LOSE: (&str, &str) = ("handover.0.bearers", "lose");
 const GO_BACK: (&str, &str) = ("tcp.shrunk_window", "persist_and_go_back");
 
-/// Sending resumes within a round trip behind the outage, with the window and the timeout kept.
+/// Sending resumes within one round trip after the outage, with window and timeout unchanged.
 fn check_frozen(name: &str, outcome: &Outcome) {
     assert!(outcome.resumes_s <= outcome.srtt_s, "{name}: {outcome:#?}");
     assert!(outcome.arrives_s <= outcome.srtt_s, "{name}: {outcome:#?}");
@@ -157,8 +157,8 @@ fn runs() -> impl Iterator<Item = (u64, u32, &'static str, (&'static str, &'stat
     })
 }
 
-/// What is lost on the air, acknowledged mode repairs; in unacknowledged mode a sender that was warned has nothing in
-/// flight, and one that was not has to go back.
+/// Acknowledged mode repairs radio losses. In unacknowledged mode a warned sender has nothing in flight, and one
+/// without warning has to go back N.
 #[test]
 fn what_is_on_the_air_may_be_lost_without_a_timeout() {
     for (seed, outage_s, rlc, at) in runs() {
@@ -205,7 +205,7 @@ fn probes_are_answered_by_the_box() {
     assert_eq!((&outcome.boxes["probes_answered"], outcome.flow.receiver.duplicates), (&3.into(), 0));
 }
 
-/// The window, and one octet of an acknowledgment number: nothing else changes on the way through the box.
+/// The box changes the window and one octet of an acknowledgment number, and nothing else.
 #[test]
 fn the_box_changes_the_window_and_withholds_an_octet_and_nothing_else() {
     for at in [NETWORK, UE] {
@@ -238,11 +238,11 @@ fn the_box_changes_the_window_and_withholds_an_octet_and_nothing_else() {
             }
         }
         assert_eq!((made_here, rest.len()), (made, 0));
-        // What the sender hears never goes back.
+        // The acknowledgment numbers that the sender receives never decrease.
         let acks: Vec<u32> = after.iter().map(|(_, packet)| packet.ack).collect();
         assert!(acks.is_sorted());
         let [came, went] = run.beside_box(Dir::Downlink);
-        // But for probes, which come as they were or not at all.
+        // Except for probes, which pass unchanged or not at all.
         assert_eq!(came.len(), went.len() + count("probes_answered"));
         assert!(went.iter().all(|passed| came.contains(passed)));
     }

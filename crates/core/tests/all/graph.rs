@@ -51,7 +51,7 @@ struct Run {
     trace: Vec<(Instant, Event)>,
 }
 
-/// Server, link and gateway; behind it a UMTS and an LTE cell; both UEs change from UMTS to LTE at `change`, if ever.
+/// Server, link and gateway; after it a UMTS and an LTE cell; both UEs change from UMTS to LTE at `change`, if ever.
 fn run(change: Option<u64>, probes: ProbeMask) -> Run {
     let [slow, fast] = [UMTS, LTE].map(scenario);
     let flows = slow.flows();
@@ -235,7 +235,7 @@ fn a_hand_over_leads_to_another_cell() {
         element["ues"][0]["downlink"]["sdus_delivered"].as_u64().unwrap()
     };
     assert!(delivered("radio.dch macro") > 200 && delivered("radio.lte small") > 1000);
-    // Each phase of the outage is told once, and nothing arrives in it.
+    // Each phase of the outage is reported once, and nothing arrives in it.
     let mut run = Simulation::new(&moved, SEED, Observe { probes: ProbeMask::ALL, ..Observe::default() });
     run.run();
     assert_eq!(run.flows(), flows);

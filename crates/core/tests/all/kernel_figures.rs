@@ -1,5 +1,5 @@
-//! Downloads with `tcp.profile = "linux"` beside the kernel's: Linux 6.18 with CUBIC through the same path, 20 live runs of
-//! each scenario (`airpath compare`). The figures of the kernel are the least and the largest of its runs.
+//! Downloads with `tcp.profile = "linux"` compared with the kernel's: Linux 6.18 with CUBIC over the same path, 20 live
+//! runs of each scenario (`airpath compare`). The kernel's figures are the minimum and maximum of its runs.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
@@ -75,8 +75,8 @@ fn packets_held_for_a_third_of_a_round_trip_are_soon_known_to_be_reordered() {
     within(mean.goodput_kbps, &(9472.0..=9560.0), &mean);
 }
 
-/// Delays that vary by half a millisecond; the kernel has 1074 +- 43 kbit/s and 35 +- 1 retransmissions. Without variation
-/// packets come at the very instants at which others leave.
+/// Delays that vary by half a millisecond; the kernel has 1074 +- 43 kbit/s and 35 +- 1 retransmissions. Without
+/// variation packets arrive exactly when others leave.
 #[test]
 fn a_buffer_of_three_packets_loses_what_the_kernel_loses_where_the_delay_varies() {
     let varied = [
@@ -91,7 +91,7 @@ fn a_buffer_of_three_packets_loses_what_the_kernel_loses_where_the_delay_varies(
 }
 
 /// Over 20 Mbit/s and 100 ms, the kernel's ACK train ends slow start at 490 segments where it paces
-/// (`SO_MAX_PACING_RATE`), and at 245 or 246 where it does not: `tcp_info`, ten runs of each but for one outlier.
+/// (`SO_MAX_PACING_RATE`), and at 245 or 246 where it does not: `tcp_info`, ten runs of each without one outlier.
 #[test]
 fn hystart_lets_a_train_of_acks_last_twice_as_long_where_the_sender_paces() {
     for (pacing, kernel) in [("true", 490_u32), ("false", 246)] {

@@ -1,4 +1,4 @@
-//! Prague beside CUBIC over DualPI2, DCTCP over a step, and marks on the bearers of LTE.
+//! Prague against CUBIC over DualPI2, DCTCP over a step, and marks on the bearers of LTE.
 
 use airpath_core::scenario::{Scenario, bundled};
 use airpath_core::sim::{Observe, Results, Simulation};
@@ -68,8 +68,8 @@ impl Run {
     }
 }
 
-/// The queue of Prague stays short and loses nothing, that of CUBIC is where PI2 wants it. With a coupling of 2 Prague gets
-/// more than half: docs/models/l4s.md.
+/// The queue of Prague stays short and loses nothing, the queue of CUBIC is at PI2's target. With a coupling of 2
+/// Prague gets more than half: docs/models/l4s.md.
 #[test]
 #[ignore = "slow"]
 fn prague_keeps_its_queue_short_beside_cubic() {
@@ -160,7 +160,7 @@ fn waiting_for_grants_of_an_uplink_is_no_queue() {
     for key in [("sr_period", "40 ms"), ("processing", "0 ms"), ("interval", "10 ms")] {
         near_full(&[dualpi2], &[key]);
     }
-    // Those for classic senders, which lose nothing to a mark for each wait but halve their windows.
+    // Queues for classic senders, which lose nothing to marks but halve their windows.
     let full = goodput("{ droptail = {} }", &[]);
     for queue in ["{ codel = { ecn = true } }", "{ fq_codel = {} }", "{ pie = { ecn = true } }"] {
         let marked = goodput(queue, &[]);
@@ -168,8 +168,8 @@ fn waiting_for_grants_of_an_uplink_is_no_queue() {
     }
 }
 
-/// The rate of a bearer is that at which it sends: with RLC in acknowledged mode (it was 0.5 Mbit/s) and without, a download
-/// is nearly as fast as with drop-tail. Unacknowledged mode leaves the losses of HARQ to TCP.
+/// The rate of a bearer is its send rate: with RLC in acknowledged mode (it was 0.5 Mbit/s) and without, a download is
+/// nearly as fast as with drop-tail. Unacknowledged mode leaves the losses of HARQ to TCP.
 #[test]
 fn a_predicted_sojourn_does_not_depend_on_when_rlc_acknowledges() {
     let goodput = |rlc: &str, queue: &str| {

@@ -1,7 +1,7 @@
-//! Modules stand in layers, in every crate: no two use each other, by whatever way, and `lib.rs` of the core has them
-//! in order, each using only those above it.
+//! Modules are layered in every crate: no two use each other, directly or indirectly. `lib.rs` of the core lists them
+//! in order, and each uses only modules listed before it.
 //!
-//! A folder's `mod.rs` is not a layer beside its files: it says what they fulfil and lists them, and they use it.
+//! A folder's `mod.rs` is not a layer next to its files: it defines their trait and lists them, and they use it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -31,7 +31,7 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Without comments and tests: what `#[cfg(test)]` stands before is a line, or the rest of the file.
+/// Text without comments and tests: `#[cfg(test)]` applies to one line, or to the rest of the file.
 fn code(text: &str) -> String {
     let (mut kept, mut is_test) = (String::new(), false);
     for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
@@ -102,7 +102,7 @@ impl Crate {
         Self(modules)
     }
 
-    /// The module that is meant where `from` says `path`, as far as there is one.
+    /// The module that `path` means in `from`, if there is one.
     fn resolve(&self, from: &Name, path: &[String]) -> Option<Name> {
         let mut path = path.iter().peekable();
         let mut here = match path.next()?.as_str() {

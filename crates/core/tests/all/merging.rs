@@ -235,8 +235,8 @@ fn a_file_and_the_text_that_it_would_give_replace_each_other() {
     assert_eq!(both, format!("{channel}.trace_file: has both a file and a trace; keep one of them"));
 }
 
-/// Every table of the schema that holds one of several is merged by the rule; only tables of one key that stand beside
-/// plain words, such as `tie`, cannot differ in their name.
+/// Every table of the schema that holds one of several is merged by the rule; only one-key tables that are alternatives
+/// to plain words, such as `tie`, cannot differ in their name.
 #[test]
 fn every_choice_of_the_schema_is_one_for_the_rule() {
     fn names(root: &serde_json::Value, schema: &serde_json::Value) -> usize {
@@ -317,7 +317,7 @@ fn a_buffer_of_few_packets_is_remarked_upon() {
     };
     let queue = "radio.lte.downlink.queue";
     let says = "room for 4 packets: ACKs that arrive just when packets leave find room that senders on real hosts seldom \
-                find, so goodput may be several times theirs; let the delay vary, or write room for 5 packets or more";
+                find, so goodput may be several times that of real hosts; let the delay vary, or write room for 5 packets or more";
     for (name, key, few, enough) in [
         ("droptail", "packets", "4", "5"),
         ("drophead", "packets", "4", "5"),

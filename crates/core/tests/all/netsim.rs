@@ -1,8 +1,7 @@
-//! Small experiments as tables: what a change of TCP or of the link layer does to whole connections.
+//! Small experiments as tables: the effect of a change of TCP or of the link layer on whole connections.
 //!
-//! The numbers are those of fixed seeds and of no importance by themselves; beside them stands what must
-//! hold of them. After a change on purpose take the new table over with `cargo insta review` (or from
-//! the message of the failing test).
+//! The numbers belong to fixed seeds and are not important by themselves; the assertions next to them must hold. After
+//! an intended change, accept the new table with `cargo insta review` (or from the message of the failing test).
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Results, Simulation};
@@ -182,7 +181,7 @@ fn fixed_delay_arq_by_delivery_and_pdu() {
                 // 60 s are 3000; six standard deviations of the lost ones among them are 3.3 %.
                 assert!(used <= 100.0 - f64::from(bler) + 3.3, "{case}: {used} % used");
                 assert!((lost - f64::from(bler)).abs() <= 3.3, "{case}: {lost} % lost");
-                assert!(goodput <= MOST * used / 100.0, "{case}: TCP delivers what was sent over the air");
+                assert!(goodput <= MOST * used / 100.0, "{case}: TCP delivers the data sent over the air");
                 // In sequence and without limit TCP sees nothing of block errors but delay.
                 let unseen = bler == 0 || delivery == "in_sequence";
                 assert_eq!(rexmits == 0, unseen, "{case}: {rexmits} retransmissions");

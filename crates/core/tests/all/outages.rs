@@ -8,7 +8,7 @@ use airpath_core::sim::{Observe, Results, Simulation};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Kind, ProbeMask, Reason};
 
-/// Two downloads at 384 kbit/s, an upload beside the first; UE 0 is out of reach from 10 to 13 s.
+/// Two downloads at 384 kbit/s, and an upload by the first UE; UE 0 is out of reach from 10 to 13 s.
 const SCENARIO: &str = r#"
 duration = "30 s"
 wired = { rate = "10 Mbit/s", delay = "50 ms" }
@@ -87,7 +87,8 @@ fn a_pause_stops_both_directions_of_its_ue_and_loses_nothing() {
     for (name, rlc, _) in LINK_LAYERS {
         let paused = scenario(rlc, &[]);
         let (results, trace) = run(&paused, 1, &[Kind::BearerDelivered]);
-        // What was on the air arrives, up to the delay of the bearer later; in sequence perhaps, nothing else.
+        // Packets in transmission arrive up to the delay of the bearer later; in-sequence delivery may hold them;
+        // nothing else arrives.
         assert_eq!(deliveries(&trace, 0, BEGINS + 0.05, ENDS), [0, 0], "{name}");
         let [down, up] = deliveries(&trace, 0, ENDS, ENDS + 0.5);
         assert!(down > 8 && up > 3, "{name}: {down} and {up} packets");
@@ -103,7 +104,7 @@ fn a_pause_stops_both_directions_of_its_ue_and_loses_nothing() {
     }
 }
 
-/// Told at its end, a slot that is on the air when the run ends is missing.
+/// Slots are reported at their end, so one in progress at the end of the run is missing.
 #[test]
 fn link_layers_with_pdus_tell_of_their_slots() {
     for (name, rlc, _) in LINK_LAYERS {
@@ -133,7 +134,7 @@ fn transmissions_that_are_lost_go_on_and_what_is_on_the_air_is_lost() {
         let (_, trace) = run(&lossy, 1, &probes);
         let window = (BEGINS + 0.05, ENDS + 1e-9);
         let received = trace.iter().filter(|(at, event)| match event {
-            // With losses repaired below, what comes is in the hands of the receiving side.
+            // If losses are repaired below, the receiving side determines deliveries.
             Event::BearerDelivered { ue: 0, .. } => *at > window.0 && *at < window.1 && name != "none",
             _ => false,
         });
@@ -143,7 +144,7 @@ fn transmissions_that_are_lost_go_on_and_what_is_on_the_air_is_lost() {
                 (*pdus_sent == *pdus_lost) == covered || *pdus_sent == 0
             }
             Event::RlcData { ue: 0, lost, .. } => {
-                // Told of as the TTI starts.
+                // Recorded when the TTI starts.
                 let covered = *at > BEGINS - air.as_secs_f64() + 1e-9 && *at < ENDS;
                 *lost == covered
             }
@@ -162,7 +163,7 @@ fn transmissions_that_are_lost_go_on_and_what_is_on_the_air_is_lost() {
     }
 }
 
-/// Without link layer each packet that is lost is one that was on the air.
+/// Without a link layer each lost packet is one that was in transmission.
 #[test]
 fn packets_sent_whole_are_lost_one_by_one() {
     let (results, trace) =
@@ -239,7 +240,7 @@ fn the_first_transmission_begins_when_the_outage_ends() {
     }
 }
 
-/// Keeps what it was told.
+/// Records the outage events.
 #[derive(Default)]
 struct Listener {
     heard: Vec<(u64, u16, Outage)>,

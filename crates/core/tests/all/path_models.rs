@@ -1,5 +1,5 @@
-//! Congestion controls that model the path. BBR, versions 1 and 3: draft-ietf-ccwg-bbr's test cases in our words, as far
-//! as they need a path; those that the model shows by itself are in `tcp/cc/bbr3/tests.rs`. And pacing, and Copa.
+//! Congestion controls that model the path. BBR, versions 1 and 3: the test cases of draft-ietf-ccwg-bbr in our words
+//! that need a path; those without a path are in `tcp/cc/bbr3/tests.rs`. Also pacing and Copa.
 
 use airpath_core::scenario::{Scenario, bundled};
 use airpath_core::sim::{Observe, Results, Simulation};
@@ -182,9 +182,9 @@ fn a_pipe_of_less_than_four_segments_is_filled_by_four() {
         ),
         ("duration", "120 s"),
     ];
-    // A packet of 1500 bytes takes 187.5 ms of 64 kbit/s. With the least window of four the shortest round-trip time that
-    // is ever seen is 750 ms, which makes a pipe of four. Version 1 adds three bursts to twice that, takes an even
-    // number, and two more in its first phase; version 3 takes twice that, and its ProbeRTT stays at four.
+    // A packet of 1500 bytes takes 187.5 ms of 64 kbit/s. With the minimum window of four the minimum RTT ever measured
+    // is 750 ms, which makes a BDP of four. Version 1 adds three bursts to twice that, takes an even number, and two
+    // more in its first phase; version 3 takes twice that, and its ProbeRTT stays at four.
     for (cc, segments) in [("bbr", 14), ("bbr3", 12)] {
         let run = run(WIRE, &[&[("tcp.cc", cc)], &slow[..]].concat());
         let goodput = run.goodput() / (64e3 * 1448.0 / 1500.0);
@@ -214,7 +214,7 @@ fn acks_that_come_in_bunches_behind_rlc_do_not_stop_the_sender() {
         };
         let ((with, most), (without, none)) = (goodput("true"), goodput("false"));
         assert!(most > 0 && none == 0);
-        // A tenth of the blocks is sent again.
+        // A tenth of the blocks is retransmitted.
         assert!(with > 0.95 * 0.9 * 384e3 * 1448.0 / 1500.0, "{cc}: {with}");
         assert!(with > without, "{cc}: {with} and {without}");
     }
@@ -335,7 +335,7 @@ fn copa_keeps_a_few_segments_waiting_and_shares_with_its_like() {
     assert!(first + second > 0.97 * PAYLOAD && (0.7..1.4).contains(&(first / second)), "{first} {second}");
 }
 
-/// HARQ and uplink grants delay packets by some 10 ms more than the luckiest, which Copa takes for a queue.
+/// HARQ and uplink grants delay packets by some 10 ms more than the minimum, which Copa mistakes for a queue.
 #[test]
 fn copa_takes_the_jitter_of_lte_for_a_queue() {
     let text = bundled("lte-10mhz-still").unwrap();
@@ -351,7 +351,7 @@ fn copa_yields_to_cubic_unless_it_competes() {
     assert!(alone < 0.1 * PAYLOAD && competing > 2.0 * alone, "{alone} {competing}");
 }
 
-/// Most of the time, with an ACK for each packet. With delayed ACKs of pairs it takes its own queue for that of others.
+/// Most of the time, with an ACK for each packet. With delayed ACKs of pairs it mistakes its own queue for others'.
 #[test]
 fn copa_alone_seldom_competes_where_each_packet_is_acknowledged() {
     let each = run(WIRE, &[("tcp.cc", COMPETITIVE), ("tcp.ack_every", "1"), ("tcp.delayed_ack", "fixed")]);

@@ -98,7 +98,7 @@ fn a_flow_that_was_idle_is_new_again_at_every_place() {
     }
 }
 
-/// Of 30 packets at once, six at most are there: the last ones come out, behind what has begun.
+/// Of 30 packets that arrive at once, at most six are kept: the last ones are sent, after the packets already started.
 #[test]
 fn drop_head_keeps_the_newest() {
     for (name, _, element) in places(&json!({"drophead": {"packets": 6}})) {
@@ -147,7 +147,7 @@ fn marks_are_counted_told_and_carried() {
     }
 }
 
-/// Where flows take turns and packets are dropped on the way, `rlc_sdu` still has the numbers of `bearer_enqueued`.
+/// If flows take turns and packets are dropped in the queue, `rlc_sdu` still has the numbers of `bearer_enqueued`.
 #[test]
 fn numbers_of_sdus_are_those_of_their_arrivals() {
     let queue = json!({"fq_codel": {"target": "20 ms", "interval": "50 ms", "packets": 20}});
@@ -280,7 +280,7 @@ fn codel_with_an_automatic_target_keeps_a_slow_bearer_busy_and_short() {
     }
 }
 
-/// Beside a download at 2 Mbit/s, whose packets last 6 ms.
+/// With a concurrent download at 2 Mbit/s, whose packets last 6 ms.
 #[test]
 fn a_ping_waits_for_two_packets_and_a_tti_beside_a_download() {
     let ping = "[[flow]]\napp.ping.interval = \"100 ms\"\n";
@@ -291,7 +291,7 @@ fn a_ping_waits_for_two_packets_and_a_tti_beside_a_download() {
             delays[delays.len() / 2]
         };
         let (alone, beside) = (median(ping, 0), median(&format!("{BULK}{ping}"), 1));
-        assert!(beside - alone <= 12.0 + tti_ms, "{rlc}: {alone} ms alone, {beside} ms beside");
+        assert!(beside - alone <= 12.0 + tti_ms, "{rlc}: {alone} ms alone, {beside} ms with the download");
     }
 }
 

@@ -1,4 +1,4 @@
-//! RED in front of a link, beside the pseudocode of Floyd and Jacobson written down without care for speed.
+//! RED at a link, compared with a direct transcription of the pseudocode of Floyd and Jacobson.
 
 use airpath_core::link;
 use airpath_core::packet::{Dir, Packet};

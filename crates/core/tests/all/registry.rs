@@ -93,7 +93,7 @@ const PLACES: [(&str, &str); 12] = [
     ("tcp/undo", "tcp.undo"),
 ];
 
-/// As text and as an override; some want a parameter, or more of the scenario.
+/// As text and as an override; some components require a parameter, or more of the scenario.
 #[test]
 fn the_bare_name_of_a_component_stands_for_it() {
     let base = "middlebox = [\"tap\"]\n[[flow]]\napp = \"bulk\"\n";

@@ -186,7 +186,7 @@ const LTE_FIELDS: &[&str] = &[
     "_ws.malformed",
 ];
 
-/// Those of LTE: AMD PDUs, segments, STATUS and UMD PDUs.
+/// PDUs of LTE: AMD PDUs, segments, STATUS and UMD PDUs.
 #[test]
 fn tshark_reads_rlc_of_lte() {
     let down = Channel { dir: Dir::Downlink, urnti: 7, radio_bearer: 5 };

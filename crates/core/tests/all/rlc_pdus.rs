@@ -44,7 +44,7 @@ fn status() -> impl Strategy<Value = Status> {
     (vec(sufi(), 0..5), end).prop_map(|(sufis, end)| Status { sufis, end })
 }
 
-/// Data with the ends of SDUs in them, and what follows: a PDU with its size.
+/// Data with the ends of SDUs in it, and the rest of the PDU: a PDU with its size.
 fn amd() -> impl Strategy<Value = (Pdu, usize)> {
     let previous = prop_oneof![Just(PreviousEnd::Told), Just(PreviousEnd::Exact)];
     let ends = btree_set(1..60_u16, 0..6);

@@ -92,7 +92,7 @@ fn what_the_buffer_behind_the_box_drops_is_congestion() {
     assert!(dropped.as_u64() > Some(3), "{dropped}");
     let feedback = report("middlebox.rnc_feedback");
     assert_eq!(&feedback["forgotten_drops"], dropped);
-    // ACKs are flagged once the sender has sent it again, which says nothing to it any more.
+    // ACKs are flagged after the sender has retransmitted, when the flag no longer has an effect.
     let flow = &results.flows[0];
     assert_eq!(flow.rnf.unwrap().wireless_fast_retransmits, 0);
     assert!(flow.sender.fast_retransmits > 0);

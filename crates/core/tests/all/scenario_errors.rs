@@ -799,9 +799,9 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [tcp] | ecn = 1
         tcp.ecn: invalid type: integer `1`; write true, false, "accurate" or "accurate_flags"
     [tcp] | cc.dctcp = {}
-        tcp.cc: dctcp answers marks by their number; set tcp.ecn = "accurate", or choose tcp.profile = "linux-prague"
+        tcp.cc: dctcp needs the number of ECN marks per ACK; set tcp.ecn = "accurate", or choose tcp.profile = "linux-prague"
     [tcp] | cc.prague = {} | ecn = true
-        tcp.cc: prague answers marks by their number; set tcp.ecn = "accurate", or choose tcp.profile = "linux-prague"
+        tcp.cc: prague needs the number of ECN marks per ACK; set tcp.ecn = "accurate", or choose tcp.profile = "linux-prague"
     [tcp] | cc.prague.virtual_rtt = "0 s" | ecn = "accurate"
         tcp.cc.prague.virtual_rtt: no round takes no time; write "25 ms", or "1 us" for none
     [tcp] | cc.dctcp.gain = 2.0 | ecn = "accurate"
@@ -813,7 +813,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [tcp] | adaptive_dupack_threshold = true
         tcp.adaptive_dupack_threshold: nothing tells a spurious one; choose tcp.undo.eifel or tcp.undo.dsack
     [tcp] | recovery.sack = {}
-        tcp.recovery: sack knows nothing without the option; set tcp.sack = true
+        tcp.recovery: sack requires the SACK option; set tcp.sack = true
     [tcp] | undo.eifel = {}
         tcp.undo: eifel compares timestamps; set tcp.timestamps = true
     [tcp] | undo.dsack = {}
@@ -853,7 +853,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [[middlebox]] | freeze.connections = 0
         middlebox[0].freeze.connections: the box could freeze nothing; write at least 1
     [[middlebox]] | freeze.copies = 0
-        middlebox[0].freeze.copies: a frozen sender would never hear the true window; write 3, or at least 1
+        middlebox[0].freeze.copies: a frozen sender would never learn the true window; write 3, or at least 1
     [[middlebox]] | freeze.hold = "0 s"
         middlebox[0].freeze.hold: an ACK withheld for no time; write a time such as "200 ms", or withhold = false
     [[middlebox]] | split.handover = "move"
@@ -913,14 +913,14 @@ fn every_error_names_the_key_and_what_would_be_right() {
 
 // What is right.
 
-/// The same values beside others that give them a meaning.
+/// The same values together with others that make them meaningful.
 #[test]
 fn what_can_work_is_not_refused() {
     for text in [
         // No limit but one of transmissions.
         "[radio.dch.downlink]\nrlc.fixed_delay_arq.max_transmissions = 1\nchannel.bernoulli.bler = 1",
         "[radio.dch.downlink]\nrlc.none = {}\nchannel.bernoulli.bler = 0",
-        // Nobody waits, but an idle transmitter takes a packet.
+        // No packet can wait, but an idle transmitter accepts one.
         "[radio.dch.downlink.queue.droptail]\npackets = 0\nin_service = \"excluded\"",
         "[radio.dch.downlink.rlc.fixed_delay_arq]\npdu = \"960 B\"",
         "[radio.dch.downlink.rlc.fixed_delay_arq]\nretransmission_delay = \"0 s\"",
@@ -1099,11 +1099,11 @@ fn every_component_stands_in_a_scenario_by_its_name() {
             let path = if is_of_blocks { path.to_owned() } else { path.replace("dch", "variable") };
             let key = format!("{path}.{name}");
             let text = format!("{ONE_FLOW}\n[[middlebox]]\ntap = {{}}\n");
-            // Some loss recoveries want an option of TCP.
+            // Some loss recoveries require an option of TCP.
             let options = [("tcp.sack", "true"), ("tcp.timestamps", "true")];
-            // Some boxes want a buffer with a limit.
+            // Some boxes require a buffer with a limit.
             let buffer = ("radio.dch.downlink.queue.droptail.packets", "50");
-            // Some congestion controls want to know what is lost, or how much is marked.
+            // Some congestion controls need to know the losses, or the number of marks.
             let more: &[(&str, &str)] = match path.split('.').next() {
                 Some("middlebox") => &[buffer],
                 Some("tcp") if path == "tcp.cc" => &[("tcp.recovery", "rack"), ("tcp.ecn", "accurate")],

@@ -41,7 +41,7 @@ fn finish(path: &mut Path) {
     }
 }
 
-/// What came out: nanoseconds and number of each packet.
+/// Output: nanoseconds and number of each packet.
 fn outputs(path: &mut Path) -> Vec<(u64, u32)> {
     finish(path);
     std::iter::from_fn(|| path.poll_output()).map(|(at, _, packet)| (at.as_nanos(), packet.seq)).collect()
@@ -66,8 +66,8 @@ fn saturate(path: &mut Path, packets: u32) {
     }
 }
 
-/// [chan2002] 6.2: a rate that is uniform from a to b and drawn for each packet serves (b - a) / ln(b / a) in the
-/// mean (without the factor in the paper). With spread 75 that is 167.73 kbit/s, 20.97 packets a second.
+/// [chan2002] 6.2: a rate that is uniform from a to b and drawn for each packet serves (b - a) / ln(b / a) in the mean
+/// (without the factor in the paper). With spread 75 that is 167.73 kbit/s, 20.97 packets per second.
 #[test]
 fn a_uniform_rate_drawn_for_each_packet_serves_its_harmonic_mean() {
     const PACKETS: u32 = 100_000;
@@ -101,10 +101,10 @@ fn a_rate_drawn_for_each_interval_serves_its_mean() {
     assert!((measured - 200.0).abs() < 5.0 * error, "{measured} kbit/s, not 200 +- {error}");
 }
 
-/// Packets spaced by g whose own delays X are exponential with mean m arrive in order after the greatest of
-/// X_j - j g, of themselves and those before them: its mean is the integral of 1 - prod_j (1 - exp(-(t + j g) / m)).
-/// For [chan2002]'s 200 kbit/s and 1000 bytes, g = 40 ms; expected is what a simulation of nothing else gave that
-/// explains the mean round trips of its Table 1.
+/// Packets spaced by g whose own delays X are exponential with mean m arrive in order after the greatest of X_j - j g
+/// over themselves and all earlier packets: its mean is the integral of 1 - prod_j (1 - exp(-(t + j g) / m)). For
+/// [chan2002]'s 200 kbit/s and 1000 bytes, g = 40 ms; expected is what a simulation of nothing else gave that explains
+/// the mean round trips of its Table 1.
 #[test]
 fn in_order_delay_is_that_of_the_greatest_of_those_before() {
     for (mean, expected) in [(20.0, 21.6), (50.0, 68.8), (100.0, 178.8)] {
@@ -152,7 +152,7 @@ fn in_free_order_packets_overtake_and_the_delay_is_their_own() {
     }
 }
 
-/// What is drawn for an interval does not depend on what was sent before.
+/// The draw of an interval does not depend on the packets sent before.
 #[test]
 fn an_interval_is_the_same_for_whoever_meets_it() {
     let delay = json!({"uniform": {"mean": "100 ms", "sd": "20 ms"}});
@@ -264,7 +264,8 @@ fn flows_with_buffers_of_their_own_take_turns() {
     link["buffer"] = "per_flow".into();
     link["queue"] = json!({"droptail": {"packets": 3, "in_service": "excluded"}});
     let mut path = cell(&link, 1);
-    // Flow 0 fills its buffer beside the packet in service, 4 has no room; flows 2 and 1 have theirs.
+    // Flow 0 fills its buffer in addition to the packet in service, packet 4 has no room; flows 2 and 1 have their own
+    // buffers.
     for (packet, flow) in [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 2), (6, 2), (7, 1)] {
         send(&mut path, 0, packet, flow, 1000);
     }
@@ -310,7 +311,7 @@ fn a_dedicated_channel_without_link_layer_tells_it_too() {
     assert_eq!(keys.map(|key| number(&report, key)), [0.25, 8.0, 7.0]);
 }
 
-/// Asks for the view of a flow with every packet.
+/// Reads the view of a flow with every packet.
 #[derive(Default)]
 struct Asker {
     views: Vec<FlowView>,
@@ -347,7 +348,7 @@ fn a_flow_s_view_tells_what_it_holds_and_its_limit() {
         for (packet, flow) in [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)] {
             send(&mut path, 0, packet, flow, 1000);
         }
-        // Before each came: of flow 0 the first is in service; flow 1 waits behind it.
+        // Before each arrived: the first packet of flow 0 is in service; flow 1 waits after it.
         let expected = json!([[0, 0, 10], [1, 0, 10], [2, 1, 10], [0, 0, 10], last]);
         assert_eq!(path.reports()[0], expected, "{buffer}");
     }
@@ -365,8 +366,8 @@ fn capacity_nanobits(pieces: &[(u64, u64)], until: u64) -> u128 {
 }
 
 proptest! {
-    /// The end of a transmission is the first instant at which the link could have sent the packet's bits
-    /// since its start, which is the end of the one before or its arrival.
+    /// The end of a transmission is the earliest instant when the link could have sent the packet's bits since its
+    /// start, which is the end of the previous one or its arrival.
     #[test]
     fn a_packet_takes_what_the_link_gives(
         mut pieces in prop::collection::vec((1..400_u64, 0..500_u64), 1..12),
@@ -400,8 +401,8 @@ proptest! {
         }
     }
 
-    /// With one flow a buffer of its own makes no difference, though it is served by timers and the shared one
-    /// ahead of time: neither to what comes out, nor to what is told on the way.
+    /// With one flow, a separate buffer makes no difference to the output or the events, although it is served by
+    /// timers and the shared one by early delivery.
     #[test]
     fn ahead_of_time_is_as_in_time(
         (interval, free) in any::<(bool, bool)>(),

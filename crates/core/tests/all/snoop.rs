@@ -1,4 +1,5 @@
-//! Snoop on a whole path: what the sender notices of the radio, what leaves the box, and that TCP works as ever.
+//! Snoop on a whole path: the radio losses that the sender notices, the packets that leave the box, and that TCP still
+//! works.
 
 use airpath_core::host::FlowReport;
 use airpath_core::packet::{Dir, Flags, Packet};
@@ -50,7 +51,7 @@ fn element<'a>(results: &'a Results, name: &str) -> &'a Value {
     results.elements.iter().find(|part| part["element"] == name).unwrap()
 }
 
-/// Ten runs: the time that they take, and what the server sent again, its timeouts and its fast retransmits.
+/// Ten runs: total time, the server's retransmissions, timeouts and fast retransmits.
 fn ten(overrides: &[(&str, &str)]) -> (f64, [u64; 3]) {
     let flows: Vec<_> = (0..10).map(|seed| results(overrides, seed).flows[0].clone()).collect();
     let sum = |of: &dyn Fn(&FlowReport) -> u64| flows.iter().map(of).sum::<u64>();
@@ -62,8 +63,8 @@ fn ten(overrides: &[(&str, &str)]) -> (f64, [u64; 3]) {
     (flows.iter().map(|flow| flow.received_s.unwrap()).sum(), counts)
 }
 
-/// Wherever in the transfer it is, as long as a segment comes after it; what is lost behind all others, the box's timer
-/// and the sender's both wait for.
+/// Anywhere in the transfer, provided that a segment follows; for a tail loss both the box's timer and the sender's
+/// run.
 #[test]
 fn a_lost_segment_is_repaired_without_the_senders_knowledge() {
     let (mut runs, mut twice, mut tails) = (0, 0, 0);
@@ -175,8 +176,8 @@ fn nacks_let_a_mobile_sender_keep_its_window() {
     assert_eq!(quiet, without);
 }
 
-/// The uplink sends blocks that are lost and sent again, and hands up what comes. The sender would ignore old ACKs
-/// anyhow, so that nothing else changes.
+/// The uplink loses and retransmits blocks, and delivers out of order. The sender would ignore old ACKs anyway, so
+/// nothing else changes.
 #[test]
 fn acks_that_the_uplink_has_turned_round_may_end_in_the_box() {
     let turns_round = [
@@ -249,8 +250,8 @@ fn what_cannot_work_is_refused_in_words() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every octet arrives, in order and once as TCP has it, whatever is lost where; no ACK leaves the box that the UE
-    /// has not sent, no data that the server has not sent, and the cache keeps its bound.
+    /// Every octet arrives, in order and exactly once, regardless of where losses occur. No ACK leaves the box that the
+    /// UE has not sent, no data that the server has not sent, and the cache keeps its bound.
     #[test]
     fn transfers_complete_whatever_is_lost(
         down in 0..12_u32, up in 0..12_u32, wired in 0..4_u32, burst in 1..4_u32, sack: bool, handshake: bool,

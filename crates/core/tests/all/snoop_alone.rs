@@ -1,4 +1,4 @@
-//! Snoop alone: what leaves the box for what comes, at exact instants.
+//! Snoop alone: output of the box for given input, at exact instants.
 
 use airpath_core::middlebox::{self, Plan, snoop::Config};
 use airpath_core::packet::{Body, Dir, Flags, Packet, SackBlocks};
@@ -8,7 +8,7 @@ use airpath_core::trace::ProbeMask;
 use airpath_core::wire::{self, Endpoints, encode_header, parse};
 use proptest::prelude::*;
 
-/// A box alone, with what leaves it.
+/// A single box with its output.
 struct Alone {
     path: Path,
     now: Instant,
@@ -21,7 +21,7 @@ impl Alone {
         Self { path, now: Instant::ZERO }
     }
 
-    /// Hands it a packet after so many milliseconds; what left until then, and then.
+    /// Passes it a packet after `after_ms` milliseconds; returns the output until then, and at that time.
     fn put(&mut self, after_ms: u64, dir: Dir, packet: &Packet) -> Vec<(Dir, Packet)> {
         self.now += Duration::from_millis(after_ms);
         let mut given = self.path.packet();
@@ -47,7 +47,7 @@ impl Alone {
         report.pointer(&format!("/{key}")).and_then(serde_json::Value::as_u64).unwrap()
     }
 
-    /// Segments of 1000 octets from the server, each of which goes on and nothing else.
+    /// Segments of 1000 octets from the server; each is forwarded, and nothing else.
     fn send(&mut self, first: u32, numbers: std::ops::Range<u32>) {
         for n in numbers {
             let packet = data(first.wrapping_add(n * 1000), 1000);
@@ -55,7 +55,7 @@ impl Alone {
         }
     }
 
-    /// The sequence numbers of what an ACK of the UE brings back to it, and whether the ACK goes on.
+    /// The sequence numbers retransmitted to the UE in response to its ACK, and whether the ACK is forwarded.
     fn ack(&mut self, after_ms: u64, packet: &Packet) -> (Vec<u32>, bool) {
         let left = self.put(after_ms, Dir::Uplink, packet);
         let copies = left.iter().filter(|(dir, _)| *dir == Dir::Downlink).map(|(_, copy)| copy.seq).collect();
@@ -102,7 +102,7 @@ fn a_loss_of_the_radio_is_repaired_at_the_first_duplicate_and_none_reaches_the_s
         let counts =
             ["local_retransmissions/dupack", "dupacks_suppressed", "peak_cached_packets", "cached_at_end"];
         assert_eq!(counts.map(|key| snoop.count(key)), [2, 5, 6, 0]);
-        // Nothing is outstanding: the answer to a keep-alive.
+        // Nothing is outstanding: a reply to a keep-alive.
         assert_eq!(snoop.ack(10, &ack(at(6))), (vec![], true));
     }
 }
@@ -133,7 +133,7 @@ fn an_ack_older_than_the_latest_passes_or_ends_here() {
         snoop.send(1, 0..4);
         assert_eq!(snoop.ack(50, &ack(3001)), (vec![], true));
         assert_eq!(snoop.ack(10, &ack(2001)), (vec![], !drops));
-        // Data goes on, and what belongs to another connection; neither is a duplicate of the latest.
+        // Data is forwarded, and so are segments of another connection; neither is a duplicate of the latest ACK.
         assert_eq!(snoop.ack(10, &Packet { payload: 100, len: 140, ..ack(2001) }), (vec![], true));
         assert_eq!(snoop.ack(10, &ack(2001 + (1 << 31))), (vec![], true));
         assert_eq!(snoop.ack(10, &ack(4001)), (vec![], true));
@@ -148,7 +148,7 @@ fn what_never_came_as_far_as_the_radio_is_the_senders_business() {
     snoop.send(1, 2..5);
     snoop.ack(50, &ack(1001));
     assert_eq!([0; 3].map(|_| snoop.ack(10, &ack(1001))), [(); 3].map(|()| (vec![], true)));
-    // It comes out of order: the sender has sent it again, and counts its duplicates.
+    // It is out of order: the sender has retransmitted it, and counts its duplicates.
     snoop.send(1, 1..2);
     assert_eq!(snoop.ack(10, &ack(1001)), (vec![], true));
     assert_eq!([snoop.count("dupacks_passed"), snoop.count("sender_retransmissions")], [4, 1]);
@@ -179,7 +179,7 @@ fn blocks_show_every_gap_and_are_hidden_where_they_would_show_one_under_repair()
     // The first, the third and the fourth are missing.
     let shown = with_blocks(ack(1), &[(4001, 5001), (1001, 2001)]);
     assert_eq!(snoop.ack(10, &shown), (vec![1, 2001, 3001], false));
-    // What goes on shows no gap: it is under repair.
+    // The forwarded ACK shows no gap: it is under repair.
     let partial = with_blocks(ack(2001), &[(4001, 6001)]);
     let left = snoop.put(10, Dir::Uplink, &partial);
     assert_eq!(
@@ -189,7 +189,7 @@ fn blocks_show_every_gap_and_are_hidden_where_they_would_show_one_under_repair()
     assert!(!left[0].1.has_blocks());
     // NOPs take their place, so that the header is as long as before.
     assert_eq!(wire::tcp_header_bytes(&left[0].1), 32);
-    // What went before the copy says nothing of it, what goes after it does.
+    // Segments sent before the copy give no information about it; later ones do.
     assert_eq!(snoop.ack(10, &with_blocks(ack(2001), &[(4001, 8001)])), (vec![], false));
     snoop.send(1, 8..9);
     assert_eq!(snoop.ack(10, &with_blocks(ack(2001), &[(4001, 9001)])), (vec![2001], false));
@@ -230,7 +230,7 @@ fn a_needless_copy_is_known_by_a_report_or_by_an_ack_that_comes_too_soon() {
     snoop.send(1, 0..1);
     snoop.ack(100, &ack(1001));
     snoop.send(1, 1..3);
-    // 100 ms + 4 * 50 ms after it was sent. The shortest round trip is 100 ms.
+    // 100 ms + 4 * 50 ms after it was sent. The minimum RTT is 100 ms.
     assert_eq!(snoop.wait(299).len(), 1);
     snoop.ack(20, &ack(3001));
     assert_eq!(snoop.count("local_retransmissions/needless"), 1);
@@ -249,7 +249,7 @@ fn what_the_ue_has_is_answered_with_its_own_ack() {
     let latest = Packet { ts_val: 9, has_timestamps: true, len: 52, ..ack(2001) };
     snoop.ack(50, &latest);
     assert_eq!(snoop.put(10, Dir::Downlink, &data(1, 1000)), [(Dir::Uplink, latest)]);
-    // A keep-alive asks the UE; a part that is new goes on.
+    // A keep-alive probes the UE; a new part is forwarded.
     for packet in [data(2000, 1), data(2000, 0), data(1001, 1001)] {
         assert_eq!(snoop.put(10, Dir::Downlink, &packet), [(Dir::Downlink, packet)]);
     }
@@ -297,7 +297,7 @@ fn connections_end_with_rst_and_fin_and_begin_with_syn() {
     assert_eq!(snoop.count("cached_at_end"), 1);
 }
 
-/// A handshake that permits SACK, and five segments from the UE of which two do not come.
+/// A handshake that permits SACK, and five segments from the UE, two of which are lost.
 fn upload(permits: bool, syn: Flags) -> (Alone, Vec<(Dir, Packet)>) {
     let mut snoop = Alone::new(&Config::default());
     let mut open = Packet { flags: Flags::SYN | syn, seq: 0, len: 40, ..Packet::default() };
@@ -369,7 +369,7 @@ fn real_packets_come_back_with_their_octets() {
     snoop.put(1, Dir::Downlink, &real(data(101, 100), Dir::Downlink));
     snoop.put(9, Dir::Uplink, &real(ack(1), Dir::Uplink));
     assert_eq!(snoop.put(9, Dir::Uplink, &real(ack(1), Dir::Uplink)), [(Dir::Downlink, first)]);
-    // Blocks of an ACK that goes on are to be written over.
+    // The blocks of a forwarded ACK are to be overwritten.
     let shown = real(with_blocks(ack(1), &[(101, 201)]), Dir::Uplink);
     assert!(snoop.put(9, Dir::Uplink, &shown).is_empty());
     let (mut uplink_box, mut syn) =
@@ -390,8 +390,8 @@ fn real_packets_come_back_with_their_octets() {
 }
 
 proptest! {
-    /// Whatever comes: the cache keeps its bound, no ACK goes to the server that the UE has not sent, what goes to the
-    /// UE has come from the server or is a NACK of its latest number, and nothing goes on for ever.
+    /// For any input: the cache keeps its bound; no ACK goes to the server that the UE has not sent; packets to the UE
+    /// come from the server or are NACKs of its latest number; and the box falls silent.
     #[test]
     fn any_packets_in_any_order(
         first in prop_oneof![any::<u32>(), u32::MAX - 1200..u32::MAX], limit in 1..6_u32, connections in 1..3_u32,
@@ -447,7 +447,7 @@ fn a_duplicate_with_blocks_is_one_whatever_its_window() {
     snoop.send(1, 0..6);
     snoop.ack(50, &ack(1001));
     let duplicate = |window: u16, end: u32| Packet { window, ..with_blocks(ack(1001), &[(2001, end)]) };
-    // The sender hears of a window that has grown, and of no gap.
+    // The sender learns of the larger window, and of no gap.
     let left = snoop.put(10, Dir::Uplink, &duplicate(950, 3001));
     let told: Vec<_> = left.iter().map(|(dir, packet)| (*dir, packet.window, packet.has_blocks())).collect();
     assert_eq!(told, [(Dir::Uplink, 950, false), (Dir::Downlink, 500, false)]);
@@ -467,7 +467,7 @@ fn a_duplicate_report_alone_is_no_gap() {
     snoop.ack(50, &ack(1001));
     assert_eq!(snoop.ack(10, &with_blocks(ack(1001), &[(1, 1001)])), (vec![], true));
     assert_eq!(snoop.count("local_retransmissions/total"), 0);
-    // A window that was closed opens: nobody keeps that.
+    // A closed window opens: the box does not hold that ACK.
     snoop.ack(10, &Packet { window: 0, ..ack(1001) });
     assert_eq!(snoop.ack(10, &with_blocks(ack(1001), &[(2001, 3001)])), (vec![], true));
 }

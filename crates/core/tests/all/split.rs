@@ -58,7 +58,7 @@ fn both_segments_are_acknowledged_at_once_and_sent_on() {
     assert_eq!(flow.transfer_s, Some(0.020));
     // To the cell 5 ms, and twice 8 ms on the bearer.
     assert_eq!((flow.received_s, results.simulated_s), (Some(0.031), 0.031));
-    // The first ACK left the UE at 23 ms and was at the box at 29 ms; the second is on its way.
+    // The first ACK left the UE at 23 ms and was at the box at 29 ms; the second is in flight.
     let ahead = &connection(&results)["acked_ahead_bytes"];
     assert_eq!((&ahead["peak"], &ahead["at_end"]), (&1920.into(), &960.into()));
     assert_eq!(flow.sender.rtt_ms.max, Some(20.0));
@@ -283,7 +283,7 @@ fn each_side_repairs_its_own_losses() {
     };
     let on_the_wire = counts(&[("wired.loss", "2 %")]);
     assert!(on_the_wire.0[0] > 0 && on_the_wire.1 == [0; 3], "{on_the_wire:?}");
-    // Blocks that come late put segments out of order: of that the server hears nothing.
+    // Late blocks reorder segments; the server is not affected.
     let on_the_radio = counts(&[("radio.dch.downlink.channel.bernoulli.bler", "10 %"), ("tcp.mss", "536 B")]);
     assert!(on_the_radio.0 == [0; 3] && on_the_radio.1[1] > 0, "{on_the_radio:?}");
 }
@@ -404,7 +404,7 @@ fn what_cannot_work_is_refused_in_words() {
         ),
         (
             "buffer = \"2 GB\"",
-            "middlebox[0].split.buffer: no window can tell of 2 GB; write at most 1 GiB (RFC 7323)",
+            "middlebox[0].split.buffer: no window can express 2 GB; write at most 1 GiB (RFC 7323)",
         ),
         (
             "tcp.handshake = \"none\"",
@@ -417,7 +417,7 @@ fn what_cannot_work_is_refused_in_words() {
         ),
         (
             "tcp.recovery.sack = {}",
-            "middlebox[0].split.tcp.recovery: sack knows nothing without the option; set tcp.sack = true",
+            "middlebox[0].split.tcp.recovery: sack requires the SACK option; set tcp.sack = true",
         ),
         ("buffers = \"1 MB\"", "middlebox[0].split.buffers: unknown key; did you mean buffer?"),
     ] {
@@ -426,7 +426,7 @@ fn what_cannot_work_is_refused_in_words() {
             Err(words.into())
         );
     }
-    // What differs from the flow's is inherited from [tcp], and both may differ in what is theirs alone.
+    // Values that differ from the flow's are inherited from [tcp], and each side may differ in its own keys.
     assert_eq!(refused("tcp.mss = \"536 B\"\n[[middlebox]]\nsplit.tcp.recovery.tahoe = {}"), Ok(()));
 }
 
@@ -448,7 +448,7 @@ fn the_radio_side_inherits_what_it_does_not_say() {
     assert_eq!(Scenario::parse(&scenario.to_toml().unwrap(), &[]).unwrap(), scenario);
 }
 
-/// Three downloads, of which the first is handed over while the buffer is full.
+/// Three downloads; the first is handed over while the buffer is full.
 const HANDED_OVER: &str = r#"
     duration = "3 min"
     wired.delay = "30 ms"
@@ -470,7 +470,7 @@ const HANDED_OVER: &str = r#"
     app.file.size = "50 kB"
 "#;
 
-/// When segments with data of a flow came to the UE from the time of the hand-over on, seconds behind it.
+/// Arrival times at the UE of a flow's data segments from the hand-over on, in seconds after it.
 fn arrivals(overrides: Overrides<'_>) -> (Vec<f64>, Results) {
     let probes = ProbeMask::NONE.with(Kind::SegmentReceived);
     let mut simulation = build(HANDED_OVER, overrides, 1, Observe { probes, capture: Capture::Nothing });
@@ -512,7 +512,7 @@ fn state_that_moves_takes_its_time() {
     }
 }
 
-/// What the sender has been told of, and the UE never gets: the transfer does not complete.
+/// Data acknowledged to the sender that the UE never receives: the transfer does not complete.
 #[test]
 fn state_that_is_lost_is_lost_for_good() {
     for handshake in HANDSHAKES {
@@ -524,8 +524,8 @@ fn state_that_is_lost_is_lost_for_good() {
         assert_eq!(lost[2], None, "{handshake}");
         let [download, upload, other] = &results.flows[..] else { panic!() };
         assert!(download.received_s.is_none() && download.transfer_s.is_none(), "{handshake}: {download:?}");
-        // Nothing of the upload waited in the box, whose wire is faster than the radio: it goes on, end to end.
-        // A segment was on the wire, which is not acknowledged to the box yet and arrives.
+        // Nothing of the upload waited in the box, whose wire is faster than the radio: it continues end to end. A
+        // segment on the wired link, not yet acknowledged to the box, arrives.
         assert!(lost[1].unwrap() <= 1460 && upload.received_s.is_some(), "{handshake}: {lost:?}");
         assert!(other.received_s.is_some() && other.transfer_s.is_some());
         // The server's segments reach the UE over the gap; their ACKs tell nothing new to the server.

@@ -1,4 +1,4 @@
-//! Profiles of TCP: what they set, what holds against them, and what goes together.
+//! Profiles of TCP: their values, what overrides them, and valid combinations.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::tcp::profile::Profile;
@@ -15,7 +15,7 @@ fn error(tcp: &str) -> String {
     Scenario::parse(&format!("[tcp]\n{tcp}\n[[flow]]\n"), &[]).unwrap_err().to_string()
 }
 
-/// All that both of Linux's profiles say, as docs/models/linux-tcp.md has it; of the congestion control each its own.
+/// All keys that both Linux profiles share, as in docs/models/linux-tcp.md; each sets its own congestion control.
 fn linux(profile: Profile, cc: cc::Config) -> Config {
     Config {
         profile,
@@ -113,10 +113,10 @@ fn what_does_not_go_together_is_refused() {
             "profile = \"windows\"",
             "tcp.profile: unknown name \"windows\"; known here: rfc, linux, linux-reno, linux-bbr, linux-prague",
         ),
-        ("recovery.rack = {}", "tcp.recovery: rack knows nothing without the option; set tcp.sack = true"),
+        ("recovery.rack = {}", "tcp.recovery: rack requires the SACK option; set tcp.sack = true"),
         (
             "prr = true\nrecovery.reno = {}",
-            "tcp.prr: recovery.reno does not know what is in the network; choose tcp.recovery.newreno, sack or rack",
+            "tcp.prr: recovery.reno does not track the bytes in the network; choose tcp.recovery.newreno, sack or rack",
         ),
         (
             "prr = true\nrnf = \"first_flagged\"",
@@ -134,7 +134,7 @@ fn what_does_not_go_together_is_refused() {
         ),
         (
             "profile = \"linux\"\nrnf = \"first_flagged\"",
-            "tcp.rnf: with RACK, time and not feedback tells what is lost; write off, or choose another \
+            "tcp.rnf: RACK detects losses by time, not by feedback; write off, or choose another \
              tcp.recovery",
         ),
         (
@@ -149,12 +149,12 @@ fn what_does_not_go_together_is_refused() {
         ),
         (
             "cc.bbr = {}",
-            "tcp.cc: bbr wants to know what is in flight and lost; set tcp.recovery = \"rack\" and tcp.sack = \
+            "tcp.cc: bbr requires RACK loss recovery with SACK; set tcp.recovery = \"rack\" and tcp.sack = \
              true, or tcp.profile = \"linux\"",
         ),
         (
             "max_pacing_rate = \"1 bit/s\"",
-            "tcp.max_pacing_rate: less than a byte a second; write at least 8 bit/s",
+            "tcp.max_pacing_rate: less than one byte per second; write at least 8 bit/s",
         ),
         (
             "rto = { timer = \"linux\", tick = \"100 ms\" }",

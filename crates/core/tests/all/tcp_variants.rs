@@ -1,5 +1,5 @@
-//! Every loss recovery with every undo over paths that lose, delay and reorder at will: what is sent arrives
-//! whole, and nothing is sent beyond the receiver's window.
+//! Every loss recovery with every undo over paths that lose, delay and reorder at random: the data arrives complete,
+//! and none is sent beyond the receiver's window.
 
 use airpath_core::packet::Packet;
 use airpath_core::tcp::handshake::Role;
@@ -10,7 +10,7 @@ use airpath_core::units::Bytes;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A sender and a receiver, and what is under way between them.
+/// A sender and a receiver, and the segments in flight between them.
 struct Pair {
     now: Instant,
     sender: Sender,
@@ -126,7 +126,7 @@ fn check_loss_episodes(sender: &Sender) {
     if episodes.double + episodes.timeout == 0 {
         assert_eq!(counters.fast_retransmits, episodes.single, "{case}");
     }
-    // TO = N p3: more only by those that back off or repeat.
+    // TO = N p3: further timeouts only by backing off or repeating.
     assert!(counters.timeouts >= episodes.timeout, "{case}");
     assert_eq!(counters.timeouts == 0, episodes.timeout == 0, "{case}");
     assert!(episodes.undone <= counters.spurious_timeouts + counters.spurious_fast_retransmits, "{case}");

@@ -33,7 +33,7 @@ fn run_to(path: &mut Path, millis: u64) {
     path.handle_timeout(Instant::from_nanos(1_000_000 * millis));
 }
 
-/// What came out: microseconds and number of each packet.
+/// Output: microseconds and number of each packet.
 fn outputs(path: &mut Path) -> Vec<(u64, u32)> {
     std::iter::from_fn(|| path.poll_output())
         .map(|(at, _, packet)| (at.as_nanos() / 1000, packet.seq))
@@ -47,7 +47,7 @@ fn report(path: &mut Path) -> Value {
 #[test]
 fn small_packets_share_an_opportunity_and_large_ones_go_on_in_the_next() {
     let mut path = cell(&with_trace("10\n20\n30\n40\n"));
-    // 1500 of the first, of which 400 are left for packet 2, which has 600 to go.
+    // 1500 of the first; 400 of these are left for packet 2, which has 600 to go.
     for (number, len) in [(0, 100), (1, 1000), (2, 1000), (3, 900), (4, 1)] {
         send(&mut path, 5_000, number, len);
     }
@@ -177,7 +177,7 @@ fn a_bulk_download_fills_a_constant_trace() {
     assert!(downlink["bytes_delivered"].as_u64().unwrap() <= 90_000_000);
 }
 
-/// The cell, made of nothing but a list of opportunities that are walked over one by one.
+/// The cell, implemented only by a list of opportunities that is walked one by one.
 struct Reference {
     opportunities: VecDeque<u64>,
     bytes: u32,
@@ -256,7 +256,7 @@ proptest! {
         // Every packet takes at most three opportunities; the last arrival is before 400 ms.
         let rounds = 3 + 410 / last + 3 * 40 / lines.len() as u64;
         let all = opportunities(&lines, once, even, rounds);
-        // The last round lacks what it shares with one behind it.
+        // The last round lacks the part shared with the next one.
         let walked = all[..if once { all.len() } else { all.len() - lines.len() }].to_vec();
         let mut reference = Reference {
             opportunities: walked.into(),
@@ -294,7 +294,7 @@ proptest! {
     }
 }
 
-/// A packet that belongs to nobody in the cell.
+/// A packet for a UE that the cell does not have.
 #[test]
 fn a_packet_for_a_ue_that_is_not_there_is_dropped() {
     let mut path = cell(&with_trace("1\n"));

@@ -86,8 +86,8 @@ const PER_OBJECT: [(&str, &str); 2] =
 #[test]
 fn with_a_connection_for_each_object_so_many_are_open_at_once() {
     let results = run(IDEAL, &[&PER_OBJECT[..], &[("flow.0.app.web.objects", "3")]].concat(), 1);
-    // At 60 ms two requests leave behind each other and are answered so: objects at 120 and 128 ms. The
-    // third is asked for at 120 ms.
+    // At 60 ms two requests leave back to back and are answered so: objects at 120 and 128 ms. The third is requested
+    // at 120 ms.
     near_ms(page(&results).page_load_s, 180.0);
     assert_eq!((page(&results).requests, page(&results).objects, page(&results).connections), (4, 3, 4));
     let starts: Vec<f64> = results.flows.iter().map(|flow| (flow.start_s * 1e3).round()).collect();
@@ -157,7 +157,7 @@ fn a_ue_has_no_more_connections_than_ports() {
     assert_eq!(error, expected);
 }
 
-/// A lossy path with pages of random sizes for two UEs, and a download behind them.
+/// A lossy path with pages of random sizes for two UEs, followed by a download.
 const LOSSY: &str = r#"
     duration = "3 h"
     [wired]
@@ -190,7 +190,7 @@ fn the_same_seed_gives_the_same_page_whatever_the_path_or_the_connections() {
     assert_eq!([0, 1].map(|ue| bytes(&results, ue)), [0, 1].map(|ue| bytes(&others, ue)));
     assert_ne!(bytes(&results, 0), bytes(&results, 1));
     assert_ne!(bytes(&results, 0), bytes(&run(LOSSY, &[("duration", "1 s")], 4), 0));
-    // A page's connections have successive numbers, and other flows those behind.
+    // A page's connections have consecutive numbers; other flows have the numbers after them.
     let numbers = others.flows.iter().filter(|flow| flow.ue == 0).map(|flow| (flow.flow, flow.app));
     let expected = (0..13).map(|number| (number, "web")).chain([(13, "file")]);
     assert!(numbers.eq(expected));

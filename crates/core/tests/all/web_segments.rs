@@ -1,4 +1,4 @@
-//! Web pages segment by segment: what is lost comes again, and acknowledgments travel with data.
+//! Web pages segment by segment: lost segments are retransmitted, and acknowledgments travel with data.
 
 use airpath_core::app::web::Report;
 use airpath_core::element::{Cx, Element, Layout, Port};
@@ -155,10 +155,10 @@ fn when_the_request_is_lost_too_the_syn_ack_comes_again() {
     let (seen, reports) = load(ONE_OBJECT, "", &[2, 3]);
     let again: Vec<_> = seen.iter().filter(|segment| segment.dir == Dir::Downlink && segment.syn).collect();
     assert_eq!((again.len(), again[1].ms), (2, 1025));
-    // At 1050 ms the request's copy goes, then the SYN-ACK is acknowledged from behind it.
+    // At 1050 ms the request is retransmitted, then the SYN-ACK is acknowledged with the sequence number after it.
     assert_eq!(of(&seen, Dir::Uplink)[3..5], [(1050, 1, 1, 300), (1050, 301, 1, 0)]);
-    // After a lost SYN-ACK the window is one segment, RFC 5681 (3.1). That ACK comes behind it as a duplicate and
-    // so lets the second go, RFC 3042.
+    // After a lost SYN-ACK the window is one segment, RFC 5681 (3.1). That ACK follows as a duplicate and so permits
+    // the second, RFC 3042.
     assert_eq!(of(&seen, Dir::Downlink)[2..4], [(1075, 1, 301, 1000), (1075, 1001, 301, 500)]);
     assert_eq!((reports[0].sender.dupacks, page(&reports).page_load_s), (1, Some(1.15)));
 }
@@ -169,7 +169,7 @@ fn a_segment_lost_in_the_middle_is_repeated_by_duplicate_acks() {
     // The page's second of nine segments.
     let (seen, reports) = load(web, NO_HANDSHAKE, &[2]);
     assert_eq!((reports[0].sender.fast_retransmits, reports[0].sender.timeouts), (1, 0));
-    // Seven come behind the gap; the ACK for the first of them is the delayed one of the segment before it.
+    // Seven arrive above the gap; the ACK for the first of them is the delayed one of the segment before it.
     assert_eq!(reports[0].sender.dupacks, 6);
     assert!(of(&seen, Dir::Uplink)[1..].iter().all(|(_, seq, _, payload)| (*seq, *payload) == (301, 0)));
     assert_eq!(page(&reports).page_load_s, Some(0.1));

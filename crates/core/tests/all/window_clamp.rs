@@ -5,7 +5,7 @@ use airpath_core::scenario::{Scenario, bundled};
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::trace::{Event, Kind, ProbeMask};
 
-/// Goodput in bit/s, mean time of a packet in the downlink's buffer and on the air in seconds, and segments sent again:
+/// Goodput in bit/s, mean delay of a packet from the downlink's buffer to its delivery in seconds, and retransmissions:
 /// CUBIC over the bundled bearer, with room for 200 packets.
 fn download(boxes: &str) -> (f64, f64, u64) {
     let overrides = [("radio.dch.downlink.queue.droptail.packets", "200"), ("middlebox", boxes)];
@@ -31,7 +31,7 @@ fn download(boxes: &str) -> (f64, f64, u64) {
 #[test]
 fn cubic_behind_it_fills_the_bearer_and_waits_for_less_than_half_a_second() {
     let (goodput, waited, lost) = download("[]");
-    assert!(waited > 2.0 && lost > 0, "{waited} s, {lost} sent again");
+    assert!(waited > 2.0 && lost > 0, "{waited} s, {lost} retransmitted");
     let (clamped, waits, lost_then) = download("[{ window_clamp.window = \"28 kB\" }]");
     assert!(clamped > 0.95 * goodput, "{clamped} of {goodput} bit/s");
     assert!(waits < 0.5, "{waits} s");

@@ -11,7 +11,7 @@ use crate::tcp::window::state::{State, Window};
 parameters! {
     /// Additive increase, multiplicative decrease: Chiu and Jain 1989.
     pub struct Config {
-        /// Segments by which the window grows in a round trip.
+        /// Growth of the window in segments per round trip.
         pub increase: f64 = 1.0,
         /// Share of the window that a loss leaves.
         pub keep: f64 = 0.5,
@@ -25,7 +25,7 @@ impl Component for Config {
 
     fn validate(&self) -> Result<(), ScenarioError> {
         if !(0.0..=100.0).contains(&self.increase) {
-            let message = format!("{} segments a round trip", self.increase);
+            let message = format!("{} segments per round trip", self.increase);
             return Err(ScenarioError::new("increase", message, "write 0 to 100, such as 1.0"));
         }
         if !(0.01..=0.99).contains(&self.keep) {

@@ -28,7 +28,7 @@ fn a_box_filters_acks_of_tcp_and_leaves_datagrams_alone() {
     let uplink = net.stats().uplink;
     assert_eq!((uplink.sent, uplink.opaque), (200, 100));
     assert_eq!(uplink.reasons.get("ack_filtered"), Some(&(100 - acks as u64)));
-    // The last one stays: it says what all others said.
+    // The last one stays: it carries the information of all others.
     let mut last = Packet::default();
     let arrival = seen.iter().rfind(|arrival| arrival.datagram().is_none()).unwrap();
     parse(&arrival.packet, &mut last);

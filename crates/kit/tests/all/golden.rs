@@ -5,10 +5,10 @@
 use crate::{bundled, datagram, ms};
 use airpath::{End, Net, Scenario};
 
-/// FNV-1a with 64 bits of time, end, length and ECN field of each arrival, and their number.
+/// FNV-1a hash over 64 bits of time, end, length and ECN field of each arrival, and the number of arrivals.
 ///
 /// For four seconds the server sends a datagram every 10 ms, and the UE one every 40 ms; a driver that stops at each
-/// arrival looks on for two seconds more.
+/// arrival continues for two more seconds.
 fn outcome(scenario: &Scenario, seed: u64) -> (usize, u64) {
     let (mut net, mut hash, mut count) = (Net::new(scenario, seed), 0xcbf2_9ce4_8422_2325_u64, 0);
     for step in 0..=400_u64 {
@@ -45,7 +45,7 @@ fn outcome(scenario: &Scenario, seed: u64) -> (usize, u64) {
     (count, hash)
 }
 
-/// Those in which nothing random happens to these packets.
+/// Scenarios without random effects on these packets.
 const DRAWS_NOTHING: [&str; 1] = ["variable-3g"];
 
 #[test]

@@ -31,7 +31,7 @@ fn the_link_stops_at_arrivals_and_wakes_for_nothing_else() {
     net.send(ms(0), End::Server, datagram(End::Server, vec![0; 1200]));
     let mut wakeups = 0;
     let arrival = loop {
-        let wake = net.next_wakeup().expect("a packet is under way");
+        let wake = net.next_wakeup().expect("a packet is in flight");
         assert!(wake >= net.now());
         if let Some(arrival) = net.advance(wake) {
             break arrival;
@@ -63,7 +63,7 @@ fn what_is_sent_in_the_past_is_sent_now() {
     net.send(ms(10), End::Server, datagram(End::Server, vec![1; 100]));
     let late = net.advance(ms(9000)).unwrap();
     assert!(late.at > ms(3075));
-    // Time never runs backwards, whatever is asked for.
+    // Time never runs backwards, regardless of the argument.
     assert_eq!(net.advance(ms(5)), None);
     assert_eq!(net.now(), late.at);
 }
@@ -177,7 +177,7 @@ fn ues_without_flows_are_ours_and_told_apart_by_address() {
         assert_eq!(to(SocketAddr::new(ue.ipv4().into(), 5)), ue);
         assert_eq!(to(SocketAddr::new(ue.ipv6().into(), 5)), ue);
     }
-    // Nobody's, and that of a simulated UE.
+    // An address without an owner, and the address of a simulated UE.
     assert_eq!(to("192.0.2.1:5".parse().unwrap()), End::Ue(0));
     assert_eq!(to(SocketAddr::new(End::Ue(2).ipv4().into(), 5)), End::Ue(0));
     net.send(ms(0), End::Ue(3), datagram(End::Ue(3), vec![0; 9]));

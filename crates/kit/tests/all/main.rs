@@ -1,4 +1,4 @@
-//! What users of the crate rely on.
+//! Behaviour that users of the crate rely on.
 
 #![allow(clippy::unwrap_used)]
 

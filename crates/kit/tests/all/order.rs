@@ -1,10 +1,10 @@
-//! Nothing overtakes, and nothing can break the link.
+//! No packet overtakes another, and no call can break the link.
 
 use crate::{arrivals, bundled, datagram, ms};
 use airpath::{End, Instant, Net, Scenario};
 use proptest::prelude::*;
 
-/// Their RLC hands up what has arrived, in whatever order.
+/// Their RLC delivers SDUs in any order.
 const REORDERS: [&str; 3] = ["lundsten-384-576", "lundsten-dch", "zhang-dch"];
 
 #[test]

@@ -1,13 +1,13 @@
-//! The crate's public surface is what `tests/surface.txt` says: whoever changes it sees it in the difference, and knows
-//! whether the version has to follow (semver.org; the Cargo book, "SemVer Compatibility").
+//! The crate's public surface matches `tests/surface.txt`: a change shows up in the diff, and shows whether the version
+//! has to change (semver.org; the Cargo book, "SemVer Compatibility").
 //!
-//! Read from the sources, which rustfmt has formed: public items with their attributes, variants, and implementations of
-//! traits. Of what is re-exported from the core, `time.rs` and `error.rs` are read; of macros, nothing.
+//! Read from the sources, which rustfmt has formed: public items with their attributes, variants, and implementations
+//! of traits. Re-exports from the core are read from `time.rs` and `error.rs`; macros are not read.
 
 use std::fs;
 use std::path::Path;
 
-/// Where a signature ends.
+/// Characters that end a signature.
 const ENDS: [char; 4] = ['{', ';', ',', '}'];
 
 /// The public lines of a file, one for each item.

@@ -15,7 +15,7 @@ fn a_download_takes_the_time_of_its_octets_and_the_same_twice() {
     let scenario = bundled("umts-384");
     let [first, second, third] = [1, 2, 3].map(|seed| over(&scenario, DOWNLOAD, seed));
     for run in [&first, &second, &third] {
-        // 384 kbit/s, of which 10 % of blocks are sent again.
+        // 384 kbit/s, with 10 % of the blocks retransmitted.
         assert!((23.1..28.0).contains(&run.done.as_secs_f64()), "{:?}", run.done);
         assert!(run.server.path.lost_packets > 0, "the buffer fills");
     }

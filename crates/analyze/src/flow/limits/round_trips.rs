@@ -45,7 +45,7 @@ impl Limits {
     }
 
     /// Whether the latest four round trips had more in flight than the four before: each of them more than the mean of
-    /// those before, and their mean a segment more. With fewer than five round trips: yes.
+    /// the earlier four, and their mean at least one segment more. With fewer than five round trips: yes.
     fn grows(&self) -> bool {
         let count = self.trend_seen.min(TREND);
         if count <= TREND / 2 {

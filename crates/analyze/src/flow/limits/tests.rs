@@ -9,7 +9,7 @@ const MSS: u32 = 1000;
 const ONE_WAY_US: u64 = 30_000;
 const PLACES: [f64; 3] = [0.0, 0.5, 1.0];
 
-/// Segments of a connection with the times at which they leave and arrive, microseconds.
+/// Segments of a connection with their departure and arrival times, microseconds.
 #[derive(Default)]
 struct Path {
     segments: Vec<(u64, u64, bool, Segment)>,
@@ -32,7 +32,7 @@ impl Path {
         self
     }
 
-    /// The receiver acknowledges what is below segment `next`, with a window in bytes and data of its own.
+    /// The receiver acknowledges all segments below `next`, with a window in bytes and its own data.
     fn ack(&mut self, left_us: u64, next: u32, window: u16, echo_us: u64, payload: u32) -> &mut Self {
         let segment = Segment {
             ack: next * MSS,
@@ -46,7 +46,8 @@ impl Path {
         self
     }
 
-    /// Segments through a link that takes 4 ms for each; 40 are in flight: 160 ms, of which the empty path takes 60.
+    /// Segments through a link that takes 4 ms per segment; 40 are in flight: an RTT of 160 ms, 60 ms of which is the
+    /// empty path.
     fn fill_queue(&mut self, from_us: u64, segments: std::ops::Range<u32>) {
         for number in segments.clone() {
             let place = u64::from(number - segments.start);
@@ -90,7 +91,7 @@ impl Path {
         let Spending { shares, parts, .. } = flow.spending().expect("data and ACKs");
         let sum: f64 = shares.parts().iter().map(|(_, part)| part).sum();
         assert!((sum - 1.0).abs() < 1e-9, "{shares:?}");
-        // The stretches of time say the same.
+        // The stretches of time agree.
         let whole_s: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
         let share_of = |own: &[Part]| {
             let of = parts.iter().filter(|(part, _)| own.contains(part));
@@ -118,7 +119,7 @@ fn bursts(count: u32, gap_us: u64, window: u16, request: u32) -> Path {
     spaced_bursts(count, gap_us, window, request, 500)
 }
 
-/// [`bursts`] over a link that takes `spacing_us` for a segment.
+/// [`bursts`] over a link that needs `spacing_us` per segment.
 fn spaced_bursts(count: u32, gap_us: u64, window: u16, request: u32, spacing_us: u64) -> Path {
     let mut path = Path::default();
     let (mut at, mut echo) = (0, 0);
@@ -170,7 +171,7 @@ fn a_window_of_ten_segments_that_is_always_full_is_the_receive_window() {
     for place in PLACES {
         let mut path = Path::default();
         path.ack(0, 0, 10_000, 0, 0);
-        // Ten segments in each round trip, each let go by the ACK for the segment ten before it.
+        // Ten segments in each round trip, each released by the ACK for the segment ten before it.
         for number in 0..1000_u32 {
             let slot = u64::from(number % 10) * 500;
             let left = ONE_WAY_US + u64::from(number / 10) * 2 * ONE_WAY_US + slot;
@@ -236,7 +237,7 @@ fn a_stream_of_chunks_is_no_queue() {
     for place in PLACES {
         let mut path = Path::default();
         path.ack(0, 0, 60_000, 0, 0);
-        // Two segments every 20 ms; what they echo waited for them for 19.5 ms.
+        // Two segments every 20 ms; the timestamp they echo is 19.5 ms old.
         for chunk in 0..500_u32 {
             let left = ONE_WAY_US + 20_000 * u64::from(chunk);
             let echo = (left + 500).saturating_sub(80_000 - ONE_WAY_US);

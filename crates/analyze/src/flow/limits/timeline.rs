@@ -1,9 +1,9 @@
-//! The time of a flow in order: what each stretch was spent on, in bounded memory.
+//! Timeline of a flow: what each stretch was spent on, in bounded memory.
 //!
-//! [`Limits`](super::Limits) learns only at the end of a gap what the gap was, and only at the end of the capture what
-//! limited a round trip. The stretches of an open gap are therefore inserted where the gap began, and the busy ones
-//! keep the number of their round trip. When there are too many stretches, neighbours are grouped: the order within a
-//! group is lost, the sums are not.
+//! [`Limits`](super::Limits) learns the cause of a gap only at its end, and the limit of a round trip only at the end
+//! of the capture. The stretches of an open gap are therefore inserted where the gap started, and busy stretches store
+//! the index of their round trip. When there are too many stretches, neighbours are grouped: the order within a group
+//! is lost, the sums are not.
 
 use super::super::rounds::{Kinds, Part};
 
@@ -11,10 +11,10 @@ use super::super::rounds::{Kinds, Part};
 const MOST_SPANS: usize = 4096;
 /// Stretches that are reported of a flow.
 const MOST_REPORTED: usize = 512;
-/// Shorter than what a clock of nanoseconds tells: what subtractions of seconds leave.
+/// Below the resolution of a nanosecond clock: rounding errors of subtracted seconds.
 const NOTHING_S: f64 = 1e-10;
 
-/// What a stretch of time was spent on.
+/// Use of a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
     /// The cause is certain.
@@ -34,7 +34,7 @@ struct Span {
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     spans: Vec<Span>,
-    /// Where the open gap begins.
+    /// Start of the open gap.
     gap: usize,
 }
 
@@ -68,7 +68,7 @@ impl Timeline {
     /// The next gap begins at the end.
     pub fn close_gap(&mut self) {
         if self.gap < self.spans.len() {
-            // What the stretches of the gap and those behind it have in common.
+            // Merge the last stretch before the gap and the first of the gap if they have the same cause.
             if let [before, first, ..] = &mut self.spans[self.gap.saturating_sub(1)..]
                 && self.gap > 0
                 && before.spent == first.spent
@@ -117,7 +117,7 @@ impl Timeline {
         }
     }
 
-    /// The stretches by what limited the sender, from what limited it in each round trip.
+    /// The stretches by the limit on the sender, from the limit in each round trip.
     pub fn parts(&self, kinds: &[Kinds]) -> Vec<(Part, f64)> {
         let of = |round: u32| kinds.get(round as usize).copied().unwrap_or_default();
         let mut parts: Vec<(Part, f64)> = Vec::new();

@@ -9,7 +9,7 @@ use crate::trace::Event;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What the front of the line waits for.
+/// Event that the front of the line waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Wait {
     /// `id_timer` is off, and nothing else will come.
@@ -21,7 +21,7 @@ enum Wait {
     Again(Instant),
 }
 
-/// Which function gives `t_id`.
+/// Function that gives `t_id`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Regime {
     /// `f_1`: `Counter` is 0.
@@ -39,7 +39,7 @@ struct Counts {
     forced_limit: u64,
     /// Segments held times the time for which they were, nanoseconds.
     held_ns: u128,
-    /// How often f_2 took over.
+    /// Number of changes to f_2.
     switches: u64,
     first: Duration,
     second: Duration,
@@ -52,18 +52,18 @@ type Emit<'a> = &'a mut dyn FnMut(Box<Packet>);
 #[derive(Default)]
 pub(super) struct Bearer {
     line: Line,
-    /// The flows of which data has been seen: before, there is nothing to control.
+    /// Flows that have sent data; ACKs of other flows need no control.
     pub flows: BTreeSet<u16>,
     wait: Wait,
     regime: Regime,
-    /// Since when.
+    /// Start of the present regime.
     regime_since: Instant,
     /// `LADT`: when an ACK departed last.
     last_departure: Option<Instant>,
-    /// Until when `counts.held_ns` is complete.
+    /// `counts.held_ns` is complete up to this time.
     counted_until: Instant,
     counts: Counts,
-    /// What was told last to those who look.
+    /// The last event recorded.
     told: Option<Event>,
 }
 
@@ -93,7 +93,7 @@ impl Bearer {
         }
     }
 
-    /// `ack_arrival`; also of segments that are no ACKs and wait behind ACKs of their flow.
+    /// `ack_arrival`; also for other segments that wait after ACKs of their flow.
     pub fn handle_segment(
         &mut self,
         now: Instant,
@@ -116,7 +116,7 @@ impl Bearer {
         self.line.note_peaks();
     }
 
-    /// `id_timer_expiration`, or the time has come to look again.
+    /// `id_timer_expiration`, or the idle timeout.
     pub fn handle_timer(&mut self, now: Instant, config: &Config, occupancy: u32, emit: Emit<'_>) {
         self.count_held(now);
         match std::mem::take(&mut self.wait) {
@@ -127,7 +127,7 @@ impl Bearer {
         self.delay_and_send(now, config, occupancy, emit);
     }
 
-    /// `delay_and_send`, and how it goes on after an ACK that is not delayed.
+    /// `delay_and_send`, and the continuation after an ACK that is not delayed.
     fn delay_and_send(&mut self, now: Instant, config: &Config, occupancy: u32, emit: Emit<'_>) {
         self.wait = Wait::Nothing;
         while !self.line.is_empty() {
@@ -146,7 +146,7 @@ impl Bearer {
         }
     }
 
-    /// What the first ACK has to wait for.
+    /// Event that the first ACK has to wait for.
     fn wait_of_first(&self, now: Instant, config: &Config, occupancy: u32) -> Wait {
         let Some(departed) = self.last_departure else { return Wait::Nothing };
         let next_tti = match config.release {
@@ -165,7 +165,7 @@ impl Bearer {
         }
     }
 
-    /// The first ACK departs, and with it the segments behind it that are no ACKs.
+    /// Sends the first ACK and the segments queued after it up to the next ACK.
     fn send_first(&mut self, now: Instant, emit: Emit<'_>) {
         if let Some(packet) = self.line.pop() {
             self.last_departure = Some(now);
@@ -176,7 +176,7 @@ impl Bearer {
         }
     }
 
-    /// Everything of a flow goes: its connection begins or ends.
+    /// Releases all segments of a flow: its connection begins or ends.
     pub fn flush(&mut self, now: Instant, flow: u16, emit: Emit<'_>) {
         self.count_held(now);
         self.line.take(|packet| packet.flow == flow).into_iter().for_each(emit);
@@ -223,7 +223,7 @@ impl Bearer {
         self.counts.held_ns + since * self.line.len() as u128
     }
 
-    /// What is to be told of the bearer, if it is not what was told last.
+    /// The event describing the current state; `None` if it equals the last event recorded.
     pub fn take_news(&mut self, ue: u16, config: &Config, occupancy: u32) -> Option<Event> {
         let event = Event::AckRateControl {
             ue,
@@ -271,7 +271,7 @@ mod tests {
         Box::new(Packet { flow, seq, payload, flags: Flags::ACK, ..Packet::default() })
     }
 
-    /// A bearer at 3 ms: the ACK 0 has left at 0; the ACK 1 of flow 0 and 2 of flow 1, the data 3 of flow 0 behind its
+    /// A bearer at 3 ms: the ACK 0 has left at 0; the ACK 1 of flow 0 and 2 of flow 1, the data 3 of flow 0 after its
     /// ACK and the ACK 4 of flow 0 are held. 100 ms between two ACKs.
     fn held() -> (Config, Bearer) {
         let step = Constant { minth: 0, maxd: Duration::from_millis(100) };

@@ -6,8 +6,8 @@
 //! t_id = maxd * ((BO - minth) / (maxth - minth)) ^ alpha      minth <= BO <= maxth
 //! ```
 //!
-//! Below `minth` it is zero (Figure 3), beyond `maxth` `maxd`, "the maximum value for t_id" (3.4). The step, to which
-//! the function tends for small alpha, is `maxd` at `minth` too, as the text of 3.4 says.
+//! Below `minth` it is zero (Figure 3), beyond `maxth` `maxd`, "the maximum value for t_id" (3.4). The step function,
+//! the limit for small alpha, is `maxd` at `minth` too, as the text of 3.4 says.
 
 use crate::error::ScenarioError;
 use crate::time::Duration;
@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Function {
-    /// None, whatever the buffer holds: alpha without bound.
+    /// No delay for any occupancy: alpha without bound.
     Off(Off),
-    /// The same from minth on: the step, alpha = 0.
+    /// Constant from minth on: the step, alpha = 0.
     Constant(Constant),
     /// Grows in proportion: alpha = 1.
     Linear(Linear),
@@ -37,7 +37,7 @@ pub struct Off {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Constant {
-    /// Occupancy from which on ACKs are delayed, SDUs.
+    /// Minimum occupancy for which ACKs are delayed, SDUs.
     pub minth: u32,
     /// Time between two ACKs.
     pub maxd: Duration,
@@ -49,7 +49,7 @@ pub struct Constant {
 pub struct Linear {
     /// Occupancy above which ACKs are delayed, SDUs.
     pub minth: u32,
-    /// Occupancy from which on the time is maxd, SDUs.
+    /// Minimum occupancy for which the time is maxd, SDUs.
     pub maxth: u32,
     /// Time between two ACKs at maxth.
     pub maxd: Duration,
@@ -61,7 +61,7 @@ pub struct Linear {
 pub struct Power {
     /// Occupancy above which ACKs are delayed, SDUs.
     pub minth: u32,
-    /// Occupancy from which on the time is maxd, SDUs.
+    /// Minimum occupancy for which the time is maxd, SDUs.
     pub maxth: u32,
     /// Time between two ACKs at maxth.
     pub maxd: Duration,

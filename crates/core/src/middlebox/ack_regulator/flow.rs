@@ -8,17 +8,17 @@ use crate::time::{Duration, Instant};
 use crate::trace::Event;
 use serde_json::{Value, json};
 
-/// `ConservativeMode` of the paper, and what becomes of it where marks take the place of losses.
+/// `ConservativeMode` of the paper, extended for marks instead of losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// There is room for one packet more than is expected.
+    /// There is room for one packet more than expected.
     #[default]
     Conservative,
-    /// There is none: the next one that the window brings is lost.
+    /// There is no extra room: the next packet beyond the expected ones is lost.
     NonConservative,
-    /// As conservative; the next packet that can be marked is.
+    /// Like conservative; the next ECN-capable packet is to be marked.
     MarkDue,
-    /// As conservative; a packet has been marked, and the window has not become smaller yet.
+    /// Like conservative; a packet has been marked, and the window has not shrunk yet.
     Marked,
 }
 
@@ -36,30 +36,30 @@ impl Mode {
     }
 }
 
-/// The buffer of the flow's data, as far as the box asks.
+/// The properties of the flow's data buffer that the box uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Buffer {
     /// `QueueLim`: packets that may wait.
     pub limit: u32,
     /// `QueueLength`: packets that wait.
     pub waiting: u32,
-    /// Packets of the flow that wait or are under way on the bearer.
+    /// Packets of the flow that wait or are in transmission on the bearer.
     pub sdus: u32,
     /// Whether other flows' packets wait in it too.
     pub is_shared: bool,
-    /// What other flows that share it are expected to send.
+    /// Packets expected from other flows that share it.
     pub expected_of_others: u32,
 }
 
 impl Buffer {
-    /// Of a flow whose buffer has a limit.
+    /// Properties of a flow's buffer; `None` if it has no limit.
     pub fn new(view: &FlowView) -> Option<Self> {
         let limit = view.limit_sdus?;
         let FlowView { sdus, waiting_sdus: waiting, is_shared, .. } = *view;
         Some(Self { limit, waiting, sdus, is_shared, expected_of_others: 0 })
     }
 
-    /// Room for packets that are on their way to it because of ACKs of one flow.
+    /// Room for packets still to arrive because of the ACKs of one flow.
     fn room(&self) -> u32 {
         self.limit.saturating_sub(self.waiting).saturating_sub(self.expected_of_others)
     }
@@ -83,7 +83,7 @@ struct Counts {
 pub(super) struct Flow {
     pub line: Line,
     pub mode: Mode,
-    /// Since when it is in this mode.
+    /// Start of the present mode.
     since: Instant,
     /// `AckReleaseCount`: packets expected from the source.
     pub ack_release_count: u32,
@@ -97,7 +97,7 @@ pub(super) struct Flow {
     released_window: u16,
     /// How often it was released after the first time.
     duplicates: u32,
-    /// The number behind the FIN that follows the data.
+    /// Sequence number after the FIN that follows the data.
     fin: Option<u32>,
     /// That FIN is acknowledged, or the connection is reset: no data will come.
     has_ended: bool,
@@ -106,7 +106,7 @@ pub(super) struct Flow {
     /// When held ACKs leave although no room was made, if nothing happens until then.
     pub idle_deadline: Option<Instant>,
     counts: Counts,
-    /// What was told last to those who look.
+    /// The last event recorded.
     told: Option<Event>,
 }
 
@@ -120,14 +120,14 @@ impl Flow {
         self.segment > 0
     }
 
-    /// A connection begins or is reset: what was known of the stream is void.
+    /// A connection starts or is reset: the state of the stream is void.
     pub fn forget(&mut self, is_reset: bool) {
         self.segment = 0;
         self.ack_release_count = 0;
         (self.fin, self.has_ended) = (None, is_reset);
     }
 
-    /// No data will come behind this segment.
+    /// No data will follow this segment.
     pub fn note_fin(&mut self, packet: &Packet) {
         self.fin = Some(packet.seq.wrapping_add(packet.payload + 1));
     }
@@ -139,7 +139,7 @@ impl Flow {
         }
     }
 
-    /// Whether the connection is over, and nothing of it is held: what was expected of it will not come.
+    /// Whether the connection is over and no segment of it is held: the packets expected from it will not arrive.
     pub fn is_over(&self) -> bool {
         self.has_ended && self.line.is_empty()
     }
@@ -166,12 +166,12 @@ impl Flow {
         self.enter(now, Mode::Marked);
     }
 
-    /// A packet has come from the source, whatever became of it: Figure 9, line 3.
+    /// A packet has arrived from the source, dropped or not: Figure 9, line 3.
     pub fn on_expected(&mut self) {
         self.ack_release_count = self.ack_release_count.saturating_sub(1);
     }
 
-    /// The window of the source in segments, as far as the box can tell.
+    /// The window of the source in segments, as estimated by the box.
     pub fn window(&self, window: Window) -> f64 {
         if !self.has_data() {
             return 0.0;
@@ -190,7 +190,7 @@ impl Flow {
         self.line.push(packet);
     }
 
-    /// What could go at the arrival of a segment has gone.
+    /// All ACKs that may leave at the arrival of a segment have left.
     pub fn note_held(&mut self) {
         self.counts.held += u64::from(!self.line.is_empty());
         self.line.note_peaks();
@@ -246,7 +246,7 @@ impl Flow {
                 Growth::Acked => self.mode.reserve().saturating_mul(brings),
             };
             let reserved = self.ack_release_count.saturating_add(reserve);
-            // What never fits waits for all the room that there can be.
+            // A segment that never fits waits for the maximum room.
             let most = buffer.limit.saturating_sub(reserve).max(1);
             if buffer.room().saturating_sub(reserved) < brings.min(most) {
                 return None;
@@ -287,7 +287,7 @@ impl Flow {
             && (same_window || !packet.options().sack.as_slice().is_empty())
     }
 
-    /// How many packets a segment is taken to bring.
+    /// Estimate of the number of packets that a segment triggers.
     fn brings(&self, config: &Config, packet: &Packet) -> u32 {
         let acked = (packet.ack.wrapping_sub(self.released) as i32).max(0) as u32;
         if acked == 0 {
@@ -299,7 +299,7 @@ impl Flow {
         }
     }
 
-    /// The oldest goes because too many are held.
+    /// Releases the oldest segment if too many are held.
     pub fn release_beyond_limit(&mut self, config: &Config) -> Option<Box<Packet>> {
         if self.line.len() <= config.hold_limit as usize {
             return None;
@@ -308,8 +308,8 @@ impl Flow {
         self.release(config)
     }
 
-    /// Nothing has happened for long while nothing of the flow was in the buffer: what was expected does not come.
-    /// As many go in any case as there would be room for, and one at least.
+    /// Nothing has happened for long while the buffer held no packet of the flow: the expected packets will not arrive.
+    /// Releases as many ACKs as there is room for packets, at least one.
     pub fn release_idle(&mut self, config: &Config, limit: u32) -> impl Iterator<Item = Box<Packet>> {
         (0..limit.max(1)).map_while(|_| {
             let packet = self.release(config)?;
@@ -318,7 +318,7 @@ impl Flow {
         })
     }
 
-    /// Something has happened: until when what is held may wait, if there is nothing to wait for.
+    /// After an event: sets the time until which held ACKs may wait if no packet is expected.
     pub fn watch_idle(&mut self, now: Instant, config: &Config, buffer: Buffer) -> Option<Instant> {
         let waits_for_nothing = !self.line.is_empty() && buffer.sdus == 0;
         let deadline = self.idle_deadline.unwrap_or(now + config.idle_release);
@@ -326,7 +326,7 @@ impl Flow {
         self.idle_deadline
     }
 
-    /// What is to be told of the flow, if it is not what was told last.
+    /// The event describing the current state; `None` if it equals the last event recorded.
     pub fn take_news(&mut self, (ue, flow): (u16, u16), window: Window) -> Option<Event> {
         let event = Event::AckRegulator {
             ue,

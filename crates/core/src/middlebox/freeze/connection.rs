@@ -1,5 +1,5 @@
-//! What the box knows of a connection: what has gone to the UE, what the UE has said last, and what of that the sender
-//! has heard.
+//! State of a connection: data sent to the UE, the UE's latest acknowledgment and window, and the part already passed
+//! to the sender.
 
 use crate::middlebox::acks::is_after;
 use crate::packet::{Flags, Packet};
@@ -8,9 +8,9 @@ use crate::time::Instant;
 /// The window that an ACK advertises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Window {
-    /// None.
+    /// A closed window.
     Closed,
-    /// As the UE advertised it, less this many units of the field, but open if the UE's is.
+    /// The UE's window minus this many units of the field, but at least one if the UE's is open.
     Narrower(u16),
 }
 
@@ -19,20 +19,20 @@ pub(super) enum Window {
 pub(super) struct Connection {
     /// The UE's last pure ACK, as it came: ACKs that the box makes are copies of it.
     last: Option<Box<Packet>>,
-    /// Newest acknowledgment number, and the window beside the newest segment.
+    /// Newest acknowledgment number, and the window in the newest segment.
     ack: u32,
     window: u16,
-    /// Newest acknowledgment number that the sender has heard.
+    /// Newest acknowledgment number passed to the sender.
     pub told: u32,
     /// End of the data that went to the UE; `None` before the first.
     sent_end: Option<u32>,
     /// When the octet that is withheld is acknowledged; `None` while none is.
     pub release_at: Option<Instant>,
-    /// The sender has been told of a closed window.
+    /// The sender has been sent a closed window.
     pub is_frozen: bool,
     /// A FIN has passed.
     pub is_ending: bool,
-    /// The number behind the server's FIN.
+    /// The sequence number after the server's FIN.
     pub fin: Option<u32>,
     /// When it was used last, on the box's own count.
     pub used: u64,
@@ -49,9 +49,8 @@ impl Connection {
         self.fin.is_some_and(|fin| !is_after(fin, ack))
     }
 
-    /// Whether a segment may be a probe: an octet, or what has been sent before; or nothing, with the number of what
-    /// the sender knows to be acknowledged, as Linux and BSD probe (`tcp_xmit_probe_skb`, keep-alives of RFC 9293
-    /// (3.8.4)).
+    /// Whether a segment may be a probe: one octet, or data sent before; or no data, numbered one below the
+    /// acknowledged data, as Linux and BSD probe (`tcp_xmit_probe_skb`, keep-alives of RFC 9293 (3.8.4)).
     pub fn is_probe(&self, packet: &Packet) -> bool {
         if packet.payload == 0 {
             return self.has_data() && packet.seq == self.told.wrapping_sub(1);
@@ -63,7 +62,7 @@ impl Connection {
 
     /// Data goes to the UE.
     pub fn note_data(&mut self, packet: &Packet) {
-        // A SYN has a sequence number of its own, before the data.
+        // A SYN takes one sequence number before the data.
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let end = start.wrapping_add(packet.payload);
         let Some(sent_end) = &mut self.sent_end else {
@@ -93,11 +92,11 @@ impl Connection {
     /// The number that an ACK of `ack` becomes if its last octet is withheld; `None` if there is nothing to withhold.
     pub fn withhold(&self, ack: u32) -> Option<u32> {
         let is_new = is_after(ack, self.told) && ack == self.ack;
-        // What could not be given later is not withheld.
+        // Nothing is withheld that could not be acknowledged later.
         (is_new && self.can_ack()).then(|| ack.wrapping_sub(1))
     }
 
-    /// The sender hears of `ack`.
+    /// Records that the sender is sent `ack`.
     pub fn tell(&mut self, ack: u32) {
         if is_after(ack, self.told) {
             self.told = ack;
@@ -111,7 +110,8 @@ impl Connection {
         last.is_some_and(|last| last.ack == self.ack || last.options().sack.as_slice().is_empty())
     }
 
-    /// Makes `packet` an ACK of all that the UE has acknowledged, with this window. Whether that can be said.
+    /// Makes `packet` an ACK of all data that the UE has acknowledged, with this window. Returns whether the window can
+    /// be expressed.
     pub fn make_ack(&mut self, packet: &mut Packet, window: Window) -> bool {
         let Some(last) = self.last.as_ref().filter(|_| self.can_ack()) else { return false };
         packet.clone_from(last);

@@ -12,7 +12,7 @@ fn ack(number: u32) -> Packet {
     Packet { flags: Flags::ACK, ack: number, window: 100, len: 40, ..Packet::default() }
 }
 
-/// Numbers wrap; what has been said is not taken back, and an octet of the newest ACK is all that is withheld.
+/// Numbers wrap; no acknowledgment is taken back, and only one octet of the newest ACK is withheld.
 #[test]
 fn an_octet_of_the_newest_ack_is_withheld() {
     for first in [1, u32::MAX - 500] {
@@ -30,7 +30,7 @@ fn an_octet_of_the_newest_ack_is_withheld() {
         assert_eq!(connection.withhold(at(1000)), Some(at(999)));
         connection.tell(at(1000));
         assert_eq!(connection.withhold(at(1000)), None);
-        // An old ACK that was overtaken says nothing new.
+        // An old ACK that was overtaken adds no information.
         connection.note_ack(&ack(at(2000)), true);
         connection.note_ack(&ack(at(1500)), true);
         assert_eq!((connection.withhold(at(1500)), connection.withhold(at(2000))), (None, Some(at(1999))));
@@ -100,7 +100,7 @@ fn send(path: &mut Path, ms: u64, dir: Dir, packet: Packet) -> Vec<(Dir, u32, u1
         .collect()
 }
 
-/// What a table can hold is bounded: the connection that goes gives what it has withheld. FIN ends the withholding.
+/// The table is bounded: an evicted connection acknowledges its withheld octet. FIN ends the withholding.
 #[test]
 fn nothing_stays_withheld_of_a_connection_that_is_forgotten_or_ends() {
     let mut path = path(Config { connections: 1, ..Config::default() });
@@ -117,7 +117,7 @@ fn nothing_stays_withheld_of_a_connection_that_is_forgotten_or_ends() {
     assert!(path.poll_output().is_none());
 }
 
-/// What is made of a real packet is its octets with the header fields to be written.
+/// An ACK made from a real packet has its octets, with the header fields to be written.
 #[test]
 fn acks_that_are_made_of_real_packets_are_written_anew() {
     let mut path = path(Config::default());
@@ -138,7 +138,7 @@ fn acks_that_are_made_of_real_packets_are_written_anew() {
     }
 }
 
-/// Those that open a closed window are no duplicates of each other; those of an outage that nobody foresaw are.
+/// ACKs that open a closed window are no duplicates of each other; after an outage without warning they are.
 #[test]
 fn the_three_acks_behind_an_outage_widen_the_window_they_open() {
     for (is_warned, windows) in [(true, [98, 99, 100]), (false, [100; 3])] {
@@ -160,7 +160,7 @@ fn the_three_acks_behind_an_outage_widen_the_window_they_open() {
     assert!(connection.make_ack(&mut made, Window::Narrower(2)) && made.window == 1);
 }
 
-/// Linux probes with nothing, one number before what is acknowledged; so do keep-alives.
+/// Linux probes without data, one number below the acknowledged data; so do keep-alives.
 #[test]
 fn a_probe_without_an_octet_is_answered_while_the_ue_is_away_and_passes_otherwise() {
     for is_away in [false, true] {
@@ -188,7 +188,7 @@ fn a_connection_that_has_ended_is_told_nothing() {
     assert_eq!(of_ue(&path), [(0, 0)]);
     let last = Packet { flags: Flags::ACK | Flags::FIN, ..ack(1002) };
     assert_eq!(send(&mut path, 3, Dir::Uplink, last.clone()), [(Dir::Uplink, 1002, 100)]);
-    assert_eq!(send(&mut path, 4, Dir::Uplink, last), [(Dir::Uplink, 1002, 100)], "sent again");
+    assert_eq!(send(&mut path, 4, Dir::Uplink, last), [(Dir::Uplink, 1002, 100)], "retransmitted");
     assert!(of_ue(&path).is_empty());
     assert!(path.element::<Freeze>(0).unwrap().connections.is_empty());
 }

@@ -3,17 +3,17 @@
 use super::{are_far_apart, is_after};
 use std::collections::VecDeque;
 
-/// A segment that has gone to the radio: the first octet, and the one behind it.
+/// A segment that has passed to the radio: first octet and end (exclusive).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cached {
     start: u32,
     end: u32,
 }
 
-// What a segment may take.
+// Maximum memory of a segment.
 const _: () = assert!(size_of::<Cached>() <= 32);
 
-/// What has become of a segment.
+/// Effect of a segment on the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Noted {
     /// It was not in the table.
@@ -32,7 +32,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table of which `first` is the first octet.
+    /// A table for a connection whose first octet is `first`.
     pub fn new(first: u32) -> Self {
         Self { segments: VecDeque::new(), last_ack: first, dupacks: 0 }
     }

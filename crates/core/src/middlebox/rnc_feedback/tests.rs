@@ -16,7 +16,7 @@ fn caching(cache_segments: u32, connections: u32) -> RncFeedback {
     RncFeedback { config: Config { cache_segments, connections }, ..RncFeedback::default() }
 }
 
-/// Ten segments of 1000 octets from `first` on, of which `missing` does not reach the box.
+/// Ten segments of 1000 octets from `first` on; segment `missing` does not reach the box.
 fn sent_except(table: &mut Table, first: u32, missing: u32) {
     for n in (0..10).filter(|n| *n != missing) {
         table.insert(first.wrapping_add(n * 1000), 1000, 100);
@@ -36,7 +36,7 @@ fn from_the_second_duplicate_on_what_reached_the_radio_is_flagged() {
         // An old ACK, and one with data, change nothing.
         assert!(!table.on_ack(at(1), true) && !table.on_ack(at(2), false));
         assert!(table.on_ack(at(2), true));
-        // The count begins anew with a new ACK; one within a segment leaves that.
+        // The count restarts with a new ACK; an ACK within a segment keeps that segment.
         assert!(!table.on_ack(at(4) + 500, true));
         assert_eq!(table.len(), 6);
         assert_eq!([1, 2].map(|_| table.on_ack(at(4) + 500, true)), [false, true]);
@@ -52,7 +52,7 @@ fn what_was_lost_before_the_box_is_not_flagged_until_it_has_come() {
     sent_except(&mut table, 1, 3);
     table.on_ack(3001, true);
     assert_eq!([1, 2, 3].map(|_| table.on_ack(3001, true)), [false; 3]);
-    // Sent again: in the table, and in its place.
+    // Retransmitted: in the table, at its place in sequence.
     assert_eq!(table.insert(3001, 1000, 100), Noted { is_new: true, has_evicted: false });
     assert!(table.on_ack(3001, true));
     assert_eq!(table.insert(3001, 1000, 100), Noted::default());
@@ -69,7 +69,7 @@ fn the_oldest_goes_where_no_more_fit() {
         assert_eq!(noted, Noted { is_new: true, has_evicted: n >= 3 });
     }
     assert_eq!([1, 2].map(|_| table.on_ack(1, true)), [false, false]);
-    // What was evicted and comes again takes the place of the next.
+    // A segment that was evicted and arrives again replaces the next one.
     assert_eq!(table.insert(1, 1000, 3), Noted { is_new: true, has_evicted: true });
     assert!(table.on_ack(1, true));
     table.on_ack(2001, true);
@@ -103,7 +103,7 @@ fn connections_are_apart_and_end_with_fin_rst_and_syn() {
     // Numbers of another connection, whose opening was not seen.
     assert_eq!(rnc.note(&segment(1 << 31, 1000)), Some(1));
     assert_eq!(rnc.judge(&ack(1 << 31)), Some((1, false)));
-    // Data in a SYN begins behind it.
+    // Data in a SYN starts after it.
     rnc.note(&with(segment(0, 10), Flags::SYN));
     assert_eq!([1, 2].map(|_| rnc.judge(&ack(1))), [Some((1, false)), Some((1, true))]);
 }
@@ -146,7 +146,7 @@ fn what_the_buffer_behind_the_box_drops_is_congestion() {
     // Not known any more, within a segment, of another flow.
     assert_eq!([1, 1500].map(|seq| rnc.forget_dropped((0, 0), seq)), [None; 2]);
     assert_eq!(rnc.forget_dropped((0, 1), 1001), None);
-    // It comes again, and now the radio loses it.
+    // It arrives again, and now is lost on the radio.
     rnc.note(&segment(1, 1000));
     assert_eq!(rnc.judge(&ack(1)), Some((4, true)));
 }
@@ -164,7 +164,7 @@ fn a_cached_segment_takes_32_octets_at_most_while_the_table_fills() {
     }
 }
 
-/// What the box may know, written down as plainly as possible: segments by connection, where they begin and end.
+/// Reference model of the box's state: segments by connection, with start and end.
 #[derive(Default)]
 struct Seen(Vec<(u16, u32, u32)>);
 
@@ -185,8 +185,8 @@ impl Seen {
 }
 
 proptest! {
-    /// Whatever comes: no octet is flagged that has not passed since the connection began, or that the buffer behind
-    /// the box has dropped since, nor by a first duplicate; and no table grows beyond its bound.
+    /// For any input: no octet is flagged that has not passed since the connection began, or that the buffer after the
+    /// box has dropped since, nor by a first duplicate; and no table grows beyond its bound.
     #[test]
     fn only_what_was_seen_is_flagged_and_memory_is_bounded(
         first in prop_oneof![any::<u32>(), u32::MAX - 1200..u32::MAX], limit in 1..6_u32, connections in 1..3_u32,
@@ -234,7 +234,7 @@ proptest! {
     }
 }
 
-/// The bit is part of a count there (RFC 9768 (3.1.1)): whoever asks for that is left alone.
+/// With accurate ECN (RFC 9768 (3.1.1)) the bit is part of a count: such connections are not flagged.
 #[test]
 fn nothing_is_flagged_where_the_bit_is_accurate_ecns() {
     let accurate = Flags::AE | Flags::CWR | Flags::ECE;
@@ -251,7 +251,7 @@ fn nothing_is_flagged_where_the_bit_is_accurate_ecns() {
         feedback.judge(&ack(1001));
         assert_eq!(feedback.judge(&ack(1001)).is_some_and(|(_, flagged)| flagged), is_flagged, "{flags:?}");
     }
-    // Ports are used again, and what is remembered has a bound.
+    // Ports are reused, and the memory of connections is bounded.
     let mut feedback = caching(100, 2);
     for flow in 0..3 {
         feedback.judge(&Packet { flow, flags: Flags::SYN | accurate, ..ack(0) });

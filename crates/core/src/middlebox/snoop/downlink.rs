@@ -1,4 +1,4 @@
-//! Data on its way to the UE: what has gone to the radio and is not acknowledged, and what is sent again from it.
+//! Data towards the UE: the cache of unacknowledged segments and their local retransmission.
 
 use super::Counters;
 use crate::middlebox::acks::{Segment, are_far_apart, is_after};
@@ -8,7 +8,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::SnoopAction;
 use std::collections::VecDeque;
 
-/// What the box allows itself, of one connection.
+/// Limits of the box per connection.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     /// Packets in the cache.
@@ -19,7 +19,7 @@ pub(super) struct Limits {
     pub timer: rto::Config,
 }
 
-/// What all connections of the box share.
+/// State shared by all connections of the box.
 pub(super) struct Books {
     pub limits: Limits,
     pub counters: Counters,
@@ -29,7 +29,7 @@ pub(super) struct Books {
 
 /// A segment that has gone to the radio.
 struct Cached {
-    /// Its first octet, and the one behind it; a FIN counts as one.
+    /// First octet and end (exclusive); a FIN counts as one octet.
     start: u32,
     end: u32,
     packet: Box<Packet>,
@@ -38,30 +38,30 @@ struct Cached {
     turn: u64,
     /// Local retransmissions.
     copies: u32,
-    /// The sender has sent it again.
+    /// The sender has retransmitted it.
     by_sender: bool,
-    /// The UE has it, says a SACK block.
+    /// A SACK block reports that the UE has it.
     is_sacked: bool,
-    /// A copy of it has been counted as needless.
+    /// A copy of it has been counted as unnecessary.
     is_needless: bool,
 }
 
-/// What becomes of an ACK.
+/// Handling of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It goes on to the sender.
+    /// It is forwarded to the sender.
     Passes,
-    /// It does, without its SACK blocks: they show a gap that the box repairs.
+    /// It is forwarded without its SACK blocks, which show a gap that the box repairs.
     PassesWithoutBlocks,
-    /// It ends here.
+    /// It is suppressed.
     Suppressed,
-    /// It is older than the latest, and brings nothing else.
+    /// It is older than the latest, and reports nothing else.
     Stale,
 }
 
-/// Whether an ACK of what has been acknowledged, by a UE that told `window` before, says that a segment came out of
-/// order: with SACK one that shows something beyond the ACK, whatever its window (RFC 6675 (2)), since kernels move the
-/// window with every segment; without, one that changes nothing (RFC 5681 (2)).
+/// Whether an ACK that repeats the acknowledgment number indicates an out-of-order segment; `window` is the previous
+/// window. With SACK: if it reports data above the ACK, regardless of its window (RFC 6675 (2)), since kernels move the
+/// window with every segment. Without SACK: if it changes nothing (RFC 5681 (2)).
 fn is_duplicate(packet: &Packet, window: u16) -> bool {
     if Segment::of(packet) != Segment::PureAck || packet.window == 0 {
         return false;
@@ -76,14 +76,14 @@ fn is_duplicate(packet: &Packet, window: u16) -> bool {
 /// Copies that leave for the radio, and why.
 pub(super) type Copies = Vec<(SnoopAction, Box<Packet>)>;
 
-/// Ranges of which a copy was sent that may turn out needless: so many are remembered.
+/// Number of retransmitted ranges remembered, whose copies may turn out to be unnecessary.
 const MOST_RECENT: usize = 16;
 
 /// The cache of one connection.
 pub(super) struct Downlink {
     /// In the order of their sequence numbers.
     segments: VecDeque<Cached>,
-    /// What the UE acknowledged last, and when something has last come for certain.
+    /// Highest acknowledgment number of the UE, and time of the last certain delivery.
     una: u32,
     progress_at: Instant,
     /// Behind the highest octet seen.
@@ -92,23 +92,23 @@ pub(super) struct Downlink {
     window: u16,
     /// The ACK that acknowledged `una`.
     last_ack: Option<Box<Packet>>,
-    /// The sender has sent again what the UE has acknowledged: it has not heard of that, and waits for the next ACK.
+    /// The sender has retransmitted acknowledged data: an ACK was lost, and the sender waits for the next one.
     is_awaited: bool,
-    /// Duplicate ACKs that what was on its way before the latest copy of the segment at `una` may still bring.
+    /// Duplicate ACKs that segments in flight before the latest copy of the segment at `una` may still cause.
     expected: u64,
     /// Segments and copies so far.
     turns: u64,
     rto: Rto,
-    /// The shortest round-trip time of the radio.
+    /// The minimum RTT of the radio.
     min_rtt: Option<Duration>,
-    /// Acknowledged segments of which a copy was sent.
+    /// Acknowledged segments that the box had retransmitted.
     recent: VecDeque<(u32, u32)>,
-    /// The octet behind a FIN.
+    /// The sequence number after a FIN.
     fin: Option<u32>,
 }
 
 impl Downlink {
-    /// A connection of which `first` is the first octet.
+    /// A connection whose first octet is `first`.
     pub fn new(first: u32, timer: &rto::Config) -> Self {
         Self {
             segments: VecDeque::new(),
@@ -142,10 +142,10 @@ impl Downlink {
         self.fin.is_some_and(|fin| !is_after(fin, self.una))
     }
 
-    /// A segment with data or FIN on its way to the radio. Where the UE has all of it already, the ACK that says so,
-    /// to be sent to the sender in the segment's place.
+    /// A segment with data or FIN towards the radio. If the UE has all of it already, returns the ACK to be sent to the
+    /// sender instead of forwarding the segment.
     pub fn on_data(&mut self, now: Instant, packet: &Packet, books: &mut Books) -> Option<Box<Packet>> {
-        // A SYN has a sequence number of its own, before the data.
+        // A SYN takes one sequence number before the data.
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let fin = u32::from(packet.flags.has(Flags::FIN));
         let end = start.wrapping_add(packet.payload).wrapping_add(fin);
@@ -153,7 +153,7 @@ impl Downlink {
             self.fin = Some(end);
         }
         if !is_after(end, self.una) {
-            // One octet may be a keep-alive, which asks whether the UE is there: RFC 9293 (3.8.4).
+            // A single octet may be a keep-alive, which must reach the UE: RFC 9293 (3.8.4).
             let answer = self.last_ack.clone().filter(|_| packet.payload > 1);
             self.is_awaited = answer.is_none();
             return answer;
@@ -186,7 +186,7 @@ impl Downlink {
             false => self.segments.partition_point(|other| is_after(segment.start, other.start)),
         };
         if let Some(same) = self.segments.get_mut(at).filter(|other| other.start == segment.start) {
-            // A shorter one leaves what the cache has.
+            // A shorter segment does not change the cached one.
             if !is_after(same.end, segment.end) {
                 segment.copies = same.copies;
                 *same = segment;
@@ -194,7 +194,7 @@ impl Downlink {
             return;
         }
         if self.segments.len() >= books.limits.packets {
-            // What is in the cache is needed sooner.
+            // The cached segments are needed earlier.
             books.counters.segments_not_cached += 1;
             return;
         }
@@ -221,7 +221,7 @@ impl Downlink {
             self.is_awaited = false;
             return if repairs && packet.has_blocks() { Fate::PassesWithoutBlocks } else { Fate::Passes };
         }
-        // Nothing is outstanding: the answer to a keep-alive.
+        // Nothing is outstanding: a reply to a keep-alive.
         if !is_duplicate(packet, window) || !is_after(self.highest, ack) {
             return Fate::Passes;
         }
@@ -242,7 +242,7 @@ impl Downlink {
     fn on_duplicate(&mut self, now: Instant, has_blocks: bool, books: &mut Books) -> Fate {
         let newest = self.newest_sacked();
         let Some(first) = self.segments.front().filter(|first| !is_after(first.start, self.una)) else {
-            // It has never come as far as the radio: congestion.
+            // It never reached the radio: congestion.
             return Fate::Passes;
         };
         if first.by_sender {
@@ -263,7 +263,7 @@ impl Downlink {
             self.copy(now, 0, SnoopAction::DupackRetransmission, books);
         } else {
             self.expected = self.expected.saturating_sub(1);
-            // The copy is behind what has brought this one.
+            // The copy was sent after the segment that caused this ACK.
             self.progress_at = now;
         }
         self.repair_shown_gaps(now, books);
@@ -276,7 +276,7 @@ impl Downlink {
         first.is_some_and(|first| !is_after(first.start, self.una) && first.copies > 0 && !first.by_sender)
     }
 
-    /// The UE has all octets before that of the ACK.
+    /// The UE has all octets before the ACK.
     fn advance(&mut self, now: Instant, packet: &Packet, books: &mut Books) {
         let ack = packet.ack;
         let (mut newest, mut is_ambiguous) = (None, false);
@@ -305,7 +305,7 @@ impl Downlink {
         }
     }
 
-    /// An ACK that comes in less than half of the shortest round trip is not one of the copy.
+    /// An ACK that arrives in less than half of the minimum RTT does not acknowledge the copy.
     fn judge_copy(&mut self, now: Instant, segment: &Cached, books: &mut Books) {
         if self.min_rtt.is_some_and(|min| now.since(segment.sent_at).saturating_mul(2) < min) {
             books.counters.local_retransmissions.needless += 1;
@@ -317,7 +317,7 @@ impl Downlink {
         self.recent.push_back((segment.start, segment.end));
     }
 
-    /// Reads what SACK blocks say of the cache.
+    /// Marks the cached segments that SACK blocks report.
     fn take_blocks(&mut self, packet: &Packet) {
         for &(left, right) in packet.options().sack.as_slice() {
             let covers = |one: &Cached| !is_after(left, one.start) && !is_after(one.end, right);
@@ -327,7 +327,7 @@ impl Downlink {
         }
     }
 
-    /// The UE got something twice, RFC 2883: of a segment that the box alone has sent again, a needless copy.
+    /// The UE received a segment twice, RFC 2883: an unnecessary copy if only the box has retransmitted it.
     fn take_duplicate_report(&mut self, packet: &Packet, books: &mut Books) {
         let blocks = packet.options().sack;
         let Some(&(left, right)) = blocks.as_slice().first() else { return };
@@ -347,7 +347,7 @@ impl Downlink {
         }
     }
 
-    /// Of what has certainly come with its first transmission, the number of the latest.
+    /// Index of the latest segment known to have arrived with its first transmission.
     fn newest_sacked(&self) -> u64 {
         let once = self.segments.iter().filter(|one| one.is_sacked && one.copies == 0 && !one.by_sender);
         once.map(|one| one.turn).max().unwrap_or(0)
@@ -368,7 +368,7 @@ impl Downlink {
         }
     }
 
-    /// Sends a segment of the cache once more.
+    /// Retransmits a cached segment.
     fn copy(&mut self, now: Instant, at: usize, why: SnoopAction, books: &mut Books) {
         let segment = &mut self.segments[at];
         self.turns += 1;
@@ -382,7 +382,7 @@ impl Downlink {
         books.copies.push((why, segment.packet.clone()));
     }
 
-    /// When the local timer expires. It runs for the segment that the UE waits for, once a round trip is known.
+    /// Deadline of the local timer. It runs for the segment that the UE waits for, once an RTT is known.
     pub fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let first = self.segments.front().filter(|first| !is_after(first.start, self.una))?;
         if first.copies >= limits.retransmissions || self.window == 0 || self.min_rtt.is_none() {
@@ -401,8 +401,8 @@ impl Downlink {
         self.copy(now, 0, SnoopAction::TimerRetransmission, books);
     }
 
-    /// The buffer behind the box has dropped the segment that begins with octet `start`: congestion, and the sender's
-    /// business. Whether it was in the cache. A copy that is dropped is tried again.
+    /// The buffer after the box has dropped the segment that starts at octet `start`: congestion, which the sender
+    /// handles. Returns whether it was in the cache. A dropped copy is retransmitted again.
     pub fn forget(&mut self, start: u32) -> bool {
         let at = self.segments.partition_point(|other| is_after(start, other.start));
         let is_there = self.segments.get(at).is_some_and(|one| one.start == start && one.copies == 0);

@@ -1,4 +1,4 @@
-//! Data from the UE: what the radio has lost on its way to the box, and the ACKs that tell the UE so.
+//! Data from the UE: detection of radio losses before the box, and NACKs to the UE.
 
 use super::downlink::Limits;
 use crate::middlebox::acks::{are_far_apart, is_after};
@@ -10,7 +10,7 @@ use crate::wire::{Endpoints, encode_header, endpoints, tcp_header_bytes};
 /// Gaps of one connection that the box remembers: later ones are the server's to find.
 const MOST_GAPS: usize = 32;
 
-/// What has not come of what the UE has sent: the first octet, and the one behind the last.
+/// Missing data of the UE: first octet and end (exclusive).
 struct Gap {
     start: u32,
     end: u32,
@@ -25,9 +25,9 @@ pub(super) struct Uplink {
     gaps: Vec<Gap>,
     /// Behind the highest octet seen; `None` before the first.
     end: Option<u32>,
-    /// A NACK without blocks: what it has in common with the server's latest ACK.
+    /// Template of a NACK: the fields of the server's latest ACK, without blocks.
     template: Option<Packet>,
-    /// Of real packets: from the server to the UE.
+    /// Endpoints of real packets, from the server to the UE.
     endpoints: Option<Endpoints>,
     /// Round-trip time of the radio, from a NACK until the gap is filled.
     rto: Rto,
@@ -75,7 +75,7 @@ impl Uplink {
         self.gaps.retain(|gap| is_after(gap.end, gap.start));
     }
 
-    /// A segment with data has come over the radio.
+    /// A segment with data arrived over the radio.
     pub fn on_data(&mut self, now: Instant, packet: &Packet) {
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let end = start.wrapping_add(packet.payload);
@@ -124,14 +124,14 @@ impl Uplink {
         SackBlocks::MAX - usize::from(!begins_at_ack)
     }
 
-    /// When a NACK is due: at once for a new gap, else when the radio has had the time to fill it.
+    /// When a NACK is to be sent: at once for a new gap, otherwise when the radio has had time to fill it.
     pub fn deadline(&self, limits: &Limits) -> Option<Instant> {
         self.template.as_ref()?;
         let named = self.gaps.iter().take(self.nameable()).filter(|gap| gap.nacks < limits.retransmissions);
         named.map(|gap| if gap.nacks == 0 { Instant::ZERO } else { gap.nack_at + self.rto.value() }).min()
     }
 
-    /// The NACK that is due, if one is.
+    /// The NACK to be sent now, if any.
     pub fn poll_nack(&mut self, now: Instant, limits: &Limits) -> Option<Packet> {
         if self.deadline(limits).is_none_or(|at| at > now) {
             return None;
@@ -151,12 +151,12 @@ impl Uplink {
         self.nack(named)
     }
 
-    /// An ACK that names the first gaps: what came between them, and before the first.
+    /// An ACK that names the first gaps by the ranges received between them and before the first.
     fn nack(&self, named: usize) -> Option<Packet> {
         let (mut packet, end) = (self.template.clone()?, self.end?);
         let first = self.gaps.first()?;
         let mut blocks = SackBlocks::default();
-        // A block never begins at the ACK: a sender would take it for a receiver that has changed its mind.
+        // A block never starts at the ACK: a sender would conclude that the receiver has reneged.
         let before = packet.ack.wrapping_add(1);
         if is_after(first.start, before) {
             blocks.push(before, first.start);

@@ -36,7 +36,7 @@ impl Keys {
     }
 }
 
-/// Packets that came while the state was on its way, with their directions.
+/// Packets that arrived during the transfer of the state, with their directions.
 type Waiting = Vec<(Dir, Box<Packet>)>;
 
 /// A connection that the box has ended, with its continuation.
@@ -51,12 +51,12 @@ pub(super) struct Connection {
     supplied: u64,
     peak_buffer: u64,
     peak_ahead: u64,
-    /// On the way to another RNC until this time, with what has come meanwhile.
+    /// End of the move to another RNC, and the packets that arrived meanwhile.
     moving: Option<(Instant, Waiting)>,
     moves: u64,
     moved_bytes: u64,
-    /// The state is lost; octets whose sender takes them for delivered, while their receiver has not acknowledged them.
-    /// What of them is on its way may still arrive.
+    /// The state is lost: octets that the sender considers delivered but the receiver has not acknowledged. Octets in
+    /// flight may still arrive.
     lost_bytes: Option<u64>,
 }
 
@@ -113,7 +113,7 @@ impl Connection {
         self.pump(cx, keys, wire);
     }
 
-    /// The connection goes to another RNC, which takes so long; another move under way is not waited for.
+    /// The connection moves to another RNC for a time of `takes`, even if another move is in progress.
     #[cold]
     pub fn begin_move(&mut self, cx: &mut Cx<'_>, keys: Keys, takes: Duration) {
         let until = cx.now + takes;
@@ -138,7 +138,7 @@ impl Connection {
         self.lost_bytes.is_some()
     }
 
-    /// A segment arrived on its way towards `dir`: data or an ACK.
+    /// A segment towards `dir` arrived: data or an ACK.
     fn handle_packet(&mut self, now: Instant, dir: Dir, packet: &Packet) {
         if dir == self.dir {
             self.receiver.handle_segment(now, packet);
@@ -158,7 +158,7 @@ impl Connection {
         self.sender.handle_deadline(now);
     }
 
-    /// Sends what is due on either side, and arms the timers.
+    /// Sends the pending segments on both sides and arms the timers.
     fn pump(&mut self, cx: &mut Cx<'_>, keys: Keys, wire: Wire) {
         let now = cx.now;
         while let Some(transmit) = self.sender.poll_transmit(now) {
@@ -185,7 +185,7 @@ impl Connection {
         packet
     }
 
-    /// Bytes in the buffer, those beyond gaps included.
+    /// Bytes in the buffer, including out-of-order ones.
     pub fn held(&self) -> u64 {
         self.receiver.rcv_nxt() + self.receiver.out_of_order_bytes() - self.sender.state().una
     }
@@ -195,7 +195,7 @@ impl Connection {
         self.receiver.acknowledged().saturating_sub(self.sender.state().una)
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn report(&self) -> serde_json::Value {
         let counters = self.sender.counters();
         json!({

@@ -1,8 +1,8 @@
-//! The way into the box: the wire from the cell, then the box's processor.
+//! Entrance of the box: the wired link from the cell, then the box's processor.
 //!
-//! Every packet of a split connection goes through a TCP stack four times instead of twice; what that costs depends on
-//! the processing power of the node (\[lundsten2002\] 3.2). ASSUMED: one processor for both directions and all
-//! connections, in order of arrival, without limit of what waits.
+//! Every packet of a split connection goes through a TCP stack four times instead of twice; the cost depends on the
+//! processing power of the node (\[lundsten2002\] 3.2). ASSUMED: one processor for both directions and all connections,
+//! in order of arrival, with an unlimited queue.
 
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 
 /// Packets that have not reached the box yet, or that wait for its processor.
 pub(super) struct Entrance {
-    /// What a packet from the cell takes on the wire, and any packet in the processor.
+    /// Delay of the wired link from the cell, and time per packet in the processor.
     delay: Duration,
     takes: Duration,
-    /// On the way from the cell, with the time of arrival.
+    /// Packets in transit from the cell, with their arrival times.
     line: VecDeque<(Instant, Box<Packet>)>,
     /// When the processor is done with each packet, and the direction in which it goes.
     waiting: VecDeque<(Instant, Dir, Box<Packet>)>,
@@ -25,7 +25,7 @@ pub(super) struct Entrance {
 }
 
 impl Entrance {
-    /// With the timers `key` and `key + 1`.
+    /// Uses the timers `key` and `key + 1`.
     pub fn new(delay: Duration, takes: Duration, key: u32) -> Self {
         Self { delay, takes, line: VecDeque::new(), waiting: VecDeque::new(), peak: 0, key }
     }
@@ -35,7 +35,7 @@ impl Entrance {
         key == self.key || key == self.key + 1
     }
 
-    /// A packet comes from outside. It is returned if the box has it in hand at once.
+    /// A packet arrives from outside. It is returned if the box can process it at once.
     pub fn enter(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) -> Option<Box<Packet>> {
         if dir == Dir::Downlink || self.delay.is_zero() {
             return self.process(cx, dir, packet);

@@ -1,23 +1,24 @@
-//! Split TCP for real packets: two whole endpoints of ours for each connection ([`Connection`]), and the octets
-//! between.
+//! Split TCP for real packets: two whole endpoints of airpath's TCP per connection ([`Connection`]), and the octets
+//! between them.
 //!
-//! A SYN opens both: the box answers it in the name of the end that it is for, and sends one of its own there in the
-//! name of the end that it is from. Addresses and ports stay, so that no host need know of the box; sequence numbers,
-//! options, windows, round-trip times and recovery are each side's own. The TCP is that of `[tcp]`, on the radio side
-//! that of the box if it has one, with what the other end offers, and segments as large as the smaller MSS and the
-//! devices allow.
+//! A SYN opens both: the box answers it on behalf of its destination and sends its own SYN there on behalf of its
+//! source. Addresses and ports stay, so the box is transparent to the hosts; sequence numbers, options, windows,
+//! round-trip times and recovery are each side's own. The TCP is configured by `[tcp]`, on the radio side by the box's
+//! own `tcp` if there is one, limited to the options that the other end offers, with segments as large as the smaller
+//! MSS and the devices allow.
 //!
-//! Octets go from one side to the other while the latter holds less than `buffer` that is not acknowledged. What is not
-//! taken stays in the buffer of the side where it came, of `buffer` octets as well, and closes its window. A FIN goes
-//! on when all before it has, for each direction by itself; a reset, and what was refused or timed out, at once, as a
-//! reset.
+//! Octets are copied from one side to the other while the latter holds less than `buffer` unacknowledged octets. Octets
+//! not copied stay in the receive buffer of their side, of `buffer` octets as well, and close its window. A FIN is
+//! forwarded, per direction, when all data before it has been; a reset, a refusal and a timeout are forwarded at once,
+//! as a reset.
 //!
-//! Both sides are in TIME-WAIT as any endpoint would be, and what is on its way to one that is no more, after a reset,
-//! is answered with a reset for as long; what has ended gives way to a new connection over the same ports. With
-//! [`MOST_CONNECTIONS`] of them one in TIME-WAIT goes; where there is none, a connection passes unread. So do those
-//! whose SYN the box has not seen, and all that is no TCP. A segment with a wrong checksum is dropped as by any end.
+//! Both sides enter TIME-WAIT like any endpoint. After a reset, segments still in flight to the removed connection are
+//! answered with a reset for as long. An ended connection gives way to a new one over the same ports. With
+//! [`MOST_CONNECTIONS`] connections, one in TIME-WAIT is removed; if there is none, the new connection passes unread.
+//! So do connections whose SYN the box has not seen, and all packets other than TCP. A segment with a wrong checksum is
+//! dropped, as by any endpoint.
 //!
-//! Left out: hand-overs of the box, data beside a SYN (it comes again), path MTU discovery, urgent data.
+//! Left out: hand-overs of the box, data in a SYN (the peer retransmits it), path MTU discovery, urgent data.
 
 use super::entrance::Entrance;
 use super::{Config, Passed, Wire};
@@ -36,7 +37,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// Connections at a time, those in TIME-WAIT included.
+/// Maximum number of connections, including connections in TIME-WAIT.
 const MOST_CONNECTIONS: usize = 1024;
 /// Ended connections that the report lists at most.
 const MOST_TOLD: usize = 4096;
@@ -99,15 +100,16 @@ impl Side {
 /// A connection that the box has ended.
 struct Split {
     key: Key,
-    /// The number of its flow.
+    /// Flow ID of the connection.
     flow: u16,
-    /// Who has opened it: the direction of the SYN.
+    /// Direction of the SYN that opened it.
     opened: Dir,
-    /// By the direction in which a side sends: towards the UE, towards the server.
+    /// Sides by the direction in which they send: towards the UE, towards the server.
     sides: [Side; 2],
     /// When its timer expires.
     armed: Option<Instant>,
-    /// Both sides have ended; until then what is still on its way is answered as by any end that has gone.
+    /// When the connection is removed, if both sides have ended; segments still in flight until then are answered as by
+    /// a closed endpoint.
     forgotten_at: Option<Instant>,
 }
 
@@ -116,14 +118,14 @@ impl Split {
         self.sides.iter().all(Side::is_over)
     }
 
-    /// Octets, ends and resets go on to the other side.
+    /// Passes octets, FINs and resets on to the other side.
     fn relay(&mut self, now: Instant, buffer: u64, octets: &mut Vec<u8>) {
         let [one, other] = &mut self.sides;
         relay(now, one, other, buffer, octets);
         relay(now, other, one, buffer, octets);
     }
 
-    /// Of packets that go towards one of the ends.
+    /// Endpoints of packets towards `towards`.
     fn endpoints(&self, towards: Dir) -> Endpoints {
         let (_, server, client) = self.key;
         match towards {
@@ -148,7 +150,7 @@ impl Split {
     }
 }
 
-/// What has come to one side goes to the other, as far as there is room.
+/// Copies received octets from one side to the other if there is room.
 fn relay(now: Instant, from: &mut Side, to: &mut Side, buffer: u64, octets: &mut Vec<u8>) {
     loop {
         let room = buffer.saturating_sub(to.held()).min(to.connection.writable());
@@ -172,7 +174,7 @@ fn relay(now: Instant, from: &mut Side, to: &mut Side, buffer: u64, octets: &mut
 
 /// The box of a session.
 pub(super) struct Proxy {
-    /// By the direction in which a side sends.
+    /// Configurations by the direction in which a side sends.
     tcp: [tcp::Config; 2],
     buffer: u64,
     wire: Wire,
@@ -264,7 +266,7 @@ impl Proxy {
         self.pump(cx, key);
     }
 
-    /// Makes a packet's octets, and lets it out.
+    /// Encodes a packet's octets and emits it.
     fn send(
         &mut self,
         cx: &mut Cx<'_>,
@@ -281,7 +283,7 @@ impl Proxy {
         self.wire.emit(cx, towards, packet);
     }
 
-    /// A connection begins: the box answers the SYN, and sends one of its own. False if there is no room for it.
+    /// A connection begins: the box answers the SYN and sends its own SYN. Returns false if there is no room for it.
     fn open(&mut self, cx: &mut Cx<'_>, dir: Dir, key: Key, syn: &Packet) -> bool {
         if self.connections.len() >= MOST_CONNECTIONS {
             let mut over = self.connections.values().filter(|split| split.is_over());
@@ -298,12 +300,13 @@ impl Proxy {
         true
     }
 
-    /// Our TCP towards one end: its segments fit the devices, and are no larger than what the SYN's sender takes.
+    /// Configuration of airpath's TCP towards one end: segments fit the devices and are no larger than the SYN's sender
+    /// accepts.
     fn side_config(&self, towards: Dir, syn: &Packet) -> tcp::Config {
         let ours = &self.tcp[towards.index()];
         let most = MTU - u64::from(syn.ip().header_bytes() + TCP_HEADER_BYTES);
         let theirs = match (syn.options().mss, syn.ip()) {
-            // RFC 9293 (3.7.1): what a SYN without the option means.
+            // RFC 9293 (3.7.1): the MSS of a SYN without the option.
             (0, IpVersion::Ipv4) => 536,
             (0, IpVersion::Ipv6) => 1220,
             (mss, _) => u64::from(mss.max(LEAST_MSS)),
@@ -326,7 +329,7 @@ impl Proxy {
         }
     }
 
-    /// Sends what may be sent on both sides, and arms the timer.
+    /// Sends all permitted segments on both sides, and arms the timer.
     fn pump(&mut self, cx: &mut Cx<'_>, key: Key) {
         let mut octets = std::mem::take(&mut self.octets);
         if let Some(split) = self.connections.get_mut(&key) {

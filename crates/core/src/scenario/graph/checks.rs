@@ -1,11 +1,11 @@
-//! What no scenario with names may say.
+//! Checks of scenarios with names.
 
 use super::Scenario;
 use crate::error::ScenarioError;
 use crate::middlebox::Place;
 
 impl Scenario {
-    /// Refuses names that are missing, taken or unknown, circles of ways, and what leads nowhere.
+    /// Refuses names that are missing, taken or unknown, cycles of ways, and ways that lead nowhere.
     pub(in crate::scenario) fn validate_graph(&self) -> Result<(), ScenarioError> {
         self.refuse_names()?;
         if !self.is_graph() {
@@ -78,7 +78,7 @@ impl Scenario {
         self.validate_changes()
     }
 
-    /// Refuses keys that go with names of UEs and cells, where there are none.
+    /// Refuses keys that require names of UEs and cells if there are none.
     fn refuse_names(&self) -> Result<(), ScenarioError> {
         // Where `ue` is a name, `over` and `from` have been read with it.
         let mut flows = (0..).zip(&self.flow).filter(|(_, flow)| flow.over.is_some());

@@ -1,4 +1,4 @@
-//! Names of UEs on their way to numbers of interfaces.
+//! Conversion of UE names to interface indices.
 
 use crate::error::ScenarioError;
 use toml::{Table, Value};
@@ -16,7 +16,7 @@ fn text<'a>(table: &'a Table, key: &str) -> Option<&'a str> {
     table.get(key).and_then(Value::as_str)
 }
 
-/// Puts numbers of interfaces in the place of names of UEs, and says to cells how many there are.
+/// Replaces names of UEs by interface indices, and sets the number of interfaces in each cell.
 pub(in crate::scenario) fn resolve(table: &mut Table) -> Result<(), ScenarioError> {
     if !["way", "cell", "ue"].iter().any(|key| table.contains_key(*key)) {
         return Ok(());

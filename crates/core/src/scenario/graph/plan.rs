@@ -21,7 +21,7 @@ pub struct Plan {
     pub ues: NodeId,
 }
 
-/// What is directly behind the server or a way.
+/// A node directly below the server or a way.
 #[derive(Clone, Copy)]
 enum Child<'a> {
     Way(&'a Way),
@@ -31,8 +31,8 @@ enum Child<'a> {
 }
 
 impl Scenario {
-    /// The elements between two ends: a line where there is one cell, else a tree of ways whose leaves meet again at the
-    /// UEs. `real` are UEs that are not simulated.
+    /// The elements between two ends: a line with a single cell, otherwise a tree of ways whose leaves meet again at
+    /// the UEs. `real` are UEs that are not simulated.
     pub fn plan(&self, run_seed: u64, ends: [Box<dyn Element>; 2], real: Option<&[u16]>) -> Plan {
         let [server, ues] = ends;
         if !self.is_graph() {
@@ -71,7 +71,7 @@ impl Scenario {
         plan
     }
 
-    /// What is directly behind a way, or the server.
+    /// The nodes directly below a way, or below the server.
     fn children(&self, place: Option<&str>) -> Vec<Child<'_>> {
         let ways = self.way.iter().filter(|way| way.behind.as_deref() == place).map(Child::Way);
         let cells = self.cell.iter().filter(|cell| cell.behind.as_deref() == place).map(Child::Cell);
@@ -79,7 +79,7 @@ impl Scenario {
         ways.chain(cells).chain(attached.then_some(Child::Interfaces)).collect()
     }
 
-    /// Which of these children of `place` leads to the cell or way called `name`.
+    /// Index of the child of `place` that leads to the cell or way called `name`.
     fn way_to(&self, children: &[Child<'_>], place: Option<&str>, name: &str) -> Option<u16> {
         let cell = self.cell.iter().find(|cell| cell.name == name);
         let behind = cell.map_or(Some(name), |cell| cell.behind.as_deref());
@@ -120,7 +120,7 @@ impl Planner<'_> {
         joint
     }
 
-    /// Seed of what belongs to one of several parts. The only part has the seed of the run, as in a scenario without names.
+    /// Seed of one of several parts. A single part has the seed of the run, as in a scenario without names.
     fn seed_of(&self, kind: &str, name: &str, is_only: bool) -> u64 {
         if is_only { self.run_seed } else { rng::stream(self.run_seed, &format!("{kind}.{name}")).next_u64() }
     }
@@ -146,7 +146,7 @@ impl Planner<'_> {
         self.append(at, format!("link {owner}"), link.build_for(seed, "wired", self.scenario.may_change()))
     }
 
-    /// Everything behind a joint of the server or of the way `place`.
+    /// Builds everything below a joint of the server or of the way `place`.
     fn branch(&mut self, from: Joint, place: Option<&str>) {
         let scenario = self.scenario;
         let children = scenario.children(place);
@@ -207,8 +207,8 @@ impl Planner<'_> {
         self.leaves.push((cell.name.clone(), end, Some(node)));
     }
 
-    /// Joins cells that forward to each other: each has a pair of ports for it, of which one leads towards servers and one
-    /// towards UEs.
+    /// Joins cells that forward to each other: each has a pair of ports for this, one towards servers and one towards
+    /// UEs.
     fn join_neighbours(&mut self) {
         let node =
             |name: &str| self.leaves.iter().find_map(|(own, _, cell)| (own == name).then_some(*cell)?);
@@ -234,8 +234,8 @@ impl Planner<'_> {
                 let leaf =
                     |name: &str| leaves.iter().position(|(own, ..)| own == name).map(|leaf| leaf as u16);
                 let ways = scenario.interfaces().map(|(_, to)| leaf(to).unwrap_or(0)).collect();
-                // What a UE sends during the outage waits for the new cell. What its old bearers hold comes first, if the new
-                // cell is to have it.
+                // Packets that a UE sends during the outage wait for the new cell. Packets of its old bearers come
+                // first, if they are forwarded to the new cell.
                 let changes = scenario.handover.iter().filter_map(|handover| {
                     let to = leaf(handover.to.as_deref()?)?;
                     let at = if handover.forward { handover.leaves() } else { handover.begins() };

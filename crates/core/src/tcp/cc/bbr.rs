@@ -1,18 +1,18 @@
-//! BBR, version 1: a model of the path, the bandwidth of its bottleneck and its shortest round-trip time, instead of losses.
+//! BBR, version 1: controls by a model of the path (bottleneck bandwidth and minimum RTT) instead of by losses.
 //!
 //! N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue
-//! 14 (5), 2016; constants and everything that paper leaves open as in Linux (`tcp_bbr.c`), which is what a server with
-//! `net.ipv4.tcp_congestion_control = bbr` runs.
+//! 14 (5), 2016; constants, and all that the paper leaves open, as in Linux (`tcp_bbr.c`), the algorithm of a server
+//! with `net.ipv4.tcp_congestion_control = bbr`.
 //!
-//! * **Bandwidth**: the largest delivery rate of ten rounds. **Round-trip time**: the shortest of ten seconds.
-//! * **Startup** doubles the rate each round until three rounds bring no quarter more. **Drain** takes the queue away.
-//!   **ProbeBW** goes through eight phases of about a round-trip time, one at 1.25 times the bandwidth, one at 0.75, six
-//!   at it. **ProbeRTT** leaves four segments in flight for 200 ms, if for ten seconds no round-trip time was as short.
-//! * The window is twice what the model says is in the pipe, more for bursts and for ACKs that come in bunches
-//!   ([`aggregation`]). In the first round of a recovery as much is sent as is delivered. Where two long intervals lose a
-//!   fifth at about one rate, a policer is taken for the reason, and that rate kept ([`policer`]).
+//! * **Bandwidth**: the maximum delivery rate of ten rounds. **RTT**: the minimum of ten seconds.
+//! * **Startup** doubles the rate each round until three rounds bring less than 25 % more. **Drain** empties the queue.
+//!   **ProbeBW** cycles through eight phases of about one RTT, one at 1.25 times the bandwidth, one at 0.75, six at it.
+//!   **ProbeRTT** leaves four segments in flight for 200 ms, if no sample was as low for ten seconds.
+//! * The window is twice the estimated BDP, plus an allowance for bursts and aggregated ACKs ([`aggregation`]). In the
+//!   first round of a recovery it sends as much as is delivered. Two long intervals that lose a fifth at about the
+//!   same rate indicate a policer, and that rate is kept ([`policer`]).
 //!
-//! DEVIATION: the largest rate of ten rounds is exact; Linux keeps the best three only.
+//! DEVIATION: the maximum rate of ten rounds is exact; Linux keeps only the best three.
 
 mod aggregation;
 mod policer;
@@ -28,10 +28,10 @@ use aggregation::Aggregation;
 use policer::Policer;
 
 parameters! {
-    /// BBR, version 1, as in Linux: bandwidth and round-trip time of the path set pace and window. Wants
+    /// BBR, version 1, as in Linux: bandwidth and round-trip time of the path set pace and window. Requires
     /// `recovery.rack`.
     pub struct Config {
-        /// Whether the window allows for ACKs that come in bunches, by what they brought beyond the bandwidth.
+        /// Whether the window allows for aggregated ACKs, by the bytes acknowledged in excess of the bandwidth.
         pub extra_acked: bool = true,
     }
 }
@@ -70,7 +70,7 @@ const FULL_ROUNDS: u32 = 3;
 /// Round-trip time before the first sample.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
 
-/// Whether losses have cut the window in this phase.
+/// Whether losses have reduced the window in this phase.
 fn is_cut(phase: Phase) -> bool {
     matches!(phase, Phase::Recovery | Phase::Loss)
 }
@@ -110,7 +110,7 @@ struct Bbr {
     conserves_packets: bool,
     restarts: bool,
     has_rtt: bool,
-    /// At which segments leave.
+    /// Send rate of the pacer.
     pacing_rate: f64,
     aggregation: Option<Aggregation>,
     policer: Policer,
@@ -158,7 +158,7 @@ impl Bbr {
         self.policer.rate().unwrap_or_else(|| self.max_bw.max())
     }
 
-    /// What leaves at once.
+    /// Bytes sent in one burst.
     fn burst(&self) -> f64 {
         burst(self.pacing_rate, self.mss) as f64
     }
@@ -174,7 +174,7 @@ impl Bbr {
         }
     }
 
-    /// What the pipe holds at this bandwidth, times `gain`, in whole segments.
+    /// The BDP at this bandwidth, times `gain`, in whole segments.
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
         let Some(min_rtt) = self.min_rtt else { return self.initial_window };
         (gain * bw * min_rtt.as_secs_f64() / self.mss).ceil() * self.mss
@@ -208,7 +208,7 @@ impl Bbr {
         }
     }
 
-    /// What will be in flight when the pacer lets the next segment go.
+    /// Bytes in flight when the pacer releases the next segment.
     fn in_flight_at_next(&self, ack: &PathAck, in_flight: u64) -> f64 {
         let ahead = if ack.next_send > ack.now { ack.next_send.since(ack.now) } else { Duration::ZERO };
         let probes = if self.gains().0 > 1.0 { self.burst() } else { 0.0 };
@@ -348,7 +348,7 @@ impl Bbr {
         }
     }
 
-    /// What losses do to the window. Returns whether nothing else does.
+    /// Adjusts the window in a recovery. Returns whether nothing else may change it.
     fn recover_or_restore(&mut self, ack: &PathAck, window: &mut Window) -> bool {
         let before = std::mem::replace(&mut self.phase, ack.phase);
         let before = if std::mem::take(&mut self.timed_out) { Phase::Loss } else { before };
@@ -374,7 +374,7 @@ impl Bbr {
 impl CongestionControl for Bbr {
     fn on_ack(&mut self, _window: &mut Window, _acked: u64) {}
 
-    /// A loss is about to be answered: the window is kept in mind, and no threshold set.
+    /// Called before the response to a loss: saves the window, and sets no threshold.
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
         self.save_window(&state.window, state.phase);
         state.window.ssthresh

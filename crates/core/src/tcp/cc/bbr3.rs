@@ -1,19 +1,19 @@
-//! BBR, version 3: a model of the path that losses bound.
+//! BBR, version 3: controls by a model of the path that losses bound.
 //!
-//! draft-ietf-ccwg-bbr (August 2026), whose names the comments give. The model has the largest delivery rate of two probing
-//! cycles, the shortest round-trip time of ten seconds, and two bounds of what may be in flight and how fast it may be
-//! sent: a long-term one, which the last probe has found ([`bounds`]), and a short-term one, which losses since then have
-//! set. The states are those of [`cycle`].
+//! draft-ietf-ccwg-bbr (August 2026), whose names the comments give. The model has the maximum delivery rate of two
+//! probing cycles, the minimum RTT of ten seconds, and two bounds on the data in flight and on the rate: a long-term
+//! one found by the last probe ([`bounds`]) and a short-term one set by losses since then. The states are those of
+//! [`cycle`].
 //!
-//! * **Startup** until three rounds bring no quarter more bandwidth, or a round of a recovery loses more than 2 %.
-//! * **Drain**, then for two to three seconds, or as long as Reno would take to grow by as much, **ProbeBW**: down to what
-//!   the pipe holds, cruise below the bounds, refill without a queue, up until a plateau or too much loss shows the end.
-//! * **ProbeRTT** halves what is in flight for 200 ms where five seconds brought no round-trip time as short.
+//! * **Startup** until three rounds bring less than 25 % more bandwidth, or a round of a recovery loses more than 2 %.
+//! * **Drain**, then for two to three seconds, or as long as Reno would take to grow by as much, **ProbeBW**: down to
+//!   the BDP, cruise below the bounds, refill without a queue, up until a plateau or too much loss indicates the limit.
+//! * **ProbeRTT** halves the data in flight for 200 ms if no RTT sample was as low for five seconds.
 //!
-//! Where the draft leaves a choice or contradicts itself: rounds are compared with the flight in segments; the bound of
-//! Drain is the short-term one alone; the window of ProbeRTT is half of the pipe and at least four segments; a restart
-//! after a pause begins a new epoch of ACKs in bunches whole; high loss in Startup sets `full_bw_reached` alone. Below
-//! 1.2 Mbit/s bursts are one segment, as in version 1. Marks count where round-trip times are short: [`ecn`].
+//! Where the draft leaves a choice or contradicts itself: rounds are compared with the flight in segments; Drain uses
+//! only the short-term bound; the window of ProbeRTT is half of the pipe and at least four segments; a restart after a
+//! pause starts a whole new epoch of ACK aggregation; high loss in Startup only sets `full_bw_reached`. Below 1.2
+//! Mbit/s bursts are one segment, as in version 1. Marks count only with a short RTT: [`ecn`].
 
 mod bounds;
 mod cycle;
@@ -32,9 +32,9 @@ use ecn::Marks;
 
 parameters! {
     /// BBR, version 3: draft-ietf-ccwg-bbr. Bandwidth and round-trip time of the path set pace and window, and losses
-    /// bound both. Wants `recovery.rack`.
+    /// bound both. Requires `recovery.rack`.
     pub struct Config {
-        /// Whether the window allows for ACKs that come in bunches, by what they brought beyond the bandwidth.
+        /// Whether the window allows for aggregated ACKs, by the bytes acknowledged in excess of the bandwidth.
         pub extra_acked: bool = true,
     }
 }
@@ -86,7 +86,7 @@ struct Bbr {
     mss: f64,
     initial_window: f64,
     state: ModelState,
-    /// At which segments leave.
+    /// Send rate of the pacer.
     pacing_rate: f64,
     has_rtt: bool,
     round: Rounds,
@@ -105,7 +105,7 @@ struct Bbr {
     phase: Phase,
     timed_out: bool,
     restarts: bool,
-    /// What to return to if the latest recovery turns out to be needless.
+    /// State to restore if the latest recovery turns out to be spurious.
     undo: Option<(ModelState, Bounds)>,
 }
 
@@ -116,7 +116,7 @@ struct Rounds {
     end: u64,
     /// The present ACK begins one.
     begins: bool,
-    /// Since the last probe for bandwidth.
+    /// Rounds since the last probe for bandwidth.
     since_probe: u64,
 }
 
@@ -130,13 +130,13 @@ struct FullPipe {
 }
 
 impl FullPipe {
-    /// Looks for a plateau anew, which begins at this rate.
+    /// Restarts the plateau detection from this rate.
     fn reset(&mut self, bw: f64) {
         *self = Self { bw, reached: self.reached, ..Self::default() };
     }
 }
 
-/// ACKs that come in bunches.
+/// State of the ACK aggregation estimate.
 #[derive(Clone, Debug, Default)]
 struct ExtraAcked {
     epoch: Instant,
@@ -202,7 +202,7 @@ impl Bbr {
         self.max_bw.max().min(self.bounds.short_bw)
     }
 
-    /// What leaves at once.
+    /// Bytes sent in one burst.
     fn burst(&self) -> f64 {
         burst(self.pacing_rate, self.mss) as f64
     }
@@ -467,7 +467,7 @@ impl Bbr {
 impl CongestionControl for Bbr {
     fn on_ack(&mut self, _window: &mut Window, _acked: u64) {}
 
-    /// A loss is about to be answered: window and bounds are kept in mind, and no threshold set.
+    /// Called before the response to a loss: saves window and bounds, and sets no threshold.
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
         self.save_window(&state.window, state.phase);
         if !matches!(state.phase, Phase::Recovery | Phase::Loss) {

@@ -1,4 +1,4 @@
-//! Copa: a rate that is inverse to the delay of the queue, so that each flow keeps about two segments waiting.
+//! Copa: a rate inversely proportional to the queueing delay, so that each flow keeps about two segments queued.
 //!
 //! V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018. Queueing
 //! delay is the standing RTT (minimum over the last half RTT) minus the minimum RTT over ten seconds. The target rate
@@ -6,15 +6,16 @@
 //! each one acknowledged. The velocity v doubles each round trip from the third one in the same direction on, and is
 //! 1 again when that changes. Segments are paced at twice the window over the standing round-trip time.
 //!
-//! **Competitive mode.** A queue of Copa flows alone empties every few round trips. Where none of the last five saw the
-//! queueing delay below a tenth of its range, others fill the buffer, and 1/delta grows by one each round trip without a
-//! loss and is halved by one with a loss, down to 2. Losses mean nothing else but for a timeout.
+//! **Competitive mode.** A queue shared only by Copa flows empties every few round trips. If the queueing delay was
+//! never below a tenth of its range in the last five round trips, other flows fill the buffer: 1/delta then grows by
+//! one per round trip without a loss and is halved, down to 2, in one with a loss. Apart from that, only timeouts
+//! matter among losses.
 //!
-//! ASSUMED: a window of at least two segments. A round trip is that of the sender: the ACK of a segment sent after the
-//! last one ended. Before the first queueing delay the target is without bound. DEVIATION: competitive mode is off unless
-//! asked for (`competitive = true`). It was made for an ACK for each packet. Where two segments leave and are acknowledged
-//! together, no sample is nearer to the shortest round-trip time than one packet's transmission, so that at 10 Mbit/s a
-//! flow alone takes its own queue for that of others.
+//! ASSUMED: a window of at least two segments. A round trip ends with the ACK of a segment sent after the previous one
+//! ended. Before the first queueing delay the target is unbounded. DEVIATION: competitive mode is off by default
+//! (`competitive = true` enables it). It assumes one ACK per packet. If two segments leave and are acknowledged
+//! together, every sample exceeds the minimum RTT by at least one packet's transmission time, so at 10 Mbit/s a lone
+//! flow mistakes its own queue for competing traffic.
 
 use super::model::{ModelView, PathAck, PathModel};
 use super::{Component, CongestionControl};
@@ -27,7 +28,8 @@ use crate::trace::ModelState;
 use std::collections::VecDeque;
 
 parameters! {
-    /// Copa, NSDI 2018: the rate is inverse to the queueing delay, which stays at a few segments. Wants `recovery.rack`.
+    /// Copa, NSDI 2018: the rate is inverse to the queueing delay, which stays at a few segments. Requires
+    /// `recovery.rack`.
     pub struct Config {
         /// Segments of a flow that wait in equilibrium are 1 over this (delta); 0.01 to 1.
         pub delta: f64 = 0.5,
@@ -73,7 +75,7 @@ impl Component for Config {
     }
 }
 
-/// Window of the shortest round-trip time.
+/// Window of the minimum RTT filter.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// Round trips in which the range of delays is seen, and without an empty queue before it competes.
 const RANGE_ROUNDS: u64 = 4;
@@ -87,12 +89,12 @@ const MOST_VELOCITY: f64 = 65_536.0;
 /// Least window, segments.
 const LEAST: f64 = 2.0;
 
-/// The smallest of late of what is put in; negated, the largest.
+/// Windowed minimum of the values inserted; with negated values, the maximum.
 #[derive(Clone, Debug, Default)]
 struct Recent(VecDeque<(Instant, i64)>);
 
 impl Recent {
-    /// Puts `value` in and forgets what is older than `window`.
+    /// Inserts `value` and removes values older than `window`.
     fn update(&mut self, now: Instant, value: i64, window: Duration) {
         while self.0.back().is_some_and(|(_, last)| *last >= value) {
             self.0.pop_back();
@@ -112,7 +114,7 @@ impl Recent {
 /// A round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// What has to be delivered for its end.
+    /// The round trip ends when this much is delivered.
     end: u64,
     had_loss: bool,
 }
@@ -148,7 +150,7 @@ impl Velocity {
         self.cwnd = cwnd;
     }
 
-    /// The window is to move up or down. Against the direction of the round trips before it begins at 1.
+    /// Velocity for a move up or down; 1 if it reverses the direction of the previous round trips.
     fn towards(&mut self, is_up: bool) -> f64 {
         if is_up != self.is_up && self.value > 1.0 {
             *self = Self { is_up, cwnd: self.cwnd, ..Self::default() };
@@ -175,7 +177,7 @@ struct Copa {
 }
 
 impl Copa {
-    /// Seconds by which the standing round-trip time is above the shortest.
+    /// Queueing delay in seconds: standing RTT minus minimum RTT.
     fn queueing_s(&self) -> f64 {
         (self.standing.least() - self.min_rtt.least()) as f64 / 1e9
     }
@@ -195,7 +197,7 @@ impl Copa {
         }
     }
 
-    /// In which mode it is, and what that makes of delta once a round trip.
+    /// Updates the mode and, once per round trip, delta.
     fn update_mode(&mut self, now: Instant, srtt: Duration, had_loss: bool) {
         let busy = srtt.saturating_mul(BUSY_ROUNDS);
         self.is_competing = self.competitive && self.nearly_empty_at.is_some_and(|at| at + busy < now);
@@ -241,7 +243,7 @@ impl CongestionControl for Copa {
 impl PathModel for Copa {
     fn seed(&mut self, _stream: Stream) {}
 
-    /// The round-trip time of the handshake is that of small packets, and no segment's.
+    /// The RTT of the handshake belongs to small packets, not to full segments.
     fn on_established(&mut self, _now: Instant, srtt: Duration, window: &Window) {
         self.mss = window.mss;
         if !srtt.is_zero() {

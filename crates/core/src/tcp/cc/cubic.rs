@@ -1,18 +1,17 @@
-//! CUBIC: after a loss the window grows as a cubic function of the time since then, slowly around the size at which
-//! the loss came, and never slower than Reno's would. RFC 9438, with slow start that may end before a loss
-//! ([`hystart`]).
+//! CUBIC: after a loss the window grows as a cubic function of the time since then, slowly around the window at the
+//! loss, and never slower than Reno's. RFC 9438, with a slow start that may end before a loss ([`hystart`]).
 //!
-//! Windows are in segments and times in seconds. Growth counts bytes acknowledged; an ACK that comes while the window
-//! was not used changes nothing, and the clock of the cubic function stands still between (4.2, 5.8).
+//! Windows are in segments and times in seconds. Growth counts bytes acknowledged; an ACK that arrives while the window
+//! was not used changes nothing, and the clock of the cubic function stops meanwhile (4.2, 5.8).
 //!
-//! `variant = "linux"` is Linux's where that differs from the RFC: the target lies one shortest round-trip time ahead
-//! and not one smoothed (which with a deep buffer is much longer); growth in the Reno-friendly region does not rise
-//! when the old window is reached; before the first loss the window grows by at least 5 % in a round trip; all that
-//! an ACK acknowledges counts in slow start; a loss leaves 717/1024 of the window and not of the flight size, in
-//! whole segments; what counts as use of the window is judged at sending ([`crate::tcp::window::validation`]), and the clock
-//! stands still only while nothing is in flight; an undo brings the window back, but not the function. What a round trip
-//! adds follows from whole segments ([`counted`]): the function's distance from the old window is cut to them, so that the
-//! window is back 1.4 s earlier, and leaves it as much earlier than the exact function.
+//! `variant = "linux"` is Linux's where that differs from the RFC: the target looks ahead by the minimum RTT instead of
+//! the smoothed RTT (which is much longer with a deep buffer); growth in the Reno-friendly region does not rise when
+//! the old window is reached; before the first loss the window grows by at least 5 % in a round trip; all that an ACK
+//! acknowledges counts in slow start; a loss leaves 717/1024 of the window and not of the flight size, in whole
+//! segments; use of the window is judged at sending ([`crate::tcp::window::validation`]), and the clock stands still
+//! only while nothing is in flight; an undo restores the window and leaves the function unchanged. Growth per round
+//! trip follows from whole segments ([`counted`]): the function's distance from the old window is truncated to them, so
+//! the window returns to its old size, and leaves it, 1.4 s earlier than with the exact function.
 
 mod counted;
 mod hystart;
@@ -26,16 +25,16 @@ use hystart::{Ack, Linux, PlusPlus};
 
 /// RFC 9438 (5): C, segments/s^3.
 const C: f64 = 0.4;
-/// RFC 9438 (4.6): what a loss leaves.
+/// RFC 9438 (4.6): factor of the window after a loss.
 const BETA: f64 = 0.7;
-/// The same in Linux, in parts of `LINUX_SCALE`.
+/// Linux's beta, in units of 1 / `LINUX_SCALE`.
 const LINUX_BETA: u64 = 717;
 const LINUX_SCALE: u64 = 1024;
 /// RFC 9438 (4.3): the growth that gives Reno's mean window with this beta.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// RFC 9406 (4.2): segments that an ACK may add in slow start, L, where nothing paces; else there is no limit (4.3).
+/// RFC 9406 (4.2): segments that an ACK may add in slow start, L, without pacing; with pacing there is no limit (4.3).
 const MOST_AT_ONCE: f64 = 8.0;
-/// Samples so soon after congestion avoidance began anew are those of the loss: Linux.
+/// Linux: samples this soon after the restart of congestion avoidance belong to the loss.
 const AFTER_LOSS: Duration = Duration::from_secs(1);
 
 parameters! {
@@ -45,7 +44,7 @@ parameters! {
         pub hystart: HyStart = HyStart::Off,
         /// Whether a window that was smaller at this loss than at the last leaves more to others: RFC 9438 (4.7).
         pub fast_convergence: bool = true,
-        /// The RFC, or Linux where it differs.
+        /// The RFC, or Linux's deviations from it.
         pub variant: Variant = Variant::Rfc9438,
     }
 
@@ -54,13 +53,13 @@ parameters! {
         /// Not at all.
         #[default]
         Off,
-        /// By a longer round-trip time or a train of ACKs, as in Linux.
+        /// On an increased RTT or a train of ACKs, as in Linux.
         Linux,
-        /// By way of conservative slow start: HyStart++, RFC 9406.
+        /// After conservative slow start: HyStart++, RFC 9406.
         PlusPlus,
     }
 
-    /// Whose CUBIC.
+    /// Variant of CUBIC.
     pub enum Variant {
         /// RFC 9438.
         #[default]
@@ -105,7 +104,7 @@ enum SlowStart {
 /// The variables of RFC 9438 (4.1), segments and seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Curve {
-    /// W_max: the window at the last loss, or what fast convergence made of it; 0 before the first.
+    /// W_max: the window at the last loss, after fast convergence; 0 before the first.
     w_max: f64,
     /// cwnd_prior: the window at the last loss.
     prior: f64,
@@ -116,7 +115,7 @@ struct Curve {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     began: Instant,
-    /// Where the function is flat, segments.
+    /// Window at the plateau of the function, segments.
     origin: f64,
     /// K, s.
     k: f64,
@@ -171,9 +170,9 @@ struct Cubic {
     is_paced: bool,
     /// The window was used up before this ACK.
     is_limited: bool,
-    /// Since when it has not been.
+    /// Since when the window has not been fully used.
     idle_since: Option<Instant>,
-    /// Of the present ACK.
+    /// RTT sample of the present ACK.
     rtt: Option<Duration>,
     srtt: Option<Duration>,
     rtt_min: Option<Duration>,
@@ -204,7 +203,7 @@ impl CongestionControl for Cubic {
 
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
         let window = &state.window;
-        // (4.6), (4.7): these go by the window, whatever of it was in flight.
+        // (4.6), (4.7): these depend on the window, regardless of the flight.
         let before = if self.is_linux { window.segments() as f64 } else { window.cwnd / window.mss };
         if self.has_timed_out {
             self.curve.prior = before;
@@ -220,7 +219,7 @@ impl CongestionControl for Cubic {
         let left = if self.is_linux {
             (window.segments() * LINUX_BETA / LINUX_SCALE) as f64
         } else {
-            // What limited transmit sent is not counted: RFC 5681 (3.2) step 2.
+            // Limited transmit does not count: RFC 5681 (3.2) step 2.
             let flight = state.flight_size().saturating_sub(state.limited_bytes) as f64;
             flight.min(window.cwnd) / window.mss * BETA
         };
@@ -265,7 +264,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_timeout(&mut self, _now: Instant) {
-        // (4.8): what comes after is a stage that begins where the window then is.
+        // (4.8): later growth is a stage that starts at the window of that time.
         if !self.has_timed_out {
             self.saved = Some(self.curve);
         }

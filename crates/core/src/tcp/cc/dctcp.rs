@@ -1,11 +1,11 @@
-//! DCTCP: a window with marks shrinks by half of the share that was marked. RFC 8257.
+//! DCTCP: marks shrink the window by half of the share of bytes marked. RFC 8257.
 //!
-//! The share is that of the bytes ([`super::marked_share`]), which accurate ECN tells. Growth and losses are Reno's, of
-//! either variant; an ACK with a mark lets nothing grow. Where the other endpoint has classic ECN, a mark halves the window
-//! as a loss. For networks whose queues mark early: RFC 8257 (1) forbids it on the Internet.
+//! Accurate ECN reports the bytes marked ([`super::marked_share`]). Growth and losses are handled as by Reno, in either
+//! variant; an ACK with a mark causes no growth. Where the other endpoint has classic ECN, a mark halves the window
+//! like a loss. Intended for networks whose queues mark early: RFC 8257 (1) forbids DCTCP on the Internet.
 //!
-//! Left out: the receiver's own way of echoing marks (3.2), in the place of which is accurate ECN (RFC 9768); ECN-capable
-//! SYNs (3.1), pure ACKs and retransmissions (4.4).
+//! Left out: the receiver's echo of marks (3.2), replaced by accurate ECN (RFC 9768); ECN-capable SYNs (3.1), pure ACKs
+//! and retransmissions (4.4).
 
 use super::marked_share::{GAIN, MarkedShare};
 use super::{Component, CongestionControl, Marks, reno};
@@ -15,11 +15,11 @@ use crate::tcp::window::state::{State, Window};
 use crate::time::Instant;
 
 parameters! {
-    /// A window with marks shrinks by half of the share marked: DCTCP, RFC 8257. Wants `ecn = "accurate"`.
+    /// Marks shrink the window by half of the share marked: DCTCP, RFC 8257. Requires `ecn = "accurate"`.
     pub struct Config {
         /// Weight of a new window of data in the share.
         pub gain: f64 = GAIN,
-        /// Whose growth and answer to losses.
+        /// Variant of Reno for growth and the response to losses.
         pub variant: reno::Variant,
     }
 }

@@ -5,7 +5,7 @@ use super::Marks;
 /// The weight of a new window of data: g, RFC 8257 (4.2).
 pub(super) const GAIN: f64 = 1.0 / 16.0;
 
-/// The smoothed share, and what the present window of data adds to it.
+/// The smoothed share, and the counts of the present window of data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarkedShare {
     alpha: f64,
@@ -31,14 +31,14 @@ impl MarkedShare {
         if ack <= self.end || !may_change || self.delivered == 0 {
             return false;
         }
-        // What a counter of three bits suggests may be more than there is.
+        // The estimate from a three-bit counter may exceed the delivered bytes.
         let share = (self.marked as f64 / self.delivered as f64).min(1.0);
         self.alpha += self.gain * (share - self.alpha);
         (self.delivered, self.marked, self.end) = (0, 0, max);
         true
     }
 
-    /// What marks leave of a window: RFC 8257 (3.3).
+    /// Factor applied to a window with marks: RFC 8257 (3.3).
     pub fn left(&self) -> f64 {
         1.0 - self.alpha / 2.0
     }

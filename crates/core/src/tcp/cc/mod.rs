@@ -1,4 +1,4 @@
-//! Congestion control: how the window grows, and what a loss leaves of it.
+//! Congestion control: growth of the window, and its reduction after a loss.
 
 pub mod bbr;
 pub mod bbr3;
@@ -38,7 +38,7 @@ pub trait CongestionControl: Send + Sync {
     /// The slow start threshold after a loss was detected.
     fn ssthresh_after_loss(&mut self, state: &State) -> f64;
 
-    /// Whether this algorithm wants the calls below; asked once.
+    /// Whether this algorithm uses the calls below; evaluated once.
     fn measures(&self) -> bool {
         false
     }
@@ -46,75 +46,75 @@ pub trait CongestionControl: Send + Sync {
     /// A round-trip time was sampled.
     fn on_rtt_sample(&mut self, _rtt: Duration) {}
 
-    /// An ACK arrived, in whatever phase, for `acked` new bytes, 0 if it is a duplicate; before
-    /// anything else is made of it.
+    /// An ACK arrived, in any phase, for `acked` new bytes, 0 if it is a duplicate; called before any other processing
+    /// of the ACK.
     fn on_arrival(&mut self, _now: Instant, _state: &mut State, _acked: u64) {}
 
-    /// Data is about to be sent, the first for `idle`, and nothing is in flight. Told if the sender judges what it uses
-    /// of its window.
+    /// Data is about to be sent after a pause of `idle`, with nothing in flight. Called only if the sender judges its
+    /// use of the window.
     fn on_resume(&mut self, _now: Instant, _idle: Duration) {}
 
-    /// With accurate ECN: what an ACK of `ack` says of marks, before anything else is made of it.
+    /// With accurate ECN: the marks that an ACK of `ack` reports, before any other processing of the ACK.
     fn on_marks(&mut self, _now: Instant, _marks: &Marks, _ack: u64, _state: &State) {}
 
-    /// With accurate ECN: the threshold after marks, asked for once in a window of data. `None` if the window stays for
+    /// With accurate ECN: the threshold after marks, requested once per window of data. `None` if the window stays for
     /// this window of data.
     fn ssthresh_after_marks(&mut self, _now: Instant, state: &State) -> Option<f64> {
         Some(self.ssthresh_after_loss(state))
     }
 
-    /// With accurate ECN: whether an ACK with marks lets the window grow by what is not marked, of which
-    /// [`on_marks`](Self::on_marks) has told.
+    /// With accurate ECN: whether an ACK with marks lets the window grow by its unmarked bytes, as reported to
+    /// [`on_marks`](Self::on_marks).
     fn grows_beside_marks(&self) -> bool {
         false
     }
 
-    /// The window has just been reduced for a mark, to the threshold that [`ssthresh_after_loss`](Self::ssthresh_after_loss)
-    /// gave before the ACK with the mark was taken in.
+    /// The window has just been reduced for a mark, to the threshold that
+    /// [`ssthresh_after_loss`](Self::ssthresh_after_loss) returned before the ACK with the mark was processed.
     fn on_reduced(&mut self) {}
 
     /// The retransmission timer expired; before [`ssthresh_after_loss`](Self::ssthresh_after_loss).
     fn on_timeout(&mut self, _now: Instant) {}
 
-    /// The latest loss turned out to be none, and the window is what it was: `undo`.
+    /// The latest loss turned out to be spurious, and the window is restored: `undo`.
     fn on_undo(&mut self) {}
 
-    /// The same algorithm, if it models the path. Its component says so too: [`Component::models_path`].
+    /// This algorithm as a path model, if it is one. Its component says so too: [`Component::models_path`].
     fn model(&mut self) -> Option<&mut dyn PathModel> {
         None
     }
 }
 
-/// What is asked of a congestion control's parameters.
+/// Properties of a congestion control's parameters.
 pub trait Component {
     /// Makes the algorithm.
     fn build(&self) -> Box<dyn CongestionControl>;
 
-    /// Refuses what cannot work.
+    /// Refuses values that cannot work.
     ///
     /// # Errors
-    /// Names the key below the algorithm, what is wrong, and what would be right.
+    /// The error names the key below the algorithm, the problem, and a valid value.
     fn validate(&self) -> Result<(), ScenarioError> {
         Ok(())
     }
 
-    /// Whether a loss leaves a congestion window that is below the new threshold as it is, so that slow
-    /// start goes on up to the threshold.
+    /// Whether a loss keeps a congestion window that is below the new threshold, so that slow start continues up to the
+    /// threshold.
     fn keeps_smaller_window(&self) -> bool {
         false
     }
 
-    /// Whether a loss takes half of what is in use ([`State::half_window`]), and not a threshold of its own.
+    /// Whether a loss halves the data in flight ([`State::half_window`]) instead of setting a separate threshold.
     fn halves_window(&self) -> bool {
         false
     }
 
-    /// Whether growth goes by what a sender has used of the window: [`crate::tcp::window::validation`].
+    /// Whether growth depends on how much of the window the sender has used: [`crate::tcp::window::validation`].
     fn judges_use(&self) -> bool {
         false
     }
 
-    /// Whether it looks itself at what was used of the window before it grows. Else it does not hear of ACKs that came
+    /// Whether it checks the use of the window itself before growth. Otherwise it is not called for ACKs that arrived
     /// while the window was not used.
     fn checks_use(&self) -> bool {
         self.judges_use() || self.models_path()
@@ -125,7 +125,7 @@ pub trait Component {
         false
     }
 
-    /// Whether it answers marks by their number, so that it wants accurate ECN.
+    /// Whether it responds to the number of marks and so requires accurate ECN.
     fn counts_marks(&self) -> bool {
         false
     }
@@ -135,13 +135,13 @@ pub trait Component {
         Packet::ECT_0
     }
 
-    /// How it paces, whatever `tcp.pacing` says; `None` if it leaves that to it.
+    /// How it paces, regardless of `tcp.pacing`; `None` if `tcp.pacing` decides.
     fn pace(&self) -> Option<Pace> {
         self.models_path().then(Pace::default)
     }
 }
 
-/// What an ACK says of marks.
+/// Marks reported by an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// Packets with CE since the last ACK.
@@ -155,8 +155,8 @@ pub struct Marks {
 /// How segments are paced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// The rate over that of the window and the round-trip time, beyond slow start; of no meaning to a control that models the
-    /// path, which sets the rate.
+    /// Pacing rate relative to window / RTT, after slow start; unused by a control that models the path, which sets the
+    /// rate.
     pub gain: f64,
     /// Bursts in a second of the rate.
     pub bursts: f64,

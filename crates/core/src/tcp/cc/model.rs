@@ -1,8 +1,8 @@
-//! Congestion controls that model the path: they hear what each ACK delivered and how fast, and set the window and the
-//! pacing rate themselves.
+//! Congestion controls that model the path: they receive the bytes and the delivery rate of each ACK, and set the
+//! window and the pacing rate themselves.
 //!
 //! Such a control is a [`CongestionControl`](super::CongestionControl) whose [`model`](super::CongestionControl::model)
-//! answers with itself. Its sender then measures delivery rates (`transmission/delivery`), paces, and leaves the window to
+//! returns itself. Its sender then measures delivery rates (`transmission/delivery`), paces, and leaves the window to
 //! it: slow start, proportional rate reduction and restarts after a pause do not touch it.
 
 use super::Pace;
@@ -17,7 +17,7 @@ pub struct RateSample {
     pub delivered: u64,
     /// The interval: the longer of the times in which they were sent and acknowledged.
     pub interval: Duration,
-    /// The application, and not the window, limited what was sent.
+    /// The application, not the window, limited the flight.
     pub is_app_limited: bool,
 }
 
@@ -28,14 +28,14 @@ impl RateSample {
     }
 }
 
-/// What an ACK shows of the path. Volumes are bytes.
+/// Measurements of the path from one ACK. Volumes are bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct PathAck {
     /// When it arrived.
     pub now: Instant,
-    /// The delivery rate; `None` if it cannot be told.
+    /// The delivery rate; `None` if it is unknown.
     pub sample: Option<RateSample>,
-    /// What had been delivered when the latest of the segments was sent that this ACK reports; `None` if it reports none.
+    /// Bytes delivered when the most recently sent segment that this ACK reports was sent; `None` if it reports none.
     pub prior_delivered: Option<u64>,
     /// In flight when that segment was sent, itself included.
     pub tx_in_flight: u64,
@@ -67,7 +67,7 @@ pub struct PathAck {
     pub phase: Phase,
     /// The congestion window, and nothing else, keeps data back.
     pub is_window_limited: bool,
-    /// When the pacer lets the next segment go.
+    /// When the pacer releases the next segment.
     pub next_send: Instant,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
@@ -82,7 +82,7 @@ pub struct LostSegment {
     pub tx_in_flight: u64,
     /// Marked lost since it was sent, itself included, bytes.
     pub lost_since: u64,
-    /// The application limited what was sent.
+    /// Whether the application limited the flight.
     pub is_app_limited: bool,
     /// Delivered since the connection began, bytes.
     pub delivered: u64,
@@ -90,46 +90,46 @@ pub struct LostSegment {
 
 /// A congestion control that models the path.
 pub trait PathModel {
-    /// A stream of its own, before anything is sent.
+    /// Sets its random stream, before anything is sent.
     fn seed(&mut self, stream: Stream);
 
     /// The connection is open; `srtt` is zero if its set-up gave no round-trip time.
     fn on_established(&mut self, now: Instant, srtt: Duration, window: &Window);
 
-    /// An ACK arrived, and what is lost has been marked. Sets the window. Returns whether the sender is to count as
-    /// limited by its application until what is in flight is delivered, whatever there is to send.
+    /// An ACK arrived, and losses have been marked. Sets the window. Returns whether the sender counts as
+    /// application-limited until the data in flight is delivered, regardless of pending data.
     fn on_path(&mut self, ack: &PathAck, window: &mut Window) -> bool;
 
-    /// A segment was marked lost, before the ACK or timeout that shows it is taken in.
+    /// A segment was marked lost; called before the ACK or timeout that caused this is processed.
     fn on_lost(&mut self, _now: Instant, _lost: &LostSegment, _window: &Window) {}
 
-    /// Data is about to be sent, nothing is in flight, and the application has limited what was sent before.
+    /// Data is about to be sent after an application-limited pause with nothing in flight.
     fn on_restart(&mut self, now: Instant, window: &mut Window);
 
-    /// At which rate segments are to leave, B/s of payload.
+    /// Pacing rate, B/s of payload.
     fn pacing_rate(&self) -> f64;
 
-    /// What is told of it.
+    /// State of the model for reports.
     fn view(&self) -> ModelView;
 }
 
-/// What a control that models the path is doing, for traces and results.
+/// State of a control that models the path, for traces and results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelView {
     /// Its state, in the words of its specification.
     pub state: crate::trace::ModelState,
     /// Estimated bandwidth of the bottleneck, B/s.
     pub bandwidth: f64,
-    /// Shortest round-trip time of late.
+    /// Recent minimum RTT.
     pub min_rtt: Option<Duration>,
-    /// The most that is to be in flight, of which a loss has told, bytes.
+    /// Upper bound on the data in flight, inferred from a loss, bytes.
     pub inflight_limit: Option<f64>,
-    /// What is added to the window for ACKs that come in bunches, bytes.
+    /// Allowance of the window for aggregated ACKs, bytes.
     pub extra_acked: f64,
 }
 
-/// Burst that a pacer lets go at once: a millisecond of its rate up to 64 kB, at least two segments, one below
-/// 1.2 Mbit/s. As Linux's; it adds more below a round-trip time of some milliseconds, which no cellular link has.
+/// Burst that a pacer sends at once: a millisecond of its rate up to 64 kB, at least two segments, one below 1.2
+/// Mbit/s. As in Linux, which adds more below an RTT of some milliseconds, which no cellular link has.
 pub fn burst(rate: f64, mss: f64) -> u64 {
     burst_of(&Pace::default(), rate, mss)
 }
@@ -149,7 +149,7 @@ pub struct MaxFilter {
 }
 
 impl MaxFilter {
-    /// Takes `value` at `count` in, and forgets what is `len` or more counts older.
+    /// Inserts `value` at `count`, and removes values that are `len` or more counts older.
     pub fn update(&mut self, count: u64, value: f64, len: u64) {
         while self.candidates.back().is_some_and(|(_, last)| *last <= value) {
             self.candidates.pop_back();

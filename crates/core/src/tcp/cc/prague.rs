@@ -1,22 +1,24 @@
 //! Prague: a congestion control for low latency, low loss and scalable throughput (L4S). RFC 9331 (4.3),
 //! draft-briscoe-iccrg-prague-congestion-control-04 (below: the draft), and its implementation for Linux, `tcp_prague.c`.
 //!
-//! * **Marks**: segments have ECT(1). The window shrinks by half of the share of bytes marked ([`super::marked_share`]) at
-//!   the first mark in a round; the share moves by a sixteenth, and from the first mark on, which halves the window.
-//! * **Growth**: of each ACK, what is not marked lets the window grow, in rounds with marks too. Slow start ends with the
+//! * **Marks**: segments have ECT(1). The window shrinks by half of the share of bytes marked ([`super::marked_share`])
+//!   at the first mark in a round. The share is updated with a gain of 1/16, starting with the first mark, which halves
+//!   the window.
+//! * **Growth**: the unmarked bytes of each ACK let the window grow, in rounds with marks too. Slow start ends with the
 //!   first mark.
-//! * **Losses** halve the window, as Reno's. RACK tells them by time.
+//! * **Losses** halve the window, as Reno's do. RACK detects them by time.
 //! * **RTT independence**: with an RTT shorter than the virtual RTT, each round counts only (RTT / virtual RTT)^2, so
 //!   that a flow grows like one with that RTT, by one segment per virtual round. cwnd is reduced, and alpha updated,
 //!   once per virtual round. All this begins after a number of rounds: the draft, (2.4.4).
 //! * **Pacing** at the window over the round-trip time, twice that in slow start, in bursts of a quarter of a millisecond.
 //!
-//! A mark within the virtual round of the latest reduction reduces nothing, and uses up its round of data all the same: the
-//! next is answered when that is acknowledged, as in the implementation. DEVIATION: there a reduction lowers a fractional
-//! window at once, and the congestion window follows it by a segment an ACK; here the congestion window is lowered at
-//! once. After the first mark, which halves the window, the implementation takes half a window of ACKs for that.
+//! A mark within the virtual round of the latest reduction causes no reduction and still uses up its round of data: the
+//! next mark takes effect when that data is acknowledged, as in the implementation. DEVIATION: there, a reduction
+//! lowers a fractional window at once, and the congestion window follows by one segment per ACK; here the congestion
+//! window is lowered at once. After the first mark, which halves the window, the implementation needs half a window of
+//! ACKs for that.
 //!
-//! Where the other endpoint has classic ECN, segments have ECT(0), and a mark halves the window as a loss.
+//! Where the other endpoint has classic ECN, segments have ECT(0), and a mark halves the window like a loss.
 //!
 //! Left out: detection of a classic queue that marks ECT(1), which RFC 9331 (4.3) demands and the implementation has off;
 //! windows below two segments, which the implementation does not have either; ECN-capable control packets.
@@ -33,12 +35,12 @@ use crate::time::{Duration, Instant};
 const PACE: Pace = Pace { gain: 1.0, bursts: 4096.0, least_segments: 1.0 };
 
 parameters! {
-    /// Marks in proportion, ECT(1), paced: TCP Prague, RFC 9331 (4.3). Wants `ecn = "accurate"`; losses are told by time
-    /// with `recovery.rack`.
+    /// Marks in proportion, ECT(1), paced: TCP Prague, RFC 9331 (4.3). Requires `ecn = "accurate"`; use `recovery.rack`
+    /// to detect losses by time.
     pub struct Config {
         /// Shorter round-trip times grow as this one.
         pub virtual_rtt: Duration = Duration::from_millis(25),
-        /// Rounds after slow start from which on they do.
+        /// Number of rounds after slow start before RTT independence applies.
         pub virtual_after: u32 = 500,
     }
 }
@@ -104,7 +106,7 @@ struct Prague {
 }
 
 impl Prague {
-    /// How much shorter than a virtual round a round is, at most 1.
+    /// Ratio of the present round to a virtual round, at most 1.
     fn part_of_round(&self) -> f64 {
         let Some(srtt) = self.srtt.filter(|_| self.rounds >= self.config.virtual_after) else { return 1.0 };
         (srtt.as_secs_f64() / self.config.virtual_rtt.as_secs_f64()).min(1.0)
@@ -183,7 +185,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    /// A sender in congestion avoidance with 20 segments, whose round-trip time is so many milliseconds.
+    /// A sender in congestion avoidance with 20 segments, with an RTT of `rtt_ms` milliseconds.
     fn prague(rtt_ms: u64) -> (Box<dyn CongestionControl>, State) {
         let mut state = State::new(&tcp::Config { mss: Bytes::from_bytes(MSS), ..tcp::Config::default() });
         (state.window.cwnd, state.window.ssthresh, state.max) = (20_000.0, 20_000.0, 20_000);
@@ -192,7 +194,7 @@ mod tests {
         (cc, state)
     }
 
-    /// An ACK of so many bytes, of which so many are marked. Returns whether the window is reduced.
+    /// An ACK of `acked` bytes, `marked` of them marked. Returns whether the window is reduced.
     fn ack(cc: &mut dyn CongestionControl, state: &mut State, now: Instant, acked: u64, marked: u64) -> bool {
         let marks = Marks { packets: marked / MSS, bytes: marked, delivered: acked };
         cc.on_marks(now, &marks, state.una + acked, state);
@@ -215,7 +217,7 @@ mod tests {
         }
         let before = state.window.cwnd;
         assert!(ack(cc.as_mut(), &mut state, at(3000), 2000, 1000));
-        // The round with the mark has been taken in: (15 + 0.5) / 16 of the window at most.
+        // The round with the mark has been processed: (15 + 0.5) / 16 of the window at most.
         assert!(
             (state.window.cwnd / before - (1.0 - 0.96875 / 2.0)).abs() < 1e-9,
             "{}",

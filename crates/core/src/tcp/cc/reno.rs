@@ -1,10 +1,10 @@
 //! Reno's congestion control: slow start, congestion avoidance, halving. RFC 5681 (3.1). A window that is not used does
-//! not grow (RFC 7661 (4.3), RFC 9002 (7.8)): the sender tells it only of ACKs before which it was used up. ns-2's grows
-//! in any case.
+//! not grow (RFC 7661 (4.3), RFC 9002 (7.8)): the sender notifies it only of ACKs that found the window used up. ns-2's
+//! grows in any case.
 //!
 //! `variant = "linux"` is Linux's: growth counts bytes and not ACKs, without a limit for an ACK (RFC 3465 with L as
 //! large as may be), so that delayed ACKs do not slow it down; a loss leaves half of the window and not of the flight
-//! size; an unused window does not grow ([`crate::tcp::window::validation`]). `variant = "bytes"` has the growth alone.
+//! size; an unused window does not grow ([`crate::tcp::window::validation`]). `variant = "bytes"` has only the growth.
 
 use super::{Component, CongestionControl};
 use crate::registry::parameters;
@@ -15,11 +15,11 @@ use crate::time::Instant;
 parameters! {
     /// Slow start, congestion avoidance, halving: RFC 5681 (3.1).
     pub struct Config {
-        /// The RFC, or Linux where it differs.
+        /// The RFC, or Linux's deviations from it.
         pub variant: Variant,
     }
 
-    /// Whose Reno.
+    /// Variant of Reno.
     pub enum Variant {
         /// RFC 5681, or ns-2's with `window_arithmetic = "ns2"`.
         #[default]
@@ -77,9 +77,9 @@ pub(super) fn grow(window: &mut Window, acked: u64) {
     }
 }
 
-/// Growth by what is acknowledged: RFC 3465 (2.1), (2.2), L as large as may be.
+/// Growth by bytes acknowledged: RFC 3465 (2.1), (2.2), with the largest L allowed.
 fn grow_by_bytes(window: &mut Window, acked: u64) {
-    // What an ACK brings beyond the threshold counts for congestion avoidance.
+    // The part of an ACK beyond the threshold counts for congestion avoidance.
     let slow = (acked as f64).min((window.ssthresh - window.cwnd).max(0.0));
     window.cwnd += slow;
     let whole = window.cwnd - window.cwnd % window.mss;

@@ -1,15 +1,16 @@
-//! Westwood: a loss leaves the window that fills the path at the rate at which ACKs come back.
+//! Westwood: a loss reduces the window to the estimated bandwidth-delay product. The bandwidth is estimated from the
+//! rate of returning ACKs.
 //!
-//! C. Casetti, M. Gerla, S. Mascolo, M. Y. Sanadidi, R. Wang, "TCP Westwood: Bandwidth Estimation for
-//! Enhanced Transport over Wireless Links", MobiCom 2001. Every ACK gives a sample, the bytes that it
-//! reports delivered over the time since the ACK before; a low-pass filter whose coefficient follows
-//! that time makes the estimate of it. The window grows as Reno's does. After three duplicate ACKs the
-//! threshold is estimate times shortest round-trip time, and the window that if it was larger; after a
-//! timeout the threshold is the same and the window one segment.
+//! C. Casetti, M. Gerla, S. Mascolo, M. Y. Sanadidi, R. Wang, "TCP Westwood: Bandwidth Estimation for Enhanced
+//! Transport over Wireless Links", MobiCom 2001. Every ACK gives a sample, the bytes that it reports delivered over the
+//! time since the ACK before; a low-pass filter, whose coefficient depends on that time, turns the samples into the
+//! estimate. The window grows as Reno's does. After three duplicate ACKs the threshold is the estimate times the
+//! minimum RTT, and a larger window is reduced to it; after a timeout the threshold is the same and the window one
+//! segment.
 //!
-//! ASSUMED: an ACK at the instant of another adds to the next sample. A sample behind virtual ones spans
-//! the time since the last of these, so that no byte is lost or counted twice. Without any sample, the
-//! threshold is half of the window.
+//! ASSUMED: an ACK at the instant of another adds to the next sample. A sample after virtual ones spans the time since
+//! the last of these, so that no byte is lost or counted twice. Without any sample, the threshold is half of the
+//! window.
 
 mod acked_count;
 
@@ -22,7 +23,7 @@ use crate::tcp::window::state::{State, Window};
 use crate::time::{Duration, Instant};
 
 parameters! {
-    /// The threshold after a loss is the rate at which ACKs come back times the shortest round-trip time:
+    /// The threshold after a loss is the estimated bandwidth, from the rate of returning ACKs, times the minimum RTT:
     /// Mascolo et al., MobiCom 2001.
     pub struct Config {
         /// Time constant of the filter (tau); 1 / tau is its cut-off frequency.
@@ -157,7 +158,7 @@ impl CongestionControl for Westwood {
     }
 }
 
-/// What fills the path at `estimate` B/s, at least two segments.
+/// The BDP at `estimate` B/s, at least two segments.
 pub(super) fn ssthresh(estimate: Option<f64>, rtt_min: Option<Duration>, state: &State) -> f64 {
     match (estimate, rtt_min) {
         (Some(rate), Some(rtt)) => (rate * rtt.as_secs_f64()).max(state.window.floor()),
@@ -180,8 +181,8 @@ mod tests {
         tcp::Config { cc, mss: Bytes::from_bytes(MSS), ..tcp::Config::default() }
     }
 
-    /// The estimate in B/s after ACKs of one segment at these times (ms), by the threshold that a loss
-    /// would leave: the shortest round-trip time is 1 s, the last 100 ms.
+    /// The estimate in B/s after ACKs of one segment at these times (ms), derived from the threshold after a loss: the
+    /// minimum RTT is 1 s, the last RTT 100 ms.
     fn estimate(cc: Any, times_ms: impl IntoIterator<Item = u64>) -> f64 {
         let mut state = State::new(&config(cc.clone()));
         let mut cc = cc.build();
@@ -198,8 +199,8 @@ mod tests {
 
     #[test]
     fn the_filter_answers_a_step_as_computed_by_hand() {
-        // 10 kB/s in steps of 100 ms with tau = 500 ms: alpha = 0.9 / 1.1 = 9/11. The first sample is
-        // averaged with none: 2/11 * 5000. From then on 1 - 9/11 of what is missing.
+        // 10 kB/s in steps of 100 ms with tau = 500 ms: alpha = 0.9 / 1.1 = 9/11. The first sample is averaged with
+        // none: 2/11 * 5000. After that each sample adds 1 - 9/11 of the difference.
         let after = |acks: u64| estimate(original(), (0..=acks).map(|n| n * 100));
         assert_eq!(after(1), 2000.0, "10000 / 11 is below two segments");
         for (acks, expected) in
@@ -212,8 +213,8 @@ mod tests {
 
     #[test]
     fn silence_decays_by_six_tenths_every_quarter_of_a_second() {
-        // From a settled 10 kB/s: 0.6 * 10000 + 0.4 * 5000, then 0.6 of that each time. The ACK at the
-        // end of a silence is a sample over what is left of it.
+        // From a settled 10 kB/s: 0.6 * 10000 + 0.4 * 5000, then 0.6 of that each time. The ACK at the end of a silence
+        // is a sample over the rest of it.
         let mut cc = original().build();
         let mut state = State::new(&config(original()));
         cc.on_rtt_sample(Duration::from_secs(1));
@@ -233,8 +234,8 @@ mod tests {
 
     #[test]
     fn after_a_long_silence_the_estimate_begins_anew() {
-        // Nothing is left after 1000 s. The silence ends in 4000 virtual samples and a span of 100 ms, from
-        // where on it is the step above: 2/11 * 5000, then 2/11 of what is missing.
+        // Nothing is left after 1000 s. The silence ends in 4000 virtual samples and a span of 100 ms, and then follows
+        // the step above: 2/11 * 5000, then 2/11 of the difference.
         let after = |acks: u64| {
             let silence_ends = 60_000 + 1_000_000;
             estimate(original(), (0..=600).map(|n| n * 100).chain((1..=acks).map(|n| silence_ends + n * 100)))

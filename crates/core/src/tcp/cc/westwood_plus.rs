@@ -1,10 +1,9 @@
-//! Westwood+: Westwood with one sample of the rate in each round trip.
+//! Westwood+: Westwood with one bandwidth sample per round trip.
 //!
-//! L. A. Grieco, S. Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
-//! Congestion Control", ACM Computer Communication Review 34(2), 2004. A sample is what was delivered
-//! during a round trip, and the estimate 7/8 of the one before and 1/8 of the sample. ACKs that arrive
-//! together after a queue on their way back, which Westwood takes for a fast path, change nothing.
-//! What a loss leaves is as in [`super::westwood`].
+//! L. A. Grieco, S. Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion
+//! Control", ACM Computer Communication Review 34(2), 2004. A sample is the bytes delivered during a round trip, and
+//! the estimate is 7/8 of the previous one plus 1/8 of the sample. ACKs compressed by a queue on the reverse path,
+//! which Westwood mistakes for a fast path, have no effect. The reduction after a loss is that of [`super::westwood`].
 //!
 //! ASSUMED: a round trip is as long as the last sample of its time, and ends with the first ACK after it;
 //! the first estimate is the first sample; a silence is part of the sample that it ends in.

@@ -1,9 +1,9 @@
-//! Where a segment lies in the sequence space, and what follows from that: RFC 9293 (3.10.7.4), RFC 5961 (3.2, 4.2,
-//! 5.2, 7), RFC 7323 (3.2, 5.3).
+//! Position of a segment in the sequence space, and its acceptance: RFC 9293 (3.10.7.4), RFC 5961 (3.2, 4.2, 5.2, 7),
+//! RFC 7323 (3.2, 5.3).
 //!
-//! A pure ACK that came late is acceptable as long as nothing has been acknowledged since, as in Linux; an answer to
-//! each would be a duplicate ACK. DEVIATION: RFC 7323 (5.3) R1 answers a pure ACK with an old timestamp; here it is
-//! dropped, for the same reason. RFC 7323 (5.5): timestamps older than 24 days are not compared.
+//! A late pure ACK is acceptable as long as nothing has been acknowledged since, as in Linux; replying to each would
+//! produce duplicate ACKs. DEVIATION: RFC 7323 (5.3) R1 answers a pure ACK with an old timestamp; here it is dropped,
+//! for the same reason. RFC 7323 (5.5): timestamps older than 24 days are not compared.
 
 use crate::packet::{Flags, Packet};
 use crate::tcp::handshake::Opened;
@@ -13,22 +13,22 @@ use crate::time::{Duration, Instant};
 /// RFC 7323 (5.5).
 const OUTDATED: Duration = Duration::from_secs(24 * 86_400);
 
-/// What is to be done with a segment.
+/// How a segment is to be handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Nothing.
+    /// Not acceptable; no reply.
     Unacceptable,
     /// The connection has been reset.
     Reset,
-    /// It is no part of the connection, but who sent it may be confused: a challenge ACK.
+    /// Not acceptable, but its sender may be out of sync: reply with a challenge ACK.
     Challenged,
-    /// Everything in it was acknowledged before.
+    /// All of its sequence space was acknowledged before.
     Old,
-    /// It is taken in, from this offset on.
+    /// Acceptable, from this offset on.
     Acceptable(u64),
 }
 
-/// What is known of the other endpoint's segments.
+/// State used to judge the other endpoint's segments.
 #[derive(Debug)]
 pub(super) struct Acceptance {
     /// Both ends use timestamps.
@@ -38,7 +38,7 @@ pub(super) struct Acceptance {
     peer_shift: u8,
     /// The window in use: its field, and SND.WL1 and SND.WL2.
     window: (u16, u64, u64),
-    /// When the last acceptable segment came.
+    /// When the last acceptable segment arrived.
     heard: Instant,
 }
 
@@ -53,7 +53,8 @@ impl Acceptance {
         }
     }
 
-    /// Judges a segment. The window of an acceptable one is the one to be used, which may be that of a later one.
+    /// Judges a segment. The window of an acceptable one is set to the window to be used, which may come from a later
+    /// segment.
     pub fn place(&mut self, now: Instant, duplex: &Duplex, packet: &mut Packet, sent_end: u64) -> Place {
         let rcv = duplex.receiver();
         let rst = packet.flags.has(Flags::RST);

@@ -1,19 +1,19 @@
-//! What two endpoints have in common: the options of both SYNs, RFC 9293 (3.7.1), RFC 7323 (1.3), RFC 2018 (2),
-//! RFC 3168 (6.1.1), RFC 9768 (3.1).
+//! Negotiation: the options that both SYNs offer. RFC 9293 (3.7.1), RFC 7323 (1.3), RFC 2018 (2), RFC 3168 (6.1.1), RFC
+//! 9768 (3.1).
 //!
-//! What this endpoint's TCP wants to use and the other does not offer is not used: without timestamps no Eifel
-//! detection, without SACK no DSACK detection, and NewReno in the place of what reads a scoreboard.
+//! An option that the other endpoint does not offer is not used: without timestamps there is no Eifel detection,
+//! without SACK no DSACK detection, and NewReno replaces every recovery that reads the scoreboard.
 
 use crate::packet::{IpVersion, Packet};
 use crate::tcp::{Config, Handshake, ecn, undo};
 use crate::units::Bytes;
 
-/// RFC 9293 (3.7.1): what a SYN without the option means.
+/// RFC 9293 (3.7.1): the MSS of a SYN without the option.
 const DEFAULT_MSS: [u16; 2] = [536, 1220];
 /// A smaller MSS is taken for this one, as in Linux: segments would be headers.
 const LEAST_MSS: u64 = 48;
 
-/// What the other endpoint's SYN says that outlives the agreement.
+/// Values of the other endpoint's SYN needed after the negotiation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer {
     /// Its sequence number.
@@ -24,11 +24,12 @@ pub(super) struct Peer {
     pub shift: u8,
     /// Its timestamp.
     pub ts_val: u32,
-    /// Which ECN both use.
+    /// Negotiated use of ECN.
     pub ecn: ecn::Agreement,
 }
 
-/// What both ends use after `ours` was offered, or is about to be, and the other endpoint has sent this SYN or SYN-ACK.
+/// Configuration that both ends use, given this end's offer `ours` (sent or about to be) and the other endpoint's SYN
+/// or SYN-ACK.
 pub(super) fn agree(ours: &Config, syn: &Packet) -> (Config, Peer) {
     let options = syn.options();
     let timestamps = ours.timestamps && syn.has_timestamps;

@@ -1,19 +1,19 @@
-//! A whole TCP endpoint, sans-IO: octets both ways, from the SYN to the end of TIME-WAIT, for a peer that may be
-//! anybody's. RFC 9293 (3.3.2, 3.10), RFC 5961, RFC 7323, RFC 6191.
+//! A whole TCP endpoint, sans-IO: octets in both directions, from the SYN to the end of TIME-WAIT, for an arbitrary
+//! peer. RFC 9293 (3.3.2, 3.10), RFC 5961, RFC 7323, RFC 6191.
 //!
 //! The TCP is that of simulated flows: a [`Duplex`], made when the SYNs have been exchanged, with the options that both
-//! ends offer (`agreement`). Around it are what simulated flows do not need: the handshake with all its cases
+//! ends offer (`agreement`). It adds the parts that simulated flows do not need: the handshake with all its cases
 //! (`opening`), the acceptance test of segments (`acceptance`), octets (`octets`), and closing (`open`).
 //!
-//! The owner writes as much as [`Connection::writable`] says and reads what is [`Connection::readable`]; what it does
-//! not read closes the window. After every call, drain `poll_transmit` and read `deadline` anew; when
-//! [`Connection::ended`] says so and nothing is left to be sent, the connection is gone. LISTEN is the owner's: for a
-//! SYN it makes a connection with [`Connection::accept`], and what meets none is answered with [`Reset::answering`].
+//! The owner writes as much as [`Connection::writable`] says and reads what is [`Connection::readable`]; unread octets
+//! close the window. After every call, drain `poll_transmit` and read `deadline` again; when [`Connection::ended`] says
+//! so and nothing is left to be sent, the connection is gone. The owner implements LISTEN: for a SYN it makes a
+//! connection with [`Connection::accept`], and it replies to a segment without a connection with [`Reset::answering`].
 //! Addresses, ports and the choice of initial sequence numbers are the owner's too.
 //!
 //! Left out: windows that grow (the buffer is the owner's), Nagle's algorithm (whatever is written may be sent at
-//! once), keep-alive, urgent data (the pointer is not looked at), data beside a SYN, path MTU discovery. ASSUMED: an
-//! MSL of 30 s, as in BSD and, in effect, in Linux, in the place of two minutes.
+//! once), keep-alive, urgent data (the pointer is ignored), data in a SYN, path MTU discovery. ASSUMED: an MSL of 30 s,
+//! as in BSD and, in effect, in Linux, instead of two minutes.
 
 mod acceptance;
 mod agreement;
@@ -50,7 +50,7 @@ pub enum State {
     Closing,
     /// This end has closed after the other.
     LastAck,
-    /// Both have closed; segments may still be on their way.
+    /// Both have closed; segments may still be in transit.
     TimeWait,
     /// There is no connection.
     Closed,
@@ -61,7 +61,7 @@ pub enum State {
 pub enum Ended {
     /// Both ends have closed it, and all octets were acknowledged.
     Closed,
-    /// The other endpoint did not want it.
+    /// The other endpoint refused it.
     Refused,
     /// The other endpoint has reset it.
     Reset,
@@ -71,12 +71,12 @@ pub enum Ended {
     Aborted,
 }
 
-/// How long a connection waits for what may never come.
+/// Timeouts of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// A SYN is sent again for so long: R2 of RFC 9293 (3.8.3), MUST-23.
+    /// How long a SYN is retransmitted: R2 of RFC 9293 (3.8.3), MUST-23.
     pub syn: Duration,
-    /// Data is sent again, and a closed window is probed in vain, for so long: R2 of RFC 9293 (3.8.3), SHLD-11.
+    /// How long data is retransmitted, or a closed window probed, without a response: R2 of RFC 9293 (3.8.3), SHLD-11.
     pub data: Duration,
     /// TIME-WAIT: 2 MSL of RFC 9293 (3.6.1).
     pub time_wait: Duration,
@@ -106,14 +106,14 @@ pub struct Sent {
     pub cause: SendCause,
 }
 
-/// What the application closes.
+/// Part of the connection that the application closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Closes {
     ItsDirection,
     Both,
 }
 
-/// How far it has come.
+/// Stage of the connection.
 enum Stage {
     Opening(Box<Opening>),
     Open(Box<Open>),
@@ -124,9 +124,9 @@ pub struct Connection {
     ip: IpVersion,
     limits: Limits,
     stage: Stage,
-    /// What is written before the connection is open.
+    /// Octets written before the connection is open.
     early: Vec<u8>,
-    /// What the application has closed before that.
+    /// Part that the application has closed before the connection is open.
     closes_early: Option<Closes>,
     ended: Option<Ended>,
     reset: Option<Reset>,
@@ -143,7 +143,7 @@ impl Connection {
         Self::new(config, limits, Opening::active(config, iss, now))
     }
 
-    /// Accepts the connection that `syn`, with SYN and neither ACK nor RST, asks for: SYN-RECEIVED.
+    /// Accepts the connection that `syn`, with SYN and neither ACK nor RST, requests: SYN-RECEIVED.
     pub fn accept(config: &Config, limits: Limits, iss: u32, now: Instant, syn: &Packet) -> Self {
         Self::new(config, limits, Opening::passive(config, iss, now, syn))
     }
@@ -170,7 +170,7 @@ impl Connection {
         }
     }
 
-    /// How it has ended, if it has.
+    /// Reason why it has ended; `None` while it is open.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }
@@ -180,7 +180,7 @@ impl Connection {
         if let Stage::Open(open) = &self.stage { Some(&open.duplex) } else { None }
     }
 
-    /// As [`Connection::duplex`], to take samples from.
+    /// Like [`Connection::duplex`], but mutable, to take samples.
     pub fn duplex_mut(&mut self) -> Option<&mut Duplex> {
         if let Stage::Open(open) = &mut self.stage { Some(&mut open.duplex) } else { None }
     }
@@ -208,7 +208,7 @@ impl Connection {
         }
     }
 
-    /// A segment arrived; `payload` are its octets. The packet's body is not looked at.
+    /// A segment arrived; `payload` are its octets. The packet's body is ignored.
     pub fn handle_segment(&mut self, now: Instant, packet: &Packet, payload: &[u8]) {
         if self.ended.is_some() {
             return;
@@ -221,7 +221,7 @@ impl Connection {
                 Progress::Open(opened) => self.establish(now, Open::new(now, &opened.0, &opened.1)),
             }
             if packet.flags.has(Flags::SYN) {
-                // An ACK completes the handshake; data beside the SYN comes again.
+                // An ACK completes the handshake; the peer retransmits data in the SYN.
                 if let Stage::Open(open) = &mut self.stage {
                     open.duplex.acknowledge();
                 }
@@ -239,7 +239,7 @@ impl Connection {
         match self.closes_early {
             None => {}
             Some(Closes::ItsDirection) => open.shutdown(now),
-            // Nothing has come yet that could be unread.
+            // No data has arrived yet that could be unread.
             Some(Closes::Both) => _ = open.close(now, &self.limits),
         }
         self.stage = Stage::Open(Box::new(open));
@@ -313,8 +313,8 @@ impl Connection {
         }
     }
 
-    /// The application will neither write nor read. What it has not read, or what comes from now on, is
-    /// answered with a reset: RFC 1122 (4.2.2.13).
+    /// The application will neither write nor read. Unread data, and data that arrives from now on, is answered with a
+    /// reset: RFC 1122 (4.2.2.13).
     pub fn close(&mut self, now: Instant) {
         match (&mut self.stage, self.ended) {
             (_, Some(_)) => {}
@@ -342,8 +342,8 @@ impl Connection {
         self.ended = Some(Ended::Aborted);
     }
 
-    /// Whether a SYN with the same addresses and ports may take the place of this connection, which has ended but
-    /// for TIME-WAIT: RFC 9293 (3.10.7.4), RFC 6191 (2).
+    /// Whether a SYN with the same addresses and ports may replace this connection, which has ended except for
+    /// TIME-WAIT: RFC 9293 (3.10.7.4), RFC 6191 (2).
     pub fn gives_way_to(&self, packet: &Packet) -> bool {
         let [syn, ack, rst] = [Flags::SYN, Flags::ACK, Flags::RST].map(|flag| packet.flags.has(flag));
         match (&self.stage, self.ended) {
@@ -379,7 +379,7 @@ impl Connection {
     }
 }
 
-/// Everything of a packet but its body.
+/// Copies all header fields of a packet, without its body.
 fn copy_header(from: &Packet, to: &mut Packet) {
     to.options.clone_from(&from.options);
     (to.seq, to.ack, to.ts_val, to.ts_ecr) = (from.seq, from.ack, from.ts_val, from.ts_ecr);

@@ -1,4 +1,4 @@
-//! A stretch of a stream of octets, held until its owner lets go of it.
+//! A range of a stream of octets, held until its owner releases it.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ pub(super) struct Octets {
 }
 
 impl Octets {
-    /// Offset behind the last octet held.
+    /// End offset (exclusive) of the octets held.
     pub fn end(&self) -> u64 {
         self.start + self.octets.len() as u64
     }
@@ -20,8 +20,8 @@ impl Octets {
         self.octets.extend(octets);
     }
 
-    /// Writes octets at `offset`; those before what is held are left out, and what lies between is zero until
-    /// it is written.
+    /// Writes octets at `offset`. Octets before the start of the buffer are ignored; a gap in between is zero until it
+    /// is written.
     pub fn write(&mut self, offset: u64, octets: &[u8]) {
         let known = self.start.saturating_sub(offset).min(octets.len() as u64) as usize;
         let (octets, at) = (&octets[known..], (offset.max(self.start) - self.start) as usize);
@@ -54,7 +54,7 @@ impl Octets {
         out.extend_from_slice(&tail[from.saturating_sub(head.len())..to.saturating_sub(head.len())]);
     }
 
-    /// Lets go of everything before `offset`.
+    /// Releases all octets before `offset`.
     pub fn release(&mut self, offset: u64) {
         let count = offset.saturating_sub(self.start).min(self.octets.len() as u64);
         self.octets.drain(..count as usize);

@@ -1,9 +1,9 @@
 //! The synchronized states, ESTABLISHED to TIME-WAIT: RFC 9293 (3.6, 3.10.7.4), RFC 5961, RFC 7323 (5).
 //!
-//! A FIN takes one octet of the sequence space, so to the sender and the receiver inside it is one more octet, the
-//! last: on its way out the segment that holds it loses that octet and gets the bit, on its way in the bit becomes an
-//! octet. Retransmission, acknowledgment, order and a closed window are then theirs, and they know of no FIN, except that
-//! accurate ECN does not count that octet.
+//! A FIN takes one octet of the sequence space, so the inner sender and receiver treat it as one more octet, the last.
+//! On output the segment that holds it loses that octet and gets the FIN bit; on input the bit becomes an octet. Sender
+//! and receiver thus handle retransmission, acknowledgment, order and a closed window without knowing about the FIN,
+//! except that accurate ECN does not count that octet.
 
 use super::acceptance::{Acceptance, Challenges, Place};
 use super::octets::Octets;
@@ -16,15 +16,15 @@ use crate::tcp::{Config, Duplex};
 use crate::time::Instant;
 use crate::trace::SendCause;
 
-/// The send buffer holds at least this much, and at most that; in between, twice what may be in flight. Octets.
+/// Minimum and maximum size of the send buffer, octets; in between it is twice the send window.
 const SEND_BUFFER: (u64, u64) = (64 << 10, 4 << 20);
 
-/// What a segment or a deadline did.
+/// Result of a segment or a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The connection goes on.
+    /// The connection continues.
     GoesOn,
-    /// It has ended, and perhaps a reset is to be sent.
+    /// The connection has ended; a reset may have to be sent.
     Ended(Ended, Option<Reset>),
 }
 
@@ -34,11 +34,11 @@ pub(super) struct Open {
     pub state: State,
     acceptance: Acceptance,
     challenges: Challenges,
-    /// What the application has written and the other endpoint has not acknowledged.
+    /// Octets written by the application and not acknowledged by the other endpoint.
     sending: Octets,
     /// Offset of this end's FIN, once the application has closed.
     pub fin: Option<u64>,
-    /// What has arrived, in order or not, and has not been read.
+    /// Octets received, in order or not, and not yet read.
     receiving: Octets,
     /// Offset of the next octet to be read.
     read: u64,
@@ -46,16 +46,16 @@ pub(super) struct Open {
     peer_fin: Option<u64>,
     /// The application will read no more.
     is_deaf: bool,
-    /// Offset behind the last octet ever sent, probes of a closed window included.
+    /// End offset (exclusive) of the octets ever sent, including probes of a closed window.
     sent_end: u64,
-    /// Since when the other endpoint has failed to acknowledge what was sent.
+    /// Since when the other endpoint has failed to acknowledge outstanding octets.
     unanswered_since: Instant,
-    /// End of TIME-WAIT, or of waiting for a FIN after the owner has let go.
+    /// End of TIME-WAIT, or of waiting for a FIN after the owner has closed.
     timer: Option<Instant>,
 }
 
 impl Open {
-    /// ESTABLISHED, with what both ends have agreed on.
+    /// ESTABLISHED, with the configuration that both ends agreed on.
     pub fn new(now: Instant, config: &Config, opened: &Opened) -> Self {
         let mut duplex = Duplex::new(config, Role::Active);
         duplex.receiver.hold(config.receive_buffer.as_u64());
@@ -118,14 +118,14 @@ impl Open {
         Verdict::GoesOn
     }
 
-    /// RFC 5961 (3.2, 4.2, 5.2): a challenge ACK says which number is expected, at most as often as (7) permits.
+    /// RFC 5961 (3.2, 4.2, 5.2): a challenge ACK with the expected number, at most as often as (7) permits.
     fn challenge(&mut self, now: Instant) {
         if self.challenges.permit(now) {
             self.duplex.acknowledge();
         }
     }
 
-    /// All of it has been acknowledged before: perhaps the acknowledgment was lost.
+    /// The segment has been acknowledged before; the acknowledgment may have been lost.
     fn handle_old(&mut self, now: Instant, packet: &mut Packet, limits: &Limits) {
         if packet.flags.has(Flags::FIN) && self.state == State::TimeWait {
             // RFC 9293 (3.10.7.4): "acknowledge it, and restart the 2 MSL timeout".
@@ -172,25 +172,25 @@ impl Open {
         self.advance(now, limits)
     }
 
-    /// Keeps what fits of the segment's octets, and notes where the FIN is. Returns how many fit.
+    /// Stores the segment's octets that fit, and notes the position of the FIN. Returns how many fit.
     fn take_octets(&mut self, start: u64, packet: &Packet, payload: &[u8]) -> u32 {
         let rcv = self.duplex.receiver();
         let (expected, window_end) = (rcv.rcv_nxt(), rcv.window_end());
         let end = self.peer_fin.map_or(window_end, |fin| fin.min(window_end));
         let len = u64::from(packet.payload).min(payload.len() as u64);
         let taken = len.min(end.saturating_sub(start));
-        // One that lies before what has been taken in contradicts it.
+        // A FIN below the accepted data contradicts it.
         let is_news = self.peer_fin.is_none() && start + len >= expected && len == u64::from(packet.payload);
         if packet.flags.has(Flags::FIN) && is_news {
             self.peer_fin = Some(start + len);
         }
-        // What has been acknowledged stays what it was.
+        // Acknowledged octets stay unchanged.
         let known = expected.saturating_sub(start).min(taken);
         self.receiving.write(start + known, &payload[known as usize..taken as usize]);
         taken as u32
     }
 
-    /// What a segment has acknowledged of this end's octets, of which `una` were before.
+    /// Records which of this end's octets a segment has acknowledged; `una` were acknowledged before.
     fn note_acknowledged(&mut self, now: Instant, una: u64) {
         let state = self.duplex.sender().state();
         self.sending.release(state.una.min(self.fin.unwrap_or(u64::MAX)));
@@ -199,7 +199,7 @@ impl Open {
         }
     }
 
-    /// Takes the FIN that waited, and makes the transitions that are due: RFC 9293 (3.3.2), figure 5.
+    /// Processes a pending FIN and makes the resulting state transitions: RFC 9293 (3.3.2), figure 5.
     fn advance(&mut self, now: Instant, limits: &Limits) -> Verdict {
         self.take_late_fin(now);
         let fin_acked = self.fin.is_some_and(|fin| self.duplex.sender().state().una > fin);
@@ -220,7 +220,7 @@ impl Open {
         Verdict::GoesOn
     }
 
-    /// Nobody is left who would wait for the other endpoint's FIN for ever.
+    /// Limits FIN-WAIT-2 once the application has closed: nothing would wait for the other endpoint's FIN forever.
     fn guard_fin_wait_2(&mut self, now: Instant, limits: &Limits) {
         if self.state == State::FinWait2 && self.is_deaf {
             self.timer.get_or_insert(now + limits.fin_wait);
@@ -305,7 +305,7 @@ impl Open {
     /// Nor will it read.
     pub fn close(&mut self, now: Instant, limits: &Limits) -> Verdict {
         if self.readable() > 0 {
-            // RFC 1122 (4.2.2.13): what was not read is lost, and the other endpoint is to know it.
+            // RFC 1122 (4.2.2.13): unread data is lost, and the other endpoint is notified.
             return Verdict::Ended(Ended::Aborted, Some(self.reset()));
         }
         self.is_deaf = true;
@@ -314,7 +314,7 @@ impl Open {
         Verdict::GoesOn
     }
 
-    /// What a reset of this connection says: RFC 9293 (3.10.5).
+    /// A reset for this connection: RFC 9293 (3.10.5).
     pub fn reset(&self) -> Reset {
         Reset { seq: self.duplex.sender().wire_max(), ack: Some(self.duplex.receiver().wire_rcv_nxt()) }
     }

@@ -1,8 +1,8 @@
 //! SYN-SENT and SYN-RECEIVED: RFC 9293 (3.10.7.3, 3.10.7.4), RFC 5961.
 //!
-//! Active, passive and simultaneous open. Data beside a SYN is not taken, and comes again: RFC 9293 (3.10.7.3) would
-//! have it queued. A SYN in SYN-RECEIVED other than the first gets a challenge ACK, as in every later state: RFC 5961
-//! (4.2).
+//! Active, passive and simultaneous open. Data in a SYN is not accepted and is retransmitted by the peer; RFC 9293
+//! (3.10.7.3) would queue it. A SYN in SYN-RECEIVED other than the first gets a challenge ACK, as in every later state:
+//! RFC 5961 (4.2).
 
 use super::acceptance::Challenges;
 use super::agreement::{Peer, agree};
@@ -18,10 +18,10 @@ use crate::wire::tcp_header_bytes;
 
 /// A connection that is not open yet.
 pub(super) struct Opening {
-    /// What this end offers.
+    /// Options that this end offers.
     ours: Config,
     iss: u32,
-    /// What both have in common, once the other SYN has come.
+    /// Configuration that both ends agreed on, once the other SYN has arrived.
     peer: Option<(Config, Peer)>,
     /// This end has sent a SYN without ACK.
     is_active: bool,
@@ -36,7 +36,7 @@ pub(super) struct Opening {
     challenges: Challenges,
 }
 
-/// What is to be sent.
+/// Segment to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owed {
     Nothing,
@@ -44,13 +44,13 @@ enum Owed {
     ChallengeAck,
 }
 
-/// What a segment did.
+/// Result of a segment.
 pub(super) enum Progress {
-    /// Nothing that anybody else need know.
+    /// The handshake continues; the caller has nothing to do.
     Opening,
     /// The connection is open; the segment may have more.
     Open(Box<(Config, Opened)>),
-    /// It never will be.
+    /// The connection will not open.
     Ended(Ended),
     /// The segment belongs to no connection.
     Stray(Option<Reset>),
@@ -126,7 +126,7 @@ impl Opening {
         if acked {
             return self.open(agreed, peer, peer.window);
         }
-        // Both open at once: RFC 9293 (3.5), figure 7. The SYN-ACK is no repetition of the SYN.
+        // Both open at once: RFC 9293 (3.5), figure 7. The SYN-ACK is no retransmission of the SYN.
         self.peer = Some((agreed, peer));
         (self.sent_at, self.deadline, self.transmissions, self.owed) = (None, None, 0, Owed::Syn);
         Progress::Opening
@@ -184,13 +184,13 @@ impl Opening {
         Progress::Open(Box::new((agreed, opened)))
     }
 
-    /// What a reset of this connection says: RFC 9293 (3.10.5). `None` where the other endpoint knows nothing yet.
+    /// A reset for this connection: RFC 9293 (3.10.5). `None` if the other endpoint has no state yet.
     pub fn reset(&self) -> Option<Reset> {
         let (_, peer) = self.peer.as_ref()?;
         Some(Reset { seq: self.iss.wrapping_add(1), ack: Some(peer.irs.wrapping_add(1)) })
     }
 
-    /// Fills in the header of what is to be sent now, if anything; says why it is sent.
+    /// Fills in the header of the segment to be sent now, if any; returns its cause.
     pub fn poll_transmit(&mut self, now: Instant, packet: &mut Packet) -> Option<SendCause> {
         match std::mem::replace(&mut self.owed, Owed::Nothing) {
             Owed::Nothing => None,
@@ -202,7 +202,8 @@ impl Opening {
             Owed::Syn => {
                 self.transmissions += 1;
                 self.sent_at.get_or_insert(now);
-                // One that the other endpoint's repetition asked for moves nothing: else that could go on for ever.
+                // A SYN-ACK in response to the peer's retransmission does not move the deadline: otherwise this could
+                // continue forever.
                 self.deadline.get_or_insert(now + self.rto.value());
                 self.write(now, true, packet);
                 let again = self.transmissions > 1;

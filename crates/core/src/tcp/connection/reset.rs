@@ -1,4 +1,4 @@
-//! Segments that stand alone: a reset, and what answers a segment that meets no connection.
+//! Segments without a connection: a reset, and the reply to a segment that matches no connection.
 
 use crate::packet::{Flags, IpVersion, Packet};
 use crate::tcp::TCP_HEADER_BYTES;
@@ -13,7 +13,7 @@ pub struct Reset {
 }
 
 impl Reset {
-    /// What answers a segment for which there is no connection: RFC 9293 (3.10.7.1). `None` for a reset.
+    /// The reset that answers a segment without a connection: RFC 9293 (3.10.7.1). `None` if the segment is a reset.
     pub fn answering(packet: &Packet) -> Option<Self> {
         let [rst, ack, syn, fin] =
             [Flags::RST, Flags::ACK, Flags::SYN, Flags::FIN].map(|flag| packet.flags.has(flag));

@@ -1,21 +1,22 @@
 //! The counters of accurate ECN: RFC 9768 (3.2).
 //!
-//! A receiver counts packets that arrive with CE, and bytes of payload by the mark with which they arrive. Every segment
-//! but a SYN has the number of packets in three bits (AE, CWR, ECE: the ACE field), and, where there is room, the bytes in
-//! an option. The sender follows: what is the least that it can add to its counters so that they agree?
+//! A receiver counts packets that arrive with CE, and bytes of payload by ECN field. Every segment except a SYN carries
+//! the packet count modulo 8 in three bits (AE, CWR, ECE: the ACE field) and, if there is room, the byte counts in an
+//! option. The sender adds the least to its own counters that makes them agree.
 //!
-//! **Three bits wrap.** An ACK of more than seven segments may hide eight marks. Without the option the sender takes the
-//! most that its segments allow (Appendix A.2.1); with it the fewest that can hold the marked bytes, where the example of
-//! A.2.2 takes either the most or none of eight. **Old ACKs** are not read:
-//! those that report nothing new and have no later timestamp (A.1).
+//! **Three bits wrap.** An ACK of more than seven segments may hide eight marks. Without the option the sender assumes
+//! the most marks that its segments allow (Appendix A.2.1); with it the fewest that can hold the marked bytes, where
+//! the example of A.2.2 assumes either the most or none of eight. **Old ACKs**, which report nothing new and have no
+//! later timestamp, are not read (A.1).
 //!
-//! * The option is in every ACK that has room beside SACK blocks, in segments with data too, with all counters that have
-//!   ever changed: more than the scheme of (3.2.3.3), so that the counters agree after the ACK of a retransmission.
-//! * Without it marked bytes are packets times the size of the segments that the ACK reports (A.3). An ACK without
-//!   room for it is such a case: what has been assumed then is set off against the next option.
+//! * The option is in every ACK that has room next to SACK blocks, in segments with data too, with all counters that
+//!   have ever changed: more than the scheme of (3.2.3.3), so that the counters agree after the ACK of a
+//!   retransmission.
+//! * Without it marked bytes are packets times the size of the segments that the ACK reports (A.3). This includes an
+//!   ACK without room for it: the bytes assumed then are reconciled with the next option.
 //!
-//! Left out: tests for ACE and options that a box has zeroed (3.2.2.4, 3.2.3.2.4) or dropped (3.2.3.2.2), and for endless
-//! CE (3.2.2.3), all of which the RFC leaves to implementations.
+//! Left out: tests for ACE and options that a box has zeroed (3.2.2.4, 3.2.3.2.4) or dropped (3.2.3.2.2), and for
+//! endless CE (3.2.2.3); the RFC leaves all of these to implementations.
 
 use crate::packet::{EcnBytes, EcnOrder, Flags, Packet};
 use crate::tcp::cc::Marks;
@@ -25,11 +26,11 @@ use serde::Serialize;
 const ACE: u64 = 8;
 /// The counters of the option.
 const OPTION: u64 = 1 << 24;
-/// Initial values: RFC 9768 (3.2.1). Of bytes with ECT(0) and ECT(1), and of packets with CE.
+/// Initial values, RFC 9768 (3.2.1): of the byte counters of ECT(0) and ECT(1), and of the packet counter of CE.
 const FIRST_BYTES: u64 = 1;
 const FIRST_PACKETS: u64 = 5;
 
-/// What has arrived with a mark, from zero.
+/// Packets and bytes that arrived with a mark, from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Packets with CE.
@@ -79,9 +80,9 @@ impl Counts {
 /// The sender's counters.
 #[derive(Debug, Default)]
 pub(super) struct Follower {
-    /// As acknowledged, bytes as far as options said so.
+    /// Counters as acknowledged; byte counts only where options reported them.
     pub told: Counts,
-    /// Packets with CE since the last option, and what they have been taken to hold, bytes.
+    /// Packets with CE since the last option, and the bytes assumed in them.
     assumed: (u64, u64),
     has_option: bool,
     /// The latest timestamp of an ACK that was read.
@@ -119,7 +120,7 @@ impl Follower {
         Marks { packets, bytes, delivered }
     }
 
-    /// The counters, as far as they are known.
+    /// The counters, to the extent that they are known.
     pub fn counts(&self) -> Counts {
         Counts { ce_bytes: self.told.ce_bytes + self.assumed.1, ..self.told }
     }

@@ -1,16 +1,16 @@
-//! Explicit congestion notification: both halves, and what the endpoints agree on.
+//! Explicit congestion notification: sender, receiver and negotiation.
 //!
-//! A router marks a packet (CE) instead of dropping it, and the receiver tells the sender. **Classic**, RFC 3168 (6.1): it
-//! echoes the mark in every ACK (ECE) until the sender says that it has reduced its window (CWR). **Accurate**, RFC 9768:
-//! it counts marks ([`accurate`]), so that the sender learns how many there were.
+//! A router marks a packet (CE) instead of dropping it, and the receiver echoes this to the sender. **Classic**, RFC
+//! 3168 (6.1): it echoes the mark in every ACK (ECE) until the sender says that it has reduced its window (CWR).
+//! **Accurate**, RFC 9768: it counts marks ([`accurate`]), so the sender learns their number.
 //!
-//! Negotiated in the SYN and the SYN-ACK, in the bits AE, CWR and ECE; where there is no handshake, both ends are taken
-//! to have agreed. Data sent for the first time can be marked (ECT(0), or ECT(1) if the congestion control asks for
-//! it); SYNs, pure ACKs, retransmissions and probes of a closed window cannot (RFC 3168 (6.1.1), (6.1.4) to (6.1.6)).
+//! Negotiated in the SYN and the SYN-ACK, in the bits AE, CWR and ECE; without a handshake, agreement is assumed. New
+//! data can be marked (ECT(0), or ECT(1) if the congestion control requires it); SYNs, pure ACKs, retransmissions and
+//! probes of a closed window cannot (RFC 3168 (6.1.1), (6.1.4) to (6.1.6)).
 //!
-//! DEVIATION: at a window of one segment the sender goes on with one, instead of waiting for its timer (RFC 3168
-//! (6.1.2)). Left out: the nonce (RFC 3540); fallback to a SYN or SYN-ACK without ECN where some were lost (RFC 3168
-//! (6.1.1.1), RFC 9768 (3.1.4)).
+//! DEVIATION: at a window of one segment the sender continues with one segment instead of waiting for its timer (RFC
+//! 3168 (6.1.2)). Left out: the nonce (RFC 3540); fallback to a SYN or SYN-ACK without ECN where some were lost (RFC
+//! 3168 (6.1.1.1), RFC 9768 (3.1.4)).
 
 pub mod accurate;
 mod receiving;
@@ -25,7 +25,7 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// Which ECN an endpoint offers, or both use.
+/// Variant of ECN that an endpoint offers, or that both use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
     /// None.
@@ -35,12 +35,12 @@ pub enum Ecn {
     Classic,
     /// RFC 9768, with the option that counts bytes.
     Accurate,
-    /// RFC 9768, without it: the counter in the flags alone.
+    /// RFC 9768 without the option: only the counter in the flags.
     AccurateFlags,
 }
 
 impl Ecn {
-    /// Name in scenarios, of which the first two are no strings, and meaning.
+    /// Name in scenarios and meaning; the first two names are not strings in TOML.
     const NAMES: [(Self, &str, &str); 4] = [
         (Self::Off, "false", "None."),
         (
@@ -70,7 +70,7 @@ impl Ecn {
         }
     }
 
-    /// What a SYN with these bits leads to, at who receives it: RFC 9768 (3.1.2), (3.1.3).
+    /// The variant that the receiver of a SYN with these bits agrees to: RFC 9768 (3.1.2), (3.1.3).
     fn answering(self, bits: Flags) -> Self {
         let is_classic = bits.has(Flags::CWR | Flags::ECE);
         match self {
@@ -81,7 +81,8 @@ impl Ecn {
         }
     }
 
-    /// What a SYN-ACK with these bits leads to, at who has sent the SYN: RFC 3168 (6.1.1), RFC 9768 (3.1.2), (3.1.3).
+    /// The variant that the sender of the SYN uses after a SYN-ACK with these bits: RFC 3168 (6.1.1), RFC 9768 (3.1.2),
+    /// (3.1.3).
     fn answered(self, bits: Flags) -> Self {
         let [ae, cwr, ece] = [Flags::AE, Flags::CWR, Flags::ECE].map(|bit| bits.has(bit));
         match self {
@@ -150,25 +151,25 @@ impl schemars::JsonSchema for Ecn {
     }
 }
 
-/// What the SYNs of both ends have led to.
+/// Result of the negotiation by the SYNs of both ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Agreement {
-    /// Which ECN both use.
+    /// Variant of ECN that both use.
     pub ecn: Ecn,
     /// The ECN field of the IP header with which the other endpoint's SYN or SYN-ACK came.
     came: u8,
     /// This endpoint has sent the SYN.
     is_client: bool,
-    /// What the other one says of this endpoint's.
+    /// How the other endpoint saw the ECN field of this endpoint's SYN or SYN-ACK.
     seen: Seen,
-    /// It has said so in an ACK, whose bits are no counter.
+    /// Whether the report was made in an ACK, whose bits then are no counter.
     is_in_ack: bool,
 }
 
-/// What an endpoint with accurate ECN says of the ECN field of the other's SYN or SYN-ACK: RFC 9768 (3.1.1), (3.2.2.1).
+/// Reported ECN field of a SYN or SYN-ACK, for accurate ECN: RFC 9768 (3.1.1), (3.2.2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Seen {
-    /// Nothing, or nothing known.
+    /// No report, or an unknown one.
     #[default]
     Unknown,
     /// Zero, which no endpoint with accurate ECN says.
@@ -192,7 +193,7 @@ impl Seen {
 }
 
 impl Agreement {
-    /// What is taken to be agreed on without a handshake.
+    /// The agreement assumed without a handshake.
     pub fn assumed(ecn: Ecn) -> Self {
         Self { ecn, ..Self::default() }
     }
@@ -210,15 +211,17 @@ impl Agreement {
         self.came = packet.ecn();
     }
 
-    /// The ACK of the SYN-ACK arrived. Without data and SACK blocks it tells how that came: RFC 9768 (3.2.2.1).
+    /// The ACK of the SYN-ACK arrived. Without data and SACK blocks it reports the ECN field of the SYN-ACK: RFC 9768
+    /// (3.2.2.1).
     pub fn on_ack_of_syn(&mut self, packet: &Packet) {
         if self.ecn.is_accurate() && packet.payload == 0 && !packet.has_blocks() {
             (self.seen, self.is_in_ack) = (Seen::of(packet), true);
         }
     }
 
-    /// Completes a SYN-ACK, or the pure ACK of one: it says how the SYN, or the SYN-ACK, came. The option is there for
-    /// the other end to see that the path lets it through (RFC 9768 (3.2.3.2.1)), unless that `is_in_doubt`.
+    /// Completes a SYN-ACK, or the pure ACK of one: it reports the ECN field that the SYN, or the SYN-ACK, arrived
+    /// with. It has the option to show the other end that the path forwards it (RFC 9768 (3.2.3.2.1)), unless that
+    /// `is_in_doubt`.
     pub fn write_answer(self, packet: &mut Packet, is_in_doubt: bool) {
         match self.ecn {
             Ecn::Off => {}
@@ -235,16 +238,16 @@ impl Agreement {
     }
 }
 
-/// What a flow with ECN has counted.
+/// Counters of a flow with ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Report {
-    /// ACKs that told the sender of marks: with ECE, or with a larger counter.
+    /// ACKs that reported marks to the sender: with ECE, or with a larger counter.
     pub echoes: u64,
     /// Windows that the sender has reduced for them.
     pub reductions: u64,
     /// Segments that arrived with CE at the receiver.
     pub marks: u64,
-    /// With accurate ECN: the counters of the sender, which follow those of the receiver, and these.
+    /// With accurate ECN: the counters of the sender, which follow the receiver's, and the receiver's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accurate: Option<BothCounts>,
 }
@@ -252,9 +255,9 @@ pub struct Report {
 /// The counters of accurate ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct BothCounts {
-    /// As the sender knows them.
+    /// The sender's view.
     pub sender: Counts,
-    /// As the receiver has counted.
+    /// The receiver's counters.
     pub receiver: Counts,
 }
 
@@ -263,7 +266,7 @@ mod tests {
     use super::*;
     use crate::packet::Form;
 
-    /// Table 2 of RFC 9768: what the client offers, what the server has, and the ECN that both use then.
+    /// Table 2 of RFC 9768: the client's offer, the server's support, and the negotiated ECN.
     #[test]
     fn the_endpoints_agree_on_what_both_have() {
         use Ecn::{Accurate, AccurateFlags, Classic, Off};
@@ -310,7 +313,7 @@ mod tests {
         }
     }
 
-    /// RFC 9768 (3.1.2): broken servers throw the bits back. (3.1.3): what is reserved counts as accurate.
+    /// RFC 9768 (3.1.2): broken servers reflect the bits. (3.1.3): reserved values count as accurate.
     #[test]
     fn bits_thrown_back_are_no_answer_and_reserved_ones_are() {
         let with = |bits: u16| Flags(bits << 6);

@@ -1,4 +1,4 @@
-//! The half of the receiver: what it tells the sender of marks, and when.
+//! ECN at the receiver: reports of marks to the sender, and their timing.
 
 use super::{Agreement, Counts, Ecn};
 use crate::packet::{Flags, Packet};
@@ -17,7 +17,7 @@ pub(in crate::tcp) struct Receiving {
     pub marks: u64,
 }
 
-/// How it tells the sender.
+/// Method of reporting marks to the sender.
 #[derive(Debug)]
 enum Telling {
     /// RFC 3168 (6.1.3).
@@ -27,14 +27,14 @@ enum Telling {
     Accurate(Reflector),
 }
 
-/// Counters, and what calls for an ACK.
+/// Counters, and the state that triggers ACKs.
 #[derive(Debug, Default)]
 struct Reflector {
     counts: Counts,
     uses_option: bool,
     /// The packet before arrived with CE.
     was_marked: bool,
-    /// Since the last ACK.
+    /// Marks since the last ACK.
     marks: u32,
 }
 
@@ -51,7 +51,7 @@ impl Receiving {
         Some(Self { telling, marks: 0 })
     }
 
-    /// What the endpoints have agreed on. A SYN-ACK with CE counts: RFC 9768 (3.2.2.2).
+    /// Applies the result of the negotiation. A SYN-ACK with CE counts: RFC 9768 (3.2.2.2).
     pub fn agreed(agreement: &Agreement) -> Option<Self> {
         let mut receiving = Self::new(agreement.ecn)?;
         if let Telling::Accurate(reflector) = &mut receiving.telling {
@@ -74,8 +74,8 @@ impl Receiving {
         }
     }
 
-    /// It was acceptable, and `has_unacked` says whether there is data to be acknowledged. Returns whether an ACK is due:
-    /// RFC 9768 (3.2.2.5.1).
+    /// An acceptable packet arrived; `has_unacked` says whether there is data to be acknowledged. Returns whether an
+    /// ACK must be sent: RFC 9768 (3.2.2.5.1).
     #[cold]
     pub fn on_accepted(&mut self, packet: &Packet, has_unacked: bool) -> bool {
         let Telling::Accurate(reflector) = &mut self.telling else { return false };
@@ -94,7 +94,7 @@ impl Receiving {
         }
     }
 
-    /// Completes a segment that acknowledges, of which all else is there, and in whose packet there is `room` for options.
+    /// Adds the ECN fields to a segment with ACK that is otherwise complete and has `room` for options.
     #[cold]
     pub fn write(&self, packet: &mut Packet, room: u32) {
         match &self.telling {

@@ -1,4 +1,4 @@
-//! The half of the sender: what it makes of the news of marks, and which of its segments can be marked.
+//! ECN at the sender: its response to reported marks, and the selection of segments that can be marked.
 
 use super::accurate::Follower;
 use super::{Agreement, BothCounts, Counts, Ecn, Report, Seen};
@@ -14,30 +14,31 @@ use crate::trace::SendCause;
 pub(in crate::tcp) struct Sending {
     /// The code point of segments that can be marked.
     ect: u8,
-    /// Of accurate ECN.
+    /// Counters of accurate ECN.
     follower: Option<Follower>,
     /// The next ACK has been read in the handshake.
     was_read: bool,
-    /// What is said of marks is not answered.
+    /// Whether reports of marks are ignored.
     is_deaf: bool,
-    /// End of what had been sent when a mark was answered last: echoes before that are of marks answered by it.
+    /// End of the data sent when the sender last responded to a mark: earlier echoes belong to marks covered by that
+    /// response.
     end: Option<u64>,
     /// Bytes with CE so far, with accurate ECN.
     marked: u64,
     report: Report,
 }
 
-/// An echoed mark, read before the rest of its ACK is taken in.
+/// An echoed mark, read before the rest of its ACK is processed.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct Echo {
     /// The congestion window before the ACK, beyond which it does not grow.
     cwnd: f64,
-    /// The threshold to which the window is reduced, if it was not yet reduced for this window of data.
+    /// The threshold for the reduction of the window, if it was not yet reduced in this window of data.
     ssthresh: Option<f64>,
 }
 
 impl Sending {
-    /// If ECN is offered, or agreed on; `ect` is the code point that the congestion control wants with accurate ECN.
+    /// If ECN is offered or agreed on; `ect` is the code point that the congestion control uses with accurate ECN.
     pub fn new(ecn: Ecn, ect: u8) -> Option<Self> {
         if ecn == Ecn::Off {
             return None;
@@ -54,9 +55,9 @@ impl Sending {
         })
     }
 
-    /// What the endpoints have agreed on. Where the other one says that a SYN or SYN-ACK came otherwise than it was
-    /// sent, which cannot be marked, something on the path meddles: nothing can be marked from now on, RFC 9768
-    /// (3.2.2.3). Nor are marks answered if it said nothing where it should (3.2.2.1).
+    /// Applies the result of the negotiation. If the other endpoint reports that a SYN or SYN-ACK arrived with another
+    /// ECN field than it was sent with, the path modifies it, and nothing may be marked from now on: RFC 9768
+    /// (3.2.2.3). Reports of marks are ignored if it reported nothing where it should (3.2.2.1).
     pub fn agreed(&self, agreement: &Agreement) -> Option<Self> {
         let mut sending = Self::new(agreement.ecn, self.ect)?;
         if let Some(follower) = &mut sending.follower {
@@ -73,19 +74,19 @@ impl Sending {
         Some(sending)
     }
 
-    /// Bytes that the other endpoint has told of with CE; `None` without accurate ECN.
+    /// Bytes with CE that the other endpoint has reported; `None` without accurate ECN.
     pub fn marked(&self) -> Option<u64> {
         self.follower.as_ref().map(|_| self.marked)
     }
 
-    /// The window has been reduced, for whatever reason, when `max` bytes had been sent. With classic ECN the next new
+    /// The window has been reduced, for any reason, when `max` bytes had been sent. With classic ECN the next new
     /// segment says so (CWR).
     pub fn on_reduction(&mut self, max: u64) {
         self.end = Some(max);
     }
 
-    /// With accurate ECN: what an ACK says of marks. The flags of a SYN-ACK belong to the handshake, and those of an ACK
-    /// that acknowledges no more may: RFC 9768 (3.2.2.2).
+    /// With accurate ECN: the marks that an ACK reports. The flags of a SYN-ACK belong to the handshake, and so may
+    /// those of an ACK that acknowledges nothing new: RFC 9768 (3.2.2.2).
     fn read(&mut self, packet: &Packet, (ack, blocks): (u64, &[(u64, u64)]), state: &State) -> Marks {
         let delivered = state.newly_delivered(ack, blocks);
         let was_read = std::mem::take(&mut self.was_read) || packet.flags.has(Flags::SYN);
@@ -96,8 +97,8 @@ impl Sending {
         follower.read(packet, delivered, state.mss())
     }
 
-    /// An ACK of `ack` with SACK `blocks` arrived. `None` if it tells of no mark, or a loss has reduced the window already;
-    /// or if the congestion control models the path, and sets the window alone.
+    /// An ACK of `ack` with SACK `blocks` arrived. `None` if it reports no mark, if a loss has already reduced the
+    /// window, or if the congestion control models the path and sets the window itself.
     pub fn on_ack(
         &mut self,
         packet: &Packet,
@@ -136,8 +137,8 @@ impl Sending {
         Some(Echo { cwnd: if grows { f64::INFINITY } else { state.window.cwnd }, ssthresh })
     }
 
-    /// The ACK with the echo was taken in, and no recovery began: the window is reduced as for a loss, but once in a
-    /// window of data and without sending anything again.
+    /// The ACK with the echo was processed and started no recovery: the window is reduced as for a loss, but once per
+    /// window of data and without a retransmission.
     pub fn answer(&mut self, echo: Echo, state: &mut State, cc: &mut dyn CongestionControl) {
         let window = &mut state.window;
         window.cwnd = window.cwnd.min(echo.cwnd);
@@ -157,7 +158,8 @@ impl Sending {
             return;
         }
         if self.follower.is_some() {
-            // Nothing that could be marked has come the other way; where data has, the receiver says how much.
+            // No packet that could be marked has arrived from the other end; with data in that direction, the receiver
+            // writes the counter.
             packet.set_ace(Counts::default().ace());
         }
         if transmit.len == 0 || !matches!(transmit.cause, SendCause::New | SendCause::LimitedTransmit) {
@@ -169,7 +171,7 @@ impl Sending {
         }
     }
 
-    /// What has been counted at this end.
+    /// Counters of this end.
     pub fn report(&self) -> Report {
         let accurate = self
             .follower

@@ -1,14 +1,15 @@
-//! A receive window that grows with what the application reads in a round trip, as Linux's does: dynamic right-sizing.
+//! Receive window autotuning: the window grows with the data that the application reads per round trip, as in Linux
+//! (dynamic right-sizing).
 //!
 //! W. Feng, M. Fisk, M. Gardner, E. Weigle, "Dynamic Right-Sizing: An Automated, Lightweight, and Scalable Technique
 //! for Enhancing Grid Performance", PfHSN 2002. A receiver measures round trips by the timestamps that segments echo,
-//! or without them by the time that a window of data takes. When more was read in one than ever before, the window may
-//! be twice that, and more while the rate grows, so that a sender in slow start is not held up. Data beyond a gap is added
-//! to that. The window opens by no more than two segments for each that arrives, and never closes again.
+//! or without them by the time that a window of data takes. When more was read in one round trip than ever before, the
+//! window may become twice that, and more while the rate grows, so a sender in slow start is not limited. Data beyond a
+//! gap is added to that. The window opens by no more than two segments for each that arrives, and never closes again.
 //!
-//! As in Linux 6.18 (`tcp_rcvbuf_grow`, `tcp_grow_window`); until 6.15 there was a margin of sixteen segments instead of
-//! the data beyond gaps. The first window is half of the socket's buffer, since the kernel does not know how much memory
-//! segments take beside their data; when the first has arrived it does, and the window opens to more of the buffer
+//! As in Linux 6.18 (`tcp_rcvbuf_grow`, `tcp_grow_window`); until 6.15 there was a margin of sixteen segments instead
+//! of the data beyond gaps. The first window is half of the socket's buffer, since the kernel does not know the memory
+//! overhead of segments; when the first has arrived it does, and the window opens to more of the buffer
 //! (`tcp_measure_rcv_mss`).
 //!
 //! ASSUMED: 156 of 256 octets of the buffer are data, as of segments of 1448 B from a TUN device with Linux 6.18 (measured:
@@ -21,22 +22,22 @@ const DATA_SHARE: u64 = 156;
 /// Segments that the sender's first window is taken to have.
 const FIRST_SEGMENTS: u64 = 10;
 
-/// What is known of the rate at which the application reads. Offsets count bytes of the stream.
+/// State of the measurement of the application's read rate. Offsets count bytes of the stream.
 #[derive(Clone, Debug, Default)]
 pub struct Autotuning {
     mss: u64,
     /// Largest window, bytes.
     most: u64,
-    /// What the window may grow to by now.
+    /// Present upper limit of the window.
     goal: u64,
     /// The window.
     window: u64,
     /// Most that was read in a round trip.
     read: u64,
-    /// Where and when the present round trip began.
+    /// Offset and time at the start of the present round trip.
     from: u64,
     since: Option<Instant>,
-    /// The peer may send as soon as the connection is open: data does not come a round trip later.
+    /// The peer may send as soon as the connection is open: its data does not arrive a round trip later.
     at_once: bool,
     rtt: Option<Duration>,
     /// The latest timestamp that was echoed: it gives one sample.
@@ -46,7 +47,7 @@ pub struct Autotuning {
 }
 
 impl Autotuning {
-    /// A window of `window` bytes, in a buffer of which `half` bytes are half, that may grow to `most`. The first round trip
+    /// A window of `window` bytes, in a buffer of 2 * `half` bytes, that may grow to `most`. The first round trip
     /// begins with the handshake: it is over when the first segment arrives, unless the peer may send `at_once`.
     pub fn new(window: u64, half: u64, most: u64, mss: u64, at_once: bool) -> Self {
         let read = window.min(FIRST_SEGMENTS * mss).max(1);
@@ -54,7 +55,8 @@ impl Autotuning {
         Self { mss, most, goal, window, read, at_once, ..Self::default() }
     }
 
-    /// A segment echoes a timestamp of ours, in milliseconds: a round-trip time, if it is the first to echo it.
+    /// A segment echoes one of this endpoint's timestamps, in milliseconds. Gives an RTT sample if it is the first to
+    /// echo it.
     pub fn on_echo(&mut self, now: u32, ts_ecr: u32) {
         if std::mem::replace(&mut self.ts_ecr, ts_ecr) == ts_ecr {
             return;
@@ -85,7 +87,7 @@ impl Autotuning {
         }
         let since = *self.since.get_or_insert(now);
         self.window = (self.window + 2 * self.mss).min(self.goal).max(self.window);
-        // The application reads after the segment was taken in: a new goal opens the window with the next segment.
+        // The application reads after the segment was processed: a new goal opens the window with the next segment.
         if self.rtt.is_some_and(|rtt| now.since(since) >= rtt) {
             self.end_round(rcv_nxt - self.from);
             (self.from, self.since) = (rcv_nxt, Some(now));

@@ -1,4 +1,4 @@
-//! A receive buffer that its owner empties: the window that it leaves, and when a change of it is announced.
+//! A receive buffer that its owner empties: the resulting window, and the announcement of window changes.
 //!
 //! The window's right edge never moves back (RFC 9293 (3.8.6), "shrinking the window"), and moves on in steps of
 //! a full segment or half of the buffer, so that no window invites small segments: receiver-side avoidance of
@@ -6,13 +6,13 @@
 //! segments or half of the buffer, as BSD does (G. R. Wright and W. R. Stevens, TCP/IP Illustrated, Volume 2,
 //! 26.3): otherwise there would be two ACKs for each segment.
 //!
-//! With window scaling the field counts in units of `1 << shift` bytes and is rounded up, as in Linux, and the
-//! buffer keeps one unit in reserve for that. What is offered therefore always fits the buffer.
+//! With window scaling the field counts in units of `1 << shift` bytes and is rounded up, as in Linux, and the buffer
+//! keeps one unit in reserve for that. The advertised window therefore always fits the buffer.
 
 /// A receive buffer and the window that it leaves. Offsets count bytes of the stream from zero.
 #[derive(Clone, Debug)]
 pub struct ReceiveBuffer {
-    /// How much it holds, bytes.
+    /// Capacity, bytes.
     capacity: u64,
     /// Payload of a full segment, bytes.
     mss: u64,
@@ -25,7 +25,7 @@ pub struct ReceiveBuffer {
 }
 
 impl ReceiveBuffer {
-    /// An empty buffer of `capacity` bytes. Its first window is that of the handshake, `offered`.
+    /// An empty buffer of `capacity` bytes. Its first window is the one offered in the handshake.
     pub fn new(capacity: u64, mss: u64, shift: u8, offered: u64) -> Self {
         let mut buffer = Self { capacity, mss, shift, taken: 0, edge: 0 };
         buffer.edge = buffer.limit(0).min(offered);
@@ -55,7 +55,7 @@ impl ReceiveBuffer {
         grows
     }
 
-    /// Before an ACK: offers what has become free. RFC 9293 (3.8.6.2.2).
+    /// Before an ACK: advertises the space that has become free. RFC 9293 (3.8.6.2.2).
     pub fn offer(&mut self, rcv_nxt: u64) {
         let limit = self.limit(rcv_nxt);
         if limit >= self.edge + self.mss.min(self.capacity / 2) {
@@ -129,7 +129,7 @@ mod tests {
                 prop_assert!(edge + (1 << shift) > seen);
                 seen = seen.max(edge);
             }
-            // Whoever empties it leaves no closed window untold.
+            // A reader that empties the buffer always gets the closed window reopened.
             prop_assert!(buffer.take(rcv_nxt, rcv_nxt) || seen >= rcv_nxt + 900);
         }
     }

@@ -1,4 +1,4 @@
-//! Which ACKs a receiver does not delay, and how long it delays the others, as Linux does: the first segments of a
+//! Delayed ACKs as in Linux: which ACKs are sent at once, and how long the others are delayed. The first segments of a
 //! connection are acknowledged at once (quick ACKs), since the sender's window is small then; later delays follow the
 //! time between segments.
 //!
@@ -8,12 +8,12 @@
 //! `delayed_ack_timeout` and, beyond 40 ms, than the round-trip time of the handshake. After a duplicate, and
 //! after a pause longer than a retransmission timeout, ACKs are quick again.
 //!
-//! The ACK of a second segment goes when the application has read, a moment later, so that segments that arrive
-//! together are acknowledged together. So a kernel does that advertises no smaller window before.
+//! The ACK of a second segment is sent when the application has read, a moment later, so segments that arrive together
+//! are acknowledged together. A kernel that advertises no smaller window before does the same.
 //!
-//! While the window grows ([`super::autotuning`]) ACKs are quick, so that the sender knows, and quick ACKs last longer. Of
-//! segments beyond a
-//! gap the first three are acknowledged at once, the others once in a millisecond or twentieth of a round trip.
+//! While the window grows ([`super::autotuning`]) ACKs are quick, to inform the sender, and quick ACKs last longer. The
+//! first three segments beyond a gap are acknowledged at once, later ones once per millisecond or per twentieth of a
+//! round trip.
 //!
 //! Left out: connections on which data flows both ways, whose ACKs Linux delays in the hope of data ("pingpong").
 
@@ -32,10 +32,10 @@ const CLOSE: Duration = Duration::from_millis(20);
 /// Shortest variation in a timeout.
 const LEAST_VARIATION: Duration = Duration::from_millis(200);
 
-/// What decides about the next ACK.
+/// State that decides when the next ACK is sent.
 #[derive(Clone, Debug, Default)]
 pub struct DelayedAck {
-    /// So many segments are acknowledged at once at the beginning, and again after a duplicate.
+    /// Number of segments acknowledged at once at the start, and again after a duplicate.
     at_once: u32,
     /// Segments still to be acknowledged at once.
     quick: u32,
@@ -65,7 +65,7 @@ impl DelayedAck {
         self.rtt = Some(rtt);
     }
 
-    /// A timeout that follows from the round-trip time; without one that of RFC 6298 (2.1).
+    /// A timeout derived from the RTT; without a sample, the one of RFC 6298 (2.1).
     fn timeout(&self) -> Duration {
         self.rtt.map_or(Duration::from_secs(1), |rtt| rtt + rtt.saturating_mul(2).max(LEAST_VARIATION))
     }
@@ -116,13 +116,13 @@ impl DelayedAck {
         !at_once
     }
 
-    /// When an ACK goes that waits for more segments beyond a gap.
+    /// Departure time of an ACK that waits for more segments beyond a gap.
     pub fn compressed_at(&self, now: Instant) -> Instant {
         let twentieth = |rtt: Duration| Duration::from_nanos(rtt.as_nanos() / 20);
         now + self.rtt.map_or(COMPRESSION, |rtt| twentieth(rtt).min(COMPRESSION))
     }
 
-    /// Something came that had come before.
+    /// Duplicate data arrived.
     pub fn on_duplicate(&mut self, now: Instant) {
         self.latest = Some(now);
         self.quick = self.quick.max(self.at_once);

@@ -1,8 +1,8 @@
 //! The receiving endpoint of a flow: reassembly, acknowledgments, delayed ACK. RFC 9293, RFC 5681 (4.2).
 //!
-//! The application reads at once, and the advertised window is always the whole buffer; or, after
-//! [`Receiver::hold`], the owner of the endpoint takes bytes when it wants to, and the window is the free space. With
-//! `receive_buffer_max` the application reads at once too, and the window grows ([`autotuning`]).
+//! The application reads at once, and the advertised window is always the whole buffer; or, after [`Receiver::hold`],
+//! the owner of the endpoint takes bytes at its own pace, and the window is the free space. With `receive_buffer_max`
+//! the application reads at once too, and the window grows ([`autotuning`]).
 
 pub mod autotuning;
 pub mod buffer;
@@ -22,7 +22,7 @@ use delayed_ack::DelayedAck;
 use reassembly::{Arrival, Reassembly};
 use sack_report::SackReport;
 
-/// What a receiver has counted.
+/// Counters of a receiver.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Counters {
     /// Segments with data received.
@@ -65,7 +65,7 @@ pub struct Receiver {
     template: SegmentTemplate,
     handshake: Handshake,
     reassembly: Reassembly,
-    /// What SACK reports; `None` if it is not in use.
+    /// Ranges for SACK blocks; `None` without SACK.
     sack: Option<SackReport>,
     /// ECN is in use.
     ecn: Option<Box<ecn::Receiving>>,
@@ -79,7 +79,7 @@ pub struct Receiver {
     acks: Option<Box<DelayedAck>>,
     /// A window that grows; `None` if it stays as it is.
     tuning: Option<Box<Autotuning>>,
-    /// What the owner has not taken yet; `None` if the application reads at once.
+    /// Data not yet taken by the owner; `None` if the application reads at once.
     buffer: Option<Box<ReceiveBuffer>>,
     window_shift: u8,
     payload_bytes: u64,
@@ -89,7 +89,7 @@ pub struct Receiver {
     ack_deadline: Option<Instant>,
     /// Timestamp to echo, RFC 7323 (4.3).
     ts_recent: u32,
-    /// What the last ACK acknowledged.
+    /// Acknowledgment number of the last ACK.
     last_ack_sent: u64,
     counters: Counters,
 }
@@ -148,20 +148,20 @@ impl Receiver {
         self.agree_ecn(&opened.ecn);
     }
 
-    /// What the endpoints have agreed on.
+    /// Applies the negotiated use of ECN.
     fn agree_ecn(&mut self, agreement: &ecn::Agreement) {
         if self.ecn.is_some() {
             self.ecn = ecn::Receiving::agreed(agreement).map(Box::new);
         }
     }
 
-    /// An acknowledgment is due, whatever has arrived.
+    /// Schedules an acknowledgment.
     pub(super) fn acknowledge(&mut self) {
         self.ack_now = true;
     }
 
-    /// From the beginning, what arrives stays in a buffer of `capacity` bytes until [`Receiver::take`]. The
-    /// window is the free space there, as far as the window field can express it.
+    /// From the start, received data stays in a buffer of `capacity` bytes until [`Receiver::take`]. The window is the
+    /// free space there, up to the maximum of the window field.
     pub fn hold(&mut self, capacity: u64) {
         self.tuning = None;
         self.is_bare = false;
@@ -178,7 +178,7 @@ impl Receiver {
         self.ack_now |= buffer.take(offset, rcv_nxt) && self.handshake.is_established();
     }
 
-    /// Moves the window as far as the next ACK would.
+    /// Moves the window to the value that the next ACK would advertise.
     pub(super) fn offer(&mut self) {
         let rcv_nxt = self.rcv_nxt();
         if let Some(buffer) = &mut self.buffer {
@@ -218,14 +218,14 @@ impl Receiver {
             return None;
         }
         let rcv_nxt = self.rcv_nxt();
-        // A SYN takes a sequence number of its own before the data.
+        // A SYN takes one sequence number before the data.
         let first = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let start = unwrap_sequence(rcv_nxt, self.handshake.wire_ack(rcv_nxt), first)?;
         self.handle_data(now, start, start + u64::from(packet.payload));
         Some(start)
     }
 
-    /// A segment without data whose number is that of the last byte acknowledged is a probe, and is answered: RFC 9293
+    /// A segment without data, numbered one below the next expected byte, is a probe, and is answered: RFC 9293
     /// (3.8.4), (3.10.7.4).
     fn take_probe(&mut self, packet: &Packet) {
         let rcv_nxt = self.rcv_nxt();
@@ -234,7 +234,7 @@ impl Receiver {
         self.ack_now |= is_pure_ack && rcv_nxt > 0 && packet.seq == last;
     }
 
-    /// A segment arrived where there is more to do than to take its data.
+    /// A segment arrived that needs more than the fast path.
     #[cold]
     fn handle_closely(&mut self, now: Instant, packet: &Packet) -> Option<u64> {
         let was_open = self.handshake.is_established();
@@ -301,9 +301,9 @@ impl Receiver {
         packet.seq.wrapping_sub(last) as i32 <= 0 && packet.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0
     }
 
-    /// RFC 7323 (5.3) R1: the segment was sent before the one that advanced the window last, and is answered and not taken in.
-    /// On a path that keeps the order it is an old duplicate; one that holds packets loses those that a retransmission
-    /// has overtaken. What has arrived before is answered like any duplicate.
+    /// RFC 7323 (5.3) R1: the segment was sent before the one that advanced the window last, and is answered but not
+    /// accepted. On a path without reordering it is an old duplicate; on a path that delays packets, segments overtaken
+    /// by a retransmission are lost. Data received before is answered like any duplicate.
     fn is_stale(&self, packet: &Packet) -> bool {
         let next = self.handshake.wire_ack(self.rcv_nxt());
         let is_older = (packet.ts_val.wrapping_sub(self.ts_recent) as i32) < 0;
@@ -386,7 +386,7 @@ impl Receiver {
         }
     }
 
-    /// SACK, a buffer and ECN hear of it.
+    /// Notifies SACK, the buffer and ECN that an ACK was sent.
     #[inline(never)]
     fn tell_ack_sent(&mut self) {
         if let Some(sack) = &mut self.sack {
@@ -431,7 +431,7 @@ impl Receiver {
         self.ecn.as_ref().map(|ecn| ecn.marks)
     }
 
-    /// What has arrived with which mark; `None` without accurate ECN.
+    /// Packets and bytes that arrived, by mark; `None` without accurate ECN.
     pub fn ecn_counts(&self) -> Option<ecn::Counts> {
         self.ecn.as_ref()?.counts()
     }
@@ -460,7 +460,7 @@ impl Receiver {
         }
     }
 
-    /// What SACK, ECN and a buffer have to say in an ACK.
+    /// Writes the SACK, ECN and window fields of an ACK.
     #[inline(never)]
     fn write_more(&self, packet: &mut Packet) {
         if let Some(buffer) = &self.buffer {
@@ -484,23 +484,23 @@ impl Receiver {
         self.reassembly.rcv_nxt()
     }
 
-    /// What has been acknowledged: all bytes before it.
+    /// End of the acknowledged bytes.
     pub fn acknowledged(&self) -> u64 {
         self.last_ack_sent
     }
 
-    /// Bytes that wait for what is missing before them.
+    /// Bytes received above a gap.
     pub fn out_of_order_bytes(&self) -> u64 {
         self.reassembly.out_of_order_bytes()
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 }
 
-/// What a receiver that does not acknowledge as usual remembers while it takes in a segment.
+/// State before a segment, for a receiver with other rules for ACKs than RFC 5681.
 struct Before {
     rcv_nxt: u64,
     duplicates: u64,
@@ -510,7 +510,7 @@ struct Before {
 }
 
 impl Receiver {
-    /// When the ACK of a segment goes, where that is not as RFC 5681 (4.2) has it: [`delayed_ack`].
+    /// Schedules the ACK of a segment where it departs from RFC 5681 (4.2): [`delayed_ack`].
     fn schedule_ack(&mut self, now: Instant, before: &Before, window_grows: bool) {
         let (rcv_nxt, has_gaps) = (self.rcv_nxt(), self.has_gaps());
         let Some(acks) = &mut self.acks else { return };

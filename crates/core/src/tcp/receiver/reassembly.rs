@@ -1,8 +1,8 @@
-//! Which bytes of a stream have arrived: all before `rcv_nxt`, and ranges beyond gaps.
+//! Received bytes of a stream: all before `rcv_nxt`, and ranges above gaps.
 //!
 //! Offsets count bytes of the stream from zero and never wrap.
 
-/// What of a stream has arrived.
+/// Received bytes of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     rcv_nxt: u64,
@@ -10,18 +10,18 @@ pub struct Reassembly {
     ranges: Vec<(u64, u64)>,
 }
 
-/// What a segment brought.
+/// Effect of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// The bytes that were expected next, while nothing was missing.
     InOrder,
-    /// The bytes that were expected next; others had come before them.
+    /// The bytes expected next; later ones had arrived before them.
     FillsGap,
     /// New bytes beyond a gap.
     OutOfOrder,
-    /// Nothing new beyond a gap.
+    /// Only duplicate data, above a gap.
     DuplicateOutOfOrder,
-    /// Nothing new.
+    /// Only duplicate data.
     Duplicate,
 }
 
@@ -32,12 +32,12 @@ impl Reassembly {
         self.rcv_nxt
     }
 
-    /// Ranges that wait for what is missing before them.
+    /// Number of received ranges above a gap.
     pub fn gaps(&self) -> usize {
         self.ranges.len()
     }
 
-    /// From the next byte expected to the end of the last range; 0 if nothing is missing.
+    /// Bytes from the next expected one to the end of the last range; 0 if nothing is missing.
     pub fn beyond_gaps(&self) -> u64 {
         self.ranges.last().map_or(0, |range| range.1 - self.rcv_nxt)
     }

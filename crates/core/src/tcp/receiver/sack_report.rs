@@ -1,9 +1,8 @@
-//! What a receiver reports in SACK blocks: RFC 2018 (4), and what has arrived twice: RFC 2883 (4).
+//! SACK blocks of a receiver: received ranges, RFC 2018 (4), and duplicates, RFC 2883 (4).
 //!
-//! The first block is the range that the latest segment fell into, then come the ranges reported most
-//! recently. As many are sent as a packet keeps ([`SackBlocks::MAX`]); a fourth, possible without timestamps,
-//! is left out. A duplicate is reported once, in front of the others; of a segment with several duplicate
-//! parts the first is reported.
+//! The first block is the range that the latest segment fell into, followed by the ranges reported most recently. The
+//! number sent is limited to [`SackBlocks::MAX`]; a fourth, possible without timestamps, is left out. A duplicate is
+//! reported once, in front of the others; of a segment with several duplicate parts the first is reported.
 
 use super::reassembly::Reassembly;
 use crate::packet::SackBlocks;
@@ -21,18 +20,18 @@ pub struct SackReport {
 }
 
 impl SackReport {
-    /// Nothing to report.
+    /// An empty report.
     pub fn new(reports_duplicates: bool) -> Self {
         Self { reports_duplicates, ..Self::default() }
     }
 
-    /// A segment is about to be taken in.
+    /// A segment is about to be processed.
     #[inline]
     pub fn before_segment(&mut self, arrived: &Reassembly, start: u64, end: u64) {
         self.duplicate = if self.reports_duplicates { arrived.first_known(start, end) } else { None };
     }
 
-    /// The segment that begins at `start` has been taken in.
+    /// The segment that starts at `start` has been processed.
     #[inline]
     pub fn after_segment(&mut self, arrived: &Reassembly, start: u64) {
         if !self.ranges.is_empty() {
@@ -44,7 +43,7 @@ impl SackReport {
         }
     }
 
-    /// An ACK is about to be sent: what it reports of a duplicate is not repeated.
+    /// An ACK is about to be sent: its report of a duplicate is not repeated.
     #[inline]
     pub fn on_ack(&mut self) {
         self.reported = self.duplicate.take();

@@ -1,6 +1,6 @@
-//! Loss recovery by duplicate ACKs (Reno, NewReno, Tahoe) or by the SACK scoreboard (RFC 6675): what these algorithms
-//! have in common. Beside the algorithm there may be proportional rate reduction ([`Prr`]), duplicate ACKs counted as
-//! segments ([`Duplicates`]), and feedback of the radio network ([`super::rnf`]).
+//! Loss recovery by duplicate ACKs (Reno, NewReno, Tahoe) or by the SACK scoreboard (RFC 6675): the common part of
+//! these algorithms. Optional additions are proportional rate reduction ([`Prr`]), duplicate ACKs counted as segments
+//! ([`Duplicates`]), and feedback of the radio network ([`super::rnf`]).
 
 use super::duplicates::{Duplicate, Duplicates};
 use super::prr::{Progress, Prr};
@@ -18,7 +18,7 @@ use crate::trace::SendCause;
 /// Loss recovery by duplicate ACKs or by the SACK scoreboard.
 pub struct Classic {
     recovery: Box<dyn Recovery>,
-    /// The SACK scoreboard decides what is a duplicate ACK and what is sent after one.
+    /// Whether the SACK scoreboard defines duplicate ACKs and selects the next segment.
     pub(super) uses_scoreboard: bool,
     pub(super) prr: Option<Prr>,
     pub(super) duplicates: Option<Duplicates>,
@@ -26,7 +26,7 @@ pub struct Classic {
 }
 
 impl Classic {
-    /// Loss recovery by this algorithm, and what goes with it.
+    /// Loss recovery with this algorithm and its options.
     pub(super) fn loss(
         recovery: Box<dyn Recovery>,
         uses_prr: bool,
@@ -43,7 +43,7 @@ impl Classic {
         !self.uses_scoreboard && ack.number == tx.state.una && is_pure && tx.state.max > tx.state.una
     }
 
-    /// An ACK that is looked at closely. Returns whether it begins a fast recovery.
+    /// An ACK outside the fast path. Returns whether it starts a fast recovery.
     pub(super) fn on_ack(&mut self, tx: &mut Transmission, ack: &Ack<'_>) -> bool {
         if self.feedback.is_some() && rnf::is_nack(ack) {
             return self.on_nack(tx, ack);
@@ -93,7 +93,7 @@ impl Classic {
         duplicate.begins
     }
 
-    /// A NACK: its SACK blocks are no word of the receiver's, and leave the scoreboard alone.
+    /// A NACK: its SACK blocks do not come from the receiver and do not change the scoreboard.
     #[cold]
     fn on_nack(&mut self, tx: &mut Transmission, ack: &Ack<'_>) -> bool {
         if ack.number > tx.state.una {
@@ -132,7 +132,7 @@ impl Classic {
         tx.grow(counted)
     }
 
-    /// A duplicate ACK, which may come with feedback of the radio network.
+    /// A duplicate ACK, possibly with feedback of the radio network.
     fn on_close_dupack(&mut self, tx: &mut Transmission, ack: &Ack<'_>, advances: bool) -> Duplicate {
         let feedback = self.feedback.as_mut().filter(|of| !advances || of.has_repaired(ack.number));
         if feedback.is_some_and(|of| of.answers(tx, ack, self.uses_scoreboard)) {
@@ -145,7 +145,7 @@ impl Classic {
     #[cold]
     pub(super) fn on_dupack(&mut self, tx: &mut Transmission, now: Instant) -> Duplicate {
         if tx.timer.is_probing() {
-            // It answers a probe. As in BSD, which counts duplicates only while the retransmission timer runs.
+            // It replies to a probe. As in BSD, which counts duplicates only while the retransmission timer runs.
             return Duplicate::default();
         }
         tx.measure_arrival(now, 0);
@@ -203,7 +203,7 @@ impl Classic {
         } else if outcome.delivered == 0 {
             return;
         }
-        // What is about to be sent again at once counts as in the network already.
+        // A segment about to be retransmitted counts as in the network already.
         let pending = if state.retransmit.is_some() { state.mss() } else { 0 };
         let in_flight = self.recovery.pipe(state).saturating_sub(pending);
         let is_safe = outcome.advances() && state.lost_end() <= lost_end.max(state.una);
@@ -212,11 +212,11 @@ impl Classic {
         state.window.cwnd = (in_flight + allowed) as f64;
     }
 
-    /// The retransmission timer has expired: everything is sent again from the oldest unacknowledged byte on.
+    /// The retransmission timer has expired: retransmits everything from the oldest unacknowledged byte on (go-back-N).
     pub(super) fn on_timeout(&mut self, tx: &mut Transmission, is_again: bool) {
         let state = &mut tx.state;
         state.inflation = 0;
-        // RFC 5681 (3.1): a segment that times out again leaves the threshold alone.
+        // RFC 5681 (3.1): a segment that times out again does not change the threshold.
         if !is_again || state.window.arithmetic == WindowArithmetic::Ns2 {
             state.window.ssthresh = tx.cc.ssthresh_after_loss(state);
         }
@@ -224,7 +224,7 @@ impl Classic {
         (state.limited_transmit, state.limited_bytes, state.retransmit) = (0, 0, None);
         state.nxt = state.una;
         if tx.reads_sack {
-            // RFC 2018 (8): the receiver may have discarded what it has reported.
+            // RFC 2018 (8): the receiver may have discarded the data that it reported.
             state.clear_scoreboard();
         }
         if let Some(duplicates) = &mut self.duplicates {
@@ -234,7 +234,7 @@ impl Classic {
 
     /// The next segment to be sent now, if any.
     pub(super) fn poll(&mut self, tx: &mut Transmission, now: Instant) -> Option<Transmit> {
-        // What a pacer has held may have been acknowledged since.
+        // A segment held by the pacer may have been acknowledged since.
         if let Some((seq, cause)) = tx.state.retransmit.take()
             && let Some(transmit) = tx.send_again(now, seq, cause)
         {
@@ -260,7 +260,7 @@ impl Classic {
             return None;
         }
         let mut cause = SendCause::New;
-        // What timed out is sent whatever has become of the window: RFC 1122 (4.2.2.16).
+        // A timed-out segment is sent even if the window has shrunk: RFC 1122 (4.2.2.16).
         if !state.permits(seq + len) && !tx.timed_out {
             if state.una == state.max {
                 return tx.poll_persist(now);
@@ -314,8 +314,7 @@ impl Classic {
     }
 }
 
-/// With the scoreboard, the next segment after a timeout: RFC 6675 (5.1). Goes back, but not over what has been reported
-/// since.
+/// With the scoreboard, the next segment after a timeout: RFC 6675 (5.1). Goes back, skipping data reported since.
 fn poll_going_back(tx: &mut Transmission, now: Instant) -> Option<Transmit> {
     let state = &mut tx.state;
     let nxt = state.nxt;

@@ -1,12 +1,12 @@
-//! Duplicate ACKs counted as segments that have left the network: all that a sender learns about that without SACK.
+//! Duplicate ACKs counted as segments that have left the network: the only information about deliveries without SACK.
 //!
-//! Proportional rate reduction goes by it. RFC 9937 (5): a duplicate ACK stands for a segment delivered, and an ACK that
-//! advances for the segments it covers less those that duplicates stood for. A partial ACK shows the next loss, and the
-//! lost segment is sent again when the reduction permits it.
+//! Proportional rate reduction uses this count. RFC 9937 (5): a duplicate ACK represents one delivered segment, and an
+//! advancing ACK represents the segments that it covers minus those already counted by duplicates. A partial ACK
+//! reveals the next loss, and that segment is retransmitted when the reduction permits it.
 //!
-//! Linux's threshold follows it (`recovery.newreno.variant = "linux"`). One of the segments in flight is missing, so
-//! duplicates that leave none have another reason, reordering or segments that came twice: the threshold becomes the
-//! number of segments in flight. After a small window that is less than three.
+//! Linux's threshold of duplicate ACKs follows the count too (`recovery.newreno.variant = "linux"`). One of the
+//! segments in flight is missing. If the duplicates account for all of them, the cause is reordering or duplicated
+//! segments: the threshold becomes the number of segments in flight. After a small window that is less than three.
 
 use super::prr::{Progress, Prr};
 use crate::tcp::window::scoreboard::AckOutcome;
@@ -18,18 +18,18 @@ use crate::trace::SendCause;
 pub(super) struct Duplicates {
     /// Segments that have left the network and are not covered by an ACK.
     left: u64,
-    /// The segment taken for lost that may not be sent again yet.
+    /// A segment considered lost whose retransmission is not permitted yet.
     waits: Option<(u64, SendCause)>,
     /// The threshold follows reordering, up to this.
     max_reordering: Option<u32>,
 }
 
-/// What a duplicate ACK has led to.
+/// Effect of a duplicate ACK.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Duplicate {
     /// A fast recovery began.
     pub begins: bool,
-    /// Segments that it counts for, where they are counted.
+    /// Number of segments that it counts for, if they are counted.
     pub segments: u64,
 }
 
@@ -44,7 +44,7 @@ impl Duplicates {
         (self.left, self.waits) = (0, None);
     }
 
-    /// Of `acked` bytes those that duplicates have not stood for, a segment at least: the growth of the window in Linux.
+    /// Bytes of `acked` not yet counted by duplicates, at least one segment: the growth of the window in Linux.
     pub fn not_covered(&self, state: &State, acked: u64) -> u64 {
         let covered = if self.max_reordering.is_some() { self.left * state.mss() } else { 0 };
         acked.saturating_sub(covered).max(acked.min(state.mss()))
@@ -80,7 +80,7 @@ impl Duplicates {
         }
     }
 
-    /// An ACK has been taken in.
+    /// An ACK has been processed.
     pub fn on_ack(
         &mut self,
         state: &mut State,
@@ -90,7 +90,7 @@ impl Duplicates {
     ) {
         let mut delivered = duplicate.segments;
         if ack.advances() {
-            // One of them filled the hole, and the others had been counted.
+            // One of them filled the gap, and the others had been counted.
             delivered = ack.segments.saturating_sub(self.left).max(1);
             self.left -= self.left.min(ack.segments.saturating_sub(1));
             self.leave_one(state, ack.segments);

@@ -1,10 +1,9 @@
-//! Loss recovery: what is lost, what an ACK means for it, and what is sent next.
+//! Loss recovery: detects losses, interprets ACKs accordingly, and selects the next segment.
 //!
-//! A sender has one [`Loss`], of either kind. [`Classic`] goes by duplicate ACKs or by the SACK scoreboard; its
-//! algorithm is a [`Recovery`], one for each of the classic recoveries. [`rack::Rack`] goes by time, and sends by marks
-//! of each segment. Both act on the sender's [`Transmission`] and answer the same three questions: what an ACK means
-//! ([`Loss::on_ack`]), what a timer that has expired means ([`Loss::on_deadline`]), and what is sent now
-//! ([`Loss::poll`]).
+//! A sender has one [`Loss`], of one of two kinds. [`Classic`] uses duplicate ACKs or the SACK scoreboard; its
+//! algorithm is a [`Recovery`], one for each of the classic recoveries. [`rack::Rack`] detects losses by time and marks
+//! each segment. Both act on the sender's [`Transmission`] and handle ACKs ([`Loss::on_ack`]) and expired timers
+//! ([`Loss::on_deadline`]), and select the next segment ([`Loss::poll`]).
 //!
 //! ```text
 //! packet --> Sender::handle_segment       offsets for sequence numbers; handshake; receiver's window; closed window
@@ -26,8 +25,8 @@
 //! room     --> Sender::poll_transmit      new data | Loss::poll: retransmissions, limited transmit, new data
 //! ```
 //!
-//! All flows pay for the short way only: ECN, undo, radio feedback, Linux's timer and RACK set `Sender::looks_closer`, and SACK
-//! blocks have the same effect.
+//! Flows that use none of these options pay only for the fast path: ECN, undo, radio feedback, Linux's timer and RACK
+//! set `Sender::looks_closer`, and SACK blocks have the same effect.
 
 pub mod classic;
 mod duplicates;
@@ -51,7 +50,7 @@ use crate::time::Instant;
 use classic::Classic;
 use rack::Rack;
 
-/// What is asked of a loss recovery's parameters.
+/// Properties of a loss recovery's parameters.
 pub trait Component {
     /// Makes the loss recovery of a sender with this configuration.
     fn build(&self, tcp: &Tcp) -> Loss;
@@ -69,7 +68,7 @@ registry! {
 }
 
 impl Config {
-    /// What takes its place if the receiver knows no SACK: NewReno, for RACK as in Linux.
+    /// Its replacement if the receiver has no SACK: NewReno, for RACK as in Linux.
     pub fn without_sack(&self) -> Self {
         match self {
             Self::Sack(_) => Self::default(),
@@ -94,24 +93,24 @@ pub trait Recovery: Send + Sync {
     /// retransmission timer restarts.
     fn on_recovery_ack(&mut self, state: &mut State, cc: &mut dyn CongestionControl, acked: u64) -> bool;
 
-    /// Whether the SACK scoreboard decides what is a duplicate ACK and what is sent next.
+    /// Whether the SACK scoreboard defines duplicate ACKs and selects the next segment.
     fn uses_scoreboard(&self) -> bool {
         false
     }
 
-    /// With the scoreboard: bytes thought to be in the network during a fast recovery, `pipe` of RFC 6675 (2).
+    /// With the scoreboard: estimate of the bytes in the network during a fast recovery, `pipe` of RFC 6675 (2).
     fn pipe(&self, state: &State) -> u64 {
         state.flight_size()
     }
 
-    /// With the scoreboard, after duplicate ACKs: what is sent next. `can_send_new` says whether there is new data
-    /// that the receiver's window permits.
+    /// With the scoreboard, after duplicate ACKs: the next segment to send. `can_send_new` says whether there is new
+    /// data that the receiver's window permits.
     fn next_segment(&mut self, _state: &State, _can_send_new: bool) -> Option<Next> {
         None
     }
 }
 
-/// What the scoreboard sends next.
+/// Next segment chosen by the scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// New data.
@@ -165,7 +164,7 @@ impl<'a> Ack<'a> {
         }
     }
 
-    /// What it changes, if its SACK blocks brought `sack`; the rest of what it delivers is not yet counted.
+    /// Its effect, given the news `sack` of its SACK blocks; other bytes that it delivers are not counted yet.
     fn outcome(&self, tx: &mut Transmission, sack: SackNews, is_dupack: bool) -> AckOutcome {
         let retransmissions = tx.counters.retransmissions.total;
         let spurious = sack.duplicate.map_or(0, |range| tx.state.count_duplicates(range, retransmissions));
@@ -188,7 +187,7 @@ impl<'a> Ack<'a> {
         self.packet.has_timestamps.then_some(self.packet.ts_ecr)
     }
 
-    /// Its SACK blocks as offsets, in the order in which they stand there.
+    /// The SACK blocks as offsets, in the order of the option.
     pub(super) fn blocks(&self) -> &[(u64, u64)] {
         &self.blocks[..self.count]
     }
@@ -196,14 +195,14 @@ impl<'a> Ack<'a> {
 
 /// The loss recovery of a sender.
 pub enum Loss {
-    /// By duplicate ACKs or by the SACK scoreboard.
+    /// Uses duplicate ACKs or the SACK scoreboard.
     Classic(Box<Classic>),
-    /// By time: RACK-TLP.
+    /// Uses time: RACK-TLP.
     Rack(Box<Rack>),
 }
 
 impl Loss {
-    /// Whether every ACK is looked at closely.
+    /// Whether no ACK takes the fast path.
     pub(super) fn looks_closer(&self) -> bool {
         match self {
             Self::Classic(classic) => classic.duplicates.is_some() || classic.feedback.is_some(),
@@ -239,8 +238,7 @@ impl Loss {
         }
     }
 
-    /// A duplicate ACK where nothing looks at ACKs closely. With the scoreboard an ACK without SACK information is
-    /// none: RFC 6675 (2).
+    /// A duplicate ACK on the fast path. With the scoreboard an ACK without SACK information is none: RFC 6675 (2).
     pub(super) fn on_plain_dupack(&mut self, tx: &mut Transmission, now: Instant) {
         if let Self::Classic(classic) = self
             && !classic.uses_scoreboard
@@ -289,7 +287,7 @@ impl Loss {
         }
     }
 
-    /// What has been counted of radio network feedback, if it is acted on.
+    /// Counters of radio network feedback, if it is enabled.
     pub(super) fn rnf(&self) -> Option<rnf::Report> {
         match self {
             Self::Classic(classic) => classic.feedback.as_ref().map(|feedback| feedback.report),
@@ -297,7 +295,7 @@ impl Loss {
         }
     }
 
-    /// Whether a segment would be sent now, if the pacer let it: approximately, where a loss is suspected.
+    /// Whether a segment would be sent now if the pacer permitted it; approximate if a loss is suspected.
     pub(super) fn would_send(&self, tx: &Transmission) -> bool {
         match self {
             Self::Classic(_) => {
@@ -310,7 +308,7 @@ impl Loss {
         }
     }
 
-    /// Whether something marked lost has not been sent again.
+    /// Whether a segment marked lost has not been retransmitted yet.
     pub(super) fn waits_to_repair(&self) -> bool {
         match self {
             Self::Classic(_) => false,
@@ -326,7 +324,7 @@ impl Loss {
         }
     }
 
-    /// Bytes in the network, as far as the loss recovery can tell.
+    /// Bytes in the network as estimated by the loss recovery.
     pub(super) fn in_flight(&self, state: &State) -> i64 {
         match self {
             Self::Classic(_) => state.flight_size() as i64 - state.inflation,

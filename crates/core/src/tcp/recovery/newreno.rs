@@ -1,11 +1,11 @@
 //! NewReno: a partial ACK during fast recovery names the next lost segment. RFC 6582.
 //!
-//! Only the first partial ACK restarts the retransmission timer ("impatient", section 4): with many
-//! losses in a window, a timeout is then faster than one segment for each round trip.
+//! Only the first partial ACK restarts the retransmission timer ("impatient", section 4): with many losses in a window,
+//! a timeout is then faster than one retransmission per round trip.
 //!
-//! Linux without SACK restarts it with each. It ends a recovery only with an ACK beyond what was outstanding, counts no
-//! duplicates until then, and has a threshold that follows them ([`Config::max_reordering`], [`super::duplicates`]);
-//! with `tcp.prr` this is all of it.
+//! Linux without SACK restarts it with every partial ACK. It ends a recovery only with an ACK beyond the recovery
+//! point, counts no duplicates until then, and adapts its threshold to them ([`Config::max_reordering`],
+//! [`super::duplicates`]); together with `tcp.prr` the model of Linux is complete.
 
 use super::classic::Classic;
 use super::duplicates::Duplicates;
@@ -22,10 +22,11 @@ use crate::trace::SendCause;
 parameters! {
     /// A partial ACK names the next lost segment: RFC 6582.
     pub struct Config {
-        /// Which partial ACKs restart the retransmission timer: RFC 6582 (4). And what Linux does besides.
+        /// Partial ACKs that restart the retransmission timer, RFC 6582 (4), and further rules of Linux.
         pub variant: Variant,
-        /// With `variant = "linux"`: the largest threshold of duplicate ACKs, 300 if absent (`tcp_max_reordering`).
-        /// More of them than there are segments in flight set the threshold to the number of these.
+        /// With `variant = "linux"`: the maximum threshold of duplicate ACKs, 300 if absent (`tcp_max_reordering`). If
+        /// there are more duplicate ACKs than segments in flight, the threshold becomes the number of segments in
+        /// flight.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub max_reordering: Option<u32>,
     }
@@ -35,20 +36,21 @@ parameters! {
 const MAX_REORDERING: u32 = 300;
 
 parameters! {
-    /// Which partial ACKs restart the retransmission timer.
+    /// Partial ACKs that restart the retransmission timer.
     pub enum Variant {
         /// Only the first.
         #[default]
         Impatient,
         /// Every one.
         SlowButSteady,
-        /// Every one; the recovery ends beyond what was outstanding; the threshold follows duplicate ACKs.
+        /// Every partial ACK restarts the timer; the recovery ends beyond the recovery point; the threshold adapts to
+        /// duplicate ACKs.
         Linux,
     }
 }
 
 impl Config {
-    /// As Linux without SACK.
+    /// Like Linux without SACK.
     pub fn linux() -> Self {
         Self { variant: Variant::Linux, max_reordering: None }
     }
@@ -70,10 +72,10 @@ impl Config {
         uses_prr || self.variant == Variant::Linux
     }
 
-    /// Refuses what cannot work.
+    /// Refuses values that cannot work.
     ///
     /// # Errors
-    /// Names the key, what is wrong, and what would be right.
+    /// The error names the key, the problem, and a valid value.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         let error = |message: &str, hint: &str| Err(ScenarioError::new("max_reordering", message, hint));
         match self.max_reordering {
@@ -132,7 +134,7 @@ impl Recovery for Newreno {
             // The segments that duplicate ACKs stood for have been acknowledged.
             state.inflation = 0;
         } else {
-            // Step 3, partial acknowledgment: deflate by what left, add back one segment.
+            // Step 3, partial acknowledgment: deflate by the bytes acknowledged, add back one segment.
             state.inflation -= acked as i64;
             if acked >= state.mss() {
                 state.inflation += state.mss() as i64;

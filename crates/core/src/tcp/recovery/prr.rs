@@ -14,7 +14,7 @@ pub struct Prr {
     recover_fs: u64,
 }
 
-/// What an ACK shows.
+/// Progress reported by an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// DeliveredData: bytes acknowledged or SACKed for the first time.
@@ -31,7 +31,7 @@ impl Prr {
         Self { recover_fs: recover_fs.max(1), ..Self::default() }
     }
 
-    /// An ACK that begins the recovery or arrives during it: what may be sent now, bytes (`SndCnt`).
+    /// An ACK that starts the recovery or arrives during it. Returns the bytes that may be sent now (`SndCnt`).
     pub fn on_ack(&mut self, ssthresh: u64, mss: u64, ack: Progress) -> u64 {
         self.delivered += ack.delivered;
         let allowed = if ack.in_flight > ssthresh {
@@ -41,7 +41,7 @@ impl Prr {
             let bound = self.delivered.saturating_sub(self.out).max(ack.delivered);
             (bound + if ack.is_safe { mss } else { 0 }).min(ssthresh - ack.in_flight)
         };
-        // The first retransmission goes at once.
+        // The first retransmission is sent at once.
         if self.out == 0 { allowed.max(mss) } else { allowed }
     }
 

@@ -1,25 +1,25 @@
-//! Radio network feedback, the half of the sender. \[jayanathan\] sections 4 and 5.
+//! Radio network feedback, sender side. \[jayanathan\] sections 4 and 5.
 //!
-//! A box at the edge of the radio network (`middlebox.rnc_feedback`) sets the RNF bit in a duplicate ACK if the
-//! segment that is missing has passed it: then the radio has lost it, and no queue before. The sender sends it again
-//! at once and leaves its windows as they are: **wireless fast retransmit**. Duplicate ACKs let new segments go, as in
-//! fast recovery, one for each segment that has left the network; the first new ACK ends it. The segment counts as
-//! repaired from then on: its duplicate ACKs bring no fast retransmit, and if it is lost again, a timeout follows, as
-//! after any fast retransmit.
+//! A box at the edge of the radio network (`middlebox.rnc_feedback`) sets the RNF bit in a duplicate ACK if the missing
+//! segment has passed it: the loss then occurred on the radio, not in a queue before it. The sender retransmits it at
+//! once and leaves its windows unchanged: **wireless fast retransmit**. As in fast recovery, each duplicate ACK permits
+//! one new segment; the first new ACK ends it. From then on the segment counts as repaired: its duplicate ACKs trigger
+//! no fast retransmit, and if it is lost again, a timeout follows, as after any fast retransmit.
 //!
-//! Losses without a flag are answered as ever: by the threshold of duplicate ACKs, or by the scoreboard. In particular
-//! a second hole that SACK blocks have shown already is taken for lost by RFC 6675 before a flag can come. During fast
-//! recovery and after a timeout the bit changes nothing, since the segment is on its way again.
+//! Losses without a flag are handled as usual, by the duplicate ACK threshold or the scoreboard. In particular, RFC
+//! 6675 may consider a second gap lost, because SACK blocks show it, before a flag can arrive. During fast recovery and
+//! after a timeout the bit has no effect, since the segment has been retransmitted.
 //!
-//! **NACKs.** A box may also name what the radio has lost of the data that a mobile sender sends (`middlebox.snoop`,
-//! [`Flags::NACK`]): the SACK blocks of such an ACK are what has come over the radio, so that each gap before and
-//! between them is a loss of it, wherever it stands in the window. All segments in the gaps are sent again at once,
-//! windows kept; one that has been sent again already only when a smoothed round-trip time has passed since. The
-//! blocks are no word of the receiver's, and leave the scoreboard alone. The receiver's own duplicate ACKs, which come
-//! later, are those of a segment under repair.
+//! **NACKs.** A box may also report radio losses of data that a mobile sender sends (`middlebox.snoop`,
+//! [`Flags::NACK`]). The SACK blocks of such an ACK list the data received over the radio, so each gap before and
+//! between them is a radio loss, anywhere in the window. All segments in the gaps are retransmitted at once with
+//! windows unchanged; a segment already retransmitted is retransmitted only after a further smoothed RTT. The blocks do
+//! not come from the receiver and do not change the scoreboard. The receiver's own duplicate ACKs arrive later and
+//! belong to a segment under repair.
 //!
-//! The paper wants two flagged ACKs. The box never flags the first duplicate, so that this is the third, no earlier
-//! than without feedback, although the paper calls it early. Acting on the first flagged one is the other option.
+//! The paper requires two flagged ACKs. The box never flags the first duplicate, so the second flagged ACK is the third
+//! duplicate, no earlier than without feedback, although the paper calls it early. The other option is to act on the
+//! first flagged ACK.
 //!
 //! The bit is 0x100 of the flags, left of CWR. It was reserved, then the nonce sum of RFC 3540 (historic by RFC 8311),
 //! and today it is AE of accurate ECN (RFC 9768). A deployment would need another, such as a TCP option: an endpoint
@@ -39,7 +39,7 @@ use std::collections::VecDeque;
 parameters! {
     /// Whether a sender acts on radio network feedback.
     pub enum Rnf {
-        /// It ignores the bit.
+        /// The sender ignores the bit.
         #[default]
         Off,
         /// The first flagged duplicate ACK sends the missing segment again.
@@ -50,7 +50,7 @@ parameters! {
 }
 
 impl Rnf {
-    /// Flagged duplicate ACKs that send a segment again; `None` if off.
+    /// Number of flagged duplicate ACKs that trigger a retransmission; `None` if off.
     pub(in crate::tcp) const fn needed(self) -> Option<u32> {
         match self {
             Self::Off => None,
@@ -60,22 +60,22 @@ impl Rnf {
     }
 }
 
-/// What a flow with feedback has counted.
+/// Counters of a flow with feedback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Duplicate ACKs with the RNF bit.
     pub flagged_acks: u64,
-    /// Segments sent again for them, windows kept.
+    /// Segments retransmitted because of them, windows unchanged.
     pub wireless_fast_retransmits: u64,
-    /// NACKs for data that the radio has lost on its way to a box.
+    /// NACKs for data lost on the radio before it reached a box.
     pub nacks: u64,
 }
 
-/// What a sender remembers of the feedback.
+/// State of the feedback at a sender.
 #[derive(Debug)]
 pub(super) struct Feedback {
     needed: u32,
-    /// Offset of the hole that the latest flags were about, and how many there were.
+    /// Offset of the gap that the latest flags referred to, and their number.
     hole: (u64, u32),
     /// Offsets of the segments in flight that NACKs have named, and how often.
     named: Vec<(u64, u32)>,
@@ -92,12 +92,12 @@ impl Feedback {
         Some(Self { needed, hole: (0, 0), named, again, report })
     }
 
-    /// Whether NACKs have had the segment at `start` sent again.
+    /// Whether NACKs have caused a retransmission of the segment at `start`.
     pub fn has_repaired(&self, start: u64) -> bool {
         self.named.iter().any(|(named, times)| *named == start && *times >= self.needed)
     }
 
-    /// A NACK names the segment at `start`; whether it has been named often enough to be sent again.
+    /// A NACK names the segment at `start`. Returns whether it has been named often enough to be retransmitted.
     fn on_named(&mut self, start: u64) -> bool {
         match self.named.iter_mut().find(|(named, _)| *named == start) {
             Some((_, times)) => *times += 1,
@@ -106,7 +106,7 @@ impl Feedback {
         self.has_repaired(start)
     }
 
-    /// A flagged duplicate ACK for the segment at `una`; whether it is the one that sends the segment again.
+    /// A flagged duplicate ACK for the segment at `una`. Returns whether it triggers the retransmission.
     fn on_flagged(&mut self, una: u64) -> bool {
         self.report.flagged_acks += 1;
         let (hole, flagged) = &mut self.hole;
@@ -117,8 +117,8 @@ impl Feedback {
         *flagged == self.needed
     }
 
-    /// A duplicate ACK, flagged or not. Returns whether feedback answers it: the radio has lost the segment at `una`,
-    /// and it is sent again now or was before.
+    /// A duplicate ACK, flagged or not. Returns whether feedback handles it: the segment at `una` was lost on the
+    /// radio, and is retransmitted now or was before.
     pub fn answers(&mut self, tx: &mut Transmission, ack: &Ack<'_>, uses_scoreboard: bool) -> bool {
         if tx.timer.is_frozen() {
             return true;
@@ -154,12 +154,12 @@ impl Feedback {
         true
     }
 
-    /// A NACK, whose ACK was taken in: sends again what its SACK blocks leave out.
+    /// A NACK whose ACK has been processed: retransmits the segments that its SACK blocks leave out.
     pub fn on_nack(&mut self, tx: &mut Transmission, ack: &Ack<'_>) {
         let state = &mut tx.state;
         self.report.nacks += 1;
         self.named.retain(|(named, _)| *named >= state.una);
-        // After a timeout everything is on its way again.
+        // After a timeout everything is retransmitted anyway.
         if state.phase == Phase::Loss {
             return;
         }
@@ -199,7 +199,7 @@ pub(super) fn is_nack(ack: &Ack<'_>) -> bool {
     is_flagged && !ack.blocks().is_empty()
 }
 
-/// What the blocks of a NACK leave out of the data from `una` to `max`, from the lowest on.
+/// Gaps between the blocks of a NACK in the data from `una` to `max`, lowest first.
 fn gaps(una: u64, max: u64, blocks: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut blocks: Vec<_> = blocks.iter().filter(|(left, right)| left < right && *right <= max).collect();
     blocks.sort_unstable();

@@ -1,11 +1,11 @@
 //! Loss recovery by the SACK scoreboard: RFC 6675.
 //!
-//! The scoreboard is in [`State::segments`](crate::tcp::window::scoreboard); here are the decisions: when recovery
-//! begins and what is sent during it, so that the bytes in the network (`pipe`) fill the congestion window.
+//! The scoreboard is in [`State::segments`](crate::tcp::window::scoreboard); this module decides when recovery starts
+//! and which segments it sends, so that the bytes in the network (`pipe`) fill the congestion window.
 //!
-//! After a timeout the marks are cleared (RFC 2018 (8)), and segments reported anew are skipped as the sender
-//! goes back: section 5.1. The timer is that of RFC 6298; section 6 would allow to restart it with every
-//! retransmission. If the other endpoint does not permit SACK, the connection uses NewReno.
+//! After a timeout the marks are cleared (RFC 2018 (8)), and newly SACKed segments are skipped as the sender goes back
+//! N: section 5.1. The timer is that of RFC 6298; section 6 would also allow restarting it with every retransmission.
+//! If the other endpoint does not permit SACK, the connection uses NewReno.
 
 use super::classic::Classic;
 use super::rnf::Feedback;
@@ -16,7 +16,7 @@ use crate::tcp::cc::CongestionControl;
 use crate::tcp::window::state::{Phase, State};
 
 parameters! {
-    /// The SACK scoreboard decides which segments are lost and which are sent: RFC 6675. Wants `sack = true`.
+    /// The SACK scoreboard decides which segments are lost and which are sent: RFC 6675. Requires `sack = true`.
     pub struct Config {}
 }
 
@@ -27,9 +27,9 @@ impl Component for Config {
     }
 }
 
-/// The variables of section 2, as offsets behind the byte that they name.
+/// The variables of section 2, as end offsets (exclusive).
 struct Sack {
-    /// Everything below has been sent again in this recovery, or needs not be.
+    /// HighRxt: everything below it has been retransmitted in this recovery or need not be.
     high_rxt: u64,
     /// A rescue retransmission is allowed when everything below is acknowledged.
     rescue_rxt: u64,
@@ -44,7 +44,7 @@ impl Recovery for Sack {
         may_begin && (state.dupacks >= state.dupack_threshold || state.lost_end() > state.una)
     }
 
-    /// (4): the first segment goes whatever the pipe holds.
+    /// (4): the first segment is sent regardless of the pipe.
     fn on_begin(&mut self, state: &mut State) {
         state.inflation = 0;
         self.high_rxt = state.segments.front().map_or(state.una, |first| first.end());
@@ -52,7 +52,7 @@ impl Recovery for Sack {
     }
 
     fn on_recovery_ack(&mut self, state: &mut State, _cc: &mut dyn CongestionControl, _acked: u64) -> bool {
-        // (A). RecoveryPoint is the last byte sent before, `recover` the one behind it.
+        // (A). RecoveryPoint is the last byte sent before; `recover` is the byte after it.
         if state.recover.is_none_or(|recover| state.una >= recover) {
             state.exit_recovery(state.window.cwnd);
         }
@@ -69,11 +69,11 @@ impl Recovery for Sack {
 
     fn next_segment(&mut self, state: &State, can_send_new: bool) -> Option<Next> {
         let in_recovery = state.phase == Phase::Recovery;
-        // (3.1): before recovery nothing counts as sent again.
+        // (3.1): before recovery nothing counts as retransmitted.
         let mut high_rxt = if in_recovery { self.high_rxt } else { state.una };
         let mut lost_end = state.lost_end();
         if let Some(first) = state.segments.front().filter(|_| !in_recovery && state.is_under_repair()) {
-            // Known to be lost, and sent again; and so are those behind it that have been.
+            // The first segment is lost and retransmitted, and so are the following ones that were sent more than once.
             let again = state.segments.iter().take_while(|one| one.is_sacked || one.transmissions > 1);
             high_rxt = again.last().map_or(first.end(), |last| last.end().max(first.end()));
             lost_end = lost_end.max(high_rxt);
@@ -85,8 +85,8 @@ impl Recovery for Sack {
         if !in_recovery {
             return can_send_new.then_some(Next::New);
         }
-        // NextSeg() of section 4: holes above HighRxt and below the highest SACKed byte. Rule 1 takes the
-        // first if it is lost, rule 2 new data, rule 3 the first hole all the same.
+        // NextSeg() of section 4: gaps above HighRxt and below the highest SACKed byte. Rule 1 takes the first if it is
+        // lost, rule 2 new data, rule 3 the first gap even if it is not lost.
         let highest =
             state.segments.iter().rev().find(|segment| segment.is_sacked).map_or(0, |top| top.end());
         let mut holes = state.segments.iter().filter(|segment| !segment.is_sacked);

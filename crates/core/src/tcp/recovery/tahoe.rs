@@ -1,9 +1,9 @@
-//! Tahoe: duplicate ACKs are answered like a timeout, only sooner. \[jacobson1988\] with the fast retransmit of
-//! 4.3BSD-Tahoe, as ns-2's `Agent/TCP` has it: half the window as threshold, a window of one segment, slow
-//! start from the first unacknowledged segment on.
+//! Tahoe: duplicate ACKs cause the same response as a timeout, only earlier. \[jacobson1988\] with the fast retransmit
+//! of 4.3BSD-Tahoe, as in ns-2's `Agent/TCP`: half the window as threshold, a window of one segment, slow start from
+//! the first unacknowledged segment on.
 //!
-//! There is no fast recovery: what follows are the rules of a timeout, go-back-N, without its wait. As there,
-//! no second fast retransmit follows before everything outstanding is acknowledged.
+//! There is no fast recovery: the rules of a timeout (go-back-N) apply, without its wait. As in ns-2, no second fast
+//! retransmit occurs before all outstanding data is acknowledged.
 
 use super::classic::Classic;
 use super::rnf::Feedback;

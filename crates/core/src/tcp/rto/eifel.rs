@@ -1,10 +1,10 @@
 //! The Eifel retransmission timer: R. Ludwig and K. Sklower, CCR 30 (3), 2000.
 //!
-//! The weight of a sample falls with the number of segments in flight, so that the estimate remembers about
-//! one round trip whatever the window (RFC 6298 weighs each of a window's many samples alike); the deviation
-//! only grows from samples above the average, so that a falling round-trip time does not prolong the timeout;
-//! and it rises fast and falls slowly. The timer runs from the sending of the oldest outstanding segment and
-//! not from the latest ACK: the sender sees to that.
+//! The weight of a sample decreases with the number of segments in flight, so the estimate has a memory of about one
+//! round trip for any window (RFC 6298 weighs each of a window's many samples alike). The deviation grows only with
+//! samples above the average, so a decreasing RTT does not prolong the timeout, and it rises fast and falls slowly. The
+//! timer runs from the transmission of the oldest outstanding segment instead of the latest ACK: the sender ensures
+//! that.
 //!
 //! ASSUMED: the formulas are written from memory of the paper, which was not at hand: GAIN = 1/FLIGHT, GAIN^2
 //! for a deviation that falls, RTO = max(SRTT + RTTVAR/GAIN, RTT + 2 ticks). The first sample is taken as in
@@ -18,7 +18,7 @@ pub fn estimate(old: (Duration, Duration), rtt: Duration, flight: u32) -> (Durat
     let flight = u64::from(flight.max(1));
     let (srtt, rttvar, sample) = (old.0.as_nanos(), old.1.as_nanos(), rtt.as_nanos());
     if sample < srtt {
-        // A negative deviation says nothing of how late a segment can be.
+        // A negative deviation gives no information about how late a segment can be.
         let srtt = srtt - (srtt - sample) / flight;
         let base = (srtt + rttvar.saturating_mul(flight)).max(sample);
         return (Duration::from_nanos(srtt), old.1, Duration::from_nanos(base));

@@ -1,13 +1,13 @@
-//! The retransmission timeout as Linux computes it: the smoothed round-trip time, and beside it a variation that is
-//! never below `rto.min`, so that RTO = SRTT + max(4 * RTTVAR, 200 ms) and not the larger of the whole and a minimum
-//! as in RFC 6298 (2.4). P. Sarolahti, A. Kuznetsov, "Congestion Control in Linux TCP", USENIX 2002, section 4.
+//! Linux's retransmission timeout: the smoothed RTT plus a variation that is never below `rto.min`. So RTO = SRTT +
+//! max(4 * RTTVAR, 200 ms), where RFC 6298 (2.4) applies the minimum to the sum. P. Sarolahti, A. Kuznetsov,
+//! "Congestion Control in Linux TCP", USENIX 2002, section 4.
 //!
-//! The variation is the largest mean deviation seen within a window of data: one that rises counts at once, one that
-//! falls a quarter of the way at the end of each window. A sample below the average changes the deviation only if it
-//! is beyond the mean deviation, and then by an eighth of the usual weight: a round-trip time that falls does not
-//! prolong the timeout.
+//! The variation is the largest mean deviation seen within a window of data: an increase counts at once, a decrease by
+//! a quarter of the difference at the end of each window. A sample below the average changes the deviation only if it
+//! is beyond the mean deviation, and then by an eighth of the usual weight: a decreasing RTT does not prolong the
+//! timeout.
 //!
-//! Left out: the kernel's clock, whose ticks cut timeouts to whole milliseconds or tens of them.
+//! Left out: the kernel's clock, whose ticks truncate timeouts to whole milliseconds or tens of them.
 
 use crate::time::Duration;
 
@@ -18,18 +18,18 @@ pub struct Variation {
     deviation: u64,
     /// The largest of this window of data, ns.
     largest: u64,
-    /// What is added to the smoothed round-trip time, ns.
+    /// Part of the timeout added to the smoothed RTT, ns.
     added: u64,
     /// End of the present window of data.
     window_end: u64,
 }
 
-/// Where a sender stands at a sample: what has been acknowledged, and the end of what was sent.
+/// Sender state at a sample: acknowledged data and the end of the data sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     /// Oldest unacknowledged byte.
     pub una: u64,
-    /// Byte behind the highest sent.
+    /// End offset (exclusive) of the data sent.
     pub max: u64,
 }
 
@@ -69,7 +69,7 @@ impl Variation {
         Duration::from_nanos(self.deviation / 4)
     }
 
-    /// What the timeout has beside the smoothed round-trip time.
+    /// The part of the timeout added to the smoothed RTT.
     pub fn added(&self) -> Duration {
         Duration::from_nanos(self.added)
     }

@@ -1,9 +1,8 @@
 //! The retransmission timeout: RFC 6298, with the coarse clock of older stacks as an option; or the Eifel
 //! timer; or Linux's.
 //!
-//! With a `tick`, times are measured and kept in ticks the way BSD and ns-2 do: a sample is the
-//! number of ticks that began while the segment was under way, at least one; SRTT is kept in eighths
-//! and RTTVAR in quarters of a tick.
+//! With a `tick`, times are measured and kept in ticks the way BSD and ns-2 do: a sample is the number of ticks that
+//! started while the segment was in flight, at least one; SRTT is kept in eighths and RTTVAR in quarters of a tick.
 
 pub mod eifel;
 pub mod linux;
@@ -16,7 +15,7 @@ use linux::{Sent, Variation};
 parameters! {
     /// Retransmission timer parameters.
     pub struct Config {
-        /// How the timeout follows from round-trip times.
+        /// Method of computing the timeout from RTT samples.
         pub timer: Timer = Timer::Rfc6298,
         /// Before the first sample: RFC 6298 (2.1).
         pub initial: Duration = Duration::from_secs(1),
@@ -28,7 +27,7 @@ parameters! {
         pub tick: Option<Duration>,
     }
 
-    /// How the timeout follows from round-trip times.
+    /// Method of computing the timeout from RTT samples.
     pub enum Timer {
         /// RFC 6298.
         #[default]
@@ -78,7 +77,7 @@ pub struct Rto {
     flight: u32,
     /// Linux's timer, once there was a sample.
     variation: Option<Variation>,
-    /// Where the sender stands: for Linux's timer.
+    /// State of the sender, for Linux's timer.
     sent: Sent,
 }
 
@@ -134,7 +133,7 @@ impl Rto {
         self.flight = segments as u32;
     }
 
-    /// Notes what has been acknowledged and sent, before a sample: for Linux's timer.
+    /// Records the acknowledged and sent data before a sample: for Linux's timer.
     pub fn set_sent(&mut self, una: u64, max: u64) {
         self.sent = Sent { una, max };
     }
@@ -207,7 +206,7 @@ impl Rto {
             rttvar: Duration::from_nanos(rttvar4 * nanos / 4),
         });
         self.ticks = (srtt8, rttvar4);
-        // SRTT + 4 RTTVAR, in eighths of a tick, cut to whole ticks.
+        // SRTT + 4 RTTVAR, in eighths of a tick, truncated to whole ticks.
         self.base = tick.saturating_mul(((rttvar4 << 3) + srtt8) >> 3);
     }
 
@@ -247,7 +246,7 @@ impl Rto {
         backed_off.min(self.config.max)
     }
 
-    /// The longest timeout.
+    /// The maximum RTO.
     pub fn max(&self) -> Duration {
         self.config.max
     }

@@ -1,12 +1,12 @@
 //! The sending endpoint of a flow.
 //!
-//! Calls come from a host: `handle_segment` with what arrived, `handle_deadline` when the deadline
-//! has passed, `open` and `supply` from the application. After each of them the host drains
-//! `poll_transmit`, lets `write` fill in each packet, and arms its timer for `deadline`.
+//! Calls come from a host: `handle_segment` with an arrived segment, `handle_deadline` when the deadline has passed,
+//! `open` and `supply` from the application. After each of them the host drains `poll_transmit`, lets `write` fill in
+//! each packet, and arms its timer for `deadline`.
 //!
-//! The sender reads and writes headers. What an ACK means and what is sent next is up to its [`Loss`], which acts on its
-//! [`Transmission`]. While no loss is suspected, an ACK of new data and the segment that it lets go take the short way
-//! here, unless something in use looks at every ACK closely.
+//! The sender reads and writes headers. Its [`Loss`] interprets ACKs and selects the next segment, acting on its
+//! [`Transmission`]. While no loss is suspected, an ACK of new data and the segment that it permits take the fast path
+//! here, unless an option in use examines every ACK.
 
 mod opening;
 mod paced;
@@ -31,7 +31,7 @@ pub struct Sender {
     handshake: Handshake,
     tx: Transmission,
     loss: Loss,
-    /// ACKs are looked at closely even without options: for `undo`, ECN, radio feedback, or the loss recovery.
+    /// No ACK takes the fast path, even without options: for `undo`, ECN, radio feedback, or the loss recovery.
     looks_closer: bool,
     /// Data from this offset on uses the plain header.
     plain_from: u64,
@@ -187,7 +187,7 @@ impl Sender {
         }
     }
 
-    /// An ACK that is looked at closely.
+    /// An ACK outside the fast path.
     #[cold]
     fn handle_ack(&mut self, now: Instant, ack: u64, same_window: bool, packet: &Packet) {
         let prior_in_flight = self.in_flight_before();
@@ -205,7 +205,7 @@ impl Sender {
         }
     }
 
-    /// An ACK of what was acknowledged before, or was never sent, arrived.
+    /// An ACK of data acknowledged before, or never sent, arrived.
     #[cold]
     fn handle_old_ack(&mut self, now: Instant, ack: u64, packet: &Packet) {
         if ack > self.tx.state.max || !packet.flags.has(Flags::ACK) {
@@ -229,7 +229,7 @@ impl Sender {
         ack
     }
 
-    /// Offset of the byte with this sequence number on the wire, if it is near what is in flight.
+    /// Stream offset of a sequence number, if it is near the data in flight.
     #[inline(always)]
     fn offset(&self, wire: u32) -> Option<u64> {
         let una = self.tx.state.una;
@@ -246,7 +246,7 @@ impl Sender {
         }
     }
 
-    /// The next segment to be sent now, if any. A pacer answers `None` here and has its time in `deadline`.
+    /// The next segment to be sent now, if any. A pacer returns `None` here; `deadline` has its time.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if self.handshake.is_pending() {
@@ -257,7 +257,7 @@ impl Sender {
         if !is_usual {
             return self.poll_any(now);
         }
-        // Nothing is amiss, and something is in flight: new data as far as the window goes.
+        // No loss is suspected, and data is in flight: new data up to the window.
         debug_assert!(state.retransmit.is_none() && state.limited_transmit == 0);
         let len = self.tx.new_bytes();
         if len == 0 || !state.permits(state.max + len) {
@@ -266,7 +266,7 @@ impl Sender {
         Some(self.tx.send_new(now, len, SendCause::New))
     }
 
-    /// As [`Sender::poll_transmit`], whatever has happened.
+    /// Like [`Sender::poll_transmit`], for any state.
     #[inline(never)]
     fn poll_any(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(cause) = self.handshake.poll_transmit(now) {
@@ -338,7 +338,7 @@ impl Sender {
         &self.tx.rto
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn counters(&self) -> Counters {
         let (counters, losses) = (&self.tx.counters, &self.tx.state.losses);
         let tail_loss_probe =
@@ -352,17 +352,17 @@ impl Sender {
         }
     }
 
-    /// What has been counted of ECN at this end, if it is in use: echoes, reductions, and the counters of accurate ECN.
+    /// ECN counters of this end, if ECN is in use: echoes, reductions, and the counters of accurate ECN.
     pub fn ecn(&self) -> Option<ecn::Report> {
         self.tx.ecn.as_ref().map(|ecn| ecn.report())
     }
 
-    /// What has been counted of radio network feedback, if the sender acts on it.
+    /// Counters of radio network feedback, if the sender supports it.
     pub fn rnf(&self) -> Option<rnf::Report> {
         self.loss.rnf()
     }
 
-    /// Whether it probes the end of what it has sent: RFC 8985 (7).
+    /// Whether it sends tail loss probes: RFC 8985 (7).
     fn probes_tail(&self) -> bool {
         matches!(&self.loss, Loss::Rack(rack) if rack.probes_tail)
     }
@@ -373,8 +373,8 @@ impl Sender {
         self.tx.rtt.latest.take()
     }
 
-    /// Acknowledgment number of a segment that arrived, as an offset: of none that sets up the connection or
-    /// acknowledges what was never sent.
+    /// Acknowledgment number of an arrived segment, as an offset; `None` for a segment that sets up the connection or
+    /// acknowledges unsent data.
     pub fn ack_of(&self, packet: &Packet) -> Option<u64> {
         let is_ack = packet.flags.has(Flags::ACK) && !packet.flags.has(Flags::SYN);
         self.offset(packet.ack).filter(|ack| is_ack && *ack <= self.tx.state.max)

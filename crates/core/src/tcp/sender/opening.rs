@@ -1,4 +1,4 @@
-//! What a sender takes from the handshake.
+//! The part of the sender that handles the handshake.
 
 use super::Sender;
 use crate::packet::{Flags, Packet};
@@ -32,7 +32,7 @@ impl Sender {
         self.begin(now, opened.sent_at, opened.lost_syn);
     }
 
-    /// What the endpoints have agreed on.
+    /// Applies the negotiated use of ECN.
     fn agree_ecn(&mut self, agreement: &Agreement) {
         if let Some(ecn) = &self.tx.ecn {
             self.tx.ecn = ecn.agreed(agreement).map(Box::new);
@@ -40,7 +40,7 @@ impl Sender {
         }
     }
 
-    /// What the time of the handshake, and a loss in it, mean for the data.
+    /// Initialises RTO and window from the duration of the handshake and a loss in it.
     fn begin(&mut self, now: Instant, sent_at: Option<Instant>, lost_syn: bool) {
         if let Some(used) = &mut self.used {
             used.begin(now);
@@ -73,7 +73,7 @@ impl Sender {
         }
     }
 
-    /// What the other endpoint's SYN says of its window. RFC 7323 (2.3).
+    /// Reads the window options of the other endpoint's SYN. RFC 7323 (2.3).
     pub(super) fn take_options(&mut self, packet: &Packet) {
         if packet.flags.has(Flags::SYN) {
             self.peer_shift = packet.options().window_scale_plus_1.saturating_sub(1);
@@ -88,7 +88,7 @@ mod tests {
     use crate::tcp::handshake::Role;
     use crate::tcp::{Config, Handshake};
 
-    /// Window and threshold in segments after a pause of so many seconds, from 48 segments; the timeout is 1 s.
+    /// Window and threshold in segments after a pause of `seconds`, from 48 segments; the timeout is 1 s.
     fn after(idle_restart: IdleRestart, seconds: u64) -> (f64, f64) {
         let config = Config { idle_restart, handshake: Handshake::None, ..Config::default() };
         let mut sender = Sender::new(&config, Role::Passive);

@@ -1,5 +1,5 @@
-//! The sender that paces, and tells a congestion control that models the path what ACKs and timers show of it. Other flows
-//! never come here.
+//! The paced sender, which passes the measurements of ACKs and timers to a congestion control that models the path.
+//! Other flows never use this module.
 
 use super::Sender;
 use crate::rng::Stream;
@@ -18,8 +18,8 @@ pub struct PathView {
 }
 
 impl Sender {
-    /// Gives a congestion control that draws a stream of its own; before anything is sent. Without it all senders draw
-    /// the same.
+    /// Gives a randomised congestion control its own random stream, before anything is sent. Without it all senders
+    /// draw the same numbers.
     pub fn seed(&mut self, stream: impl FnOnce() -> Stream) {
         if let Some(model) = self.tx.cc.model() {
             model.seed(stream());
@@ -32,7 +32,7 @@ impl Sender {
         Some(PathView { pacing, model: self.tx.cc.model().map(|model| model.view()) })
     }
 
-    /// As [`Sender::poll_any`], but no segment leaves before its time.
+    /// Like [`Sender::poll_any`], but no segment leaves before its time.
     pub(super) fn poll_paced(&mut self, now: Instant) -> Option<Transmit> {
         if self.tx.pacer.is_none() {
             return self.poll_any(now);
@@ -96,7 +96,7 @@ impl Sender {
         }
     }
 
-    /// Nothing is in flight, and data is about to be sent. The application may have limited what was sent before.
+    /// Called before sending with nothing in flight; the application may have caused the pause.
     pub(super) fn restart_model(&mut self, now: Instant) {
         let tx = &mut self.tx;
         let is_limited = tx.meter.as_ref().is_some_and(|meter| meter.is_app_limited());
@@ -109,7 +109,7 @@ impl Sender {
         }
     }
 
-    /// What is in flight before an ACK, where that is of interest.
+    /// Bytes in flight before an ACK, if a model needs them; otherwise 0.
     pub(super) fn in_flight_before(&self) -> u64 {
         self.tx.meter.as_ref().map_or(0, |_| self.loss.in_flight(&self.tx.state).max(0) as u64)
     }
@@ -122,7 +122,7 @@ impl Sender {
         }
     }
 
-    /// An ACK has been taken in; `prior_in_flight` bytes were in flight before.
+    /// An ACK has been processed; `prior_in_flight` bytes were in flight before.
     pub(super) fn set_pace(&mut self, now: Instant, prior_in_flight: u64) {
         self.note_losses(now);
         let is_window_limited = self.used.as_ref().is_some_and(|used| used.is_limited());

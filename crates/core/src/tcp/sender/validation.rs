@@ -1,18 +1,18 @@
-//! The sender where growth or a pause goes by what it uses of its window: [`crate::tcp::window::validation`]. Of other flows
-//! only those that pace come here.
+//! The sender if growth or a restart depends on its use of the window: [`crate::tcp::window::validation`]. Among other
+//! flows, only paced ones use this module.
 
 use super::Sender;
 use crate::tcp::{IdleRestart, Transmit};
 use crate::time::Instant;
 
 impl Sender {
-    /// Whether growth or a pause goes by what it uses of its window.
+    /// Whether growth or a restart depends on the use of the window.
     pub(super) fn judges_use(&self) -> bool {
         self.used.is_some()
     }
 
-    /// As [`Sender::poll_transmit`], where the handshake asks for more. If use is judged, it is when nothing more may be
-    /// sent; before that, a pause may end. A pacer may hold segments.
+    /// Like [`Sender::poll_transmit`], for senders that need more checks. Use of the window is judged when nothing more
+    /// may be sent; before that, a pause may end. A pacer may hold segments.
     #[inline(never)]
     pub(super) fn poll_closely(&mut self, now: Instant) -> Option<Transmit> {
         if self.used.is_none() && self.tx.pacer.is_none() {
@@ -108,8 +108,8 @@ mod tests {
     }
 
     proptest! {
-        /// Without losses, slow start goes on while the window is below twice what was outstanding, so that one ACK can
-        /// lead to three times that, and no pause leads below the initial window.
+        /// Without losses, slow start continues while the window is below twice the flight, so one ACK can lead to
+        /// three times the flight, and no pause leads below the initial window.
         #[test]
         fn slow_start_does_not_run_ahead_of_what_is_used(
             steps in prop::collection::vec((0..40_u64, 1..30_u64, 1..50_u64), 1..80),

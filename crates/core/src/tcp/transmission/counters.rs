@@ -1,16 +1,16 @@
-//! What a sender counts.
+//! Counters of a sender.
 
 use crate::delays::DelayReport;
 use crate::tcp::window::loss_episodes::Report as LossEpisodes;
 use crate::trace::SendCause;
 use serde::Serialize;
 
-/// What a sender has counted.
+/// Counters of a sender.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Counters {
     /// Segments with data sent, retransmissions and probes of a closed window included.
     pub segments_sent: u64,
-    /// Segments sent again, by cause.
+    /// Retransmitted segments, by cause.
     pub retransmissions: Retransmissions,
     /// Probes of a closed window: RFC 9293 (3.8.6.1).
     pub window_probes: u64,
@@ -20,9 +20,9 @@ pub struct Counters {
     pub fast_retransmits: u64,
     /// Timeouts found to be spurious; 0 without `undo`.
     pub spurious_timeouts: u64,
-    /// Fast retransmits found to be spurious likewise.
+    /// Fast retransmits found to be spurious.
     pub spurious_fast_retransmits: u64,
-    /// Losses by what they brought; `None` of a flow without TCP.
+    /// Loss episodes by kind; `None` for a flow without TCP.
     pub loss_episodes: Option<LossEpisodes>,
     /// Duplicate ACKs received: RFC 5681 (2).
     pub dupacks: u64,
@@ -30,28 +30,28 @@ pub struct Counters {
     pub rtt_ms: DelayReport,
 }
 
-/// Segments sent again, by cause.
+/// Retransmitted segments, by cause.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Retransmissions {
     /// All of them, those on radio network feedback (`rnf`) included.
     pub total: u64,
-    /// On the duplicate ACK threshold.
+    /// Segments retransmitted at the duplicate ACK threshold.
     pub fast_retransmit: u64,
-    /// On a partial ACK.
+    /// Segments retransmitted on a partial ACK.
     pub partial_ack: u64,
-    /// By the SACK scoreboard.
+    /// Segments retransmitted by the SACK scoreboard.
     pub sack: u64,
-    /// When the timer expired.
+    /// Segments retransmitted on a timeout.
     pub timeout: u64,
     /// The others after a timeout.
     pub go_back_n: u64,
-    /// As a probe at the end of what was sent, RFC 8985 (7); with `recovery.rack`.
+    /// Tail loss probes that retransmit, RFC 8985 (7); with `recovery.rack`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail_loss_probe: Option<u64>,
 }
 
 impl Counters {
-    /// Retransmitted segments, whatever the cause.
+    /// Retransmitted segments of any cause.
     pub fn retransmissions(&self) -> u64 {
         self.retransmissions.total
     }

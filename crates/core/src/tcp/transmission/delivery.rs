@@ -1,9 +1,9 @@
 //! Delivery rates: draft-ietf-ccwg-bbr, "Delivery Rate Samples".
 //!
-//! Each segment notes, whenever it is sent, how much had been delivered by then. Its ACK then spans an interval: that in
-//! which what was delivered meanwhile had been sent, or that in which it was acknowledged, whichever is longer, so that
-//! ACKs that come in a bunch give no rate above the one of sending. Of the segments that an ACK reports the one sent last
-//! counts. The notes stand beside `State::segments`, segment by segment, and exist only for a control that models the
+//! Each segment notes, at each transmission, how much had been delivered by then. Its ACK then spans an interval: the
+//! time in which the data delivered meanwhile was sent, or the time in which it was acknowledged, whichever is longer,
+//! so ACKs that arrive in a batch give no rate above the send rate. If an ACK reports several segments, the one sent
+//! last counts. The notes parallel `State::segments`, one per segment, and exist only for a control that models the
 //! path ([`crate::tcp::cc::model`]).
 //!
 //! Without SACK nothing counts as delivered before the ACK advances, and nothing as lost.
@@ -13,13 +13,13 @@ use crate::tcp::window::state::{Fate, Segment, State};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// What a segment notes when it is sent.
+/// State noted for a segment when it is sent.
 #[derive(Clone, Copy, Debug)]
 struct Note {
-    /// Offset of the byte behind it.
+    /// End offset (exclusive).
     end: u64,
     sent_at: Instant,
-    /// Of the connection, then.
+    /// Bytes that the connection had delivered when it was sent.
     delivered: u64,
     delivered_at: Instant,
     first_sent_at: Instant,
@@ -28,7 +28,7 @@ struct Note {
     /// In flight then, itself included, bytes.
     in_flight: u64,
     is_app_limited: bool,
-    /// It is marked lost, and this has been counted.
+    /// Whether it is marked lost and counted as such.
     is_lost: bool,
 }
 
@@ -39,7 +39,7 @@ struct Latest {
     rtt: Option<Duration>,
 }
 
-/// What an ACK has delivered.
+/// Data delivered by an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
     pub sample: Option<RateSample>,
@@ -56,7 +56,7 @@ pub struct Delivered {
 #[derive(Debug, Default)]
 pub struct Meter {
     notes: VecDeque<Note>,
-    /// Index of the note that is likely to be asked for next.
+    /// Index of the note that is likely to be needed next.
     next: usize,
     /// Bytes delivered since the connection began, and when the last of them were.
     pub delivered: u64,
@@ -67,9 +67,9 @@ pub struct Meter {
     pub lost: u64,
     /// Bytes delivered with CE, with accurate ECN.
     pub marked: u64,
-    /// What loss recovery said when its marks were read last.
+    /// Bytes lost when the marks were read last.
     lost_read: u64,
-    /// The application limits what is sent until this much is delivered; 0 if it does not.
+    /// The flight is limited by the application until this much is delivered; 0 if it is not.
     app_limited: u64,
     min_rtt: Option<Duration>,
     latest: Option<Latest>,
@@ -107,7 +107,7 @@ impl Meter {
         }
     }
 
-    /// Index of the note of the segment that ends at `end`; nearly always the first that is asked for in turn.
+    /// Index of the note of the segment that ends at `end`; nearly always `next`.
     fn index(&self, end: u64) -> usize {
         if self.notes.get(self.next).is_some_and(|note| note.end == end) {
             return self.next;
@@ -130,7 +130,7 @@ impl Meter {
         }
     }
 
-    /// Loss recovery has marked segments, `lost` bytes so far: those that are new are counted, and `each` hears of them.
+    /// Loss recovery has marked segments, `lost` bytes in total: counts the new ones and calls `each` for them.
     pub fn on_marked(&mut self, state: &State, lost: u64, mut each: impl FnMut(&LostSegment)) {
         if lost == self.lost_read {
             return;
@@ -154,7 +154,7 @@ impl Meter {
         }
     }
 
-    /// An ACK has been taken in, everything before `una` being acknowledged.
+    /// An ACK has been processed; everything before `una` is acknowledged.
     pub fn take(&mut self, una: u64) -> Delivered {
         while self.notes.front().is_some_and(|note| note.end <= una) {
             self.notes.pop_front();
@@ -181,8 +181,8 @@ impl Meter {
         }
     }
 
-    /// The rate since the segment with this note was sent. None over less than the shortest round-trip time: then the
-    /// segment was an earlier transmission.
+    /// The rate since the segment with this note was sent. `None` for an interval below the minimum RTT: the ACK then
+    /// belongs to an earlier transmission.
     fn sample(&self, note: &Note) -> Option<RateSample> {
         let (sending, acking) =
             (note.sent_at.since(note.first_sent_at), self.delivered_at.since(note.delivered_at));
@@ -192,7 +192,7 @@ impl Meter {
         is_long.then_some(RateSample { delivered, interval, is_app_limited: note.is_app_limited })
     }
 
-    /// Until what is in flight is delivered, the application limits what is sent.
+    /// Treats the flow as application-limited until the data in flight is delivered.
     pub fn limit_by_app(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }

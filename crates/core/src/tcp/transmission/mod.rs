@@ -1,9 +1,9 @@
-//! What a sender and its loss recovery share: windows and segments in flight, congestion control, the timer and its
-//! estimate, what has been supplied and counted.
+//! State shared by a sender and its loss recovery: windows and segments in flight, congestion control, the timer and
+//! its RTT estimate, supplied data and counters.
 //!
-//! [`Sender`](super::Sender) reads headers and asks [`Loss`](super::recovery::Loss) what an ACK means and what is sent
-//! next; both act on one [`Transmission`]. What both kinds of loss recovery do alike is here: sending a segment, taking
-//! acknowledged ones off, and passing the news of a recovery, a timeout or an undo on.
+//! [`Sender`](super::Sender) reads headers and calls [`Loss`](super::recovery::Loss) to interpret an ACK and to select
+//! the next segment; both act on one [`Transmission`]. This module holds what both kinds of loss recovery share:
+//! sending a segment, removing acknowledged ones, and reporting a recovery, a timeout or an undo.
 
 pub(super) mod counters;
 pub(super) mod delivery;
@@ -27,13 +27,13 @@ use pacer::Pacer;
 use rtt::RttMeter;
 use timer::SendTimer;
 
-/// What a sender and its loss recovery share.
+/// State shared by a sender and its loss recovery.
 pub struct Transmission {
     pub state: State,
     pub cc: Box<dyn CongestionControl>,
     /// SACK blocks are read.
     pub reads_sack: bool,
-    /// The congestion control hears of every ACK and round-trip time.
+    /// Whether the congestion control is notified of every ACK and RTT sample.
     cc_measures: bool,
     /// The window grows only while it is used, and the congestion control does not look at that.
     checks_use: bool,
@@ -172,7 +172,7 @@ impl Transmission {
         self.sample_acked(now, ack, sent_at, ts_ecr)
     }
 
-    /// The congestion control hears of an ACK of `acked` new bytes.
+    /// Notifies the congestion control of an ACK of `acked` new bytes.
     #[inline(always)]
     pub fn measure_arrival(&mut self, now: Instant, acked: u64) {
         if self.cc_measures {
@@ -197,7 +197,7 @@ impl Transmission {
         self.pacer.as_ref().is_some_and(|pacer| pacer.holds)
     }
 
-    /// An ACK has advanced: the timer stops if nothing is in flight, and else runs anew if it `restarts`.
+    /// An ACK has advanced: the timer stops if nothing is in flight, and otherwise restarts if `restarts` is set.
     #[inline(always)]
     pub fn set_timer(&mut self, now: Instant, restarts: bool) {
         if self.state.una >= self.state.max {
@@ -213,7 +213,7 @@ impl Transmission {
         }
     }
 
-    /// What an ACK says of the latest loss.
+    /// Judges from an ACK whether the latest recovery was spurious.
     pub fn judge(&mut self, outcome: &AckOutcome) -> Verdict {
         self.undo.as_mut().map_or(Verdict::Open, |undo| undo.judge(&self.state, outcome))
     }
@@ -247,7 +247,8 @@ impl Transmission {
         self.timeout_una.replace(state.una) == Some(state.una)
     }
 
-    /// The latest recovery was spurious, says an ACK of `acked` bytes that has been taken in: the windows are restored.
+    /// An ACK of `acked` bytes, already processed, shows that the latest recovery was spurious: the windows are
+    /// restored.
     pub fn take_back(&mut self, acked: u64) {
         self.rtt.forget();
         let state = &mut self.state;

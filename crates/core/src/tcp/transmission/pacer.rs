@@ -1,9 +1,9 @@
 //! Pacing: segments leave at a rate, a quantum at a time.
 //!
-//! After a burst of up to a quantum the next begins when the pacing rate has carried it away; the rate counts payload, and
-//! the remainder of each division is kept, so that the mean rate is exact. As in Linux, which paces by a timer of its own
-//! (`tcp_internal_pacing`), the first ten segments are free, and a burst that begins late makes up for it by at most half
-//! of its own time: there is no other credit for an idle time.
+//! After a burst of up to a quantum the next starts when the pacing rate has drained it. The rate counts payload, and
+//! the remainder of each division is kept, so the mean rate is exact. As in Linux with its internal pacing timer
+//! (`tcp_internal_pacing`), the first ten segments are not paced, and a late burst is compensated by at most half of
+//! its duration: there is no other credit for idle time.
 //!
 //! Without a control that models the path, the rate is Linux's: the window over the smoothed round-trip time, times 2 in
 //! slow start up to half of the threshold, else times 1.2.
@@ -13,7 +13,7 @@ use crate::tcp::window::state::State;
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
 
-/// Segments at the beginning of a connection that are not paced.
+/// Number of segments at the start of a connection that are not paced.
 const FREE_SEGMENTS: u32 = 10;
 const NANOS: u64 = 1_000_000_000;
 
@@ -29,13 +29,13 @@ pub struct Pacer {
     free_segments: u32,
     /// The next burst leaves no earlier.
     next: Instant,
-    /// When the present burst left, and what is left of its quantum, bytes.
+    /// Departure time of the present burst, and the rest of its quantum, bytes.
     burst: (Instant, u64),
-    /// By how much the present burst was late, as far as that was not made up for.
+    /// How late the present burst was, minus the part already compensated.
     late: Duration,
-    /// What the last division left, in bytes times nanoseconds a second.
+    /// Remainder of the last division, in bytes times nanoseconds per second.
     remainder: u64,
-    /// It keeps back a segment that could leave otherwise.
+    /// Whether a segment is held that could leave otherwise.
     pub holds: bool,
 }
 
@@ -126,7 +126,7 @@ mod tests {
         Instant::from_nanos(ns)
     }
 
-    /// A pacer behind its free segments.
+    /// A pacer after its free segments.
     fn pacer(rate: f64, quantum: u64) -> Pacer {
         let mut pacer = Pacer::new(None, Pace::default());
         pacer.set(rate, 1000.0);

@@ -1,4 +1,4 @@
-//! Which acknowledged segments give a round-trip time.
+//! RTT sampling: which acknowledged segments give a sample.
 
 use super::Transmission;
 use crate::tcp::{Config, RttSampling, timestamp};
@@ -11,7 +11,7 @@ pub struct RttMeter {
     sampling: RttSampling,
     /// With one sample at a time: the end of the segment being timed, and when it was sent.
     timed: Option<(u64, Instant)>,
-    /// The latest sample, until it is asked for.
+    /// The latest sample, until it is taken.
     pub latest: Option<Duration>,
 }
 
@@ -29,7 +29,7 @@ impl RttMeter {
         }
     }
 
-    /// The segment being timed is sent again, or its ACK was kept back: it gives no sample.
+    /// The segment being timed is retransmitted, or its ACK was withheld: it gives no sample.
     pub fn forget(&mut self) {
         self.timed = None;
     }
@@ -76,7 +76,7 @@ impl Transmission {
         self.count_sample(rtt, rtt);
     }
 
-    /// Counts a round-trip time; the congestion control hears of the `newest` of its ACK.
+    /// Counts an RTT sample; notifies the congestion control of the `newest` one of its ACK.
     #[inline]
     pub fn count_sample(&mut self, rtt: Duration, newest: Duration) {
         self.rtts.add(rtt);

@@ -1,25 +1,25 @@
-//! The timer of a sender: the retransmission timer, or the persist timer while the receiver's window keeps back all that
-//! there is to send and nothing is in flight whose ACK could report that it has opened.
+//! The timer of a sender: the retransmission timer, or the persist timer while the receiver's window blocks all pending
+//! data and nothing is in flight whose ACK could reopen it.
 //!
-//! A closed window is probed with the one byte beyond it, first after the retransmission timeout and then at
-//! intervals that double up to the timer's maximum: RFC 9293 (3.8.6.1), RFC 1122 (4.2.2.17). Probing goes on as long as
-//! the connection lasts. The byte is not counted as in flight: where it was refused, it travels
-//! again as the first of the next segment. A window that is open, but not for a segment, gets what fits when the
-//! timer expires: the override of RFC 9293 (3.8.6.2.1). With `tcp.window_probe = "empty"` a probe has no data: its
-//! number is that of the last byte acknowledged, so that the receiver takes it for a duplicate and answers. ASSUMED: its
-//! timeout is that of the first probe, as BSD has one timer for both.
+//! A closed window is probed with the one byte beyond it, first after the retransmission timeout and then at intervals
+//! that double up to the timer's maximum: RFC 9293 (3.8.6.1), RFC 1122 (4.2.2.17). Probing continues as long as the
+//! connection lasts. The byte is not counted as in flight: if it was refused, it is sent as the first byte of the next
+//! segment. A window that is open but smaller than a segment is filled when the timer expires: the override of RFC 9293
+//! (3.8.6.2.1). With `tcp.window_probe = "empty"` a probe has no data: its sequence number is that of the last byte
+//! acknowledged, so the receiver treats it as a duplicate and replies. ASSUMED: its timeout is that of the first probe,
+//! as BSD has one timer for both.
 //!
-//! **Frozen** is a sender whose receiver takes the window back, down to zero, while data is in flight
-//! (`tcp.shrunk_window`). "If the window shrinks to zero, the TCP implementation MUST probe it in the standard way"
-//! (RFC 9293 (3.8.6), MUST-35, from RFC 1122 (4.2.2.16)): the retransmission timer gives way to the persist timer, and
-//! the probe is the oldest unacknowledged byte. Nothing else is sent. ACKs of data in flight count as ever, but
-//! duplicates do not, since they answer probes. Congestion window, threshold and timeout are what they were. BSD does
-//! so (`tcp_output`: a window that shrank to zero cancels a pending retransmission and enters persist state), and M-TCP
-//! and Freeze-TCP rest on it. When the window opens, BSD has gone back to the oldest unacknowledged byte and sends
-//! everything from there again, which repairs losses without a timeout and is a waste where there were none; the
-//! RFCs ask for neither. Linux has no such state: its retransmission timer runs on (`tcp_retransmit_timer`), and at its
-//! expiry the sender enters the loss state and sends the oldest segment as a probe, so that freezing does not keep the
-//! window. A round-trip time is not measured over a freeze, except by timestamps, which do not see it.
+//! A sender is **frozen** if its receiver shrinks the window to zero while data is in flight (`tcp.shrunk_window`). "If
+//! the window shrinks to zero, the TCP implementation MUST probe it in the standard way" (RFC 9293 (3.8.6), MUST-35,
+//! from RFC 1122 (4.2.2.16)): the retransmission timer gives way to the persist timer, and the probe is the oldest
+//! unacknowledged byte. Nothing else is sent. ACKs of data in flight count as ever, but duplicates do not, since they
+//! answer probes. Congestion window, threshold and timeout stay unchanged. BSD does so (`tcp_output`: a window that
+//! shrank to zero cancels a pending retransmission and enters persist state), and M-TCP and Freeze-TCP rest on it. When
+//! the window opens, BSD goes back N from the oldest unacknowledged byte, which repairs losses without a timeout but is
+//! wasteful if there were none; the RFCs require neither. Linux has no such state: its retransmission timer runs on
+//! (`tcp_retransmit_timer`), and at its expiry the sender enters the loss state and sends the oldest segment as a
+//! probe, so freezing does not preserve the window. No RTT is measured across a freeze, except by timestamps, which
+//! cannot detect it.
 
 use super::Transmission;
 use crate::tcp::window::state::Phase;
@@ -35,7 +35,7 @@ pub struct SendTimer {
     waits: Waits,
 }
 
-/// What a sender waits for while its timer runs.
+/// Event that a sender waits for while its timer runs.
 #[derive(Clone, Copy, Debug, Default)]
 enum Waits {
     /// An ACK: the retransmission timer. With RACK-TLP its reordering and probe timers expire here too.
@@ -50,7 +50,7 @@ enum Waits {
 /// Probing a closed window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Probing {
-    /// The timer has expired: the endpoint is about to be asked for segments.
+    /// The timer has expired: the endpoint is about to be polled for segments.
     is_due: bool,
     /// Probes sent since the window closed.
     probes: u32,
@@ -78,7 +78,7 @@ impl Transmission {
             Waits::Persist(probing) => probing.is_due = true,
             Waits::Frozen { probing, nxt } => {
                 probing.is_due = true;
-                // So that `poll_transmit` does not take its short way for new data.
+                // So that `poll_transmit` does not use its fast path for new data.
                 *nxt = std::mem::replace(&mut self.state.nxt, self.state.una);
             }
         }
@@ -139,7 +139,7 @@ impl Transmission {
         if self.shrunk_window == ShrunkWindow::PersistAndGoBack {
             (state.nxt, state.retransmit) = (state.una, None);
             (state.inflation, state.dupacks, state.phase) = (0, 0, Phase::Open);
-            // Segments that arrive twice bring duplicate ACKs, which mean nothing: RFC 6582 (3.2) step 4.
+            // Segments that arrive twice cause duplicate ACKs, which are to be ignored: RFC 6582 (3.2) step 4.
             state.recover = Some(state.max);
         }
     }
@@ -164,7 +164,7 @@ impl Transmission {
         let seq = self.state.una;
         self.state.nxt = nxt;
         if let Some(segment) = self.state.segment_mut(seq) {
-            // Karn's algorithm: a byte of it is sent again.
+            // Karn's algorithm: one of its bytes is retransmitted.
             segment.transmissions = segment.transmissions.saturating_add(1);
         }
         let probes = probes + 1;
@@ -172,7 +172,8 @@ impl Transmission {
         Some(self.send_probe(now, (seq, 1), waits, probes))
     }
 
-    /// Nothing is in flight, and the receiver's window lets no segment go: the probe that is due, or what fits.
+    /// Nothing is in flight, and the receiver's window permits no full segment: returns the pending probe, or the bytes
+    /// that fit.
     #[cold]
     pub fn poll_persist(&mut self, now: Instant) -> Option<Transmit> {
         let room = self.state.peer_window();

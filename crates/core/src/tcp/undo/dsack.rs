@@ -1,10 +1,10 @@
 //! Undo by DSACK: every retransmission of a loss recovery was reported as a duplicate, so nothing was lost.
 //! RFC 3708 (3).
 //!
-//! The proof comes a round trip after the retransmissions, for timeouts and fast retransmits alike. Windows are restored
-//! at once. A report of a segment that was not retransmitted, or is reported for a second time, shows that the network
-//! duplicates packets: reports say nothing about this recovery any more. Left out: RFC 3708's slow start back to the old
-//! window.
+//! The proof comes a round trip after the retransmissions, for timeouts and fast retransmits alike. Windows are
+//! restored at once. A report of a segment that was not retransmitted, or is reported for a second time, shows that the
+//! network duplicates packets: further reports prove nothing for this recovery. Left out: RFC 3708's slow start back to
+//! the old window.
 
 use super::{Component, Response, Undo, Verdict};
 use crate::registry::parameters;
@@ -12,7 +12,7 @@ use crate::tcp::window::scoreboard::AckOutcome;
 use crate::tcp::window::state::State;
 
 parameters! {
-    /// Every retransmission was reported as a duplicate: RFC 3708. Wants `sack = true`, `dsack = true`.
+    /// Every retransmission was reported as a duplicate: RFC 3708. Requires `sack = true`, `dsack = true`.
     pub struct Config {}
 }
 
@@ -28,7 +28,7 @@ struct Dsack {
 
 /// The latest loss recovery, until it is undone or reports cannot be trusted.
 struct Episode {
-    /// Where it began.
+    /// Oldest unacknowledged byte when it started.
     una: u64,
     /// Ranges retransmitted and not reported as duplicates. A segment that was retransmitted twice is there twice.
     unreported: Vec<(u64, u64)>,
@@ -52,7 +52,7 @@ impl Undo for Dsack {
             return Verdict::Open;
         };
         if left < episode.una {
-            // Of an earlier recovery.
+            // Belongs to an earlier recovery.
             return Verdict::Open;
         }
         let found = episode.unreported.iter().position(|(start, end)| *start < right && left < *end);

@@ -13,10 +13,10 @@ use crate::tcp::window::scoreboard::AckOutcome;
 use crate::tcp::window::state::State;
 
 parameters! {
-    /// Timestamps distinguish originals from retransmissions: RFC 3522. Wants `timestamps = true`.
+    /// Timestamps distinguish originals from retransmissions: RFC 3522. Requires `timestamps = true`.
     pub struct Config {
-        /// How the windows come back after a spurious recovery: `rfc4015` from what is in flight, without a burst;
-        /// `restore` to what they were before it.
+        /// How the windows are restored after a spurious recovery: `rfc4015` from the data in flight, without a burst;
+        /// `restore` to their previous values.
         pub response: Response,
     }
 }
@@ -34,10 +34,10 @@ struct Eifel {
     has_seen_dsack: bool,
 }
 
-/// A loss recovery of which nothing has been acknowledged yet.
+/// A loss recovery without any acknowledgment so far.
 #[derive(Clone, Copy)]
 enum Episode {
-    /// Nothing has been sent again.
+    /// Nothing has been retransmitted.
     Begins,
     /// `RetransmitTS` of step 2: not overwritten by later retransmissions.
     Sent { retransmit_ts: u32 },
@@ -65,8 +65,8 @@ impl Undo for Eifel {
         }
         let Some(Episode::Sent { retransmit_ts }) = self.episode.take() else { return Verdict::Open };
         let is_older = (ack.ts_ecr.wrapping_sub(retransmit_ts) as i32) < 0;
-        // Step 5: where all is acknowledged, all originals may have been lost but for their timestamps,
-        // unless the receiver is known to report duplicates.
+        // Step 5: if everything is acknowledged, all originals may have been lost despite their timestamps, unless the
+        // receiver is known to report duplicates.
         let is_certain = ack.sack.duplicate.is_none() && (had_seen_dsack || ack.ack < state.max);
         if is_older && is_certain { Verdict::Spurious } else { Verdict::Open }
     }

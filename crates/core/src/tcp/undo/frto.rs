@@ -2,8 +2,8 @@
 //! originals, and the timeout was spurious. RFC 5682: the basic algorithm (2.1), and where SACK blocks arrive
 //! the enhanced one (3.1).
 //!
-//! Only timeouts. Of what may be done when there is no new data to send, the recommended way is taken: to go
-//! on as after any timeout. The response is that of RFC 4015.
+//! Handles timeouts only. If there is no new data to send, it takes the recommended option and continues as after any
+//! timeout. The response is that of RFC 4015.
 
 use super::{Component, Undo, Verdict};
 use crate::registry::parameters;
@@ -32,7 +32,7 @@ struct Frto {
 #[derive(Clone, Copy)]
 enum Step {
     Off,
-    /// Step 2: the first ACK after the retransmission of what ends here is awaited.
+    /// Step 2: waits for the first ACK after the retransmission of the segment that ends here.
     First {
         end: u64,
     },
@@ -59,7 +59,7 @@ impl Undo for Frto {
                 if !advances && !ack.is_dupack {
                     return Verdict::Open;
                 }
-                // Step 2a, and 2b where there is nothing new to send.
+                // Step 2a, and 2b if there is no new data to send.
                 if !advances || ack.ack >= state.max || ack.ack < end || !ack.can_send_new {
                     self.step = Step::Off;
                     return Verdict::Open;
@@ -69,8 +69,8 @@ impl Undo for Frto {
             }
             Step::Second { recover } => {
                 let has_news = advances || ack.sack.sacked > 0;
-                // (3.1) step 3a; without SACK, (2.1) step 3b has no such bound: only the first of what was lost was sent
-                // again, so what advances the ACK further are originals.
+                // (3.1) step 3a; without SACK, (2.1) step 3b has no such bound: only the first lost segment was
+                // retransmitted, so originals advance the ACK further.
                 let is_beyond = ack.ack > recover || ack.sack.highest > recover;
                 let verdict = if self.scoreboard && is_beyond {
                     Verdict::Genuine

@@ -3,13 +3,13 @@
 //! * **Eifel**, RFC 3522: an ACK advances and echoes a timestamp from before the first retransmission. While other
 //!   retransmissions of a fast recovery are in flight, it undoes nothing, but shows reordering ([`Verdict::Delayed`]).
 //! * **DSACK**, RFC 3708: every retransmission was reported as a duplicate, in a recovery or after a timeout. A report
-//!   counts while the receiver has reported no more segments than were retransmitted ([`State::count_duplicates`]), and
-//!   of an outstanding segment only if that was retransmitted: else the network duplicates packets.
-//! * **F-RTO**, RFC 5682 (3.1), after a timeout alone: data that was never sent again is acknowledged or SACKed, so not
-//!   everything was lost. New data goes out with the first ACK that advances, and the next ACKs decide.
+//!   counts while the receiver has reported no more segments than were retransmitted ([`State::count_duplicates`]),
+//!   and, for an outstanding segment, only if that was retransmitted: otherwise the network duplicates packets.
+//! * **F-RTO**, RFC 5682 (3.1), only after a timeout: data that was never retransmitted is acknowledged or SACKed, so
+//!   not everything was lost. New data goes out with the first ACK that advances, and the next ACKs decide.
 //!
-//! Windows are restored at once, to what they were. Works with what there is: without timestamps there is no Eifel
-//! detection, without DSACK no reports.
+//! Windows are restored at once to their previous values. Each detection needs its option: Eifel needs timestamps, and
+//! reports need DSACK.
 
 use super::{Component, Response, Undo, Verdict};
 use crate::registry::parameters;
@@ -35,10 +35,9 @@ struct Linux {
 
 /// The latest loss recovery, until it is undone.
 struct Episode {
-    /// Where it began.
+    /// Oldest unacknowledged byte when it started.
     una: u64,
-    /// Retransmissions not reported as duplicates; those that were under way when it began, probes of a tail among
-    /// them, count too.
+    /// Retransmissions not reported as duplicates, including those outstanding when it started, e.g. tail loss probes.
     unreported: u32,
     /// Timestamp of its first retransmission.
     retransmit_ts: Option<u32>,
@@ -69,7 +68,7 @@ impl Undo for Linux {
         if first {
             self.episode = Some(Episode::begin(state));
         }
-        // (3.1) step 1: not for a timeout in a recovery, but for the same segment's next.
+        // (3.1) step 1: not for a timeout in a recovery, except for a repeated timeout of the same segment.
         let is_new = first || self.episode.as_ref().is_some_and(|episode| episode.una == state.una);
         let applies = is_timeout && state.phase != Phase::Recovery && is_new;
         self.frto = if applies { Frto::First } else { Frto::Off };
@@ -168,7 +167,7 @@ impl Linux {
     }
 }
 
-/// Whether the ACK acknowledges or SACKs for the first time what was sent before the timeout, and only once.
+/// Whether the ACK acknowledges or SACKs, for the first time, data that was sent only once and before the timeout.
 fn is_original_delivered(state: &State, ack: &AckOutcome) -> bool {
     let end = state.recover.unwrap_or(state.max);
     let acked = state.segments.iter().take_while(|segment| segment.end() <= ack.ack.min(end));

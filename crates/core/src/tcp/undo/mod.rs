@@ -1,6 +1,6 @@
 //! Undo: whether a timeout or a fast retransmit was spurious. If it was, windows and timer are restored.
 //!
-//! Detection is exchangeable. What a sender takes back then is that of RFC 4015, or all of it at once ([`Response`]).
+//! Detection is exchangeable. The windows are then restored as in RFC 4015, or completely at once ([`Response`]).
 
 pub mod dsack;
 pub mod eifel;
@@ -49,28 +49,28 @@ parameters! {
         /// Without a burst: RFC 4015 (3.2) step 6.
         #[default]
         Rfc4015,
-        /// To what they were.
+        /// Restores them to their previous values.
         Restore,
     }
 }
 
-/// What an ACK shows about the latest loss recovery.
+/// Conclusion from an ACK about the latest loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing, or nothing new.
+    /// No conclusion, or no new one.
     Open,
     /// Not yet enough: send two new segments instead of going back, RFC 5682 (2.1) step 2b.
     Probe,
     /// The loss was one after all: go back from the first unacknowledged segment.
     Genuine,
-    /// Nothing was lost.
+    /// Spurious: nothing was lost.
     Spurious,
     /// An original, and not its retransmission, filled the first gap of a fast recovery. Others are still being
     /// repaired, so the recovery stands for now.
     Delayed,
 }
 
-/// What is asked of a detection's parameters.
+/// Properties of a detection's parameters.
 pub trait Component {
     /// Makes the detection; `None` if there is none.
     fn build(&self) -> Option<Box<dyn Undo>>;
@@ -90,9 +90,9 @@ registry! {
 /// A sender's detection of spurious recoveries, and all that it keeps for taking one back.
 pub struct Undoing {
     detection: Box<dyn Undo>,
-    /// What was known before the latest loss.
+    /// State before the latest loss.
     prior: Option<Prior>,
-    /// After a spurious timeout: what was known before it, and the end of what had been sent.
+    /// After a spurious timeout: the state before it, and the end of the data sent by then.
     adapts: Option<(Prior, u64)>,
     /// F-RTO holds going back, and permits this many new segments.
     pub probe: Option<u32>,
@@ -151,8 +151,8 @@ impl Undoing {
         verdict
     }
 
-    /// The latest recovery was spurious, says an ACK of `acked` bytes that was taken in: restores the windows. Returns
-    /// whether the recovery had begun with a timeout; `None` if it is not known what the windows were.
+    /// An ACK of `acked` bytes, already processed, shows that the latest recovery was spurious: restores the windows.
+    /// Returns whether the recovery had started with a timeout; `None` if the previous windows are unknown.
     pub(super) fn restore(&mut self, state: &mut State, acked: u64) -> Option<bool> {
         let prior = self.prior.take()?;
         prior.restore(state, self.detection.response(), acked);
@@ -175,7 +175,7 @@ impl Undoing {
     }
 }
 
-/// What a sender knew before its windows were reduced: RFC 4015 (3.2) step 0.
+/// State of a sender before its windows were reduced: RFC 4015 (3.2) step 0.
 #[derive(Clone, Copy, Debug)]
 struct Prior {
     /// A timeout, not a fast retransmit.
@@ -203,9 +203,9 @@ impl Prior {
         }
     }
 
-    /// The recovery was spurious; the ACK that showed it acknowledged `acked` bytes, and was taken in already.
+    /// The recovery was spurious; the ACK that showed it acknowledged `acked` bytes, and is already processed.
     fn restore(&self, state: &mut State, response: Response, acked: u64) {
-        // Step 5: go on with new data.
+        // Step 5: continue with new data.
         state.nxt = state.max;
         (state.window.cwnd, state.window.ssthresh) = match response {
             Response::Rfc4015 => {

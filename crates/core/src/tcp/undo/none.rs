@@ -1,10 +1,10 @@
-//! No undo: every timeout and every fast retransmit is taken for a loss. RFC 5681.
+//! No undo: every timeout and every fast retransmit counts as a loss. RFC 5681.
 
 use super::{Component, Undo};
 use crate::registry::parameters;
 
 parameters! {
-    /// Every timeout and fast retransmit is taken for a loss.
+    /// Every timeout and fast retransmit counts as a loss.
     pub struct Config {}
 }
 

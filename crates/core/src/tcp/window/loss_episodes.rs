@@ -1,18 +1,18 @@
-//! Loss episodes of a sender: how many fast retransmits and timeouts the losses of one window brought.
+//! Loss episodes of a sender: the number of fast retransmits and timeouts caused by the losses of one window.
 //! \[chan2002\] section 4, for throughput models that distinguish single losses from bursts.
 //!
-//! A **cut** is a fast retransmit or an expiration of the retransmission timer. The first cut begins an episode,
-//! and notes the end of what had been sent by then; every cut before all of that is acknowledged belongs to it
-//! (`SND.UNA` below the end), backed-off timeouts among them. An episode is, by its cuts so far,
+//! A **cut** is a fast retransmit or an expiration of the retransmission timer. The first cut starts an episode and
+//! records the end of the data sent by then. Every cut before all of that data is acknowledged (`SND.UNA` below the
+//! end) belongs to it, including backed-off timeouts. The kind of an episode depends on its cuts so far:
 //!
 //! * `timeout` (p3) with at least one timeout, whatever came before it or after;
 //! * `double` (p2) with two or more fast retransmits and no timeout;
 //! * `single` (p1) with one fast retransmit.
 //!
-//! A cut that turned out to be needless (`undo`) stays counted. As the sender is back where it was, it ends the
-//! episode: the next cut begins another.
+//! A cut that turned out to be spurious (`undo`) stays counted. As the sender returns to its previous state, the
+//! episode ends: the next cut starts another.
 //!
-//! All of it is known where a sender cuts its window, which is rare; an ACK costs nothing.
+//! All of this is recorded where a sender cuts its window, which is rare; ACKs cost nothing.
 
 use crate::time::{Duration, Instant};
 use serde::Serialize;
@@ -39,7 +39,7 @@ pub struct LossEpisodes {
 /// The latest episode.
 #[derive(Clone, Copy, Debug)]
 struct Episode {
-    /// The byte behind all that had been sent at its first cut.
+    /// End offset (exclusive) of the data sent at its first cut.
     end: u64,
     kind: Kind,
 }
@@ -51,12 +51,12 @@ enum Kind {
     Timeout,
 }
 
-/// Where a sender stands at a cut, before anything has changed.
+/// State of a sender at a cut, before anything has changed.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
     /// Oldest unacknowledged byte.
     pub una: u64,
-    /// Byte behind the highest ever sent.
+    /// End offset (exclusive) of all data sent so far.
     pub max: u64,
     /// Whole segments in the congestion window.
     pub cwnd_segments: u64,
@@ -67,11 +67,11 @@ pub struct Cut {
 pub struct Report {
     /// Episodes: the sum of `single`, `double` and `timeout`.
     pub events: u64,
-    /// One fast retransmit and nothing more (p1).
+    /// Episodes with exactly one fast retransmit (p1).
     pub single: u64,
     /// Two fast retransmits or more, no timeout (p2).
     pub double: u64,
-    /// At least one timeout (p3).
+    /// Episodes with at least one timeout (p3).
     pub timeout: u64,
     /// Episodes that ended because their latest cut was found spurious; 0 without `undo`.
     pub undone: u64,
@@ -116,7 +116,7 @@ impl LossEpisodes {
         self.waits += wait;
     }
 
-    /// The latest cut was found to be needless.
+    /// The latest cut was found to be spurious.
     #[cold]
     pub fn on_undo(&mut self) {
         if self.latest.take().is_some() {
@@ -129,7 +129,7 @@ impl LossEpisodes {
         self.fast_retransmits
     }
 
-    /// What is known so far; an episode that has not ended counts as what it is by now.
+    /// Counts so far; an episode in progress counts as its present kind.
     pub fn report(&self) -> Report {
         let events = self.single + self.double + self.timeout;
         let mean_s = |sum: Duration| (self.timeout > 0).then(|| sum.as_secs_f64() / self.timeout as f64);

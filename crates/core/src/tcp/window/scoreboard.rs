@@ -1,5 +1,5 @@
-//! The sender's SACK scoreboard: what the receiver has reported of the segments in flight. RFC 2018 (5),
-//! RFC 6675 (3, 4). And what an ACK changes ([`AckOutcome`]).
+//! The sender's SACK scoreboard: the receiver's reports on the segments in flight, RFC 2018 (5), RFC 6675 (3, 4), and
+//! the effects of an ACK ([`AckOutcome`]).
 //!
 //! A mark of each segment in [`State::segments`] is all that is kept; a segment counts as SACKed when one
 //! block covers it whole. Left out: reneging, except that a timeout clears the marks (RFC 2018 (8)).
@@ -7,20 +7,20 @@
 use super::state::{Segment, State};
 use crate::time::Instant;
 
-/// What the SACK blocks of an ACK have brought.
+/// Changes caused by the SACK blocks of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackNews {
     /// Bytes in flight that were reported for the first time.
     pub sacked: u64,
-    /// Offset behind the first segment of these that was sent only once.
+    /// End offset (exclusive) of the first of these segments that was sent only once.
     pub first_original: Option<u64>,
-    /// Offset behind the last of these bytes.
+    /// End offset (exclusive) of the last of these bytes.
     pub highest: u64,
     /// A range that has arrived twice: RFC 2883 (5).
     pub duplicate: Option<(u64, u64)>,
 }
 
-/// What an ACK changes, computed once for each that is looked at closely, when its SACK blocks have entered the
+/// Effect of an ACK, computed once for each ACK outside the fast path, after its SACK blocks were entered into the
 /// scoreboard. A sample of the delivery rate would begin with `delivered`.
 #[derive(Clone, Copy, Debug)]
 pub struct AckOutcome {
@@ -34,20 +34,20 @@ pub struct AckOutcome {
     pub segments: u64,
     /// Bytes that it acknowledges or SACKs for the first time.
     pub delivered: u64,
-    /// What its SACK blocks brought.
+    /// Changes caused by its SACK blocks.
     pub sack: SackNews,
     /// Segments that arrived twice according to it, if a retransmission may be the reason: [`State::count_duplicates`].
     pub spurious: u64,
     /// It is a duplicate ACK for the loss recovery in use.
     pub is_dupack: bool,
-    /// There is new data that the receiver's window permits once this ACK is taken in.
+    /// Whether there is new data that the receiver's window permits once this ACK is processed.
     pub can_send_new: bool,
     /// Echoed timestamp, 0 if there is none.
     pub ts_ecr: u32,
 }
 
 impl AckOutcome {
-    /// Counts a segment of which `bytes` are acknowledged.
+    /// Counts a segment with `bytes` of it acknowledged.
     #[inline]
     pub fn count(&mut self, segment: &Segment, bytes: u64) {
         self.segments += u64::from(segment.end() <= self.ack);
@@ -66,7 +66,7 @@ impl State {
         self.update_scoreboard_with(ack, blocks, |_| {})
     }
 
-    /// The same, and `on_sacked` hears of each segment that is reported for the first time.
+    /// Like `update_scoreboard`, and calls `on_sacked` for each segment SACKed for the first time.
     pub fn update_scoreboard_with(
         &mut self,
         ack: u64,
@@ -92,9 +92,9 @@ impl State {
         news
     }
 
-    /// Counts the segments of a range that the receiver reports as a duplicate. Returns their number, or 0 if the sender
-    /// has made no more than `retransmissions` in all, fewer than the receiver has reported: then the network duplicates
-    /// packets, and the report says nothing about a retransmission. RFC 3708 (3), counted as Linux does.
+    /// Counts the segments of a range that the receiver reports as a duplicate. Returns their number, or 0 if the
+    /// sender has made no more than `retransmissions` in all, fewer than the receiver has reported: the network then
+    /// duplicates packets, and the report does not refer to a retransmission. RFC 3708 (3), counted as Linux does.
     #[cold]
     pub fn count_duplicates(&mut self, (left, right): (u64, u64), retransmissions: u64) -> u64 {
         let segments = right.saturating_sub(left).div_ceil(self.mss());
@@ -108,8 +108,8 @@ impl State {
         self.segments.range(from..).take_while(move |segment| segment.end() <= right)
     }
 
-    /// Segments, the last one maybe in part, and bytes that an ACK of `ack` with `blocks` reports for the first time, if
-    /// it has not been taken in yet.
+    /// Segments, the last one maybe in part, and bytes that an ACK of `ack` with `blocks` reports for the first time,
+    /// if it has not been processed yet.
     pub fn newly_delivered(&self, ack: u64, blocks: &[(u64, u64)]) -> (u64, u64) {
         let is_reported = |segment: &Segment| {
             segment.start < ack
@@ -125,7 +125,7 @@ impl State {
         })
     }
 
-    /// Forgets what was reported: RFC 2018 (8), after a timeout.
+    /// Clears all SACK marks: RFC 2018 (8), after a timeout.
     pub fn clear_scoreboard(&mut self) {
         for segment in &mut self.segments {
             segment.is_sacked = false;
@@ -150,8 +150,8 @@ impl State {
         self.una
     }
 
-    /// `SetPipe()` of RFC 6675 (4): bytes thought to be in the network. What lies below `lost_end` has
-    /// left it, unless it was sent again, which everything below `high_rxt` was.
+    /// `SetPipe()` of RFC 6675 (4): estimate of the bytes in the network. Bytes below `lost_end` have left it, except
+    /// for retransmitted ones, i.e. those below `high_rxt`.
     pub fn pipe(&self, lost_end: u64, high_rxt: u64) -> u64 {
         let unsacked = self.segments.iter().filter(|segment| !segment.is_sacked);
         let times =
@@ -185,7 +185,7 @@ mod tests {
     use crate::tcp::Config;
     use crate::tcp::window::state::Fate;
 
-    /// Ten segments of 1000 B, of which those in `sacked` are SACKed.
+    /// Ten segments of 1000 B; `sacked` lists the SACKed ones.
     fn state(sacked: &[u64]) -> State {
         let mut state =
             State::new(&Config { mss: crate::units::Bytes::from_bytes(1000), ..Config::default() });
@@ -231,7 +231,7 @@ mod tests {
         let more = state.update_scoreboard(1000, &[(2000, 5000)]);
         assert_eq!(more.sacked, 1000);
         assert_eq!(state.update_scoreboard(1000, &[(2000, 5000)]), SackNews::default());
-        // Beyond what was sent, and part of a segment.
+        // Beyond the data sent, and part of a segment.
         assert_eq!(state.update_scoreboard(1000, &[(9000, 11_000), (7000, 7500)]), SackNews::default());
     }
 

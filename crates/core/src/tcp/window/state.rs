@@ -1,4 +1,4 @@
-//! What congestion control and loss recovery see and change: windows, sequence space, scoreboard.
+//! State shared by congestion control and loss recovery: windows, sequence space, scoreboard.
 //!
 //! Offsets count bytes of the stream from zero and never wrap.
 
@@ -21,7 +21,7 @@ pub struct Window {
     pub arithmetic: WindowArithmetic,
     /// Whether a loss leaves a window below the threshold as it is.
     pub keeps_smaller: bool,
-    /// Whether a loss takes half of what was in use, and not a threshold of the congestion control's own.
+    /// Whether a loss halves the data in flight instead of using the congestion control's own threshold.
     pub halves: bool,
 }
 
@@ -57,14 +57,14 @@ impl Window {
 /// Phases of loss recovery, with the kernel's names and numbers (`tcpi_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is suspected.
+    /// No loss is suspected.
     #[default]
     Open = 0,
     /// Duplicate ACKs have arrived, fewer than the threshold.
     Disorder = 1,
     /// Fast recovery.
     Recovery = 3,
-    /// A timeout; what was in flight is sent again.
+    /// A timeout; outstanding data is retransmitted.
     Loss = 4,
 }
 
@@ -88,24 +88,24 @@ pub struct Segment {
     pub transmissions: u16,
     /// The receiver has reported all of it beyond a gap: RFC 2018.
     pub is_sacked: bool,
-    /// What loss recovery that keeps a mark for each segment has noted of it: [`crate::tcp::recovery::rack`].
+    /// Mark of a loss recovery that marks each segment: [`crate::tcp::recovery::rack`].
     pub fate: Fate,
 }
 
-/// What is thought to have become of a segment that is neither acknowledged nor SACKed.
+/// Assumed state of a segment that is neither acknowledged nor SACKed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// On its way.
+    /// In flight.
     #[default]
     UnderWay,
-    /// Lost, and not sent again since.
+    /// Lost and not retransmitted yet.
     Lost,
-    /// Lost, and sent again since.
+    /// Lost and retransmitted.
     SentAgain,
 }
 
 impl Segment {
-    /// It is sent again.
+    /// Records a retransmission.
     pub fn sent_again(&mut self, now: Instant) {
         self.sent_at = now;
         self.transmissions = self.transmissions.saturating_add(1);
@@ -117,7 +117,7 @@ impl Segment {
         self.start = start;
     }
 
-    /// Offset of the byte behind it.
+    /// End offset (exclusive).
     pub fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
@@ -130,8 +130,8 @@ pub struct State {
     pub window: Window,
     /// Payload of a full segment, bytes.
     mss: u64,
-    /// Bytes by which duplicate ACKs inflate the congestion window during recovery; a partial ACK may
-    /// make it negative: RFC 6582 (3.2) step 3.
+    /// Inflation of the congestion window in bytes by duplicate ACKs during recovery; a partial ACK may make it
+    /// negative: RFC 6582 (3.2) step 3.
     pub inflation: i64,
     /// The receiver's window, in bytes.
     pub rwnd: u64,
@@ -141,7 +141,7 @@ pub struct State {
     pub una: u64,
     /// Next byte to send; back at `una` after a timeout.
     pub nxt: u64,
-    /// Byte behind the highest ever sent.
+    /// End offset (exclusive) of all data sent so far.
     pub max: u64,
     /// Duplicate ACKs since the last new one.
     pub dupacks: u32,
@@ -150,10 +150,10 @@ pub struct State {
     /// `max` when the last recovery began or the last timeout happened: RFC 6582 (3.2). `None` before
     /// the first.
     pub recover: Option<u64>,
-    /// A segment to be sent again before anything else.
+    /// A segment to be retransmitted before anything else is sent.
     pub retransmit: Option<(u64, SendCause)>,
-    /// Offset of the segment that was sent again because the radio had lost it: [`crate::tcp::recovery::rnf`]. Of meaning while
-    /// it is `una`.
+    /// Offset of the segment retransmitted because of a radio loss: [`crate::tcp::recovery::rnf`]. Valid only while it
+    /// equals `una`.
     pub repaired: Option<u64>,
     /// New segments that duplicate ACKs allow beyond the window: RFC 3042.
     pub limited_transmit: u32,
@@ -173,10 +173,10 @@ pub struct State {
     pub multiple_fast_retransmits: bool,
     /// Segments that the receiver has reported as duplicates.
     pub duplicates: u64,
-    /// What each loss brought. Behind a pointer: it is touched when the window is cut, and the rest with
-    /// every ACK.
+    /// Losses by their consequences. Behind a pointer: it is used only when the window is reduced, the rest with every
+    /// ACK.
     pub losses: Box<LossEpisodes>,
-    /// End of what had been sent when the window was last seen used up: [`State::was_used_up`].
+    /// End of the data sent when the window was last fully used: [`State::was_used_up`].
     used_end: u64,
     /// A pacer spaces the segments.
     pub is_paced: bool,
@@ -222,12 +222,12 @@ impl State {
         self.nxt - self.una
     }
 
-    /// What the receiver and the sender's own limit allow in flight, bytes.
+    /// Bytes in flight permitted by the receiver and by the sender's own limit.
     pub fn peer_window(&self) -> u64 {
         self.rwnd.min(self.max_window)
     }
 
-    /// What may be in flight now, bytes.
+    /// Bytes that may be in flight now.
     #[inline]
     pub fn send_window(&self) -> u64 {
         let inflated = (self.window.cwnd as i64).saturating_add(self.inflation).max(0);
@@ -242,8 +242,8 @@ impl State {
         (flight - self.inflation) as f64 <= self.window.cwnd && flight <= self.peer_window() as i64
     }
 
-    /// RFC 3042 (2): the receiver's window permits it, and no more than two segments beyond cwnd. What was sent
-    /// before is sent again this way only in ns-2.
+    /// RFC 3042 (2): the receiver's window permits it, and no more than two segments beyond cwnd. Only ns-2 retransmits
+    /// this way.
     #[inline]
     pub fn limited_transmit_permits(&self, seq: u64, len: u64) -> bool {
         if self.limited_transmit == 0 {
@@ -254,9 +254,9 @@ impl State {
         is_new && seq + len <= cwnd_end.min(self.una + self.peer_window())
     }
 
-    /// Whether the window was used up before an ACK of `acked` bytes, which has been taken off already, or when the data
-    /// was in flight that it acknowledges: one that is not shall not grow (RFC 7661 (4.3), RFC 9438 (5.8), RFC 9002 (7.8)).
-    /// Of a window that doubles, half is in use when it has just grown; so much is asked for in slow start.
+    /// Whether the window was used up before an ACK of `acked` bytes, which are already subtracted, or when the
+    /// acknowledged data was in flight. Otherwise it must not grow (RFC 7661 (4.3), RFC 9438 (5.8), RFC 9002 (7.8)).
+    /// After a window has doubled, only half of it is in use, so slow start requires only that.
     #[inline(always)]
     pub fn was_used_up(&mut self, acked: u64) -> bool {
         self.una <= self.used_end || self.is_used_up(acked)
@@ -277,12 +277,12 @@ impl State {
     pub fn half_window(&self) -> f64 {
         match self.window.arithmetic {
             WindowArithmetic::Rfc5681 => {
-                // RFC 5681 (3.2) step 2: without what limited transmit sent.
+                // RFC 5681 (3.2) step 2: without limited transmit.
                 let mut flight = self.flight_size().saturating_sub(self.limited_bytes) as f64;
                 if self.phase == Phase::Recovery || self.is_under_repair() {
-                    // "No more than" the equation: what duplicate ACKs reported gone is still counted in
-                    // FlightSize. After a long recovery that ends in a timeout it would make a threshold far
-                    // above what the path holds, and the next slow start would end like the last.
+                    // "No more than" the equation: segments that duplicate ACKs report as delivered are still counted
+                    // in FlightSize. After a long recovery that ends in a timeout they would make a threshold far above
+                    // the capacity of the path, and the next slow start would end like the last.
                     flight = flight.min(self.window.cwnd);
                 }
                 (flight / 2.0).max(self.window.floor())
@@ -305,7 +305,7 @@ impl State {
         self.recover.is_some_and(|recover| self.una < recover)
     }
 
-    /// Whether the oldest unacknowledged segment has been sent again because the radio had lost it.
+    /// Whether the oldest unacknowledged segment has been retransmitted because of a radio loss.
     pub fn is_under_repair(&self) -> bool {
         self.repaired == Some(self.una)
     }
@@ -316,14 +316,14 @@ impl State {
         self.segments.get_mut(index)
     }
 
-    /// Where the sender stands as it is about to cut its window.
+    /// State of the sender before a reduction of its window.
     pub fn cut(&self) -> Cut {
         Cut { una: self.una, max: self.max, cwnd_segments: self.window.segments() }
     }
 
-    /// Begins fast recovery, of which everyone else has heard: `ssthresh` is the new threshold and window (unless that was smaller and the
-    /// congestion control leaves it, [`Window::keeps_smaller`]), inflated by the segments that
-    /// have left the network; the first unacknowledged segment is sent again. RFC 5681 (3.2).
+    /// Enters fast recovery; all observers are already notified. `ssthresh` is the new threshold and window (unless
+    /// that was smaller and the congestion control keeps it, [`Window::keeps_smaller`]), inflated by the segments that
+    /// have left the network; the first unacknowledged segment is retransmitted. RFC 5681 (3.2).
     pub fn enter_recovery(&mut self, ssthresh: f64) {
         let half = (self.send_window() / self.mss() / 2).max(1) * self.mss();
         let before = self.window.cwnd;

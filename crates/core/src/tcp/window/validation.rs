@@ -1,14 +1,14 @@
-//! Congestion window validation: how much of its window a sender uses, judged as Linux does it, when it has sent all
+//! Congestion window validation: how much of its window a sender uses, judged as in Linux, whenever it has sent all
 //! that it may.
 //!
-//! A window grows only while it is used (RFC 7661 (4.3), RFC 9438 (5.8)). At an ACK part of what was sent has left the
-//! network, so the bytes then in flight say little. This module remembers, for one window of data, whether the
-//! congestion window stopped the sender, and else the most segments that were outstanding. In slow start a window
-//! below twice that number grows too, up to it.
+//! A window grows only while it is used (RFC 7661 (4.3), RFC 9438 (5.8)). When an ACK arrives, part of the data has
+//! left the network, so the bytes then in flight are a poor measure. This module records, for one window of data,
+//! whether the congestion window limited the sender, and otherwise the maximum number of outstanding segments. In slow
+//! start a window below twice that number grows too, up to it.
 //!
-//! With `tcp.idle_restart = "linux"` a window that nothing used for a timeout falls half of the way to what was used,
-//! but not below the initial window: RFC 2861 (3.2). An ACK that advances starts that time anew, so this is rare: the
-//! sender must have had segments in flight for longer than the timeout.
+//! With `tcp.idle_restart = "linux"` a window not fully used for an RTO is reduced halfway to the used part, but not
+//! below the initial window: RFC 2861 (3.2). An advancing ACK restarts that time, so this is rare: the sender must have
+//! had segments in flight for longer than the RTO.
 //!
 //! Left out: sockets whose send buffer is full, which Linux exempts from that.
 
@@ -16,7 +16,7 @@ use super::state::{Phase, State, Window};
 use crate::tcp::{Config, IdleRestart};
 use crate::time::{Duration, Instant};
 
-/// What a sender has used of its congestion window.
+/// Use that a sender makes of its congestion window.
 #[derive(Clone, Debug, Default)]
 pub struct WindowUse {
     /// An unused window shrinks.
@@ -25,11 +25,11 @@ pub struct WindowUse {
     is_limited: bool,
     /// Most segments outstanding in this window of data.
     most: usize,
-    /// Where this window of data ends.
+    /// End of this window of data.
     end: u64,
     /// Most segments outstanding since the congestion window was last used.
     used: usize,
-    /// Since when it has not been used.
+    /// Since when the congestion window has not been used.
     since: Instant,
     una: u64,
     max: u64,
@@ -65,9 +65,9 @@ impl WindowUse {
         now.since(self.last_sent)
     }
 
-    /// The sender has sent what it may, `segments` with data so far; `in_flight` bytes are in the network, and there
-    /// may be more to send. Returns the most segments that were outstanding, if the window has not been used for a
-    /// timeout and shrinks, as it may while nothing is suspected lost.
+    /// The sender has sent all that it may, `segments` with data so far; `in_flight` bytes are in the network, and
+    /// there may be more to send. Returns the maximum number of outstanding segments if the window has been unused for
+    /// an RTO and shrinks, which is permitted while no loss is suspected.
     pub fn on_drained(
         &mut self,
         now: Instant,
@@ -86,7 +86,7 @@ impl WindowUse {
         }
         let has_sent = state.max > self.max;
         self.max = state.max;
-        // The congestion window keeps back what there is to send, or would if there were any.
+        // The congestion window limits the sender, or would if there were data to send.
         let is_full = in_flight + state.mss() as i64 > window.cwnd as i64;
         if !(has_sent || is_full && has_more) {
             return None;

@@ -74,7 +74,7 @@ impl<'a> Found<'a> {
         Ok(found)
     }
 
-    /// Reads the element behind its type and returns what follows it.
+    /// Reads the element after its type; returns the octets after it.
     fn read_one(&mut self, kind: u8, rest: &'a [u8]) -> Result<&'a [u8], DecodeError> {
         let truncated = DecodeError::ElementTruncated(kind);
         match kind {
@@ -120,7 +120,7 @@ const TEID_DATA_I: u8 = 16;
 const PEER_ADDRESS: u8 = 133;
 /// Has a length of one octet, unlike all others with a length (§8.5).
 const EXTENSION_HEADER_TYPES: u8 = 141;
-/// Elements below have fixed lengths, those from here on a length field.
+/// Elements with lower types have fixed lengths; from this type on they have a length field.
 const FIRST_WITH_LENGTH: u8 = 128;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is wrong with a GTP message, or with a datagram around it, that cannot be read.
+//! Errors in a GTP message, or in a datagram around it, that cannot be decoded.
 
 /// Octets that are no message of GTP-U. A receiver discards them (TS 29.060 §11.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,21 +17,21 @@ pub enum DecodeError {
     /// Protocol type 0: GTP', the protocol for charging (TS 32.295).
     #[error("protocol type 0, which is GTP'")]
     GtpPrime,
-    /// The length field and the octets behind the first eight disagree.
+    /// The length field disagrees with the number of octets after the first eight.
     #[error("length {claimed}, there are {present} octets")]
     Length {
-        /// What the field says.
+        /// Length in the field.
         claimed: u16,
-        /// What is there.
+        /// Octets present.
         present: usize,
     },
-    /// An extension header of this type ends behind the message.
+    /// An extension header of this type extends beyond the message.
     #[error("the message ends within extension header {0:#x}")]
     ExtensionTruncated(u8),
     /// An extension header of this type claims to have no octets (§5.2.1).
     #[error("extension header {0:#x} has length 0")]
     ExtensionEmpty(u8),
-    /// An information element of this type ends behind the message.
+    /// An information element of this type extends beyond the message.
     #[error("the message ends within information element {0}")]
     ElementTruncated(u8),
     /// An information element of this type has a length that its content cannot have.
@@ -54,7 +54,7 @@ pub enum OuterError {
     /// The checksum of the IPv4 header is wrong.
     #[error("wrong checksum of the IPv4 header")]
     HeaderChecksum,
-    /// A fragment, and fragments are not put together here.
+    /// A fragment; fragments are not reassembled here.
     #[error("a fragment")]
     Fragment,
     /// Another protocol than UDP.
@@ -69,9 +69,9 @@ pub enum OuterError {
     /// Neither port is that of GTP-U.
     #[error("UDP ports {src} and {dst}, expected 2152")]
     Ports {
-        /// Of the sender.
+        /// Source port.
         src: u16,
-        /// Of the receiver.
+        /// Destination port.
         dst: u16,
     },
 }

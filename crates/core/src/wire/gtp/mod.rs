@@ -1,11 +1,11 @@
 //! GTP-U, which carries users' packets between GGSN, SGSN and RNC, octet by octet.
 //!
-//! Source: TS 29.281 §5 (header, extension headers), §7 (messages), §8 (information elements), and what TS 29.060
-//! has in common with it. [`Message`] borrows what it carries, so that reading a G-PDU copies nothing. [`Outer`]
-//! puts a message into a UDP datagram over IPv4, and takes it out.
+//! Source: TS 29.281 §5 (header, extension headers), §7 (messages), §8 (information elements), and the common parts of
+//! TS 29.060. [`Message`] borrows its payload, so reading a G-PDU copies nothing. [`Outer`] encapsulates a message in a
+//! UDP datagram over IPv4, and decapsulates it.
 //!
-//! Left out: outer IPv6, End Marker and Tunnel Status, which UMTS does not use and which come out as
-//! [`Body::Other`], and Private Extensions, which are passed over.
+//! Left out: outer IPv6, End Marker and Tunnel Status, which UMTS does not use and which are read as [`Body::Other`],
+//! and Private Extensions, which are skipped.
 
 mod elements;
 mod error;
@@ -27,13 +27,13 @@ pub const HEADER_OCTETS: usize = 8;
 pub const LONG_HEADER_OCTETS: usize = 12;
 /// Octets that a tunnel adds to a packet: IPv4, UDP and the short header.
 pub const OVERHEAD_OCTETS: usize = outer::IP_UDP_OCTETS + HEADER_OCTETS;
-/// The same with sequence numbers.
+/// Overhead of a G-PDU with sequence numbers.
 pub const LONG_OVERHEAD_OCTETS: usize = outer::IP_UDP_OCTETS + LONG_HEADER_OCTETS;
 
 /// A message of GTP-U.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Tunnel endpoint identifier, which the receiver has allocated; 0 where no tunnel is meant (§5.1).
+    /// Tunnel endpoint identifier, which the receiver has allocated; 0 for no tunnel (§5.1).
     pub teid: u32,
     /// Sequence number, where the S flag is set.
     pub sequence_number: Option<u16>,
@@ -41,7 +41,7 @@ pub struct Message<'a> {
     pub n_pdu_number: Option<u8>,
     /// Extension headers in their order.
     pub extension_headers: Vec<ExtensionHeader<'a>>,
-    /// What the message says, with its type.
+    /// Content of the message, with its type.
     pub body: Body<'a>,
 }
 
@@ -54,7 +54,7 @@ pub struct ExtensionHeader<'a> {
     pub content: &'a [u8],
 }
 
-/// Who must understand an extension header: the two high bits of its type (§5.2.1).
+/// Nodes that must understand an extension header: the two high bits of its type (§5.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comprehension {
     /// Not required; an intermediate node hands it on.
@@ -68,7 +68,7 @@ pub enum Comprehension {
 }
 
 impl ExtensionHeader<'_> {
-    /// Who must understand it.
+    /// Nodes that must understand it.
     pub const fn comprehension(&self) -> Comprehension {
         match self.kind >> 6 {
             0 => Comprehension::Forwarded,
@@ -79,10 +79,10 @@ impl ExtensionHeader<'_> {
     }
 }
 
-/// What a message says. Of the information elements the first of each type counts; unknown ones are passed over.
+/// Content of a message. Of several information elements of one type, the first counts; unknown ones are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// Asks whether the peer lives (§7.2.1).
+    /// Checks whether the peer is alive (§7.2.1).
     EchoRequest,
     /// The answer (§7.2.2).
     EchoResponse {
@@ -93,7 +93,7 @@ pub enum Body<'a> {
     ErrorIndication {
         /// TEID Data I: the TEID of that G-PDU.
         teid: u32,
-        /// GTP-U Peer Address: where that G-PDU was sent to.
+        /// GTP-U Peer Address: destination of that G-PDU.
         peer: IpAddr,
     },
     /// The types of all extension headers that the sender understands (§7.2.3).
@@ -104,7 +104,7 @@ pub enum Body<'a> {
     Other {
         /// Its type.
         message_type: u8,
-        /// What follows its header.
+        /// Content after the header.
         payload: &'a [u8],
     },
 }
@@ -142,8 +142,8 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     ///
-    /// What the format cannot carry: [`Body::Other`] of a type that has its own case, extension headers of type 0
-    /// or of a wrong length, more than 65 535 octets behind the first 8. Then `out` is as it was.
+    /// Content that the format cannot carry: [`Body::Other`] of a type with a separate variant, extension headers of
+    /// type 0 or of a wrong length, more than 65 535 octets after the first 8. `out` is then unchanged.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let start = out.len();
         let result = self.encode_from(start, out);
@@ -183,7 +183,7 @@ impl<'a> Message<'a> {
             | flag(self.n_pdu_number.is_some(), FLAG_PN)
     }
 
-    /// Each type stands at the end of the header before.
+    /// The type of each header is in the last octet of the previous one.
     fn encode_extension_headers(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         for &ExtensionHeader { kind, content } in &self.extension_headers {
             let wrong = |field, value, allowed| Err(EncodeError::Field { field, value, allowed });
@@ -207,7 +207,7 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     ///
-    /// What makes it no message of GTP-U. A type that is not known is none: [`Body::Other`].
+    /// If it is no message of GTP-U. An unknown type is no error: [`Body::Other`].
     pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let too_short = |needed| DecodeError::TooShort { octets: bytes.len(), needed };
         let (header, mut rest) =
@@ -244,7 +244,7 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    /// Returns what follows them.
+    /// Returns the octets after them.
     fn decode_extension_headers(
         &mut self,
         mut kind: u8,
@@ -281,7 +281,7 @@ const PT: u8 = 0x10;
 const FLAG_E: u8 = 0x04;
 const FLAG_S: u8 = 0x02;
 const FLAG_PN: u8 = 0x01;
-/// Where the length field is.
+/// Position of the length field.
 const LENGTH_AT: usize = 2;
 const MAX_LENGTH: usize = u16::MAX as usize;
 
@@ -295,7 +295,7 @@ const G_PDU: u8 = 255;
 const NO_MORE_EXTENSION_HEADERS: u8 = 0;
 /// Octets that the length of an extension header counts in.
 const EXTENSION_UNIT: usize = 4;
-/// Octets of an extension header beside its content: its length, and the type of the next.
+/// Octets of an extension header without its content: its length, and the type of the next.
 const EXTENSION_FRAME_OCTETS: usize = 2;
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ impl Outer {
     ///
     /// # Errors
     ///
-    /// What [`Message::encode`] refuses, and what no IP datagram can hold. Then `out` is as it was.
+    /// Messages that [`Message::encode`] refuses, or that no IP datagram can hold. `out` is then unchanged.
     pub fn encapsulate(&self, message: &Message<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let start = out.len();
         out.resize(start + IP_UDP_OCTETS, 0);
@@ -40,12 +40,12 @@ impl Outer {
     }
 }
 
-/// The headers of an IP datagram and the message in it, not yet read. Octets behind the IP datagram, or in it
-/// behind the UDP datagram, are passed over, and so are IP options.
+/// The headers of an IP datagram and the message in it, not yet read. Octets after the IP datagram, or in it after the
+/// UDP datagram, are ignored, and so are IP options.
 ///
 /// # Errors
 ///
-/// What makes it no datagram with a message of GTP-U.
+/// If it is no datagram with a message of GTP-U.
 pub fn decapsulate(bytes: &[u8]) -> Result<(Outer, &[u8]), OuterError> {
     let ip = Ipv4HeaderSlice::from_slice(bytes).map_err(|_| OuterError::NotIpv4)?;
     let payload = bytes.get(ip.slice().len()..usize::from(ip.total_len())).ok_or(OuterError::NotIpv4)?;
@@ -123,7 +123,7 @@ mod tests {
         let changed = |at: usize, to: u8| {
             let mut bytes = good.clone();
             bytes[at] = to;
-            // The header's checksum made right again: it is not what this is about.
+            // Corrects the header's checksum, which this test is not about.
             bytes[10..12].fill(0);
             let sum = Sum16BitWords::new().add_slice(&bytes[..20]).ones_complement();
             bytes[10..12].copy_from_slice(&sum.to_ne_bytes());

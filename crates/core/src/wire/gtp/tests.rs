@@ -68,7 +68,7 @@ fn unknown_types_and_spare_bits_are_no_errors() {
     let end_marker = [0x38, 254, 0, 0, 0, 0, 0, 1];
     let message = Message::decode(&end_marker).unwrap();
     assert_eq!(message.body, Body::Other { message_type: 254, payload: &[] });
-    // The optional fields are there for one flag, and those of the others mean nothing.
+    // One flag makes all optional fields present; the fields without a flag are ignored.
     let without = [0x31, 255, 0, 4, 0, 0, 0, 1, 0xff, 0xff, 7, 0xff];
     let plain = Message::decode(&without).unwrap();
     assert_eq!((plain.sequence_number, plain.n_pdu_number), (None, Some(7)));

@@ -1,8 +1,8 @@
-//! AMD PDUs: data of SDUs, one behind another, and where they end (TS 25.322 §9.2.1, §9.2.2.3 to §9.2.2.8).
+//! AMD PDUs: data of consecutive SDUs, and where they end (TS 25.322 §9.2.1, §9.2.2.3 to §9.2.2.8).
 //!
-//! A length indicator is the number of octets from the end of all of them to the last octet of an SDU that
-//! ends in the PDU, so that they increase. Values at either end of the range have meanings of their own. With
-//! indicators of 15 bits, a single octet behind the end of an SDU is padding, and no indicator says so.
+//! A length indicator is the number of octets from the end of the last indicator to the last octet of an SDU that ends
+//! in the PDU, so the indicators increase. The lowest and highest values have special meanings. With 15-bit indicators,
+//! a single octet after the end of an SDU is padding without an indicator.
 
 use super::{BitReader, BitWriter, DATA, DC_BITS, DecodeError, EncodeError, SN_BITS, Sn, Status};
 
@@ -11,40 +11,40 @@ use super::{BitReader, BitWriter, DATA, DC_BITS, DecodeError, EncodeError, SN_BI
 pub struct AmdPdu {
     /// Sequence number.
     pub sn: Sn,
-    /// P: a report is asked for.
+    /// P: the sender requests a STATUS report.
     pub poll: bool,
-    /// What it says of an SDU that ended in the PDU before it.
+    /// Whether an SDU ended in the previous PDU.
     pub previous: PreviousEnd,
-    /// Where in `data` SDUs end: the number of octets up to each last one, increasing.
+    /// Positions in `data` where SDUs end: the number of octets up to each last one, increasing.
     pub ends: Vec<u16>,
     /// Octets of SDUs.
     pub data: Vec<u8>,
-    /// What follows the data.
+    /// The part of the PDU after the data.
     pub tail: Tail,
 }
 
-/// How the PDU before this one ended, if that had no room to tell.
+/// End of the previous PDU, if that had no room to indicate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreviousEnd {
-    /// Nothing to tell.
+    /// No indication needed.
     Told,
     /// Its last octet was the last one of an SDU.
     Exact,
-    /// Its last octet but one was the last one of an SDU. Only with length indicators of 15 bits; the octet
-    /// left over counts among the data of that PDU, and its receiver cuts it off.
+    /// Its last octet but one was the last octet of an SDU. Only with 15-bit length indicators; the remaining octet
+    /// counts as data of that PDU, and the receiver removes it.
     OneOctetShort,
 }
 
-/// What follows the data of an AMD PDU.
+/// The part of an AMD PDU after the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// Nothing: the data fill the PDU, and an SDU that does not end in it goes on in the next one.
+    /// Nothing: the data fills the PDU, and an SDU that does not end in it continues in the next one.
     Full,
     /// Nothing, and the last octet ends an SDU: the special value of HE, without length indicators.
     FullWithSduEnd,
-    /// Padding, of any length, behind the end of an SDU.
+    /// Padding, of any length, after the end of an SDU.
     Padding,
-    /// One octet of padding behind the end of an SDU, where length indicators of 15 bits leave no room to say so.
+    /// One octet of padding after the end of an SDU, where 15-bit length indicators leave no room to indicate it.
     PaddingOctet,
     /// A piggybacked STATUS, and padding.
     Status(Status),
@@ -82,7 +82,7 @@ impl LiFormat {
         (self.bits + E_BITS) / 8
     }
 
-    /// The value which says that the PDU before was one octet short.
+    /// The value that indicates that the previous PDU was one octet short.
     pub fn one_octet_short(self) -> Result<u32, EncodeError> {
         let allowed = "15 to tell that the PDU before was one octet short";
         let wrong = EncodeError::Field { field: "bits of an LI", value: self.bits, allowed };
@@ -111,7 +111,7 @@ impl LiFormat {
     }
 }
 
-/// Length indicators for the ends of SDUs in so many octets of data.
+/// Length indicators for the ends of SDUs in `octets` octets of data.
 pub(super) fn lis_of_ends(ends: &[u16], octets: usize) -> Result<Vec<u32>, EncodeError> {
     let mut before = 0;
     for &end in ends {
@@ -125,7 +125,7 @@ pub(super) fn lis_of_ends(ends: &[u16], octets: usize) -> Result<Vec<u32>, Encod
 }
 
 impl AmdPdu {
-    /// Octets for data beside `length_indicators` in a PDU of `pdu_octets`.
+    /// Octets available for data in a PDU of `pdu_octets` with `length_indicators`.
     pub const fn data_room(pdu_octets: usize, length_indicators: usize) -> usize {
         let each = LiFormat::of(pdu_octets, LARGEST_WITH_SHORT_LI).octets();
         pdu_octets.saturating_sub(HEADER_OCTETS + each * length_indicators)
@@ -157,7 +157,7 @@ impl AmdPdu {
         match &self.tail {
             Tail::Full | Tail::FullWithSduEnd => {
                 if self.data.len() < writer.octets_left() {
-                    return Err(wrong("as many as fill the PDU, or padding behind them"));
+                    return Err(wrong("as many as fill the PDU, or padding after them"));
                 }
                 writer.put_octets(&self.data)
             }
@@ -172,7 +172,7 @@ impl AmdPdu {
             }
             Tail::Padding | Tail::Status(_) => {
                 if self.data.len() != self.last_end() {
-                    return Err(wrong("none behind the last end of an SDU, where the PDU is not full"));
+                    return Err(wrong("none after the last end of an SDU, where the PDU is not full"));
                 }
                 writer.put_octets(&self.data)?;
                 if let Tail::Status(status) = &self.tail { status.encode(writer) } else { Ok(()) }
@@ -193,7 +193,7 @@ impl AmdPdu {
             Tail::Status(_) => lis.push(format.ones() - 1),
             Tail::FullWithSduEnd if lis.is_empty() => {}
             Tail::FullWithSduEnd => {
-                let field = "number of length indicators beside the special value of HE";
+                let field = "number of length indicators with the special value of HE";
                 return Err(EncodeError::Field { field, value: lis.len(), allowed: "0" });
             }
         }
@@ -204,7 +204,7 @@ impl AmdPdu {
         self.ends.last().copied().unwrap_or(0).into()
     }
 
-    /// Reads what follows D/C in a PDU of `octets`.
+    /// Reads the part after D/C of a PDU of `octets`.
     pub(super) fn decode(octets: usize, reader: &mut BitReader<'_>) -> Result<Self, DecodeError> {
         let (sn, poll) = (reader.take_sn()?, reader.take(1)? == 1);
         let (previous, ends) = (PreviousEnd::Told, Vec::new());
@@ -311,7 +311,7 @@ mod tests {
         // 1, SN 1, P 0, HE 01 | LI 2, E 1 | LI 3, E 1 | LI 127, E 0 | 3 octets | padding.
         let two = pdu(1, &[7, 8, 9], &[2, 3], Tail::Padding);
         same(two, &[0x80, 0b0000_1001, 0b0000_0101, 0b0000_0111, 0b1111_1110, 7, 8, 9, 0, 0]);
-        // The second SDU goes on in the next PDU.
+        // The second SDU continues in the next PDU.
         same(pdu(1, &[7, 8, 9], &[2], Tail::Full), &[0x80, 0b0000_1001, 0b0000_0100, 7, 8, 9]);
     }
 
@@ -383,11 +383,11 @@ mod tests {
             (pdu(0, &[0; 41], &[], Tail::Full), "344 bits or more, the PDU has 336"),
             (
                 pdu(0, &[0; 39], &[], Tail::Full),
-                "octets of data is 39, expected as many as fill the PDU, or padding behind them",
+                "octets of data is 39, expected as many as fill the PDU, or padding after them",
             ),
             (
                 pdu(0, &[0; 9], &[8], Tail::Padding),
-                "octets of data is 9, expected none behind the last end of an SDU, where the PDU is not full",
+                "octets of data is 9, expected none after the last end of an SDU, where the PDU is not full",
             ),
             (
                 pdu(0, &[0; 9], &[9, 9], Tail::Padding),
@@ -395,7 +395,7 @@ mod tests {
             ),
             (
                 pdu(0, &[0; 39], &[39], Tail::FullWithSduEnd),
-                "number of length indicators beside the special value of HE is 1, expected 0",
+                "number of length indicators with the special value of HE is 1, expected 0",
             ),
             (
                 pdu(0, &[0; 38], &[38], Tail::PaddingOctet),

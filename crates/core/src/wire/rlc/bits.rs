@@ -35,7 +35,7 @@ impl<'a> BitWriter<'a> {
         octets.iter().try_for_each(|&octet| self.put(octet.into(), 8))
     }
 
-    /// Octets behind the last one begun.
+    /// Octets after the last one started.
     pub(in crate::wire) fn octets_left(&self) -> usize {
         self.out.len() - self.at.div_ceil(8)
     }

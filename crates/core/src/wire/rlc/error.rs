@@ -1,4 +1,4 @@
-//! What is wrong with a PDU that cannot be read.
+//! Errors in a PDU that cannot be decoded.
 
 /// Octets that are no PDU of this format. A receiver discards such a PDU (TS 25.322 §10).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,8 +18,8 @@ pub enum DecodeError {
     /// A length indicator that is reserved in its mode (§9.2.2.8).
     #[error("length indicator {0:#x} is reserved")]
     ReservedLengthIndicator(u16),
-    /// A length indicator that points behind the PDU or not behind the one before it, or one that follows
-    /// where the rest of the PDU has already been described.
+    /// A length indicator that points beyond the PDU or not beyond the previous one, or one after an indicator that
+    /// already describes the rest of the PDU.
     #[error("length indicator {0:#x} is out of place")]
     LengthIndicatorOrder(u16),
     /// A super-field of a reserved type (§9.2.2.11).

@@ -1,9 +1,9 @@
-//! PDUs of RLC, bit by bit as they are on the air.
+//! RLC PDUs, bit by bit as transmitted.
 //!
-//! Source: TS 25.322 §9.2 (Release 6). [`Pdu`] is any of acknowledged mode: [`AmdPdu`] carries data, [`Status`] tells
-//! what arrived, [`Reset`] begins anew. [`UmdPdu`] carries data in unacknowledged mode; in transparent mode PDUs are
-//! their data. [`udp`] puts them into UDP datagrams that Wireshark reads. The simulator hands PDUs on without
-//! encoding them; these bytes are for captures and tests.
+//! Source: TS 25.322 §9.2 (Release 6). [`Pdu`] is any PDU of acknowledged mode: [`AmdPdu`] carries data, [`Status`]
+//! reports received PDUs, [`Reset`] resets the entity. [`UmdPdu`] carries data in unacknowledged mode; in transparent
+//! mode PDUs are their data. [`udp`] puts them into UDP datagrams that Wireshark reads. The simulator passes PDUs on
+//! without encoding them; these bytes are for captures and tests.
 //!
 //! Left out: ciphering, flexible PDU sizes (and with them the super-field POLL).
 
@@ -32,7 +32,7 @@ pub use umd::{Begin, UmdPdu, UmdSn};
 pub struct Sn(u16);
 
 impl Sn {
-    /// How many sequence numbers there are.
+    /// Number of sequence numbers.
     pub const MODULUS: u64 = 1 << SN_BITS;
 
     /// The sequence number of a count that never wraps.
@@ -45,19 +45,19 @@ impl Sn {
         self.0
     }
 
-    /// The sequence number `steps` behind this one.
+    /// The sequence number `steps` after this one.
     #[must_use]
     pub fn plus(self, steps: u16) -> Self {
         Self::wrap(u64::from(self.0) + u64::from(steps))
     }
 
-    /// How many steps it lies behind `base`; sequence numbers are compared by this alone (§9.4).
+    /// Distance from `base`; sequence numbers are compared only by this (§9.4).
     pub fn after(self, base: Sn) -> u16 {
         Self::wrap(Self::MODULUS + u64::from(self.0) - u64::from(base.0)).0
     }
 }
 
-/// Begins anew, after a protocol error or a PDU that could not be delivered (§9.2.1).
+/// Resets the entity after a protocol error or a PDU that could not be delivered (§9.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reset {
     /// Reset sequence number: changes with every new reset, not when one is repeated.
@@ -80,7 +80,7 @@ pub enum Pdu {
 }
 
 impl Pdu {
-    /// Writes it into `out`, which has the size of the PDU; what it leaves free becomes padding of zeros.
+    /// Writes it into `out`, which has the size of the PDU; unused octets become zero padding.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Pdu {
     ///
     /// # Errors
     ///
-    /// What makes it no PDU of this format.
+    /// If it is no PDU of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = BitReader::new(bytes);
         if reader.take(DC_BITS)? == DATA {

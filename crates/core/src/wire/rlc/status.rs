@@ -4,7 +4,7 @@ use super::sufi::{ACK, NO_MORE, TYPE_BITS as SUFI_TYPE_BITS};
 use super::{BitReader, BitWriter, CONTROL, DC_BITS, DecodeError, EncodeError, TYPE_BITS, TYPE_STATUS};
 use super::{ListPair, SN_BITS, Sn, Sufi};
 
-/// What a receiver reports.
+/// Report of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Super-fields in their order, except the one that ends them.
@@ -23,10 +23,9 @@ pub enum StatusEnd {
 }
 
 impl Status {
-    /// The report, in super-fields LIST, of what is `missing` below `vr_h`, in at most `room` bits: 8 times
-    /// the octets of the PDU, or of its padding. `missing` begins nearest to VR(R). What does not fit is
-    /// left to another STATUS PDU, and LSN is then the first of it (§11.5.2). `None` if `room` is too small
-    /// even for an ACK.
+    /// The report, in super-fields LIST, of the `missing` PDUs below `vr_h`, in at most `room` bits: 8 times the octets
+    /// of the PDU, or of its padding. `missing` begins nearest to VR(R). PDUs that do not fit are left to another
+    /// STATUS PDU, and LSN is then the first of these (§11.5.2). `None` if `room` is too small even for an ACK.
     pub fn reporting(missing: &[Sn], vr_h: Sn, room: usize) -> Option<Self> {
         let mut free = room.checked_sub(HEADER_BITS + SUFI_TYPE_BITS + SN_BITS)?;
         let pairs = pairs(missing);
@@ -78,7 +77,7 @@ impl Status {
         }
     }
 
-    /// Reads what follows D/C and type.
+    /// Reads the part after D/C and type.
     pub(super) fn decode_sufis(reader: &mut BitReader<'_>) -> Result<Self, DecodeError> {
         let mut sufis = Vec::new();
         loop {

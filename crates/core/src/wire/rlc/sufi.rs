@@ -1,22 +1,22 @@
-//! Super-fields of a STATUS PDU, except those that end it (TS 25.322 §9.2.2.11).
+//! Super-fields of a STATUS PDU, except the ones that end it (TS 25.322 §9.2.2.11).
 
 use super::{BitReader, BitWriter, DecodeError, EncodeError, SN_BITS, Sn};
 
-/// A run of missing AMD PDUs: `sn` and the `more` ones behind it.
+/// A run of missing AMD PDUs: `sn` and the `more` following ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListPair {
     /// First missing sequence number.
     pub sn: Sn,
-    /// How many more are missing behind it, 0 to 15 (the field L).
+    /// How many more are missing after it, 0 to 15 (the field L).
     pub more: u8,
 }
 
 /// A number that codewords of a super-field RLIST spell, 1 to 4095.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RlistStep {
-    /// The next missing AMD PDU is this many behind the last one named.
+    /// Distance of the next missing AMD PDU from the last one named.
     Distance(u16),
-    /// This many AMD PDUs behind the last one named are missing as well (error burst indicator).
+    /// Number of AMD PDUs after the last one named that are missing as well (error burst indicator).
     Burst(u16),
 }
 
@@ -27,7 +27,7 @@ pub enum Sufi {
     Window(u16),
     /// 1 to 15 runs of missing AMD PDUs.
     List(Vec<ListPair>),
-    /// What arrived from `fsn` on, the most significant bit of each octet first: 1 arrived, 0 is missing.
+    /// Reception of the PDUs from `fsn` on, the most significant bit of each octet first: 1 received, 0 missing.
     Bitmap {
         /// Sequence number of the first bit.
         fsn: Sn,
@@ -79,8 +79,8 @@ impl Sufi {
         if pairs > MOST { MOST } else { pairs }
     }
 
-    /// The sequence numbers that LIST, BITMAP and RLIST report missing, in their order. Of those at or above
-    /// LSN a sender learns nothing: a bitmap may be longer than what it has to tell.
+    /// The sequence numbers that LIST, BITMAP and RLIST report missing, in their order. The sender ignores numbers at
+    /// or above LSN: a bitmap may be longer than its content.
     pub fn missing(&self) -> Vec<Sn> {
         match self {
             Self::List(pairs) => {
@@ -148,7 +148,7 @@ impl Sufi {
         }
     }
 
-    /// Reads what follows the type field.
+    /// Reads the part after the type field.
     pub(super) fn decode(kind: u32, reader: &mut BitReader<'_>) -> Result<Self, DecodeError> {
         match kind {
             WINDOW => match reader.take(SN_BITS)? {

@@ -1,12 +1,11 @@
-//! PDUs in UDP datagrams, for captures, those of LTE and NR with framings of their own. Here is the
-//! framing that Wireshark's dissector `rlc` recognises by its first
-//! octets.
+//! RLC PDUs in UDP datagrams, for captures, with the framing that Wireshark's dissector `rlc` recognises by its first
+//! octets. LTE and NR have their own framings.
 //!
-//! Source: Wireshark's wiki page "RLC", and what Wireshark 4.0 makes of it. A name, then fields of a tag and a
-//! value of fixed length, at last the tag of the PDU, which lasts to the end of the datagram. The dissector is
-//! off unless it is asked for: `tshark --enable-heuristic rlc_udp`. The channel is named as one that carries
-//! packets (PS DTCH), so that Wireshark also reads the packets that it puts together. It loses its place when
-//! sequence numbers begin anew, after 4096 PDUs.
+//! Source: Wireshark's wiki page "RLC", and the behaviour of Wireshark 4.0. Format: a name, then fields of a tag and a
+//! value of fixed length, then the tag of the PDU, which extends to the end of the datagram. The dissector is off by
+//! default; enable it with `tshark --enable-heuristic rlc_udp`. The channel is named as one that carries packets (PS
+//! DTCH), so Wireshark also decodes the packets that it reassembles. It loses synchronisation when sequence numbers
+//! wrap, after 4096 PDUs.
 
 use std::net::SocketAddrV4;
 
@@ -15,10 +14,10 @@ use crate::wire::datagram::{Headers, IP_OCTETS, UDP_OCTETS};
 
 use super::{amd, udp_lte, udp_nr, umd};
 
-/// Whose PDUs these are; Wireshark follows each channel by itself.
+/// Owner of the PDUs; Wireshark tracks each channel separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// Which way they go.
+    /// Direction of the PDUs.
     pub dir: Dir,
     /// Number of the UE (U-RNTI), not 0: Wireshark does not follow a UE 0.
     pub urnti: u32,
@@ -26,7 +25,7 @@ pub struct Channel {
     pub radio_bearer: u8,
 }
 
-/// The mode of a PDU, which it does not tell itself.
+/// The mode of a PDU, which the PDU itself does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Transparent.
@@ -41,7 +40,7 @@ pub enum Mode {
     LteUm10,
     /// Acknowledged, of LTE.
     LteAm,
-    /// No PDU of RLC, but one of LTE's MAC.
+    /// A PDU of LTE's MAC instead of RLC.
     LteMac,
     /// Acknowledged, of NR.
     NrAm {
@@ -53,12 +52,12 @@ pub enum Mode {
         /// Bits of a sequence number.
         sn_bits: u8,
     },
-    /// No PDU of RLC, but one of NR's PDCP.
+    /// A PDU of NR's PDCP instead of RLC.
     NrPdcp {
         /// Bits of a sequence number.
         sn_bits: u8,
     },
-    /// No PDU of RLC, but one of NR's MAC.
+    /// A PDU of NR's MAC instead of RLC.
     NrMac,
 }
 
@@ -78,7 +77,7 @@ pub fn datagram(channel: Channel, pdu: &[u8]) -> Vec<u8> {
     datagram_of(Mode::Am, channel, pdu)
 }
 
-/// The same with a PDU of any mode.
+/// A datagram with a PDU of any mode.
 pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
     let (ue, bearer) = (channel.urnti as u16, channel.radio_bearer.into());
     let framing = match mode {
@@ -106,7 +105,7 @@ pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What goes in front of a PDU of UMTS with so many octets.
+/// The framing before a PDU of UMTS with `octets` octets.
 fn framing(mode: Mode, number: u8, channel: Channel, octets: usize) -> Vec<u8> {
     let mut bytes = NAME.to_vec();
     bytes.extend_from_slice(&[TAG_MODE, number]);

@@ -1,8 +1,9 @@
 //! The framings with which Wireshark's dissectors `rlc-lte` and `mac-lte` recognise PDUs in UDP datagrams.
 //!
-//! Source: Wireshark's wiki pages "RLC-LTE" and "MAC-LTE", and what Wireshark 4.0 makes of them. A name and fixed fields, then
-//! fields of a tag and a value of fixed length, at last the tag of the PDU, which lasts to the end of the datagram. The
-//! dissectors are off unless they are enabled: `tshark --enable-heuristic rlc_lte_udp`, `mac_lte_udp`.
+//! Source: Wireshark's wiki pages "RLC-LTE" and "MAC-LTE", and the behaviour of Wireshark 4.0. Format: a name and fixed
+//! fields, then fields of a tag and a value of fixed length, then the tag of the PDU, which extends to the end of the
+//! datagram. The dissectors are off by default; enable them with `tshark --enable-heuristic rlc_lte_udp`,
+//! `mac_lte_udp`.
 
 use crate::packet::Dir;
 
@@ -23,7 +24,7 @@ const C_RNTI: u8 = 3;
 const TAG_RNTI: u8 = 2;
 const TAG_MAC_UE: u8 = 3;
 
-/// What goes in front of a PDU: of unacknowledged mode, with so many bits of sequence number, or of acknowledged mode.
+/// The framing before a PDU of unacknowledged mode, with `um_sn_bits` bits of sequence number, or of acknowledged mode.
 pub(super) fn framing(um_sn_bits: Option<u8>, dir: Dir, ue: u16, bearer: u16) -> Vec<u8> {
     let mut octets = NAME.to_vec();
     match um_sn_bits {

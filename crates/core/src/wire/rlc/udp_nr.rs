@@ -1,9 +1,9 @@
 //! The framings with which Wireshark's dissectors `rlc-nr`, `pdcp-nr` and `mac-nr` recognise PDUs in UDP datagrams.
 //!
-//! Source: Wireshark's wiki pages "RLC-NR", "PDCP-NR" and "MAC-NR", and what Wireshark 4.0 makes of them. A name and fixed
-//! fields, then fields of a tag and a value of fixed length, at last the tag of the PDU, which lasts to the end of the
-//! datagram. The dissectors are off unless they are asked for: `tshark --enable-heuristic rlc_nr_udp`, `pdcp_nr_udp`,
-//! `mac_nr_udp`.
+//! Source: Wireshark's wiki pages "RLC-NR", "PDCP-NR" and "MAC-NR", and the behaviour of Wireshark 4.0. Format: a name
+//! and fixed fields, then fields of a tag and a value of fixed length, then the tag of the PDU, which extends to the
+//! end of the datagram. The dissectors are off by default; enable them with `tshark --enable-heuristic rlc_nr_udp`,
+//! `pdcp_nr_udp`, `mac_nr_udp`.
 
 use crate::packet::Dir;
 
@@ -19,7 +19,7 @@ fn is_downlink(dir: Dir) -> u8 {
     u8::from(dir == Dir::Downlink)
 }
 
-/// What goes in front of an RLC PDU.
+/// The framing before an RLC PDU.
 pub(super) fn rlc(acknowledged: bool, sn_bits: u8, dir: Dir, ue: u16, bearer: u8) -> Vec<u8> {
     let [high, low] = ue.to_be_bytes();
     let mut octets = b"rlc-nr".to_vec();
@@ -28,7 +28,7 @@ pub(super) fn rlc(acknowledged: bool, sn_bits: u8, dir: Dir, ue: u16, bearer: u8
     octets
 }
 
-/// What goes in front of a PDCP PDU.
+/// The framing before a PDCP PDU.
 pub(super) fn pdcp(sn_bits: u8, dir: Dir, ue: u16, bearer: u8) -> Vec<u8> {
     let [high, low] = ue.to_be_bytes();
     let mut octets = b"pdcp-nr".to_vec();
@@ -37,7 +37,7 @@ pub(super) fn pdcp(sn_bits: u8, dir: Dir, ue: u16, bearer: u8) -> Vec<u8> {
     octets
 }
 
-/// What goes in front of a MAC PDU, in a cell by frequency division (1) or time division (2).
+/// The framing before a MAC PDU; `radio_type` is 1 for FDD and 2 for TDD.
 pub(super) fn mac(radio_type: u8, dir: Dir, ue: u16) -> Vec<u8> {
     let [high, low] = ue.to_be_bytes();
     let mut octets = b"mac-nr".to_vec();

@@ -1,7 +1,7 @@
 //! UMD PDUs: data of SDUs in unacknowledged mode (TS 25.322 §9.2.1.3, §9.2.2.5, §9.2.2.8).
 //!
-//! The header is one octet: 7 bits of sequence number, and E. Length indicators are those of AMD PDUs, but for some of
-//! their special values.
+//! The header is one octet: 7 bits of sequence number, and E. Length indicators are those of AMD PDUs, except for some
+//! special values.
 //!
 //! Left out: the alternative interpretation of the first E bit, and the values of length indicators that belong to it.
 
@@ -13,7 +13,7 @@ use super::{BitReader, BitWriter, DecodeError, EncodeError};
 pub struct UmdSn(u8);
 
 impl UmdSn {
-    /// How many sequence numbers there are.
+    /// Number of sequence numbers.
     pub const MODULUS: u64 = 1 << SN_BITS;
 
     /// The sequence number of a count that never wraps.
@@ -32,9 +32,9 @@ impl UmdSn {
 pub struct UmdPdu {
     /// Sequence number.
     pub sn: UmdSn,
-    /// What it says of its first octet of data.
+    /// Whether its first octet of data starts an SDU.
     pub begin: Begin,
-    /// Where in `data` SDUs end: the number of octets up to each last one, increasing.
+    /// Positions in `data` where SDUs end: the number of octets up to each last one, increasing.
     pub ends: Vec<u16>,
     /// Octets of SDUs. If one ends an octet before the end of a PDU with indicators of 15 bits, that octet is among
     /// them, and the receiver cuts it off.
@@ -43,16 +43,16 @@ pub struct UmdPdu {
     pub padding: bool,
 }
 
-/// What the first length indicator says of the first octet of data.
+/// Information of the first length indicator about the first octet of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
-    /// Nothing: it goes on with an SDU of the PDU before, or the sender does not tell where SDUs begin.
+    /// None: it continues an SDU of the previous PDU, or the sender does not indicate where SDUs start.
     Untold,
-    /// It begins an SDU.
+    /// It starts an SDU.
     FirstOctet,
     /// The last octet of the PDU before was the last one of an SDU.
     PreviousExact,
-    /// The last octet but one was. Only with length indicators of 15 bits.
+    /// The last octet but one of the previous PDU ended an SDU. Only with 15-bit length indicators.
     PreviousOneOctetShort,
 }
 
@@ -61,7 +61,7 @@ impl LiFormat {
         self.ones() - 3
     }
 
-    /// What `li` says as the first indicator, if it is one of the special values for that.
+    /// Meaning of `li` as the first indicator, if it is one of the special values.
     fn begin(self, li: u32) -> Option<Begin> {
         match li {
             0 => Some(Begin::PreviousExact),
@@ -78,13 +78,13 @@ impl LiFormat {
 }
 
 impl UmdPdu {
-    /// Octets for data beside `length_indicators` in a PDU of `pdu_octets`.
+    /// Octets available for data in a PDU of `pdu_octets` with `length_indicators`.
     pub const fn data_room(pdu_octets: usize, length_indicators: usize) -> usize {
         let each = LiFormat::of(pdu_octets, LARGEST_WITH_SHORT_LI).octets();
         pdu_octets.saturating_sub(HEADER_OCTETS + each * length_indicators)
     }
 
-    /// Writes it into `out`, which has the size of the PDU; what it leaves free becomes padding of zeros.
+    /// Writes it into `out`, which has the size of the PDU; unused octets become zero padding.
     ///
     /// # Errors
     ///
@@ -103,10 +103,10 @@ impl UmdPdu {
         format.write(&lis, &mut writer)?;
         let wrong = |allowed| EncodeError::Field { field: "octets of data", value: self.data.len(), allowed };
         if !self.padding && self.data.len() < writer.octets_left() {
-            return Err(wrong("as many as fill the PDU, or padding behind them"));
+            return Err(wrong("as many as fill the PDU, or padding after them"));
         }
         if self.padding && self.data.len() != self.last_end() {
-            return Err(wrong("none behind the last end of an SDU, where the PDU is not full"));
+            return Err(wrong("none after the last end of an SDU, where the PDU is not full"));
         }
         writer.put_octets(&self.data)
     }
@@ -133,7 +133,7 @@ impl UmdPdu {
     ///
     /// # Errors
     ///
-    /// What makes it no PDU of this format.
+    /// If it is no PDU of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = BitReader::new(bytes);
         let sn = UmdSn(reader.take_octet(SN_BITS)?);
@@ -187,7 +187,7 @@ const E_BITS: usize = 1;
 const HEADER_OCTETS: usize = (SN_BITS + E_BITS) / 8;
 /// Largest PDU with length indicators of 7 bits, octets (§9.2.2.8).
 pub(super) const LARGEST_WITH_SHORT_LI: usize = 125;
-/// The greatest length indicator of 15 bits without a meaning of its own, less one for the header.
+/// The greatest 15-bit length indicator without a special meaning, minus one for the header.
 const LARGEST: usize = 0x7ff9 - 1;
 
 #[cfg(test)]
@@ -218,7 +218,7 @@ mod tests {
         // SN 1, E 1 | LI 1111100, E 1 | LI 2, E 1 | LI 3, E 1 | LI 127, E 0 | 3 octets | padding.
         let two = pdu(1, Begin::FirstOctet, &[7, 8, 9], &[2, 3], true);
         same(&two, &[0b0000_0011, 0b1111_1001, 0b0000_0101, 0b0000_0111, 0b1111_1110, 7, 8, 9, 0, 0]);
-        // The second SDU goes on in the next PDU.
+        // The second SDU continues in the next PDU.
         same(&pdu(1, Begin::Untold, &[7, 8, 9], &[2], false), &[0b0000_0011, 0b0000_0100, 7, 8, 9]);
         // The PDU before ended with an SDU, and nothing follows.
         let told = pdu(2, Begin::PreviousExact, &[], &[], true);
@@ -246,7 +246,7 @@ mod tests {
         for (bytes, error) in [
             (&[][..], DecodeError::Truncated),
             (&[1], DecodeError::Truncated),
-            // Those of the alternative interpretation of E.
+            // Values of the alternative interpretation of E.
             (&[1, 0x7d << 1, 0], DecodeError::ReservedLengthIndicator(0x7d)),
             (&[1, 0x7e << 1, 0], DecodeError::ReservedLengthIndicator(0x7e)),
             (&[1, 4 << 1, 1, 2, 3], order(4)),
@@ -268,11 +268,11 @@ mod tests {
             (pdu(0, Begin::Untold, &[0; 41], &[], false), "336 bits or more, the PDU has 328"),
             (
                 pdu(0, Begin::Untold, &[0; 39], &[], false),
-                "octets of data is 39, expected as many as fill the PDU, or padding behind them",
+                "octets of data is 39, expected as many as fill the PDU, or padding after them",
             ),
             (
                 pdu(0, Begin::Untold, &[0; 9], &[8], true),
-                "octets of data is 9, expected none behind the last end of an SDU, where the PDU is not full",
+                "octets of data is 9, expected none after the last end of an SDU, where the PDU is not full",
             ),
             (
                 pdu(0, Begin::Untold, &[0; 9], &[9, 9], true),

@@ -8,7 +8,7 @@ use crate::wire::rlc::{BitReader, BitWriter, DecodeError};
 const LI_BITS: usize = 11;
 const LARGEST_LI: u16 = (1 << LI_BITS) - 1;
 
-/// A value of so many bits.
+/// A value of `bits` bits.
 pub(super) fn bits(field: &'static str, value: u16, bits: usize) -> Result<u32, EncodeError> {
     let allowed = if bits == 15 {
         "15 bits"
@@ -39,14 +39,15 @@ impl<'a> Payload<'a> {
         }
         let before: usize = data.lengths.iter().map(|&li| usize::from(li)).sum();
         if data.octets.len() <= before {
-            let allowed = "more than those before the last SDU";
+            let allowed = "more than the octets before the last SDU";
             let value = data.octets.len();
             return Err(EncodeError::Field { field: "octets of data", value, allowed });
         }
         Ok(Self(data))
     }
 
-    /// Writes a PDU whose header has so many octets and length indicators; `fixed` writes the former, with FI and E.
+    /// Writes a PDU with the given header octets and length indicators; `fixed` writes the header octets, with FI and
+    /// E.
     pub fn write(
         &self,
         fixed_octets: usize,

@@ -1,8 +1,8 @@
-//! PDUs of LTE's RLC, bit by bit as they are on the air.
+//! LTE RLC PDUs, bit by bit as transmitted.
 //!
-//! Source: TS 36.322 §6.2. [`Pdu`] is any of acknowledged mode: [`AmdPdu`] carries data, whole or as a segment, and
-//! [`StatusPdu`] tells what arrived. [`UmdPdu`] carries data in unacknowledged mode. A PDU ends with its last octet of
-//! data: there is no padding. These bytes are for captures and tests.
+//! Source: TS 36.322 §6.2. [`Pdu`] is any PDU of acknowledged mode: [`AmdPdu`] carries data, whole or as a segment, and
+//! [`StatusPdu`] reports received PDUs. [`UmdPdu`] carries data in unacknowledged mode. A PDU ends with its last octet
+//! of data: there is no padding. These bytes are for captures and tests.
 //!
 //! Left out: length indicators of 15 bits and sequence numbers of 16 bits (Release 12 and later), transparent mode, the
 //! data of a PDU being SDUs of PDCP: the simulator has no PDCP header.
@@ -25,7 +25,7 @@ const OFFSET_BITS: usize = 15;
 /// SOend: up to the last octet of the AMD PDU (§6.2.2.20).
 const TO_THE_END: u32 = (1 << OFFSET_BITS) - 1;
 
-/// Octets of SDUs, one behind another.
+/// Octets of consecutive SDUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Data {
     /// FI: the first octet is the first one of an SDU.
@@ -43,11 +43,11 @@ pub struct Data {
 pub struct AmdPdu {
     /// SN, 10 bits.
     pub sn: u16,
-    /// P: a STATUS PDU is asked for.
+    /// P: the sender requests a STATUS PDU.
     pub poll: bool,
     /// SO and LSF of a segment: octets of the PDU's data before it, and whether its last octet is that of the PDU.
     pub part: Option<(u16, bool)>,
-    /// What it carries.
+    /// Data of the PDU.
     pub data: Data,
 }
 
@@ -56,7 +56,7 @@ pub struct AmdPdu {
 pub struct UmdPdu {
     /// SN, 5 or 10 bits.
     pub sn: u16,
-    /// What it carries.
+    /// Data of the PDU.
     pub data: Data,
 }
 
@@ -65,7 +65,7 @@ pub struct UmdPdu {
 pub struct StatusPdu {
     /// ACK_SN, 10 bits.
     pub ack_sn: u16,
-    /// What is missing.
+    /// PDUs and parts of PDUs reported missing.
     pub nacks: Vec<Nack>,
 }
 
@@ -104,7 +104,7 @@ impl Pdu {
     ///
     /// # Errors
     ///
-    /// What makes it no PDU of this format.
+    /// If it is no PDU of this format.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = BitReader::new(bytes);
         if reader.take(1)? == DATA {
@@ -166,11 +166,11 @@ impl UmdPdu {
         })
     }
 
-    /// Reads a PDU whose sequence number has so many bits.
+    /// Reads a PDU with a sequence number of `sn_bits` bits.
     ///
     /// # Errors
     ///
-    /// What makes it no PDU of this format.
+    /// If it is no PDU of this format.
     pub fn decode(bytes: &[u8], sn_bits: usize) -> Result<Self, DecodeError> {
         let mut reader = BitReader::new(bytes);
         if sn_bits != 5 && reader.take(3)? != 0 {
@@ -318,7 +318,10 @@ mod tests {
         };
         assert_eq!(error(1024, &[], &[1]), "SN is 1024, expected 10 bits");
         assert_eq!(error(0, &[2048], &[0; 3000]), "LI is 2048, expected 1 to 2047");
-        assert_eq!(error(0, &[1], &[0]), "octets of data is 1, expected more than those before the last SDU");
+        assert_eq!(
+            error(0, &[1], &[0]),
+            "octets of data is 1, expected more than the octets before the last SDU"
+        );
     }
 
     proptest! {

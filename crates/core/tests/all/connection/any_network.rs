@@ -18,7 +18,7 @@ fn limits() -> Limits {
     Limits { syn: patient, data: patient, time_wait: patient, ..Limits::default() }
 }
 
-/// A segment on its way.
+/// A segment in flight.
 struct OnItsWay {
     at: Instant,
     to: usize,

@@ -74,7 +74,7 @@ impl Bench {
         self.now = end;
     }
 
-    /// Waits, and gives what is sent meanwhile.
+    /// Waits; returns the segments sent meanwhile.
     pub fn sent_within(&mut self, time: Duration) -> Vec<String> {
         let (mut all, end) = (self.sent(), self.now + time);
         while let Some(at) = self.connection.deadline().filter(|at| *at <= end) {
@@ -127,7 +127,7 @@ impl Bench {
         self.connection.handle_segment(self.now, &packet, &payload);
     }
 
-    /// What is sent now.
+    /// The segments sent now.
     pub fn sent(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let (mut packet, mut payload) = (Packet::default(), Vec::new());
@@ -144,7 +144,7 @@ impl Bench {
         lines
     }
 
-    /// What is sent now, which is one segment.
+    /// Expects exactly one segment to be sent now.
     pub fn sends(&mut self, line: &str) {
         assert_eq!(self.sent(), [line]);
     }

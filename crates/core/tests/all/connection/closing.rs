@@ -79,7 +79,7 @@ fn a_fin_goes_with_the_last_data_and_is_sent_again() {
     bench.arrives("A 1 ack 1001");
     assert_eq!(bench.sent_within(secs(1)), ["FPA 1001 ack 1 +500"]);
     bench.arrives("A 1 ack 1501");
-    assert_eq!(bench.connection.state(), State::FinWait1, "all but the FIN");
+    assert_eq!(bench.connection.state(), State::FinWait1, "everything except the FIN");
     assert_eq!(bench.sent_within(secs(4)).first().map(String::as_str), Some("FA 1501 ack 1"));
     bench.arrives("A 1 ack 1502");
     assert_eq!(bench.connection.state(), State::FinWait2);

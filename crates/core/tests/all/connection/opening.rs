@@ -1,4 +1,4 @@
-//! How a connection is opened, and what both ends agree on.
+//! Opening of a connection, and negotiation.
 
 use super::bench::{Bench, IRS, ISS, config, ms, plain_peer};
 use airpath_core::packet::{Flags, Packet};

@@ -7,7 +7,8 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use serde_json::{Value, json};
 
-/// Times of arrival, ns, and numbers of what a cell delivers to which so many packets of 1500 B are given each millisecond.
+/// Arrival times (ns) and numbers of the packets delivered by a cell that is offered `packets` packets of 1500 B per
+/// millisecond.
 fn stream(cell: &mut Cell, millis: u64, packets: u32) -> Vec<(u64, u32)> {
     let mut arrived = Vec::new();
     for step in 0..millis {
@@ -19,7 +20,7 @@ fn stream(cell: &mut Cell, millis: u64, packets: u32) -> Vec<(u64, u32)> {
     arrived
 }
 
-/// A cell whose UE hears nothing in slot 210, the first of a pattern, in which no report is made.
+/// A cell whose UE receives nothing in slot 210, the first of a pattern, in which no report is made.
 fn deaf_in_one_slot(pdcp: &Value) -> Cell {
     let rows = "time_s,sinr_db\n0,45\n0.105,-20\n0.1055,45\n";
     let reception = json!({"series": {"rows": rows, "between": "hold"}, "fading": {"none": {}}});
@@ -51,7 +52,7 @@ fn without_order_only_the_lost_block_is_late() {
     }
     let late: Vec<u32> =
         arrived.iter().filter(|(at, _)| *at == at_end_of(13.0)).map(|(_, number)| *number).collect();
-    // 89.6 packets, of which the first has begun before and the last ends behind.
+    // 89.6 packets; the first has started before, and the last ends after the outage.
     assert!((89..=91).contains(&late.len()), "{}", late.len());
     let overtaken =
         arrived.iter().filter(|(at, number)| *at < at_end_of(13.0) && *number > late[0]).count() as f64;
@@ -86,7 +87,7 @@ fn twelve_bits_of_numbers_bound_the_rate() {
     assert!(wide > 1500.0, "{wide}");
 }
 
-/// Acceptance test 29: a blockage of 280 ms in which a UE hears -5 dB in place of 20 dB.
+/// Acceptance test 29: a blockage of 280 ms with -5 dB instead of 20 dB.
 const BLOCKED: &str = "time_s,sinr_db\n0,20\n1,-5\n1.28,20\n";
 
 /// Acceptance test 29 with TCP: CUBIC outlasts a blockage that is shorter than its timeout.

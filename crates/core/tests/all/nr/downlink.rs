@@ -68,7 +68,7 @@ fn lost_blocks_come_a_round_trip_later() {
     for (bler, expected) in [(json!([1, 0]), once), (json!([1, 1, 0]), twice)] {
         for (slot, later) in (0_u32..).zip(expected) {
             let mut cell = cell(&json!({"downlink": {"harq": {"bler": bler}}}));
-            // Two slots of lead before the slot; one of the slot and two of the delay behind it.
+            // Two slots of lead before the slot; one for the slot and two for the delay after it.
             let entry = ms(10.0 + 0.5 * f64::from(slot) - 1.0);
             assert_eq!(delay(&mut cell, Dir::Downlink, entry, 1500) - 2.5, later, "slot {slot}");
         }
@@ -151,7 +151,7 @@ fn blocks_and_sdus_that_harq_gives_up() {
     assert!((lost - 0.001 * blocks).abs() < 4.0 * (0.001 * blocks).sqrt(), "{lost} of {blocks}");
     let missing = report["ues"][0]["downlink"]["sdus_discarded"].as_f64().unwrap();
     let octets = count("bits") / 8.0 / (blocks - lost);
-    // A lost block takes all packets with it of which it has an octet.
+    // A lost block loses every packet with an octet in it.
     let expected = lost * (1.0 + octets / 1500.0);
     assert!(near(missing, expected, 0.2), "{missing} of {}, not {expected}", arrived.len());
 }

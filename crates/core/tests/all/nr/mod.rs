@@ -1,4 +1,4 @@
-//! The cell of 5G NR against hand computation: acceptance tests by their numbers in `docs/models/nr.md`.
+//! The cell of 5G NR against hand computation; the numbers of acceptance tests are those of `docs/models/nr.md`.
 
 mod bursts;
 mod downlink;
@@ -50,7 +50,7 @@ fn mmwave() -> Value {
     })
 }
 
-/// A cell with these keys in which nothing is lost unless they say so, and all are heard well.
+/// A cell with these keys; unless they say otherwise, nothing is lost and reception is good.
 fn cell(keys: &Value) -> Cell {
     let still = json!({
         "downlink": {

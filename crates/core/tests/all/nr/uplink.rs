@@ -123,7 +123,7 @@ fn power_bounds_a_ue_far_away() {
         arrived as f64 * 12_000.0 / 1e6
     };
     let (far, middle, near) = (rate("15 dB"), rate("35 dB"), rate("60 dB"));
-    // 60 dB: 217,128 bits in 400 slots/s are 86.85 Mbit/s, but 20 kB a slot are 64.
+    // 60 dB: 217,128 bits in 400 slots/s are 86.85 Mbit/s, but 20 kB per slot are 64.
     assert!((63.0..65.0).contains(&near), "{near}");
     // 15 dB: at most 144 elements x 1.44 x 31.6 = 6.6 kbit in 400 slots/s, the limit of many PRBs.
     assert!((1.5..2.6).contains(&far), "{far}");
@@ -151,7 +151,7 @@ fn equal_ues_share_the_uplink() {
     assert!(bytes.iter().all(|own| (*own as f64 / all as f64 - 0.1).abs() < 0.01), "{bytes:?}");
 }
 
-/// A cell in which nobody has anything to send makes no events, with standing grants too.
+/// A cell without any data to send makes no events, with standing grants too.
 #[test]
 fn an_idle_cell_is_silent() {
     let mut cell = cell(&json!({"uplink": {"standing": {}}}));

@@ -16,9 +16,9 @@ fn an_sdu_without_loss_is_polled_for_on_its_last_pdu() {
     assert_eq!(seen, right);
 }
 
-/// The status at 50 reports the gap, but is no end of Timer_Poll (20 + 60): it neither acknowledges all
-/// below 26 nor reports 25. So at 80 the expired timer polls on the first PDU, the empty retransmission
-/// buffer on the last. The report that they ask for at 105 waits for Timer_Status_Prohibit (50 + 60).
+/// The status at 50 reports the gap, but is no end of Timer_Poll (20 + 60): it neither acknowledges all below 26 nor
+/// reports 25. So at 80 the expired timer polls on the first PDU, the empty retransmission buffer on the last. The
+/// report that they request at 105 waits for Timer_Status_Prohibit (50 + 60).
 #[test]
 fn a_lost_tti_is_reported_and_repeated() {
     let seen = timeline(&Config::default(), &[(0, 1000)], &[10], &[]);
@@ -53,7 +53,7 @@ fn an_sdu_acknowledged_beyond_a_gap_is_confirmed() {
     assert_eq!(seen, right);
 }
 
-/// The PDUs of SDU 0 are acknowledged by two STATUS PDUs, the second of which reaches less far.
+/// The PDUs of SDU 0 are acknowledged by two STATUS PDUs; the second acknowledges fewer.
 #[test]
 fn acknowledgements_of_several_status_pdus_add_up() {
     let mut sender = sent_eleven(&Config { last_pdu_poll: false, poll_pdu: Some(11), ..Config::default() });
@@ -80,7 +80,7 @@ fn timer_poll_repeats_the_last_pdu_when_nothing_else_may_be_sent() {
     assert_eq!(seen, right);
 }
 
-/// A lost STATUS is asked for again; the duplicate's P bit is honoured though its data is dropped.
+/// A lost STATUS is requested again; the duplicate's P bit is honoured though its data is dropped.
 #[test]
 fn a_lost_status_is_asked_for_again() {
     let seen = timeline(&Config::default(), &[(0, 400)], &[], &[30]);
@@ -109,8 +109,8 @@ fn delivery_out_of_sequence_hands_up_what_is_complete() {
 fn the_window_polls_and_stops_the_sender() {
     let config = Config { configured_tx_window_size: 20, last_pdu_poll: false, ..Config::default() };
     let seen = timeline(&config, &[(0, 1500)], &[], &[]);
-    // The status at 30 opens it up to 32, and the report that the PDUs at 60 ask for waits until 30 + 60.
-    // Nothing polls for the last six: they use less than half of the window.
+    // The status at 30 opens it up to 32, and the report that the PDUs at 60 request waits until 30 + 60. Nothing polls
+    // for the last six: they use less than half of the window.
     let right = [
         "0 tx 0-8 9-11p",
         "10 tx 12-19p",
@@ -146,7 +146,7 @@ fn tx_at(sender: &mut Sender, now: u64) -> String {
     written(&sent.runs)
 }
 
-/// Eight PDUs are reported missing, and the window shrinks to three: these are sent again, and the last of them
+/// Eight PDUs are reported missing, and the window shrinks to three: these are retransmitted, and the last of them
 /// polls. The others wait for it to move.
 #[test]
 fn pdus_beyond_a_smaller_window_are_not_sent_again_before_it_moves() {
@@ -320,8 +320,8 @@ fn a_report_that_does_not_fit_changes_its_form() {
     assert_eq!(shape(report_of_holes(129, 1)), [(Form::List, 18, 36)]);
 }
 
-/// Every second PDU of a TTI is lost, up to PDU 59. A STATUS PDU of 10 octets names three of them, and the report at
-/// 90 takes nine, of which the first is lost: what it names is sent again after the next report.
+/// Every second PDU of a TTI is lost, up to PDU 59. A STATUS PDU of 10 octets names three of them, and the report at 90
+/// takes nine, the first of which is lost: its PDUs are retransmitted after the next report.
 #[test]
 fn a_report_of_several_status_pdus_has_all_that_they_name_sent_again() {
     let config =
@@ -365,8 +365,8 @@ fn a_periodic_report_needs_no_poll() {
     assert_eq!(reports, [40, 80, 120, 160]);
 }
 
-/// §9.2.2.11: a report may name the last PDU that was sent. Its retransmission polls, and so does the new PDU behind it,
-/// which empties the buffer: one run of polled PDUs, of which one is retransmitted.
+/// §9.2.2.11: a report may name the last PDU that was sent. Its retransmission polls, and so does the new PDU after it,
+/// which empties the buffer: one run of polled PDUs, one of them retransmitted.
 #[test]
 fn a_new_pdu_in_a_run_with_a_retransmission_does_not_count_as_retransmitted() {
     let mut entity = Entity::at_network(&Config::default(), &Config::default());

@@ -98,7 +98,7 @@ fn an_sdu_that_the_peer_has_is_confirmed_when_its_neighbours_reach_max_dat() {
     assert_eq!(lines(&named, "mrw "), ["130 tx [status mrw 12,38/0]"]);
 }
 
-/// Timer_Discard ends for all three when two of them are confirmed or on their way.
+/// Timer_Discard ends for all three when two of them are confirmed or in flight.
 #[test]
 fn timer_discard_passes_over_a_confirmed_sdu() {
     let seen = with_two_lost_ttis(&timer(127));
@@ -106,7 +106,7 @@ fn timer_discard_passes_over_a_confirmed_sdu() {
     assert_eq!(lines(&seen, "discarded"), ["130 discarded 0", "130 discarded 2"]);
 }
 
-/// The peer forgets a confirmed SDU that waits for others; the sender has told of it already.
+/// The peer forgets a confirmed SDU that waits for others; the sender has already reported it.
 #[test]
 fn a_reset_does_not_discard_what_is_confirmed() {
     let config = Config { sdu_discard: SduDiscard::NoDiscard, ..max_dat(2) };
@@ -170,8 +170,8 @@ fn an_acknowledgement_ends_the_procedure_as_well() {
     let right = ["60 tx [status mrw 11/0]", "90 status mrw_ack 11/0"];
     assert_eq!(lines(&seen, "mrw"), right);
     assert_eq!(lines(&seen, "done"), ["125 done 1"]);
-    // Without that report it is sent again, the same though SDU 1 is discarded meanwhile. The answer tells that the
-    // window is further, so that nothing is left to say of SDU 1.
+    // Without that report it is retransmitted, identically even though SDU 1 is discarded meanwhile. The answer reports
+    // that the window has moved, so SDU 1 need not be reported.
     let repeated = timeline_until(400, &timer(50), &[(0, 400), (60, 400)], &[0], &[80, 90]).log;
     let mrws = [
         "50 tx [status mrw 11/0]",
@@ -191,8 +191,8 @@ fn an_obsolete_mrw_is_answered() {
     assert_eq!(lines(&seen, "up"), ["25 up 0", "35 up 1"]);
 }
 
-/// A window of 12 PDUs is full with the first SDU. It is cut there: PDU 12 would hold its end, and the MRW tells of
-/// one that the window does not reach. Of the second SDU nothing was sent, and nothing is told.
+/// A window of 12 PDUs is full with the first SDU. It is cut there: PDU 12 would hold its end, and the MRW names a PDU
+/// beyond the window. The second SDU was not sent and is not reported.
 #[test]
 fn of_an_sdu_not_sent_the_receiver_hears_nothing() {
     let config = Config { configured_tx_window_size: 12, ..timer(50) };
@@ -206,7 +206,7 @@ fn of_an_sdu_not_sent_the_receiver_hears_nothing() {
         "80 status mrw_ack 13/0",
     ];
     assert_eq!(link.log[..6], right);
-    // The next one begins behind the gap, and the receiver's report of it comes in time: 13 to 23.
+    // The next one starts after the gap, and the receiver's report of it arrives in time: 13 to 23.
     assert_eq!(link.log[6], "110 tx 13-17 18-23p");
 }
 
@@ -243,7 +243,7 @@ fn an_sdu_taken_out_of_the_buffer_is_never_sent() {
     assert!(lines(&link.log, "lost").is_empty());
 }
 
-/// The same with SDU 2 of four: those around it arrive, and Timer_Discard ends for it without effect.
+/// As before with SDU 2 of four: its neighbours arrive, and Timer_Discard ends for it without effect.
 #[test]
 fn an_sdu_in_the_middle_of_the_buffer_is_discarded() {
     let mut link = Link::new(&Config { configured_tx_window_size: 12, ..timer(300) });
@@ -281,7 +281,7 @@ fn what_has_gone_up_out_of_sequence_is_not_lost() {
     assert_eq!(report.up, [1]);
     receiver.handle_mrw(&Mrw { sn_mrw: vec![6], n_length: 0, next_sdu: 2, ..Mrw::default() }, &mut report);
     assert_eq!((report.lost.as_slice(), receiver.vr_r(), receiver.vr_h()), (&[0][..], 6, 8));
-    // Late PDUs of theirs change nothing.
+    // Late PDUs of discarded SDUs change nothing.
     receiver.handle_pdus(&arrives(&[(0, 3)], &[]), &mut report);
     receiver.handle_pdus(&arrives(&[(6, 7)], &[]), &mut report);
     assert_eq!((report.up.as_slice(), receiver.vr_r()), (&[1, 2][..], 8));
@@ -308,7 +308,7 @@ fn an_mrw_hands_up_what_is_complete() {
     assert_eq!(report.lost, [0, 3, 5, 6, 7]);
 }
 
-/// An answer outside of what is on the way is passed over; one to another MRW too.
+/// An answer outside of the outstanding range is ignored; so is one to another MRW.
 #[test]
 fn an_mrw_ack_that_fits_nothing_changes_nothing() {
     // At SN_MRW, N has to be N_LENGTH, and above 0. 26 is VT(S).

@@ -1,10 +1,10 @@
 //! Two entities and what is between them, with a log of what happens.
 //!
-//! Each line begins with a time in ms. `tx` is what a TTI of the downlink carries: control PDUs, then data (`p` behind
+//! Each line begins with a time in ms. `tx` is what a TTI of the downlink carries: control PDUs, then data (`p` after
 //! PDUs that poll, `+` before a piggybacked STATUS). `status`, `reset` and `reset_ack` are control PDUs of the uplink,
 //! `back` its data. `up` is an SDU of the downlink handed up, `lost` one that never will be, `done` one confirmed to
-//! the sender, `discarded` one given up there, `unsent` one of which nothing had been sent; with an apostrophe they are
-//! SDUs of the uplink.
+//! the sender, `discarded` one given up there, `unsent` one that was dropped before transmission; with an apostrophe
+//! they are SDUs of the uplink.
 
 use airpath_core::rlc::am::{Config, Entity};
 use airpath_core::rlc::control::{Control, Mrw, Status};
@@ -40,7 +40,7 @@ pub struct Sdu {
 pub struct Link {
     pub ends: [Entity; 2],
     in_sequence: [bool; 2],
-    /// What is on the way from each end, with its arrival in ms.
+    /// TTIs in flight from each end, with their arrival in ms.
     air: [VecDeque<(u64, Tti)>; 2],
     pub pdus: u64,
     pub log: Vec<String>,
@@ -78,7 +78,7 @@ impl Link {
         self.ends[end].handle_sdu(ms(now), octets);
     }
 
-    /// An SDU of which nothing was sent is taken out.
+    /// Removes an unsent SDU.
     pub fn take_waiting(&mut self, end: usize, place: usize) -> Option<u64> {
         let taken = self.ends[end].take_waiting(place)?;
         let sdu = self.sdus[end].get_mut(&taken).unwrap();
@@ -87,7 +87,7 @@ impl Link {
         Some(taken)
     }
 
-    /// The TTI of an end that starts at `now`, after what has arrived until then; `lose` takes what is lost out.
+    /// The TTI of an end that starts at `now`, after all arrivals until then; `lose` removes the lost PDUs.
     pub fn tti(&mut self, end: usize, now: u64, lose: impl FnOnce(&mut Tti)) {
         self.arrive(now);
         let (mut tti, mut report) = (Tti::default(), Report::default());
@@ -96,7 +96,7 @@ impl Link {
         if tti.is_empty() && self.pdus > 0 {
             assert!(
                 self.ends[end].deadline() > ms(now),
-                "{now}: end {end} wants a TTI and has nothing to send"
+                "{now}: end {end} requests a TTI and has nothing to send"
             );
         }
         for started in report.started.clone() {
@@ -138,7 +138,7 @@ impl Link {
         }
     }
 
-    /// Whether nothing is on the way.
+    /// Whether nothing is in flight.
     pub fn is_quiet(&self) -> bool {
         self.air.iter().all(VecDeque::is_empty)
     }
@@ -163,7 +163,7 @@ impl Link {
         }
     }
 
-    /// Keeps the books: everything is told once, and in order where it has to be.
+    /// Checks the events: each is reported once, and in order where required.
     fn settle(&mut self, end: usize, now: u64, report: &Report) {
         let other = 1 - end;
         let mut note = |word: &str, sent_by: usize, numbers: &[u64]| {
@@ -178,7 +178,7 @@ impl Link {
         for (fate, numbers) in [('u', &report.up), ('l', &report.lost)] {
             for number in numbers {
                 let sdu = self.sdus[other].get_mut(number).unwrap();
-                assert_eq!(sdu.receiver, None, "{now}: SDU {number} of end {other} is told twice");
+                assert_eq!(sdu.receiver, None, "{now}: SDU {number} of end {other} is reported twice");
                 assert!(fate == 'l' || sdu.started, "{now}: SDU {number} of end {other} was never sent");
                 sdu.receiver = Some(fate);
                 if fate == 'u' && self.in_sequence[other] {
@@ -190,7 +190,10 @@ impl Link {
         for (fate, numbers) in [('d', &report.confirmed), ('x', &report.discarded), ('u', &report.unsent)] {
             for number in numbers {
                 let sdu = self.sdus[end].get_mut(number).unwrap();
-                assert!(sdu.sender.is_none() && !sdu.taken, "{now}: SDU {number} of end {end} is told twice");
+                assert!(
+                    sdu.sender.is_none() && !sdu.taken,
+                    "{now}: SDU {number} of end {end} is reported twice"
+                );
                 assert_eq!(sdu.started, fate != 'u', "{now}: SDU {number} of end {end}");
                 assert!(
                     fate != 'd' || sdu.receiver != Some('l'),

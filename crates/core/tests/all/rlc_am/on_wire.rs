@@ -50,7 +50,7 @@ fn commands_and_resets_have_their_fields() {
     assert_eq!(through_bits(&Control::ResetAck(reset), 10), Pdu::ResetAck(on_air));
 }
 
-/// An RLIST of a peer: PDU 4095, the two behind it, and 5 behind these.
+/// An RLIST of a peer: PDU 4095, the next two, and 5 after these.
 #[test]
 fn an_rlist_is_read() {
     let steps = vec![RlistStep::Burst(2), RlistStep::Distance(5)];

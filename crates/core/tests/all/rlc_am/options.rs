@@ -47,8 +47,8 @@ fn a_status_goes_into_padding() {
     assert_eq!(back(10, &Config::default()), (alone, 1, 0));
 }
 
-/// An SDU that fills its PDU leaves no padding, nor does one that goes on in the next TTI; and a PDU that is sent
-/// again stays as it is.
+/// An SDU that fills its PDU leaves no padding, nor does one that continues in the next TTI; a retransmitted PDU stays
+/// unchanged.
 #[test]
 fn only_the_padding_of_a_new_pdu_carries_a_status() {
     let mut link = Link::new(&piggyback());
@@ -58,8 +58,8 @@ fn only_the_padding_of_a_new_pdu_carries_a_status() {
     link.handle_sdu(NETWORK, 0, 10);
     link.tti(NETWORK, 0, |_| {});
     link.tti(UE, 30, Tti::clear);
-    // The report was lost with the PDU that carried it. Timer_Poll has PDU 2 sent again at 90, and the network asks
-    // once more at 60.
+    // The report was lost with the PDU that carried it. Timer_Poll retransmits PDU 2 at 90, and the network polls again
+    // at 60.
     link.tti(NETWORK, 60, |_| {});
     link.tti(UE, 90, |_| {});
     assert_eq!(
@@ -140,8 +140,8 @@ fn a_piggybacked_status_is_ignored_while_a_reset_is_pending() {
     assert_eq!(link.ends[NETWORK].deadline(), Instant::ZERO);
 }
 
-/// When the entity wants a TTI again that polled and reported in one at 0: for the poll, and for another report that
-/// it is asked for by the other end's PDU at 5 ms.
+/// When an entity that polled and reported in one TTI at 0 requests a TTI again: for the poll, and for another report
+/// requested by the other end's PDU at 5 ms.
 fn timers_of(mut entity: Entity, mut peer: Entity) -> [Instant; 2] {
     let (mut report, mut tti) = (Report::default(), Tti::default());
     let mut poll_it = |polled: &mut Entity, at: u64| {

@@ -79,7 +79,7 @@ fn config() -> impl Strategy<Value = Config> {
     })
 }
 
-/// What is lost of a TTI: all, single PDUs, or nothing.
+/// Losses of a TTI: all, single PDUs, or none.
 fn fate() -> impl Strategy<Value = [(u8, u64); 2]> {
     let one = || (0_u8..5, any::<u64>());
     (one(), one()).prop_map(|(downlink, uplink)| [downlink, uplink])

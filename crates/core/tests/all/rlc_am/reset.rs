@@ -153,8 +153,8 @@ fn erroneous(lsn: u64) -> Tti {
     Tti { control: vec![Control::Status(status)], ..Tti::default() }
 }
 
-/// PDUs 0 to 10 are on the way; a STATUS that acknowledges PDU 11 means none of this sender's. One that comes
-/// while the reset is under way is not looked at.
+/// PDUs 0 to 10 are in flight; a STATUS that acknowledges PDU 11 refers to none of this sender's. A STATUS that arrives
+/// during the reset is ignored.
 #[test]
 fn an_erroneous_status_resets_the_link() {
     for (lsn, resets) in [(11, 0), (12, 1)] {
@@ -176,7 +176,7 @@ fn state(link: &Link, end: usize) -> (u64, u64, u64, u64, u64) {
 }
 
 /// State variables, windows and Timer_Status_Prohibit go to their initial values at both ends; the hyper frame number
-/// goes on.
+/// continues.
 #[test]
 fn both_ends_begin_anew() {
     let mut link = Link::new(&Config { configured_tx_window_size: 100, ..Config::default() });
@@ -216,7 +216,7 @@ fn the_hyper_frame_number_is_the_highest_in_use() {
         let mut sent = Tti::default();
         link.ends[NETWORK].build_tti(ms(1010), 1, &mut sent, &mut Report::default());
         assert_eq!(sent.control, [Control::Reset(Reset { rsn: false, hfni, next_sdu: 1 })]);
-        // The answer has that of before, and what comes after it the next.
+        // The answer has the previous number, and later PDUs have the next.
         let peer = &mut link.ends[UE];
         let before = peer.sender().hfni();
         peer.handle_tti(ms(1035), &sent, &mut Report::default());
@@ -227,7 +227,7 @@ fn the_hyper_frame_number_is_the_highest_in_use() {
     }
 }
 
-/// Periodic polls go on at their pace through a reset; while it is pending nothing else is sent.
+/// Periodic polls continue at their interval through a reset; while it is pending nothing else is sent.
 #[test]
 fn a_pending_reset_sends_nothing_else() {
     let config = Config {

@@ -9,8 +9,7 @@ pub fn config() -> Config {
     Config { t_status_prohibit: Duration::ZERO, ..Config::default() }
 }
 
-/// What happens to SDUs that come at 0 when the network's TTIs have these rooms, one each ms, and the UE's all it
-/// wants.
+/// The log for SDUs that arrive at 0 when the network's TTIs have these rooms, one per ms, and the UE's are unlimited.
 pub fn with_rooms(sdus: &[u32], rooms: &[u64]) -> Link {
     let mut link = am(&config());
     link.take(NETWORK, 0, sdus);
@@ -139,7 +138,7 @@ fn an_sdu_taken_out_of_the_buffer_is_never_sent() {
     assert_eq!(link.log[1..], ["1 tx 1[10-40]p", "5 up 0", "5 up 2", "5 status 2", "9 done 0", "9 done 2"]);
 }
 
-/// discardTimer of PDCP: 10 ms here. An SDU of which something was sent stays.
+/// discardTimer of PDCP: 10 ms here. A partly sent SDU stays.
 #[test]
 fn an_sdu_that_was_not_begun_in_time_is_discarded() {
     let mut link = am(&Config { discard_timer: Some(Duration::from_millis(10)), ..config() });

@@ -1,10 +1,10 @@
 //! Both ends of a link layer and what is between them, with a log of what happens.
 //!
 //! Each line begins with a time in ms. `tx` is what a TTI of the downlink carries: for each PDU its sequence number and
-//! its octets of the stream, `p` if it polls, and for a segment its offset, with `.` behind the last one. `status` is
-//! a STATUS PDU of the uplink: ACK_SN and what is missing. `up` is an SDU of the downlink handed up, `lost` one that
-//! never will be, `done` one confirmed to the sender, `unsent` and `discarded` those that it gave up. Of the SDUs of the
-//! uplink the log says nothing.
+//! its octets of the stream, `p` if it polls, and for a segment its offset, with `.` after the last one. `status` is a
+//! STATUS PDU of the uplink: ACK_SN and the missing PDUs. `up` is an SDU of the downlink handed up, `lost` one that
+//! never will be, `done` one confirmed to the sender, `unsent` and `discarded` SDUs that it discarded. SDUs of the
+//! uplink are not logged.
 
 use airpath_core::rlc::lte::{Nack, Pdu, Status};
 use airpath_core::rlc::{Config, End, Report, Tti, am_lte, um_lte};
@@ -23,7 +23,7 @@ pub fn ms(millis: u64) -> Instant {
 
 pub struct Link {
     pub ends: [Box<dyn End>; 2],
-    /// What is on the way from each end, by its arrival in ms and its number.
+    /// TTIs in flight from each end, by arrival in ms and index.
     pub air: [BTreeMap<(u64, u64), Tti>; 2],
     sent: u64,
     /// Octets of the header of a PDU.
@@ -76,8 +76,8 @@ impl Link {
         }
     }
 
-    /// The TTI of an end that starts at `now` after what has arrived until then. `fate` takes what is lost out, and
-    /// says how much later than at once the rest arrives. What was sent.
+    /// The TTI of an end that starts at `now` after all arrivals until then. `fate` removes the lost PDUs, and returns
+    /// the extra delay of the others. Returns the TTI as sent.
     pub fn tti(&mut self, end: usize, now: u64, room: u64, fate: impl FnOnce(&mut Tti) -> u64) -> Tti {
         self.arrive(now);
         let (wants, backlog) = (self.ends[end].deadline() <= ms(now), self.ends[end].backlog(ms(now)));
@@ -90,7 +90,7 @@ impl Link {
                 + tti.lte.status.as_ref().map_or(0, Status::octets);
         assert!(octets <= room, "{now}: {octets} octets in {room}");
         assert!(tti.is_empty() || backlog > 0, "{now}: something was sent without a backlog");
-        // What waits may be discarded instead.
+        // Waiting SDUs may be discarded instead.
         let fits = room >= backlog.min(20) && report.unsent.is_empty();
         assert!(!tti.is_empty() || backlog == 0 || !fits, "{now}: nothing is sent of {backlog}");
         assert_eq!(tti.data.runs.len(), tti.lte.data.len());
@@ -104,7 +104,7 @@ impl Link {
         sent
     }
 
-    /// TTIs of both ends until then; `lost` says of each end and time whether it is lost.
+    /// TTIs of both ends until then; `lost` decides for each end and time whether the TTI is lost.
     pub fn run(&mut self, from: u64, until: u64, room: u64, mut lost: impl FnMut(usize, u64) -> bool) {
         for now in from..until {
             for end in [UE, NETWORK] {
@@ -140,7 +140,7 @@ impl Link {
         }
     }
 
-    /// The UE goes to another cell: what is on the way is lost.
+    /// The UE goes to another cell: all PDUs in flight are lost.
     pub fn re_establish(&mut self, now: u64) {
         for end in [NETWORK, UE] {
             self.air[end].clear();
@@ -161,7 +161,7 @@ impl Link {
         }
     }
 
-    /// Keeps the books.
+    /// Records and checks the events.
     pub fn settle(&mut self, end: usize, now: u64, report: &Report) {
         let other = 1 - end;
         for &sdu in &report.up {
@@ -200,7 +200,7 @@ impl Link {
     }
 }
 
-/// Octets of a PDU on the air, without those of the header that all have.
+/// Octets of a PDU over the air, without the fixed part of the header.
 pub fn octets_behind_header(pdu: &Pdu, tti: &Tti) -> u64 {
     let ends = tti.lte.ends_of(pdu);
     let elements = ends.len() + usize::from(ends.last().is_none_or(|end| end.at != pdu.octets.end));

@@ -1,4 +1,4 @@
-//! What is missing is sent again, whole or in segments; the link fails if it is missing too often.
+//! Missing PDUs are retransmitted, whole or in segments; the link fails after too many retransmissions.
 
 use super::am::config;
 use super::link::{Link, NETWORK, UE, am, ms};
@@ -19,7 +19,7 @@ fn second_is_lost(config: &Config, rest: &[u64]) -> Link {
     link
 }
 
-/// t-Reordering is 20 ms here, from the PDU behind the gap on.
+/// t-Reordering is 20 ms here, started by the PDU after the gap.
 #[test]
 fn a_missing_pdu_is_reported_after_t_reordering_and_sent_again() {
     let config = Config { t_reordering: Duration::from_millis(20), ..config() };
@@ -68,7 +68,7 @@ fn a_pdu_that_does_not_fit_goes_in_segments() {
     assert_eq!(link.counts(NETWORK)["segments"], 4);
 }
 
-/// The second of four segments is lost: only that is sent again, and cut again.
+/// The second of four segments is lost: only that is retransmitted, and segmented again.
 #[test]
 fn a_missing_segment_is_reported_by_its_octets_and_cut_again() {
     let mut link = am(&Config { t_reordering: Duration::from_millis(20), ..config() });
@@ -103,7 +103,7 @@ fn a_missing_segment_is_reported_by_its_octets_and_cut_again() {
             "49 done 2",
         ],
     );
-    // The same with less room when it is sent again.
+    // As before, with less room for the retransmission.
     let mut less = am(&Config { t_reordering: Duration::from_millis(20), ..config() });
     less.take(NETWORK, 0, &[20, 20, 20]);
     for now in 0..100 {
@@ -138,7 +138,7 @@ fn a_missing_end_is_reported_up_to_the_end_of_the_pdu() {
     assert_eq!(link.up[NETWORK], [0, 1, 2]);
 }
 
-/// Nothing comes behind the lost PDU: t-PollRetransmit has it sent again.
+/// No PDU follows the lost one: t-PollRetransmit triggers its retransmission.
 #[test]
 fn the_last_pdu_is_sent_again_when_its_poll_is_not_answered() {
     let mut link = am(&Config { t_poll_retransmit: Duration::from_millis(45), ..config() });
@@ -179,7 +179,7 @@ fn t_poll_retransmit_has_the_next_pdu_poll() {
         });
         polls.extend(tti.lte.data.iter().filter(|pdu| pdu.poll).map(|pdu| (now, pdu.sn)));
     }
-    // Each poll starts the timer anew: it never ends while so many PDUs follow.
+    // Each poll restarts the timer: it never expires while so many PDUs follow.
     assert_eq!(polls, [(3, 3), (7, 7), (11, 11)]);
     let mut later = am(&Config { poll_pdu: Some(100), poll_byte: None, ..config });
     later.take(NETWORK, 0, &[10]);
@@ -196,7 +196,7 @@ fn t_poll_retransmit_has_the_next_pdu_poll() {
     assert_eq!(polled, [(6, 6), (12, 12)]);
 }
 
-/// STATUS before what is sent again, and that before what is new.
+/// STATUS precedes retransmissions, and these precede new data.
 #[test]
 fn status_goes_first_then_what_is_missing_then_what_is_new() {
     let mut link = am(&Config { t_reordering: Duration::from_millis(10), ..config() });
@@ -221,7 +221,7 @@ fn status_goes_first_then_what_is_missing_then_what_is_new() {
     assert_eq!((tti.lte.status.map(|status| status.ack_sn), sns), (Some(2), vec![(0, 20), (2, 10)]));
 }
 
-/// maxRetxThreshold 3: sent once and again three times, then the link fails and begins anew with the SDU.
+/// maxRetxThreshold 3: sent once and retransmitted three times; then the link fails and restarts with the SDU.
 #[test]
 fn a_pdu_that_is_missing_too_often_is_a_radio_link_failure() {
     let config = Config { max_retx_threshold: 3, t_poll_retransmit: Duration::from_millis(10), ..config() };
@@ -249,7 +249,7 @@ fn a_pdu_that_is_missing_too_often_is_a_radio_link_failure() {
     assert_eq!((&link.up[UE][..], link.done[UE].len()), (&[0][..], 1));
 }
 
-/// Hand-over: what was not confirmed is sent again from its first octet, in order; nothing is handed up twice.
+/// Hand-over: unconfirmed SDUs are retransmitted from their first octet, in order; none is delivered twice.
 #[test]
 fn a_hand_over_loses_nothing_and_repeats_what_is_not_confirmed() {
     let mut link = am(&config());
@@ -282,7 +282,7 @@ fn a_hand_over_loses_nothing_and_repeats_what_is_not_confirmed() {
     );
 }
 
-/// What was sent before comes to an end that has begun anew, and changes nothing.
+/// PDUs sent before reach an end that has been re-established, and change nothing.
 #[test]
 fn pdus_from_before_are_passed_over() {
     let mut link = am(&config());

@@ -1,4 +1,4 @@
-//! TCP over the link layers of LTE on dedicated channels, and what a scenario must not ask of them.
+//! TCP over the link layers of LTE on dedicated channels, and configurations that a scenario must not have.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
@@ -33,7 +33,7 @@ fn parse(overrides: &[(&str, &str)]) -> Result<Scenario, String> {
     Scenario::parse(SCENARIO, &overrides).map_err(|error| error.to_string())
 }
 
-/// Goodput in bit/s, segments that TCP has sent again, and the report of the downlink.
+/// Goodput in bit/s, TCP retransmissions, and the report of the downlink.
 fn run(overrides: &[(&str, &str)]) -> (f64, u64, Value) {
     let scenario = parse(overrides).unwrap();
     let mut simulation = Simulation::new(&scenario, 1, Observe::default());
@@ -54,7 +54,7 @@ fn tcp_fills_a_bearer_but_for_headers() {
     }
 }
 
-/// One TTI of ten is lost: AM sends it again, and TCP sees no loss.
+/// One TTI of ten is lost: AM retransmits it, and TCP sees no loss.
 #[test]
 fn acknowledged_mode_repairs_what_the_channel_loses() {
     let lossy = ("radio.dch.downlink.channel.bernoulli.bler", "0.1");

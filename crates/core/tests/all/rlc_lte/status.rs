@@ -37,7 +37,7 @@ fn t_reordering_stops_when_the_gap_closes() {
     assert_eq!(link.ends[UE].deadline(), airpath_core::time::Instant::NEVER);
 }
 
-/// What is missing behind VR(X) when t-Reordering ends gets a time of its own.
+/// PDUs missing above VR(X) when t-Reordering expires start it again.
 #[test]
 fn t_reordering_starts_anew_for_a_later_gap() {
     let mut link = am(&Config { t_reordering: Duration::from_millis(20), ..config() });
@@ -71,8 +71,8 @@ fn t_status_prohibit_holds_reports_back() {
     assert_eq!(link.counts(UE)["status_pdus"], 2);
 }
 
-/// Each missing PDU takes 12 bits beside 15 of the header. What has no room is not acknowledged either: ACK_SN is the
-/// first PDU that is missing and not named.
+/// Each missing PDU takes 12 bits in addition to 15 of the header. PDUs without room are not acknowledged either:
+/// ACK_SN is the first missing PDU that is not named.
 #[test]
 fn a_status_pdu_is_cut_to_its_room() {
     let status = |room| {
@@ -97,7 +97,7 @@ fn a_status_pdu_is_cut_to_its_room() {
     assert!(!status(1).contains("status"));
 }
 
-/// What a cut STATUS PDU does not name is neither sent again nor taken for arrived.
+/// PDUs that a truncated STATUS PDU does not name are neither retransmitted nor considered received.
 #[test]
 fn what_a_cut_status_pdu_leaves_out_follows_later() {
     let mut link = am(&Config { t_reordering: Duration::from_millis(20), ..config() });

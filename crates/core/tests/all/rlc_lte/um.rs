@@ -142,7 +142,7 @@ fn an_sdu_that_was_not_begun_in_time_is_discarded() {
     assert_eq!(link.log, ["0 tx 0[0-10]", "10 tx 1[10-20]", "10 done 0", "10 unsent 1", "14 up 0"]);
 }
 
-/// Hand-over: what was begun is lost, what waits goes on, and what is whole behind a gap goes up.
+/// Hand-over: partly sent SDUs are lost, waiting ones continue, and complete ones above a gap are delivered.
 #[test]
 fn a_hand_over_loses_what_is_under_way() {
     let mut link = um(&config());

@@ -9,8 +9,7 @@ pub fn config() -> Config {
     Config { t_status_prohibit: Duration::ZERO, ..Config::default() }
 }
 
-/// What happens to SDUs that come at 0 when the network's TTIs have these rooms, one each ms, and the UE's all it
-/// wants.
+/// The log for SDUs that arrive at 0 when the network's TTIs have these rooms, one per ms, and the UE's are unlimited.
 pub fn with_rooms(config: &Config, sdus: &[u32], rooms: &[u64]) -> Link {
     let mut link = am(config);
     link.take(NETWORK, 0, sdus);
@@ -61,7 +60,7 @@ fn without_room_nothing_is_sent() {
     assert_eq!(log[..3], ["3 tx 0[0-1]", "5 tx 0[1-7]", "6 tx 0[7-8.]p"]);
 }
 
-/// SDUs go up as soon as they are whole; PDCP holds those behind a gap.
+/// SDUs are delivered to PDCP as soon as they are complete; PDCP holds SDUs above a gap.
 #[test]
 fn pdcp_orders_what_rlc_hands_up_in_any_order() {
     let mut link = am(&config());

@@ -52,8 +52,8 @@ fn tx(link: &Link) -> Vec<String> {
     link.log.iter().filter(from).cloned().collect()
 }
 
-/// §5.1.2: from the first SDU on that is not confirmed, all of them, those too that are confirmed behind it. The network's
-/// own status report goes first; `s`.
+/// §5.1.2: from the first unconfirmed SDU on, all of them, including confirmed ones after it. The network's own status
+/// report goes first; `s`.
 #[test]
 fn a_hand_over_transmits_again_from_the_first_sdu_that_is_not_confirmed() {
     let without = pdcp::Config { status_report: false, ..pdcp::Config::default() };

@@ -1,10 +1,10 @@
 //! Both ends of a link layer and what is between them, with a log of what happens.
 //!
-//! Each line begins with a time in ms. `tx` is what a TTI of the downlink carries: for each PDU its sequence number, for a
-//! segment its octets with `.` behind the last one of the SDU, `r` for a retransmission, `p` if it polls. `status` is a STATUS PDU
-//! of the uplink: ACK_SN and what is missing, `+` and a number for a NACK range. `up` is an SDU of the downlink handed up by
-//! PDCP, `lost` one that never will be, `done` one confirmed to the sender, `unsent` and `discarded` those that it gave up. Of
-//! the SDUs of the uplink the log says nothing.
+//! Each line begins with a time in ms. `tx` is what a TTI of the downlink carries: for each PDU its sequence number,
+//! for a segment its octets with `.` after the last one of the SDU, `r` for a retransmission, `p` if it polls. `status`
+//! is a STATUS PDU of the uplink: ACK_SN and the missing SDUs, `+` and a number for a NACK range. `up` is an SDU of the
+//! downlink handed up by PDCP, `lost` one that never will be, `done` one confirmed to the sender, `unsent` and
+//! `discarded` SDUs that it discarded. SDUs of the uplink are not logged.
 
 use airpath_core::pdcp::{self, Content};
 use airpath_core::rlc::nr::{Nack, Pdu, Status, mac_octets};
@@ -99,8 +99,8 @@ impl Link {
         octets + mac_octets(octets)
     }
 
-    /// The TTI of an end that starts at `now` after what has arrived until then. `fate` takes what is lost out, and
-    /// says how much later than at once the rest arrives. What was sent.
+    /// The TTI of an end that starts at `now` after all arrivals until then. `fate` removes the lost PDUs, and returns
+    /// the extra delay of the others. Returns the TTI as sent.
     pub fn tti(&mut self, end: usize, now: u64, room: u64, fate: impl FnOnce(&mut Tti) -> u64) -> Tti {
         self.arrive(now);
         let (wants, backlog) = (self.ends[end].deadline() <= ms(now), self.ends[end].backlog(ms(now)));
@@ -111,12 +111,12 @@ impl Link {
         let octets = tti.nr.data.iter().map(|pdu| self.octets(pdu)).sum::<u64>()
             + tti.nr.status.as_ref().map_or(0, |status| self.status_octets(status));
         assert!(octets <= room, "{now}: {octets} octets in {room}");
-        // Where RLC has begun anew, another SDU goes first.
+        // After an RLC re-establishment, another SDU comes first.
         let anew = std::mem::replace(&mut self.establishments[end], tti.nr.establishment);
         let is_bounded = anew == tti.nr.establishment && tti.nr.data.len() <= 1;
         assert!(octets <= backlog || !is_bounded, "{now}: {octets} octets of {backlog}");
         assert!(tti.is_empty() || backlog > 0, "{now}: something was sent without a backlog");
-        // What waits may be discarded instead.
+        // Waiting SDUs may be discarded instead.
         let fits = room >= backlog.min(20) && report.unsent.is_empty();
         assert!(!tti.is_empty() || backlog == 0 || !fits, "{now}: nothing is sent of {backlog}");
         assert!(tti.data.runs.is_empty() && tti.nr.room == room);
@@ -130,7 +130,7 @@ impl Link {
         sent
     }
 
-    /// TTIs of both ends until then; `lost` says of each end and time whether it is lost.
+    /// TTIs of both ends until then; `lost` decides for each end and time whether the TTI is lost.
     pub fn run(&mut self, from: u64, until: u64, room: u64, mut lost: impl FnMut(usize, u64) -> bool) {
         for now in from..until {
             for end in [UE, NETWORK] {
@@ -187,7 +187,7 @@ impl Link {
         }
     }
 
-    /// Keeps the books.
+    /// Records and checks the events.
     pub fn settle(&mut self, end: usize, now: u64, report: &Report) {
         let other = 1 - end;
         for &sdu in &report.up {

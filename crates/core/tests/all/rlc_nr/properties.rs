@@ -54,7 +54,7 @@ fn pdcp(t_reordering: impl Strategy<Value = Option<Duration>>) -> impl Strategy<
     )
 }
 
-/// Room, what is lost (all, single PDUs by bits, or nothing), and how many times HARQ repeats.
+/// Room, losses (all, single PDUs by bits, or none), and the number of HARQ retransmissions.
 fn fate() -> impl Strategy<Value = (u64, u8, u64, u64)> {
     (0_u64..160, 0_u8..4, any::<u64>(), 0_u64..4)
 }
@@ -143,7 +143,7 @@ proptest! {
         run(&mut link, &sdus, &fates, &handovers);
         let now = fates.len() as u64;
         link.run(now, now + 200, 2000, |_, _| false);
-        // The last one tells of all before it.
+        // The last poll covers all before it.
         link.take(NETWORK, now + 200, &[10]);
         link.take(UE, now + 200, &[10]);
         link.run(now + 200, now + 400, 2000, |_, _| false);
@@ -153,7 +153,7 @@ proptest! {
             for sdu in 0..sent {
                 let [up, lost] = [link.up[end].contains(&sdu), link.lost[end].contains(&sdu)];
                 prop_assert!(up != lost, "SDU {} of end {}: {} and {}", sdu, end, up, lost);
-                // What left the buffer unsent, or unfinished, does not arrive.
+                // An SDU that left the buffer unsent, or partly sent, does not arrive.
                 prop_assert!(!(up && link.gone[end].contains(&sdu)));
             }
         }

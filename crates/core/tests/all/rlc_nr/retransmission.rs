@@ -33,13 +33,13 @@ fn again(rooms: &[u64]) -> Link {
 #[test]
 fn a_missing_sdu_is_retransmitted_whole_or_in_new_segments() {
     assert_eq!(tx(&again(&[105]))[2..], ["19 tx 0rp"]);
-    // 5 of header and subheader, and two more behind the first segment.
+    // 5 of header and subheader, and two more after the first segment.
     assert_eq!(tx(&again(&[104, 50]))[2..], ["19 tx 0[0-99]r", "20 tx 0[99-100.]rp"]);
     assert_eq!(tx(&again(&[35, 47, 37]))[2..], ["19 tx 0[0-30]r", "20 tx 0[30-70]r", "21 tx 0[70-100.]rp"]);
     assert_eq!(again(&[35, 47, 37]).counts(NETWORK)["segments"], 3);
 }
 
-/// Of an SDU in three segments the middle one is lost, and only that is retransmitted.
+/// An SDU in three segments: the middle one is lost, and only that is retransmitted.
 #[test]
 fn a_missing_segment_is_retransmitted_alone_and_segmented_again() {
     let run = |rooms: [u64; 2]| {
@@ -93,8 +93,8 @@ fn an_sdu_acknowledged_beyond_a_gap_is_confirmed() {
     assert_eq!(link.done[NETWORK].len(), 3);
 }
 
-/// RETX_COUNT is 0 when an SDU is considered for the first time, and 2 is reached by the third: it is retransmitted twice.
-/// Then RLC begins anew, with a status report of PDCP in front.
+/// RETX_COUNT is 0 when an SDU is considered for the first time, and 2 is reached by the third: it is retransmitted
+/// twice. Then RLC is re-established, preceded by a status report of PDCP.
 #[test]
 fn max_retx_threshold_is_a_radio_link_failure() {
     let mut link =

@@ -1,5 +1,5 @@
-//! TCP over the link layers of NR: on dedicated channels, and over LTE's blocks as on a master node of EN-DC; and what a scenario
-//! must not ask of them.
+//! TCP over the link layers of NR: on dedicated channels, and over LTE's blocks as on a master node of EN-DC; and
+//! configurations that a scenario must not have.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};

@@ -15,8 +15,8 @@ fn quiet() -> Config {
     Config { poll_pdu: None, poll_byte: None, t_reassembly: ms(10), ..config() }
 }
 
-/// SDUs of 10 octets, one in each of these TTIs of the network from 0 on; `fates` has the ms by which HARQ delays each, or
-/// none if it is lost.
+/// SDUs of 10 octets, one in each of these TTIs of the network from 0 on; `fates` has the HARQ delay of each in ms, or
+/// `None` if it is lost.
 fn in_ttis(config: &Config, fates: &[Option<u64>]) -> Link {
     let mut link = am(config);
     link.take(NETWORK, 0, &vec![10; fates.len()]);
@@ -68,7 +68,7 @@ fn t_reassembly_starts_again_for_a_younger_gap() {
     for now in 10..30 {
         link.tti(UE, now, 1000, |_| 0);
     }
-    // The first STATUS PDU names SDU 0 and does not say of SDU 2 that it has arrived.
+    // The first STATUS PDU names SDU 0 and does not acknowledge SDU 2.
     assert_eq!(status(&link), ["15 status 2 0", "25 status 5 0 2"]);
 }
 
@@ -134,7 +134,7 @@ fn a_range_has_255_sdus_at_most() {
     assert_eq!(link.up[NETWORK].len(), 257);
 }
 
-/// What does not fit is told later: ACK_SN is the first SDU that is missing and not named.
+/// SDUs that do not fit are reported later: ACK_SN is the first missing SDU that is not named.
 #[test]
 fn a_report_names_as_much_as_there_is_room_for() {
     // SDU 5 starts t-Reassembly at 9, before 1 and 3 have come.
@@ -184,7 +184,7 @@ fn every_so_many_pdus_and_octets_poll() {
     assert_eq!(polls(by_octets(301)), [false, false, false, true, true]);
 }
 
-/// §5.3.3.4: nothing came back for 45 ms, and nothing else can be sent: the last SDU goes once more.
+/// §5.3.3.4: nothing came back for 45 ms, and nothing else can be sent: the last SDU is retransmitted.
 #[test]
 fn t_poll_retransmit_repeats_the_last_sdu_when_nothing_else_can_be_sent() {
     let mut link = am(&quiet());

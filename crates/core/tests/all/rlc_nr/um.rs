@@ -77,7 +77,7 @@ fn t_reassembly_drops_what_is_not_whole() {
     assert_eq!((&link.up[NETWORK][..], link.lost[NETWORK].len()), (&[1][..], 1));
 }
 
-/// Segments that HARQ delays are put together within t-Reassembly.
+/// Segments delayed by HARQ are reassembled within t-Reassembly.
 #[test]
 fn segments_come_in_any_order() {
     let mut link = um(&config());
@@ -100,7 +100,7 @@ fn what_falls_out_of_the_reassembly_window_is_discarded() {
         // Each SDU of 100 octets in two halves: 3 and 5 octets of header and subheader.
         let mut halves = (0..=sdus).flat_map(|_| [53, 55]).enumerate();
         for (now, room) in halves.by_ref() {
-            // The last segment of SDU 0 comes behind all others.
+            // The last segment of SDU 0 arrives after all others.
             let later = if now == 1 { 300 } else { 0 };
             link.tti(NETWORK, now as u64, room, |_| later);
         }

@@ -1,4 +1,4 @@
-//! A pair of entities with losses, beside encoders and receivers of octets.
+//! A pair of entities with losses, compared with encoders and receivers of octets.
 
 use std::collections::VecDeque;
 
@@ -56,7 +56,7 @@ impl Pair {
         self.ways[end].lens.push(len);
     }
 
-    /// What arrives until `now`, in both directions.
+    /// Delivers the PDUs that arrive until `now`, in both directions.
     fn arrive(&mut self, now: u64) {
         for way in 0..2 {
             while let Some((at, tti, pdus)) = self.ways[way].on_air.pop_front() {
@@ -167,7 +167,7 @@ fn check_status(told: &Status, StatusPdu { mut sufis, end }: StatusPdu) {
     let missing: Vec<Sn> =
         told.missing.as_slice().iter().flat_map(|range| range.first..range.end).map(Sn::wrap).collect();
     let mut read: Vec<Sn> = sufis.iter().flat_map(Sufi::missing).collect();
-    // A bitmap may go on behind the last one that is missing.
+    // A bitmap may extend beyond the last missing one.
     assert!(told.form == Form::Bitmap || read.len() == missing.len());
     read.truncate(missing.len());
     assert_eq!(read, missing);
@@ -189,7 +189,7 @@ fn check_status(told: &Status, StatusPdu { mut sufis, end }: StatusPdu) {
     assert_eq!(sufis, []);
 }
 
-/// What is lost: so many of 256 at random.
+/// Random losses: `per_256` of 256.
 fn losses(seed: u64, per_256: u64) -> impl FnMut() -> bool {
     let mut state = seed;
     move || {
@@ -267,7 +267,7 @@ proptest! {
         run(&[config.clone(), config], &sdus, 6, seed.into(), per_256);
     }
 
-    /// SDUs are given up, and the receiver is told.
+    /// SDUs are discarded, and the receiver is notified.
     #[test]
     fn a_reader_of_octets_follows_discards(
         sdus in sizes(),

@@ -11,7 +11,7 @@ pub struct Reassembly {
     waiting: BTreeMap<u64, AmdPdu>,
     /// VR(R), not wrapped.
     next: u64,
-    /// Of the SDU that goes on in the next PDU.
+    /// Octets of the SDU that continues in the next PDU.
     open: Vec<u8>,
     /// Ends of discarded SDUs in a PDU to come.
     discarded: Option<(u64, u8)>,
@@ -34,7 +34,7 @@ impl Reassembly {
                 riding.iter().for_each(|status| self.receive_status(status));
             }
             Pdu::Status(status) => self.receive_status(&status),
-            // The entities agree on which of these begins anew; the test knows.
+            // The entities agree on which RESET restarts the link; the test knows.
             Pdu::Reset(_) | Pdu::ResetAck(_) => {}
         }
     }
@@ -45,11 +45,11 @@ impl Reassembly {
 
     fn receive_data(&mut self, pdu: AmdPdu) {
         let Some(sn) = self.unwrap(pdu.sn) else { return };
-        // P and a STATUS in the padding are not sent again.
+        // P and a STATUS in the padding are not retransmitted.
         let tail = if let Tail::Status(_) = pdu.tail { Tail::Padding } else { pdu.tail };
         let pdu = AmdPdu { poll: false, tail, ..pdu };
         if let Some(before) = self.waiting.insert(sn, pdu.clone()) {
-            assert_eq!(before, pdu, "sent again with another content");
+            assert_eq!(before, pdu, "retransmitted with another content");
         }
         self.take_in_sequence();
     }

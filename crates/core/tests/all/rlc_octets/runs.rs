@@ -152,10 +152,10 @@ fn framed(octets: &[u8]) -> (u8, Bearer, Vec<u8>) {
     panic!("no PDU in {octets:02x?}");
 }
 
-/// What was sent, one after the other: (time, what, lost).
+/// PDUs sent, in order: (time, content, lost).
 type Log = Vec<(Instant, String, bool)>;
 
-/// PDUs by the events of the trace, with so many sequence numbers, if they have any on the air.
+/// PDUs from the events of the trace, with sequence numbers modulo `numbers`, if they are transmitted.
 fn traced(events: &[(Instant, Event)], numbers: Option<u64>) -> BTreeMap<Bearer, Log> {
     let mut logs: BTreeMap<Bearer, Log> = BTreeMap::new();
     for &(at, ref event) in events {
@@ -199,7 +199,7 @@ impl Reader {
         }
     }
 
-    /// Takes a PDU unless it is lost; what the trace is to say of it.
+    /// Takes a PDU unless it is lost; returns its entry in the trace.
     fn receive(&mut self, octets: &[u8], lost: bool) -> String {
         match self {
             Self::Transparent(sdus) => {
@@ -260,7 +260,7 @@ fn told(pdu: &Pdu) -> String {
         Pdu::Amd(pdu) => format!("data {} poll {}", pdu.sn.value(), pdu.poll),
         Pdu::Status(status) => {
             let StatusEnd::Ack(lsn) = status.end else { panic!("{status:?}") };
-            // A bitmap may go on behind LSN.
+            // A bitmap may extend beyond LSN.
             let missing = status.sufis.iter().flat_map(Sufi::missing);
             let missing = missing.filter(|sn: &Sn| lsn.after(*sn) < 2048 && *sn != lsn);
             format!("status {} missing {}", lsn.value(), missing.count())
@@ -269,7 +269,7 @@ fn told(pdu: &Pdu) -> String {
     }
 }
 
-/// A packet, but for what a capture of IP gives it: identification and the checksum of the header.
+/// A packet without the fields that an IP capture fills in: identification and the checksum of the header.
 fn bare(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     octets[4..6].fill(0);
@@ -297,8 +297,8 @@ fn run(changes: &[(&str, &str)]) -> (Vec<(Instant, Event)>, Vec<Frame>) {
     (simulation.take_trace(), frames(&simulation.take_capture()))
 }
 
-/// What the capture says of PDUs is what the trace says; what a reader of octets makes of those that arrive is what
-/// arrives at the hosts. Gives the number of PDUs, and of packets.
+/// The capture and the trace agree on PDUs, and a decoder of the received octets obtains the packets that arrive at the
+/// hosts. Returns the number of PDUs, and of packets.
 fn agree(numbers: Option<u64>, changes: &[(&str, &str)]) -> (usize, usize) {
     let (events, frames) = run(changes);
     let mut seen: BTreeMap<Bearer, Log> = BTreeMap::new();
@@ -359,7 +359,7 @@ fn agree(numbers: Option<u64>, changes: &[(&str, &str)]) -> (usize, usize) {
 #[test]
 fn capture_trace_and_packets_tell_the_same() {
     let (pdus, packets) = agree(AM, &[]);
-    // Sequence numbers wrap several times on the way down.
+    // Sequence numbers wrap several times on the downlink.
     assert!(pdus > 10 * 4096 && packets > 1000, "{pdus} PDUs, {packets} packets");
 }
 
@@ -377,7 +377,7 @@ fn large_pdus_tell_the_same() {
     );
 }
 
-/// Losses that TCP bears where nothing is sent again.
+/// Losses that TCP tolerates without RLC retransmission.
 const FEW_LOSSES: [(&str, &str); 2] = [
     ("radio.dch.downlink.channel.markov_fading.bler", "0.01"),
     ("radio.dch.uplink.channel.bernoulli.bler", "0.01"),
@@ -398,7 +398,7 @@ fn unacknowledged_mode_tells_the_same() {
     agree(UM, &[&um[..], &large, &untold, &late, &FEW_LOSSES].concat());
 }
 
-/// Each PDU fills a TTI. What is lost is sent again, whole or in segments beside others.
+/// Each PDU fills a TTI. Lost PDUs are retransmitted, whole or in segments together with others.
 #[test]
 fn acknowledged_mode_of_lte_tells_the_same() {
     let long = [

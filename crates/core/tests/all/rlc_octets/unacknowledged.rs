@@ -1,5 +1,5 @@
-//! A receiver of octets of unacknowledged mode, made from the standard alone (TS 25.322 §11.2.3): an SDU of which a
-//! PDU is missing is discarded, and so is what cannot be told from its rest.
+//! A receiver of octets of unacknowledged mode, made from the standard alone (TS 25.322 §11.2.3): an SDU with a missing
+//! PDU is discarded, and so are octets that may belong to its rest.
 
 use airpath_core::wire::rlc::{Begin, UmdPdu, UmdSn};
 
@@ -8,7 +8,7 @@ pub struct Unacknowledged {
     /// VR(US), as on the wire.
     next: u64,
     open: Vec<u8>,
-    /// Octets belong to an SDU of which something is missing.
+    /// The open octets belong to an incomplete SDU.
     broken: bool,
     /// Handed up.
     pub sdus: Vec<Vec<u8>>,

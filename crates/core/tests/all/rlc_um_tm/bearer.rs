@@ -45,7 +45,7 @@ impl Bearer {
         Self { tx, rx, on_air, log, up: Vec::new(), lost: Vec::new(), gone: Vec::new() }
     }
 
-    /// The TTI that starts at `now`, with what arrives until then; PDUs that it carried.
+    /// The TTI that starts at `now`, after all arrivals until then; returns the number of PDUs that it carried.
     pub fn tti(&mut self, now: u64, pdus: u64, mut lost: impl FnMut(u64) -> bool) -> u64 {
         while self.on_air.first().is_some_and(|(at, _)| *at <= now) {
             let (at, tti) = self.on_air.remove(0);

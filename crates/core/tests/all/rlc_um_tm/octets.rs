@@ -1,4 +1,4 @@
-//! UM beside octets: PDUs written one by one and read by the rules of the standard.
+//! UM compared with octets: PDUs written one by one and read by the rules of the standard.
 
 use super::bearer::{ms, um};
 use airpath_core::rlc::um;

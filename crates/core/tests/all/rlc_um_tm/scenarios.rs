@@ -1,4 +1,4 @@
-//! TCP over UM and TM, and what a scenario must not ask of them.
+//! TCP over UM and TM, and configurations that a scenario must not have.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Results, Simulation};
@@ -44,7 +44,7 @@ fn tcp_over_um_without_errors_loses_nothing() {
     assert!((0.97 * most..most).contains(&flow.goodput_bps), "{}", flow.goodput_bps);
 }
 
-/// What AM would have sent again TCP has to, and takes for congestion.
+/// TCP has to retransmit the losses that AM would repair, and treats them as congestion.
 #[test]
 fn tcp_over_um_sees_the_losses_of_the_channel() {
     let lossy = |channel: &str| {

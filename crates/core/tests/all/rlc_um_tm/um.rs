@@ -5,7 +5,7 @@ use airpath_core::rlc::um;
 use airpath_core::time::Duration;
 use airpath_core::units::Bytes;
 
-/// 1000 octets: 39 beside the indicator of their beginning, 24 PDUs of 40, and one octet with that of the end.
+/// 1000 octets: 39 next to the indicator of their start, 24 PDUs of 40, and one octet with the indicator of the end.
 #[test]
 fn an_sdu_is_sent_once() {
     let seen = timeline(um(&um::Config::default()), &[(0, 1000)], &[]);
@@ -88,7 +88,7 @@ fn without_the_indicator_of_first_octets_a_loss_costs_the_sdu_behind_it() {
     assert_eq!(fates(&untold), ["25 lost 0", "35 lost 1", "45 up 2"]);
 }
 
-/// Where the second SDU begins behind the end of the first, that end tells it.
+/// If the second SDU starts after the end of the first, that end indicates its start.
 #[test]
 fn an_end_tells_where_the_next_sdu_begins() {
     let config = um::Config { first_octet_indicator: false, ..um::Config::default() };
@@ -123,8 +123,8 @@ fn discarding(after: u64) -> um::Config {
     um::Config { timer_discard: Some(Duration::from_millis(after)), ..um::Config::default() }
 }
 
-/// §11.2.4.3. At 20 the first SDU is late, of which 24 PDUs are sent. The next PDU leaves a gap, so that what arrived
-/// of it is not taken for the beginning of the second.
+/// §11.2.4.3. At 20 the first SDU expires after 24 of its PDUs were sent. The next PDU leaves a gap, so that its
+/// received part is not mistaken for the start of the second.
 #[test]
 fn a_late_sdu_is_broken_off_with_a_gap() {
     let seen = timeline(um(&discarding(20)), &[(0, 1000), (15, 38)], &[]);

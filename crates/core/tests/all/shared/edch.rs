@@ -151,7 +151,7 @@ fn ues_share_the_load() {
     four.iter().for_each(|own| near(*own, peak / 2.0, 0.05));
 }
 
-/// At -10 dB a UE's full power causes a load of 0.0251: 62 kbit/s, of which a single PDU of 336 bits in 10 ms fits.
+/// At -10 dB a UE's full power causes a load of 0.0251: 62 kbit/s, which fits a single PDU of 336 bits in 10 ms.
 #[test]
 fn power_bounds_a_ue_far_away() {
     let keys = |sinr: &str| json!({"category": 2, "reception": {"mean_sinr": sinr}});

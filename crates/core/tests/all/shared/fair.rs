@@ -76,7 +76,7 @@ fn proportional_fair_gains_what_theory_says() {
     }
 }
 
-/// The same for 16 UEs, whose means have to be longer: 500 slots are 20 periods of the fading, and of these each UE is
+/// As above for 16 UEs, whose means have to be longer: 500 slots are 20 periods of the fading, and of these each UE is
 /// served in one or two. With windows of 20, 40, 100 and 200 periods the gain is 2.47, 2.53, 2.56 and 2.57; that of max
 /// C/I is 2.58. The rest to 2.65 is round robin's: it passes over UEs that can take no PDU, 2 % of its turns.
 #[test]
@@ -97,7 +97,7 @@ fn the_gain_for_many_users_wants_a_long_window() {
     let got = long / turns;
     assert!((0.95..=1.01).contains(&(got / gain)), "{got}, not {gain} ({turns} kbit/s)");
     assert!((1.0..=1.01).contains(&(best / long)), "max C/I {best} beside {long}");
-    assert!(short < 0.97 * long, "{short} with a short window beside {long}");
+    assert!(short < 0.97 * long, "{short} with a short window against {long}");
 }
 
 /// Acceptance test 10: reports 6 ms old. Without the loop the expected losses are those of Brouwer's curve over two
@@ -120,8 +120,8 @@ fn an_outer_loop_holds_the_target_where_reports_are_old() {
         let harq = &report["ues"][0]["downlink"]["harq"];
         harq["first_lost"].as_f64().unwrap() / harq["blocks"].as_f64().unwrap()
     };
-    // What moves the loop: all that arrives, and what is lost above the blocks of one PDU, which are those of CQI 5. Below
-    // these there is no row to go to.
+    // Inputs of the loop: all received blocks, and the lost ones above the blocks of one PDU, which are those of CQI 5.
+    // Below these there is no lower row.
     let lost_above_the_lowest_row = |of: &Value| {
         let mut cell = Cell::new("hsdpa", 1, of);
         cell.saturated(61);

@@ -23,7 +23,7 @@ fn rate(keys: &Value) -> f64 {
     Cell::new("hsdpa", 1, keys).saturated(11)[0]
 }
 
-/// Acceptance test 2: 3360 kbit/s of PDUs at CQI 22, of which an SDU of 1500 B with its length indicator takes 1501.
+/// Acceptance test 2: 3360 kbit/s of PDUs at CQI 22; an SDU of 1500 B with its length indicator takes 1501.
 #[test]
 fn the_rate_of_a_row_is_that_of_its_pdus() {
     for (cqi, rlc) in [(22, 3360.0), (15, 1440.0), (10, 480.0)] {
@@ -32,7 +32,7 @@ fn the_rate_of_a_row_is_that_of_its_pdus() {
     }
 }
 
-/// Acceptance test 3: each block that is lost is sent again exactly a round trip later.
+/// Acceptance test 3: each lost block is retransmitted exactly one round trip later.
 #[test]
 fn lost_blocks_are_sent_again_after_a_round_trip() {
     for (kind, keys, round_trip_ms) in [
@@ -105,7 +105,7 @@ fn a_misread_answer_loses_its_block() {
     assert!(near(lost, 0.2, 0.4), "{harq}");
 }
 
-/// Acceptance test 11: 1500 B are 38 PDUs, of which a block of CQI 22 carries 21 and one of CQI 15 nine.
+/// Acceptance test 11: 1500 B are 38 PDUs; a block of CQI 22 carries 21 of them and one of CQI 15 nine.
 #[test]
 fn a_packet_in_an_idle_cell_takes_the_blocks_of_its_pdus() {
     for (cqi, blocks) in [(22, 2), (15, 5)] {
@@ -118,7 +118,7 @@ fn a_packet_in_an_idle_cell_takes_the_blocks_of_its_pdus() {
     }
 }
 
-/// A cell change with all that the Node B holds lost: RLC in the RNC sends it again.
+/// A cell change that loses all PDUs in the Node B: RLC in the RNC retransmits them.
 #[test]
 fn nothing_is_lost_when_a_ue_changes_its_node_b() {
     let handovers = json!([{"ue": 0, "at": "200 ms", "outage": "300 ms", "warning": "0 ms"}]);
@@ -131,8 +131,9 @@ fn nothing_is_lost_when_a_ue_changes_its_node_b() {
     assert!(silent.iter().any(|block| block.at_ms < 200) && silent.iter().any(|block| block.at_ms >= 500));
 }
 
-/// PDUs of 656 bits do not fit into blocks of CQI 7 and below. One in a block of 686 bits is heard at CQI 7 like any other;
-/// at CQI 4, 3.3 dB below what it needs, two or three transmissions have to be combined; at CQI 1 four are too few.
+/// PDUs of 656 bits do not fit into blocks of CQI 7 and below. A PDU in a block of 686 bits is received at CQI 7 like
+/// any other; at CQI 4, 3.3 dB below what it needs, two or three transmissions have to be combined; at CQI 1 four are
+/// too few.
 #[test]
 fn a_pdu_larger_than_the_row_has_takes_several_transmissions() {
     let of_row = |cqi: u8| {
@@ -171,7 +172,7 @@ fn a_ue_that_comes_back_leaves_the_others_waiting_for_less_than_the_window() {
     assert!(silence(Some(1000)) > 500, "{} ms", silence(Some(1000)));
 }
 
-/// docs/models/shared-cells.md: a STATUS PDU that comes sooner than a retransmission has that retransmitted once more.
+/// docs/models/shared-cells.md: a STATUS PDU that arrives before a retransmission triggers another one.
 #[test]
 fn timers_of_bundled_scenarios_outlast_a_retransmission_through_the_node_b() {
     for (name, text) in BUNDLED {

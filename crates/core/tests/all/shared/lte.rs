@@ -5,7 +5,7 @@ use airpath_core::packet::Dir;
 use airpath_core::time::{Duration, Instant};
 use serde_json::{Value, json};
 
-/// 5 MHz in groups of 2 PRBs, 24 of which are used, without errors and with one I_TBS.
+/// 5 MHz in groups of 2 PRBs, 24 PRBs of them used, without errors and with one I_TBS.
 fn narrow(i_tbs: &Value) -> Value {
     json!({"downlink": {
         "blocks": {"bandwidth": "5 MHz", "i_tbs": i_tbs},
@@ -78,7 +78,7 @@ fn a_packet_in_an_idle_cell_takes_one_block() {
     cell.send(Instant::ZERO + Duration::from_secs(1), Dir::Downlink, 0, 1500);
     let arrived = cell.run_dry();
     assert_eq!(cell.blocks().len(), 1);
-    // A TTI, and the delay behind it.
+    // A TTI, and the delay after it.
     assert_eq!(arrived[0].0.as_nanos(), 1_004_000_000);
 }
 
@@ -120,7 +120,7 @@ fn nothing_is_lost_in_a_hand_over() {
     assert!(blocks.iter().any(|block| block.at_ms < 50) && blocks.iter().any(|block| block.at_ms >= 90));
 }
 
-/// Acceptance test 12: what UE 0 hears in a slot is the same alone, among others, and under another scheduler.
+/// Acceptance test 12: the reception of UE 0 in a slot is the same alone, among others, and under another scheduler.
 #[test]
 fn others_change_nothing_of_what_a_ue_hears() {
     let keys = |scheduler: &str| {
@@ -163,8 +163,8 @@ fn an_idle_cell_makes_no_events() {
     }
 }
 
-/// The same of LTE: UEs share each TTI, so that none waits longer than a round trip of HARQ; in turn with a window of 1000
-/// TTIs it waits 0.69 of it, or what the other has to send.
+/// As above for LTE: UEs share each TTI, so that none waits longer than a round trip of HARQ; in turn with a window of
+/// 1000 TTIs it waits 0.69 of it, or what the other has to send.
 #[test]
 fn a_ue_that_comes_back_leaves_the_others_their_share_of_each_tti() {
     let silence = |keys: &Value| Cell::new("lte", 2, keys).returning(4, 3);
@@ -226,7 +226,7 @@ fn a_channel_that_gets_worse_finds_no_offset_from_better_times() {
     }
 }
 
-/// The network takes all NACKs for ACKs, so the outer loop climbs to the highest row.
+/// The network treats all NACKs as ACKs, so the outer loop climbs to the highest row.
 #[test]
 fn the_outer_loop_hears_what_the_network_hears() {
     let offset = |misread: &str| {

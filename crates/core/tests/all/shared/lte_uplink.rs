@@ -132,7 +132,7 @@ fn uploads(ues: u16, keys: &Value) -> Vec<f64> {
     bytes.into_iter().map(|bytes| bytes as f64 * 8.0 / 2e6).collect()
 }
 
-/// 48 PRBs of I_TBS 21 (16QAM) or 26 (64QAM) are 24,096 or 35,472 bits per TTI, of which headers take 1 %.
+/// 48 PRBs of I_TBS 21 (16QAM) or 26 (64QAM) are 24,096 or 35,472 bits per TTI, minus 1 % for headers.
 #[test]
 fn a_ue_near_by_has_the_rate_of_its_largest_blocks() {
     for (modulation, peak) in [("16qam", 24.096), ("64qam", 35.472)] {

@@ -24,7 +24,7 @@ pub struct Cell {
     number: u32,
 }
 
-/// A block on the air.
+/// A transmitted block.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub at_ms: u64,
@@ -74,7 +74,7 @@ impl Cell {
         Self { path: Path::new(vec![element], probes()), ues, number: 0 }
     }
 
-    /// The same with hand-overs, as in a scenario.
+    /// A cell with hand-overs, as in a scenario.
     pub fn with_handovers(kind: &str, keys: &Value, handovers: &Value) -> Self {
         let handovers: Vec<handover::Config> = serde_json::from_value(handovers.clone()).unwrap();
         let mut cell = Self::new(kind, 1, keys);
@@ -127,8 +127,8 @@ impl Cell {
         bytes.into_iter().map(|bytes| bytes as f64 * 8.0 / 1000.0 / (seconds - 1) as f64).collect()
     }
 
-    /// The longest time between two blocks of UE 0, which always has something to send, from the moment on at which UE 1
-    /// has too, ms: after so many seconds, until so many seconds later.
+    /// The maximum time in ms between two blocks of UE 0, which always has data, from the moment when UE 1 also has
+    /// data: after `after` seconds, for `lasting` seconds.
     pub fn returning(&mut self, after: u64, lasting: u64) -> u64 {
         for step in 0..100 * (after + lasting) {
             let now = Instant::ZERO + Duration::from_millis(10 * step);

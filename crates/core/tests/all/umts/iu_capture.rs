@@ -93,7 +93,7 @@ fn a_capture_of_the_iu_changes_nothing_and_is_in_order() {
     assert_eq!(renumbered.map(|(n, at, bytes)| (n.min(2), at, bytes)).collect::<Vec<_>>(), all);
 }
 
-/// Of a frame on the Iu: from the RNC or to it, which RNC, TEID, sequence number and packet.
+/// A G-PDU in a frame on the Iu: direction, RNC, TEID, sequence number and packet.
 struct GPdu {
     at: Instant,
     up: bool,
@@ -130,7 +130,10 @@ fn g_pdus_have_the_tunnels_and_times_of_their_packets() {
             let mine: Vec<_> = g_pdus.iter().filter(of_ue).filter(|g_pdu| g_pdu.up == up).collect();
             assert!(mine.len() > 50);
             let numbers: Vec<_> = mine.iter().map(|g_pdu| g_pdu.number.unwrap()).collect();
-            assert!(numbers.iter().zip(0..).all(|(number, n)| *number == n), "they go on over a relocation");
+            assert!(
+                numbers.iter().zip(0..).all(|(number, n)| *number == n),
+                "they continue over a relocation"
+            );
             for g_pdu in mine {
                 let moved = ue == 0 && g_pdu.rnc == 2;
                 let iu = &ues[usize::from(ue)];
@@ -173,7 +176,7 @@ fn packets_inside_are_those_that_hosts_sent_but_for_what_the_box_sets() {
     for g_pdu in g_pdus(&all) {
         let all_sent = if g_pdu.up { &from_ue } else { &from_server };
         let is_it = |frame: &&Vec<u8>| g_pdu.packet[..20] == frame[..20];
-        let sent = all_sent.iter().find(is_it).unwrap_or_else(|| panic!("{:?}: nobody sent it", g_pdu.at));
+        let sent = all_sent.iter().find(is_it).unwrap_or_else(|| panic!("{:?}: it was not sent", g_pdu.at));
         let (headers, payload) = g_pdu.packet.split_at(sent.len());
         assert!(payload.iter().all(|octet| *octet == 0));
         seen += 1;
@@ -181,7 +184,7 @@ fn packets_inside_are_those_that_hosts_sent_but_for_what_the_box_sets() {
             continue;
         }
         let differs: Vec<_> = (0..sent.len()).filter(|i| headers[*i] != sent[*i]).collect();
-        // Octet 12 of TCP holds the bit; 16 and 17 are the checksum, of which one octet changes, or both by a carry.
+        // Octet 12 of TCP holds the bit; 16 and 17 are the checksum: one octet of it changes, or both by a carry.
         assert!(
             g_pdu.up && differs.contains(&32) && differs.iter().all(|i| [32, 36, 37].contains(i)),
             "{differs:?}"

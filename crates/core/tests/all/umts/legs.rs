@@ -34,7 +34,7 @@ fn put(path: &mut Path, us: u64, dir: Dir, ue: u16, len: u32, number: u32) {
     path.handle_packet(at(us), dir, packet);
 }
 
-/// Number, direction and time in microseconds of what comes out until nothing is left.
+/// Number, direction and time in microseconds of all output until nothing is left.
 fn out(path: &mut Path) -> Vec<(u32, Dir, u64)> {
     while let Some(next) = path.poll_timeout() {
         path.handle_timeout(next);
@@ -179,8 +179,8 @@ fn legs_meet_at_the_sgsn_in_the_order_of_arrival() {
     put(&mut path, 110_000, Uplink, 1, 964, 1);
     put(&mut path, 111_000, Uplink, 0, 964, 2);
     put(&mut path, 135_000, Uplink, 0, 964, 3);
-    // That of UE 0 is at the SGSN at 116 ms, long before that of UE 1 at 140 ms. The third comes at that instant too,
-    // and follows it.
+    // The packet of UE 0 is at the SGSN at 116 ms, long before the one of UE 1 at 140 ms. The third comes at that
+    // instant too, and follows it.
     let through = [(2, Uplink, 120_000), (1, Uplink, 144_000), (3, Uplink, 148_000)];
     assert_eq!(out(&mut path), through);
 }

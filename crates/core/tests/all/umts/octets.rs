@@ -1,5 +1,5 @@
-//! The box at the RNC, octet by octet: datagrams come out of GTP-U, are read, pass the box, are written back and go on
-//! in GTP-U; and the same packets without tunnels.
+//! The box at the RNC, octet by octet: datagrams come out of GTP-U, are read, pass the box, are written back and
+//! continue in GTP-U; and the same packets without tunnels.
 
 use airpath_core::gtp::{Endpoint, Received, Relay, Relayed, Side, Tunnel};
 use airpath_core::middlebox::{Config, Plan, rnc_feedback};
@@ -43,7 +43,7 @@ impl Nodes {
         Self { rnc, sgsn, ggsn }
     }
 
-    /// What comes out at the far end of both tunnels.
+    /// Packets at the far end of both tunnels.
     fn carry(&mut self, dir: Dir, packet: &[u8]) -> Vec<u8> {
         let (from, to, teid) = match dir {
             Dir::Downlink => (&mut self.ggsn, &mut self.rnc, AT_GGSN),
@@ -95,7 +95,7 @@ fn segment(seq: u32) -> Vec<u8> {
     octets_of(&packet, Dir::Downlink, seq as u16)
 }
 
-/// With an ECN field, a window, timestamps and SACK blocks, none of which is the box's business.
+/// With an ECN field, a window, timestamps and SACK blocks, which the box must not change.
 fn ack(number: u16, ack: u32, flags: Flags) -> Vec<u8> {
     let mut packet = Packet {
         ack,

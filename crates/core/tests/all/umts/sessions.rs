@@ -1,4 +1,4 @@
-//! UEs attach and activate their contexts before they send; what a scenario may say of it.
+//! UEs attach and activate their contexts before they send; valid and invalid keys of these procedures.
 
 use super::{error, scenario};
 use airpath_core::sim::{Observe, Results, Simulation};
@@ -45,7 +45,7 @@ fn run(text: &str, overrides: &[(&str, &str)]) -> (Results, Vec<(Instant, Event)
 fn no_flow_starts_before_its_ue_may_send() {
     let starts: Vec<_> = scenario(THREE, &[]).flows().iter().map(|flow| (flow.ue, flow.start)).collect();
     let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
-    // UE 1 attaches with its first flow; those that start later than that is done keep their times.
+    // UE 1 attaches with its first flow; flows that start after the procedure keep their times.
     assert_eq!(starts, [(0, at(3500)), (1, at(7500)), (1, at(20_000)), (1, at(7500))]);
     let (results, events) = run(THREE, &[]);
     assert!(results.flows.iter().all(|flow| flow.received_s.is_some()));
@@ -68,7 +68,7 @@ fn without_a_core_network_flows_start_when_they_say() {
     let bare =
         THREE.split("[umts]").next().unwrap().to_owned() + "[radio.dch]\nues = 3\n[[flow]]\nstart = \"1 s\"";
     assert_eq!(scenario(&bare, &[]).flows()[0].start, Instant::from_nanos(1_000_000_000));
-    // A core network that costs nothing changes nothing but the first key.
+    // A core network without delays changes only the first key.
     let free = [
         ("umts.attach", "0 s"),
         ("umts.pdp_activation", "0 s"),

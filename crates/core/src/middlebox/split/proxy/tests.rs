@@ -7,12 +7,12 @@ use crate::units::Probability;
 use crate::wire::parse;
 use proptest::prelude::*;
 
-/// What a host does.
+/// Behaviour of a host.
 #[derive(Clone, Debug, Default)]
 struct Doings {
-    /// What it sends.
+    /// Octets that it sends.
     octets: Vec<u8>,
-    /// Whether it closes its direction behind that, or only when the other has.
+    /// Whether it closes its direction after its data, or only after the other end has closed.
     closes_first: bool,
     /// It reads nothing before this time.
     reads_from: Instant,
@@ -31,13 +31,13 @@ struct Host {
 struct World {
     path: Path,
     now: Instant,
-    /// By the direction in which they send: the server, the UE.
+    /// Hosts by the direction in which they send: the server, the UE.
     hosts: [Host; 2],
     /// On the wires: when it arrives, its number, whether at the box, and its direction.
     wires: BTreeMap<(Instant, u64), (bool, Dir, Vec<u8>)>,
     packets: u64,
     loss: (Stream, rng::Threshold),
-    /// From then on nothing is lost.
+    /// From this time on nothing is lost.
     clear_from: Instant,
 }
 
@@ -90,7 +90,7 @@ impl World {
         self.wires.insert((at + wire, self.packets), (is_to_box, dir, bytes));
     }
 
-    /// A host's application works, and what it has to send leaves.
+    /// Runs a host's application, and sends its segments.
     fn work(&mut self, sends: Dir) {
         let (now, mut left) = (self.now, Vec::new());
         let Host { plan, connection, written, got } = &mut self.hosts[sends.index()];
@@ -113,7 +113,7 @@ impl World {
         left.into_iter().for_each(|bytes| self.put(now, true, sends, bytes));
     }
 
-    /// A packet has come to the host that it is for.
+    /// Delivers a packet to its host.
     fn deliver(&mut self, dir: Dir, bytes: &[u8]) {
         let mut packet = Packet::default();
         parse(bytes, &mut packet);
@@ -198,10 +198,11 @@ fn octets(len: usize, seed: u64) -> Vec<u8> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Both directions, whoever closes first, over a radio that loses packets: nothing is missing, and nothing remains.
+    /// Both directions, with either end closing first, over a radio that loses packets: nothing is missing, and nothing
+    /// remains.
     ///
-    /// After 20 s it loses none, so that no end gives the other up after its 100 s. The end that closes last may still
-    /// send its FIN in vain: when the timer has been backed off, the other's TIME-WAIT can be over before it expires.
+    /// After 20 s the radio loses no packets, so no end aborts after its 100 s. The end that closes last may still send
+    /// its FIN without a reply: if its timer has backed off, the other's TIME-WAIT can be over before it expires.
     #[test]
     fn every_octet_arrives_and_both_connections_end(
         sizes in (0..60_000_usize, 0..60_000_usize),
@@ -250,7 +251,7 @@ fn sends(len: usize) -> Doings {
     Doings { octets: octets(len, 3), closes_first: true, ..Doings::default() }
 }
 
-/// The one that reads nothing holds up the other: what the box has taken is bounded.
+/// An end that does not read stops the other: the data held by the box is bounded.
 #[test]
 fn an_end_that_does_not_read_closes_the_window_of_the_other() {
     let config = Config { buffer: Bytes::from_bytes(20_000), ..Config::default() };
@@ -306,7 +307,7 @@ fn a_reset_and_a_refusal_go_on_to_the_other_end() {
     assert_eq!(refused.report()["connections"][0]["towards_server"]["ended"], "Refused");
 }
 
-/// The ACKs of the box come before those of the UE: that is what it is for.
+/// The box's ACKs arrive before the UE's, which is its purpose.
 #[test]
 fn the_sender_hears_of_its_octets_before_the_ue_has_them() {
     // The UE is farther away than the server.
@@ -387,7 +388,7 @@ fn both_sides_negotiate_for_themselves() {
         })
         .collect();
     let stamps = tcp_config().timestamps;
-    // The SYN permits neither SACK nor timestamps; towards the server the box offers what it has.
+    // The SYN permits neither SACK nor timestamps; towards the server the box offers its own options.
     assert_eq!(
         told,
         [

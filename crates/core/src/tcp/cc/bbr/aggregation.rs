@@ -1,8 +1,8 @@
-//! ACKs that come in bunches: what they bring beyond the bandwidth is added to the window, so that the sender does not
-//! stop while the next bunch is on its way.
+//! ACK aggregation: the bytes that ACKs report in excess of the bandwidth are added to the window, so the sender does
+//! not stall while the next batch of ACKs is in transit.
 //!
-//! An epoch begins whenever no more has been acknowledged than the bandwidth accounts for. The largest excess of five to
-//! ten rounds counts, up to what the bandwidth delivers in 100 ms.
+//! An epoch starts whenever the bandwidth accounts for all bytes acknowledged. The largest excess of five to ten rounds
+//! counts, up to what the bandwidth delivers in 100 ms.
 
 use crate::tcp::cc::model::PathAck;
 use crate::time::Instant;
@@ -59,7 +59,7 @@ impl Aggregation {
         self.maxima[0].max(self.maxima[1])
     }
 
-    /// What is added to the window.
+    /// Allowance added to the window.
     pub fn allowance(&self, bw: f64) -> f64 {
         self.most().min(MOST_SECONDS * bw)
     }

@@ -4,10 +4,10 @@
 use crate::tcp::cc::model::{PathAck, RateSample};
 use crate::time::Instant;
 
-/// Rounds of an interval, and how many may pass before losses are taken for something else.
+/// Rounds of an interval: minimum, and the maximum before its losses are attributed to another cause.
 const LEAST_ROUNDS: u32 = 4;
 const MOST_ROUNDS: u32 = 4 * LEAST_ROUNDS;
-/// Of what was delivered, lost in an interval.
+/// Share of the delivered bytes that an interval must lose.
 const LOSS: f64 = 50.0 / 256.0;
 /// Two rates are alike within this part, or this many B/s.
 const ALIKE: f64 = 1.0 / 8.0;
@@ -35,7 +35,7 @@ impl Policer {
         self.is_in_force.then_some(self.rate)
     }
 
-    /// Begins anew.
+    /// Starts over.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
@@ -49,7 +49,7 @@ impl Policer {
         (self.rounds, self.begun_at, self.begun) = (0, ack.delivered_at, (ack.delivered, ack.lost));
     }
 
-    /// An ACK with a sample arrived. Returns whether the rate has been kept for long enough, so that probing begins anew.
+    /// An ACK with a sample arrived. Returns whether the rate has been kept long enough, so probing restarts.
     pub fn on_ack(&mut self, ack: &PathAck, sample: &RateSample, begins_round: bool, probes: bool) -> bool {
         let has_losses = std::mem::take(&mut self.timed_out) || ack.newly_lost > 0;
         if self.is_in_force {

@@ -1,8 +1,8 @@
-//! The bounds that losses set.
+//! The bounds that losses set on the model.
 //!
-//! **Long-term**: what was in flight when a probe lost more than 2 %, and before that what was in flight without such
-//! losses. **Short-term**: a round after the first loss outside of probes, bandwidth and flight as they were in that round,
-//! but at least 0.7 of the bounds before; forgotten when the next probe begins.
+//! **Long-term**: the data in flight when a probe lost more than 2 %, before that the most in flight without such
+//! losses. **Short-term**: set one round after the first loss outside of probes to the bandwidth and flight of that
+//! round, but at least to 0.7 of the previous bounds; cleared when the next probe starts.
 
 use super::{Bbr, ModelState};
 use crate::tcp::cc::model::{LostSegment, PathAck};
@@ -16,7 +16,7 @@ const BETA: f64 = 0.7;
 /// Headroom.
 const HEADROOM: f64 = 0.15;
 
-/// What may be in flight, bytes, and how fast it may be sent, B/s; infinite while nothing has shown a bound.
+/// Bounds on the data in flight, bytes, and on the rate, B/s; infinite while no bound is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     /// inflight_longterm.
@@ -62,8 +62,8 @@ impl Bounds {
         }
     }
 
-    /// BBRNoteLoss: a segment was lost when `delivered` bytes had been delivered. The first loss begins a round, so that the
-    /// bounds follow when a whole round trip of delivery has shown what the path carries.
+    /// BBRNoteLoss: a segment was lost when `delivered` bytes had been delivered. The first loss begins a round, so the
+    /// bounds are updated after a whole round trip of deliveries has measured the path.
     pub fn note_loss(&mut self, delivered: u64) {
         if !self.lost_in_round {
             (self.round_end, self.lost_in_round) = (delivered, true);
@@ -89,7 +89,7 @@ impl Bounds {
         (self.short, self.short_bw) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// BBRInflightWithHeadroom, but for the least window.
+    /// BBRInflightWithHeadroom, without its minimum window.
     pub fn with_headroom(&self, mss: f64) -> f64 {
         if self.long.is_infinite() { self.long } else { self.long - (HEADROOM * self.long).max(mss) }
     }
@@ -103,7 +103,7 @@ impl Bounds {
         self.short = self.latest_inflight.max(BETA * self.short);
     }
 
-    /// A recovery was needless: the bounds are no narrower than they were `before` it.
+    /// A recovery was spurious: the bounds become no narrower than `before` it.
     pub fn undo(&mut self, before: &Self) {
         self.lost_in_round = false;
         self.long = self.long.max(before.long);
@@ -136,7 +136,7 @@ impl Bbr {
         bounds.short = bounds.short.min(marked);
     }
 
-    /// BBRHandleLostPacket: a loss while what a probe has sent is being judged.
+    /// BBRHandleLostPacket: a loss while the segments of a probe are being judged.
     pub(super) fn note_probe_loss(&mut self, now: Instant, lost: &LostSegment, window: &Window) {
         if !self.cycle.judges_probe || !is_too_high(lost.lost_since, lost.tx_in_flight) {
             return;

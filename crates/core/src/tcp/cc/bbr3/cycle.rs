@@ -1,8 +1,8 @@
 //! ProbeBW: down, cruise, refill, up.
 //!
-//! What a probe shows arrives a round trip later, so that the ACKs are told apart: those of the round in which the probe
-//! begins, those that show what it does ([`Feedback`]), and those of the round after its end. With the last the window of
-//! the bandwidth filter moves on.
+//! The effect of a probe becomes visible one round trip later. ACKs are therefore distinguished ([`Feedback`]): ACKs of
+//! the round in which the probe starts, ACKs that reflect the probe, and ACKs of the round after its end, which advance
+//! the window of the bandwidth filter.
 
 use super::bounds::is_too_high;
 use super::{Bbr, ModelState};
@@ -10,18 +10,18 @@ use crate::tcp::cc::model::PathAck;
 use crate::tcp::window::state::Window;
 use crate::time::{Duration, Instant};
 
-/// Longest time between probes, rounds: what a fair share of a Reno flow grows by.
+/// Maximum time between probes, rounds: the growth of a Reno flow at its fair share.
 const MOST_ROUNDS: u64 = 63;
 const WAIT: Duration = Duration::from_secs(2);
 /// Rounds in which the step of the long-term bound doubles at most.
 const MOST_STEPS: u32 = 30;
-/// What a probe leaves of the flight that lost too much: Beta.
+/// Factor applied to the flight after a probe that lost too much: Beta.
 const BETA: f64 = 0.7;
 
 /// `ack_phase`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Feedback {
-    /// Of no probe.
+    /// No feedback of a probe.
     #[default]
     None,
     Refilling,
@@ -30,7 +30,7 @@ enum Feedback {
     Stopping,
 }
 
-/// Where ProbeBW stands.
+/// State of the ProbeBW cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cycle {
     /// Cycles so far: the clock of the bandwidth filter.

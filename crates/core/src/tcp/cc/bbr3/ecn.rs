@@ -1,9 +1,9 @@
-//! What marks mean to BBR: version 3 of google/bbr (`tcp_bbr.c`). The draft leaves it open.
+//! BBR's response to marks: version 3 of google/bbr (`tcp_bbr.c`). The draft leaves it open.
 //!
-//! Only where the shortest round-trip time has been 5 ms or less, so that the queue's threshold is one for that, and with
-//! accurate ECN. Over a cellular network that is never so. Of each round the share of bytes marked moves `alpha` by a
-//! sixteenth of the difference. A round with marks outside of probes lowers the short-term bound of the flight by a third of
-//! alpha; more than half marked since a segment was sent is too much for a probe, and in two rounds in a row for Startup.
+//! Active only with accurate ECN and a minimum RTT of at most 5 ms, where the marking threshold suits that RTT; a
+//! cellular network never meets this. In each round `alpha` moves by a sixteenth towards the share of bytes marked. A
+//! round with marks outside of probes lowers the short-term bound on the flight by a third of alpha. More than half
+//! marked since a segment was sent ends a probe; in two consecutive rounds it ends Startup.
 
 use super::Bbr;
 use crate::tcp::cc::model::PathAck;
@@ -20,7 +20,7 @@ const THRESHOLD: f64 = 0.5;
 /// full_ecn_cnt.
 const FULL_ROUNDS: u32 = 2;
 
-/// What is known of marks.
+/// State of the response to marks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     /// ecn_eligible.
@@ -44,7 +44,7 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// A round with marks has ended: what they leave of the flight. `None` if there were none.
+    /// A round has ended: factor to apply to the flight because of its marks; `None` without marks.
     pub fn take_cut(&mut self) -> Option<f64> {
         std::mem::take(&mut self.in_round).then_some(1.0 - FACTOR * self.alpha)
     }
@@ -62,7 +62,7 @@ impl Marks {
 }
 
 impl Bbr {
-    /// bbr_update_ecn_alpha, bbr_check_ecn_too_high_in_startup; behind [`Bbr::update_bandwidth`].
+    /// bbr_update_ecn_alpha, bbr_check_ecn_too_high_in_startup; called after [`Bbr::update_bandwidth`].
     pub(super) fn update_marks(&mut self, ack: &PathAck) {
         let Some(marked) = ack.marked else { return };
         let marks = &mut self.marks;

@@ -1,5 +1,5 @@
-//! The model by itself, fed with one ACK a round: the draft's own test cases, in our words, as far as they need no path.
-//! Those that do are in `tests/all/path_models.rs`.
+//! The model without a path, fed with one ACK per round: the draft's own test cases in our words. Test cases that need
+//! a path are in `tests/all/path_models.rs`.
 
 use super::*;
 use crate::tcp::Config as Tcp;
@@ -21,7 +21,7 @@ struct Path {
     delivered: u64,
     lost: u64,
     phase: Phase,
-    /// With accurate ECN.
+    /// Bytes marked, with accurate ECN.
     marked: Option<u64>,
     marked_in_round: u64,
     is_app_limited: bool,
@@ -94,7 +94,7 @@ impl Path {
         self.is_app_limited = self.bbr.on_path(&ack, &mut self.state.window) || self.is_app_limited;
     }
 
-    /// Rounds at the full rate, each a nanosecond shorter than the one before: nothing asks for a ProbeRTT.
+    /// Rounds at the full rate, each a nanosecond shorter than the one before: no ProbeRTT is triggered.
     fn rounds(&mut self, count: u32, in_flight: f64) {
         for _ in 0..count {
             let shorter = self.shorter();
@@ -117,7 +117,7 @@ impl Path {
         path
     }
 
-    /// To the beginning of a probe for bandwidth.
+    /// Advances to the start of a probe for bandwidth.
     fn probing() -> Self {
         let mut path = Self::cruising();
         path.until(ModelState::ProbeBwUp, BDP);
@@ -248,14 +248,14 @@ fn losses_end_a_probe_and_bound_the_flight_though_the_application_limits() {
     path.is_app_limited = true;
     path.lose(1.25 * BDP, 3.0 * MSS);
     assert_eq!(path.bbr.state, ModelState::ProbeBwDown);
-    assert_eq!(path.bbr.bounds.long, f64::INFINITY, "of such a sample it says nothing");
+    assert_eq!(path.bbr.bounds.long, f64::INFINITY, "such a sample sets no bound");
 }
 
 #[test]
 fn the_bound_is_the_flight_at_which_two_percent_were_lost() {
     let mut path = Path::probing();
-    // 100 segments in flight, of which the third is lost: 99 before it, 2 lost of them. 99 + (1.98 - 2) / 0.98, but the
-    // part is not negative.
+    // 100 segments in flight, three of them lost: 99 before the third loss, 2 of them lost. 99 + (1.98 - 2) / 0.98, but
+    // the second term is not negative.
     path.lose(100.0 * MSS, 3.0 * MSS);
     assert_eq!(path.bbr.bounds.long, 99.0 * MSS);
 }
@@ -493,11 +493,11 @@ fn the_window_is_at_least_four_segments_and_three_bursts() {
     assert_eq!(path.state.window.cwnd, 4.0 * MSS);
 }
 
-/// A round-trip time at which marks count.
+/// A round-trip time short enough for marks to count.
 const SHORT: Duration = Duration::from_millis(4);
 
 impl Path {
-    /// A round of which this share is marked.
+    /// A round with this share of bytes marked.
     fn marked_round(&mut self, rate: f64, in_flight: f64, share: f64, rtt: Duration) {
         self.marked_in_round = (share * rate * RTT.as_secs_f64()) as u64;
         self.marked = Some(self.marked.unwrap_or(0) + self.marked_in_round);

@@ -1,11 +1,11 @@
 //! Growth in congestion avoidance as Linux counts it, in whole segments: the window grows by one segment after a number of
 //! acknowledged segments that follows from the distance to the target. Source: `tcp_cubic` and `tcp_cong_avoid_ai` of Linux.
 //!
-//! The number is computed when the window has changed, or after [`STALE`]. Segments that are acknowledged while the target is
-//! not beyond the window count: as soon as the target is beyond it, the window grows at once. On a flat part of the
+//! The number is computed when the window has changed, or after [`STALE`]. Segments acknowledged while the target does
+//! not exceed the window count too, so the window grows as soon as the target exceeds it. On a flat part of the
 //! function this is up to one RTT earlier than growth in proportion to the segments acknowledged.
 //!
-//! Left out: clock ticks, by which Linux counts time, and its cube root, which is exact to about 0.2 %.
+//! Left out: clock ticks, Linux's unit of time, and its cube root, which is exact to about 0.2 %.
 
 use crate::time::{Duration, Instant};
 

@@ -1,18 +1,18 @@
-//! When slow start ends before a loss: HyStart as Linux has it, and HyStart++ (RFC 9406).
+//! Ends slow start before a loss: HyStart as in Linux, and HyStart++ (RFC 9406).
 //!
-//! S. Ha, I. Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55 (9), 2011. Both look at each round
-//! of ACKs, which ends when all is acknowledged that had been sent as it began.
+//! S. Ha, I. Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55 (9), 2011. Both evaluate each round
+//! of ACKs; a round ends when all data sent before it started is acknowledged.
 //!
-//! **Linux**: slow start ends in a round whose shortest of more than eight samples is longer than the shortest of the
-//! connection by an eighth of that, 4 to 16 ms (delay increase); or in which ACKs that follow each other within 2 ms
-//! have come for as long as the minimum RTT and 1 ms, or for half of that if the sender does not pace: pacing alone
-//! spreads a window over half of a round trip (ACK train). Not with a window below 16 segments; rounds pass there too
-//! (since Linux 6.14). Each ACK with a round-trip time counts, whether the window is used or not,
-//! duplicates included.
+//! **Linux**: slow start ends in a round in which the minimum of more than eight samples exceeds the connection's
+//! minimum RTT by an eighth, bounded to 4 to 16 ms (delay increase); or in which ACKs spaced by at most 2 ms have
+//! arrived for as long as the minimum RTT and 1 ms, or for half of that if the sender does not pace: pacing alone
+//! spreads a window over half of a round trip (ACK train). Slow start never ends with a window below 16 segments,
+//! although rounds are counted there too (since Linux 6.14). Each ACK with a round-trip time counts, whether the window
+//! is used or not, duplicates included.
 //!
-//! **HyStart++**: a round longer than the one before by an eighth of that, 4 to 16 ms, leads to conservative slow
-//! start, which grows a quarter as fast. Five rounds of that end slow start; a round-trip time that falls again leads
-//! back. ACK trains are not looked at. In the first slow start alone.
+//! **HyStart++**: a round whose RTT exceeds that of the previous round by an eighth, bounded to 4 to 16 ms, starts
+//! conservative slow start, which grows a quarter as fast. Five such rounds end slow start; a decreasing RTT resumes
+//! it. ACK trains are ignored. Only the first slow start uses it.
 
 use crate::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ fn threshold(rtt: Duration) -> Duration {
 pub(super) struct Ack {
     pub now: Instant,
     pub una: u64,
-    /// Byte behind the highest sent.
+    /// End offset (exclusive) of the data sent.
     pub max: u64,
     /// Congestion window, segments.
     pub cwnd: f64,
@@ -103,7 +103,7 @@ impl Linux {
         self.found
     }
 
-    /// The retransmission timer expired: slow start begins anew.
+    /// The retransmission timer expired: slow start restarts.
     pub fn on_timeout(&mut self) {
         (self.round, self.found) = (None, false);
     }
@@ -124,7 +124,7 @@ pub(super) struct PlusPlus {
 enum Phase {
     #[default]
     SlowStart,
-    /// Conservative slow start: what its round-trip time was to begin with, and rounds since.
+    /// Conservative slow start: RTT at its start, and rounds since.
     Conservative { baseline: Duration, rounds: u32 },
     /// The first slow start is over.
     Done,
@@ -169,7 +169,7 @@ impl PlusPlus {
         ends
     }
 
-    /// By what growth is divided.
+    /// Divisor of the growth.
     pub fn divisor(&self) -> f64 {
         if matches!(self.phase, Phase::Conservative { .. }) { CSS_DIVISOR } else { 1.0 }
     }

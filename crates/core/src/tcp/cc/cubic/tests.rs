@@ -137,7 +137,7 @@ fn a_timeout_forgets_the_old_window() {
     assert!((70.0..73.3).contains(&driven.cwnd()), "{}", driven.cwnd());
 }
 
-/// (4.9.2): after an undo the function is what it was, and grows by 9 segments in its second second; Linux begins a new
+/// (4.9.2): after an undo the function is restored, and grows by 9 segments in its second second; Linux begins a new
 /// one, which is flat.
 #[test]
 fn an_undo_brings_the_function_back() {
@@ -162,7 +162,7 @@ fn what_the_application_does_not_use_does_not_grow() {
     let mut driven = Driven::new(&Config::default(), 100.0);
     driven.loss();
     driven.round(0.1);
-    // What is in flight was sent with a window that was used up.
+    // The data in flight was sent with a fully used window.
     while driven.state.una + MSS <= driven.state.max {
         driven.state.una += MSS;
         driven.cc.on_arrival(driven.now, &mut driven.state, MSS);
@@ -181,7 +181,7 @@ fn what_the_application_does_not_use_does_not_grow() {
     assert!(driven.cwnd() < before + 4.0, "{before} {}", driven.cwnd());
 }
 
-/// Linux looks one shortest round-trip time ahead, the RFC one smoothed.
+/// Linux looks ahead by the minimum RTT, the RFC by the smoothed RTT.
 #[test]
 fn with_a_deep_buffer_linux_looks_less_far_ahead() {
     let grown = |variant| {
@@ -209,7 +209,7 @@ fn slow_start_counts_segments_of_an_ack_in_linux_and_acks_in_the_rfc() {
         driven.cc.on_arrival(driven.now, &mut driven.state, 0);
         driven.cc.on_ack(&mut driven.state.window, 4 * MSS);
         assert_eq!(driven.cwnd(), cwnd);
-        // Up to the threshold, and what is left of the ACK counts beyond it.
+        // Up to the threshold; the rest of the ACK counts beyond it.
         driven.state.window.ssthresh = (cwnd + 0.5) * MSS as f64;
         driven.cc.on_ack(&mut driven.state.window, 4 * MSS);
         assert!(driven.cwnd() >= cwnd + 0.5 && driven.cwnd() < cwnd + 1.0);
@@ -228,8 +228,8 @@ fn hystart_plus_plus_has_no_limit_for_an_ack_where_the_sender_paces() {
     }
 }
 
-/// From 100 segments to 70: K = cbrt(30 / 0.4) = 4.22 s. In whole segments Linux's target is 100 from K - cbrt(1 / 0.4) =
-/// 2.86 s on, less the round trip that it looks ahead, and is reached a few round trips later.
+/// From 100 segments to 70: K = cbrt(30 / 0.4) = 4.22 s. In whole segments Linux's target is 100 from K - cbrt(1 / 0.4)
+/// = 2.86 s on, minus the RTT that it looks ahead, and is reached a few round trips later.
 #[test]
 fn in_whole_segments_linux_is_back_at_the_old_window_earlier() {
     for (variant, back) in [(Variant::Linux, true), (Variant::Rfc9438, false)] {
@@ -243,7 +243,7 @@ fn in_whole_segments_linux_is_back_at_the_old_window_earlier() {
 }
 
 proptest! {
-    /// Whatever happens, the window stays a number between one segment and what was acknowledged.
+    /// For any sequence of events, the window stays between one segment and the bytes acknowledged.
     #[test]
     fn the_window_stays_within_bounds(
         events in prop::collection::vec((0..40_u8, 1..4_u64, 1..3000_u64), 1..300),

@@ -1,8 +1,8 @@
-//! What an ACK says was delivered, for Westwood's estimate: the procedure AckedCount of the MobiCom paper.
+//! The segments that an ACK reports as delivered, for Westwood's estimate: the procedure AckedCount of the MobiCom
+//! paper.
 //!
-//! A duplicate ACK reports a segment that arrived out of order; the cumulative ACK that ends the gap
-//! reports these again, and must count what has not been counted. A delayed ACK counts all of its
-//! segments.
+//! A duplicate ACK reports a segment that arrived out of order; the cumulative ACK that ends the gap reports these
+//! again, and must count only the others. A delayed ACK counts all of its segments.
 
 /// Bytes that duplicate ACKs have reported and no cumulative ACK has covered.
 #[derive(Debug, Default)]

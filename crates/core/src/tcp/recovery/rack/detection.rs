@@ -17,24 +17,24 @@ const MOST_QUARTERS: u32 = 255;
 /// The variables of RFC 8985 (5.2).
 #[derive(Debug, Default)]
 pub struct Detection {
-    /// RACK.xmit_ts and RACK.end_seq: of the segment sent last of those that have arrived.
+    /// RACK.xmit_ts and RACK.end_seq: of the most recently sent segment among those delivered.
     latest: Option<(Instant, u64)>,
     /// RACK.rtt: the round-trip time of the segment processed last. DEVIATION: RFC 8985 (6.2) step 2 goes through the
-    /// segments that an ACK reports in the order in which they were sent, so that it is that of the segment sent last;
-    /// here, as in Linux, SACK blocks come first, then what is acknowledged, each in the order of the stream. The two
-    /// differ only where one ACK reports a retransmission and a segment sent after it.
+    /// segments that an ACK reports in the order of transmission and ends with the segment sent last; here, as in
+    /// Linux, SACKed segments come first, then cumulatively acknowledged ones, each in the order of the stream. The two
+    /// differ only if one ACK reports a retransmission and a segment sent after it.
     rtt: Duration,
     /// RACK.min_RTT.
     min_rtt: Option<Duration>,
     /// RACK.fack: the end of the highest segment that has arrived.
     fack: u64,
-    /// The same before the present ACK.
+    /// RACK.fack before the present ACK.
     fack_before: u64,
     /// RACK.reordering_seen.
     reordering_seen: bool,
-    /// By how many bytes of later data segments were late, at most.
+    /// Maximum distance in bytes of later data by which segments were late.
     degree: u64,
-    /// RACK.reo_wnd_mult, less one.
+    /// RACK.reo_wnd_mult minus one.
     more_quarters: u32,
     /// RACK.reo_wnd_persist.
     persist: u32,
@@ -44,7 +44,7 @@ pub struct Detection {
     has_advanced: bool,
 }
 
-/// What a detection of losses has found.
+/// Result of a loss detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Bytes marked that had not been so.
@@ -58,8 +58,8 @@ pub struct Losses {
 }
 
 impl Detection {
-    /// An ACK has come. The segments that it reports have no order among themselves: only those below an earlier ACK's
-    /// were late.
+    /// An ACK has arrived. The segments that it reports have no order among themselves: only segments below an earlier
+    /// ACK's highest were late.
     pub fn begin_ack(&mut self) {
         self.fack_before = self.fack;
     }
@@ -102,7 +102,7 @@ impl Detection {
         self.degree > bytes
     }
 
-    /// A timeout after SACKs that were not taken for a loss: segments are late by less than it seemed.
+    /// A timeout after SACKs that did not lead to a loss: segments are less late than it seemed.
     pub fn forget_degree(&mut self) {
         self.degree = 0;
     }
@@ -127,8 +127,8 @@ impl Detection {
         }
     }
 
-    /// RACK.reo_wnd: (6.2) step 4. `is_certain` says that a recovery is under way or as many segments are SACKed
-    /// as would have begun one before RACK.
+    /// RACK.reo_wnd: (6.2) step 4. `is_certain` says that a recovery is in progress, or that enough segments are SACKed
+    /// to start one without RACK.
     pub fn reordering_window(&self, srtt: Duration, is_certain: bool) -> Duration {
         if !self.reordering_seen && is_certain {
             return Duration::ZERO;
@@ -137,13 +137,13 @@ impl Detection {
         quarter.saturating_mul((self.more_quarters + 1).into()).min(srtt)
     }
 
-    /// How long until the segment counts as lost if nothing more is heard of it; `None` from then on.
+    /// How long until the segment counts as lost if no ACK reports it; `None` from then on.
     fn remaining(&self, now: Instant, segment: &Segment, reordering_window: Duration) -> Option<Duration> {
         let due = segment.sent_at + self.rtt + reordering_window;
         (due > now).then(|| due.since(now))
     }
 
-    /// Marks the segments that are lost by now: (6.2) step 5. `None` if nothing has arrived since the last time.
+    /// Marks the segments that count as lost: (6.2) step 5. `None` if nothing has arrived since the last call.
     pub fn detect(
         &mut self,
         now: Instant,
@@ -154,7 +154,7 @@ impl Detection {
         let latest = self.latest.filter(|_| std::mem::take(&mut self.has_advanced))?;
         for segment in segments {
             if segment.transmissions == 1 && segment.sent_at > latest.0 {
-                // Nothing behind it was sent before.
+                // Every later segment was sent later.
                 break;
             }
             if segment.is_sacked || segment.fate == Fate::Lost || (segment.sent_at, segment.end()) >= latest {
@@ -170,7 +170,7 @@ impl Detection {
         Some(losses)
     }
 
-    /// All segments are to be looked at again: the reordering timer has expired, or all marks were taken back.
+    /// All segments are to be examined again: the reordering timer has expired, or all marks were cleared.
     pub fn look_anew(&mut self) {
         self.has_advanced = true;
     }
@@ -271,7 +271,7 @@ mod tests {
     fn nothing_is_waited_for_in_recovery_unless_reordering_was_seen() {
         let (mut rack, mut sent) = (Detection::default(), segments(&[0, 10, 20]));
         arrives(&mut rack, 120, &mut sent, 2);
-        // The same ACK reports one before it, but not in which order they came.
+        // The same ACK reports an earlier one, but not the order of their arrival.
         rack.on_delivered(at(120), &sent[0].clone(), None);
         assert_eq!(rack.reordering_window(ms(100), true), Duration::ZERO);
         arrives(&mut rack, 121, &mut sent, 1);
@@ -305,7 +305,7 @@ mod tests {
         let (mut rack, mut sent) = (Detection::default(), segments(&[0, 10, 20]));
         arrives(&mut rack, 110, &mut sent, 1);
         (sent[0].sent_at, sent[0].transmissions) = (at(115), 2);
-        // 15 ms after it was sent again: too early for that.
+        // 15 ms after its retransmission: too early for that.
         rack.on_delivered(at(130), &sent[0].clone(), None);
         assert_eq!(rack.latest, Some((at(10), 2000)));
         // Late enough, but the timestamp is older.

@@ -9,9 +9,9 @@ pub(super) struct Marks {
     pub sacked: u64,
     /// Segments SACKed.
     pub sacked_segments: u32,
-    /// Bytes lost, whether sent again or not.
+    /// Bytes marked lost, retransmitted or not.
     pub lost: u64,
-    /// Bytes of these that were sent again.
+    /// Bytes of these that were retransmitted.
     pub again: u64,
 }
 
@@ -31,7 +31,7 @@ impl Marks {
         segment.fate = Fate::UnderWay;
     }
 
-    /// The first `bytes` of a segment leave what is outstanding.
+    /// Removes the first `bytes` of a segment from the outstanding bytes.
     pub fn remove(&mut self, segment: &Segment, bytes: u64) {
         if segment.is_sacked {
             self.sacked -= bytes;
@@ -52,7 +52,7 @@ impl Marks {
         }
     }
 
-    /// The same, counted anew.
+    /// Counts the marks from scratch.
     fn of(state: &State) -> Self {
         let mut marks = Self::default();
         for segment in &state.segments {

@@ -1,15 +1,16 @@
-//! RACK-TLP: RFC 8985. Time shows what is lost ([`detection`]), the scoreboard keeps a mark for each segment, and a probe
-//! finds losses at the end of what was sent.
+//! RACK-TLP: RFC 8985. Detects losses by time ([`detection`]), marks each segment on the scoreboard, and probes for
+//! tail losses.
 //!
-//! The bytes in the network are known at any time: all that was sent, less what is SACKed, less what is lost, and what
-//! was sent again since. A lost retransmission is noticed like any other loss. After a timeout the scoreboard stays, and
-//! what is marked lost is sent again as the window permits (6.3), not everything as in RFC 6675: `nxt` is always `max`.
+//! The bytes in the network are always known: outstanding bytes, minus SACKed, minus lost, plus those retransmitted
+//! since they were marked lost. A lost retransmission is detected like any other loss. The scoreboard survives a
+//! timeout: segments marked lost are retransmitted as the window permits (6.3) instead of going back N as in RFC 6675,
+//! so `nxt` always equals `max`.
 //!
-//! An ACK is taken in like this: marks and round-trip times; whether the latest recovery was spurious; what is lost; in
-//! which phase that leaves the sender; the window. What is sent next is in `transmit`, timers and probes in `timers`.
+//! An ACK is processed in this order: marks and RTT samples; whether the latest recovery was spurious; losses; the
+//! resulting phase of the sender; the window. `transmit` selects the next segment, `timers` has timers and probes.
 //!
-//! If the other endpoint does not permit SACK, the connection uses NewReno. Round-trip times are taken from the segments
-//! themselves, SACKed ones included; where these were sent more than once timestamps help, if they are on.
+//! If the other endpoint does not permit SACK, the connection uses NewReno. Round-trip times are taken from the
+//! segments themselves, SACKed ones included; for retransmitted segments by timestamps, if enabled.
 
 pub mod detection;
 mod marks;
@@ -30,9 +31,9 @@ use marks::Marks;
 use timers::{Tail, Timers};
 
 parameters! {
-    /// Losses by time, and a probe at the end of what was sent: RACK-TLP, RFC 8985. Wants `sack = true`.
+    /// Loss detection by time, and tail loss probes: RACK-TLP, RFC 8985. Requires `sack = true`.
     pub struct Config {
-        /// Whether a probe is sent when ACKs stay away: RFC 8985 (7).
+        /// Whether a probe is sent when ACKs are overdue: RFC 8985 (7).
         pub tail_loss_probe: bool = true,
     }
 }
@@ -55,14 +56,14 @@ pub struct Rack {
     /// No segment before this offset is marked lost.
     lost_from: u64,
     timers: Timers,
-    /// It probes the end of what was sent: (7).
+    /// Whether tail loss probes are sent: (7).
     pub(in crate::tcp) probes_tail: bool,
     tail: Tail,
     /// Proportional rate reduction is in use.
     pub(super) uses_prr: bool,
     /// Its variables during a recovery.
     prr: Option<Prr>,
-    /// F-RTO wants new data and nothing else: `max` when it began to.
+    /// F-RTO allows only new data: `max` when this started.
     new_only: Option<u64>,
     /// The first retransmission of a recovery is to come.
     is_first: bool,
@@ -95,7 +96,7 @@ impl Rack {
         let mut outcome = ack.outcome(tx, sack, sack.sacked > 0);
         let verdict = tx.judge(&outcome);
         self.note_reordering(&tx.state, &outcome, verdict);
-        // Before anything is acknowledged: the cut goes by what was in flight.
+        // Before the ACK is processed: the reduction depends on the previous flight.
         self.tail_on_ack(tx, &outcome);
         self.acknowledge(tx, ack, &mut outcome, sacked_at);
         if outcome.is_dupack && !outcome.advances() {
@@ -109,7 +110,7 @@ impl Rack {
         } else {
             self.leave(tx);
         }
-        // What has arrived was sent first, unless it was sent again.
+        // Delivered segments are in order unless one was retransmitted.
         let is_in_order = self.is_open(tx) && (was_open || verdict == Verdict::Spurious);
         let found =
             if is_in_order || verdict == Verdict::Delayed { None } else { self.detect(tx, outcome.now) };
@@ -121,8 +122,8 @@ impl Rack {
         begins
     }
 
-    /// An ACK older than the last arrived. What its SACK blocks report counts all the same, as in Linux; the window
-    /// stays as it is. Not if it is older than the largest window: RFC 5961 (5.2).
+    /// An ACK older than the latest arrived. Its SACK blocks still count, as in Linux; the window stays unchanged. ACKs
+    /// older than the largest window are ignored: RFC 5961 (5.2).
     pub(super) fn on_old_ack(&mut self, tx: &mut Transmission, ack: &Ack<'_>) {
         let una = tx.state.una;
         if !ack.packet.has_blocks() || una - ack.number > self.largest_window {
@@ -235,7 +236,7 @@ impl Rack {
         self.detection.look_anew();
     }
 
-    /// Ends a recovery of which everything is acknowledged.
+    /// Ends a recovery whose data is fully acknowledged.
     fn leave(&mut self, tx: &mut Transmission) {
         let state = &mut tx.state;
         match state.phase {
@@ -255,7 +256,7 @@ impl Rack {
         tx.state.phase == Phase::Open && self.marks.sacked + self.marks.lost == 0
     }
 
-    /// Marks segments that are lost by now, if something has arrived since the last time.
+    /// Marks segments that count as lost, if anything has arrived since the last call.
     fn detect(&mut self, tx: &mut Transmission, now: Instant) -> Option<Losses> {
         let state = &mut tx.state;
         let is_certain = matches!(state.phase, Phase::Recovery | Phase::Loss)
@@ -296,7 +297,7 @@ impl Rack {
         begins
     }
 
-    /// Fast recovery begins with an ACK of `delivered` bytes: RFC 5681 (3.2), RFC 9937 (6).
+    /// Fast recovery starts with an ACK of `delivered` bytes: RFC 5681 (3.2), RFC 9937 (6).
     #[cold]
     fn enter(&mut self, tx: &mut Transmission, now: Instant, delivered: u64) {
         tx.state.limited_bytes = self.not_in_flight(&tx.state);
@@ -314,17 +315,17 @@ impl Rack {
         self.tail = Tail::default();
     }
 
-    /// Bytes outstanding that do not count as in flight when the window is halved: what is SACKed. And after a timeout
-    /// all that was lost still lies between `una` and `max`, but no more than the window is in flight: a second loss
-    /// lowers the window again (RFC 5681 (4.3)) and must not raise it.
+    /// Bytes outstanding that do not count as in flight when the window is halved: SACKed bytes. After a timeout all
+    /// lost bytes still lie between `una` and `max`, but at most the window is in flight: a second loss lowers the
+    /// window again (RFC 5681 (4.3)) and must not raise it.
     fn not_in_flight(&self, state: &State) -> u64 {
         let is_going_back = state.phase == Phase::Loss;
         let window = if is_going_back { state.window.cwnd as u64 } else { u64::MAX };
         self.marks.sacked.max(state.flight_size().saturating_sub(window))
     }
 
-    /// The window after an ACK. Where segments have been late by more than the threshold of duplicate ACKs, what is SACKed
-    /// lets it grow like what is acknowledged, as in Linux: else it would seldom grow on such a path.
+    /// Sets the window after an ACK. If segments have been late by more than the duplicate ACK threshold, SACKed bytes
+    /// let the window grow like acknowledged ones, as in Linux: otherwise it would rarely grow on such a path.
     fn set_window(&mut self, tx: &mut Transmission, outcome: &AckOutcome, losses: &Losses) {
         let (delivered, advances) = (outcome.delivered, outcome.advances());
         if tx.state.phase == Phase::Recovery {
@@ -359,11 +360,11 @@ impl Rack {
             self.detection.forget_degree();
         }
         if state.segments.front().is_some_and(|oldest| oldest.is_sacked) {
-            // The receiver has thrown away what it had reported: RFC 2018 (8).
+            // The receiver has discarded data that it had reported: RFC 2018 (8).
             state.clear_scoreboard();
             (self.marks.sacked, self.marks.sacked_segments) = (0, 0);
         }
-        // A recovery has cut the window already; else once for each segment that times out.
+        // A recovery has already reduced the window; otherwise once for each segment that times out.
         let cuts = match state.phase {
             Phase::Open | Phase::Disorder => true,
             Phase::Recovery => !state.is_below_recover(),

@@ -1,10 +1,9 @@
-//! Timers of RACK-TLP, and the probe at the end of what was sent. RFC 8985 (6.3, 7), RFC 6298 (5).
+//! Timers of RACK-TLP, and the tail loss probe. RFC 8985 (6.3, 7), RFC 6298 (5).
 //!
 //! Three deadlines share the sender's timer: the retransmission timer, which runs from the latest ACK that advanced or
-//! the latest retransmission of the oldest segment; the reordering timer, after which more counts as lost; and
-//! while nothing is amiss the probe timer, two round trips after the last ACK or new segment. The probe is new
-//! data where there is some, else the last segment again, once for each tail; the retransmission timer runs anew from
-//! it.
+//! the latest retransmission of the oldest segment; the reordering timer, after which more counts as lost; and, while
+//! no loss is suspected, the probe timer, two round trips after the last ACK or new segment. The probe is new data if
+//! there is some, otherwise the last segment, once per tail; it restarts the retransmission timer.
 
 use super::Rack;
 use super::detection::Losses;
@@ -15,7 +14,7 @@ use crate::tcp::window::state::{Phase, State};
 use crate::time::{Duration, Instant};
 use crate::trace::SendCause;
 
-/// RFC 8985 (7.2): what an ACK of a single segment may be delayed by, TLP.max_ack_delay; as in Linux.
+/// RFC 8985 (7.2): maximum delay of an ACK for a single segment, TLP.max_ack_delay; as in Linux.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// RFC 8985 (7.2): the time to a probe before there is a round-trip time.
 const FIRST_PTO: Duration = Duration::from_secs(1);
@@ -54,7 +53,8 @@ impl Timers {
     }
 }
 
-/// Tail loss probes: the variables of RFC 8985 (7.1). New whenever a recovery begins, which answers every question.
+/// Tail loss probes: the variables of RFC 8985 (7.1). Reset whenever a recovery starts, which settles any pending
+/// probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tail {
     /// A probe is to be sent now.
@@ -91,7 +91,7 @@ impl Tail {
 }
 
 impl Rack {
-    /// Whether the probe was needed: (7.4). If it was, the loss is answered like any other, at once.
+    /// Whether the probe was needed: (7.4). If it was, the sender responds to the loss like to any other, at once.
     pub(super) fn tail_on_ack(&mut self, tx: &mut Transmission, ack: &AckOutcome) {
         let state = &mut tx.state;
         if self.tail.repairs(ack) && state.phase != Phase::Recovery {
@@ -161,7 +161,7 @@ impl Rack {
         }
         let is_again = !tx.can_send_new(tx.state.una);
         let transmit = if is_again {
-            // `undo` does not hear of it: it counts the retransmissions of a recovery.
+            // `undo` is not notified: it counts the retransmissions of a recovery.
             let last = tx.state.segments.back_mut()?;
             last.sent_again(now);
             let (start, len) = (last.start, last.len);
@@ -176,7 +176,7 @@ impl Rack {
     }
 }
 
-/// TLP_calc_PTO: (7.2), but for the timeout.
+/// TLP_calc_PTO: (7.2), without the bound by the RTO.
 fn probe_timeout(state: &State, srtt: Duration) -> Duration {
     if srtt.is_zero() {
         return FIRST_PTO;

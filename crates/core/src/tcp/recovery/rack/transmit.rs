@@ -1,7 +1,7 @@
-//! What RACK-TLP sends next. RFC 8985 (6.2) step 5, RFC 6675 (5).
+//! Selection of the next segment with RACK-TLP. RFC 8985 (6.2) step 5, RFC 6675 (5).
 //!
-//! While the bytes in the network leave room in the window: what is marked lost, from the first on, then new data. At
-//! the beginning of a recovery and after a timeout the first goes whatever the window.
+//! While the bytes in the network leave room in the window: segments marked lost, lowest first, then new data. At the
+//! start of a recovery and after a timeout the first segment is sent regardless of the window.
 
 use super::Rack;
 use crate::tcp::Transmit;
@@ -24,8 +24,8 @@ impl Rack {
             return self.send_lost(tx, now, &lost);
         }
         match self.poll_new(tx, now) {
-            // F-RTO, RFC 5682 (3.1) step 2b: nothing new could be sent, so go on as after any timeout. If something
-            // was, wait for the next ACK. In a fast recovery of which reordering was the reason, wait in any case.
+            // F-RTO, RFC 5682 (3.1) step 2b: if no new data could be sent, continue as after any timeout; otherwise
+            // wait for the next ACK. In a fast recovery caused by reordering, wait in any case.
             None if self.new_only == Some(tx.state.max) && tx.state.phase == Phase::Loss => {
                 self.new_only = None;
                 let lost = self.next_lost(tx)?;
@@ -35,7 +35,7 @@ impl Rack {
         }
     }
 
-    /// Whether [`Rack::poll`] would find a segment to send: exactly, if what is lost fills segments.
+    /// Whether [`Rack::poll`] would find a segment to send; exact if the lost bytes fill whole segments.
     pub(in crate::tcp::recovery) fn would_send(&self, tx: &Transmission) -> bool {
         let state = &tx.state;
         let is_repairing = matches!(state.phase, Phase::Recovery | Phase::Loss) && self.waits_to_repair();
@@ -45,12 +45,12 @@ impl Rack {
             || tx.can_send_new(state.una) && has_room(tx.new_bytes())
     }
 
-    /// Whether something marked lost has not been sent again.
+    /// Whether a segment marked lost has not been retransmitted yet.
     pub(in crate::tcp::recovery) fn waits_to_repair(&self) -> bool {
         self.marks.lost > self.marks.again
     }
 
-    /// The first segment that is lost and was not sent again.
+    /// The first lost segment not yet retransmitted.
     fn next_lost(&mut self, tx: &Transmission) -> Option<Segment> {
         let state = &tx.state;
         if self.marks.lost == self.marks.again || !matches!(state.phase, Phase::Recovery | Phase::Loss) {
@@ -64,7 +64,7 @@ impl Rack {
 
     fn send_lost(&mut self, tx: &mut Transmission, now: Instant, lost: &Segment) -> Option<Transmit> {
         let (state, len) = (&tx.state, u64::from(lost.len));
-        // RFC 1122 (4.2.2.16): what timed out is sent whatever has become of the receiver's window.
+        // RFC 1122 (4.2.2.16): a timed-out segment is sent even if the receiver's window has shrunk.
         let fits = self.pipe(state) + len <= state.window.cwnd as u64
             && lost.end() <= state.una + state.peer_window();
         if !fits && !tx.timed_out && !self.is_first {
@@ -81,7 +81,7 @@ impl Rack {
         self.marks.again += len;
         self.lost_from = lost.end();
         if lost.start == tx.state.una {
-            // The oldest is on its way again: RFC 6298 (5.1), as in Linux.
+            // The oldest segment was retransmitted: RFC 6298 (5.1), as in Linux.
             self.timers.restart();
         }
         self.on_sent(tx, now, len);

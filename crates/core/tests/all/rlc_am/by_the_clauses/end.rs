@@ -67,7 +67,7 @@ impl End {
         }
     }
 
-    /// RESET ACK and RESET, as far as there is room.
+    /// RESET ACK and RESET, if there is room.
     pub(super) fn resets(&mut self, now: Instant, room: u64, out: &mut Vec<Control>) {
         let resets = &mut self.resets;
         if (out.len() as u64) < room && resets.answer_due {
@@ -83,7 +83,7 @@ impl End {
         }
     }
 
-    /// The control PDUs that go before data, but for reports; whether there is one.
+    /// The control PDUs that precede data, except reports; returns whether there is one.
     pub(super) fn control(&mut self, now: Instant, room: u64, cut: Cut, out: &mut Vec<Control>) -> bool {
         self.resets(now, room, out);
         if !self.is_ready() {

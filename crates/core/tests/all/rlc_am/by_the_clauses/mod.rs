@@ -1,10 +1,10 @@
-//! The entities beside one that is written from the clauses of TS 25.322 PDU by PDU: under random traffic, losses and
-//! parameters both send the same PDUs with the same polls and STATUS, hand up and confirm the same SDUs, and have the
+//! The entities compared with one written from the clauses of TS 25.322 PDU by PDU: under random traffic, losses and
+//! parameters both send the same PDUs with the same polls and STATUS, deliver and confirm the same SDUs, and have the
 //! same state variables.
 //!
-//! SDUs are discarded and links reset on both sides, too. How SDUs are cut, and how much of a long report fits a STATUS
-//! PDU, is taken from the entities. Left out: the unrecoverable error, windows that are set, piggybacked STATUS, and
-//! Poll_SDU: which PDU has the last segment of an SDU is not told where its indicator follows in the next one.
+//! SDUs are discarded and links reset on both sides, too. The segmentation of SDUs, and how much of a long report fits
+//! a STATUS PDU, are taken from the entities. Left out: the unrecoverable error, windows that are set, piggybacked
+//! STATUS, and Poll_SDU: the PDU with the last segment of an SDU is unknown if its indicator follows in the next one.
 
 mod end;
 mod receiver;
@@ -40,7 +40,7 @@ fn pdus(tti: &Tti) -> Vec<(u64, bool)> {
     tti.data.runs.iter().flat_map(|run| (run.sns.first..run.sns.end).map(|sn| (sn, run.poll))).collect()
 }
 
-/// Both ends, the network's first, with what is on the way from each.
+/// Both ends, the network's first, with the TTIs in flight from each.
 struct Pair {
     ends: [Entity; 2],
     plain: [End; 2],
@@ -183,7 +183,7 @@ fn config() -> impl Strategy<Value = Config> {
         let (poll_window, last_pdu_poll, last_retransmission_poll) = more;
         let (timer_status_prohibit, timer_status_periodic, missing_pdu_indicator, in_sequence, special_he) =
             reports;
-        // Something must ask for what a lost poll would have.
+        // The test needs another trigger for the report that a lost poll would have requested.
         let timer_poll_periodic = timer_poll_periodic.or(Some(Duration::from_millis(90)));
         let (mode, expiry, most, send_mrw, max_mrw, signal) = discard;
         let (sdu_discard, timer_discard, max_dat) = match mode {

@@ -11,7 +11,7 @@ pub(super) struct Receiver {
     /// Ends in PDUs that were received.
     pub(super) ends: BTreeMap<u64, SduEnd>,
     pub(super) up: BTreeSet<u64>,
-    /// SDUs of which nothing comes any more.
+    /// SDUs that can no longer be completed.
     pub(super) lost: BTreeSet<u64>,
     /// SDUs below are handed up, or lost, or were never sent.
     pub(super) settled: u64,
@@ -88,7 +88,7 @@ impl Receiver {
         !(from..=end.sn).any(|sn| self.is_missing(sn))
     }
 
-    /// Nothing more comes of SDUs below `next_sdu`; those that are complete go up if so `delivered`.
+    /// Gives up all SDUs below `next_sdu`; complete ones are delivered if `delivered` is set.
     pub(super) fn give_up(&mut self, next_sdu: u64, delivered: bool) {
         for sdu in self.settled..next_sdu {
             let is_complete = self.ends.get(&sdu).is_some_and(|end| delivered && self.is_complete(end));
@@ -140,8 +140,8 @@ impl Receiver {
         true
     }
 
-    /// What reports tell (§9.2.2.11.2): all that is missing, or, as far as there is no room, the first of it. None
-    /// acknowledges what is missing.
+    /// Content of reports (§9.2.2.11.2): all missing PDUs, or the first ones that fit. No report acknowledges a missing
+    /// PDU.
     pub(super) fn check(&self, told: &[&Status], room: u64) {
         let missing: Vec<u64> = (self.vr_r..self.vr_h).filter(|sn| !self.received.contains(sn)).collect();
         let named: Vec<u64> = told.iter().flat_map(|status| sns(status)).collect();

@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// What is known of how the entity has cut SDUs.
+/// How the entity has segmented SDUs.
 #[derive(Clone, Copy)]
 pub(super) struct Cut {
-    /// The first SDU of which nothing was sent.
+    /// The first unsent SDU.
     pub(super) first_waiting: u64,
-    /// The one of which a part was sent, and the PDU with its first octet.
+    /// The partly sent SDU, and the PDU with its first octet.
     pub(super) begun: Option<(u64, u64)>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct GivenUp {
     pub(super) unsent: BTreeSet<u64>,
 }
 
-/// A discarded SDU that the receiver is to be told of: the PDU with its end, and if it is the last one of an MRW SN_MRW
+/// A discarded SDU to be reported to the receiver: the PDU with its end and, if it is the last one of an MRW, SN_MRW
 /// and N_LENGTH (§11.6.2.2).
 #[derive(Clone, Copy)]
 pub(super) struct Told {
@@ -28,7 +28,7 @@ pub(super) struct Told {
     pub(super) n: u64,
 }
 
-/// The discard procedure that is under way (§11.6).
+/// The discard procedure in progress (§11.6).
 pub(super) struct Moving {
     pub(super) mrw: Mrw,
     /// VT(MRW), and when Timer_MRW ends once it was sent.
@@ -42,7 +42,7 @@ pub(super) struct Sender {
     /// When Timer_Discard ends for SDUs.
     pub(super) expiries: Vec<Instant>,
     pub(super) given_up: GivenUp,
-    /// No PDU below is sent again: all its octets are of discarded SDUs.
+    /// No PDU below is retransmitted: all its octets belong to discarded SDUs.
     pub(super) discarded_below: u64,
     /// VT(DAT) of PDUs scheduled again.
     pub(super) vt_dat: BTreeMap<u64, u32>,
@@ -53,9 +53,9 @@ pub(super) struct Sender {
     pub(super) vt_s: u64,
     pub(super) vt_a: u64,
     pub(super) acknowledged: BTreeSet<u64>,
-    /// Reported missing, to be sent again.
+    /// Reported missing, to be retransmitted.
     pub(super) again: BTreeSet<u64>,
-    /// Of each SDU its end, once that was sent.
+    /// The end of each SDU, once it was sent.
     pub(super) sdus: Vec<Option<SduEnd>>,
     pub(super) confirmed: BTreeSet<u64>,
     pub(super) poll_waits: bool,
@@ -105,7 +105,7 @@ impl Sender {
         self.given_up.discarded.contains(&sdu) || self.given_up.unsent.contains(&sdu)
     }
 
-    /// The first SDU of which nothing was sent, or the next to come.
+    /// The first unsent SDU, or the next one to arrive.
     pub(super) fn first_waiting(&self, cut: Cut) -> u64 {
         (cut.first_waiting..).find(|sdu| !self.given_up.unsent.contains(sdu)).unwrap()
     }
@@ -149,7 +149,7 @@ impl Sender {
         }
     }
 
-    /// §11.6.2: SDUs of which octets were sent, as long as `gone` says so of them and of the PDU they begin in.
+    /// §11.6.2: discards SDUs with octets sent, while `gone` holds for them and the PDU they start in.
     pub(super) fn discard(&mut self, cut: Cut, gone: impl Fn(u64, u64) -> bool) {
         let mut told = Vec::new();
         for sdu in 0..cut.first_waiting {
@@ -177,7 +177,7 @@ impl Sender {
         self.begin_move();
     }
 
-    /// §11.6.2.2: whether the PDU with the end has octets of the SDU behind it.
+    /// §11.6.2.2: whether the PDU with the end contains octets of the next SDU.
     pub(super) fn told(&self, sdu: u64, end: u64, cut: Cut) -> Told {
         let begins_here = |other: &SduEnd| other.sdu > sdu && other.first == end;
         let is_followed = self.sdus.iter().flatten().any(begins_here)
@@ -189,7 +189,7 @@ impl Sender {
         Told { sdu, end, sn: end, n: n as u64 }
     }
 
-    /// The next MRW, if there is something to tell and none is under way.
+    /// Starts the next MRW, if an SDU is to be reported and no MRW is in progress.
     pub(super) fn begin_move(&mut self) {
         if self.moving.is_some() || self.to_tell.is_empty() {
             return;
@@ -225,7 +225,7 @@ impl Sender {
         self.begin_move();
     }
 
-    /// §11.3.3a: PDUs are scheduled once more; what follows if one of them has been so MaxDAT times.
+    /// §11.3.3a: PDUs are scheduled again; returns whether one has now been scheduled MaxDAT times.
     pub(super) fn count(&mut self, sns: &BTreeSet<u64>, cut: Cut) -> bool {
         let Some(max) = self.c.max_dat else { return false };
         let mut reached = None;
@@ -244,12 +244,12 @@ impl Sender {
         true
     }
 
-    /// Of the last new PDU (§11.4.1).
+    /// HFN of the last new PDU (§11.4.1).
     pub(super) fn hfni(&self) -> u32 {
         self.hfn + (self.vt_s.saturating_sub(1) / 4096) as u32
     }
 
-    /// §11.4: all is given up of which octets were sent.
+    /// §11.4: all SDUs with octets sent are given up.
     pub(super) fn reset(&mut self, cut: Cut) {
         let gone: Vec<u64> = (0..cut.first_waiting).filter(|sdu| !self.is_settled(*sdu)).collect();
         self.given_up.discarded.extend(gone);
