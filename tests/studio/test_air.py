@@ -183,7 +183,7 @@ def test_the_next_lost_block_is_a_lost_tti_and_the_words_say_so(everywhere, fine
     )
     told = umts.view.locator("#moment").filter(has_text=f"TTI {round(second * 100)} is lost")
     told.wait_for()
-    assert f"again in TTI {again['time_ns'] // 10_000_000}." in told.inner_text()
+    assert f"retransmitted in TTI {again['time_ns'] // 10_000_000}." in told.inner_text()
     umts.press("<")
     assert umts.state("state.at") == lost[0]["time_ns"] / 1e9
 

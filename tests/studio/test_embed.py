@@ -29,8 +29,8 @@ FIGURES = {
     "goodput, kbit/s": lambda flow: f"{flow['goodput_bps'] / 1e3:.1f}",
     "all complete after, s": lambda flow: f"{flow['start_s'] + flow['transfer_s']:.2f}",
     "RTT mean, ms": lambda flow: f"{flow['rtt_ms']['mean']:.0f}",
-    "sent again": lambda flow: str(flow["retransmissions"]["total"]),
-    "timer expired": lambda flow: str(flow["timeouts"]),
+    "retransmissions": lambda flow: str(flow["retransmissions"]["total"]),
+    "timeouts": lambda flow: str(flow["timeouts"]),
 }
 """What the page shows of a flow, from results."""
 SHOWN = """() => Object.fromEntries([...document.querySelectorAll("#figures tbody tr")].map((row) => [

@@ -1,5 +1,5 @@
 // Blocks of a shared downlink: who has which slot, and how much of it. A slot is a column, as high as its codes or
-// resource blocks; a block that is sent again has a bar across, one that the UE cannot decode yet is crossed.
+// resource blocks; a retransmitted block has a bar across, one that the UE cannot decode yet is crossed.
 
 import { figure } from "studio/dom";
 import { kindOf } from "studio/graph";
@@ -71,8 +71,9 @@ export function drawBlocks(scene, { table, rows, length, units }, view, theme, {
 }
 
 /**
- * What waits for each UE of the cell: a bar each, over its number.
- * @type {(scene: Scene, waits: Map<number, number>, view: View, theme: Theme, column: Column, lane: {top: number, bottom: number}) => void}
+ * The queue of each UE of the cell: a bar each, over its number.
+ * @type {(scene: Scene, waits: Map<number, number>, view: View, theme: Theme, column: Column, lane: {top: number, bottom:
+ * number}) => void}
  */
 export function drawWaits(scene, waits, view, theme, { left, right }, { top, bottom }) {
   const { ink } = scene;

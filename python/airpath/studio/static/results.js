@@ -54,10 +54,10 @@ export function showResults(run, plot) {
     ["queueing delay median, ms", (flow) => told(flow.queueing_delay_ms?.p50)],
     ["queueing delay p95, ms", (flow) => told(flow.queueing_delay_ms?.p95)],
     ["segments sent", (flow) => told(flow.segments_sent)],
-    ["sent again", (flow) => told(flow.retransmissions?.total)],
+    ["retransmissions", (flow) => told(flow.retransmissions?.total)],
     ...causes.map((cause) => /** @type {[string, (flow: any) => string]} */ (
       [`\u2003${CAUSES[cause]}`, (flow) => told(flow.retransmissions?.[cause])])),
-    ["timer expired", (flow) => told(flow.timeouts)],
+    ["timeouts", (flow) => told(flow.timeouts)],
   ];
   /** @param {number[]} places */
   const inFull = (places) => table(
