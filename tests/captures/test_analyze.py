@@ -422,7 +422,7 @@ def test_the_table_fits_and_labels_are_text(width, tmp_path, airpath_command, mo
     assert "[/x]\\x1b\\n" in done.out and "\x1b" not in done.out
     table = done.out[: done.out.index("\n\n")].splitlines()
     assert max(map(len, table)) <= width
-    for word in ("goodput", "segments", "needless", "timeout", "limited by"):
+    for word in ("goodput", "segments", "spurious", "timeout", "limited by"):
         assert word in done.out
 
 

@@ -123,7 +123,7 @@ def test_the_summary_tells_service_rate_and_delay(capsys):
     assert counters is not None
     # 144 kbit/s in packets of 1500 bytes.
     assert "; 12.0 packets/s while busy, " in line
-    assert line.endswith(f", {counters['mean_delay_ms']:.1f} ms on the way")
+    assert line.endswith(f", {counters['mean_delay_ms']:.1f} ms in transit")
 
 
 @pytest.mark.parametrize("format_", ["mm-link", "ns2"])

@@ -163,7 +163,7 @@ def test_what_is_known_of_bbr():
     )
     assert found["cubic-shallow", "CUBIC"] == found["reno-shallow", "Reno"] == "harms"
     assert found["cubic-deep", "CUBIC"] != "harms"
-    assert found["shallow-4", "sent again"] == "worse"
+    assert found["shallow-4", "retransmitted"] == "worse"
     assert found["deep", "round trip"] == found["loss-1", "goodput"] == "better"
 
 

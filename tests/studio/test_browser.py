@@ -142,7 +142,7 @@ def test_panels_share_time_and_change_with_the_zoom(umts):
         "all => all.map((one) => one.getBoundingClientRect()).map(({left, right}) => [left, right])"
     )
     assert len(edges) == 6 and all(edge == edges[0] for edge in edges)
-    assert "PDUs a second" in umts.view.locator("[data-panel=rlc] .unit").inner_text()
+    assert "PDUs per second" in umts.view.locator("[data-panel=rlc] .unit").inner_text()
     umts.press("w", "w", "w", "w")
     assert umts.view.locator("[data-panel=rlc] .unit").inner_text() == "number of each PDU"
 

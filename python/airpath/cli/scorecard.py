@@ -1,4 +1,4 @@
-"""`airpath scorecard`: sets a congestion control beside CUBIC."""
+"""`airpath scorecard`: compares a congestion control with CUBIC."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def command(
     ] = None,
     force: ForceOption = False,
 ) -> None:
-    """Set a congestion control beside CUBIC in the conditions of RFC 9743 and RFC 8869.
+    """Compare a congestion control with CUBIC in the conditions of RFC 9743 and RFC 8869.
 
     Fairness, bursts, short flows, round trips, cells, loss and jitter: the same seeds with CC and with CUBIC,
     and a verdict in each row.

@@ -245,7 +245,7 @@ def _is_root() -> bool:
 
 
 def _open_trusted(path: Path) -> int:
-    """Open a directory step by step and follow only links of root: others may change theirs at any time."""
+    """Open a directory step by step and follow only links of root: other links may change any time."""
     rest = list(reversed(path.absolute().parts[1:]))
     descriptor, links = os.open("/", _OPEN), 0
     try:

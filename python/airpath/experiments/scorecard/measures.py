@@ -89,7 +89,7 @@ TRANSFER = Measure(
     "transfer", "s", lambda flows, end_s: fmean(_transfer_s(flow, end_s) for flow in flows), digits=3
 )
 SENT_AGAIN = Measure(
-    "sent again", "%", lambda flows, _: _sent_again(flows), tolerance=0.01, is_share=True, digits=2
+    "retransmitted", "%", lambda flows, _: _sent_again(flows), tolerance=0.01, is_share=True, digits=2
 )
 JAIN = Measure("Jain's index", "%", lambda flows, _: _jain(flows), more_is_better=True, is_share=True)
 DELAY = Measure(
