@@ -213,7 +213,7 @@ def test_what_repeats_all_that_it_hears_is_no_scheduler(tmp_path, airpath_comman
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
         begin = time.monotonic()
         outcome = airpath_command("sweep", written(tmp_path), "--out", tmp_path / "out", "--dask", address)
-        check_error(outcome, "--dask", "somebody else is there", "dask scheduler")
+        check_error(outcome, "--dask", "another program listens there", "dask scheduler")
         assert time.monotonic() < begin + 10
         server.shutdown(socket.SHUT_RDWR)
 

@@ -1,4 +1,4 @@
-"""Judges a fitted process by its recording: statistics, and what TCP sees, beside each other."""
+"""Judges a fitted process by its recording: compares statistics and TCP's metrics."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ RUNS = 20
 """Runs that the paper averages, and of a cell of its figures."""
 
 OWN_RUNS = 100
-"""Runs of a row of Table 2 and of studies: the first 20 are set beside the paper's, all decide on claims."""
+"""Runs of a row of Table 2 and of studies: the first 20 compare with the paper's, all decide on claims."""
 
 TABLE_2_FLOWS = (1, 4)
 

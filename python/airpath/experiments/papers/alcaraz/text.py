@@ -1,4 +1,4 @@
-"""What the text of Alcaraz and Cerdan's paper says in numbers, beside its table."""
+"""Numbers in the text of Alcaraz and Cerdan's paper, outside its table."""
 
 from __future__ import annotations
 

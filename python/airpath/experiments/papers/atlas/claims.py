@@ -24,7 +24,7 @@ from airpath.experiments.papers.base.quantity import Quantity, Times
 _claim = claims_of("atlas")
 
 _CHANNELS = ("Lundsten", "Zhang", "Chan", "Alcaraz", "Jayanathan")
-"""Of the papers."""
+"""The channels of the papers."""
 _CELLS = ("HSDPA", "LTE")
 _REGULATOR, _ACK_RATE, _FEEDBACK, _SPLIT, _SNOOP = (study.place for study in CURE_STUDIES)
 
