@@ -59,7 +59,7 @@ class View(NamedTuple):
 
 @pytest.fixture
 def opened(browser, site) -> Iterator[Any]:
-    """Open an address of the playground, which may ask its own site alone and say nothing."""
+    """Open an address of the playground, which may request only its own site and log nothing."""
     context = browser.new_context(viewport={"width": 390, "height": 800})
     view = View(context.new_page(), [], [])
     view.page.on("request", lambda request: view.requests.append(request.url))

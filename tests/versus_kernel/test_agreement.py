@@ -330,7 +330,7 @@ def test_timeouts_are_the_kernels_own_count(directions, expected):
 
 
 def test_timeouts_that_the_kernel_does_not_tell_are_not_known():
-    """Of an earlier kernel, and of a connection that was never seen."""
+    """Timeouts with an earlier kernel, and of a connection that was never seen."""
     results = {
         "flows": [{"protocol": "tcp", "server_address": "10.77.0.1:8000", "timeouts": None}],
         "live": {"kernel": {"server": {}, "ue": {}}},

@@ -1,6 +1,5 @@
 """The TCP of simulated and live runs: Linux's in both, or the kernel's set close to a scenario's.
 
-
 For Linux's the simulated sender and receiver are set as the kernel's are, and the kernel's sysctls are fixed
 to their usual values, whatever the machine has. To a scenario's TCP the kernel comes near by sysctls,
 attributes of the route and socket options (ip-sysctl.rst of the kernel's documentation, rtnetlink(7),
