@@ -170,7 +170,7 @@ const SENTENCE = {
       `${which} transmission, at an SINR of ${decibels(own)}: ${n("lost") ? "lost, as the UE cannot decode it yet" : "the UE decodes it"}.`;
   },
   rlc_data: (own) => {
-    const { n, word } = own;
+    const { n, word, run } = own;
     const which = `RLC ${pdus(own)} ${n("pdus") === 1 ? "was" : "were"} transmitted`;
     const poll = n("poll") ? " The poll bit requests a STATUS." : "";
     const resends = run.bearers[n("bearer")]?.resends;
