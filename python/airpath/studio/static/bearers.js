@@ -13,7 +13,7 @@
  * @property {Uint32Array} sdus rows of `bearer_enqueued`: the SDU k is the k-th
  * @property {Uint32Array} runs rows of `rlc_data`: PDUs that were transmitted together
  * @property {Float64Array} number of the first PDU of each run
- * @property {number} modulus of its transmitted sequence numbers; 1 without any
+ * @property {number} modulo modulus of its transmitted sequence numbers; 1 without any
  * @property {Float64Array} next one more than the highest number sent, after each run
  * @property {Float64Array} arrived when each PDU arrived; Infinity if it did not
  * @property {Float64Array} complete when each PDU and all before it had arrived

@@ -72,8 +72,7 @@ export function drawBlocks(scene, { table, rows, length, units }, view, theme, {
 
 /**
  * The queue of each UE of the cell: a bar each, over its number.
- * @type {(scene: Scene, waits: Map<number, number>, view: View, theme: Theme, column: Column, lane: {top: number, bottom:
- * number}) => void}
+ * @type {(scene: Scene, waits: Map<number, number>, view: View, theme: Theme, column: Column, lane: {top: number, bottom: number}) => void}
  */
 export function drawWaits(scene, waits, view, theme, { left, right }, { top, bottom }) {
   const { ink } = scene;

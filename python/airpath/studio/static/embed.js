@@ -25,8 +25,7 @@ import { sentence } from "studio/words";
 /** A run, and the keys that each change sets in it; the keys `scenario` and `seed` are its base and seed. @typedef {{name: string, base: string, set: string[], takes: string[][]}} Own */
 /**
  * What is shown; panels and figures by their names.
- * @typedef {{runs: Own[], changes: Change[], panels: string[], figures: string[], range: [number, number] | null, air: boolean}}
- * Wanted
+ * @typedef {{runs: Own[], changes: Change[], panels: string[], figures: string[], range: [number, number] | null, air: boolean}} Wanted
  */
 
 /** The state, once a run is there: for tests and debugging. @type {Store | null} */

@@ -16,8 +16,7 @@ export const took = ({ summary }, flow) => flow.transfer_s ?? Math.max(summary.s
 
 /**
  * The columns of a list of flows, and its orders; the first order is the default.
- * @type {Record<string, {name: string, order: string, of: (run: Run, flow: Flow) => number, told: (run: Run, flow: Flow) =>
- * string}>}
+ * @type {Record<string, {name: string, order: string, of: (run: Run, flow: Flow) => number, told: (run: Run, flow: Flow) => string}>}
  */
 export const COLUMNS = {
   took: { name: "took, s", order: "took longest", of: took, told: (run, flow) => `${figure(took(run, flow), 2)}${flow.transfer_s === null ? "+" : ""}` },

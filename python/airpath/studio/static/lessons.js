@@ -4,8 +4,7 @@
 /**
  * A step: how many of the lesson's variants are shown (the text is about the last), open panels, range of time, and the
  * text, one string per paragraph.
- * @typedef {{title: string, panels: string[], variants: number, range?: (facts: Facts) => [number, number] | null, say: (facts:
- * Facts) => string[]}} Step
+ * @typedef {{title: string, panels: string[], variants: number, range?: (facts: Facts) => [number, number] | null, say: (facts: Facts) => string[]}} Step
  */
 /** @typedef {{title: string, about: string, settings: {base: string, set: string[]}[], steps: Step[]}} Lesson */
 

@@ -20,12 +20,10 @@
  * @property {number | null} followed a packet of the shown variant, by its place in the model
  * @property {ReadonlySet<string>} folded panels that are closed
  * @property {string} theme "light", "dark" or "" for what the system says
- * @property {import("studio/source").Settings[]} wanted settings of each variant as they are being edited, if a source can run
- * them
+ * @property {import("studio/source").Settings[]} wanted settings of each variant as they are being edited, if a source can run them
  * @property {Resolved | null} resolved the shown variant's scenario, from the last settings that were valid
  * @property {import("studio/source").Problem | null} problem what is wrong with the settings of the shown variant
- * @property {{share: number, now_s: number, since: number} | null} progress of a run that takes long: it began `since`
- * milliseconds ago
+ * @property {{share: number, now_s: number, since: number} | null} progress of a run that takes long: it began `since` milliseconds ago
  * @property {boolean} stale whether a run was stopped, so that the picture is not what the settings say
  */
 

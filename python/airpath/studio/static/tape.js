@@ -207,8 +207,7 @@ export function drawReceiver(sheet, model, bearer, view, theme, column, lane) {
 /**
  * A receiver's view of a bearer's PDUs: from `low`, the first of an incomplete SDU, to `high`, the highest sent; from
  * `air` on they are in their first transmission. `holes` have not arrived, `waiting` have.
- * @type {(model: Model, bearer: Bearer, now: number) => {low: number, air: number, high: number, edge: number, holes: number,
- * waiting: number}}
+ * @type {(model: Model, bearer: Bearer, now: number) => {low: number, air: number, high: number, edge: number, holes: number, waiting: number}}
  */
 export function receiving(model, bearer, now) {
   const data = model.events.table("rlc_data");
