@@ -278,10 +278,10 @@ def by_tshark(file: Path) -> dict[int, Seen]:
             sent[number, sender] = max(before, int(end))
         if not int(length) and not is_fin and end and int(end) < before:
             seen.overtaken.add(other)
-        # RFC 5681 (2) wants data in flight; tshark does not.
+        # RFC 5681 (2) requires data in flight; tshark does not.
         if duplicate and int(ack) < sent.get((number, other), 0):
             seen.dupacks[other] += 1
-        # A FIN without data is no sample for airpath, and what was sent twice none for Karn.
+        # A FIN without data is no RTT sample for airpath, nor is a retransmission (Karn).
         if is_fin and length == "0":
             fins.add(frame)
         if retransmission or late:
@@ -297,7 +297,7 @@ def by_tshark(file: Path) -> dict[int, Seen]:
 
 
 def by_airpath(file: Path) -> dict[int, Seen]:
-    """The same by airpath."""
+    """airpath's results, like `by_tshark`."""
     found: dict[int, Seen] = {}
     for one in analyze(file, most=1000)["connections"]:
         seen = found[one["number"]] = Seen(one["packets"])
