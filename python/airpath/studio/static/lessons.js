@@ -115,7 +115,7 @@ export const LESSONS = [
       {
         title: "RLC retransmits a block", panels: ["rlc"], variants: 1, range: (facts) => around(facts.time("rlc_data", (row) => row.n("lost") > 0 && row.n("time") > 3) ?? 3, 0.05, 0.55),
         say: () => [
-          "A TTI is lost (cross). The UE receives later PDUs but not these: a gap. It reports the gap in a STATUS PDU (plus), and the RNC retransmits the missing PDUs (ring) in between new ones.",
+          "A TTI is lost (cross). The UE receives later PDUs, so these form a gap. It reports the gap in a STATUS PDU (plus), and the RNC retransmits the missing PDUs (ring) in between new ones.",
           "Press Space: the path below shows the same in slow motion, with the lost TTI crossed out and the gap at the UE. Or go from event to event with the arrow keys, and read what each of them says.",
         ],
       },

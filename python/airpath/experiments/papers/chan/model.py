@@ -89,7 +89,7 @@ class Link:
     rate, forward : str
         Distributions of rate and forward delay.
     reverse_ms : float
-        Constant delay of the way back.
+        Constant delay of the reverse path.
     """
 
     name: str

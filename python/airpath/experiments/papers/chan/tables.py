@@ -95,7 +95,7 @@ def row(
     metric: Metric = measured.goodput_kbps,
     pick: Pick = first,
 ) -> Row:
-    """Set a published value beside one cell or several."""
+    """Compare a published value with one or several cells."""
     return Row(
         f"chan-{name}",
         (labels,) if isinstance(labels, str) else labels,

@@ -48,7 +48,7 @@ def hold_ms(outcome: Outcome) -> float:
 
 
 def sdus(outcome: Outcome) -> float:
-    """SDUs in a user's buffer in the mean, those that are sent and not yet acknowledged included."""
+    """Mean number of SDUs in a user's buffer, including sent but unacknowledged ones."""
     ues = element(outcome, "radio.")["ues"]
     return float(sum(ue["downlink"]["mean_queued_sdus"] for ue in ues) / len(ues))
 

@@ -20,7 +20,7 @@ _PASSING: Overrides = (("radio.hsdpa.downlink.iub", '{ capacity = 60, interval =
 
 
 def _buffer(place: Place) -> Overrides:
-    """Only what waits takes room: this is the buffer that the box looks at."""
+    """Only queued packets take room: this is the buffer that the middlebox observes."""
     return queue(place, {"droptail": {"packets": place.limit, "in_service": "excluded"}})
 
 

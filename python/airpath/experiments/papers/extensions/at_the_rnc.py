@@ -27,7 +27,7 @@ _REMEDIES: dict[str, tuple[str, Overrides]] = {
 
 
 def _bearer(rlc: str, delay: str) -> Overrides:
-    """A bearer with so much delay beside that of sending, each way."""
+    """A bearer with this delay in addition to the transmission time, each way."""
     ways = tuple((f"{way}.delay", f'"{delay}"') for way in (_DOWN, _UP))
     if rlc == "UM":
         return ways

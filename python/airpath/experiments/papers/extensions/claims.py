@@ -70,7 +70,7 @@ def _handed_over(
     bearers: Iterable[str] = BEARERS,
     longer: int = 0,
 ) -> tuple[Quantity, ...]:
-    """A metric of remedies: over link layers, fates of bearers, and outages of more than that."""
+    """A metric of remedies: over link layers, outcomes of bearers, and longer outages."""
     keys = [key for key in KEYS if key[0] in among and key[1] in bearers and key[2] > longer]
     return tuple(measure(metric, remedy, key) for remedy in remedies for key in keys)
 

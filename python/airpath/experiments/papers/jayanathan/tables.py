@@ -91,7 +91,7 @@ TEXT = Experiment(
 
 
 def link_alone(row: Row, measured: Estimate) -> float | None:
-    """What a bearer that is never idle delivers of a file, in kbit/s: its rate less headers and drops."""
+    """The file throughput of a bearer that is never idle, in kbit/s: its rate minus headers and drops."""
     if row.metric is not throughput_kbps:
         return None
     if row.pick is gain:

@@ -68,7 +68,7 @@ _FILES = {
 
 
 def _proxied(keys: str = "", at_most: int = 0) -> Callable[[tuple[int, int, int]], Cell]:
-    """Beside Reno end to end without block errors, by when the receiver has the last byte.
+    """Compared with end-to-end Reno without block errors, by the time when the receiver has the last byte.
 
     The proxy has these further keys, or a window of `at_most` segments on the radio side.
     """

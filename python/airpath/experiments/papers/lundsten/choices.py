@@ -1,4 +1,4 @@
-"""What the thesis leaves open, and how it was settled: by its text, by what ns-2 does, or by Table 10."""
+"""The thesis' open choices, and how they were settled: by its text, by ns-2's behaviour, or by Table 10."""
 
 from __future__ import annotations
 

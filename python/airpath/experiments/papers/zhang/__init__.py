@@ -66,7 +66,7 @@ def _window(number: int, key: Key, *more: Row) -> Experiment:
 _LEVEL = _row("f4-level", "lowest window after the first slow start", (144, 1500), lowest_window, traced=True)
 
 ASSUMED_MS = 75
-"""That of the base scenario."""
+"""Delay of the base scenario."""
 
 
 def _delayed(delay_ms: int, key: Key) -> Cell:

@@ -11,7 +11,7 @@ from airpath.experiments.papers.lundsten.model import READINGS as OF_THE_THESIS
 FILE_BYTES = 10_000_000
 
 DEFAULT_READING = "before"
-"""60 ms, as Section 2.3 prints them: what comes back after three TTIs is there when the fourth begins."""
+"""60 ms, as printed in Section 2.3: a block returned after three TTIs is available when the fourth begins."""
 
 READINGS = (
     *OF_THE_THESIS,
