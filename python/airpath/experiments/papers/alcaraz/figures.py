@@ -55,7 +55,7 @@ CELLS = {
 
 _ACK_CONTROL = (
     "of the six ways to release ACKs and to count SDUs (Study 1) none has all rows; goodput near the "
-    "published one takes a BO of SDUs of which nothing has been sent, against section 2"
+    "published one needs a BO of unstarted SDUs, against section 2"
 )
 
 

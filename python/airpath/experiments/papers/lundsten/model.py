@@ -55,7 +55,7 @@ PARAMETERS = (
     ("Retransmission timer", "ticks of 0.1 s, at least 1 s, initially 3 s"),
     ("File", "16,000,000 bytes with headers: whole packets of 576 or 1500 bytes, 40 of them headers"),
     ("Transfer time", "from the first segment sent to the last ACK at the server"),
-    ("Increase", "transfer time at 10 % over that at 0 % block errors, both simulated, less one"),
+    ("Increase", "transfer time at 10 % over that at 0 % block errors, both simulated, minus one"),
     (
         "Eifel",
         "timestamps; the window comes back whole (Section 3.1.4); over Reno without errors; packets as large",
