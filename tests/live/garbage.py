@@ -3,7 +3,7 @@
     python garbage.py PACKETS PER_SECOND SEED [KIND...]
 
 KINDs are the keys of `MAKERS`, each a classification of a packet by the standards; all if none is named.
- PACKETS may be 0: until SIGTERM. Prints as JSON how many of each kind were sent, and how many the
+PACKETS may be 0: until SIGTERM. Prints as JSON how many of each kind were sent, and how many the
 kernel did not let us send.
 """
 

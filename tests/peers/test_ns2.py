@@ -2,7 +2,7 @@
 timeouts.
 
 ns-2's ErrorModel loses the packets that airpath's link loses, so only TCP's reaction may differ,
- and the difference of a run is not lost in the spread of the runs. `python tests/peers/compare.py`
+and the difference of a run is not lost in the spread of the runs. `python tests/peers/compare.py`
 prints the figures; README.md tells which differences are known.
 """
 
