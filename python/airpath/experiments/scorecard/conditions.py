@@ -471,13 +471,13 @@ GROUPS: tuple[Group, ...] = (
             Condition("codel", "CoDel", wired(bulk(), queue={"codel": {}}), ALONE),
             Condition(
                 "pie-cubic",
-                "beside one CUBIC flow; PIE",
+                "against one CUBIC flow; PIE",
                 wired(bulk(), bulk(CUBIC), queue={"pie": {}}, duration_s=40),
                 (Row(GOODPUT, (1,), "CUBIC"),),
             ),
             Condition(
                 "fq-codel-cubic",
-                "beside one CUBIC flow; FQ-CoDel",
+                "against one CUBIC flow; FQ-CoDel",
                 wired(bulk(), bulk(CUBIC), queue={"fq_codel": {}}, duration_s=40),
                 (Row(GOODPUT, (1,), "CUBIC"),),
             ),

@@ -53,7 +53,7 @@ def _transfer_s(flow: Flow, simulated_s: float) -> float:
 
 
 def _mean_ms(means: Iterable[float | None], simulated_s: float) -> float:
-    """Mean over flows; one of which nothing arrived counts as late by the whole run."""
+    """Mean over flows; a flow without arrivals counts as late by the whole run."""
     return fmean(1000 * simulated_s if mean is None else mean for mean in means)
 
 

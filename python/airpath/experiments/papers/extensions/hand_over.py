@@ -48,7 +48,7 @@ BEARERS = ("pause", "lose")
 
 @dataclass(frozen=True)
 class HandOver:
-    """What a trace tells of the outage in a run."""
+    """The outage of a run, read from its trace."""
 
     arrives_s: float
     """From the end of the outage until the receiver has new data in order, or until the run ends, seconds."""
