@@ -102,7 +102,7 @@ FORMS = study(
     1,
     "How Figures 7 to 9 are read",
     "Figure 9 resets AckReleaseCount at a departure, the text whenever the buffer is empty. idle_release "
-    "goes on after 200 ms with an empty buffer and is ours: without it, the form as printed comes to a stop.",
+    "continues after 200 ms with an empty buffer and is airpath's: without it, the printed form stalls.",
     *tables(
         "buffer, e(50)",
         {"no regulator": _at(RENO), **{form: _at(RENO_AR, form, how) for form, how in _FORMS.items()}},
@@ -221,7 +221,7 @@ AT_MOBILE = _study(
     4,
     "The regulator at the mobile",
     "Section 6.7: for uploads the regulator can be at the mobile. The same links the other way round, with "
-    "downloads beside.",
+    "downloads for comparison.",
     {
         **{flow.name: partial(_upload, flow) for flow in FLOWS},
         **{f"{flow.name}, download": _at(flow) for flow in (RENO_AR, SACK_AR)},
@@ -281,7 +281,7 @@ _ALPHAS = (1, 2, 3, 4)
 HELD_ACKS = study(
     7,
     "How many ACKs are held",
-    "Section 5 takes alpha times the buffer, printed beside, for the most ACKs that can be held.",
+    "By Section 5, alpha times the buffer (also printed) is the maximum number of held ACKs.",
     *(
         table
         for case in (4, 8)

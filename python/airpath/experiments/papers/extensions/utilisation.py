@@ -192,10 +192,10 @@ _SHARE, _JAIN, _RTT = "Share of what datagrams bring", "Jain's index", "Round-tr
 UTILISATION = study(
     17,
     "Utilisation of a cell",
-    "The thesis asks for several users (7.2). One, four and sixteen download for a minute in cells of "
+    "The thesis calls for several users (7.2). One, four and sixteen download for a minute in cells of "
     "`umts-384`, `hsdpa-7.2-4ue` and `lte-10mhz-10ue`, with the buffers of these, Reno and CUBIC of Linux; "
-    "all hear 5 dB (HSDPA) or 15 dB (LTE) in the mean. What do they get of that which datagrams bring that "
-    "keep all buffers full, to as many users over the same channels? How fairly, and how late?",
+    "the mean SINR is 5 dB (HSDPA) or 15 dB (LTE) for all. Which share of the goodput of datagrams that "
+    "keep all buffers full, with as many users over the same channels, do they get? How fair, how late?",
     "users",
     _table(_SHARE, _BUNDLED, utilisation),
     _table(_JAIN, _BUNDLED, fairness),

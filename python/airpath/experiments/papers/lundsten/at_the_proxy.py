@@ -52,8 +52,8 @@ SNOOP = study(
     2,
     "Snoop and stale ACKs",
     "Section 3.1.3: snoop discards spurious ACKs. The thesis' uplink keeps ACKs in order, so that none is "
-    "older than the one before; here beside one that sends blocks, loses a tenth of them and hands up what "
-    "comes. Increase over Reno without errors on an uplink that keeps the order.",
+    "older than the one before; here it is compared with one that loses a tenth of its blocks and delivers "
+    "out of sequence. Increase over Reno without errors on an uplink that delivers in order.",
     "box",
     make_table("increase", _WHERE, _ALL),
     make_table("fast retransmits in a run", _WHERE, _ALL, fast_retransmits, "1"),

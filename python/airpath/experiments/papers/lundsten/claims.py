@@ -247,7 +247,7 @@ CLAIMS = (
     _claim(
         13,
         "Section 5.3.3",
-        "384/576: Eifel and Westwood still retransmit often; needless retransmissions, and not a small "
+        "384/576: Eifel and Westwood still retransmit often; spurious retransmissions, and not a small "
         "window, make most of what is left above the floor.",
         *_needless(_eifel(WORST)),
         *_needless(_westwood(WORST)),

@@ -54,7 +54,7 @@ EIFEL_RESPONSE = study(
     1,
     "What Eifel does when nothing was lost",
     "Section 3.1.4 gives the sender the window that it had before the retransmission. RFC 4015, three years "
-    "later, lets it go on from what is in flight. Does this explain Table 5 (34.2 %)?",
+    "later, lets it continue from the data in flight. Does this explain Table 5 (34.2 %)?",
     "sender",
     make_table("increase", by_key(THREE), _RESPONSES),
     make_table("segments sent again", by_key(THREE), _RESPONSES, retransmitted),

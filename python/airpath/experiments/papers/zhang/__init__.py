@@ -36,7 +36,7 @@ def _row(name: str, what: str, key: Key, metric: Metric, *, traced: bool = False
     return Row(f"zhang-{name}", (what,), (CELLS[key],), metric, traced=traced)
 
 
-_SAME = "the value of the 10 % column once more, less a tenth of its time; it counts for nothing"
+_SAME = "the value of the 10 % column repeated, minus a tenth of its time; it is not counted"
 
 
 def _table() -> tuple[Row, ...]:
