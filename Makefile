@@ -76,7 +76,7 @@ llvm-tools:
 	@touch $@
 
 .PHONY: demo
-demo: build ## regenerate Table 3 of Lundsten's thesis beside its published values
+demo: build ## regenerate Table 3 of Lundsten's thesis and compare it with the published values
 	$(BIN)/airpath reproduce lundsten --table 3 --out build/demo --force
 
 # Many processes start: each would compile every module again.
@@ -126,7 +126,7 @@ lint: build ## check formatting, lints, types, links in Rust's documentation, fi
 	$(MAKE) lint-js
 
 .PHONY: lint-js
-lint-js: tools/js/node_modules/.package-lock.json ## check the types of the studio's front; wants node and npm
+lint-js: tools/js/node_modules/.package-lock.json ## check the types of the studio's front; needs node and npm
 	tools/js/node_modules/.bin/tsc -p tools/js
 
 # node is for this check alone: the front is shipped as it is written.
@@ -136,7 +136,7 @@ tools/js/node_modules/.package-lock.json: tools/js/package.json tools/js/package
 	@touch $@
 
 .PHONY: bench
-bench: build ## measure speed beside ns-2, what is around a run, sweeps, the live link, and pages (ten minutes)
+bench: build ## measure speed against ns-2, overheads of a run, sweeps, the live link, and pages (ten minutes)
 	@$(BEGIN)
 	PYO3_PYTHON=$(CURDIR)/$(BIN)/python $(CARGO) build --release -p airpath-bench -p airpath-py
 	$(PYTHON) benches/bench.py $(BENCH_FLAGS)
@@ -147,20 +147,20 @@ bench: build ## measure speed beside ns-2, what is around a run, sweeps, the liv
 	@$(TELL_LEFT_OUT)
 
 .PHONY: trajectories
-trajectories: build ## take the events of the bundled scenarios over as what tests compare with, after a change on purpose
+trajectories: build ## record the events of the bundled scenarios as the tests' reference, after an intended change
 	$(BIN)/python tests/runs/test_trajectories.py
 
 .PHONY: instructions
-instructions: build ## count the instructions of a packet and write them for `make test-all` to compare with
+instructions: build ## count the instructions per packet and record them for `make test-all`
 	$(BIN)/python benches/instructions.py --write
 
 .PHONY: scale
-scale: build ## measure what docs/scale.md tells: costs, crowds, rows, and what follows for larger machines
+scale: build ## measure the figures of docs/scale.md: costs, many UEs, rows, and estimates for larger machines
 	$(CARGO) build --release -p airpath-bench
 	$(BIN)/python benches/scale.py
 
 .PHONY: soak
-soak: build ## for an hour: kill sweeps, load airpath live and the studio, set our TCP beside the kernel, captures beside tshark
+soak: build ## for an hour: kill sweeps, load airpath live and the studio, compare airpath's TCP with the kernel's, captures with tshark
 	$(BIN)/python tools/sweep_soak.py $(SWEEP_SOAK_FLAGS)
 	$(BIN)/python tools/live_soak.py $(SOAK_FLAGS)
 	$(BIN)/python tools/studio_soak.py $(STUDIO_SOAK_FLAGS)
@@ -170,7 +170,7 @@ soak: build ## for an hour: kill sweeps, load airpath live and the studio, set o
 	$(BIN)/python tools/beside_tshark.py $(CAPTURES_FLAGS)
 
 .PHONY: crash
-crash: build ## kill each command 200 times as it writes, with full disks and failing fsync among them; wants cc
+crash: build ## kill each command 200 times as it writes, also with full disks and failing fsync; needs cc
 	$(BIN)/python tools/crash.py $(CRASH_FLAGS)
 
 .PHONY: attack
@@ -178,11 +178,11 @@ attack: build ## give commands 2,000 damaged inputs and 200 signals, and count w
 	$(BIN)/python tools/attack.py $(ATTACK_FLAGS)
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); wants cargo-fuzz and a C++ compiler
+fuzz: ## run every fuzz target for FUZZ_SECONDS (default 600); needs cargo-fuzz and a C++ compiler
 	$(PYTHON) fuzz/fuzz.py --seconds $(FUZZ_SECONDS)
 
 .PHONY: coverage
-coverage: llvm-tools ## say which share of the lines of Rust fuzz/corpus and the tests reach; wants a C++ compiler
+coverage: llvm-tools ## print the share of Rust lines that fuzz/corpus and the tests reach; needs a C++ compiler
 	$(PYTHON) fuzz/coverage.py
 
 .PHONY: papers
@@ -193,7 +193,7 @@ papers: build ## regenerate every published table and figure of every paper, and
 		$(BIN)/airpath reproduce "$$paper" --explore --out "build/papers/$$paper" --force; done
 
 .PHONY: docs-figures
-docs-figures: build ## write what `make papers` found into the documentation
+docs-figures: build ## write the results of `make papers` into the documentation
 	$(BIN)/python tools/docs_figures.py $(wildcard build/papers)
 
 .PHONY: traces
@@ -203,7 +203,7 @@ traces: build ## make the sample traces in python/airpath/traces again
 		$(BIN)/airpath export build/traces --format mm-trace --out "$${scenario%.toml}.trace" --force; done
 
 .PHONY: images
-images: build ## draw the pictures of the documents again; pages and the studio want chromium
+images: build ## draw the pictures of the documents again; pages and the studio need chromium
 	@$(BEGIN)
 	$(BIN)/python docs/images/make.py
 	$(BIN)/python tools/modules.py
@@ -223,7 +223,7 @@ site: build ## build the site into build/site/html: documents, tutorials execute
 	@$(TELL_LEFT_OUT)
 
 .PHONY: wasm
-wasm: $(WASM) ## compile the simulator to WebAssembly, for pages; wants Rust's target wasm32-unknown-unknown
+wasm: $(WASM) ## compile the simulator to WebAssembly, for pages; needs Rust's target wasm32-unknown-unknown
 
 $(WASM): $(RUST_SOURCES) crates/wasm/Cargo.toml $(wildcard crates/wasm/src/*.rs)
 	@test -d "$$($(WASM_LIBRARY))" || \
@@ -270,18 +270,18 @@ check-targets: build ## check all crates but live and the Python package for Win
 	$(BIN)/mypy --config-file tools/elsewhere.ini --platform darwin
 
 .PHONY: lock
-lock: build ## choose the versions of Python's packages anew, with their hashes
+lock: build ## update the pinned versions of Python's packages, with their hashes
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<1'
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-emit-index-url --no-header --quiet --output-file requirements.lock
 
 .PHONY: audit
-audit: ## check licences, sources and known flaws of what airpath is made of; wants cargo-deny, and the network
+audit: ## check licences, sources and known flaws of airpath's dependencies; needs cargo-deny, and the network
 	$(CARGO) deny check
 
 # The wheel has the list of the crates that are compiled into it, by maturin.
 .PHONY: release
-release: wheels ## make what is published: wheel, sources, lists of what they are made of and need, checksums
+release: wheels ## make the published files: wheel, sources, bills of materials, dependencies, checksums
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7.5,<8' 'uv>=0.13,<1'
 	$(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-emit-index-url --no-header | \
 		$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \

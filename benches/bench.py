@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Speed and memory of airpath beside ns-2: what `make bench` runs.
+"""Speed and memory of airpath compared with ns-2: what `make bench` runs.
 
 Each tool runs the same workload (see `WORKLOADS`) for the same simulated time, as a process of its own and
 with tracing off. Reported is process CPU time (user and system) per packet delivered in order:
@@ -13,9 +13,9 @@ with tracing off. Reported is process CPU time (user and system) per packet deli
   a workload that ns-2 has not is held against ns-2's cost of another, in the same run, and one with 1000 UEs
   against airpath's own with one.
 
-Instructions a packet follow beside those of the last release, where valgrind is (`instructions.py`). Peak
-memory is that of a run of the workload's own simulated time. Linux only; the standard library only. ns-2 is
-Debian's package `ns2`; without it the ratios are left out.
+Instructions per packet follow, compared with the last release, if valgrind is available (`instructions.py`).
+Peak memory is that of a run of the workload's own simulated time. Linux only; the standard library only. ns-2
+is Debian's package `ns2`; without it the ratios are left out.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ ROOT = HERE.parent
 sys.path.append(str(ROOT / "tools"))
 import left_out  # noqa: E402
 
-# Simulated seconds of each workload. Those of ns-2 have packets of 576 bytes and pure ACKs of 40, one ACK per
-# segment, bearers of 384 kbit/s and 60 ms with a queue of 50 packets, and 75 ms of wire.
+# Simulated seconds of each workload. The ns-2 workloads have packets of 576 bytes and pure ACKs of 40, one
+# ACK per segment, bearers of 384 kbit/s and 60 ms with a queue of 50 packets, and 75 ms of wire.
 WORKLOADS = {
     "W1": 3600,  # one flow, window 122 segments: overflows the queue
     "W1b": 3600,  # one flow, window 25 segments: no loss
     "W2": 600,  # W1 with RLC AM in the radio hop: a PDU of 480 bytes every 10 ms, a tenth of them lost
-    "W2b": 600,  # W1b likewise
+    "W2b": 600,  # W1b with the same RLC AM
     "W2u": 600,  # W2 in UMTS: GTP-U over two legs, feedback from the RNC
     "W3": 600,  # 100 UEs with a bearer and a flow each, one wire of 100 Mbit/s
     "T1R4": 3600,  # one flow over a link of variable delay, row 4 of Table 1 of the paper `chan`
@@ -55,8 +55,8 @@ WORKLOADS = {
     "W2x1000": 20,  # the same with the radio hop of W2
     "HDR8": 3600,  # eight users of a cell of 1xEV-DO with a flow each, packets of 1000 bytes
     "HSDPA8": 600,  # eight UEs of a cell of HSDPA with a flow each, packets of 1500 bytes
-    "LTE10": 600,  # ten of a cell of LTE with 50 resource blocks, likewise
-    "NR10": 60,  # ten of a cell of NR with 273 resource blocks, likewise
+    "LTE10": 600,  # ten UEs of a cell of LTE with 50 resource blocks, packets of 1500 bytes
+    "NR10": 60,  # ten UEs of a cell of NR with 273 resource blocks, packets of 1500 bytes
     "NR1G": 20,  # one of it near the peak
 }
 # Workloads that ns-2 has not, and whose cost is held against ns-2's on another.
@@ -209,7 +209,7 @@ def cost(row: dict[str, str | float]) -> float:
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description="Measure airpath beside ns-2.")
+    parser = argparse.ArgumentParser(description="Compare airpath with ns-2.")
     add = parser.add_argument
     add("--quick", action="store_true", help="short samples: a look, not a measurement")
     add("--workload", action="append", choices=WORKLOADS, help="only this one; may be repeated")
@@ -230,7 +230,7 @@ def main() -> None:
     airpath = airpath_bench(options.airpath)
     program = shutil.which(options.ns2)
     if program is None:
-        left_out.note("speed beside ns-2", left_out.why("ns") or f"no program {options.ns2}")
+        left_out.note("speed compared with ns-2", left_out.why("ns") or f"no program {options.ns2}")
         print(f"ns-2 is left out: no program '{options.ns2}'. On Debian: apt-get install ns2\n")
 
     print(f"{'':18}{'CPU us per packet':>26}{'simulated':>12}{'packets':>13}{'peak':>8}")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Instructions that a packet costs, beside those of the last release.
+"""Instructions per packet, compared with the last release.
 
     python benches/instructions.py [--write]
 
 Counted by valgrind's callgrind. They do not depend on what else the machine does, as times do, but on the
 compiler and the profile: `instructions.json` has the compiler's version and figures for a release and for the
-quicker build of continuous integration, which optimises crate by crate. `--write` writes that file anew.
+quicker build of continuous integration, which optimises crate by crate. `--write` rewrites that file.
 `make bench` prints the comparison, and `make test-all` fails where a figure is more than 2 % off.
 """
 
@@ -35,7 +35,7 @@ WORKLOADS = {
 }
 
 
-# By what the environment says of optimisation at link time.
+# By the environment's setting of link-time optimisation.
 RELEASE = "CARGO_PROFILE_RELEASE_"
 QUICK = {"LTO": "false", "CODEGEN_UNITS": "16", "DEBUG": "0"}
 PROFILES = {"release": {}, "quick": {f"{RELEASE}{name}": value for name, value in QUICK.items()}}
@@ -49,7 +49,7 @@ def profile() -> str:
 def build(chosen: str) -> Path:
     """Build airpath's runner of workloads in a profile, and return it.
 
-    The extension module is built beside it: so the core is the one that `make build` has compiled.
+    The extension module is built with it: so the core is the one that `make build` has compiled.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(RELEASE)}
     environment |= {"PYO3_PYTHON": sys.executable, **PROFILES[chosen]}
@@ -94,9 +94,9 @@ def before(chosen: str) -> dict[str, int]:
 
 
 def print_beside_record(counted: dict[str, int]) -> None:
-    """Print the figures of the environment's profile beside those of the last release."""
+    """Print the figures of the environment's profile and of the last release."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    print(f"\nInstructions a packet, and those of the last release ({record['rustc']}; here {compiler()})")
+    print(f"\nInstructions per packet, and of the last release ({record['rustc']}; here {compiler()})")
     for workload, now in counted.items():
         then = before(profile())[workload]
         print(f"{workload:10}{now:8,}{then:8,}  {now / then - 1:+.1%}")

@@ -4,8 +4,8 @@
 Each link is a constant trace. Reported are
 
 * the rate that one CUBIC connection gets (iperf3), in bytes of IP, as a share of the link's;
-* the round-trip time of a ping through the idle link, less that to an address of the same namespace; half of
-  a slot in each direction is the link's, the rest is ours;
+* the RTT of a ping through the idle link, minus the RTT to an address of the same namespace; half a slot in
+  each direction is the link's, the rest airpath's overhead;
 * how late packets left the bearer, against the model (median, 99th percentile);
 * CPU time of the driver for each packet that came out at either end.
 
@@ -15,7 +15,7 @@ Then each mechanism that works on real packets, on a bearer of 100 Mbit/s: CPU t
 packet that came in at either end, as a ratio to that without one in the same round; of these the median is
 to be 1.2 at most.
 
-Needs Linux, iperf3, ping and what `airpath doctor` asks for; without them it says so and measures nothing.
+Needs Linux, iperf3, ping and the prerequisites of `airpath doctor`; without them it exits with a message.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def wide(rounds: int, seconds: int) -> dict[str, float]:
 
 
 def mechanisms(rounds: int, seconds: int) -> dict[str, dict[str, float]]:
-    """Measure each mechanism beside none, in rounds; print and give costs and ratios."""
+    """Measure each mechanism and a run without one, in rounds; print and give costs and ratios."""
     boxes = {"none": ""} | {name: f"[[middlebox]]\n{text}\n" for name, text in MECHANISMS.items()}
     costs: dict[str, list[float]] = {name: [] for name in boxes}
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""One-way delays of calls over bundled cells of 5G, beside those recorded in real ones.
+"""One-way delays of calls over bundled 5G cells, compared with recordings of real ones.
 
     .venv/bin/python benches/nr_delays.py [--seconds S] [--seed N] [--json]
 
@@ -76,7 +76,7 @@ class Comparison:
 
 
 def compare(name: str, seconds: float = 60, seed: int = 1) -> dict[str, Comparison]:
-    """Run a scenario and set the delays of UE 0's bearers beside the recording.
+    """Run a scenario and compare the delays of UE 0's bearers with the recording.
 
     The wire's delay is a constant, which the offset has.
     """

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""QUIC through a link, beside itself and beside TCP. See docs/quic.md, whose tables these are.
+"""QUIC through a link: live against virtual time, and against TCP. Makes the tables of docs/quic.md.
 
 `quic.py live` downloads by aioquic over `airpath.RadioLink` and over `airpath.Net`, with the same scenario
-and seeds, and compares them in pairs. It wants what `airpath doctor` asks for, and takes as long as the
-downloads.
+and seeds, and compares them in pairs. It has the prerequisites of `airpath doctor`, and takes as long as
+the downloads.
 
 `quic.py tcp` downloads by quinn, by aioquic and by the simulator's TCP over three links in virtual time. It
-wants cargo, for quinn, and takes minutes.
+needs cargo, for quinn, and takes minutes.
 
 Needs `pip install aioquic`.
 """

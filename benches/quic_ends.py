@@ -37,7 +37,7 @@ ENDS = {"server": (airpath.Net.address("server"), 4433), 0: (airpath.Net.address
 
 
 def download(net, client, accept, size):
-    """Time in ns at which a client at UE 0 has `size` bytes of a server."""
+    """Time in ns when a client at UE 0 has `size` bytes of a server."""
     ends, active, received, now = {0: client}, [0], 0, 0
     client.connect(ENDS["server"], now=0.0)
     ask(client)
@@ -102,7 +102,7 @@ def identity() -> tuple[Ed25519PrivateKey, x509.Certificate]:
 
 
 class Samples(QuicLogger):
-    """A sender's round-trip times in ms, and the number of packets that it took for lost."""
+    """A sender's RTT samples in ms, and the number of packets that it declared lost."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,11 +125,11 @@ class Samples(QuicLogger):
         return Trace(is_client=is_client, odcid=odcid)
 
     def end_trace(self, trace: QuicLoggerTrace) -> None:
-        """Keep what was counted."""
+        """Keep the counters."""
 
 
 def configurations(control: str, samples: Samples) -> tuple[QuicConfiguration, QuicConfiguration]:
-    """Of a client, and of a server that samples."""
+    """Return the configurations of a client and of a server that samples."""
     key, certificate = identity()
     client = QuicConfiguration(
         alpn_protocols=["test"], congestion_control_algorithm=control, verify_mode=ssl.CERT_NONE
@@ -147,7 +147,7 @@ def configurations(control: str, samples: Samples) -> tuple[QuicConfiguration, Q
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a download."""
+    """The result of a download."""
 
     size: int
     done_s: float
@@ -198,7 +198,7 @@ def virtual(scenario: airpath.Scenario, seed: int, size: int, control: str) -> O
 
 
 def live(scenario: airpath.Scenario, seed: int, size: int, control: str) -> Outcome:
-    """The same by aioquic's own sockets and timers."""
+    """Download with aioquic's own sockets and timers."""
     samples = Samples()
     with tempfile.TemporaryDirectory() as folder:
         with airpath.RadioLink(scenario, Path(folder), seed=seed) as link:

@@ -3,10 +3,10 @@
     .venv/bin/python benches/scale.py [--quick] [--rows N] [--json FILE]
 
 Prints CPU time and instructions per packet, memory and cost with many UEs, what the driver of a sweep needs
-for a row, sizes of files, and what follows for machines of 8, 64 and 1,000 cores (see docs/scale.md). CPU
+for a row, sizes of files, and estimates for machines of 8, 64 and 1,000 cores (see docs/scale.md). CPU
 time is the process's own; it still grows where others use the machine's caches and memory, so look at ratios.
-Instructions want valgrind, and like memory what `cargo build --release -p airpath-bench` builds; without
-these they are left out.
+Instructions need valgrind, and both instructions and memory need `cargo build --release -p airpath-bench`;
+without these they are left out.
 """
 
 from __future__ import annotations

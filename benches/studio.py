@@ -1,8 +1,8 @@
 """How fast a run in a browser is: size, first paint, zooms, the list of events, searches, animation, memory.
 
-Makes runs of a minute, of a million events, and with 2,000 packets under way, and opens their pages in
+Makes runs of a minute, of a million events, and with 2,000 packets in flight, and opens their pages in
 Debian's Chromium; then starts `airpath studio` and changes values in its form. The times are the browser's
-own, beside whatever else the machine does. Usage: python benches/studio.py
+own, including the effect of other load on the machine. Usage: python benches/studio.py
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ app = "bulk"
 RUNS = {
     "a minute": (airpath.load("umts-384"), 6),
     "a million events": (airpath.load("hdr-4").with_("duration", "19 min"), 600),
-    "2,000 packets under way": (airpath.Scenario("moving", MOVING), 17),
+    "2,000 packets in flight": (airpath.Scenario("moving", MOVING), 17),
 }
 
 # Sixty zooms, from the whole run inwards and back: milliseconds until the canvases are drawn.
@@ -64,14 +64,14 @@ ZOOMS = """async () => {
   }
   return spent.sort((a, b) => a - b);
 }"""
-# How long the model takes that was made already, once more.
+# Time to rebuild the model.
 MODEL = """Promise.all(['main', 'model'].map((name) => import(`studio/${name}`)))
 .then(([{store}, {Model}]) => {
   const begin = performance.now();
   new Model(store.run, store.events);
   return performance.now() - begin;
 })"""
-# Two seconds in real time, from an instant on; the jump to there, which draws all plots anew, comes before.
+# Two seconds in real time, from an instant on; the jump to there, which redraws all plots, comes before.
 FRAMES = """async (at) => {
   const {store} = await import('studio/main');
   const {modelOf} = await import('studio/model');
@@ -106,7 +106,7 @@ FRAMES = """async (at) => {
   const hz = (1000 * b.length) / b.reduce((x, y) => x + y);
   return {moving, drawn: [share(a, 0.5), share(a, 0.95)], hz, late: share(b, 0.95)};
 }"""
-# A search as the list has it, to its end.
+# A complete search, as in the list.
 SEARCH = """async (text) => {
   const [{store}, {Order}] = await Promise.all(['main', 'order'].map((name) => import(`studio/${name}`)));
   const order = new Order(store.run, store.events);
@@ -119,13 +119,13 @@ ROWS = """import('studio/main').then(({store: {events}}) =>
   events.kinds.map((kind) => events.table(kind).rows).reduce((a, b) => a + b))"""
 
 # Forty values that were not run before (the front keeps its latest runs): milliseconds from each change until
-# the frame behind that with the new run.
+# the frame after the one with the new run.
 CHANGES = """async () => {
   const {store} = await import('studio/main');
   const field = document.querySelector('input[name="wired.delay"]');
   const spent = [];
   let heard = () => {};
-  store.on(['variants'], () => heard());  // Behind all screens, in the frame that draws the new run.
+  store.on(['variants'], () => heard());  // After all screens, in the frame that draws the new run.
   for (let n = 0; n < 40; n += 1) {
     const {events} = store.state.variants[0];
     const begin = performance.now();
@@ -197,7 +197,7 @@ def measure(browser: Any, file: Path, at: float) -> None:
     frames = view.evaluate(FRAMES, at)
     median, p95 = frames["drawn"]
     print(
-        f"  animation, {frames['moving']} packets under way: {median:.2f} ms a picture (p95 {p95:.2f}), "
+        f"  animation, {frames['moving']} packets in flight: {median:.2f} ms per picture (p95 {p95:.2f}), "
         f"{frames['hz']:.1f} pictures a second, p95 {frames['late']:.1f} ms apart"
     )
 

@@ -1,15 +1,15 @@
-"""What a sweep costs beside a bare loop over the same runs, and what a second worker brings.
+"""The cost of a sweep compared with a bare loop over the same runs, and the gain of a second worker.
 
     .venv/bin/python benches/sweep.py [--runs N] [--rounds N]
 
 First, with one worker on one processor, the seconds and the share that the sweep's machinery adds: processes,
 rows, files, and to start a worker. The bare loop calls what workers call, `_core.measure`, with seeds by the
-hundred. Of both also the CPU time, which depends less on what else the machine does: of the sweep that of
-driver and worker together. Beside them the loop that a user would write, which reads the scenario and the
-whole results at every run.
+hundred. For both also the CPU time, which depends less on other load; the sweep's is that of driver and
+worker together. For comparison the loop that a user would write, which reads the scenario and the whole
+results at every run.
 
 Then the rows that two workers make in the time of one, with runs of some 50 us and of some 1 ms. Driver and
-workers want two processors of their own, so beside it stands what the CPU time allows: twice the workers'
+workers need two processors to themselves, so the limit by CPU time is printed, too: twice the workers'
 share of it. Part of `make bench`.
 """
 

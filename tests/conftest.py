@@ -33,10 +33,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# A thread for each processor in each of many processes helps nobody.
+# A thread for each processor in each of many processes gains nothing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Beside others (pytest -n) a test would have the width of the terminal in its environment.
+# In parallel (pytest -n), a test would have the width of the terminal in its environment.
 for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
 
@@ -63,7 +63,7 @@ SLOW_S = 10
 
 
 def sampled(cases: Iterable[Any], quick: int) -> list[Any]:
-    """Make all but a few of the cases of a test slow: `quick` of them, spread over the list, are not."""
+    """Mark most cases of a test as slow: `quick` of them, spread over the list, are not."""
     cases = [case if isinstance(case, tuple) else (case,) for case in cases]
     chosen = {at * len(cases) // quick for at in range(quick)}
     return [
@@ -110,9 +110,9 @@ def unit(nodeid: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a live test's cases all but the first are slow.
+    """Mark all cases of a live test except the first as slow.
 
-    Side by side, slow tests begin first; then live tests, which wait, among those that compute.
+    In parallel, slow tests start first; then live tests, which wait, among tests that compute.
     """
     seen = set()
     for item in items:
@@ -146,7 +146,7 @@ def note_skipped(reports: list[Any]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name the tests that took long and are not marked: a remark, as the machine may have been busy."""
-    # Each process of several has a summary of its own, which nobody sees.
+    # Each of several processes has its own summary, which is not shown.
     if not hasattr(terminalreporter.config, "workerinput"):
         note_skipped(terminalreporter.stats.get("skipped", []))
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
@@ -194,7 +194,7 @@ def airpath_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome
 
 
 WRITTEN = set(FILES) - {f"trace/{kind}.parquet" for kind in FINE_PROBES}
-"""Files of a run whose options say nothing about them."""
+"""Files of a run with default options."""
 
 
 def events_in(folder: Path) -> pa.Table:

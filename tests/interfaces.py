@@ -34,9 +34,9 @@ def of_interface(content: bytes, number: int | None) -> bytes:
 
 
 def between(content: bytes, server: str, delay_s: float) -> bytes:
-    """Show what passes so long behind the server's interface, number 0, as in a capture taken there.
+    """Shift a capture to a point so far behind the server's interface (number 0).
 
-    Packets of `server`, an IPv4 address, pass later than at the server, those to it earlier. Times are in
+    Packets of `server`, an IPv4 address, pass later than at the server, packets to it earlier. Times are in
     nanoseconds. Nothing may be lost or wait in between.
     """
     address = bytes(int(part) for part in server.split("."))

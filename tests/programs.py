@@ -1,4 +1,4 @@
-"""Programs beside airpath that tests run. Where one is missing a test is skipped, and `make test` says so."""
+"""External programs that tests run. Where one is missing a test is skipped, and `make test` says so."""
 
 from __future__ import annotations
 

@@ -30,6 +30,6 @@ def test_a_packet_costs_the_instructions_of_the_last_release(program, workload):
     record = json.loads(instructions.RECORD.read_text())
     compilers = f"counted with {record['rustc']}, now {instructions.compiler()}"
     assert now == pytest.approx(before, rel=instructions.TOLERANCE), (
-        f"{workload}: {now} instructions a packet, {before} in the last release ({compilers}). "
+        f"{workload}: {now} instructions per packet, {before} in the last release ({compilers}). "
         "If that is meant, or only the compiler is another: make instructions"
     )

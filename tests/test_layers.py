@@ -1,4 +1,4 @@
-"""The order of `LAYERS` in tools/modules.py is a rule: a module of the package uses only those before it.
+"""The order of `LAYERS` in tools/modules.py is a rule: a module of the package uses only modules before it.
 
 Imports inside of functions and for types alone count too.
 """

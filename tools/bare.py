@@ -6,9 +6,9 @@ curl, ping, tshark or browser. What is built already stays in use.
 
 1. The README's commands.
 2. Documents with commands that need live runs, as `make site` executes them, and docs/testkit-pytest.md.
-3. `make test` with the tests that want programs; with `--whole` all of it. It must pass and end with one line
+3. `make test` with the tests that need programs; with `--whole` all of it. It must pass and end with one line
    that says what was left out, and what to install.
-4. The same for live tests without TUN device and without namespaces: in a user namespace where these are
+4. Live tests, without TUN device and without namespaces: in a user namespace where these are
    taken away, or as this machine is, if it has none.
 
 Needs Debian or a descendant of it, for `dpkg-query`.
@@ -31,7 +31,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 BIN = TOP / ".venv" / "bin"
 COMPILERS = ("make", "cargo", "rustc", "rustdoc", "rustup", "cc", "gcc", "as", "ld", "ar", "awk")
-"""Beside the essential packages and Python."""
+"""In addition to the essential packages and Python."""
 GONE = ("AIRPATH_ALL_TOOLS", "AIRPATH_LEFT_OUT", "VIRTUAL_ENV", "MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHON")
 """Variables that these commands do not see."""
 WANTING = (
@@ -136,7 +136,7 @@ class Machine:
 
 
 def readme(machine: Machine) -> None:
-    """Run the README's commands: `make` in the checkout, others beside a link to the documents."""
+    """Run the README's commands: `make` in the checkout, others next to a link to the documents."""
     text = (TOP / "README.md").read_text(encoding="utf-8")
     (machine.scratch / "docs").symlink_to(TOP / "docs")
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
@@ -187,7 +187,7 @@ def documents(machine: Machine) -> None:
 
 
 def tests(machine: Machine, whole: bool) -> None:
-    """Run `make test`, or those that want programs, and read its last line."""
+    """Run `make test`, or only the tests that need programs, and read its last line."""
     files = " ".join(f"tests/{name}" for name in WANTING)
     some = [] if whole else ["RUST_TESTED=-p airpath", f"PYTEST_FLAGS={files}"]
     line = last_line(machine.run(["make", "test", *some], TOP, machine.environment))

@@ -3,13 +3,13 @@
     python tools/beside_tshark.py [--captures 100] [--seed 1] [--keep DIR]
     python tools/beside_tshark.py --folder DIR    # captures that are there already, of whatever kind
 
-Each is of a live run drawn at random: rates, delays, buffers, loss, duplicates and reordering on the way;
+Each is of a live run drawn at random: rates, delays, buffers, loss, duplicates and reordering in the network;
 IPv4 or IPv6; SACK, timestamps, ECN and window scaling on or off; reno, cubic or bbr; one connection or
 thirty, up, down or both, closed, reset or refused. It is what one end saw, as pcap or pcapng, with whole
 packets or cut ones, in the frames of Ethernet with or without VLANs, Linux cooked, loopback or none.
 
-Compared are what both define alike: connections; packets, segments with data and bytes of each; segments
-that repeat, or fill a gap; duplicate ACKs; and without timestamps the shortest round trip. Any difference is
+It compares the quantities that both define alike: connections; packets, segments with data and bytes of each;
+segments that repeat, or fill a gap; duplicate ACKs; and without timestamps the minimum RTT. Any difference is
 a failure.
 
 Of a folder's captures more is compared, and differences are listed with the reason for them, or without one:
@@ -38,7 +38,7 @@ from airpath.captures import analyze
 UNDRAWN = Path(__file__).resolve().parent.parent / "tests" / "live" / "undrawn.py"
 PATIENCE_S = 120
 PORTS = ("8000", "8001")
-"""The server's; nobody listens on the second."""
+"""The server's; no program listens on the second."""
 # As on the wire, in front of an IP packet of version 4 or 6: link type, octets.
 FRAMES: dict[str, tuple[int, dict[int, bytes]]] = {
     "raw": (101, {4: b"", 6: b""}),
@@ -218,7 +218,7 @@ def run(*command: object) -> str:
 
 @dataclass
 class Seen:
-    """What is known of a connection, or of what one of its ends sends."""
+    """Counters of a connection, or of one sender."""
 
     packets: int = 0
     segments: dict[str, int] = field(default_factory=Counter)
@@ -231,11 +231,11 @@ class Seen:
     reordered: set[str] = field(default_factory=set)
     """ACKs for this end came out of order: tshark compares each with the one before, not with the highest."""
     timed_by_fin: set[str] = field(default_factory=set)
-    """One ACK for data of this end and for a FIN behind it: tshark times the FIN, airpath the data."""
+    """One ACK for data of this end and for a following FIN: tshark times the FIN, airpath the data."""
 
 
 def by_tshark(file: Path) -> dict[int, Seen]:
-    """What tshark says, by the number of the connection."""
+    """tshark's results, by stream index."""
     names = (
         "frame.number",
         "tcp.stream",
@@ -278,10 +278,10 @@ def by_tshark(file: Path) -> dict[int, Seen]:
             sent[number, sender] = max(before, int(end))
         if not int(length) and not is_fin and end and int(end) < before:
             seen.overtaken.add(other)
-        # RFC 5681 (2) wants data in flight; tshark does not.
+        # RFC 5681 (2) requires data in flight; tshark does not.
         if duplicate and int(ack) < sent.get((number, other), 0):
             seen.dupacks[other] += 1
-        # A FIN without data is no sample for airpath, and what was sent twice none for Karn.
+        # A FIN without data is no RTT sample for airpath, nor is a retransmission (Karn).
         if is_fin and length == "0":
             fins.add(frame)
         if retransmission or late:
@@ -297,7 +297,7 @@ def by_tshark(file: Path) -> dict[int, Seen]:
 
 
 def by_airpath(file: Path) -> dict[int, Seen]:
-    """The same by airpath."""
+    """airpath's results, like `by_tshark`."""
     found: dict[int, Seen] = {}
     for one in analyze(file, most=1000)["connections"]:
         seen = found[one["number"]] = Seen(one["packets"])

@@ -62,7 +62,7 @@ ITEMS = ("packets", "again", "dupacks", "zero_windows", "probes", "handshake")
 
 @dataclass
 class Flow:
-    """What one end sends, and what is acknowledged of it."""
+    """Data that one end sends, and its acknowledgments."""
 
     again: int = 0
     dupacks: int = 0
@@ -155,7 +155,7 @@ def by_tshark(file: Path) -> tuple[int, Found, str]:
         end = int(seq or 0) + payload
         if payload:
             sent[key] = max(sent.get(key, 0), end)
-        # RFC 5681 (2) wants data in flight; tshark does not.
+        # RFC 5681 (2) requires data in flight; tshark does not.
         other.dupacks += duplicate and int(ack or 0) < sent.get((stream, target), 0)
         if bits & ACK and not bits & (SYN | FIN | RST):
             size, before = int(window or 0), windows.get(key)
@@ -229,7 +229,7 @@ def reasons_for(item: str, ours: Connection, theirs: Connection) -> set[str]:
     if item in ("again", "probes") and all(
         own.again + own.probes == other.again + other.probes for own, other in both
     ):
-        found.add("a single octet sent again before its ACK, for tshark a keep-alive")
+        found.add("a single byte retransmitted before its ACK, for tshark a keep-alive")
     if item == "dupacks" and all(0 <= own.dupacks - other.dupacks <= other.closed for own, other in both):
         found.add("duplicate ACKs of a closed window, which tshark does not count")
     if item == "handshake" and (theirs.handshake_ms is None or ours.handshake_ms == 0.0):

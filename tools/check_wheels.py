@@ -44,7 +44,7 @@ WRITTEN = (
 
 
 class Environment:
-    """An empty environment of Python in a folder, where programs find nothing but what is in it."""
+    """An empty environment of Python in a folder, where programs find only its contents."""
 
     def __init__(self, folder: Path, *programs: str) -> None:
         self.folder = folder
@@ -123,7 +123,7 @@ def check_wheel(wheel: Path, more: list[str]) -> None:
 
 
 def check_sdist(sdist: Path, more: list[str]) -> None:
-    """Build the source distribution with Rust alone beside Python, and run what it gives."""
+    """Build the source distribution with only Rust and Python, and run the result."""
     cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "bin"
     kept = {key: value for key, value in os.environ.items() if key.startswith("CARGO_")}
     with TemporaryDirectory(prefix="airpath-") as folder:

@@ -2,8 +2,8 @@
 
     python tools/coverage_tables.py [models|runs] [--repetitions 6000] [--seeds 5] [--jobs N]
 
-The repetitions are spread over the seeds; behind each coverage stands its standard error. The tests want the
-same of fewer repetitions (tests/stats/test_coverage.py); this takes some minutes.
+The repetitions are spread over the seeds; each coverage is followed by its standard error. The tests check
+the same with fewer repetitions (tests/stats/test_coverage.py); this takes some minutes.
 
 `runs` resamples real runs: 600 seeds of each scenario are the population, whose mean is known, and each
 repetition draws from them with replacement until `replicate` would stop.
@@ -89,7 +89,7 @@ class Student(Replication):
 
 
 def population(scenario):
-    """Metrics of all runs of a scenario; those that a run does not have, and constants, are left out."""
+    """Metrics of all runs of a scenario, without constants and metrics that some run lacks."""
     chosen = airpath.load(scenario)
     for key, value in SCENARIOS[scenario].items():
         chosen = chosen.with_(key, value)

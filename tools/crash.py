@@ -133,7 +133,7 @@ def judged_by(last: str, *others: str) -> Callable[[Path], str]:
 
 
 def judge_sweep(out: Path) -> str:
-    """Read a sweep as `airpath results` does; how many rows there are, of which none is ever lost."""
+    """Read a sweep as `airpath results` does; return the number of rows, which must never decrease."""
     manifest = read_manifest(out, must_exist=False)
     if manifest is None:
         return "nothing"
@@ -210,7 +210,7 @@ def count_of(counter: Path) -> int:
 
 
 def keep_as_synced(out: Path, synced: Path) -> None:
-    """Take what is in a folder for what is on the disk."""
+    """Treat the folder's contents as written to disk."""
     for file in out.rglob("*"):
         if file.is_file():
             shutil.copyfile(file, synced / str(file.stat().st_ino))
@@ -227,7 +227,7 @@ def cut_power(out: Path, synced: Path) -> None:
 def fork(run: Callable[[], object], environment: Mapping[str, str]) -> tuple[int, str]:
     """Run something in a fork of this process, which has imported what takes a second, with nothing to read.
 
-    Gives its status, and what it said of errors once all its processes have ended. Where `environment` names
+    Returns its status and its error output once all its processes have ended. Where `environment` names
     this process's `LD_PRELOAD`, the fork is disturbed.
     """
     heard, said = os.pipe()
@@ -247,7 +247,7 @@ def fork(run: Callable[[], object], environment: Mapping[str, str]) -> tuple[int
 
 
 def call(words: Sequence[str], environment: Mapping[str, str] = MappingProxyType({})) -> tuple[int, str]:
-    """Call airpath in a fork: its status, and what it said of errors."""
+    """Call airpath in a fork; return its status and error output."""
     return fork(lambda: cli.main(list(words)), environment)
 
 
@@ -283,10 +283,10 @@ class Disturbed:
                 self.counted["again"] += 1
                 status, said = call(self._words(self.case.words, out))
                 if status or (self.case.is_alike and files_of(out) != files_of(self.new)):
-                    raise Broken(f"{where}: the same command once more ended with {status}: {said}")
+                    raise Broken(f"{where}: the same command again ended with {status}: {said}")
                 self._judge(out, where, with_earlier)
                 if strays := [str(file) for file in out.rglob(".*")]:
-                    raise Broken(f"{where}: the same command once more leaves {', '.join(strays)}")
+                    raise Broken(f"{where}: the same command again leaves {', '.join(strays)}")
 
     def fill(self) -> None:
         """Have a small disk fill up."""
@@ -380,7 +380,7 @@ class Disturbed:
 
 
 def files_of(out: Path) -> dict[str, str]:
-    """Files of a result by name, but for those that tell of clocks; of a sweep, its rows."""
+    """Files of a result by name, except for files with clock times; for a sweep, its rows."""
     if (out / "runs").is_dir():
         manifest = read_manifest(out)
         assert manifest is not None

@@ -6,22 +6,22 @@
 
 What documents quote is kept in `docs/papers/figures/PAPER.json`, so that a check takes no simulation. Tests
 compare the first run of everything there with what the code gives, and read there what takes hundreds of runs
-to say. A passage of a document is a template in a comment, and behind it what the template gives:
+to say. A passage of a document is a template in a comment, followed by its expansion:
 
     fits <!--= {lundsten-t6-384-576} -->33.9<!--/--> %
 
 A name in braces is the id of a published value, `PAPER|PLACE|ROW|COLUMN` for a grid (with its title behind
 the place, if it has one), `PAPER.WHAT` (see `_of_paper`), `run|SCENARIO|KEY=VALUE;...|METRIC/UNIT`: the mean
 of ten runs, made on the spot, of a metric of `airpath.replicate` divided by a number, or
-`capture|SCENARIO|KEY=VALUE|FIGURE`: likewise what `airpath compare` takes from the captures. `{NAME@READING}`
-is what another reading gives, `{NAME@published}` what the paper has. `{says|CLAIM}` is the words of a claim,
-with its verdict unless it holds. `{setting|SCENARIO|KEY}` is the value of a key in a bundled scenario,
-`{setting|PAPER|PLACE|KEY}` that in all cells of a paper's table, figure or study which set it.
-`{=EXPRESSION}` is what Python makes of `of('NAME')`, `runs('NAME')`, `each('PATTERN')`, a list,
+`capture|SCENARIO|KEY=VALUE|FIGURE`: like `run`, but what `airpath compare` takes from the captures.
+`{NAME@READING}` is the value under another reading, `{NAME@published}` what the paper has. `{says|CLAIM}` is
+the words of a claim, with its verdict unless it holds. `{setting|SCENARIO|KEY}` is the value of a key in a
+bundled scenario, `{setting|PAPER|PLACE|KEY}` that in all cells of a paper's table, figure or study which set
+it. `{=EXPRESSION}` is what Python makes of `of('NAME')`, `runs('NAME')`, `each('PATTERN')`, a list,
 `off('PATTERN')`, how far each lies from the published value in percent, and `math`. Behind `!` stands the
 form: `pair` (published and measured, bold where the value is not reproduced), `share` (measured in percent of
-published), `sd` (of a run) or `range` (where 95 % of single runs fall); behind it, or alone, a format of
-Python, such as `.1f`. In a table `[c: 20 ms; 50 ms => {zhang|Study 1|$c|384/576} |]` repeats what is behind
+published), `sd` (of a run) or `range` (where 95 % of single runs fall); optionally followed by a Python
+format, such as `.1f`. In a table `[c: 20 ms; 50 ms => {zhang|Study 1|$c|384/576} |]` repeats what is behind
 the arrow for each value of `$c`, as lines if it is a whole line; `[c, d: 1 ~ one; 2 ~ two => ...]` for pairs.
 The head of a table stands in the document alone: a template without one leaves it as it is.
 
@@ -177,7 +177,7 @@ class Figures:
         return f"{SAID[claim]} This is not beyond doubt." if verdict == "not_checkable" else SAID[claim]
 
     def _found(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Look up what a name names, and what is known of it under the reading asked for."""
+        """Look up the value of a name under the requested reading."""
         if name.startswith("="):
             made = {"measured": float(eval(name[1:], {"__builtins__": BUILTINS, **self._functions}))}
             return made, made
@@ -269,7 +269,7 @@ SAID = {claim.id: claim.text for paper in PAPERS.values() for claim in paper.cla
 """The words of claims, by id."""
 
 BUILTINS = {known.__name__: known for known in (abs, len, list, max, min, round, sum, zip)}
-"""What an expression can use of Python beside `math`."""
+"""Python names that an expression can use in addition to `math`."""
 
 MADE = {"run": _of_runs, "capture": _of_captures}
 """Figures that are made on the spot, by their kind."""
@@ -310,8 +310,8 @@ def _of_paper(kept: dict[str, Any], what: str) -> str:
 
     ``published``, how many values the paper has, and ``stated``, how many claims; ``values``, how many
     were measured and are counted; ``met``, how many of them came out, and ``link``, how many of these a
-    link without TCP would meet; ``counts``, the verdicts on them; ``misses``, a table of those that did
-    not come out; ``claims``, how many hold of how many that could fail and did not help to choose;
+    link without TCP would meet; ``counts``, the verdicts on them; ``misses``, a table of the values that
+    were not reproduced; ``claims``, how many hold of how many that could fail and did not help to choose;
     ``refuted`` and ``open``, the numbers of the claims that do not hold and that need more runs;
     ``counts@READING``, the numbers of all verdicts under a reading, the best first, for a row of a table;
     or the number of one verdict, by its name. ``choices``, a table of what the paper leaves open, comes

@@ -18,7 +18,7 @@ SLOW = (
     "airpath.runs.picture",
     "airpath.studio.page",
 )
-"""What commands import beside their own modules."""
+"""Modules that commands import in addition to their own."""
 
 
 def preload() -> None:

@@ -1,4 +1,4 @@
-"""Programs that not every machine has, and what is left out for want of them: the last line of `make test`.
+"""Programs that not every machine has, and the parts skipped without them: the last line of `make test`.
 
 Tests, benchmarks and what draws pictures ask `why`, which gives a reason in words, and tell `note` what they
 leave out. Where `AIRPATH_LEFT_OUT` names a file, as in the Makefile, each note is a line there: what, a tab
@@ -27,15 +27,15 @@ PACKAGES = {
     "dumpcap": "wireshark-common",  # captures of the kernel's TCP
     "editcap": "wireshark-common",  # captures that were cut
     "git": "git",  # a checkout; what of it a wheel has
-    "ip": "iproute2",  # networks beside the link
+    "ip": "iproute2",  # networks in addition to the link
     "iperf3": "iperf3",  # live tests and benchmarks of rates
     "mount": "mount",  # live tests without a TUN device
     "node": "nodejs",  # types of the studio's front: make lint
     "npm": "npm",
-    "ns": "ns2",  # tests and benchmarks beside ns-2
+    "ns": "ns2",  # comparisons with ns-2
     "nsenter": "util-linux",  # live tests of powers
     "openssl": "openssl",  # a cluster with TLS
-    "ping": "iputils-ping",  # live tests and benchmarks of round trips beside another program
+    "ping": "iputils-ping",  # live tests and benchmarks of RTTs
     "setpriv": "util-linux",
     "setsid": "util-linux",
     "tc": "iproute2",
@@ -43,7 +43,7 @@ PACKAGES = {
     "unshare": "util-linux",
     "valgrind": "valgrind",  # instructions of a packet
 }
-"""Debian's package of each program that something wants, but not everything."""
+"""Debian's package of each program that some tests or tools need."""
 NOTES = "AIRPATH_LEFT_OUT"
 NOT_INSTALLED = "not installed: "
 
@@ -69,7 +69,7 @@ def note(what: str, reason: str) -> None:
 
 
 def closing(notes: str) -> str:
-    """One line about all that was left out, and how to get what it wants; empty if nothing was."""
+    """One line about everything skipped, and how to install the missing programs; empty if nothing was."""
     counts = Counter(tuple(line.split("\t", 1)) for line in notes.splitlines())
     parts, packages = [], set()
     for (what, reason), times in counts.most_common():
@@ -86,12 +86,12 @@ def closing(notes: str) -> str:
 
 
 def many(what: str, times: int) -> str:
-    """Count tests; other things are told by their names alone."""
+    """Count tests; other things are listed by name."""
     return f"{times} test{'s' if times > 1 else ''}" if what == "test" else what
 
 
 def main() -> None:
-    """Print what the command line asks for."""
+    """Print the result requested on the command line."""
     (argument,) = sys.argv[1:]
     if argument == "--packages":
         gone = missing(*PACKAGES)

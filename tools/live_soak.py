@@ -73,7 +73,7 @@ def garbage(arguments: argparse.Namespace, seed: int) -> subprocess.Popen[bytes]
 
 
 def load(arguments: argparse.Namespace) -> None:
-    """What runs as COMMAND; says on standard output what came of it."""
+    """The program that runs as COMMAND; prints its result on standard output."""
     server, seconds = os.environ["AIRPATH_SERVER"], arguments.seconds
     client = ["timeout", str(seconds + GRACE_S / 2), "iperf3", "-c", server, "-t", str(seconds), "-J"]
     running = {
@@ -241,7 +241,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Load airpath live for a long time and watch its memory.")
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--rate", default="50 Mbit/s")
-    parser.add_argument("--garbage", type=float, default=500, help="packets a second from either end")
+    parser.add_argument("--garbage", type=float, default=500, help="packets per second from each end")
     parser.add_argument("--out", action=argparse.BooleanOptionalAction)
     parser.add_argument("--part", choices=("serve", "load"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -83,9 +83,9 @@ LAYERS = (
     "pytest_plugin",
     "cli",
 )
-"""Layers of the Python package, lower ones first: a module uses only those before its own.
+"""Layers of the Python package, lower ones first: a module uses only modules of earlier lines.
 
-A name stands for a module, or for a package with all that is in it.
+A name is a module, or a package with all its modules.
 """
 
 
@@ -203,7 +203,7 @@ def _rows(lines: Uses) -> list[list[str]]:
     for name in TopologicalSorter(lines).static_order():
         level[name] = 1 + max((level[used] for used in lines[name]), default=-1)
     users = {name: {user for user in lines if name in lines[user]} for name in lines}
-    # What others stand on alone moves up to just below its lowest user: shorter lines.
+    # A module moves up to just below its lowest user: shorter lines.
     for name in sorted(lines, key=lambda name: -level[name]):
         if users[name]:
             level[name] = min(level[user] for user in users[name]) - 1

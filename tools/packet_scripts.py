@@ -6,7 +6,7 @@ A script is a stream of segments with gaps, duplicates, overlaps and pauses, dra
 RFCs leave no freedom in is judged of both: the number acknowledged (RFC 9293, 3.10.7.4), an ACK at once for
 what is out of order or fills a gap (RFC 5681, 4.2), the first SACK block and, up to three, all of them
 (RFC 2018, 4), the block of a duplicate (RFC 2883, 4), an ACK for everything within half a second (RFC 9293,
-3.8.6.3), and that the right edge of the window stays. How both acknowledge what comes in order is theirs.
+3.8.6.3), and that the right edge of the window stays. How they acknowledge in-order data is not compared.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def answers(scripts: list[list[Step]], ours: bool, folder: Path) -> list[list[li
 
 
 def judged(steps: list[Step], told: list[list[dict[str, Any]]]) -> list[str]:
-    """What of a receiver's answers to a script is not as the RFCs have it."""
+    """Violations of the RFCs in a receiver's responses to a script."""
     wrong: list[str] = []
     has: set[int] = set()
     nxt = edge = 0
@@ -187,7 +187,7 @@ def main() -> None:
                 counts[name] += bool(wrong)
                 for line in wrong:
                     print(f"seed {seed}, {name}: {line}", flush=True)
-    print(f"{options.scripts} scripts; not as the RFCs have it: {dict(counts)}")
+    print(f"{options.scripts} scripts; violations of the RFCs: {dict(counts)}")
     sys.exit(1 if counts["airpath"] else 0)
 
 

@@ -1,6 +1,6 @@
 """Write the playground: the studio as a folder of plain files, with the simulator as WebAssembly in it.
 
-Any file server can hand the folder out; nothing in it asks for anything from elsewhere.
+Any file server can hand the folder out; it makes no requests to other hosts.
 `index.html#umts-384?seed=2` opens a run, as links of the studio do.
 """
 
@@ -52,7 +52,7 @@ def _page(file: Path, front: str, names: Iterable[str]) -> None:
 
 
 def settings() -> dict[str, object]:
-    """Collect what `worker/engine.js` is told (its `Settings`)."""
+    """Collect the settings of `worker/engine.js` (its `Settings`)."""
     return {
         "scenarios": Sources().scenarios(),
         "schema": json.loads(schema()),

@@ -12,9 +12,9 @@ that was acknowledged, new data without gaps; before a timeout nothing SACKed ag
 retransmit behind three segments SACKed where nothing came out of order (RFC 8985, 6.2); the oldest segment at
 a timeout (RFC 6298, 5.4), and that all data comes.
 
-Then both are compared, step by step: what is sent, new or again, in order. A script is compared up to the
-first step in which one of them sends a single segment more: windows are fractions of a segment here, and
-whole ones in Linux. What differs otherwise is told, and no failure: docs/models/linux-tcp.md.
+Then both are compared, step by step: new segments and retransmissions, in order. A script is compared up to
+the first step in which one of them sends a single segment more: windows are fractions of a segment here, and
+whole ones in Linux. Other differences are reported, but are no failure: docs/models/linux-tcp.md.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ recovery.rack.tail_loss_probe = false
 [[flow]]
 app.file.size = "{octets} B"
 """
-# Of one segment at a time: Linux sends several as one packet otherwise, and defers them.
+# One segment per packet: otherwise Linux sends several as one packet, and defers them.
 SERVER = """
 import pathlib, socket, subprocess, sys, threading
 for _, device in socket.if_nameindex():
@@ -122,7 +122,7 @@ def answers(scripts: list[list[Step]], ours: bool, sack: bool, folder: Path) -> 
 
 
 class Judge:
-    """What a receiver has told, and what of the answers is not as the RFCs have it."""
+    """A receiver's feedback, and the sender's violations of the RFCs."""
 
     def __init__(self, sack: bool) -> None:
         self.sack = sack
@@ -136,8 +136,8 @@ class Judge:
         self.wrong: list[str] = []
 
     def step(self, step: Step, sent: Sent) -> None:
-        """Take a step of the script and what was sent behind it."""
-        # What a timer may have sent before the ACK came goes by what was known then.
+        """Take a step of the script and the segments sent after it."""
+        # Segments that a timer sent before the ACK arrived are judged by the state before it.
         known, held = self.una, set(self.held)
         self._tell(step)
         news = [start for start, _ in sent]
@@ -156,7 +156,9 @@ class Judge:
         is_plain = self.sack and not self.is_reordered and not self.has_waited
         is_lost = len(self.held) >= 3 and self.una not in self.again and self.una not in news
         if is_plain and step[0] in ("sack", "ack") and is_lost:
-            self.wrong.append(f"{len(self.held)} segments SACKed above {self.una}, and it is not sent again")
+            self.wrong.append(
+                f"{len(self.held)} segments SACKed above {self.una}, and it is not retransmitted"
+            )
         self.again.update(start for start in news if start < self.high)
         self.high = max([self.high, *(start + length for start, length in sent)])
 
@@ -184,7 +186,7 @@ class Judge:
 
 
 def judged(steps: list[Step], told: list[Sent], sack: bool) -> list[str]:
-    """What of a sender's answers to a script is not as the RFCs have it."""
+    """Violations of the RFCs in a sender's responses to a script."""
     judge = Judge(sack)
     for number, (step, sent) in enumerate(zip([("opening",), *steps], told, strict=True)):
         known, end = len(judge.wrong), judge.high
@@ -233,7 +235,7 @@ def main() -> None:
             pair: list[Any] = [told[place] for told in both]
             for name, told in zip(("airpath", "kernel"), pair, strict=True):
                 wrong = judged(scripts[place], told, sack)
-                counts[f"{name} not as the RFCs have it"] += bool(wrong)
+                counts[f"{name} violates the RFCs"] += bool(wrong)
                 for line in wrong:
                     print(f"seed {seed}, {name}: {line}", flush=True)
             found = difference(scripts[place], *pair)
@@ -242,7 +244,7 @@ def main() -> None:
             if found and found[1]:
                 print(f"seed {seed}, {found[1]}", flush=True)
     print(f"{options.scripts} scripts: {dict(counts)}")
-    sys.exit(1 if counts["airpath not as the RFCs have it"] else 0)
+    sys.exit(1 if counts["airpath violates the RFCs"] else 0)
 
 
 if __name__ == "__main__":

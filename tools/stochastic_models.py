@@ -27,7 +27,7 @@ def autoregressive(phi):
 
 
 def sawtooth(period, noise):
-    """A window as TCP has it: rises by 1 within `period`, from a random phase on, and falls; with noise."""
+    """A TCP-like window: rises by 1 within `period`, from a random phase on, and falls; with noise."""
 
     def draw(rng, repetitions, n):
         # A period that is no whole number, as batches of one whole period would have no variance.
@@ -41,7 +41,7 @@ def waiting_in_mm1(load):
     """Waiting times of consecutive customers at a queue M/M/1 with service rate 1, from the steady state on.
 
     Lindley's recursion as the distance of a random walk from its lowest point; the expected value is load /
-    (1 - load), in the steady state nobody waits with probability 1 - load.
+    (1 - load), in the steady state, the waiting time is zero with probability 1 - load.
     """
 
     def draw(rng, repetitions, n):

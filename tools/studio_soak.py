@@ -81,13 +81,13 @@ class Client:
         self._socket, self._id = socket, 0
 
     def say(self, do: str, **fields: Any) -> int:
-        """Ask for something; the number that the answers carry."""
+        """Send a request; return the ID that its responses carry."""
         self._id += 1
         self._socket.send(json.dumps({"do": do, "id": self._id, **fields}))
         return self._id
 
     def cancel(self, asked: int) -> None:
-        """Want no more of a run; what is on its way comes all the same."""
+        """Cancel a run; messages in transit still arrive."""
         self._socket.send(json.dumps({"do": "cancel", "id": asked}))
 
     def hear(self, asked: int) -> Any:
@@ -107,7 +107,7 @@ class Client:
         return heard["answer"]
 
     def run(self, do: str = "run", **fields: Any) -> tuple[str, dict[str, Any]]:
-        """Wait for a run: its events as a digest, and what is told of it."""
+        """Wait for a run; return a digest of its events, and its facts."""
         asked = self.say(do, **fields)
         events, told = hashlib.sha256(), {}
         while True:
@@ -148,7 +148,7 @@ class Clients:
             self.wrong.append(f"{type(error).__name__}: {error}")
 
     def _once(self, client: Client, chance: random.Random) -> bool:
-        """Edit and run once; whether to go on with this connection."""
+        """Edit and run once; return whether to keep this connection."""
         base, seed = chance.choice(SCENARIOS), chance.randint(1, SEEDS)
         changes = [f"wired.delay={chance.choice(DELAYS_MS)} ms", f"duration={chance.choice(DURATIONS_S)} s"]
         drawn = chance.random()

@@ -1,4 +1,4 @@
-"""Kills a sweep again and again and compares what is there in the end with a sweep that nobody disturbed.
+"""Kills a sweep repeatedly and compares the final result with that of an undisturbed sweep.
 
     python tools/sweep_soak.py [--runs 10000] [--kills 6] [--seed 1] [--size '16 MB'] [--dask | --no-dask]
 
@@ -41,7 +41,7 @@ tcp.initial_window = [1, 2, 4, 10]
 """
 # The kills come within so much of the time that the undisturbed sweep takes.
 WITHIN = 0.8
-# Where the sweep is faster than that all the same, half of it is tried, and so on.
+# If the sweep is still faster than that, half of it is tried, and so on.
 ATTEMPTS = 4
 GRACE_S = 900
 
@@ -65,7 +65,7 @@ class Sweep:
         self.start()
 
     def start(self) -> None:
-        """Begin, or go on."""
+        """Start or resume."""
         self.starts += 1
         self.process = subprocess.Popen(
             self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -101,7 +101,7 @@ def victims(count: int, kinds: list[str], chance: random.Random) -> list[str]:
 def disturb(
     sweep: Sweep, plan: list[tuple[float, str]], cluster: Cluster | None, chance: random.Random
 ) -> int:
-    """Carry the kills out; how many runs had to be told to go on."""
+    """Carry out the kills; return how many runs had to be resumed."""
     workers = 2
     for wait, victim in plan:
         time.sleep(wait)

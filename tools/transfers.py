@@ -1,9 +1,10 @@
-"""Transfers between our TCP and the kernel's over networks that lose, duplicate and reorder: `make soak`.
+"""Transfers between airpath's TCP and the kernel's over networks that lose, duplicate and reorder: `make
+soak`.
 
     python tools/transfers.py [--transfers 1000] [--seed 1]
 
-Batches take turns: our end at the server's or at the UE's side, listening or opening, every variant of ours,
-reno and cubic of the kernel, random sizes. Fails if a transfer hangs, an octet is wrong, or a connection is
+Batches alternate: airpath at the server or the UE, listening or opening, every variant of airpath's TCP, the
+kernel's reno and cubic, random sizes. Fails if a transfer hangs, an octet is wrong, or a connection is
 left at either end.
 """
 
@@ -49,7 +50,7 @@ class Batch:
 
 @dataclass
 class Found:
-    """What came of a batch."""
+    """The result of a batch."""
 
     transfers: int = 0
     octets: int = 0
@@ -114,16 +115,16 @@ def carry_out(batch: Batch, folder: Path) -> Found:
 
 
 def judge(batch: Batch, size: int, said: dict[str, Any], results: dict[str, Any], found: Found) -> None:
-    """Compare what both ends say."""
+    """Compare the reports of both ends."""
     if said["left"]:
         found.problems.append(f"{batch}: left at the kernel's end: {said['left']}")
     ours = results["live"]["endpoint"]
     wrong = {key: ours[key] for key in ("reset", "timed_out", "aborted", "bad_checksums") if ours[key]}
-    # Nobody waits for ever for the ACK of the last FIN, which may be lost each time.
+    # The wait for the ACK of the last FIN is bounded, since the ACK may be lost each time.
     if ours["open"] > ours["states"].get("LastAck", 0):
         wrong["states"] = ours["states"]
     if wrong:
-        found.problems.append(f"{batch}: our end: {wrong}")
+        found.problems.append(f"{batch}: airpath's endpoint: {wrong}")
     digests = {}
     for flow in results["flows"]:
         if "airpath" not in flow:

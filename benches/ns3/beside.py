@@ -1,12 +1,12 @@
-"""airpath beside ns-3: the runs of `lte.json` and `queues.json` as scenarios of airpath.
+"""airpath compared with ns-3: the runs of `lte.json` and `queues.json` as scenarios of airpath.
 
 `python benches/ns3/lte.py --airpath` and `python benches/ns3/queues.py --airpath` print the comparison;
 `test_ns3.py` and `test_ns3_queues.py` in `tests/peers` hold it. `README.md` says what is set.
 
 In LTE it is what ns-3 does: whole groups of PRBs, a CQI of the I_TBS that ns-3 chooses, grants without a wait
-for a scheduling request, buffers that count what was not yet sent. What both do in their own way stays as it
-is: sizes of blocks, the round trip of HARQ (8 ms; ns-3: 7), and in RLC AM where a STATUS report goes (with
-data; ns-3: in a block of its own).
+for a scheduling request, buffers that count what was not yet sent. Behaviour that differs by design is
+unchanged: sizes of blocks, the round trip of HARQ (8 ms; ns-3: 7), and in RLC AM where a STATUS report goes
+(with data; ns-3: in a block of its own).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ BANDWIDTHS = {25: ("5 MHz", 2), 50: ("10 MHz", 3)}
 SCHEDULERS = {"pf": ("proportional_fair", "in_turn"), "rr": ("round_robin", "equally")}
 # I_TBS of the MCS that carry whole cells here: TS 36.213 table 7.1.7.1-1.
 I_TBS = {8: 8, 14: 13, 20: 18, 22: 20, 28: 26}
-# Ratios in dB at which CQI 15, 14, 13, 12, 11 are reported.
+# Ratios in dB that yield CQI 15, 14, 13, 12, 11.
 SINR = (30, 19, 17, 15, 13)
-# ns-3's own times, as `ping` measures them: a packet takes 2 ms behind its TTI, and an ACK 11.93 ms.
+# ns-3's own times, as `ping` measures them: a packet takes 2 ms after its TTI, and an ACK 11.93 ms.
 DOWN = "2 ms"
 UPLINK = {"sr_period": "1 ms", "processing": "7 ms", "interval": "1 ms", "delay": "3.93 ms"}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run of airpath while ns-3 counts: one value for each UE."""
+    """Results of an airpath run over ns-3's counting period: one value per UE."""
 
     goodput_kBps: list[float]
     mac_kBps: list[float]
@@ -190,7 +190,7 @@ def queue_outcome(run: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def _repetition(options: dict[str, Any], starts: list[float], seed: int) -> dict[str, float]:
-    """Make one repetition and return its figures; what leaves the buffer after the warm-up counts."""
+    """Make one repetition and return its figures; packets that leave the buffer after the warm-up count."""
     begin, end = 10, options.get("time", 60)
     probes = ("bearer_delivered", "dropped")
     before, after = (

@@ -4,12 +4,12 @@
     python benches/ns3/lte.py [--only WORDS] [--print]
     python benches/ns3/lte.py --airpath [--cpu] [--only WORDS]
 
-Writes `lte.json`, which the comparison reads: what each run was given and what came of it, without CPU time,
+Writes `lte.json`, which the comparison reads: the options and results of each run, without CPU time,
 which is printed instead (user and system, microseconds per packet delivered). ns-3 is Debian's package
 `libns3-dev`; the standard library suffices. `README.md` says what is set in all runs.
 
-`--airpath` makes the same runs in airpath (`beside.py`) and prints them beside those of `lte.json`; `--cpu`
-also makes those of ns-3 anew and measures what a packet costs either of them.
+`--airpath` makes the same runs in airpath (`beside.py`) and prints them next to the results in `lte.json`;
+`--cpu` also repeats ns-3's runs and measures the CPU time per packet of both.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MODULES = (
 SEGMENT = 1460
 # Receive window in segments by number of UEs: the cell is never idle, and round trips stay short.
 WINDOWS = {1: 180, 4: 90, 5: 90, 8: 45}
-# At these distances in m the CQI that ns-3 reports asks for I_TBS 26, 20, 18, 13, 8.
+# At these distances in m the CQI that ns-3 reports selects I_TBS 26, 20, 18, 13, 8.
 DISTANCES = "0,4800,6000,10000,20000"
 # A CQI of 12 where 14 % of its blocks are lost at first.
 WITH_ERRORS = {"errors": 1, "amc": "piro", "ber": 0.02, "distances": "5850"}
@@ -91,7 +91,7 @@ def runs() -> dict[str, Options]:
 
 
 def cqi_tables() -> dict[str, Options]:
-    """Return what to ask for the SINR from which on each CQI is reported, for so many PRBs."""
+    """Return the options that query the minimum SINR of each CQI, for so many PRBs."""
     return {
         f"{amc}-{rbg}prb": {"traffic": "cqi", "amc": amc, "rbg": rbg, "prbs": prbs}
         for amc in ("mi", "piro")
@@ -171,7 +171,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Run ns-3's LTE.")
     parser.add_argument("--only", default="", help="runs with this regular expression in their names")
     parser.add_argument("--print", action="store_true", help="write no results")
-    parser.add_argument("--airpath", action="store_true", help="print airpath beside what is kept of ns-3")
+    parser.add_argument(
+        "--airpath", action="store_true", help="print airpath next to the stored results of ns-3"
+    )
     parser.add_argument("--cpu", action="store_true", help="with --airpath: also CPU time")
     parser.add_argument("--release", help="ns-3's version, if pkg-config does not know it")
     parser.add_argument("flags", nargs="*", help="of the compiler, after --, where ns-3 is elsewhere")

@@ -1,4 +1,4 @@
-"""Programs on ns-3: compile one, run it, and ask for ns-3's version."""
+"""Programs on ns-3: compile one, run it, and query ns-3's version."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@
     python benches/ns3/queues.py [--only WORDS]
     python benches/ns3/queues.py --airpath [--only WORDS]
 
-Writes `queues.json`: for each run its options, when its flows start in each repetition, and what came of it.
-`--airpath` makes the same runs in airpath (`beside.py`) and prints them beside those of `queues.json`.
-ns-3 is Debian's package `libns3-dev`. `README.md` says what is set in all runs.
+Writes `queues.json`: for each run its options, the start times of its flows in each repetition, and its
+results. `--airpath` makes the same runs in airpath (`beside.py`) and prints them next to the results in
+`queues.json`. ns-3 is Debian's package `libns3-dev`. `README.md` says what is set in all runs.
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ def main() -> None:
     """Make the runs, print a line for each and write the results."""
     parser = argparse.ArgumentParser(description="Run ns-3's queue disciplines.")
     parser.add_argument("--only", default="", help="runs with this regular expression in their names")
-    parser.add_argument("--airpath", action="store_true", help="print airpath beside what is kept of ns-3")
+    parser.add_argument(
+        "--airpath", action="store_true", help="print airpath next to the stored results of ns-3"
+    )
     parser.add_argument("flags", nargs="*", help="of the compiler, after --, where ns-3 is elsewhere")
     options = parser.parse_args()
     if options.airpath:

@@ -1,11 +1,12 @@
 //! `airpath-bench WORKLOAD [--time SECONDS]`: runs one workload and prints what was delivered.
 //!
-//! The workloads are those of the benchmark beside ns-2: bulk NewReno downloads over bearers of 384 kbit/s, with ns-2's
-//! settings (no handshake, initial window 1, an ACK for every segment); and T1R4, a Reno download over a link of
-//! variable delay, HDR8, eight downloads in a cell of 1xEV-DO, HSDPA8 and LTE10, eight and ten in a cell of HSDPA and of
-//! LTE, and W2u, W2 with the core network of UMTS and feedback
-//! from the RNC around it, and W1L, W1 with the profile "linux", which ns-2 without additions has not. `airpath-bench
-//! FILE.toml` runs a scenario, with seed 1 and nothing around it, for those who count instructions or memory.
+//! The workloads are those of the ns-2 comparison: bulk NewReno downloads over bearers of 384 kbit/s, with
+//! ns-2's settings (no handshake, initial window 1, an ACK for every segment); and T1R4, a Reno download over
+//! a link of variable delay, HDR8, eight downloads in a cell of 1xEV-DO, HSDPA8 and LTE10, eight and ten in a
+//! cell of HSDPA and of LTE, and W2u, W2 with the core network of UMTS and feedback
+//! from the RNC around it, and W1L, W1 with the profile "linux", which ns-2 without additions has not.
+//! `airpath-bench FILE.toml` runs a scenario, with seed 1 and nothing around it, to count instructions or
+//! memory.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
@@ -24,7 +25,7 @@ enum Workload {
     Dedicated { ues: u32, wired_mbps: u32, window: u32, seconds: u64 },
     /// W1 with TCP as in Linux: what its parts cost, by hand.
     Linux,
-    /// The same with RLC AM, and what is around it.
+    /// Bulk downloads with RLC AM, and its environment.
     Acknowledged { ues: u32, wired_mbps: u32, window: u32, seconds: u64, around: &'static str },
     /// A link of variable delay.
     Variable,
@@ -67,14 +68,14 @@ fn workload(name: &str) -> Option<Workload> {
     })
 }
 
-/// The radio hop of W1: queues hold 50 packets in ns-2's count (49 beside the one in transmission).
+/// The radio hop of W1: queues hold 50 packets in ns-2's count (49 plus the one in transmission).
 const PLAIN: &str = r#"
         delay = "60 ms"
         queue.droptail.packets = 50
 "#;
 
-/// The radio hop of W2: a PDU with 480 bytes of payload every 10 ms, which is lost with p = 0.1 and else is 60 ms
-/// on its way.
+/// The radio hop of W2: a PDU with 480 bytes of payload every 10 ms, which is lost with p = 0.1 and otherwise
+/// has a delay of 60 ms.
 const ACKNOWLEDGED: &str = r#"
         delay = "50 ms"
         queue.droptail.packets = 50
@@ -82,8 +83,8 @@ const ACKNOWLEDGED: &str = r#"
         channel.bernoulli.bler = 0.1
 "#;
 
-/// Tunnels over two legs with rates, and the box that flags losses of the radio; the sender does as in W2. Nothing is
-/// set up, and the legs are short, so that the traffic is that of W2.
+/// Tunnels over two legs with rates, and the box that flags losses of the radio; the sender does as in W2.
+/// Nothing is set up, and the legs are short, so that the traffic is that of W2.
 const IN_UMTS: &str = r#"
         [umts]
         gn = { rate = "100 Mbit/s", delay = "1 ms" }
@@ -141,7 +142,8 @@ const TCP_OF_CHAN: &str = r#"
         recovery.reno = {}
 "#;
 
-/// Row 4 of Table 1 of \[chan2002\]: 200 kbit/s, 10 packets of room, a delay of 300 ms + e(100 ms) in all, Reno.
+/// Row 4 of Table 1 of \[chan2002\]: 200 kbit/s, 10 packets of room, a delay of 300 ms + e(100 ms) in all,
+/// Reno.
 fn variable(seconds: u64) -> String {
     format!(
         r#"
@@ -169,8 +171,8 @@ fn variable(seconds: u64) -> String {
     )
 }
 
-/// Eight flows as in \[chan2002\] 6.5, with room for 10 packets each, so that there is nearly always something to
-/// send.
+/// Eight flows as in \[chan2002\] 6.5, with room for 10 packets each, so that there is nearly always
+/// something to send.
 fn hdr(seconds: u64) -> String {
     format!(
         r#"
@@ -198,9 +200,9 @@ fn hdr(seconds: u64) -> String {
     )
 }
 
-/// A flow for each UE of a cell as its defaults have it: RLC AM, proportional fair, HARQ, an outer loop. Mean ratios lie
-/// 3 dB apart, as between the middle of a cell and its edge, fading is that of pedestrians, and there is nearly always
-/// something to send.
+/// A flow for each UE of a cell with default settings: RLC AM, proportional fair, HARQ, an outer loop. Mean
+/// ratios lie 3 dB apart, as between the middle of a cell and its edge, fading is that of pedestrians, and
+/// there is nearly always something to send.
 fn shared(cell: &str, ues: u32, seconds: u64) -> String {
     let mean_sinr: Vec<String> = (0..ues).map(|ue| format!("\"{} dB\"", 20 - 3 * (ue % 6))).collect();
     let mean_sinr = mean_sinr.join(", ");

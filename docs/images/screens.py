@@ -34,7 +34,7 @@ class Screen(NamedTuple):
 
 
 def tab(name: str) -> Callable[[Any], object]:
-    """Open a tab beside the plots."""
+    """Open a tab next to the plots."""
     return lambda view: view.locator(f"[data-tab={name}]").click()
 
 

@@ -17,7 +17,8 @@ INTERRUPTED, BAD_INPUT = 130, 2
 
 def main() -> "NoReturn":
     """Run the command line; Ctrl-C ends it without a word, also while modules are still being imported."""
-    # None other than Python's own: whoever ignores the signal, as a shell's background does, means it.
+    # Only Python's own handler is replaced: if the signal is ignored, as for a shell's background job, keep
+    # it.
     is_ours = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
     if is_ours:
         # Not as an exception: in the middle of an import it may end as another one.
@@ -40,7 +41,7 @@ def main() -> "NoReturn":
 
 
 def _open_closed_streams() -> None:
-    """Open the null device in place of standard streams that the caller closed, as daemons and cron may do.
+    """Open the null device for standard streams that the caller closed, as daemons and cron may do.
 
     Otherwise the first files that are opened would get their numbers and receive what is printed.
     """

@@ -42,11 +42,11 @@ LIMITS = {
     "link": "link",
     "unknown": "unknown",
 }
-"""Keys of `verdict.shares`, a flow's time by what limited its sender, and their names."""
+"""Keys of `verdict.shares` (shares of a flow's time by the sender's limit) and their names."""
 MOST_ELSEWHERE = 0.25
-"""Models of losses say nothing of a flow that something else limited for a larger share of its time."""
+"""Models of losses do not apply to a flow that something else limited for a larger share of its time."""
 FEWEST_LOSSES = 10
-"""Least number of fast retransmits and timeouts for a loss rate: its standard error is then a third."""
+"""Minimum number of fast retransmits and timeouts for a loss rate: its standard error is then a third."""
 
 
 def analyze(capture: str | os.PathLike[str], most: int = MOST_CONNECTIONS) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def episodes_of(flow: dict[str, Any]) -> Episodes | None:
 
 
 def link_of(flow: dict[str, Any]) -> Link | None:
-    """The estimated bottleneck; its buffer is the queue of the longest round trips."""
+    """The estimated bottleneck; its buffer is the queue at the maximum RTT."""
     rate, rtt = flow["rate"]["bottleneck_bps"], flow["rtt"]
     if not rate or rtt["min_ms"] is None or rtt["queueing_ms"] is None:
         return None

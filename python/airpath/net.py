@@ -1,7 +1,7 @@
 """A link in virtual time for transports without I/O: `airpath.Net`.
 
-Packets go in with the times at which they are sent and come out when the link delivers them. Times are
-whole nanoseconds: of a deadline in floating-point seconds take `int(seconds * 1e9) + 1000`, which is not
+Packets go in with their send times and come out when the link delivers them. Times are whole
+nanoseconds: convert a deadline in floating-point seconds by `int(seconds * 1e9) + 1000`, which is never
 before it. The crate `airpath` is the same link for Rust.
 """
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Net(_core.Net):
     """A link between a server and UEs, in virtual time.
 
-    An end is the word ``"server"`` or the number of a UE. UE 0 is yours, and so are UEs without flows
-    (`ues`). Flows of other UEs are simulated beside it; `duration` and the flows of UE 0 mean nothing here.
+    An end is the word ``"server"`` or the ID of a UE. UE 0 is yours, and so are UEs without flows
+    (`ues`). Flows of other UEs are simulated, too; `duration` and the flows of UE 0 are ignored.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class Net(_core.Net):
     probes : sequence of str
         Kinds of events to record for `trace`.
     most_inside : int
-        Packets that the link holds at most for a UE, whatever its buffers allow; one in a buffer and on its
-        way counts twice.
+        Maximum packets that the link holds for a UE, regardless of its buffers; a packet both in a buffer
+        and in transit counts twice.
 
     Raises
     ------

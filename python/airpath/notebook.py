@@ -56,7 +56,7 @@ def _names(boxes: list[dict[str, Any]]) -> str:
 
 
 def scenario_rows(resolved: dict[str, Any]) -> list[tuple[str, str]]:
-    """Say of what a path is made, by a scenario with every default: links, boxes, flows, their components."""
+    """List the parts of a path from a scenario with every default: links, boxes, flows, their components."""
     flows = resolved["flow"]
     rows = [("duration", resolved["duration"])]
     for way in resolved.get("way", ()):
@@ -83,7 +83,7 @@ def scenario_rows(resolved: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _parts(link: dict[str, Any]) -> str:
-    """Rate and delay of a link, and the components of which it is made."""
+    """Rate and delay of a link, and its components."""
     known = {key: link.get(key, "0 ") for key in ("rate", "delay", "loss")}
     quantities = [f"{key} {value}" for key, value in known.items() if not value.startswith("0 ")]
     components = [

@@ -1,7 +1,7 @@
 """The pytest plugin: the fixtures `radio_link` and `radio_net`, a link live and in virtual time.
 
-pytest loads this module in every run where airpath is installed: it imports nothing else before a test asks
-for a link. See docs/testkit-pytest.md.
+pytest loads this module in every run where airpath is installed: it imports nothing else before a test uses
+a link. See docs/testkit-pytest.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # In the environment: "1" makes a test fail that would be skipped because there can be no link.
 REQUIRED = "AIRPATH_REQUIRED"
-# Outcomes of a test that say nothing about it.
+# Exceptions that are no verdict on a test.
 NO_VERDICT = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)
 # Characters of a test's name in the name of its folder.
 LONGEST_NAME = 150
@@ -134,7 +134,7 @@ class Nets(Made):
         return net
 
     def finish(self, failed: bool) -> None:
-        """Keep what the links counted and captured, if the test failed."""
+        """Store the counters and captures of the links, if the test failed."""
         from airpath.files.atomic import write_together
 
         for number, (net, about) in enumerate(self._nets if failed else ()):

@@ -34,7 +34,7 @@ class Scenario:
     folder : Path or None
         Where the files are that the scenario names, such as traces; the current directory if None.
     text : str
-        Fully resolved TOML: every default written out, and files replaced by what they hold.
+        Fully resolved TOML: every default written out, and files replaced by their contents.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def inline(value: object) -> str:
     if isinstance(value, (int, float)):
         return str(value)
     if isinstance(value, str):
-        # TOML has JSON's escapes, and wants one more character escaped.
+        # TOML has JSON's escapes, and requires one more.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Sequence):
         return f"[{', '.join(map(inline, value))}]"

@@ -20,9 +20,9 @@ Styled = str | tuple[str, str]
 """Text, or text and a style of Rich such as ``"green"``."""
 
 INDENT = 2
-"""Blanks before what goes on below."""
+"""Indentation of continuation lines, in blanks."""
 UNBROKEN_WIDTH = 10_000
-"""Of a file or a pipe, where a table is as wide as it needs to be."""
+"""Width for a file or a pipe, where a table is as wide as it needs to be."""
 
 
 def console_for(*, stderr: bool = False) -> Console:
@@ -51,7 +51,7 @@ def styled(*parts: Styled, style: str = "") -> Text:
 
 
 def say(console: Console, *parts: Styled, style: str = "") -> None:
-    """Print a line of parts in their own styles; where a screen has a width, it goes on, indented, below."""
+    """Print a line of parts in their own styles; on a screen, continuation lines are indented."""
     line = styled(*parts, style=style)
     if line.cell_len <= console.width:
         console.print(line, soft_wrap=True)

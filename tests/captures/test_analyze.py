@@ -220,7 +220,7 @@ def test_a_connection_seen_at_both_ends_is_one_and_each_view_has_its_ends_counts
         sender, receiver = ("server", "ue") if run["direction"] == "downlink" else ("ue", "server")
         (found,) = (flow for flow in connection["flows"] if flow["interface"] == sender)
         came, data, acks = found["at_receiver"], found["path"]["data"], found["path"]["acks"]
-        # Without a handshake or timestamps its place is known only beside the other.
+        # Without a handshake or timestamps its place is known only relative to the other.
         assert found["viewpoint"] in ("sender", "unknown") and came["interface"] == receiver
         # As the sender counted.
         assert found["counters"]["segments"] == run["segments_sent"]
@@ -252,7 +252,7 @@ def test_a_connection_seen_at_both_ends_is_one_and_each_view_has_its_ends_counts
             lost += data["lost"] + acks["lost"]
             perhaps += data["under_way"] + acks["under_way"]
     if name in ("umts-384", "umts-384-simple", "umts-128-simple", "web"):
-        # A segment dropped shortly before the end might as well be on its way.
+        # A segment dropped shortly before the end might as well be in flight.
         assert lost <= dropped(result) <= lost + perhaps
 
 
@@ -422,7 +422,7 @@ def test_the_table_fits_and_labels_are_text(width, tmp_path, airpath_command, mo
     assert "[/x]\\x1b\\n" in done.out and "\x1b" not in done.out
     table = done.out[: done.out.index("\n\n")].splitlines()
     assert max(map(len, table)) <= width
-    for word in ("goodput", "segments", "needless", "timeout", "limited by"):
+    for word in ("goodput", "segments", "spurious", "timeout", "limited by"):
         assert word in done.out
 
 
@@ -430,7 +430,7 @@ def test_a_connection_that_is_not_there_is_named_with_those_that_are(analyzed, t
     _, _, file = analyzed("umts-384", {})
     refused = airpath_command("analyze", str(file), "--connection", "7")
     check_error(refused, "--connection", "there is no 7", "choose from 1")
-    # The section header and the descriptions of interfaces, and no packet behind them.
+    # The section header and the descriptions of interfaces, and no packet after them.
     empty = tmp_path / "empty.pcapng"
     empty.write_bytes(of_interface(file.read_bytes(), None))
     refused = airpath_command("analyze", str(empty), "--connection", "1")

@@ -2,8 +2,8 @@
 
 At the server's interface the sender's own segments are seen as they leave, so everything that tshark
 takes for data sent before is a retransmission. tshark files some of them under other names: "fast" and
-"spurious" retransmissions carry the flag `tcp.analysis.retransmission` too, and what follows its
-predecessors within a few milliseconds it calls "out of order".
+"spurious" retransmissions carry the flag `tcp.analysis.retransmission` too, and tshark calls
+segments "out of order" that follow their predecessors within a few milliseconds.
 """
 
 from __future__ import annotations
@@ -89,11 +89,11 @@ def test_marks_echoes_and_answers_are_captured(capture):
     assert flow["ecn"]["reductions"] > 10
     assert count(file, f"{AT_UE} and ip.dsfield.ecn == 3") == flow["ecn"]["marks"]
     assert count(file, f"{AT_SERVER} and tcp.len == 0 and tcp.flags.ece == 1") == flow["ecn"]["echoes"]
-    # Each reduction is told of in the next new segment, one after a fast retransmit or a timeout too.
+    # Each reduction is signalled in the next new segment, one after a fast retransmit or a timeout too.
     told = count(file, f"{AT_SERVER} and tcp.len > 0 and tcp.flags.cwr == 1")
     losses = flow["fast_retransmits"] + flow["timeouts"]
     assert flow["ecn"]["reductions"] <= told <= flow["ecn"]["reductions"] + losses
-    # What is sent again cannot be marked.
+    # Retransmissions cannot be marked.
     first = flow["segments_sent"] - flow["retransmissions"]["total"]
     assert count(file, f"{AT_SERVER} and tcp.len > 0 and ip.dsfield.ecn == 2") == first
 

@@ -1,4 +1,4 @@
-"""UDP in captures: of our own what the runs counted, and QUIC as far as it shows itself."""
+"""UDP in captures: the runs' own counters, and the visible parts of QUIC."""
 
 from __future__ import annotations
 

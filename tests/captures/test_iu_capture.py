@@ -23,7 +23,8 @@ TUNNEL = 20 + 8 + 12
 RNF_AT, RNF_BIT, CHECKSUM_AT = 20 + 12, 1, range(20 + 16, 20 + 18)
 CHECKSUMS = ("-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE")
 
-# Over UM the radio's losses reach TCP, and the box at the RNC flags the ACKs that ask for them.
+# Over UM the radio's losses reach TCP, and the middlebox at the RNC flags the ACKs that request
+# retransmissions.
 OVER_UM = {
     "duration": "60 s",
     "umts.qos": '["streaming", "streaming", "streaming", "streaming"]',
@@ -65,7 +66,7 @@ def test_tshark_finds_the_tunnels_and_the_packets_in_them(capture):
     for ue in core["ues"]:
         teids = ue["iu"]["teids"]
         expected |= {teids["rnc"]: ue["iu"]["downlink"], teids["sgsn"]: ue["iu"]["uplink"]}
-    # What was under way to the RNC at the end has not passed it.
+    # Packets in transit to the RNC at the end have not passed it.
     for teid, counted in expected.items():
         assert counted["g_pdus"] - 40 < tunnels[teid] <= counted["g_pdus"]
     assert set(tunnels) == set(expected)

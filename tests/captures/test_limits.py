@@ -14,7 +14,7 @@ from airpath.captures import LIMITS, analyze, predictions
 
 SERVER, UE = 0, 1
 WIRED_S = 0.020
-# 60 ms there and back, of which 40 ms are wired.
+# RTT of 60 ms, including 40 ms of wired delay.
 PATH = """
 duration = "10 s"
 [wired]

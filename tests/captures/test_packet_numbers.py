@@ -1,4 +1,4 @@
-"""The number of a packet is the same in the trace, in captures and in qlog, as tshark reads them.
+"""A packet has the same ID in the trace, in captures and in qlog, as tshark reads them.
 
 Comments of an exported capture say where and why packets were dropped.
 """
@@ -67,10 +67,10 @@ def test_dropped_packets_say_where_and_why_and_nothing_else_changes(folder, airp
             assert what == f"dropped at {node} after {at} s, {drop['direction']}: {drop['reason']}"
         else:
             assert what == ""
-    # Hosts sent all of these but for the copies that a box makes.
+    # Hosts sent all of these except for the copies that a middlebox makes.
     made = {row["packet"] for row in rows_of(folder, "made")}
     assert told_drops == dropped.keys() - made and len(told_drops) > 3
-    # Beside the comments the frames are the same.
+    # Apart from the comments the frames are identical.
     frame = ("frame.time_epoch", "frame.packet_id", "frame.len", "ip.id", "tcp.seq", "tcp.options")
     assert fields(file, "frame", frame) == fields(folder / "capture.pcapng", "frame", frame)
 

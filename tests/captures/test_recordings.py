@@ -1,4 +1,4 @@
-"""Captures as they come: compressed, recorded twice, from within a core network; and what is said of them."""
+"""Captures from practice: compressed, recorded twice, from within a core network; and their reports."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_what_is_in_tunnels_recorded_twice_or_compressed_is_said(tmp_path, airpa
     assert f"{len(once['tunnels'])} GTP-U tunnels" in done.out
     copies = once["packets"]["udp"]
     assert f"{copies} packets recorded more than once, counted once" in done.out
-    # Cut off within the compressed stream, what came before is read.
+    # If the compressed stream is truncated, the data before the end is read.
     packed.write_bytes(packed.read_bytes()[:-3000])
     done = airpath_command("analyze", packed)
     assert done.code == 0, done.err

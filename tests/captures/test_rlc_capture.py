@@ -1,7 +1,7 @@
 """tshark, which knows RLC by itself, reads the PDUs of a run and finds what the run's own trace says.
 
-tshark takes PDUs for copies of others when sequence numbers begin anew, after 4096, and then loses its place
-in putting packets together. What a PDU says of itself it reads right all the same.
+tshark mistakes PDUs for copies of others once sequence numbers wrap, after 4096, and then fails to reassemble
+packets. It still decodes each PDU correctly.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_tshark_reads_what_the_run_traced(changes, capture):
     result, file = capture({"duration": "15 s"} | changes)
     pdus, reports = traced(result.trace)
     seen_pdus, seen_reports = defaultdict(list), defaultdict(list)
-    # Alone, PDUs are read without memory of those before.
+    # Without reassembly, PDUs are decoded independently.
     options = ("-o", "rlc.perform_reassembly:FALSE")
     for line in fields(file, 'frame.interface_name == "rlc"', PDU_FIELDS, *options):
         pdu = dict(zip(PDU_FIELDS, line, strict=True))
@@ -91,7 +91,7 @@ def test_tshark_puts_packets_together(changes, capture):
         together = fields(file, on_air, fields_of_tcp, at=-1)
         far = f'frame.interface_name == "{end}" and ip.dst == {"10.64.0.1" if way else "10.0.0.1"}'
         delivered = fields(file, far, fields_of_tcp)
-        # In the order in which they were sent, each once; what was sent last has not arrived yet.
+        # In sending order, each once; the last ones have not arrived yet.
         assert delivered == together[: len(delivered)]
         assert len(together) - len(delivered) < 40
         assert len(delivered) > 40
@@ -119,7 +119,7 @@ def test_pdus_without_a_folder(airpath_command):
 
 
 def traced(trace):
-    """What the trace says of every PDU and every report, by UE and direction."""
+    """Every PDU and every report in the trace, by UE and direction."""
     pdus, reports = defaultdict(list), defaultdict(list)
     rows = trace["rlc_data"]
     for at, ue, direction, first, count, poll, lost in zip(
@@ -144,7 +144,7 @@ def missing(pdu: dict[str, str]) -> int:
         return sum(int(more) + 1 for more in pdu["rlc.sufi.l"].split(","))
     if BITMAP not in kinds:
         return 0
-    # tshark names those that arrived, and shows the octets of a second bitmap shifted by four bits.
+    # tshark names the PDUs that arrived, and shows the octets of a second bitmap shifted by four bits.
     arrived = {int(sn) for sn in pdu["rlc.bitmap_string"].split(",") if sn.strip()}
     first, lsn = int(pdu["rlc.sufi.fsn"].split(",")[0]), int(pdu["rlc.sufi.lsn"])
     octets = sum(int(length) + 1 for length in pdu["rlc.sufi.len"].split(","))
@@ -153,6 +153,6 @@ def missing(pdu: dict[str, str]) -> int:
 
 
 def fields(file: Path, display_filter: str, names: tuple[str, ...], *options: str, at: int | None = None):
-    """Fields of the frames that pass; of those that are there several times all, or the one in place `at`."""
+    """Fields of the frames that pass; all occurrences of a field, or the one at index `at`."""
     lines = tshark.fields(file, display_filter, names, "--enable-heuristic", "rlc_udp", *options)
     return lines if at is None else [[value.split(",")[at] for value in line] for line in lines]

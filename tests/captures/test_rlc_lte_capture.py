@@ -19,7 +19,7 @@ FIELDS = (
 )
 HEURISTICS = [word for name in ("rlc", "mac") for word in ("--enable-heuristic", f"{name}_lte_udp")]
 ERROR = "0x00800000"  # As Wireshark numbers severities.
-# Two downloads. HARQ sends each block once, so that RLC repeats what is lost; sizes of blocks differ, so
+# Two downloads. HARQ sends each block once, so that RLC retransmits losses; sizes of blocks differ, so
 # that a repeated PDU often does not fit.
 LOSSY = {
     "duration": "8 s",
@@ -54,7 +54,7 @@ def test_tshark_counts_what_the_run_counts(lossy):
         assert pdus["all"] == bearer["pdus_sent"] == rlc["data_pdus"] + rlc["status_pdus"]
         expected = ("data_pdus", "retransmitted_pdus", "segments", "polls", "status_pdus")
         assert {name: pdus[name] for name in expected} == {name: rlc[name] for name in expected}
-        # In the downlink PDUs are written when their fate is open: HARQ may repeat them.
+        # Downlink PDUs are captured before their outcome is known: HARQ may retransmit them.
         assert pdus["lost"] == (bearer["pdus_lost"] if direction == "uplink" else 0)
         assert pdus["data_pdus"] > 100
         assert pdus["status_pdus"] > 10

@@ -13,7 +13,8 @@ pytestmark = [tshark.needs_tshark, pytest.mark.usefixtures("undrawn")]
 
 DIRECTIONS = ("uplink", "downlink")  # As Wireshark numbers them.
 ERROR = "0x00800000"  # As Wireshark numbers severities.
-# Without reassembly: a retransmission in other segments overlaps those that were lost, which are there too.
+# Without reassembly: a retransmission in other segments overlaps the lost ones, which are in the capture,
+# too.
 HEURISTICS = [word for name in ("rlc", "pdcp", "mac") for word in ("--enable-heuristic", f"{name}_nr_udp")]
 HEURISTICS += ["-o", "rlc-nr.reassemble_am_frames:FALSE", "-o", "rlc-nr.reassemble_um_frames:FALSE"]
 AM_FIELDS = (
@@ -21,7 +22,7 @@ AM_FIELDS = (
     *("rlc-nr.am.p", "rlc-nr.am.sn", "rlc-nr.am.nack-sn", "rlc-nr.am.so-start", "rlc-nr.am.nack-range"),
 )
 # Downloads over LTE's blocks of 5 MHz, which NR's PDUs do not fill evenly. HARQ sends each block once: RLC
-# retransmits what is lost.
+# retransmits losses.
 LOSSY = {"duration": "8 s", "flow": [{"ue": "each", "app": {"bulk": {}}}]}
 DOWNLINK = {
     "blocks": {"bandwidth": "5 MHz"},
@@ -65,7 +66,7 @@ def test_tshark_counts_what_the_run_counts(lossy):
         assert counted["all"] == bearer["pdus_sent"] == rlc["data_pdus"] + rlc["status_pdus"]
         expected = ("data_pdus", "segments", "polls", "status_pdus", "nacks")
         assert {name: counted[name] for name in expected} == {name: rlc[name] for name in expected}
-        # In the downlink PDUs are written when their fate is open: HARQ may repeat them.
+        # Downlink PDUs are captured before their outcome is known: HARQ may retransmit them.
         assert counted["lost"] == (bearer["pdus_lost"] if direction == "uplink" else 0)
         assert counted["data_pdus"] > 100
         assert counted["status_pdus"] > 10

@@ -25,7 +25,7 @@ def captured(folder: Path, name: str, changes: dict[str, Any], **options: Any) -
 
 
 def fields(file: Path, display_filter: str, names: tuple[str, ...], *options: str) -> list[list[str]]:
-    """Fields of the frames that pass; of those that are there several times all."""
+    """Fields of the frames that pass; all occurrences of a field."""
     require("tshark")
     command = ["tshark", "-n", *options, "-r", str(file), "-Y", display_filter]
     command += ["-T", "fields", "-E", "separator=;"]

@@ -45,7 +45,7 @@ FLOW = {
     "ue_address": "10.0.0.2:40000",
     "congestion_control": "reno",
 }
-# Nothing but packets and bytes is known of what is not TCP.
+# Flows other than TCP have only packet and byte counters.
 DATAGRAMS = {
     **dict.fromkeys(FLOW),
     "ue": 0,

@@ -1,7 +1,7 @@
 """A shell with one job: `fake_shell.py COMMAND...`, its terminal on standard input.
 
 Runs COMMAND as a shell runs a job in the foreground. When it stops, takes the terminal, and continues it in
-the foreground once more. Tells on standard output how it went.
+the foreground again. Reports the result on standard output.
 """
 
 from __future__ import annotations

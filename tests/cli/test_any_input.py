@@ -61,7 +61,7 @@ def toml(value: Any) -> str:
         return "{" + ", ".join(f"{toml(str(key))} = {toml(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(toml, value)) + "]"
-    # A text in JSON is one in TOML, but for one character.
+    # A JSON string is a TOML string, except for one character.
     return json.dumps(str(value) if value is None else value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -118,7 +118,7 @@ OFTEN = pytest.mark.parametrize("examples", [25, pytest.param(600, marks=pytest.
 
 
 def check(examples: int, strategy: st.SearchStrategy[Any], read: Callable[[Any], object]) -> None:
-    """Read what is drawn; any error must be one of ours, complete."""
+    """Read random input; any error must be a complete airpath error."""
 
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(strategy)

@@ -135,7 +135,7 @@ def test_unknown_option(airpath_command):
 def test_an_option_given_twice(airpath_command):
     for words in ["compare umts-384 --cc reno --cc=cubic", "live umts-384 --cc reno --cc cubic -- true"]:
         check_error(airpath_command(*words.split()), "command line", "--cc is given twice", "--help")
-    # Those of COMMAND are its own, and others may be repeated.
+    # COMMAND's options are its own, and others may be repeated.
     words = "live umts-384 --set a=1 --set b=2 --force --force -- ping --seed 1 --seed 2"
     check_error(airpath_command(*words.split()), "a", "unknown key", "known here")
 
@@ -159,7 +159,7 @@ def test_output_folder_with_a_run(tmp_path, airpath_command):
 
 @pytest.mark.parametrize("room", sampled([0, 500, 3000, 30_000, 100_000], 2))
 def test_full_disk(room, tmp_path):
-    # For want of a small disk a limit of the size of each file.
+    # A limit on file sizes simulates a small disk.
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 

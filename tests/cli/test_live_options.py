@@ -1,4 +1,4 @@
-"""The options of `airpath live`: what the driver is told, and what is answered to a mistake."""
+"""The options of `airpath live`: the driver's configuration, and the errors for mistakes."""
 
 from __future__ import annotations
 

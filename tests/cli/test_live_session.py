@@ -215,7 +215,7 @@ def test_a_driver_that_dies_is_an_error_and_files_are_complete(behaviour, how, f
 def test_a_full_disk_ends_the_run(live, tmp_path):
     before = children()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # For want of a small disk a limit of the size of each file.
+    # A limit on file sizes simulates a small disk.
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
         outcome = live("fills_the_disk", "umts-384", "--out", tmp_path / "out", "--", "true")

@@ -1,4 +1,4 @@
-"""Files through a live link with datagrams and pings beside them, and what became of every packet."""
+"""Files through a live link with concurrent datagrams and pings, and the outcome of every packet."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Transfer:
         return [packet for packet in mine if packet.is_downlink == downlink]
 
     def box(self, name: str) -> dict[str, Any]:
-        """What a box counted."""
+        """A middlebox's counters."""
         elements = self.outcome.results["elements"]
         found: dict[str, Any] = next(part for part in elements if part["element"] == f"middlebox.{name}")
         return found
@@ -83,7 +83,7 @@ class Transfer:
 
     @property
     def download(self) -> dict[str, Any]:
-        """What the server's end of the capture tells of the flow that carried most."""
+        """The analysis of the largest flow, from the server's end of the capture."""
         connections = analyze(self.outcome.folder / "capture.pcapng")["connections"]
         here = (flow for one in connections for flow in one["flows"] if flow["interface"] == "server")
         found: dict[str, Any] = max(here, key=lambda flow: flow["bytes_acked"])
@@ -95,9 +95,9 @@ Carry = Callable[..., Transfer]
 
 @pytest.fixture
 def carry(start, tmp_path) -> Carry:
-    """Transfer a file through a scenario; it arrives as it was sent, and so do datagrams beside it.
+    """Transfer a file through a scenario; it arrives unchanged, and so do concurrent datagrams.
 
-    Other than "get" and "put", the client does what transfer.py says of it.
+    Other than "get" and "put", the client runs the transfer.py command of that name.
     """
 
     def call(
@@ -166,7 +166,7 @@ def check_delays_and_drops(done: Transfer) -> list[Passage]:
 
 
 def sent_again(done: Transfer) -> int:
-    """Data segments of the server that held nothing but what it had sent before."""
+    """Data segments of the server that contained only data sent before."""
     latest: dict[object, int] = {}
     again = 0
     for packet in done.at("server", downlink=True):

@@ -2,8 +2,8 @@
 
     python garbage.py PACKETS PER_SECOND SEED [KIND...]
 
-KINDs are those of `MAKERS`, each what a careful reader of the standards would say of a packet; all if none is
-named. PACKETS may be 0: until SIGTERM. Prints as JSON how many of each kind were sent, and how many the
+KINDs are the keys of `MAKERS`, each a classification of a packet by the standards; all if none is named.
+PACKETS may be 0: until SIGTERM. Prints as JSON how many of each kind were sent, and how many the
 kernel did not let us send.
 """
 
@@ -24,12 +24,12 @@ INTERFACE, MTU = "airpath0", 1500
 ETH_P_IP, ETH_P_IPV6 = 0x0800, 0x86DD
 ICMP, TCP, UDP, ESP, AH, ICMPV6 = 1, 6, 17, 50, 51, 58
 HOP_BY_HOP, ROUTING, FRAGMENT, DESTINATION = 0, 43, 44, 60
-# Protocols without meaning here, or to anybody.
+# Protocols that are unused here, or unassigned.
 UNKNOWN = (2, 4, 41, 47, 89, 132, 140, 200, 253, 254)
 # Addresses of both ends.
 IPV4 = [bytes([10, 77, 0, end]) for end in (1, 2)]
 IPV6 = [bytes.fromhex("fd616972706100000000000000000000")[:15] + bytes([end]) for end in (1, 2)]
-# What the kernel is asked to hold at most before we wait.
+# Maximum packets queued in the kernel before waiting.
 MOST_WAITING = 500
 
 rng = random.Random()
@@ -85,12 +85,12 @@ def extended(protocol: int) -> tuple[int, bytes]:
 
 
 def other_protocol() -> bytes:
-    """UDP, ICMP and protocols that nobody knows; checksums are mostly wrong."""
+    """UDP, ICMP and unknown protocols; checksums are mostly wrong."""
     kind = rng.random()
     if kind < 0.4:
         payload = some_bytes()
         length = rng.choice((8 + len(payload), rng.getrandbits(16)))
-        # Ports below 1024: nobody here listens there.
+        # Ports below 1024: no program listens there.
         ports = (rng.randrange(1024), rng.randrange(1024))
         return either(UDP, struct.pack(">HHHH", *ports, length, rng.getrandbits(16)) + payload)
     if kind < 0.6:
@@ -146,7 +146,7 @@ def no_version() -> bytes:
 
 
 def segment(*, words: int, rest: bytes = b"") -> bytes:
-    """A TCP header between ports where nobody listens, without data."""
+    """A TCP header between ports without listener, without data."""
     ports = (rng.randrange(1024), rng.randrange(1024))
     numbers = (rng.getrandbits(32), rng.getrandbits(32))
     head = struct.pack(
@@ -189,7 +189,7 @@ MAKERS: dict[str, Callable[[], bytes]] = {
 
 
 class Pace:
-    """Waits so that packets neither come faster than is asked for nor are dropped by a full device."""
+    """Waits so that packets neither exceed the requested rate nor are dropped by a full device."""
 
     def __init__(self, per_second: float) -> None:
         self._per_second, self._sent = per_second, 0

@@ -22,7 +22,7 @@ from programs import PATIENCE_S, require
 AIRPATH = str(Path(sys.executable).with_name("airpath"))
 # The same command, much faster: it draws no pictures.
 UNDRAWN = (sys.executable, "-P", str(Path(__file__).with_name("undrawn.py")))
-# A link that keeps nobody waiting.
+# A link that is never the bottleneck.
 FAST = ("--downlink-trace", "100 Mbit/s", "--uplink-trace", "100 Mbit/s")
 # Nothing of a run is there any more so long after its end, in seconds.
 GONE_WITHIN_S = 5
@@ -81,7 +81,7 @@ class Outcome:
         return found
 
     def flows(self, protocol: str) -> list[dict[str, Any]]:
-        """Flows of a protocol, those that carried most first."""
+        """Flows of a protocol, largest first."""
         flows = [flow for flow in self.results["flows"] if flow.get("protocol") == protocol]
         return sorted(flows, key=lambda flow: flow["bytes_received"], reverse=True)
 
@@ -153,14 +153,14 @@ Holder = tuple[int, str]
 
 
 def holder(pid: int) -> Holder:
-    """A process, so that it is not taken for a later one of the same number."""
+    """A process, so that it is not mistaken for a later one with the same PID."""
     with contextlib.suppress(OSError):
         return pid, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     return pid, "gone"
 
 
 def held_by(pids: list[int]) -> dict[str, set[Holder]]:
-    """Network namespaces of these processes, but ours, with all their holders."""
+    """Network namespaces of these processes, except our own, with all their holders."""
     ours, among = os.readlink("/proc/self/ns/net"), set(pids)
     return {
         name: {holder(pid) for pid in holders}
@@ -170,10 +170,10 @@ def held_by(pids: list[int]) -> dict[str, set[Holder]]:
 
 
 def still_held(before: dict[str, set[Holder]]) -> dict[str, set[Holder]]:
-    """Namespaces that one of those who held them still holds.
+    """Namespaces that one of their earlier holders still holds.
 
-    Somebody else at the same number is somebody else's: the kernel uses numbers of namespaces again at
-    once, and who may enter one held it before or descends from such a process, and has the marker.
+    A new holder of the same number may be unrelated: the kernel reuses namespace numbers at once,
+    and who may enter one held it before or descends from such a process, and has the marker.
     """
     now = network_namespaces()
     found = {name: {holder(pid) for pid in now.get(name, [])} & holders for name, holders in before.items()}
@@ -183,7 +183,7 @@ def still_held(before: dict[str, set[Holder]]) -> dict[str, set[Holder]]:
 def check_books(results: dict[str, Any]) -> dict[str, int]:
     """Every packet that came in came out, was dropped, or is still held; gives what is held, by direction.
 
-    Needs a wired link without delay: packets on their way there are counted by nobody.
+    Needs a wired link without delay: packets in transit there are not counted.
     """
     link = next(element for element in results["elements"] if element["element"] == "link")
     bearers = next(element for element in results["elements"] if "ues" in element)["ues"][0]

@@ -70,7 +70,7 @@ def serve() -> None:
 
 
 def get(how: str) -> None:
-    """Ask for data in one of the ways, and read it in one of the ways."""
+    """Request data in one of several ways, and read it in one of several ways."""
     connection = socket.socket()
     if how in ("small_window", "slow_reader"):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_000)

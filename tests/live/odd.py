@@ -1,7 +1,7 @@
 """Packets besides TCP and UDP in plain headers. Run as a script at either end of a link.
 
-`serve` echoes datagrams and connections on port 8000. `go SEED` sends to it and prints as JSON what came
-back, and how many packets of each kind it sent that no program answers.
+`serve` echoes datagrams and connections on port 8000. `go SEED` sends to it and prints as JSON what it
+received, and how many packets of each kind it sent that no program answers.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def unanswered(rng: random.Random) -> dict[str, list[tuple[int, bytes]]]:
 
 
 def go(seed: int) -> None:
-    """Send, and print what came back."""
+    """Send, and print the responses."""
     rng = random.Random(seed)
     four, six = os.environ["AIRPATH_SERVER"], os.environ["AIRPATH_SERVER6"]
     large, small, much = rng.randbytes(DATAGRAM), rng.randbytes(300), rng.randbytes(STREAM)

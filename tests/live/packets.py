@@ -78,7 +78,7 @@ class Captured:
 
     @property
     def connection(self) -> tuple[bytes, int, int]:
-        """What both directions of a connection have in common: an address of the server, and both ports."""
+        """A key shared by both directions of a connection: an address of the server, and both ports."""
         (source, sink), (here, there) = self.addresses, self.ports
         return (source, here, there) if self.is_downlink else (sink, there, here)
 
@@ -185,7 +185,7 @@ def read(file: Path) -> list[Captured]:
     return found
 
 
-# What a box may write into a packet: gives its octets with these fields blank.
+# Blanks the fields of a packet that a middlebox may rewrite.
 Blank = Callable[[Captured], bytes]
 
 
@@ -241,11 +241,11 @@ class Passage:
     as_sent : int
         Packets that arrived octet by octet as they were sent.
     changed : list of (Captured, Captured)
-        Those that differ in what the box may write: as sent, as received.
+        Packets that differ in fields that the middlebox may rewrite: as sent, as received.
     lost : list of Captured
-        Those that never arrived.
+        Packets that never arrived.
     made : list of Captured
-        What arrived and was not sent, or not so often.
+        Packets that arrived but were not sent, or not as often.
     overtaken : int
         Packets that arrived before one of their connection that had been sent earlier.
     """
@@ -258,7 +258,7 @@ class Passage:
 
 
 def passage(packets: list[Captured], downlink: bool, may_write: Blank = nothing) -> Passage:
-    """Find for each packet that arrived the one that was sent, which may differ in what a box may write."""
+    """Match each packet that arrived to a sent one, ignoring fields that a middlebox may rewrite."""
     source, sink = ("server", "ue") if downlink else ("ue", "server")
     mine = [packet for packet in packets if packet.is_downlink == downlink]
     sent: dict[bytes, deque[tuple[int, Captured]]] = defaultdict(deque)
@@ -272,7 +272,7 @@ def passage(packets: list[Captured], downlink: bool, may_write: Blank = nothing)
             continue
         flow = packet.connection if packet.is_tcp else packet.protocol
         waiting = sent[may_write(packet)]
-        # Of several that are alike, one that keeps the order.
+        # Among identical packets, one that preserves the order.
         chosen = next((one for one in waiting if one[0] > latest[flow]), waiting[0] if waiting else None)
         if chosen is None:
             found.made.append(packet)

@@ -1,8 +1,8 @@
-"""A program with the kernel's TCP, for our TCP at the other end to talk to; prints what it saw as JSON.
+"""A program with the kernel's TCP, the peer of airpath's TCP in tests; prints its observations as JSON.
 
     python peer.py get|put|echo|... HOST PORT [OPTIONS...]
 
-It ends when none of its connections is left but those in TIME-WAIT. Nothing of it waits for ever.
+It ends when all of its connections are closed or in TIME-WAIT. No wait is unbounded.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ PATIENCE_S = 100
 PERIOD = 65_521
 BLOCK = bytes((at * 31 + (at >> 7)) & 0xFF for at in range(PERIOD))
 ECHO, DISCARD, CLOSED = 7, 9, 10
-# States of /proc/net/tcp that nobody waits for: TIME-WAIT, LISTEN.
+# States of /proc/net/tcp that count as settled: TIME-WAIT, LISTEN.
 SETTLED = {"06", "0A"}
 
 
 def pattern(size: int) -> bytes:
-    """The first octets of what our end sends."""
+    """The first bytes that airpath's endpoint sends."""
     return (BLOCK * (size // PERIOD + 1))[:size]
 
 
 def fnv1a(octets: bytes) -> str:
-    """The digest with which our end answers for what it has read."""
+    """The digest that airpath's endpoint reports for the data it has read."""
     value = 0xCBF29CE484222325
     for octet in octets:
         value = (value ^ octet) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -68,12 +68,12 @@ def read_all(stream: socket.socket) -> bytes:
 
 
 def seen(octets: bytes) -> dict[str, Any]:
-    """What was read of our end's pattern."""
+    """Whether the data read matches the pattern of airpath's endpoint."""
     return {"octets": len(octets), "right": octets == pattern(len(octets))}
 
 
 def get(host: str, port: int, *, pause_s: float = 0, half_close: bool = False, **options: Any) -> Any:
-    """Read what our end sends; perhaps after a pause, perhaps after closing our direction."""
+    """Read data from airpath's endpoint, optionally after a pause or after closing the sending direction."""
     with connect(host, port, **options) as stream:
         if half_close:
             stream.shutdown(socket.SHUT_WR)
@@ -82,7 +82,7 @@ def get(host: str, port: int, *, pause_s: float = 0, half_close: bool = False, *
 
 
 def put(host: str, port: int, size: int, seed: int = 1, **options: Any) -> Any:
-    """Send octets, close, and wait for our end to close."""
+    """Send bytes, close, and wait for airpath's endpoint to close."""
     octets = random.Random(seed).randbytes(size)
     with connect(host, port, **options) as stream:
         local = stream.getsockname()[1]
@@ -116,7 +116,7 @@ def reset(host: str, port: int) -> Any:
 
 
 def insist(host: str, port: int) -> Any:
-    """Read until our end closes, and send all the same until there is an error."""
+    """Read until airpath's endpoint closes, and keep sending until there is an error."""
     with connect(host, port) as stream:
         octets = read_all(stream)
         error = None
@@ -131,7 +131,7 @@ def insist(host: str, port: int) -> Any:
 
 
 def knock(host: str, port: int) -> Any:
-    """Connect where nobody listens."""
+    """Connect to a port without listener."""
     try:
         connect(host, port).close()
     except OSError as problem:
@@ -140,7 +140,7 @@ def knock(host: str, port: int) -> Any:
 
 
 def both_open(host: str, port: int, local: int) -> Any:
-    """Connect from a port to which our end connects."""
+    """Connect from a port that airpath's endpoint connects to."""
     stream = socket.socket()
     stream.settimeout(PATIENCE_S)
     stream.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -152,9 +152,9 @@ def both_open(host: str, port: int, local: int) -> Any:
 
 
 def listen(port: int, count: int, *, most: int = 0, seed: int = 1, sends: bool = True, **options: Any) -> Any:
-    """Accept connections one after the other; send random octets on each, and read what our end sends.
+    """Accept connections sequentially; send random bytes on each, and read the data of airpath's endpoint.
 
-    Some close first, some let our end.
+    Some close first, some let airpath's endpoint close first.
     """
     chance = random.Random(seed)
     found = []
@@ -176,7 +176,7 @@ def listen(port: int, count: int, *, most: int = 0, seed: int = 1, sends: bool =
 
 
 def take(port: int, size: int) -> Any:
-    """Accept one connection, read so many octets, close, and read what was under way."""
+    """Accept one connection, read so many bytes, close, and read the data in flight."""
     with socket.create_server(("", port)) as server:
         server.settimeout(PATIENCE_S)
         stream, _ = server.accept()

@@ -3,7 +3,7 @@
 `scripted_peer.py PLAN OUT`: PLAN has the address of the other end, a file that is there once that listens,
 and scripts, each a list of steps. A step is (offset, length, fin, wait in s): a segment of the stream, or
 nothing where the length is negative; then the script waits. All scripts take their steps together, each on a
-connection of its own. Our address is nobody's, so that no kernel answers in our place.
+connection of its own. Its address is unassigned, so that no kernel responds instead.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 `scripted_receiver.py PLAN OUT`: PLAN has the address and port of the sender, a file that is there once that
 listens, the MSS and the first window in segments of it, whether SACK is offered, and scripts, each a list of
-steps. A step is done at once; what comes until the next, `STEP_S` later, is the answer to it. Each script has
-a connection of its own and a pace of its own:
+steps. A step is executed at once; packets received until the next one, `STEP_S` later, are the response. Each
+script has its own connection and pace:
 
 * `["ack", n]` acknowledges n segments more;
-* `["sack", i, n]` tells of n segments that begin i behind what is acknowledged;
-* `["dup"]` is the last ACK once more, `["old", n]` the one n before it;
+* `["sack", i, n]` reports n segments that start i segments beyond the ACK number;
+* `["dup"]` repeats the last ACK, `["old", n]` the one n before it;
 * `["window", n]` offers n segments from here on, and never takes back what was offered;
 * `["silence"]` waits for what the sender does on its own, and not for ever.
 
@@ -72,7 +72,7 @@ class Connection:
         return self.acks[-1]
 
     def advance(self, to: int) -> None:
-        """Everything up to here has come, and what lies behind it without a gap."""
+        """Everything up to here has arrived, and the data that follows without a gap."""
         self.una = max(self.una, to)
         for start, end in sorted(self.blocks):
             if start <= self.una:
@@ -87,7 +87,7 @@ class Connection:
         self.blocks.insert(0, (start, end))
 
     def step(self, now_s: float) -> bytes | None:
-        """What goes now, if anything; nothing more is to come where `next_s` is infinite."""
+        """The packet to send now, if any; the script is over once `next_s` is infinite."""
         self.next_s = now_s + STEP_S
         self.is_silent = False
         if self.irs is None:
@@ -95,7 +95,7 @@ class Connection:
             self.next_s = now_s + 1
             return self.packet(SYN, ISS, 0, 65_535, options)
         if not self.told:
-            # The shortest round trip of all, which no retransmission falls short of by chance.
+            # The minimum RTT, which no retransmission undercuts by chance.
             self.next_s, self.is_silent = now_s + SILENCE_S, True
             self.told.append([])
             return self.acknowledge()
@@ -124,7 +124,7 @@ class Connection:
         return self.acknowledge()
 
     def take(self, segment: bytes) -> bytes | None:
-        """Note what comes; the answer, if it is a SYN."""
+        """Record a segment; return the response, if it is a SYN."""
         seq, _, offset, flags, _ = struct.unpack_from("!IIBBH", segment, 4)
         length = len(segment) - offset // 16 * 4
         if flags & SYN:

@@ -76,7 +76,7 @@ def wait_for(file: Path) -> str:
 
 
 def test_no_answer_is_told_by_the_exit_status(live):
-    # Our end of TCP answers no ping: docs/live-tcp.md.
+    # airpath's TCP endpoint does not answer ping: docs/live-tcp.md.
     words = ["airpath", "ping", "--count", "2", "--interval", "50ms", "--timeout", "100ms"]
     outcome = live(*LINK, "--sender", "airpath", command=words)
     assert (outcome.code, outcome.out) == (1, "10.77.0.1: 2 sent, 0 received, 100 % lost\n")

@@ -72,7 +72,7 @@ def test_the_analysis_counts_as_tshark_does(tmp_path):
 
 
 SMALL = LINK.replace("packets = 200", "packets = 15").replace("4 Mbit/s", "2 Mbit/s")
-# What is sent again is lost again, and timers expire.
+# Retransmissions are lost, too, and timers expire.
 LOSSY = f'[[middlebox]]\ndisturb.downlink.loss = "25 %"\n{LINK}'
 
 

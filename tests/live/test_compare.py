@@ -71,7 +71,7 @@ def test_the_kernel_carries_the_same_bytes_as_the_simulator(compare):
         for world in ("simulated", "live"):
             assert run[world]["bytes_acked"] == 200_000
             assert run[world]["transfer_s"] is not None
-        # What both owe to the link alone.
+        # Determined by the link only.
         assert run["live"]["initial_rtt_ms"] == pytest.approx(run["simulated"]["initial_rtt_ms"], abs=5)
         assert run["live"]["goodput_bps"] == pytest.approx(run["simulated"]["goodput_bps"], rel=0.25)
     assert "link, reno: 2 runs of each" in printed and "goodput kbit/s" in printed
@@ -140,7 +140,7 @@ def test_the_kernels_tcp_is_brought_near_the_scenarios(compare):
         int(window) for (window,) in fields(f"tcp.srcport != 8000 and {at_ue}", "tcp.window_size_value")
     ]
     assert max(windows) <= 10 * 536
-    # Every segment is acknowledged on its own, but those that arrive after a gap has been filled.
+    # Every segment is acknowledged separately, except segments that arrive after a gap has been filled.
     acks = fields(f"tcp.srcport != 8000 and tcp.len == 0 and tcp.flags == 0x010 and {at_ue}", "tcp.ack")
     assert len(acks) >= len(segments)
 
@@ -156,7 +156,7 @@ def test_what_a_mechanism_does_is_compared_in_both_worlds(compare):
     base, changed = said["comparisons"]
     assert (base["mechanism"], changed["mechanism"]) == (None, "pdpc")
     effect = changed["flows"][0]["effects"]["rtt_p95_ms"]
-    # A buffer of 20 packets that is kept at 8: round trips are shorter, in either world.
+    # A buffer of 20 packets that is kept at 8: RTTs are shorter, simulated and live.
     assert effect["simulated_ratio"]["mean"] < 0.9
     assert effect["live_ratio"]["mean"] < 0.9
     assert "what pdpc does with reno" in printed

@@ -1,6 +1,6 @@
 """The files of a live run agree with each other, with the kernel, and with an independent reader.
 
-All tests look at one run: a download by cubic through a short drop-tail buffer, until nothing is under way.
+All tests look at one run: a download by cubic through a short drop-tail buffer, until nothing is in flight.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from live.harness import Outcome, check_books, finish
 # Neither trace nor wired link delays anything; what delays is the buffer: 30 packets at 10 Mbit/s are 36 ms.
 LINK = ("--downlink-trace", "10 Mbit/s", "--uplink-trace", "10 Mbit/s")
 QUEUE = ("--downlink-queue", "droptail", "--downlink-queue-args", "packets=30")
-# The server ends after one client. When nobody of iperf3 is there any more, all that it sent is in the
-# path, and a ping leaves the buffer behind it.
+# The server ends after one client. Once iperf3 has ended, all its packets are in the path, and a ping
+# leaves the buffer after them.
 DOWNLOAD = """
 iperf3 -c $AIRPATH_SERVER -R -t 2 -C cubic -J
 while grep -qx iperf3 /proc/[0-9]*/comm 2> /dev/null; do sleep 0.02; done
@@ -74,14 +74,14 @@ def test_real_flows_have_the_delays_of_the_path(lossy):
     # Segments with data alone: as many as the receiver got.
     assert delay["samples"] >= flow["receiver"]["segments"] > 100
     assert delay["min"] <= delay["p50"] <= delay["p90"] <= delay["p95"] <= delay["p99"] <= delay["max"]
-    # What passes the bearer takes no longer on the whole path, whose other links add nothing but their delay.
+    # The path adds only constant delays to the delay of the bearer.
     events = lossy.events("bearer_delivered")
     through = [
         waited / 1e6
         for waited, way, number in zip(events["delay_ns"], events["direction"], events["flow"], strict=True)
         if (way, number) == (flow["direction"], flow["flow"])
     ]
-    rounding = 1e-9  # Of nanoseconds as milliseconds.
+    rounding = 1e-9  # Of times in nanoseconds, converted to milliseconds.
     assert delay["max"] >= max(through) - rounding and delay["min"] >= min(through) - rounding
     assert queueing["p95"] == pytest.approx(delay["p95"] - delay["min"])
     assert lossy.results["jain_index"]["downlink"] <= 1
@@ -154,7 +154,7 @@ def test_an_exported_capture_names_every_packet_that_was_dropped(lossy, airpath_
 def test_the_kernels_state_of_tcp_is_sampled(lossy, download):
     state = lossy.events("tcp_state")
     rows = [row for row, flow in enumerate(state["flow"]) if flow == download["flow"]]
-    # 50 a second were asked for, over two seconds; a busy machine takes fewer.
+    # Polled 50 times per second, over two seconds; a busy machine takes fewer samples.
     assert len(rows) > 20
 
     def column(name):
@@ -178,7 +178,7 @@ def test_the_kernels_state_of_tcp_is_sampled(lossy, download):
 def test_tshark_counts_the_retransmissions_that_results_count(lossy, download, tmp_path):
     server = at(lossy, "server", tmp_path)
     port = download["ue_address"].rpartition(":")[2]
-    # A segment sent again soon it calls "out of order": captures/test_capture.py. SYN and FIN have no data.
+    # tshark calls an early retransmission "out of order": captures/test_capture.py. SYN and FIN have no data.
     again = "(tcp.analysis.retransmission or tcp.analysis.out_of_order) and tcp.len > 0"
     assert tshark_count(server, f"{again} and tcp.dstport == {port}") == download["retransmissions"]["total"]
     data = f"tcp.len > 0 and tcp.dstport == {port}"
@@ -206,7 +206,7 @@ def test_checksums_in_a_capture_of_whole_packets_are_right(live, tmp_path):
     assert outcome.code == 0, outcome.err
     file = outcome.folder / "capture.pcapng"
     options = ("-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-T", "fields")
-    # Of the two zeros of one's complement a kernel may write either (RFC 1624).
+    # A kernel may write either of the two zeros of one's complement (RFC 1624).
     columns = tshark(
         file, "tcp && !tcp.checksum.ffff", *options, "-e", "tcp.checksum.status", "-e", "ip.checksum.status"
     )

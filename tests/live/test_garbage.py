@@ -14,7 +14,7 @@ from live.harness import FAST, OPAQUE, check_books
 
 SCRIPT = Path(__file__).with_name("garbage.py")
 PACKETS, PER_SECOND = 4000, 4000
-# Kinds of which every packet is what its name says; the kernel itself sends none of these.
+# Kinds that the driver must recognise in every packet; the kernel itself sends none of these.
 CERTAIN = ("encrypted", "fragment", "malformed")
 SIZE = 1_000_000
 

@@ -1,4 +1,4 @@
-"""Pages, downloads and uploads through a live link: the bytes that arrive are those that were sent."""
+"""Pages, downloads and uploads through a live link: bytes arrive unchanged."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_the_report_shows_ipv6_addresses(live, page):
 def test_a_browser_shows_what_a_pages_script_made(live, page, tmp_path):
     (page / "index.html").write_text('<body><img src="a.svg"><script src="a.js"></script></body>')
     (page / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="37" height="5"/>')
-    # The text exists nowhere but in the page that was carried, put together and run.
+    # The text exists only in the page that was carried, assembled and run.
     (page / "a.js").write_text(
         'onload = () => document.body.append("made by " + "script, image " + document.images[0].width)'
     )

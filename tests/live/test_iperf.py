@@ -68,7 +68,7 @@ def test_datagrams_that_a_full_buffer_drops_are_those_that_iperf3_misses(live):
     # All datagrams of its test, and the one with which it begins.
     assert flow["segments_sent"] >= measured["packets"]
     dropped = flow["segments_sent"] - flow["receiver"]["segments"]
-    # A datagram that is lost behind the last one that arrives, iperf3 does not miss.
+    # iperf3 does not notice datagrams lost after the last one that arrives.
     assert 0 < measured["lost_packets"] <= dropped
     check_books(outcome.results)
 
@@ -87,7 +87,7 @@ def test_the_command_of_the_manual_works_with_and_without_power(power, live, tmp
     assert results["live"]["user_namespace"] == (power == "none")
     flow = max(results["flows"], key=lambda flow: flow["bytes_received"])
     assert (flow["direction"], flow["congestion_control"]) == ("downlink", "reno")
-    # 384 kbit/s of the bearer are no more than 48 kB a second, and TCP needs a second to get going.
+    # 384 kbit/s of the bearer are no more than 48 kB per second, and TCP needs a second to get going.
     assert 4 * 24_000 < flow["bytes_received"] < results["simulated_s"] * 48_000
 
 

@@ -1,9 +1,9 @@
 """Every mechanism on real packets: its effect shows in the capture, and everything else is as it was sent.
 
-Kernels talk through the boxes of scenarios. Beside each transfer run datagrams and pings, which no box may
-touch. There is no wired delay: a packet passes a box in the network at the instant at which it passes the
-server's end, so that the capture has the order in which the box saw things, in the model's time, whatever the
-machine's load is.
+Kernels communicate through the middleboxes of scenarios. Datagrams and pings run concurrently with each
+transfer; no middlebox may touch them. There is no wired delay: a packet passes a middlebox in the network at
+the same instant as the server's end, so that the capture has the order in which the box saw things, in the
+model's time, whatever the machine's load is.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def test_packets_are_dropped_that_a_simulation_drops(carry):
     done = carry(boxes + LINK, 500_000)
     ways = check_delays_and_drops(done)
     for found, downlink, share in zip(ways, (True, False), (0.04, 0.2), strict=True):
-        # The box stands at the UE: what comes from there it sees at once, and the rest in the buffer's order.
+        # The middlebox is at the UE: it sees the UE's packets at once, and the others in the buffer's order.
         source = "server" if downlink else "ue"
         sent = [one for one in done.packets if one.end == source and one.is_downlink == downlink]
         lost = {id(one) for one in found.lost}
         mine = {number for number, one in enumerate(sent) if id(one) in lost}
-        # What was still on its way at the end is neither.
+        # Packets still in flight at the end are neither.
         known = len(sent) - 20
         assert {number for number in mine if number < known} == {
             number for number in simulated_drops(boxes, downlink) if number < known
@@ -80,7 +80,7 @@ def test_fewer_acks_cross_a_slow_uplink_and_no_sack_block_is_missing(carry):
     slow = LINK.replace("1 Mbit/s", "48 kbit/s")
     done = carry("[[middlebox]]\nack_filter = {}\n" + slow, 1_000_000)
     _, up = check_delays_and_drops(done)
-    # What was behind the last packet that arrived was on its way.
+    # Packets after the last one that arrived were in flight.
     uplink = [one for one in done.packets if not one.is_downlink]
     came_of = {one.octets for one in uplink if one.end == "server"}
     until = max(one.at_s for one in uplink if one.end == "ue" and one.octets in came_of)
@@ -151,14 +151,14 @@ REGULATOR = '[[middlebox]]\nack_regulator = { alpha = 1000, growth = "acked" }\n
 
 
 def late_losses(done: Transfer, found: Passage) -> int:
-    """Segments with data that did not arrive, after the first quarter of what was sent."""
+    """Segments with data that did not arrive, after the first quarter of the transfer."""
     sent = [one for one in done.at("server", downlink=True) if one.is_data]
     return sum(one.is_data and one.at_s > sent[len(sent) // 4].at_s for one in found.lost)
 
 
 @pytest.mark.slow
 def test_a_small_buffer_overflows_no_more_with_a_regulator(carry):
-    # The first slow start overflows it whatever the regulator does. Nobody regulates datagrams: few of them.
+    # The first slow start overflows it despite the regulator. Datagrams are not regulated: few of them.
     fast = SMALL.replace("2 Mbit/s", "4 Mbit/s").replace("packets = 15", "packets = 8")
     few = (2_000_000, "--datagrams", 3)
 
@@ -184,7 +184,7 @@ def test_connections_that_have_ended_take_no_room_from_those_that_follow(carry):
     check_delays_and_drops(done)
     took = done.client["took_s"]
     assert len(took) == 15
-    # 0.3 s each; an ACK that waits in vain waits for 0.2 s.
+    # 0.3 s each; an ACK that is held without effect waits for 0.2 s.
     assert sorted(took[-7:])[3] < sorted(took[:7])[3] + 0.15
 
 
@@ -242,12 +242,12 @@ def test_losses_of_the_radio_are_repaired_without_the_sender(carry):
         assert done.dropped_by_the_buffer == 0
         again.append(sent_again(done))
     assert again[0] > 10 and again[1] <= again[0] / 5, again
-    # What arrived was sent by the server, octet by octet, or is a copy of that.
+    # Every packet that arrived was sent by the server unchanged, or is a copy of one.
     sent = {one.octets for one in done.packets if one.end == "server" and one.is_downlink}
     assert all(one.octets in sent for one in down.made)
     repairs = done.box("snoop")["local_retransmissions"]["total"]
     assert done.box("packet_loss")["downlink"]["dropped"] == len(down.lost) + repairs - len(down.made)
-    # Of the UE's ACKs those are missing that were kept; where blocks were taken out, there are none.
+    # The UE's ACKs that the middlebox kept are missing; where it removed SACK blocks, none are.
     assert all(one.is_pure_ack for one in up.lost)
     assert len([one for one in up.lost if one.sack]) > 10
     assert all(before.sack and not after.sack for before, after in up.changed)
@@ -323,7 +323,7 @@ def test_the_acks_are_flagged_that_the_papers_figures_flag_and_no_others(carry):
     assert not any(one.flags & AE for one in done.packets if one.is_tcp and one.end == "ue")
 
 
-# Reads what our end serves.
+# Reads from airpath's endpoint.
 READ = """
 import os, socket
 with socket.create_connection((os.environ["AIRPATH_SERVER"], 5001), timeout=40) as connection:
@@ -374,9 +374,9 @@ ENDS_S = 4.5
 
 
 def away(carry: Carry, bearers: str, boxes: str) -> Transfer:
-    """A download whose UE is out of reach for two seconds; the file is as large as what passes in eight.
+    """A download whose UE is out of reach for two seconds; the file takes eight seconds.
 
-    The buffer holds the whole window: nothing is lost, and no timer runs, but for the outage.
+    The buffer holds the whole window: nothing is lost, and no timer expires, except for the outage.
     """
     return carry(HANDOVER.format(bearers=bearers, boxes=boxes), 1_300_000, sysctls=WINDOW)
 

@@ -126,7 +126,7 @@ def test_a_run_whose_driver_or_init_is_killed_is_no_success(which, code, start):
 @needs("unshare")
 @pytest.mark.slow
 def test_the_kernel_counts_no_namespace_of_runs_that_were_killed(marker, tmp_path):
-    # Where two networks are allowed, a run works only if none is left of those before it.
+    # Where two networks are allowed, a run works only if none is left over from earlier runs.
     runs = Path(__file__).with_name("runs_within_a_limit.py")
     words = ["unshare", "--user", "--map-root-user", sys.executable, runs, marker, *FAST]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=PATIENCE_S)

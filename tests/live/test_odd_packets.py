@@ -12,7 +12,7 @@ from live.packets import passage, read
 
 SCRIPT = Path(__file__).with_name("odd.py")
 PROGRAM = f"exec {sys.executable} {SCRIPT}"
-# Of a datagram with its header of UDP, by the octets that a fragment has room for, a multiple of eight.
+# Fragments of a datagram with its UDP header, by fragment payload size, a multiple of eight.
 FRAGMENTS = sum(-(-(DATAGRAM + 8) // room) for room in (1480, 1448, 1472, 1432, 1480, 1448))
 
 
@@ -31,7 +31,7 @@ def test_what_is_neither_tcp_nor_udp_in_plain_headers_is_carried_unchanged(live)
         assert found.as_sent > 100
     server, ue = (outcome.live["ends"][end] for end in ("server", "ue"))
     sent = told["sent"]
-    # A datagram that was sent before the server's program had begun was sent again.
+    # A datagram sent before the server's program had started was retransmitted.
     assert ue["opaque"]["fragment"] >= FRAGMENTS + sent["fragments"]
     assert server["opaque"]["fragment"] >= FRAGMENTS - 4
     # What is no IP arrives, and the other kernel refuses it.

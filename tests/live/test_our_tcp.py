@@ -1,4 +1,4 @@
-"""Our TCP at one end of a link, the kernel's at the other, or ours at both: octets stay right."""
+"""airpath's TCP at one end of a link, the kernel's (or airpath's) at the other: data stays intact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PEER = Path(__file__).with_name("peer.py")
 DATA = 5001
 # Nothing is cut off, so that checksums can be checked.
 WHOLE = ("--snaplen", 65535)
-# Of the two zeros of one's complement a kernel may write either (RFC 1624).
+# A kernel may write either of the two zeros of one's complement (RFC 1624).
 WRONG = "_ws.malformed || tcp.checksum.status == 0 && !tcp.checksum.ffff || ip.checksum.status == 0"
 CHECKS = ("-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE")
 LOSSY = '{ loss = "3 %", duplicate = "3 %", reorder = "10 %", hold = "15 ms" }'
@@ -26,7 +26,7 @@ DISTURBED = f"middlebox=[{{ disturb = {{ downlink = {LOSSY}, uplink = {LOSSY} }}
 
 
 def scenario(folder: Path, *lines: str, delay: str = "10 ms", app: str = "bulk = {}") -> Path:
-    """A link without link layer, 20 Mbit/s each way, and what our end is to be."""
+    """A link without link layer, 20 Mbit/s each way, and the configuration of airpath's endpoint."""
     file = folder / "link.toml"
     ways = [f'[radio.dch.{way}]\nrate = "20 Mbit/s"\ndelay = "1 ms"' for way in ("downlink", "uplink")]
     text = ['duration = "60 s"', "[wired]", f'delay = "{delay}"', *ways, "[[flow]]", f"app.{app}", *lines]
@@ -59,7 +59,7 @@ def check_capture(outcome: Outcome) -> None:
 
 @pytest.fixture
 def run(live, tmp_path):
-    """Run a scenario with an end of ours and a program at the other."""
+    """Run a scenario with airpath's endpoint at one end and a program at the other."""
 
     def call(end: str, command: list[str], *options: object, **link: Any) -> Outcome:
         side = {"server": "--sender", "ue": "--receiver"}[end]
@@ -149,7 +149,7 @@ def test_every_variant_of_ours_brings_a_file_to_the_kernel_over_a_network_that_m
     assert flow["retransmissions"]["total"] >= flow["timeouts"]
     again = sum(flow["retransmissions"][kind] for kind in flow["retransmissions"] if kind != "total")
     assert flow["retransmissions"]["total"] == again > 0
-    # The trace has what a simulated host would tell of its sender.
+    # The trace has the same sender events as a simulated host.
     states, sent = outcome.events("tcp_state"), outcome.events("segment_sent")
     assert max(states["tcpi_snd_cwnd"]) > 1 and len(sent["seq"]) == flow["segments_sent"]
     if variant == "ecn":
@@ -266,7 +266,7 @@ def fins(outcome: Outcome) -> list[tuple[str, str]]:
 
 @needs("tshark")
 def test_fins_cross(run):
-    # The kernel closes as soon as its connection is open, our end with its first segment.
+    # The kernel closes as soon as its connection is open, airpath's endpoint with its first segment.
     command = peer("get", HOST["server"], DATA, "half_close=true")
     outcome = run("server", command, app="file.size = '100 B'", delay="300 ms")
     assert said(outcome) == {"octets": 100, "right": True}
@@ -349,7 +349,7 @@ def test_our_receiver_answers_scripts_of_segments_as_the_rfcs_have_it_and_the_ke
 
     scripts = [drawn(seed) for seed in range(1, 16)]
     for ours in (True, False):
-        # Of a duplicate of one octet the kernel says nothing.
+        # The kernel sends no DSACK for a duplicate of one byte.
         for steps, told in zip(scripts, answers(scripts, ours, tmp_path), strict=True):
             wrong = judged(steps, told)
             assert not [line for line in wrong if ours or "D-SACK" not in line], steps

@@ -37,7 +37,7 @@ def nobodys(tmp_path):
     """A folder that COMMAND's user owns, with root's file and folder outside of it."""
     if as_root():
         pytest.skip("needs root")
-    # pytest's folders, of which a worker has one more, are closed to others.
+    # pytest's folders (a worker has an additional one) are closed to other users.
     top = Path(tempfile.gettempdir())
     for folder in (tmp_path, *tmp_path.parents):
         if folder == top or top not in folder.parents:

@@ -23,7 +23,7 @@ def said(text):
 
 @pytest.fixture
 def root(monkeypatch):
-    """Runs a command as root whom nobody has called."""
+    """Runs a command as root without a calling user."""
     launcher = as_root()
     monkeypatch.delenv("SUDO_UID", raising=False)
     return [*launcher, "env", "--unset=SUDO_UID"]

@@ -1,4 +1,4 @@
-"""Tests of somebody else, in a folder of their own, with the fixture `radio_link`."""
+"""A user's tests, in a separate folder, with the fixture `radio_link`."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_the_files_of_a_test_that_fails_are_kept(theirs, tmp_path):
     ],
 )
 def test_a_link_that_is_not_valid_is_treated_as_wanted(wanted, code, counts, theirs, tmp_path):
-    # To fail is what it does unasked.
+    # Failing is the default.
     asked = "" if wanted == "fail" else f"--airpath-invalid={wanted}"
     kept = tmp_path / "kept"
     done = theirs(NEVER_VALID + DOWNLOAD, "--airpath-out", str(kept), PYTEST_ADDOPTS=asked)
@@ -237,7 +237,7 @@ def test_four_tests_go_side_by_side(theirs):
 
 @needs("unshare")
 def test_it_works_without_power(theirs):
-    # Who owns these files, but in a namespace where that is no one in particular.
+    # The owner of these files, except in a namespace without a mapped owner.
     tests = DOWNLOAD + "    assert link.close() and link.results['live']['user_namespace']\n"
     done = theirs(tests, launcher=["unshare", "--user", "--map-user=1000", "--map-group=1000"])
     assert (done.code, done.counts) == (0, {"passed": 1}), done.out + done.err

@@ -92,7 +92,7 @@ def test_what_the_link_drops_is_counted_by_reason(tmp_path):
             for _ in range(30):
                 there.sendto(bytes(1000), (link.ue.address, PORT))
             here.recv(2000)
-            # What waits behind the first one takes a tenth of a second.
+            # The packets queued behind the first one take a tenth of a second.
             time.sleep(1)
         downlink = link.close().downlink
     assert (downlink.sent, downlink.opaque) == (30, 30)

@@ -14,7 +14,7 @@ from live.packets import read
 pytestmark = needs("iperf3")
 MTU = 1500
 SERVER = "exec iperf3 -s -1 > /dev/null"
-# No queue drops anything, and nothing but the machine limits the rate.
+# No queue drops anything, and only the machine limits the rate.
 WIDE = """
 [wired]
 [radio.dch.downlink]
@@ -47,7 +47,7 @@ def test_each_packet_of_a_download_has_a_time_of_its_own_and_reaches_the_kernel_
     # Traces count whole packets to a millisecond.
     assert min(after - before for before, after in pairwise(full)) > 0.9 * MTU * 8 / bps
     flow, _ = outcome.flows("tcp")
-    # Of packets joined the kernel counts one. A busy kernel may not have counted what came behind iperf3's
+    # The kernel counts merged packets as one. A busy kernel may not have counted packets after iperf3's
     # last message.
     control = arrived[0].connection
     last = max(at for at, packet in enumerate(arrived) if packet.is_data and packet.connection == control)

@@ -96,6 +96,6 @@ def test_simulated_ues_take_their_share_of_a_real_ones_cell(measured):
         assert flow["bytes_received"] < bearers[ue]["downlink"]["bytes_delivered"], (ue, number)
     received = outcome.events("segment_received")
     assert set(received["ue"]) == {0, 1, 2, 3}
-    # The view is of UE 0 alone, and so are the books of the real ends.
+    # The view is of UE 0 only, and so are the counters of the real ends.
     assert outcome.live["ends"]["ue"]["received_bytes"] == bearers[0]["downlink"]["bytes_delivered"]
     check_report(outcome.err)

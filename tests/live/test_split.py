@@ -70,7 +70,7 @@ def test_losses_of_the_radio_are_not_the_senders_and_it_is_faster(carry: Carry) 
     at_server = acknowledged(split.at("server", downlink=False), answers[0].seq)
     at_ue = acknowledged(split.at("ue", downlink=False), answers[1].seq)
     ahead = [at_s for at_s, octets in at_server if octets > max((o for t, o in at_ue if t < at_s), default=0)]
-    # On the way from the box to the server an ACK takes 80 ms, and in that time the UE has caught up, or not.
+    # An ACK takes 80 ms from the middlebox to the server; in that time the UE may or may not have caught up.
     assert len(ahead) > 10
 
 

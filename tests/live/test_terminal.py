@@ -40,14 +40,14 @@ class Terminal:
         os.write(self._outer, text.encode())
 
     def expect(self, text: str) -> str:
-        """Wait until this appears; give what came before it."""
+        """Wait until this appears; return the preceding output."""
         self._read(lambda: text in self._seen)
         assert text in self._seen, f"ended without {text!r}: {self._seen!r}"
         before, _, self._seen = self._seen.partition(text)
         return before
 
     def rest(self) -> str:
-        """Wait for the program's end; give what came."""
+        """Wait for the program's end; return its output."""
         self._read(lambda: False)
         self.process.wait(PATIENCE_S)
         return self._seen
@@ -62,7 +62,7 @@ class Terminal:
                 if selector.select(0.1):
                     try:
                         piece = os.read(self._outer, 4096)
-                    except OSError:  # Nobody has the terminal any more.
+                    except OSError:  # The terminal is closed.
                         return
                     self._seen += piece.decode(errors="replace")
 
@@ -115,7 +115,7 @@ def busy_shell(terminal, cat):
     shell = terminal(AIRPATH, "live", *FAST)
     shell.expect(PROMPT)
     shell.type(f"{cat}\n")
-    # Not before: bash has a moment in between at which Ctrl-C is nobody's.
+    # Not before: there is a moment when bash delivers Ctrl-C to no process.
     shell.expect("ready")
     return shell
 
@@ -148,7 +148,7 @@ def test_ctrl_z_in_the_shell_is_the_shells(busy_shell, cat):
     busy_shell.expect("Stopped")
     busy_shell.expect(PROMPT)
     busy_shell.type("fg\n")
-    # bash names what goes on.
+    # bash names the continued command.
     busy_shell.expect(f"{cat}\r\n")
     busy_shell.type("line\n")
     busy_shell.expect("got line")
@@ -181,7 +181,7 @@ def test_ctrl_z_stops_airpath_and_its_shell_makes_it_go_on(view, terminal, cat):
 
 def test_ctrl_c_reaches_a_command_that_is_no_shell(terminal):
     shell = terminal(AIRPATH, "live", *FAST, "--no-view", "--", "sed", "-u", "s/^/got /")
-    # Typed before anybody reads: a terminal keeps it.
+    # Typed before any program reads: a terminal keeps it.
     shell.type("line\n")
     shell.expect("got line")
     shell.type(CTRL_C)

@@ -10,7 +10,7 @@ from programs import needs
 
 from live.harness import check_books
 
-# Sends datagrams of 72 bytes, 100 of IP, to a port where nobody listens.
+# Sends datagrams of 72 bytes, 100 of IP, to a port without listener.
 SEND = """
 import os, socket
 # 10 * 1500 / 100 of them fit into ten lines, or 10 * 1504 / 104.

@@ -1,8 +1,8 @@
 """Both ends of a transfer over a live link: TCP, with datagrams at the same time. Run as a script.
 
-`serve FILE FOLDER` answers on port 8000: FILE to whoever asks for it, and what is sent goes to FOLDER;
-datagrams to port 8001 come back. `get OUT` and `put FILE` are the other end, which prints what it did;
-`reset OUT` gives up in the middle, and `refused OUT` knocks where nobody listens.
+`serve FILE FOLDER` serves FILE on port 8000 and writes uploads to FOLDER; it echoes datagrams to port
+8001. `get OUT` and `put FILE` are the other end, which prints what it did;
+`reset OUT` aborts in the middle, and `refused OUT` connects to a port without listener.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def serve(options: argparse.Namespace) -> None:
 
 
 def send_datagrams(number: int, host: str, counts: dict[str, int]) -> None:
-    """Send datagrams of random octets and count what comes back as it was."""
+    """Send datagrams of random bytes and count unchanged echoes."""
     draw = random.Random(number)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as sock:

@@ -1,6 +1,6 @@
-"""The command `airpath` without its pictures, each of which takes longer to draw than a short run takes.
+"""The command `airpath` without its pictures, which take longer to draw than a short run takes.
 
-A file without content stands for the picture. A test that looks at the picture starts the command itself.
+An empty file replaces the picture. A test that looks at the picture starts the command itself.
 """
 
 import sys

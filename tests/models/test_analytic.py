@@ -107,7 +107,7 @@ def test_the_literal_equations_are_up_to_one_and_a_half_off():
 
 
 def test_the_packets_of_case_1_were_those_of_the_model():
-    # Table 2's goodput of case 1 asks for 200 packets more than Table 1 has; the model's column does not.
+    # Table 2's goodput of case 1 implies 200 packets more than Table 1 has; the model's column does not.
     assert PUBLISHED[1].packets * 8 / RUN_S == pytest.approx(199.36, abs=0.005)
     goodput = 89_913 * 8 / RUN_S
     assert goodput == pytest.approx(PUBLISHED[1].sim, abs=0.05)
@@ -137,7 +137,7 @@ def test_equation_19_by_hand_in_the_fitting_form():
     # W03 = 2.75: t_A3 = 3.63, n_A3 = (9.9825 + 14.97375) / 0.44 = 56.71875, t_ss = 0.44 log2(2.75).
     triple = (56.71875 + 181.5) / (0.88 + 2 + 0.44 * math.log2(2.75) + 3.63 + 7.26)
     assert chan_ramjee(LINK, 0, 0, 22, 2).packets_per_s == pytest.approx(triple)
-    # Of all: the packets and the times are weighted, not the rates.
+    # Overall: packets and times are weighted, not rates.
     packets = 0.2 * 56.71875 + 0.3 * 45.375 + 181.5
     seconds = 0.2 * (2.88 + 0.44 * math.log2(2.75) + 3.63) + 0.3 * 3.3 + 7.26
     assert chan_ramjee(LINK, 0.5, 0.3, 22.9, 2).packets_per_s == pytest.approx(

@@ -85,7 +85,7 @@ def test_the_simulated_link_delivers_what_the_model_says(target):
 def test_users_share_the_power_and_no_bearer_is_faster_than_wcdma_has_them():
     rates = {users: dict(study.shared("static", users, 10).cell.overrides) for users in (1, 16)}
     assert rates[1]["radio.dch.downlink.rate"] == "384.0 kbit/s"
-    # 867 kbit/s over 16, in whole octets a TTI of 20 ms.
+    # 867 kbit/s over 16, in whole bytes per TTI of 20 ms.
     assert rates[16]["radio.dch.downlink.rate"] == "54.0 kbit/s"
 
 

@@ -1,4 +1,4 @@
-"""One-way delays of calls over 5G beside two recorded cells: docs/models/nr.md, acceptance test 31."""
+"""One-way delays of calls over 5G compared with two recorded cells: docs/models/nr.md, acceptance test 31."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPREADS = {
 
 
 def but_for(limits, *unmet):
-    """The limits as parameters, of which some are not met: docs/models/nr.md says why."""
+    """The limits as parameters; some are not met: docs/models/nr.md gives the reasons."""
     strict = pytest.mark.xfail(reason="not met: docs/models/nr.md#beside-recorded-cells", strict=True)
     return [
         pytest.param(*cell, most, marks=[strict] if cell in unmet else []) for cell, most in limits.items()

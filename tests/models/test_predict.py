@@ -1,4 +1,4 @@
-"""`airpath predict`: measured goodput beside predicted, and why a model does not apply."""
+"""`airpath predict`: measured and predicted goodput, and why a model does not apply."""
 
 from __future__ import annotations
 

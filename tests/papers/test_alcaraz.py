@@ -82,7 +82,7 @@ def test_ack_control_saves_delay(name, flows, table):
 
 @pytest.mark.parametrize(("name", "flows"), CONTROLLED)
 def test_ack_control_keeps_the_goodput_if_it_begins_at_10_sdus(name, flows, table):
-    """minth is 10 in Combined Scheme 2, and 0 in the others, as the paper has it."""
+    """minth is 10 in Combined Scheme 2, and 0 in the others, as in the paper."""
     controlled, conventional = (
         table[known, flows, "goodput"]["measured"] for known in (name, "conventional")
     )
@@ -167,7 +167,7 @@ def trace_of(sent, received):
     return {"segment_sent": columns(sent), "segment_received": columns(received)}
 
 
-# Packet 1 is lost and sent again at 3.0; packet 3 is still under way.
+# Packet 1 is lost and retransmitted at 3.0; packet 3 is still in flight.
 LOST = trace_of([(0, 0), (1, 1), (2, 2), (3, 1), (4, 3)], [(0.5, 0), (2.7, 2), (3.6, 1)])
 
 

@@ -12,7 +12,7 @@ from airpath.stats.replication import Rule
 
 PRINTED = [paper for paper in PAPERS.values() if not paper.is_own]
 ROUNDED = {"lundsten-s552-300", "chan-t3-reno-p2-double-loss"}
-"""Said once more with fewer digits than 5 %: 300 for 305, 0.3 for 0.279."""
+"""Restated with fewer digits than 5 %: 300 for 305, 0.3 for 0.279."""
 
 
 @pytest.mark.parametrize("paper", PRINTED, ids=lambda paper: paper.name)

@@ -82,7 +82,7 @@ def test_what_fits_is_found_and_the_other_half_is_simulated_last(small, monkeypa
     monkeypatch.setattr(searching, "_measure", watched)
     (found,) = search(PAPER, load_exploration(PAPER, small), 2)
     choose, test = ("jayanathan-t2-5-standard",), ("jayanathan-t2-5-rncfb",)
-    # Of six set-ups half stays, but four at least; the one beside stands in the last round in any case.
+    # Of six set-ups half stays, but four at least; the alternative is in the last round in any case.
     assert asked == [(6, choose, 1), (len(found.best), (*choose, *test), 3)]
     assert found.best[0].setup.options[1] == "right"
     assert [one.misfit for one in found.best] == sorted(one.misfit for one in found.best)

@@ -80,7 +80,7 @@ def test_table_1_shows_what_the_thesis_crosses_beside_what_is_measured(tmp_path)
     assert entry(entries, "small files", solution="Eifel")["printed"] == ""
     eifel = entry(entries, "spurious fast retransmits", solution="Eifel")
     assert eifel["printed"] == "X" and eifel["runs"] == 2 and eifel["unit"] == "percent"
-    # A snoop agent stands at the radio, and repairs what is lost there.
+    # A snoop agent is at the radio, and repairs losses there.
     assert entry(entries, "loss, radio", solution="Snoop")["measured"] > 40
     assert abs(entry(entries, "loss, wired", solution="Snoop")["measured"]) < 1
     hsdpa = entry(entries, "small files", solution="HSDPA")

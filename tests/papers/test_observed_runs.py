@@ -125,7 +125,7 @@ def test_a_retransmission_is_lost_as_often_as_a_first_transmission(bler):
 
 def test_without_losses_nothing_is_lost_again():
     download = make_download(384, 576, 100_000)
-    with pytest.raises(ValueError, match="no block was sent again"):
+    with pytest.raises(ValueError, match="no block was retransmitted"):
         observe(download, LOST_AGAIN, ("radio.dch.downlink.channel.bernoulli.bler", "0 %"))
 
 

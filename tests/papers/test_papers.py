@@ -381,7 +381,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_resumes(made, interr
     assert "Interrupted" in page and "not finished" in page
     interrupt_after(1000)
     assert reproduce(tmp_path, *command)[1:] == undisturbed[1:]
-    # Only what was under way at the interruption is made twice.
+    # Only runs in progress at the interruption are made twice.
     assert len(set(made)) == in_all and len(made) <= in_all + 2
     assert {file.name for file in (tmp_path / "out").iterdir()} == {"index.html", "report.json"}
 
@@ -401,7 +401,7 @@ def test_runs_of_another_reproduction_are_refused_and_a_torn_one_is_made_again(
     made.clear()
     interrupt_after(1000)
     reproduce(tmp_path, *command)
-    # All but those in whole lines; the first line says whose they are.
+    # All except the runs in complete lines; the first line identifies the reproduction.
     assert len(made) == 2 * 6 * len(PAPER.readings) - (len(kept.splitlines()) - 2)
 
 

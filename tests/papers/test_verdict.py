@@ -194,7 +194,7 @@ def test_a_mean_that_is_known_to_within_the_tolerance_is_enough():
 
 @pytest.mark.parametrize("published", range(50, 150))
 def test_the_first_few_runs_are_never_called_better_than_all(published):
-    """Of runs that alternate about a mean any first few have the same mean, and a wider interval."""
+    """If runs alternate about a mean, the first few have the same mean and a wider interval."""
     for sd in (0.5, 2, 5, 10, 25):
         for kind in ("simulated", "claim_upper", "claim_lower"):
             few, all_of_them = (verdict(kind, published, None, spread(100, sd, n), "1") for n in (4, 400))

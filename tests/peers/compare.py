@@ -27,7 +27,7 @@ SCRIPT = Path(__file__).with_name("dumbbell.tcl")
 Counts = dict[str, float]
 QUANTITIES = ("goodput_kbps", "retransmissions", "timeouts")
 
-# A window of one segment asks the loss stream once each round trip, of 10 us, or each timeout, of 1 ms.
+# A window of one segment draws from the loss stream once per RTT of 10 us, or per timeout of 1 ms.
 ROUND_TRIP_S, TIMEOUT_S = 10e-6, 1e-3
 
 

@@ -17,7 +17,7 @@ options describe:
 `SYN_immediate_ack_`
     segment 0 is no SYN here: its ACK is delayed like any other.
 
-Drop-tail buffers of ns-2 refuse a packet when the limit less one wait already, and do not count the packet in
+Drop-tail buffers of ns-2 refuse a packet when limit - 1 packets wait already, and do not count the packet in
 transmission. What remains different is in README.md.
 """
 
@@ -157,7 +157,7 @@ class Configuration:
 
     @property
     def scenario(self) -> Scenario:
-        """The same for airpath."""
+        """The configuration for airpath."""
         options = "    sack = true\n    dsack = false\n" if self.recovery == "sack" else ""
         fields = vars(self) | {"options": options}
         fields |= {"waiting": self.buffer - 1, "window_bytes": self.window * self.payload}
@@ -178,7 +178,7 @@ _ALL = [
     Configuration("sack", 384, 63, 50, 0.0, runs=2),
     Configuration("tahoe", 64, 300, 10, 0.0, ack_every=2, time=2000, runs=2),
     Configuration("tahoe", 384, 63, 50, 0.0, runs=2),
-    # Losses at random, and overflows beside.
+    # Random losses plus overflows.
     Configuration("reno", 384, 150, 20, 1.0),
     Configuration("reno", 1000, 31, 30, 3.0, ack_every=2),
     Configuration("reno", 10_000, 107, 100, 0.1, ack_every=2, payload=1460, window=300, time=300),

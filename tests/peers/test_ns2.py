@@ -1,7 +1,8 @@
-"""airpath beside ns-2 on the same bottlenecks, with the same losses: same goodput, retransmissions, timeouts.
+"""airpath compared with ns-2 on the same bottlenecks, with the same losses: same goodput, retransmissions,
+timeouts.
 
-The losses of ns-2's ErrorModel are those that airpath's link draws, so what may differ is what TCP makes of
-them, and the difference of a run is not lost in the spread of the runs. `python tests/peers/compare.py`
+ns-2's ErrorModel loses the packets that airpath's link loses, so only TCP's reaction may differ,
+and the difference of a run is not lost in the spread of the runs. `python tests/peers/compare.py`
 prints the figures; README.md tells which differences are known.
 """
 
@@ -33,8 +34,8 @@ class Band:
 BANDS = {
     # Below what any choice between two TCPs would rest on; a timeout more or less in 100 s is 1 %.
     "goodput_kbps": Band(0.01, 0.0),
-    # ns-2's clock begins at a random phase of its tick, which moves a timeout by 100 ms and so what is sent
-    # again after it; arrival and departure at one instant have another order. Both show when a run starts.
+    # ns-2's clock begins at a random phase of its tick, which shifts a timeout and its retransmissions by
+    # 100 ms; arrival and departure at one instant have another order. Both show when a run starts.
     "retransmissions": Band(0.02, 1.0),
     # One in two runs, for the same reason.
     "timeouts": Band(0.02, 0.5),
@@ -82,7 +83,7 @@ def test_every_segment_is_sent_when_ns2_sends_it(name):
         sends(configuration, 1) for sends in (sends_of_ns2, sends_of_airpath)
     )
     assert len(numbers) > 10_000
-    # ns-2's segment 0 has no headers: everything behind it is earlier by the time that 40 bytes take.
+    # ns-2's segment 0 has no headers: everything after it is earlier by the transmission time of 40 bytes.
     shift = 40 * 8 / (configuration.rate_kbps * 1000)
     before_end = times + shift < configuration.time - 0.1
     numbers, times = numbers[before_end], times[before_end]

@@ -1,4 +1,4 @@
-"""airpath's LTE beside the kept runs of ns-3's (`benches/ns3/lte.json`): goodput, round trips, shares.
+"""airpath's LTE compared with stored runs of ns-3's (`benches/ns3/lte.json`): goodput, round trips, shares.
 
 `python benches/ns3/lte.py --airpath` prints all of it; `benches/ns3/README.md` says what is set and which
 differences are known. ns-3 itself is not needed.
@@ -13,7 +13,7 @@ import beside
 import pytest
 
 RUNS = beside.runs()
-# What is asked for is 10 %. The mean block sizes of `radio.lte` are 2 % off those of the standard at most.
+# The target is 10 %. The mean block sizes of `radio.lte` are 2 % off those of the standard at most.
 GOODPUT = 0.03
 SHARE = 0.03
 

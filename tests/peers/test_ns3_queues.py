@@ -1,4 +1,4 @@
-"""airpath's CoDel, FQ-CoDel and PIE beside the kept runs of ns-3's (`benches/ns3/queues.json`).
+"""airpath's CoDel, FQ-CoDel and PIE compared with stored runs of ns-3's (`benches/ns3/queues.json`).
 
 `python benches/ns3/queues.py --airpath` prints all of it; `benches/ns3/README.md` says what is set and which
 differences are known. ns-3 itself is not needed.
@@ -14,13 +14,13 @@ import pytest
 from conftest import sampled
 
 RUNS = beside.queue_runs()
-# What is asked for; beyond it, twice the standard error of ten repetitions.
+# The target; beyond it, twice the standard error of ten repetitions.
 BAND = 0.05
 # ns-3 approximates 1 / sqrt(count) by one step of Newton's method: too small where the count has fallen.
 NEWTON = 0.11
 # One drop of five more.
 FEW = 0.21
-# Downloads in step: how often one comes to an empty queue depends on the spacing of their segments.
+# Synchronised downloads: how often one comes to an empty queue depends on the spacing of their segments.
 IN_STEP = 0.11
 WIDER = {
     "udp-codel-2mbit-1.5": NEWTON,

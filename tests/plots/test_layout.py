@@ -19,7 +19,7 @@ from airpath.errors import SweepError
 
 RATE = "radio.dch.downlink.rate"
 SIZES = ["3.3x2.5", "7x4", "3.3", None]
-"""A column and a page in print, with given heights, and what follows from the content."""
+"""A column and a page in print, with given heights, and heights that follow from the content."""
 
 
 def values_of(number, parameters, seed):
@@ -131,7 +131,7 @@ def check(figure):
 
 def check_share(figure, panels):
     width, height = figure.get_size_inches() * figure.dpi
-    # Scales of colours are narrow, and beside the panels.
+    # Colour scales are narrow, and next to the panels.
     boxes = [box for box in panels.values() if box.width > 0.08 * width]
     for direction, length in (("x", width), ("y", height)):
         spans = {

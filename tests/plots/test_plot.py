@@ -232,7 +232,7 @@ def test_a_sweep_that_ran_is_drawn_as_its_results_say(tmp_path, airpath_command)
             assert point[name] == pytest.approx(of[key] / 1000)
 
 
-# What is missing.
+# Missing data.
 
 
 def test_runs_without_a_value_are_left_out_counted_and_seen(tmp_path):
@@ -590,10 +590,10 @@ def test_roles_and_labels_that_cannot_be_are_refused_with_what_could(
 @pytest.mark.parametrize(
     ("arguments", "key", "cause"),
     [
-        ("--facet initial_window --by cc", "--facet", "30 panels, of which 24 fit"),
-        ("--facet col=initial_window --by cc", "--facet", "30 panels, of which 6 fit"),
-        ("--facet row=initial_window --by cc", "--facet", "30 panels, of which 8 fit"),
-        ("--color initial_window --marker cc", "--color", "30 different values, of which 8"),
+        ("--facet initial_window --by cc", "--facet", "30 panels, but only 24 fit"),
+        ("--facet col=initial_window --by cc", "--facet", "30 panels, but only 6 fit"),
+        ("--facet row=initial_window --by cc", "--facet", "30 panels, but only 8 fit"),
+        ("--color initial_window --marker cc", "--color", "30 different values, but only 8"),
     ],
 )
 def test_more_panels_or_colours_than_fit_are_refused(tmp_path, airpath_command, arguments, key, cause):
@@ -657,7 +657,7 @@ def test_more_lines_than_can_be_told_apart_are_refused(tmp_path, airpath_command
     outcome = airpath_command(
         "plot", swept(tmp_path, text), "--x", "rate", "--y", "goodput_bps", "--by=cc", "--by=initial_window"
     )
-    check_error(outcome, "--by", "20 different values, of which 16 can be shown", "--where")
+    check_error(outcome, "--by", "20 different values, but only 16 can be shown", "--where")
 
 
 def test_an_ending_that_two_keys_have_is_refused(tmp_path, airpath_command):
@@ -679,7 +679,7 @@ def test_nothing_to_draw_is_said(tmp_path, airpath_command):
     outcome = airpath_command(
         "plot", out, "--x", "rate", "--y", "goodput_bps", "--by", "cc", "--where", "rate=128 kbit/s"
     )
-    check_error(outcome, "--where", "no runs yet", "go on")
+    check_error(outcome, "--where", "no runs yet", "continue")
 
 
 def test_other_folders_and_files_are_refused_with_what_to_do(tmp_path, airpath_command):

@@ -36,7 +36,7 @@ def fitted(recorded):
 def test_known_parameters_come_back(fitted):
     assert np.mean(fitted["counts"]) == pytest.approx(24.5, rel=0.05)
     weights = dict(zip(fitted["time_constants_s"], fitted["weights"], strict=True))
-    # Neighbouring time constants share a weight, of which little is lost.
+    # Neighbouring time constants share a weight; little of it is lost.
     fast = sum(weight for tau, weight in weights.items() if 0.3 <= tau <= 3)
     slow = sum(weight for tau, weight in weights.items() if tau > 3)
     assert fast == pytest.approx(0.3, abs=0.12) and slow == pytest.approx(0.5, abs=0.12)
@@ -95,7 +95,7 @@ def test_two_directions_tell_what_they_share():
         share for tau, share in zip(model["time_constants_s"], model["shared"], strict=True) if 3 < tau <= 30
     ]
     assert max(slow) > 0.5
-    # The fit finds most of the correlation: a direction's own noise hides a part of what both share.
+    # The fit finds most of the correlation: a direction's own noise hides a part of the common component.
     back = fit_process(up, down)
 
     def correlation(one: np.ndarray, other: np.ndarray) -> float:

@@ -29,7 +29,7 @@ def test_silences_and_bursts_are_counted():
 
 def test_variation_is_by_bins_and_correlation_by_time():
     rng = np.random.default_rng(1)
-    # 10 or 30 opportunities in each 100 ms, anew each 2 s.
+    # 10 or 30 opportunities in each 100 ms, redrawn every 2 s.
     levels = np.repeat(rng.choice([10, 30], 3000), 20)
     counts = np.zeros((len(levels), 100), np.int32)
     counts[:, 0] = levels
@@ -51,7 +51,7 @@ def test_a_series_tells_nothing_within_its_steps():
 
 
 def test_a_scenario_is_recorded_by_keeping_its_link_busy():
-    # umts-384 carries 384 kbit/s, less its block errors of some 10 %.
+    # umts-384 carries 384 kbit/s minus some 10 % of block errors.
     found = describe(record(load("umts-384"), 60))
     assert 0.3 < found.mean_mbps < 0.384
     # A channel of opportunities is recorded without a run.

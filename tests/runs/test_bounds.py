@@ -1,4 +1,4 @@
-"""What takes memory or descriptors is bounded, and the error says by which limit."""
+"""Use of memory and descriptors is bounded, and the error names the limit."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Program:
         self._process.communicate()
 
     def run(self, *words: str, at: int = 0, with_: str = "kill") -> tuple[int, str]:
-        """Run it anew: its status, and what it said of errors."""
+        """Run it again; return its status and error output."""
         self._counter.write_bytes(bytes(8))
         shutil.rmtree(self._synced, ignore_errors=True)
         self._synced.mkdir()

@@ -7,7 +7,7 @@ import json
 import airpath
 from airpath.runs import metrics
 
-# A call and a ping beside a download.
+# A call and a ping concurrent with a download.
 SCENARIO = """
 duration = "20 s"
 [wired]

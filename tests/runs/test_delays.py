@@ -91,7 +91,7 @@ def test_datagrams_have_one_way_delays_and_no_round_trip_times():
     result = run(FADING, probes=("bearer_delivered",))
     flow, delivered = result.flows[1], result.trace["bearer_delivered"]
     mine = (delivered["flow"] == 1) & (delivered["direction"] == "downlink")
-    # Nothing is in the way beside the bearer.
+    # The path consists of the bearer only.
     check(flow["one_way_delay_ms"], delivered["delay_ns"][mine] / 1e6)
     for name in ("mean", "min", "max"):
         assert flow["one_way_delay_ms"][name] == flow["datagrams"]["delay_ms"][name]

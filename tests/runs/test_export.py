@@ -27,7 +27,7 @@ ack_every = 1
 app.file.size = "5000 B"
 """
 
-# Over 120 kbit/s a full packet takes 100 ms. Of the first three one finds no room.
+# Over 120 kbit/s a full packet takes 100 ms. One of the first three finds no room.
 SMALL = f"""\
 [wired]
 delay = "10 ms"
@@ -193,7 +193,7 @@ BY_STEPS = """channel.switching.steps = [{{ rate = "{rate}", for = "1 s", delay 
 
 @pytest.mark.parametrize("channel", [BY_DISTRIBUTION, BY_SERIES, BY_STEPS])
 def test_a_link_whose_delay_never_varies_is_exported_as_any_of_constant_delay(channel, run_dir, export):
-    """`SMALL`, of whose 5 ms in the downlink 2 ms are the channel's."""
+    """`SMALL`; 2 of its 5 ms in the downlink are the channel's."""
     down = channel.format(rate="120 kbit/s", kbps=120)
     text = f"""
 wired.delay = "10 ms"
@@ -302,10 +302,10 @@ def test_ns2_lines_agree_with_counters_and_with_what_receivers_got(run, ran, exp
         for line in lines
         if line[0] == "r" and line[2] == "1" and line[4] == "tcp"
     )
-    # Where the wire lost one of several segments of one instant, another stands for it.
+    # If the wired link lost one of several segments of one instant, another is shown for it.
     in_doubt = sum(row["reason"] == "link_loss" for row in table)
     assert sum((noted - shown).values()) <= in_doubt
-    # What was on its way when the run ended.
+    # Packets in flight when the run ended.
     assert sum((shown - noted).values()) <= in_doubt + 3
 
 

@@ -229,7 +229,7 @@ def test_predict_says_what_is_wrong_with_a_scenario_that_it_cannot_read(folder, 
 
 
 def made_hostile(file, kind):
-    """Put something else in place of a file."""
+    """Replace a file by something else."""
     content = file.read_bytes()
     file.unlink()
     match kind:

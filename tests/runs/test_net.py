@@ -160,6 +160,6 @@ def test_quic_of_another_implementation_downloads_the_same_twice():
 
     first, again, other = (virtual(airpath.load("umts-384"), seed, 100_000, "cubic") for seed in (1, 1, 2))
     assert first == again != other
-    # 384 kbit/s, of which 10 % of blocks are sent again, and a handshake.
+    # 384 kbit/s with 10 % of the blocks retransmitted, and a handshake.
     assert 2.3 < first.done_s < 4.5 and first.carried > 1.03
     assert 300 < first.rtt_ms < 1500

@@ -73,7 +73,7 @@ def test_estimates_of_several_metrics_are_one_table(scenario):
     shown = text_of(known._repr_html_())
     for name, estimate in known.items():
         assert f"{name} {number(estimate.mean)}" in shown
-    assert "less precise than was asked for" in shown
+    assert "less precise than requested" in shown
 
 
 def test_a_steady_mean_is_a_table_with_what_is_wrong_with_it():

@@ -42,7 +42,7 @@ ack_every = 1
 [[flow]]
 app.file.size = "5000 B"
 """
-# Of each event in a few words: what happens, to which packets.
+# Each event in a few words: what happens, and the packets concerned.
 SMALL_EVENTS = """\
 0 sent 0
 0 sent 1
@@ -260,7 +260,7 @@ def test_senders_did_what_the_run_counted(scenario, duration, ran, export):
     )
     acks = of(events, "packet_received")
     acked = list(dict.fromkeys(each for event in acks for each in acknowledged(event)))
-    # A packet is acknowledged once, and once more by each duplicate ACK after it; none before it was sent.
+    # A packet is acknowledged once, and again by each duplicate ACK after it; none before it was sent.
     named = sum(len(list(acknowledged(event))) for event in acks)
     assert named - len(acked) == flow["dupacks"]
     assert (flow["dupacks"] > 0) == (scenario != "lte-5mhz")

@@ -1,4 +1,4 @@
-"""Tests of somebody else with the fixture `radio_net`."""
+"""A user's tests with the fixture `radio_net`."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def trajectory(result: airpath.Result) -> str:
 def test_a_trajectory_is_the_same_everywhere_and_no_probe_or_step_changes_it(name):
     observed = simulated(name, list(_core.probes()), capture=True)
     assert trajectory(observed) == (FOLDER / f"{name}.txt").read_text()
-    # Without a probe packets are handed over ahead of their time; `outage` keeps them waiting.
+    # Without a probe packets are delivered early; `outage` disables early delivery.
     assert simulated(name, []).summary == simulated(name, ["outage"]).summary == observed.summary
     in_steps = _core.Simulation(airpath.load(name).text, 1, [])
     while not in_steps.advance(0.137):

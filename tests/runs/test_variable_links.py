@@ -1,4 +1,4 @@
-"""Links whose rate and delay vary: lists and series in files, and what is said of such a run."""
+"""Links whose rate and delay vary: lists and series in files, and the report of such a run."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_pings_of_chan_3g1x_have_the_paper_s_latencies():
     rtt = airpath.run(scenario, probes=()).summary["flows"][0]["rtt_ms"]
     assert rtt["samples"] == 20_000
     assert rtt["min"] == pytest.approx(179, abs=0.5)
-    # Of values with a standard deviation of about 110 ms.
+    # The values have a standard deviation of about 110 ms.
     assert rtt["mean"] == pytest.approx(215, abs=5 * 110 / 20_000**0.5)
     assert rtt["max"] > 1000
 
@@ -123,7 +123,7 @@ def test_the_summary_tells_service_rate_and_delay(capsys):
     assert counters is not None
     # 144 kbit/s in packets of 1500 bytes.
     assert "; 12.0 packets/s while busy, " in line
-    assert line.endswith(f", {counters['mean_delay_ms']:.1f} ms on the way")
+    assert line.endswith(f", {counters['mean_delay_ms']:.1f} ms in transit")
 
 
 @pytest.mark.parametrize("format_", ["mm-link", "ns2"])

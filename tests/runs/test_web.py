@@ -112,7 +112,7 @@ def test_tshark_follows_both_directions(changes, tmp_path):
     file = tmp_path / "page.pcapng"
     file.write_bytes(result.capture)
     assert count(file, "not tcp or _ws.malformed or ip.checksum.status == 0") == 0
-    # The link layer repeats what is lost on the air and TCP repeats nothing, so all payload is seen once.
+    # The link layer retransmits radio losses and TCP retransmits nothing, so all payload is seen once.
     assert all(flow["retransmissions"]["total"] == 0 for flow in result.flows)
     assert result.flows[0]["web"]["request_retransmissions"] == 0
     for one in by_interface(file):
@@ -138,7 +138,7 @@ def test_tshark_counts_what_comes_again(changes, tmp_path):
     file = tmp_path / "page.pcapng"
     file.write_bytes(result.capture)
     at_ue, at_server = by_interface(file)
-    # Where it is sent, what was sent before is a retransmission, under whatever name.
+    # At the sender, repeated data is a retransmission, whatever tshark calls it.
     again = "tcp.len > 0 and (tcp.analysis.retransmission or tcp.analysis.out_of_order)"
     sent_again = sum(flow["retransmissions"]["total"] for flow in result.flows)
     requested_again = result.flows[0]["web"]["request_retransmissions"]
@@ -160,7 +160,7 @@ def test_every_ack_that_tshark_sees_is_counted(tmp_path):
     # The third segment of the handshake is one more.
     pure_acks = count(file, f"{at_ue} and tcp.len == 0 and tcp.flags.syn == 0")
     assert pure_acks == flow["receiver"]["acks_sent"] + 1
-    # Of nine requests, all but the first acknowledge what came before.
+    # Of nine requests, all except the first acknowledge earlier data.
     assert count(file, f"{at_ue} and tcp.len > 0 and tcp.ack == 1") == 1
     assert count(file, f"{at_ue} and tcp.len > 0") == 9
 
@@ -173,7 +173,7 @@ def by_interface(file):
 
 
 def payloads(file):
-    """Bytes of payload by the port to which, and by the port from which they go."""
+    """Bytes of payload by destination port, and by source port."""
     names = ("tcp.dstport", "tcp.srcport", "tcp.len")
     towards, behind = Counter(), Counter()
     for line in tshark(file, "tcp", "-T", "fields", *(f"-e{name}" for name in names)).splitlines():

@@ -38,7 +38,7 @@ def test_common_seeds_save_two_runs_of_three_where_the_same_packets_are_lost():
     known = compare(LIMITED, RENO, min_runs=200, max_runs=200)
     assert known.is_different and known.difference.mean < 0
     assert known.unpaired_runs > 3 * known.runs
-    # What is said of unpaired runs holds of the intervals themselves.
+    # The statement about unpaired runs holds for the intervals themselves.
     apart = airpath.replicate(RENO, "transfer_s", min_runs=200, max_runs=200, first_seed=1000)
     unpaired = math.sqrt(apart.half_width**2 + known.a.half_width**2)
     assert (unpaired / known.difference.half_width) ** 2 == pytest.approx(known.variance_ratio, rel=0.25)

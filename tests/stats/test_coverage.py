@@ -70,7 +70,7 @@ def test_a_transient_cut_off():
 def test_a_transient_left_in_makes_wide_intervals_around_a_wrong_mean():
     series = [x for x, _ in repetitions(settling, 2000, 100, 4)]
     with_transient, without = [batch_means(x) for x in series], [steady_mean(x) for x in series]
-    # 10 exp(-t / 50) adds up to 500, and 2000 observations share it, but for the few that fill no batch.
+    # 10 exp(-t / 50) adds up to 500, and 2000 observations share it, except for the few that fill no batch.
     assert 3.15 < np.mean([one.mean for one in with_transient]) < 3.25
     assert abs(np.mean([one.mean for one in without]) - 3) < 0.03
     wide, narrow = ([one.half_width for one in known] for known in (with_transient, without))

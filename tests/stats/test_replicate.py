@@ -299,7 +299,7 @@ def test_a_scenario_object_does_as_well_as_its_text():
 
 
 def test_a_scenario_without_randomness_ends_with_the_fewest_runs():
-    # Two equal runs may be luck where losses are rare.
+    # Two equal runs may be coincidence if losses are rare.
     found = airpath.replicate(LOSSY.replace("10 %", "0 %"), transfer_s)
     assert (found.n, found.sd, found.is_precise) == (20, 0, True)
 

@@ -74,7 +74,7 @@ def test_gains_are_shares_of_cubics_mean_and_positive_where_it_is_better():
 
 
 def test_shares_differ_by_points():
-    # 3 % lost beside 2 %: half as much again, and one point.
+    # 3 % lost compared with 2 %: half as much again, and one point.
     assert scored(measures.LOST, [3, 3], [2, 2]).gain.mean == pytest.approx(-0.01)
     assert scored(measures.LOST, [3, 3], [2, 2]).verdict == "same"
     assert scored(measures.LOST, [3.1, 3.1], [2, 2]).verdict == "worse"
@@ -163,7 +163,7 @@ def test_what_is_known_of_bbr():
     )
     assert found["cubic-shallow", "CUBIC"] == found["reno-shallow", "Reno"] == "harms"
     assert found["cubic-deep", "CUBIC"] != "harms"
-    assert found["shallow-4", "sent again"] == "worse"
+    assert found["shallow-4", "retransmitted"] == "worse"
     assert found["deep", "round trip"] == found["loss-1", "goodput"] == "better"
 
 
@@ -196,7 +196,7 @@ def test_the_page_has_a_row_for_each_row_and_the_same_counts(tmp_path, airpath_c
     for condition in CONDITIONS:
         assert page.count(f"<b>{condition.name}</b>") >= len(condition.rows)
     harms = [row["condition"] for row in report["rows"] if row["verdict"] == "harms"]
-    first = page.split("What it does to others")[1].split("All rows")[0]
+    first = page.split("Effect on others")[1].split("All rows")[0]
     assert re.findall(r"<b>([\w-]+)</b>", first) == harms
     assert "airpath scorecard reno --set variant=linux --runs 2 --seed 1" in page
     # A condition is a scenario that gives the value of the report.

@@ -1,4 +1,4 @@
-"""Programs that ask the studio's server: by hand, or as a browser does that was let in."""
+"""Clients of the studio's server: raw, or like an admitted browser."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Client:
         return self.hear()
 
     def run(self, do: str = "run", id: int = 1, **fields: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Wait for a run; return what is told of it, and its events by kind and column."""
+        """Wait for a run; return its facts, and its events by kind and column."""
         self.say(do, id, **fields)
         events: dict[str, Any] = {}
         run: dict[str, Any] = {}

@@ -117,7 +117,7 @@ class Served(Protocol):
 
 
 def settle(view: Any) -> None:
-    """Wait until the screens of a page have heard of the last change: they do in the frame after it."""
+    """Wait until the screens of a page have handled the last change: in the frame after it."""
     frames = "new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(() => next())))"
     view.evaluate(frames)
 
@@ -156,7 +156,7 @@ class Opened:
         return self.view.evaluate(f"import('studio/main').then(({{store}}) => {what})")
 
     def settle(self) -> None:
-        """Wait until the screens have heard of the last change."""
+        """Wait until the screens have handled the last change."""
         settle(self.view)
 
     def press(self, *keys: str) -> None:

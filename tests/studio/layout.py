@@ -3,7 +3,7 @@
 Faults are:
 
 * text that is cut: by ``overflow: hidden``, an ellipsis, or an edge that no scrolling reaches;
-* text or a control beside the window, or under something else;
+* text or a control outside the window, or under something else;
 * a page or a table that scrolls sideways;
 * a control below 24 px, a field too narrow to write in, words that do not fit into their field;
 * text whose contrast is below WCAG 2.2 AA (1.4.3).

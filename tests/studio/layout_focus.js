@@ -2,7 +2,7 @@
 ({
   begin: () => {
     window.tabbed = [];
-    // Tab goes on from where an element had the focus, even if it is gone.
+    // Tab continues from where an element had the focus, even if it is gone.
     const start = document.createElement("span");
     start.tabIndex = -1;
     document.body.prepend(start);

@@ -21,7 +21,7 @@ from airpath.studio.page import page
 # A minute and a half together: `make test` opens pages in test_browser.py.
 pytestmark = pytest.mark.slow
 
-# What the model says of a run, in numbers that have to agree with the trace.
+# Counts of the model, which have to agree with the trace.
 FACTS = """
 Promise.all(['main', 'model'].map((name) => import(`studio/${name}`))).then(([{store}, {modelOf}]) => {
   const model = modelOf(store.state.variants[0]);
@@ -117,7 +117,7 @@ def test_packets_and_pdus_are_those_of_the_trace(opened, fine_folder, scenario, 
     last = len(_core.path((folder / "scenario.resolved.toml").read_text())[0]) - 1
     there = packets["element"].to_numpy() == last
     assert sorted(facts["arrivals"]) == sorted(packets["time_ns"].to_numpy()[there].tolist())
-    assert facts["moves"] == facts["packets"]  # Each stop is beside the one before it.
+    assert facts["moves"] == facts["packets"]  # Each stop is next to the previous one.
     assert facts["drops"] == facts["dropped"] == facts["fates"][2]
     assert facts["segments"] == facts["sent"]
     assert facts["forgotten"] == facts["early"] == facts["unpaired"] == 0
@@ -183,13 +183,13 @@ def test_the_next_lost_block_is_a_lost_tti_and_the_words_say_so(everywhere, fine
     )
     told = umts.view.locator("#moment").filter(has_text=f"TTI {round(second * 100)} is lost")
     told.wait_for()
-    assert f"again in TTI {again['time_ns'] // 10_000_000}." in told.inner_text()
+    assert f"retransmitted in TTI {again['time_ns'] // 10_000_000}." in told.inner_text()
     umts.press("<")
     assert umts.state("state.at") == lost[0]["time_ns"] / 1e9
 
 
 def losses(folder):
-    """Count the packets that were dropped, and those that were sent again."""
+    """Count dropped packets and retransmissions."""
     (flow,) = FinishedRun.open(folder).summary["flows"]
     return trace(folder, "dropped").num_rows, flow["retransmissions"]["total"]
 
@@ -234,7 +234,7 @@ def test_a_click_into_the_animation_follows_the_packet_there(umts):
     umts.view.locator("#clock").filter(has_text="3.2000").wait_for()
     canvas = umts.view.locator(".scene canvas")
     box = canvas.bounding_box()
-    # The head of the buffer stands at its right.
+    # The head of the buffer is at its right.
     columns = umts.view.evaluate(
         "Promise.all([import('studio/main'), import('studio/lanes'), import('studio/graph')])"
         ".then(([{store}, {layoutOf}, {graphOf}]) => layoutOf(graphOf(store.run), "

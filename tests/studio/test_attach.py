@@ -1,4 +1,4 @@
-"""A live run that is followed: what those get who come late, and what is known of it on the way."""
+"""Following a live run: what late readers get, and the facts known in between."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def attached(monkeypatch):
 
 
 def whole(parts):
-    """All events of a stream, and what it told of the run."""
+    """All events of a stream, and the facts about the run."""
     events, told = {}, []
     for part in parts:
         if isinstance(part, dict):

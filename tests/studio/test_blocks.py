@@ -40,7 +40,7 @@ direction = "downlink"
 
 
 def test_slots_of_a_shared_cell(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """Slots are 1 ms long, a repeat is told as one, and PDUs that overtake each other are not sent again."""
+    """Slots are 1 ms long; retransmissions are shown as such, PDUs that overtake each other are not."""
     source = tmp_path / "shared.toml"
     source.write_text(SCENARIO)
     with no_pictures():

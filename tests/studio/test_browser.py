@@ -142,7 +142,7 @@ def test_panels_share_time_and_change_with_the_zoom(umts):
         "all => all.map((one) => one.getBoundingClientRect()).map(({left, right}) => [left, right])"
     )
     assert len(edges) == 6 and all(edge == edges[0] for edge in edges)
-    assert "PDUs a second" in umts.view.locator("[data-panel=rlc] .unit").inner_text()
+    assert "PDUs per second" in umts.view.locator("[data-panel=rlc] .unit").inner_text()
     umts.press("w", "w", "w", "w")
     assert umts.view.locator("[data-panel=rlc] .unit").inner_text() == "number of each PDU"
 
@@ -203,6 +203,20 @@ def test_every_event_has_a_sentence_with_the_meaning_of_its_words(umts):
         "At place 4 of the path, packet 4, uplink, seq 4 B, len 4 B."
     )
     assert lines["ack_received", 1][0] == "packet 2, acked 2 B, duplicate"
+
+
+LOST = """async (resends) => {
+  const [{store}, {sentence}] = await Promise.all(['main', 'words'].map((name) => import(`studio/${name}`)));
+  const run = {...store.run, bearers: store.run.bearers.map((own) => ({...own, resends}))};
+  const table = store.events.table('rlc_data');
+  return sentence(run, 'rlc_data', table, table.columns.lost.values.findIndex(Boolean));
+}"""
+"""The sentence about the first lost PDUs, over bearers that retransmit or do not."""
+
+
+def test_only_a_bearer_that_retransmits_has_to_repair_a_lost_pdu(umts):
+    assert "lost; RLC has to retransmit." in umts.view.evaluate(LOST, True)
+    assert "lost; RLC does not retransmit in this mode." in umts.view.evaluate(LOST, False)
 
 
 def test_keys_step_through_events_and_losses(umts, run_folder):

@@ -23,7 +23,7 @@ CHANGES = {
     "way[1]__wired__rate": "2 Mbit/s",
     "cell[1]__radio__lte__downlink__blocks__bandwidth": "1.4 MHz",
 }
-"""Of `two-cells`: the same in less time, with fewer packets."""
+"""Changes of `two-cells`: shorter, with fewer packets."""
 
 
 def test_the_core_tells_which_places_are_next_to_each_other():
@@ -216,7 +216,7 @@ def test_lines_of_a_flow_begin_anew_in_another_cell(shown, run_folder):
         known.update(range(number, number + int(columns["pdus"][at])))
     assert len(seen) == 2 and min(len(times) for times in wanted.values()) > 10
     assert {key: told[key] for key in wanted} == wanted
-    # Between the last packet for one cell and the first for the other nothing is known of a buffer.
+    # Between the last packet for one cell and the first for the other the buffer is unknown.
     assert len(told["cuts"]) == 1 and told["cuts"][0] > 2.2
     assert told["around"] == [True, False, True]
 

@@ -22,7 +22,7 @@ RATE, DELAY, CC = "radio.dch.downlink.rate", "wired.delay", "tcp.cc"
 
 @pytest.fixture(scope="module")
 def context(browser: Any) -> Iterator[tuple[Any, str]]:
-    """A browser that a server has let in, and the address behind which links stand."""
+    """A browser admitted by a server, and the base address of links."""
     server = Server()
     context = browser.new_context(viewport={"width": 1280, "height": 720})
     context.new_page().goto(server.address)
@@ -173,7 +173,7 @@ def test_components_words_switches_and_lists(studio):
     own.view.get_by_role("button", name="Remove middlebox[0]").click()
     own.run()
     assert own.changes == [["tcp.cc=reno", "tcp.dsack=false"]]
-    # A value that may be missing: the table around it is written anew.
+    # A value that may be missing: the enclosing table is rewritten.
     own.fill("radio.dch.downlink.queue.droptail.packets", "")
     own.run()
     assert own.state("store.state.resolved.values.radio.dch.downlink.queue.droptail.packets") is None
@@ -270,7 +270,7 @@ def test_variants_have_settings_of_their_own_and_one_seed(studio):
 
 
 def test_a_box_that_does_nothing_is_no_difference(studio):
-    # Places behind it have other numbers, and packets come to one place more.
+    # Later places have other indices, and packets pass one place more.
     own = studio("#umts-64?seed=1&with=umts-64&set=middlebox:[{+tap+=+{}+}]")
     own.until("store.state.variants[1].run.path.length === store.state.variants[0].run.path.length + 1")
     own.view.get_by_role("tab", name="Compare").click()

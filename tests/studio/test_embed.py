@@ -29,8 +29,8 @@ FIGURES = {
     "goodput, kbit/s": lambda flow: f"{flow['goodput_bps'] / 1e3:.1f}",
     "all complete after, s": lambda flow: f"{flow['start_s'] + flow['transfer_s']:.2f}",
     "RTT mean, ms": lambda flow: f"{flow['rtt_ms']['mean']:.0f}",
-    "sent again": lambda flow: str(flow["retransmissions"]["total"]),
-    "timer expired": lambda flow: str(flow["timeouts"]),
+    "retransmissions": lambda flow: str(flow["retransmissions"]["total"]),
+    "timeouts": lambda flow: str(flow["timeouts"]),
 }
 """What the page shows of a flow, from results."""
 SHOWN = """() => Object.fromEntries([...document.querySelectorAll("#figures tbody tr")].map((row) => [
@@ -59,7 +59,7 @@ class View(NamedTuple):
 
 @pytest.fixture
 def opened(browser, site) -> Iterator[Any]:
-    """Open an address of the playground, which may ask its own site alone and say nothing."""
+    """Open an address of the playground, which may request only its own site and log nothing."""
     context = browser.new_context(viewport={"width": 390, "height": 800})
     view = View(context.new_page(), [], [])
     view.page.on("request", lambda request: view.requests.append(request.url))

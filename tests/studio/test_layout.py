@@ -22,7 +22,7 @@ from studio.conftest import Opened, Server
 from studio.layout import faults_at_sizes, keyboard_faults, record_canvas_texts
 
 REST_MS = 300
-"""Words are told when the cursor rests."""
+"""The text is updated when the cursor rests."""
 
 A, B = "umts-384?seed=1&set=tcp.cc:reno", "&with=umts-384&set=tcp.cc:cubic"
 LONG = "a-scenario-whose-name-was-made-by-a-script-and-says-all-of-its-parameters-rate-384-delay-75-queue-30"

@@ -1,4 +1,4 @@
-"""A live run in a browser while it goes on, with programs and packets of the kernel's TCP."""
+"""A live run in progress in a browser, with programs and packets of the kernel's TCP."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Live:
         assert found, line
         self.address = found[0]
         self.origin = self.address.partition("/?")[0]
-        # A pipe that nobody empties holds COMMAND up.
+        # A pipe that is not drained blocks COMMAND.
         self.rest = threading.Thread(target=process.stderr.read)
         self.rest.start()
 
@@ -68,10 +68,10 @@ def test_a_running_link_is_shown_as_it_goes_on(live, opened):
     assert about.inner_text().startswith("live") and about.inner_text().endswith("now")
     before = shown.ask("store.end")
     until(f"store.end > {before} + 1 && store.state.playing && store.state.at > {before}")
-    # The range moves with the end, and what is played lies a little behind it.
+    # The range moves with the end, and the playback position is a little behind it.
     end, range_, at = shown.ask("[store.end, store.state.range, store.state.at]")
     assert range_[1] == end and 0 < end - at < 3.5
-    # Whoever pauses and looks elsewhere stays there; who returns to the end goes on with it.
+    # A paused view stays where it is; a view at the end follows the run.
     shown.press(" ", "w", "a")
     range_, end = shown.ask("[store.state.range, store.end]")
     until(f"store.end > {end} + 0.5")

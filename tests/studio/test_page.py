@@ -105,7 +105,7 @@ def test_a_page_has_no_address_of_another_place(page_of):
     for name, code in modules():
         code = code.replace('"http://www.w3.org/2000/svg"', "")  # A name, which nothing asks.
         assert not re.search(r"https?:|innerHTML|fetch\(|eval\(|XMLHttpRequest", code), name
-        # The server's source asks the server that the front came from, and no other.
+        # The server's source connects only to the server that the front came from.
         asked = re.findall(r"new WebSocket\(.*?\);", code)
         assert asked == ["new WebSocket(`ws://${location.host}/socket?key=${pageKey()}`);"] * (
             name == "source"

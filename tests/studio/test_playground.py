@@ -43,12 +43,12 @@ ASKED = """async ([messages]) => {
   worker.terminate();
   return told;
 }"""
-"""Asks a worker of its own, and returns what it tells, chunks as their SHA-256."""
+"""Sends messages to a separate worker, and returns its messages, chunks as their SHA-256."""
 
 
 @pytest.fixture(scope="module")
 def asked(browser, site):
-    """Ask a worker: lists of what it told, by the number of the message."""
+    """Send messages to a worker; return lists of its messages, by message ID."""
     view = browser.new_page()
     view.goto(site.address)
 
@@ -62,7 +62,7 @@ def asked(browser, site):
 
 @pytest.fixture
 def studio(browser, site) -> Iterator[Studio]:
-    """The playground, which may ask its own site alone and say nothing."""
+    """The playground, which may request only its own site and log nothing."""
     context = browser.new_context(viewport={"width": 1280, "height": 720})
     requests: list[str] = []
     context.on("request", lambda request: requests.append(request.url))

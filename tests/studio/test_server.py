@@ -1,4 +1,4 @@
-"""`airpath studio`: what it answers, and what it refuses whoever asks."""
+"""`airpath studio`: its responses, and the requests that it refuses."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_run_is_cancelled_and_a_known_number_takes_its_place(client):
     client.say("scenarios", id=9)
     heard = client.until(lambda told: "answer" in told)
     assert heard["id"] == 9
-    # What was on its way may still come; after that nothing of the run does.
+    # Messages in transit may still arrive; after that nothing of the run does.
     client.say("run", id=2, base="umts-64-simple")
     client.until(lambda told: told == {"id": 2, "ended": True})
     client.say("cancel", id=77)

@@ -46,7 +46,7 @@ def sweep_folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def paper_folder(tmp_path_factory):
-    """The report of a table of Lundsten's, and a claim as a whole reproduction has it."""
+    """The report of a table of Lundsten's, and a claim of a complete reproduction."""
     paper, folder = PAPERS["lundsten"], tmp_path_factory.mktemp("paper")
     (table,) = (own for own in paper.experiments if (own.kind, own.number) == ("table", 3))
     reproduction = Reproduction(paper, [table], Effort.of(True, 1))
@@ -88,7 +88,7 @@ def test_a_sweep_is_read_with_its_means_and_the_settings_of_its_points(sweep_fol
             "n": 2,
         }
         assert shown["seeds"] == [1, 2]
-        # The run behind it is the one that was measured.
+        # It opens the run that was measured.
         chosen = sources.scenario(study["points"][0]["base"], shown["set"])
         manifest = json.loads((sweep_folder / "manifest.json").read_text())
         digest = hashlib.sha256(chosen.scenario.text.encode()).hexdigest()

@@ -347,7 +347,7 @@ def test_the_page_of_a_run_has_the_waterfall_of_its_packets(run_folder, page_of,
 
 def test_the_studio_shows_the_waterfall_of_the_run_that_it_made(serving, opened):
     own = opened(serving("lte-10mhz-10ue"))
-    # Its packets are analysed when somebody looks at them.
+    # Its packets are analysed when they are shown.
     assert own.ask("store.run.waterfall") is None
     own.press("f")
     own.view.locator(".fall-row").first.wait_for()

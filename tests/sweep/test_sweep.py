@@ -89,7 +89,7 @@ def patient(monkeypatch):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """The rows of the short sweep from one worker that nobody disturbs."""
+    """The rows of the short sweep from one undisturbed worker."""
     folder = tmp_path_factory.mktemp("undisturbed")
     run_sweep(plan_of(folder), folder / "out", 1)
     return rows_of(folder / "out")
@@ -175,7 +175,7 @@ def test_a_latin_hypercube_has_a_point_in_each_interval_of_each_axis(tmp_path, s
         (("runs = 150", "precision = -1"), "precision", "-1", "statistics"),
         (("runs = 150", "precision = inf"), "precision", "no number", "0.05"),
         (("runs = 150", f"precision = 1{'0' * 400}"), "precision", "no number", "0.05"),
-        (("runs = 150", "runs = 5\nmax_runs = 9"), "max_runs", "beside runs", "leave it out"),
+        (("runs = 150", "runs = 5\nmax_runs = 9"), "max_runs", "together with runs", "leave it out"),
         (("umts-384", "umts-385"), "scenario", "no such scenario", "umts-384"),
         (('["transfer_s", ', '["", '), "metrics", "names no metric", "dots"),
         (('["transfer_s", ', '["seed", '), "metrics", "another column", "another metric"),
@@ -388,7 +388,7 @@ def test_workers_that_are_killed_change_nothing(tmp_path, undisturbed, monkeypat
     # So many tasks that there are some left for two deaths, and none twice for a worker that is being buried.
     monkeypatch.setattr(driver_module, "MAX_TASK_RUNS", 20)
     killed = []
-    # Processes of other tests, such as the one by which multiprocessing looks after its resources.
+    # Processes of other tests, such as multiprocessing's resource tracker.
     others = children_of(os.getpid())
 
     def kill(progress, _worst):

@@ -1,4 +1,4 @@
-"""Sweeps on a Dask cluster: the same rows, whoever is killed, and errors that say what to do."""
+"""Sweeps on a Dask cluster: the same rows whichever process is killed, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_what_repeats_all_that_it_hears_is_no_scheduler(tmp_path, airpath_comman
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
         begin = time.monotonic()
         outcome = airpath_command("sweep", written(tmp_path), "--out", tmp_path / "out", "--dask", address)
-        check_error(outcome, "--dask", "somebody else is there", "dask scheduler")
+        check_error(outcome, "--dask", "another program listens there", "dask scheduler")
         assert time.monotonic() < begin + 10
         server.shutdown(socket.SHUT_RDWR)
 
@@ -365,7 +365,7 @@ def test_a_worker_that_sends_rows_of_other_runs_ends_the_sweep(tmp_path, cluster
     assert not out.exists()
 
 
-# A worker that gives an object whose pickle makes a file where it is opened, in place of octets.
+# A worker that gives an object whose pickle creates a file when opened, instead of bytes.
 HOSTILE = """
 import pathlib
 from airpath.runner import work
@@ -484,7 +484,7 @@ _core.run, _core.measure = lethal_run, lethal_measure
 
 @pytest.mark.slow
 def test_a_run_that_kills_workers_ends_the_sweep_with_its_seed(tmp_path, cluster):
-    # As many workers as Dask and we let die of it; the others go on with what is innocent.
+    # As many workers die of it as Dask and airpath allow; the others continue with the harmless tasks.
     (tmp_path / "lethal.py").write_text(LETHAL)
     cluster.kill("scheduler")
     cluster.start_scheduler(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1")
@@ -512,7 +512,7 @@ def test_a_run_that_kills_workers_ends_the_sweep_with_its_seed(tmp_path, cluster
 def test_runs_under_suspicion_are_made_one_at_a_time(tmp_path):
     from distributed import KilledWorker
 
-    # A task that dies with its neighbour is split, and nothing else is handed in beside the parts.
+    # A task that dies with its neighbour is split, and nothing else is submitted but its parts.
     plan = plan_of(tmp_path, SMALL)
     pool = cluster_module.Cluster(
         "tcp://127.0.0.1:1", ReadMetrics(plan.metrics), lambda _: 2, WAIT_S, pytest.fail
@@ -543,7 +543,7 @@ def test_runs_under_suspicion_are_made_one_at_a_time(tmp_path):
 def test_ctrl_c_ends_a_sweep_on_a_cluster_with_what_is_done_written(tmp_path, cluster):
     staffed(cluster, 1)
     out = tmp_path / "out"
-    # Some seconds of runs, of which the first are written after two.
+    # Some seconds of runs; the first rows are written after two.
     text = SHORT.replace("50 kB", "2 MB").replace("runs = 150", "runs = 2000")
     command = [*AIRPATH, "sweep", written(tmp_path, text), "--out", out, "--dask", cluster.address]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

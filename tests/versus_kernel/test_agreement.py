@@ -1,4 +1,4 @@
-"""`airpath compare` without namespaces: options, how both worlds are set, figures of captures, verdicts."""
+"""`airpath compare` without namespaces: options, both configurations, metrics of captures, verdicts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def scenario(text, name="own"):
         ((), "SCENARIO", "nothing says what to run", "--published"),
         (("umts-384", "--runs", 0), "--runs", "0 is too few", "at least 1"),
         (("umts-384", "--workers", 0), "--workers", "0 is too few", "at least 1"),
-        (("umts-384", "--cc", "vegas"), "--cc", "'vegas' is not in both worlds", "reno"),
+        (("umts-384", "--cc", "vegas"), "--cc", "'vegas' is not in both simulator and kernel", "reno"),
         (("umts-384", "--cc", "reno,,"), "--cc", "is no list of names", "commas"),
         (("umts-384", "--cc", "reno,reno"), "--cc", "is no list of names", "once"),
         (("umts-384", "--tcp", "paper"), "--tcp", "no way 'paper'", "linux, scenario, near"),
@@ -117,7 +117,7 @@ def test_a_comparison_is_not_overwritten_unasked(airpath_command, tmp_path):
     check_error(outcome, "out", "comparison.json' exists already", "--force")
 
 
-# How both worlds are set.
+# Both configurations.
 
 
 def test_transfers_are_the_flows_of_the_scenario():
@@ -330,7 +330,7 @@ def test_timeouts_are_the_kernels_own_count(directions, expected):
 
 
 def test_timeouts_that_the_kernel_does_not_tell_are_not_known():
-    """Of an earlier kernel, and of a connection that was never seen."""
+    """Timeouts with an earlier kernel, and of a connection that was never seen."""
     results = {
         "flows": [{"protocol": "tcp", "server_address": "10.77.0.1:8000", "timeouts": None}],
         "live": {"kernel": {"server": {}, "ue": {}}},

@@ -32,7 +32,7 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 def build(folder: Path, record: bool = False) -> list[str]:
     """Build the site in a folder; return what is wrong with it.
 
-    `record` keeps what commands print that not all machines can run.
+    `record` stores the output of commands that not all machines can run.
     """
     shutil.rmtree(folder, ignore_errors=True)
     pages = folder / "pages"
@@ -101,7 +101,7 @@ def _listed(nav: Any) -> Iterator[str]:
 
 
 def serve_from_disk(html: Path) -> None:
-    """Put our script, for the search in pages opened as files, in the place of one that is fetched."""
+    """Replace the fetched search script by one that also works in pages opened as files."""
     for file in html.rglob("*.html"):
         text = file.read_text(encoding="utf-8")
         ours = "../" * (len(file.relative_to(html).parts) - 1) + "assets/worker.js"

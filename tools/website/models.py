@@ -70,7 +70,7 @@ class Model:
     Raises
     ------
     PageError
-        If a key or a value is not as it should be, or the core refuses what follows from it.
+        If a key or a value is not as it should be, or the core refuses the resulting scenario.
     """
 
     scenario: str
@@ -135,7 +135,7 @@ class Model:
             yield [key for key in change.get("keys", [change.get("key")]) if key not in fixed]
 
     def wanted(self) -> dict[str, Any]:
-        """What `embed.js` of the studio is told (its `Wanted`)."""
+        """The settings of the studio's `embed.js` (its `Wanted`)."""
         return {
             "runs": [
                 {
@@ -187,7 +187,7 @@ def has_engine() -> bool:
 
 
 def modelled(text: str, page: str) -> str:
-    """Put models in the place of pictures below `<!-- model: FILE -->`; the file is one of docs/."""
+    """Replace pictures below `<!-- model: FILE -->` by models; the file is one of docs/."""
 
     def model(part: re.Match[str]) -> str:
         made = Model.read((DOCS / part["file"]).read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ QUIETLY = ["--log-level=ERROR"]
 
 
 def page_of_notebook(file: Path, page: Path) -> str:
-    """Execute a notebook, put it beside its page with its outputs, and give the page's text.
+    """Execute a notebook, put it with its outputs next to its page, and return the page's text.
 
     Raises
     ------

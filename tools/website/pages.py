@@ -24,7 +24,7 @@ CODE = re.compile(
 
 
 class PageError(Exception):
-    """A document is not as the site wants it; says where."""
+    """A document does not meet the site's rules; the message says where."""
 
 
 def documents() -> Iterator[tuple[Path, str]]:
@@ -59,7 +59,7 @@ def copy_pictures(pages: Path) -> None:
 
 
 def included(text: str) -> str:
-    """Put files of the repository in the place of `<!-- code: FILE -->`."""
+    """Replace `<!-- code: FILE -->` by files of the repository."""
 
     def include(mark: re.Match[str]) -> str:
         file = ROOT / mark[1]

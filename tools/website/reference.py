@@ -29,7 +29,7 @@ FOLDERS = {
     "": "The scenario",
     "tcp.cc": "Congestion control",
     "tcp.recovery": "Loss recovery",
-    "tcp.undo": "Detection of needless recoveries",
+    "tcp.undo": "Detection of spurious recoveries",
     "app": "Applications",
     "controller": "Rate controllers of calls",
     "queue": "Queues",
@@ -329,7 +329,7 @@ def playground() -> Iterator[str]:
         yield "**[Open the playground](playground/index.html)**, or"
         yield "**[have a capture explained](playground/capture.html)**."
     else:
-        yield "This site was made without the simulator in it, which wants Rust's target"
+        yield "This site was made without the simulator in it, which needs Rust's target"
         yield "`wasm32-unknown-unknown`."
         yield "A recorded run has the same plots and the same path in motion:"
         yield "[one of `umts-384`](start/two-minutes/2.html)."

@@ -1,8 +1,8 @@
-"""Runs what a document says to run, and puts what came out behind it.
+"""Runs the commands of a document, and inserts their output after them.
 
 Documents in `RUN` are executed, each in an empty folder, from top to bottom:
 
-* `console`: commands of bash, each after `$ `, with what they print behind them.
+* `console`: commands of bash, each after `$ `, followed by their output.
 * `python`: code, with what it prints, and the value of its last expression as a notebook shows it. Names are
   kept from one block of a document to the next.
 * `model`: a small model that runs in the page (`models.py`). Its runs are made, and checks may call `model`.
@@ -12,7 +12,7 @@ Documents in `RUN` are executed, each in an empty folder, from top to bottom:
   document's Python, and `results`, `means` and `report` of folders.
 
 Words behind the language change this: `skip` (not executed), `fails` (the command has to fail) and
-`needs=NAME` (executed where `NEEDS` finds what it needs; elsewhere `recorded.json` says what came out when
+`needs=NAME` (executed where `NEEDS` finds what it needs; elsewhere `recorded.json` has the output from when
 the documents were last recorded, by `python -m website --record`, and the page says so).
 """
 
@@ -60,7 +60,7 @@ PART = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 PLAIN = re.compile(r"airpath( |\\\n|[\w./=:,%+-])*")
-"""A command that bash would only split into words, but for what is quoted."""
+"""A command that bash would only split into words, except for quoted parts."""
 QUOTED = re.compile("'[^']*'")
 PNG = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=]+)")
 
@@ -110,7 +110,7 @@ class Executed(NamedTuple):
 
 
 def executed(text: str, file: Path, page: Path, recording: dict[str, str] | None = None) -> Executed:
-    """Execute a document, its links fitted, for a page; pictures go into a folder beside the page.
+    """Execute a document, its links fitted, for a page; pictures go into a folder next to the page.
 
     Raises
     ------
@@ -174,7 +174,7 @@ class Session:
         return block
 
     def console(self, code: str, fails: bool, need: str | None) -> str:
-        """Run commands, and write each with what it printed; those that print nothing stand together."""
+        """Run commands, and write each with its output; commands without output are grouped."""
         made: list[str] = []
         silent: list[str] = []
         remark = ""
@@ -273,7 +273,7 @@ class Session:
         return f"[{caption}]({kept})" if file.suffix == ".html" else f"![{caption}]({kept})\n\n*{caption}*"
 
     def keep(self, content: bytes, suffix: str) -> str:
-        """Keep a file beside the page; gives its address from there."""
+        """Keep a file next to the page; return its address from there."""
         self.kept += 1
         beside = self.page.with_suffix("")
         beside.mkdir(parents=True, exist_ok=True)

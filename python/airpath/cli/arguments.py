@@ -100,7 +100,10 @@ CaptureIuOption = Annotated[
 ]
 ProbesOption = Annotated[
     str | None,
-    option("KIND,...", "What the trace records: '' nothing, all; if absent, all but packet and rlc_sdu."),
+    option(
+        "KIND,...",
+        "Event kinds to record: '' for none, all, or a list. [default: all except packet and rlc_sdu]",
+    ),
 ]
 PageOption = Annotated[
     bool, flag("--page/--no-page", "Whether there is a page.html in DIR, which shows the run in a browser.")
@@ -189,7 +192,7 @@ def check_dask(
     """Read the files of TLS; raise a `SweepError` if options about workers contradict each other."""
     if dask is not None and workers is not None:
         remedy = "leave it out: how many workers a cluster has is said where they start"
-        raise SweepError("--workers", "has no meaning beside --dask", remedy)
+        raise SweepError("--workers", "has no meaning with --dask", remedy)
     for name, value in (("--dask-wait", dask_wait), ("--dask-security", dask_security)):
         if dask is None and value is not None:
             raise SweepError(name, "has no meaning without --dask", "leave it out, or name a scheduler")

@@ -49,11 +49,12 @@ COMPARISON = "comparison.json"
 def command(
     scenario: Annotated[str | None, SCENARIO] = None,
     published: Annotated[
-        bool, flag("--published", "Instead of SCENARIO: published values of the papers beside both.")
+        bool, flag("--published", "Instead of SCENARIO: compare published values of the papers with both.")
     ] = False,
-    runs: Annotated[int, runs_option("Runs in each world, with consecutive seeds.")] = 10,
+    runs: Annotated[int, runs_option("Runs of each kind (simulated, live), with consecutive seeds.")] = 10,
     cc: Annotated[
-        str | None, option("NAME,...", "Congestion controls; all that both worlds have if absent.")
+        str | None,
+        option("NAME,...", "Congestion controls. [default: all that both simulator and kernel have]"),
     ] = None,
     mechanism: Annotated[
         str | None, option("NAME,...", "Also with each of these, such as ack_regulator or pdpc.")
@@ -80,8 +81,8 @@ def command(
 ) -> None:
     """Run a scenario simulated and live, with the kernel's TCP, and say how far both agree.
 
-    Goodput, round trips, retransmissions and timeouts with their 95 % intervals; with --mechanism, what a
-    mechanism changes in either world. Live runs take as long as they last.
+    Goodput, RTT, retransmissions and timeouts with 95 % confidence intervals; with --mechanism, also the
+    effect of a mechanism, simulated and live. Live runs take real time.
     """
     check_seed(seed)
     check_seed(seed + runs - 1)
@@ -125,7 +126,7 @@ def make_variants(
 ) -> list[Variant]:
     """Make the variants to run: each congestion control alone, then with each mechanism.
 
-    A `ScenarioError` names a part that cannot run live, or is not in both worlds.
+    A `ScenarioError` names a part that cannot run live, or that simulator or kernel lacks.
     """
     for cc in congestion_controls_:
         check_congestion_control(cc)

@@ -30,7 +30,7 @@ def command(
     ue: Annotated[int, option("N", "mm-link, mm-trace, qlog-link: UE of the bearer.")] = 0,
     direction: Annotated[
         Literal["downlink", "uplink"],
-        option("NAME", "mm-*: the bearer's direction, downlink or uplink; qlog*: that of what is sent."),
+        option("NAME", "Direction of the bearer (mm-*) or of the sender's data (qlog*): downlink or uplink."),
     ] = "downlink",
     qlog_version: Annotated[
         Literal["14", "0.3"],

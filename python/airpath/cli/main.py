@@ -47,7 +47,7 @@ COMMANDS = {
     "stopped.",
     "results": "Print mean and interval of every metric at every point of a sweep.",
     "plot": "Draw a figure of sweeps: lines with intervals, goodput-delay planes, distributions, heat maps.",
-    "overlay": "Draw runs over each other in one picture, named by what differs among them.",
+    "overlay": "Draw several runs in one picture, labelled by their differences.",
     "diff": "Print the settings and results in which two runs, folders of runs, sweeps or scenarios differ.",
     "page": "Write a finished run as one HTML file with plots, events and results, for any browser.",
     "studio": "Open runs in a browser: change a scenario, run it again, compare.",
@@ -57,7 +57,7 @@ COMMANDS = {
     "ping": "Measure round trips to the other end of a link, from behind it: airpath live umts-384 -- "
     "airpath ping.",
     "doctor": "Say whether `airpath live` works here, by trying: namespaces, TUN, real-time scheduling.",
-    "scorecard": "Set a congestion control beside CUBIC in the conditions of RFC 9743 and RFC 8869.",
+    "scorecard": "Compare a congestion control with CUBIC in the conditions of RFC 9743 and RFC 8869.",
     "compare": "Run a scenario simulated and live, with the kernel's TCP, and say how far both agree.",
 }
 """Commands, each with the first sentence of its help: `command` of the module of the same name here."""
@@ -206,7 +206,7 @@ def _limit_behind(error: BaseException | None) -> str:
         code = error.errno if isinstance(error, OSError) else 0
         if code in (errno.EMFILE, errno.ENFILE) or _FILES in str(error):
             return "raise the limit of open files: ulimit -n 1024"
-        # airpath's own errors may quote what others said.
+        # airpath's own errors may quote messages of other programs.
         said = "" if isinstance(error, AirpathError) else str(error)
         lacks_memory = code == errno.ENOMEM or os.strerror(errno.ENOMEM) in str(error)
         if lacks_memory or isinstance(error, MemoryError) or any(words in said for words in _MEMORY):

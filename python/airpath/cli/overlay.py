@@ -25,7 +25,7 @@ def command(
     force: ForceOption = False,
     json_: JsonOption = False,
 ) -> None:
-    """Draw runs over each other in one picture, named by what differs among them."""
+    """Draw several runs in one picture, labelled by their differences."""
     picture_format(out, json_)
     check_free("--out", out, force)
     write_picture(overlay(runs, panel or USUAL, title=title, size=size), out, force, json_)

@@ -25,7 +25,7 @@ def command(
 ) -> None:
     """Write a finished run as one HTML file with plots, events and results, for any browser.
 
-    The file opens from the disk: it needs neither a server nor the network, and asks for nothing.
+    The file opens from the disk: it needs neither a server nor the network, and makes no requests.
     """
     from airpath.studio.page import page
 

@@ -34,10 +34,10 @@ def command(
     ] = TIMEOUT,
     json_: JsonOption = False,
 ) -> None:
-    """Measure round trips to the other end of a link, from behind it: airpath live umts-384 -- airpath ping.
+    """Measure the RTT over a link, from the UE's side: airpath live umts-384 -- airpath ping.
 
-    Sends ICMP echo requests, which the kernel at the other end answers.
-    The exit status is 0 if there was an answer, and 1 if there was none.
+    Sends ICMP echo requests to the kernel at the other end. The exit
+    status is 0 if there was a reply, and 1 if there was none.
     """
     for key, value, least, most in (("--count", count, 1, MOST_COUNT), ("--payload", payload, 0, MOST_BYTES)):
         if not least <= value <= most:

@@ -103,7 +103,7 @@ def command(
     ] = None,
     title: TitleOption = None,
     no_caption: Annotated[
-        bool, flag("--no-caption", "Leave out the grey line below: runs, intervals, what is missing.")
+        bool, flag("--no-caption", "Leave out the grey line below: runs, intervals, missing runs.")
     ] = False,
     size: SweepSizeOption = None,
     force: ForceOption = False,
@@ -164,7 +164,7 @@ def default_file(folder: Path, figure: SweepFigure) -> Path:
 
 
 def _check_place(option: str, file: Path, folders: Sequence[Path]) -> None:
-    """Refuse files among those of a sweep, of which its reader would always warn."""
+    """Refuse files inside a sweep's folder: its reader would always warn of them."""
     from airpath.experiments.sweep.store import FIGURES, RUNS
 
     for folder in folders:

@@ -37,7 +37,7 @@ def command(
         for option, given in (("--set", set_), ("--seed", seed is not None), ("--runs", runs > 1)):
             if given:
                 what = f"'{source}' is a finished run, which has its seed and values"
-                raise ScenarioError(option, what, "name a scenario to run it anew")
+                raise ScenarioError(option, what, "name a scenario to run it again")
         done = [read_run(Path(source))]
     else:
         done = _simulate(source, set_, 1 if seed is None else seed, runs)

@@ -1,4 +1,4 @@
-"""`airpath reproduce reality`: judges models of recorded links by what was held back."""
+"""`airpath reproduce reality`: judges models of recorded links on held-out data."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def command(
         list[str] | None,
         option("KEY=TEXT", "Name a parameter, a metric or a value TEXT. Repeatable."),
     ] = None,
-    json_: Annotated[bool, flag("--json", "The same as --format json.")] = False,
+    json_: Annotated[bool, flag("--json", "Equivalent to --format json.")] = False,
 ) -> None:
     """Print mean and interval of every metric at every point of a sweep."""
     from airpath.report.sweep import sweep_table

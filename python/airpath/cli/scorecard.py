@@ -54,7 +54,7 @@ def command(
     ] = None,
     force: ForceOption = False,
 ) -> None:
-    """Set a congestion control beside CUBIC in the conditions of RFC 9743 and RFC 8869.
+    """Compare a congestion control with CUBIC in the conditions of RFC 9743 and RFC 8869.
 
     Fairness, bursts, short flows, round trips, cells, loss and jitter: the same seeds with CC and with CUBIC,
     and a verdict in each row. A rate controller of calls is run in the cases of RFC 8867 and RFC 8869

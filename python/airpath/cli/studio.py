@@ -1,4 +1,4 @@
-"""`airpath studio`: runs in a browser, made anew as values change."""
+"""`airpath studio`: runs in a browser, repeated as values change."""
 
 from __future__ import annotations
 

@@ -15,18 +15,18 @@ from matplotlib.figure import Figure
 INK = "#1b2733"
 GRID = "#e3e8ec"
 COLUMN_IN = 3.5
-"""Width of a column of a paper, inches; the width of a figure unless another is asked for."""
+"""Width of a column of a paper, inches; the default width of a figure."""
 PAGE_IN = 7.16
 """Width of two columns, for several panels."""
 DOTS_PER_INCH = 120
-"""Of pictures in pages."""
+"""Resolution of pictures in pages."""
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#882255")
-"""Colours that the colour-blind tell apart: of Okabe and Ito 2008, with a dark red in place of the yellow."""
+"""Colours that the colour-blind tell apart: of Okabe and Ito 2008, with a dark red instead of the yellow."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 MEASURED, PUBLISHED = "#1f6fb4", "#b3261e"
 OTHERS = ("#8a9aa8", "#c08a3e", "#6f9a5b", "#9a6fa8")
-"""Beside what was measured."""
+"""Colours of additional series."""
 
 FORMATS = ("png", "svg", "pdf")
 _NOTHING_OF_TODAY: dict[str, dict[str, Any]] = {

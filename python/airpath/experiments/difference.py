@@ -43,7 +43,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """A number of the results that differs: its name, the point of a sweep, and what is known of both.
+    """A number of the results that differs: its name, the point of a sweep, and the values of both.
 
     `difference` is b - a; `paired` says whether it is of pairs with the same seed.
     """
@@ -228,7 +228,7 @@ def _numbers(path: str, value: Any) -> Iterator[tuple[str, float]]:
 
 
 def _result(name: tuple[str, str], a: Values, b: Values) -> Result | None:
-    """Compare what is known of a number; None if it is the same in every run."""
+    """Compare the values of a number; None if it is the same in every run."""
     if a == b or (len(a) == len(b) == 1 and [*a.values()] == [*b.values()]):
         return None
     seeds = sorted(a.keys() & b.keys())

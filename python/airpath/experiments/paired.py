@@ -1,9 +1,10 @@
-"""Two variants of a scenario beside each other on common random numbers.
+"""Comparison of two variants of a scenario on common random numbers.
 
-Both run with the same seeds. What chance does to one it then does to the other too, in part, and the
-difference varies less than either: the interval is that of the difference, run by run (Law and Kelton,
-Simulation Modeling and Analysis, 11.2). How much is gained depends on how long the two stay in step. Random
-streams go by the name and place of what draws them: a box that only one variant has comes last.
+Both run with the same seeds. Random events affect both in part alike, so the difference varies less
+than either: the interval is the difference's, run by run (Law and Kelton,
+Simulation Modeling and Analysis, 11.2). The gain depends on how long the two use the same random numbers for
+the same events. A random stream is chosen by the name and place of its component: a box that only one variant
+has comes last.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class PairedComparison:
     """The ratio of the means less 1: 0.1 if `a` is 10 % above `b`. Its values are those of the ratio made
     linear around the means (delta method). None where the mean of `b` is 0."""
     correlation: float
-    """Of the two variants' values over the seeds, -1 to 1; NaN if one of them never varies."""
+    """Correlation of the two variants' values over the seeds, -1 to 1; NaN if one of them never varies."""
 
     @property
     def runs(self) -> int:
@@ -154,7 +155,7 @@ def compare_paired(
 
 
 def paired(a: Estimate, b: Estimate) -> PairedComparison:
-    """Compare what is known of two variants whose values belong to the same seeds, in their order.
+    """Compare the values of two variants that belong to the same seeds, in their order.
 
     Raises
     ------

@@ -136,7 +136,7 @@ def simulation_of(scenario: Any) -> Callable[[int], Results]:
 def read_metrics(
     metrics: Metric | Mapping[str, Metric] | Sequence[str],
 ) -> dict[str, Callable[[Results], float]]:
-    """Make a function of each metric that says which one of which run is no finite number."""
+    """Wrap each metric in a function whose error names the metric and run without a finite value."""
     if callable(metrics):
         metrics = {"metric": metrics}
     elif isinstance(metrics, str):

@@ -77,7 +77,7 @@ def withdraw(folder: Folder, name: str) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it; their names are on the disk when this returns."""
+    """Make a folder and its parents; their names are on the disk when this returns."""
     made = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for folder in reversed(made):
@@ -122,7 +122,7 @@ def is_descriptor(path: Path) -> bool:
 
 
 def real(path: Path) -> Path:
-    """Follow the links of a path as far as they lead; links that lead in a circle end nothing.
+    """Resolve the links of a path; circular links are left unresolved.
 
     `Path.resolve` raises a `RuntimeError` for these before Python 3.13.
     """
@@ -181,7 +181,7 @@ def sync_file(file: IO[bytes]) -> None:
 
 @contextlib.contextmanager
 def _naming(path: Path, *places: Path) -> Iterator[None]:
-    """Name `path` in errors about `places`, where it is written, and in those that name no file."""
+    """Name `path` in errors about `places`, where it is written, and in errors that name no file."""
     try:
         yield
     except OSError as error:

@@ -90,7 +90,7 @@ class Cell:
         return self.eb_n0_db - self.slope_db * (math.log10(_checked(bler)) + 1)
 
     def rate_kbps(self, bler: float) -> float:
-        """Rate of all bearers together at a block error rate, kbit/s, blocks sent again included."""
+        """Rate of all bearers together at a block error rate, kbit/s, including retransmitted blocks."""
         eb_n0 = 10 ** (self.needed_db(bler) / 10)
         return self.load * CHIP_RATE_KBPS / (eb_n0 * self.activity * self.interference)
 

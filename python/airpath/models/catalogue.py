@@ -28,8 +28,8 @@ class Prediction:
 class Model:
     """A throughput model: its name in `airpath predict --json`, and its title in tables.
 
-    `predict` raises a `ValueError` with the reason if the model does not apply. Some need a `Link` beside the
-    `Episodes`, or T0 even where no timeout happened; some hold where the window is limited.
+    `predict` raises a `ValueError` with the reason if the model does not apply. Some need a `Link` in
+    addition to the `Episodes`, or T0 even where no timeout happened; some hold where the window is limited.
     """
 
     name: str

@@ -9,7 +9,7 @@ M. C. Chan, R. Ramjee, "TCP/IP Performance over 3G Wireless Links with Rate and 
 begin with two fast retransmits, or with two and a timeout.
 
 Both are valid for one long Reno flow whose window is not limited and whose losses are overflows of the
-bottleneck's buffer. Where Wf stays below mu T, the window is taken to grow to mu T all the same: the paper
+bottleneck's buffer. Where Wf stays below mu T, the window is still assumed to grow to mu T: the paper
 drops the epoch at the full buffer and leaves the one before as it is.
 """
 

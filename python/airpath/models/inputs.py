@@ -89,7 +89,7 @@ class Episodes:
 
 @dataclass(frozen=True)
 class Link:
-    """The bottleneck of one flow and the delays beside it: [chan2002] section 4.
+    """The bottleneck of one flow and its other delays: [chan2002] section 4.
 
     Attributes
     ----------

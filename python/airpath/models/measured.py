@@ -134,7 +134,7 @@ def measured_link(summary: dict[str, Any], scenario: dict[str, Any], flow: dict[
 
 
 def segment_bytes(tcp: dict[str, Any]) -> int:
-    """Payload of a full segment: the MSS less the timestamps option."""
+    """Payload of a full segment: the MSS minus the timestamps option."""
     return _core.octets(tcp["mss"]) - (TIMESTAMPS_BYTES if tcp["timestamps"] else 0)
 
 

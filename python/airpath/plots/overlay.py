@@ -26,7 +26,7 @@ MOST_DIFFERENCES = 3
 
 
 class Overlay(RunPicture):
-    """Several runs in one picture: flows named by what differs, under a title of what the runs share."""
+    """Several runs in one picture: flows labelled by differences, title with the common settings."""
 
     def _draw(self) -> Figure:
         words = {"goodput": f"mean of {goodput_window_s(self.end_s):g} s"}
@@ -94,7 +94,7 @@ def overlay(
 
 
 def _names(runs: Sequence[FinishedRun], chosen: Sequence[Sequence[int]]) -> tuple[list[list[str]], str]:
-    """Name the chosen flows of each run by what differs among them; the title says what they share."""
+    """Label the chosen flows of each run by their differences; the title has the common settings."""
     described = [_descriptions(run, places) for run, places in zip(runs, chosen, strict=True)]
     everything = [one for own in described for one in own]
     common = {
@@ -146,7 +146,7 @@ def _differences(scenarios: Sequence[dict[str, Any]]) -> list[list[str]]:
     from airpath.plots.sweep.wording import key_label, value_label
 
     found = _differing("", scenarios)
-    # A profile sets many keys of TCP and stands for all of them.
+    # A profile sets many keys of TCP and represents all of them.
     if "tcp.profile" in found:
         found = {key: values for key, values in found.items() if key == "tcp.profile" or key[:4] != "tcp."}
     return [

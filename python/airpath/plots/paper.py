@@ -160,7 +160,7 @@ def comparison_picture(
 
 
 def charts_picture(charts: Sequence[Chart], estimates: Mapping[Quantity, Estimate]) -> bytes:
-    """Draw charts beside each other, two in a row."""
+    """Draw charts side by side, two in a row."""
     columns = min(2, len(charts))
     rows = -(-len(charts) // columns)
     figure = Figure(figsize=(WIDTH_IN, PANEL_IN * rows), layout="constrained")
@@ -200,7 +200,7 @@ def _draw_line(
 
 
 def planes_picture(planes: Sequence[Plane], estimates: Mapping[Quantity, Estimate]) -> bytes:
-    """Draw planes beside each other, two in a row, with common axes unless they have their own."""
+    """Draw planes side by side, two in a row, with common axes unless they have their own."""
     columns = min(2, len(planes))
     rows = -(-len(planes) // columns)
     figure = Figure(figsize=(WIDTH_IN, 1.2 * PANEL_IN * rows), layout="constrained")

@@ -63,7 +63,7 @@ class Felt:
 
 
 METRICS = ("goodput", "rtt_p50", "rtt_p95", "rtt_max")
-"""Metrics of which ratios are compared."""
+"""Metrics whose ratios are compared."""
 
 
 def windows(counts: Counts) -> list[Counts]:

@@ -24,7 +24,7 @@ MOST_BPS = 2_000_000_000
 FIRST_BPS = 2_000_000
 """Rate of the datagrams of the first try."""
 FULL_SHARE = 0.5
-"""The buffer stays full while the link carries less than this share of what is sent."""
+"""The buffer stays full while the link carries less than this share of the sent data."""
 TRY_S = 5.0
 """Length of the runs that look for the rate."""
 

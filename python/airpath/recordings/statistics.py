@@ -12,7 +12,7 @@ from airpath.recordings.recording import Recording
 
 Numbers = NDArray[np.float64]
 BLOCK_S = 30
-"""Length of the blocks by which the error of the mean is estimated: longer than most correlations."""
+"""Length of the blocks for estimating the error of the mean: longer than most correlations."""
 
 
 @dataclass(frozen=True)

@@ -64,16 +64,16 @@ def _table(flows: list[Row]) -> Table:
         ("RTT ms\nmedian", "rtt.forward_ms.median"),
         ("segments\nsent", "counters.segments"),
         ("segments\nlost", "path.data.lost"),
-        ("resent\ntotal", "retransmissions.total"),
-        ("resent\nneedless", "retransmissions.spurious.total"),
-        ("resent\ntimeout", "retransmissions.by_cause.timeout"),
+        ("rexmit\ntotal", "retransmissions.total"),
+        ("rexmit\nspurious", "retransmissions.spurious.total"),
+        ("rexmit\ntimeout", "retransmissions.by_cause.timeout"),
         ("limited by", "verdict.limited_by"),
         words=(1, 11),
     )
 
 
 def rows(report: dict[str, Any]) -> tuple[list[Row], list[Row]]:
-    """All flows, what took longest first: those to show, and the small ones to fold.
+    """All flows, longest first: the flows to show, and the small ones to fold.
 
     Of a connection that took long, its direction with more data is shown, however little that is.
     """
@@ -146,11 +146,11 @@ def complaints(report: dict[str, Any]) -> list[str]:
         "fragments": "fragments",
         "bad_lengths": "packets with contradicting lengths",
         "lengths_beyond_frame": "packets with a length beyond their frame: the frame's is taken",
-        "truncated_headers": "packets cut off within their headers",
+        "truncated_headers": "packets truncated within their headers",
         "options_unread": "segments with unreadable options",
-        "time_went_back": "packets with times before those in front of them",
+        "time_went_back": "packets with times before the previous packet's",
         "copies": "packets recorded more than once, counted once",
-        "connections_cut": "connections cut in two, as there were too many at a time",
+        "connections_cut": "connections split in two, as there were too many at a time",
     }
     said += [f"{packets[key]} {text}" for key, text in words.items() if packets[key]]
     inside = (key for key in words if report["tunneled"][key])
@@ -181,7 +181,7 @@ def in_words(row: Row) -> list[str]:
         _seen(one, flow),
         *_path(flow),
         f"retransmissions: {again['total']} of {counted(segments, 'segment')}"
-        + (f" ({causes}); {again['spurious']['total']} needless" if again["total"] else ""),
+        + (f" ({causes}); {again['spurious']['total']} spurious" if again["total"] else ""),
         f"loss episodes: {episodes['events']}"
         + (
             f" ({episodes['single']} with one fast retransmit, {episodes['double']} with more, "

@@ -23,7 +23,7 @@ FEW = 5
 def comparison_report(
     name: str, variants: list[Variant], carried: list[Transfer], outcomes: Outcomes, kernel: str
 ) -> Iterator[Part]:
-    """Report on a scenario in both worlds: what the runs of its variants gave for the flows `carried`.
+    """Report on a scenario, simulated and live: results of its variants' runs for the flows `carried`.
 
     Variants without mechanism come first; `kernel` is the kernel's release.
     """
@@ -105,7 +105,7 @@ def _judgements(found: list[Judgement]) -> Table:
     for metric in METRICS:
         one = known.get(metric)
         if one is None:
-            table.add(metric.title, "-", "-", "-", "not known of every run")
+            table.add(metric.title, "-", "-", "-", "not known for every run")
             continue
         scale, digits, pair = metric.scale, metric.digits, one.pair
         if metric.tolerance is None or pair.relative is None:

@@ -15,7 +15,7 @@ MOST_ROWS = 20
 """Directions in the terminal's table; the JSON has all."""
 MOST_IN_WORDS = 4
 """If there are more than this, the terminal describes none."""
-CROSSED = {"late": "overtaken", "added": "made on the way", "under_way": "still on the way at the end"}
+CROSSED = {"late": "overtaken", "added": "created in between", "under_way": "still in transit at the end"}
 
 
 def conversations_report(report: dict[str, Any]) -> Iterator[Part]:
@@ -78,11 +78,11 @@ def in_words(row: Row) -> list[str]:
             f"95 % of the time below {rate['bottleneck_bps'] / 1000:.1f}"
         )
     if flow["path"] and (passed := flow["path"]["data"]):
-        lines.append(f"on the way: {crossed(passed, 'datagram')}")
+        lines.append(f"in transit: {crossed(passed, 'datagram')}")
     if flow["bytes_on_path"] is not None:
-        lines.append(f"bytes on the way: mean {flow['bytes_on_path']:.0f}")
+        lines.append(f"bytes in transit: mean {flow['bytes_on_path']:.0f}")
     if path := one["path_rtt_ms"]:
-        lines.append(f"delays of both ways: shortest {path['min']:.0f} ms, median {path['median']:.0f} ms")
+        lines.append(f"path RTT: minimum {path['min']:.0f} ms, median {path['median']:.0f} ms")
     if spin := one["spin"]:
         lines.append(
             f"round trips by the spin bit: shortest {spin['rtt_ms']['min']:.0f} ms, median "
@@ -105,6 +105,6 @@ def crossed(passed: dict[str, Any], noun: str) -> str:
 
 
 def interface_name(of: dict[str, Any]) -> str:
-    """Name the interface of a capture at which something was seen."""
+    """Name the interface of a capture where something was recorded."""
     name = clean(of["interface"] or f"interface {of['interface_number']}")
     return f"{name}, in GTP-U" if of["in_tunnel"] else name

@@ -18,7 +18,7 @@ from airpath.terminal import number_text
 
 
 class Span(NamedTuple):
-    """Text of a kind: a verdict, "bold" or "other" (a value beside the judged one), or a link on a page."""
+    """Text of a kind: a verdict, "bold" or "other" (a value next to the judged one), or a link on a page."""
 
     text: str
     kind: str = ""
@@ -29,7 +29,7 @@ Text = str | Span
 
 
 class Heading(NamedTuple):
-    """Title of what follows; a link on a page can lead to its `name`."""
+    """Title of the next part; a link on a page can lead to its `name`."""
 
     text: str
     level: int = 2
@@ -83,7 +83,7 @@ class Folded:
 
 
 Cell = Text | Sequence[Text | Note | Folded]
-"""Of a table: text, or several pieces of it; a terminal shows the text."""
+"""Table cell: text, or several pieces of it; a terminal shows the text."""
 Value = str | Callable[[Any], Any]
 Column = tuple[str, Value] | tuple[str, Value, int]
 

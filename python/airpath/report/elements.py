@@ -61,7 +61,7 @@ def _activity(element: Element) -> Table:
 
 
 def flow_name(flow: dict[str, Any]) -> str:
-    """Name a flow by its UE or, where that has a name, its interface, by its number and direction."""
+    """Name a flow by its UE (or the UE's named interface), its ID and direction."""
     return f"{flow.get('interface', flow['ue'])}.{flow['flow']} {flow['direction']}"
 
 
@@ -71,7 +71,7 @@ def percent(share: float | None) -> float | None:
 
 
 def _umts(element: Element, _results: Results) -> Iterable[Part]:
-    """When each UE could send, what went through its tunnels at the Iu, and what the core network dropped."""
+    """When each UE could send, the traffic of its tunnels at the Iu, and the core network's drops."""
 
     def headers(ue: dict[str, Any]) -> float | None:
         ways = [ue["iu"][direction] for direction in ("downlink", "uplink")]
@@ -103,7 +103,7 @@ def _share_of_time(key: str) -> Callable[[Element], float | None]:
 
 
 def _rnc_feedback(element: Element, results: Results) -> Iterable[Part]:
-    """What the box knew of, what it flagged, and what the senders made of it."""
+    """Segments that the box cached, ACKs that it flagged, and the senders' reactions."""
     flows = results["flows"][:MOST_ROWS]
     kept = sum(flow["rnf"]["wireless_fast_retransmits"] for flow in flows if flow.get("rnf"))
     yield Table.of(
@@ -113,24 +113,24 @@ def _rnc_feedback(element: Element, results: Results) -> Iterable[Part]:
         ("feedback: segments\nevicted", "evictions"),
         ("feedback: segments\ndropped", "forgotten_drops"),
         ("ACKs\nflagged", "acks_flagged"),
-        ("sent again,\nwindow kept", lambda _box: kept),
+        ("rexmit,\nwindow kept", lambda _box: kept),
         words=(),
         keys=0,
     )
 
 
 def _snoop(element: Element, _results: Results) -> Iterable[Part]:
-    """What the box sent again and why, and what it kept from the senders."""
+    """The box's retransmissions by cause, and the ACKs that it withheld from the senders."""
     yield Table.of(
         [element],
         ("snoop\ncached", "segments_cached"),
         ("snoop\nat once", "peak_cached_packets"),
-        ("sent again\ndup. ACK", "local_retransmissions.dupack"),
-        ("sent again\ntimer", "local_retransmissions.timer"),
-        ("sent again\nneedless", "local_retransmissions.needless"),
+        ("rexmit\ndup. ACK", "local_retransmissions.dupack"),
+        ("rexmit\ntimer", "local_retransmissions.timer"),
+        ("rexmit\nspurious", "local_retransmissions.needless"),
         ("dup. ACKs\nkept", "dupacks_suppressed"),
         ("dup. ACKs\npassed", "dupacks_passed"),
-        ("sender\nagain", "sender_retransmissions"),
+        ("sender\nrexmit", "sender_retransmissions"),
         ("NACKs\nto UEs", "nacks"),
         words=(),
         keys=0,
@@ -181,14 +181,14 @@ def _rows(key: str, *columns: Column, words: Collection[int] = (0,)) -> Show:
 SHOWN: dict[str, Show] = {
     "umts": _umts,
     "radio.evdo": _evdo,
-    # What the box sent, held, and acknowledged before the receiver had it.
+    # Data that the box sent, held, and acknowledged early.
     "middlebox.split": _rows(
         "connections",
         ("split\nUE.flow", flow_name),
         ("segments\nsent", "segments_sent"),
-        ("sent again\ntotal", "retransmissions"),
-        ("sent again\nfast", "fast_retransmits"),
-        ("timer\nexpired", "timeouts"),
+        ("rexmit\ntotal", "retransmissions"),
+        ("rexmit\nfast", "fast_retransmits"),
+        ("timeouts", "timeouts"),
         ("buffer\npeak B", "buffer_bytes.peak"),
         ("ACKed ahead\nat most", "acked_ahead_bytes.peak"),
         ("ACKed ahead\nat end", "acked_ahead_bytes.at_end"),

@@ -15,7 +15,7 @@ from airpath.report.paper import published_text, verdict_words
 from airpath.terminal import counted
 
 SHOWN = 4
-"""Set-ups whose values are written out, beside those that are named."""
+"""Set-ups whose values are listed, in addition to the named ones."""
 
 
 def explored(paper: Paper, exploration: Exploration, found: Sequence[Found]) -> Iterator[Part]:
@@ -27,9 +27,9 @@ def explored(paper: Paper, exploration: Exploration, found: Sequence[Found]) -> 
             yield Heading("The halves exchanged")
         yield Note(summary(exploration, one))
         yield setups_table(exploration, one)
-        yield Note("The values under the best set-ups, and under those that are named:")
+        yield Note("The values under the best set-ups, and under the named ones:")
         yield _values_table(paper, one)
-        yield Note("What the first round and the last one left of each option:")
+        yield Note("Share of each option that survived the first and the last round:")
         yield _options_table(one)
     if exploration.excluded:
         yield Heading("Excluded")

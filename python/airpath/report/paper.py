@@ -146,9 +146,9 @@ def _scoreboard(outcome: PaperOutcome) -> Iterator[Part]:
 
 
 def link_alone_text(outcome: PaperOutcome) -> str:
-    """Say how many of the values that came out say nothing about TCP; nothing if none came out."""
+    """State how many reproduced values do not depend on TCP; empty if none was reproduced."""
     met, link = outcome.met
-    return f"{link} of the {met} that came out a link without TCP would meet, too" if met else ""
+    return f"{link} of the {met} reproduced values a link without TCP would match, too" if met else ""
 
 
 def tally(outcome: PaperOutcome) -> Tally:
@@ -160,7 +160,7 @@ def tally(outcome: PaperOutcome) -> Tally:
 
 
 def measured_table(outcome: PaperOutcome, section: Section, *, averaged: bool = False) -> Table:
-    """Published values beside what was measured; `averaged` adds columns for what the paper averaged."""
+    """Published and measured values; `averaged` adds columns for the values that the paper averaged."""
     experiment, others, level = section.experiment, outcome.other_readings, outcome.paper.confidence
     runs, keys = section.averaged_runs if averaged else 1, len(section.experiment.columns)
     table = Table(

@@ -225,8 +225,8 @@ def _how_it_was_read(outcome: PaperOutcome) -> Iterator[Part]:
     yield Table(rows=paper.parameters, kind="facts")
     if not paper.is_own:
         yield Note(
-            "What it leaves open can be read in several ways. One reading judges the whole paper; the others "
-            "stand beside it."
+            "What it leaves open has several interpretations. One of them is used to judge the whole paper; "
+            "the others are shown for comparison."
         )
     yield Table(rows=readings, kind="facts")
     if paper.choices:

@@ -1,4 +1,4 @@
-"""The report of `airpath predict`: what runs measured beside what throughput models predict."""
+"""The report of `airpath predict`: measured goodput compared with the predictions of throughput models."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _flow(runs: Sequence[FlowPredictions]) -> Iterator[Part]:
 
 
 def _model_cells(runs: Sequence[FlowPredictions], which: int) -> tuple[str, str, str] | None:
-    """A model's row: means over the runs to which it applies; None if there are none."""
+    """A model's row: means over the runs where it applies; None if there are none."""
     pairs = [(one, one.predictions[which]) for one in runs]
     said = [kbit for one, prediction in pairs if (kbit := one.kbit_per_s(prediction)) is not None]
     errors = [error for one, prediction in pairs if (error := one.relative_error(prediction)) is not None]

@@ -1,4 +1,4 @@
-"""The reports of `airpath describe`: statistics of recordings and of scenarios, beside each other."""
+"""The reports of `airpath describe`: statistics of recordings and of scenarios, compared."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS: tuple[Column, ...] = (
     ("busy\n%", "busy_percent", 0),
     ("pkt/ms\nmean", "packets_per_ms", 1),
 )
-"""Of a table with a row for each link."""
+"""Columns of a table with a row for each link."""
 
 ROWS: tuple[tuple[str, str, int], ...] = (
     ("length, s", "duration_s", 0),
@@ -49,11 +49,11 @@ ROWS: tuple[tuple[str, str, int], ...] = (
     ("opportunities in such a millisecond", "packets_per_ms", 2),
     ("95th percentile of these", "packets_per_ms_p95", 0),
 )
-"""Of a table with a column for each link."""
+"""Rows of a table with a column for each link."""
 
 
 def statistics_table(links: Sequence[tuple[str, Statistics]]) -> Table:
-    """Put a few links beside each other, a column each."""
+    """Compare a few links, a column each."""
     table = Table("", *(name for name, _ in links))
     for label, key, digits in ROWS:
         values = [getattr(one, key) for _, one in links]

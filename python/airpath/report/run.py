@@ -60,7 +60,7 @@ def run_report(results: dict[str, Any], title: str, remarks: Iterable[str] = ())
         ("page\nload s", "web.page_load_s", 3),
         ("connections", "web.connections"),
         ("requests\nsent", "web.requests"),
-        ("requests\nsent again", "web.request_retransmissions"),
+        ("requests\nretried", "web.request_retransmissions"),
         ("objects\nloaded", "web.objects"),
     )
     yield from media_parts(flows)
@@ -142,18 +142,18 @@ def delay_parts(results: dict[str, Any], flows: list[dict[str, Any]]) -> Iterato
 
 
 def _sender_table(flows: list[dict[str, Any]]) -> Table:
-    """Segments sent, and those sent again by cause: the causes that there were."""
+    """Segments sent, and retransmissions by the causes that occurred."""
     causes = [cause for cause in CAUSES if any(flow["retransmissions"].get(cause) for flow in flows)]
     return Table.of(
         flows,
         ("UE.flow", flow_name),
         ("segments\nsent", "segments_sent"),
-        ("sent again\ntotal", "retransmissions.total"),
+        ("rexmit\ntotal", "retransmissions.total"),
         *(
-            (f"sent again\n{CAUSES[cause]}", lambda flow, cause=cause: flow["retransmissions"].get(cause, 0))
+            (f"rexmit\n{CAUSES[cause]}", lambda flow, cause=cause: flow["retransmissions"].get(cause, 0))
             for cause in causes
         ),
-        ("timer\nexpired", "timeouts"),
+        ("timeouts", "timeouts"),
     )
 
 
@@ -184,7 +184,7 @@ def _sent(counters: dict[str, Any]) -> str:
         )
     if "pdus_sent" not in counters:
         rate, delay = counters["service_rate_packets_per_s"], counters["mean_delay_ms"]
-        return f"{number_text(rate, 1)} packets/s while busy, {number_text(delay, 1)} ms on the way"
+        return f"{number_text(rate, 1)} packets/s while busy, {number_text(delay, 1)} ms in transit"
     if counters["pdus_sent"] == 0:
         return "no blocks"
     return f"{counted(counters['pdus_sent'], 'PDU')} sent, {100 * block_error_share(counters):.1f} % lost"

@@ -16,7 +16,7 @@ MEANS = {
     SAME: "the whole interval is within the tolerance",
     UNCLEAR: "neither; more --runs would tell",
     WORSE: "worse than CUBIC by more than the tolerance, and the interval leaves 0 out",
-    HARMS: "worse for others: it does more to a flow beside it than CUBIC in its place",
+    HARMS: "worse for others: it harms a competing flow more than CUBIC would",
 }
 """What verdicts mean."""
 
@@ -42,11 +42,12 @@ def scorecard_page(card: Card, command: str) -> Iterator[Part]:
 
     yield Heading(title_of(card.name), level=1)
     yield Note(
-        f"{_parameters(card)} beside Linux's CUBIC in conditions of RFC 9743 and RFC 8869; {_runs(card)}.",
+        f"{_parameters(card)} compared with Linux's CUBIC in conditions of RFC 9743 "
+        f"and RFC 8869; {_runs(card)}.",
         "citation",
     )
     yield _tally(card)
-    yield Heading("What it does to others")
+    yield Heading("Effect on others")
     harms = [score for score in card.scores if score.verdict == HARMS]
     if harms:
         yield _table(card, harms)
@@ -62,10 +63,10 @@ def scorecard_page(card: Card, command: str) -> Iterator[Part]:
             yield _table(card, scores)
     yield Heading("How to read it")
     yield Note(
-        "Each row is a mean over runs with this algorithm, beside the mean over runs of the same "
+        "Each row compares the mean over runs with this algorithm with the mean over runs of the same "
         "seeds with CUBIC. The difference has its 95 % interval: in percent of CUBIC's mean, "
-        "or in points where the row is a share. Rows that name CUBIC, Reno, a call or bursts say what "
-        "becomes of those beside it. The tolerance is 5 %, of losses and retransmissions 1 point."
+        "or in points where the row is a share. Rows that name CUBIC, Reno, a call or bursts report how "
+        "these fare when competing with it. The tolerance is 5 %, of losses and retransmissions 1 point."
     )
     yield Items([f"{verdict}: {says}" for verdict, says in MEANS.items()])
     yield Heading("How to get it again")

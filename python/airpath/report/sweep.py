@@ -244,7 +244,7 @@ def sweep_table(
         has these values, and is equal in all other parameters. Differences are point minus partner, seed by
         seed, in the unit of the metric, with the interval of their mean.
     labels : list of str
-        Texts in place of names, ``KEY=TEXT``: of parameters, metrics or values.
+        Texts instead of names, ``KEY=TEXT``: of parameters, metrics or values.
 
     Raises
     ------
@@ -267,7 +267,7 @@ def rounded(mean: float, half_width: float | None) -> tuple[str, str]:
         return f"{mean:.6g}", ""
     if half_width <= 0:
         return f"{mean:.6g}", "0"
-    # Of the rounded number: 0.0996 becomes 0.10.
+    # Digits are those of the rounded number: 0.0996 becomes 0.10.
     places = SIGNIFICANT - 1 - int(f"{half_width:.{SIGNIFICANT - 1}e}".partition("e")[2])
     decimals = max(places, 0)
     texts = [f"{round(number, places):.{decimals}f}" for number in (mean, half_width)]
@@ -277,7 +277,7 @@ def rounded(mean: float, half_width: float | None) -> tuple[str, str]:
 def _partners(
     results: SweepResults, points: Sequence[PointResult], reference: Mapping[str, Sequence[str]]
 ) -> dict[int, PointResult]:
-    """Partners of points by the identity of the point: equal but for the keys of the reference."""
+    """Partners of points by the identity of the point: equal except for the keys of the reference."""
     several = next((key for key, texts in reference.items() if len(texts) > 1), None)
     if several is not None:
         raise SweepError("--against", f"'{several}' has two values", "name one point")
@@ -298,7 +298,7 @@ def _partners(
 
 
 def _difference(point: PointResult, partner: PointResult, metric: int, confidence: float) -> Estimate | None:
-    """Mean of a point's metric minus the partner's, over the seeds at which both measured it."""
+    """Mean of a point's metric minus the partner's, over the seeds where both measured it."""
     seeds, own, other = np.intersect1d(point.seeds, partner.seeds, return_indices=True)
     a, b = point.values[own, metric], partner.values[other, metric]
     both = ~(np.isnan(a) | np.isnan(b))

@@ -1,8 +1,8 @@
 """Shows a report on a terminal.
 
 Everything fits COLUMNS, or the terminal's width. A table that is too wide folds its columns of words; if that
-is not enough, the columns that do not fit follow below, beside the keys again. In a file or a pipe nothing is
-broken.
+is not enough, the columns that do not fit follow below, with the keys repeated. In a file or a pipe nothing
+is broken.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STYLES = {
     "failed": "red",
     "other": "dim",
 }
-"""Of kinds of text, unless the kind is a style of Rich itself."""
+"""Styles of kinds of text, unless the kind is a style of Rich itself."""
 
 
 def show(parts: Iterable[Part], console: Console | None = None) -> None:

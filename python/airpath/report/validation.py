@@ -19,7 +19,7 @@ GOALS = {
     COVERAGE: 0.8,
     "BBR/CUBIC": 0.05,
 }
-"""What a process is to reach, judged by the half to which it was fitted."""
+"""Largest error allowed for a process, judged on the half that it was fitted to."""
 HEADINGS = {
     "goodput": "goodput\n%",
     "rtt_p50": "RTT p50\n%",

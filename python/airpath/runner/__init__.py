@@ -2,8 +2,8 @@
 
 A *job* is a scenario with a rule for its seeds (`airpath.stats.replication`); a run is one seed of it. Three
 pools make runs: `threads` (of this process, for any function), `processes` and `cluster` (workers of a Dask
-scheduler). `wanted` knows which runs are missing; `driver` hands them out, takes in what came of them and has
-it kept:
+scheduler). `wanted` knows which runs are missing; `driver` hands them out, receives their results and has
+them stored:
 
 >>> from airpath.runner.threads import run_here
 >>> replications = [Replication(read, Rule.guarded()) for _ in texts]

@@ -1,8 +1,8 @@
-"""The workers of a Dask cluster, in place of processes on this machine; and which of the two are wanted.
+"""The workers of a Dask cluster instead of processes on this machine, and the choice between the two.
 
-Scheduler and workers are somebody else's processes; they come and go while runs are made. The scheduler gives
-tasks of workers that died to others. It is handed octets that only workers open, so that it needs no airpath;
-octets come back, of which the driver unpickles nothing.
+Scheduler and workers are external processes; they come and go while runs are made. The scheduler reassigns
+tasks of workers that died. It is given bytes that only workers open, so it needs no airpath; the driver never
+unpickles the bytes that come back.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ LOOK_S = 0.5
 TASKS_PER_S = 100
 """A scheduler is given no more than about so many, far from what it can do."""
 MOST_WORDS = 500
-"""Letters of what somebody else says that are shown."""
+"""Maximum characters shown of a message from another program."""
 REMEDY = "what was written before is safe: the same command resumes"
 
 
 @dataclass(frozen=True)
 class Security:
-    """PEM files of TLS: of the authority that signed everybody's certificates, and of the driver."""
+    """PEM files of TLS: of the authority that signed all certificates, and of the driver."""
 
     ca: Path
     cert: Path
@@ -269,7 +269,8 @@ def _connected(address: str, security: Security | None) -> Any:
             tls_client_key=str(security.key),
         )
     try:
-        # First as itself: a `Client` that fails over what is no scheduler goes on trying, and ends badly.
+        # First as itself: a `Client` connected to something other than a scheduler keeps retrying, and ends
+        # badly.
         asyncio.run(asyncio.wait_for(_handshake(address, files), CONNECT_S))
         return Client(  # type: ignore[no-untyped-call]
             address,
@@ -277,7 +278,7 @@ def _connected(address: str, security: Security | None) -> Any:
             set_as_default=False,
             name="airpath",
             security=files,
-            # Of what tasks give, octets are taken in, and no pickles are opened.
+            # Results of tasks are accepted as bytes; pickles are never opened.
             deserializers=["msgpack", "error"],
         )
     except Exception as error:  # What is no scheduler may say anything, and Dask fails over it in any way.
@@ -298,7 +299,7 @@ async def _handshake(address: str, files: Any) -> None:
         await comm.write({"op": "identity", "reply": True})
         identity = await comm.read()
         if not isinstance(identity, dict) or identity.get("type") != "Scheduler":
-            raise ValueError("somebody else is there")
+            raise ValueError("another program listens there")
     finally:
         comm.abort()
 

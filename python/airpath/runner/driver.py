@@ -1,4 +1,4 @@
-"""The driver: hands out runs, takes in what came of them, and has it kept."""
+"""The driver: hands out runs, receives their results, and has them stored."""
 
 from __future__ import annotations
 

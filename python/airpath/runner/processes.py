@@ -74,7 +74,7 @@ class Processes:
         return AHEAD * self.size - held
 
     def hand_in(self, task: Task) -> None:
-        """Give a task to whoever has the least to do."""
+        """Give a task to the least loaded worker."""
         if len(self._workers) < self.size and all(worker.tasks for worker in self._workers):
             self._workers.append(self._start())
         worker = min(self._workers, key=lambda worker: len(worker.tasks))

@@ -26,7 +26,7 @@ class Seeds(Protocol):
         ...
 
     def expected_runs(self) -> int:
-        """How many runs there will be in all, as far as is known."""
+        """Expected total number of runs."""
         ...
 
 
@@ -116,7 +116,7 @@ class Wanted:
         self._on_counted(rows)
 
     def _ask(self, job: int) -> None:
-        """Ask for a job's next seeds, until some are missing or none is wanted."""
+        """Request a job's next seeds, until some are missing or none is needed."""
         rule, before = self._jobs[job], self._there.get(job, {})
         while True:
             seeds = rule.next_seeds()

@@ -102,13 +102,13 @@ def carry_out(runs: Sequence[Runs], make_runs: MakeRuns) -> Answer:
                 rows.append((job, seeds[made : made + len(outcomes)], outcomes))
                 made += len(outcomes)
         except ValueError as error:
-            cause = ": ".join(filter(None, error.args[:2]))  # Of a ScenarioError, all but the remedy.
+            cause = ": ".join(filter(None, error.args[:2]))  # A ScenarioError without its remedy.
             return Answer(rows, time.perf_counter() - started, (job, seeds[made], cause), failed)
     return Answer(rows, time.perf_counter() - started, failed=failed)
 
 
 def carry_out_as(wanted: tuple[str, str], runs: Sequence[Runs], work: Work) -> bytes:
-    """Make runs for a driver elsewhere, whose versions must be those that are here: octets for `answer_of`.
+    """Make runs for a driver elsewhere, whose versions must equal the local ones: bytes for `answer_of`.
 
     With other versions it makes none and says so: the rows would be entered under what they are not.
     """
@@ -127,7 +127,7 @@ def carry_out_as(wanted: tuple[str, str], runs: Sequence[Runs], work: Work) -> b
 
 
 def _octets_of(answer: Answer) -> bytes:
-    """Write an answer as a line of JSON, and behind it the octets of tables, one after the other."""
+    """Write an answer as a line of JSON followed by the bytes of the tables."""
     rows, tables = [], []
     for job, seeds, outcomes in answer.rows:
         if octets := getattr(outcomes, "octets", None):

@@ -9,7 +9,7 @@ the byte, on any machine. In memory:
     result.plot().save("umts-384.pdf")
 
 Into a folder (`run_to_folder`, and `airpath run --out DIR`) the same run writes `results.json`,
-`trace/`, `capture.pcapng`, `scenario.resolved.toml` and `plot.png`, none of which depends on clock or
-machine; those are in `manifest.json`. The manifest is written last: a folder without one holds no finished
+`trace/`, `capture.pcapng`, `scenario.resolved.toml` and `plot.png`, all independent of clock and
+machine; these are in `manifest.json`. The manifest is written last: a folder without one holds no finished
 run. `FinishedRun` reads a folder and checks each file before it is used; live runs write the same files.
 """

@@ -1,7 +1,7 @@
 """What differs in a scenario from the one that it was made of: for titles, manifests and pages.
 
 The comparison is of resolved scenarios, so a setting that was written and changes nothing is none. A profile
-of TCP or a component that was chosen stands for the keys that it sets; keys that differ from what it sets are
+of TCP or a component that was chosen represents the keys that it sets; keys that differ from what it sets are
 named in addition.
 """
 
@@ -35,7 +35,7 @@ def differing(base: Scenario, own: Mapping[str, Any]) -> Changes:
         except ValueError:  # Not all that a resolved scenario has can be written.
             break
         for key, value in find("", before, own):
-            # A component that does not stand alone is written with its keys.
+            # A component that is not valid by itself is written with its keys.
             if find is _leaves or _is_valid(base, chosen | {key: value}):
                 chosen[key] = value
     return tuple(chosen.items())

@@ -128,7 +128,7 @@ class FinishedRun:
             yield from read_pieces(self._file(_name_of(kind)), columns)
 
     def events(self, wanted: Mapping[str, Sequence[str]]) -> Iterator[Events]:
-        """Read columns of some kinds, as far as they were recorded, kind by kind and piece by piece."""
+        """Read columns of the recorded kinds among `wanted`, kind by kind and piece by piece."""
         for kind in wanted.keys() & self.kinds.keys():
             with self._reading(kind):
                 yield from read_events(self.folder / TRACE, {kind: wanted[kind]})
@@ -142,7 +142,7 @@ class FinishedRun:
         return rows
 
     def _check_columns(self, kind: str, columns: Sequence[str]) -> None:
-        """Refuse a file whose columns are not those that a run writes, which have no nulls."""
+        """Refuse a file whose columns differ from the columns that a run writes, or have nulls."""
         import pyarrow.parquet as pq
 
         with self._reading(kind), self._file(_name_of(kind)).open("rb") as file:

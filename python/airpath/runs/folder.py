@@ -55,7 +55,7 @@ def run_to_folder(
     out : str or Path
         The folder; made if it does not exist.
     probes : sequence of str, optional
-        Kinds of events to record; all but `FINE_PROBES` if absent.
+        Kinds of events to record; by default all except `FINE_PROBES`.
     force : bool
         Whether to replace the files of an earlier run.
     page : callable, optional

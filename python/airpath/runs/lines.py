@@ -1,7 +1,7 @@
 """The lines of a run's flows over time, read from its trace for a picture.
 
-The trace is read piece by piece, no more of it than is drawn, and thinned on the way, so that memory does not
-grow with the length of the run.
+The trace is read piece by piece, no more of it than is drawn, and thinned while reading, so that memory does
+not grow with the length of the run.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class FlowLines:
     run_s: float
     end_s: float
     _points: dict[str, list[NDArray[np.float64]]] = field(default_factory=dict, repr=False, compare=False)
-    """Stretches of each line: it begins anew where the UE has another bearer, in another cell."""
+    """Stretches of each line: it restarts where the UE has another bearer, in another cell."""
     _bearers: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     _seen: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 

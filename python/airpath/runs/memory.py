@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from airpath.runs.picture import RunPicture
     from airpath.runs.trace import Events, Trace
 
-# Probes of `run` by default: all but single slots and receivers.
+# Probes of `run` by default: all except single slots and receivers.
 DEFAULT_PROBES = ("tcp_state", "rtt_sample", "segment_sent", "bearer_enqueued", "bearer_delivered", "dropped")
 
 # Kinds with a row for each packet at each place, or for each SDU: a run's folder has them only on request.
@@ -75,7 +75,7 @@ class Result:
         return flows
 
     def plot(self) -> RunPicture:
-        """Draw windows, round-trip times, buffer and sequence numbers over time, as far as recorded.
+        """Draw windows, round-trip times, buffer and sequence numbers over time, where recorded.
 
         Returns
         -------
@@ -218,7 +218,7 @@ def simulate(
 
 
 def coarse_probes() -> list[str]:
-    """Kinds of event that a run's folder has unless others are asked for: all but `FINE_PROBES`."""
+    """Kinds of event that a run's folder has by default: all except `FINE_PROBES`."""
     return [kind for kind in _core.probes() if kind not in FINE_PROBES]
 
 
@@ -241,7 +241,7 @@ def steps(
 ) -> Iterator[tuple[Events, bytes, float]]:
     """Advance a simulation to its end, or until it is ended early, step by step.
 
-    Yields the events since those before, of some steps together, part of the pcapng file, and the share done.
+    Yields the events of the next few steps, part of the pcapng file, and the share done.
     """
     pace, finished, waiting = Pace(), False, 0
     while not finished:
@@ -260,7 +260,7 @@ class Pace:
         self.step_s = FIRST_STEP_S
 
     def go_on(self, events: int) -> None:
-        """Choose the next step by the number of events in the last one."""
+        """Choose the next step from the event count of the last one."""
         if events > MANY_EVENTS:
             self.step_s /= 2
         elif events < FEW_EVENTS:

@@ -22,7 +22,8 @@ def bearer(summary: dict[str, Any], ue: int, direction: str) -> dict[str, Any] |
 def bearers(summary: dict[str, Any], ue: int, direction: str) -> list[tuple[str, dict[str, Any]]]:
     """Counters of a UE's radio bearers in a direction, with the name of each one's cell.
 
-    The name is empty in a scenario with one cell. Of several cells, those that carried nothing are left out.
+    The name is empty in a scenario with one cell. Cells that carried nothing are left out if there are
+    several.
     """
     found = []
     for element in summary["elements"]:
@@ -41,7 +42,7 @@ def named(name: str) -> Callable[[dict[str, Any]], float]:
     """Make a function that reads the metric of this name from the content of `results.json`.
 
     The name has keys from the outside to the inside with dots between, such as
-    ``"elements.1.ues.0.downlink.utilisation"``. Of a list, a number chooses one (from 0) and ``*`` averages
+    ``"elements.1.ues.0.downlink.utilisation"``. In a list, a number chooses one (from 0) and ``*`` averages
     over all: ``"flows.*.goodput_bps"``. A name that is no key of the results is a key of the first flow:
     ``"goodput_bps"``, ``"rtt_ms.mean"``.
 

@@ -100,7 +100,7 @@ def names_in(out: Path) -> list[str]:
 
 
 class Recorder:
-    """Writes the files of one run into a folder that `prepare` opened, in place of those of an earlier one.
+    """Writes the files of one run into a folder that `prepare` opened, replacing an earlier run's files.
 
     Call `write` during the run, `close` when it has ended, then `finish`. Until then an earlier run
     stays in place. `kinds` has the columns of every kind of event that is recorded, without the time.
@@ -208,7 +208,7 @@ class Recorder:
             self._put_in_place()
 
     def _write(self, name: str, content: str | bytes) -> None:
-        """Write a file of the unfinished run, in place of an earlier version of it."""
+        """Write a file of the unfinished run, replacing an earlier version."""
         self._unfinished.remove(name)
         with self._unfinished.create(name) as file:
             file.write(content.encode() if isinstance(content, str) else content)

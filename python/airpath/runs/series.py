@@ -50,7 +50,7 @@ def thin(x: NDArray[Any], y: NDArray[Any], start: float, end: float, bins: int) 
     last = np.append(first[1:], n) - 1
     lowest = np.flatnonzero(y == np.repeat(np.minimum.reduceat(y, first), last - first + 1))
     highest = np.flatnonzero(y == np.repeat(np.maximum.reduceat(y, first), last - first + 1))
-    # Of those alike in a bin, the first one and the last one.
+    # Of equal values in a bin, keep the first and the last.
     lowest = lowest[np.searchsorted(lowest, first)]
     highest = highest[np.searchsorted(highest, last, side="right") - 1]
     return np.unique(np.concatenate([first, last, lowest, highest]))

@@ -32,7 +32,7 @@ RawColumns: TypeAlias = dict[str, RawColumn]
 Events: TypeAlias = dict[str, RawColumns]
 Trace: TypeAlias = dict[str, dict[str, NDArray[Any]]]
 
-# The schema of events: kind -> column -> what is known of it, as `trace/schema.rs` of the core has it.
+# The schema of events: kind -> column -> description, from `trace/schema.rs` of the core.
 SCHEMA: dict[str, dict[str, dict[str, Any]]] = {
     kind["name"]: {column["name"]: column for column in kind["columns"]}
     for kind in json.loads(_core.trace_schema())
@@ -54,7 +54,7 @@ UNITS = {
 # Columns of few different numbers, which are stored as words are: as codes.
 FEW_NUMBERS = tuple(name for name, column in _COLUMNS.items() if column["store"] == "few")
 
-# Columns by which readers choose rows: only these have statistics, which take a tenth of the writing.
+# Columns that readers filter by: only these have statistics, which cost a tenth of the writing time.
 SOUGHT = ("time_ns", "ue", "flow")
 
 # Linux reports an unset slow start threshold as this or more.
@@ -104,7 +104,7 @@ def joined(parts: Sequence[RawColumns], columns: Sequence[str]) -> RawColumns:
 
 
 def _coded(column: RawColumn, words: list[str]) -> NDArray[Any]:
-    """Numbers of a column; of words, their codes in the list `words`, to which new words are added."""
+    """Numbers of a column; for words, their codes in the list `words`, which is extended by new words."""
     if not isinstance(column, tuple):
         return column
     codes, own = column
@@ -180,7 +180,7 @@ class _KindWriter:
         import pyarrow.parquet as pq
 
         self._schema = schema_of(columns).with_metadata(metadata)
-        # Filled again and again: what waits in arrays of its own fragments the heap.
+        # Reused buffers: separate arrays for waiting rows would fragment the heap.
         self._waiting: dict[str, NDArray[Any]] = {
             name: np.empty(ROW_GROUP_ROWS, np.int32 if name in WORD_COLUMNS else np.uint64)
             for name in self._schema.names
@@ -288,7 +288,7 @@ def _check_sizes(table: pq.FileMetaData) -> None:
 def read_events(folder: Path, wanted: Mapping[str, Sequence[str]]) -> Iterator[Events]:
     """Yield the requested columns of each recorded event kind, one kind and one chunk at a time.
 
-    Those who read them keep them all in memory, so their number is limited.
+    Readers keep them all in memory, so their number is limited.
 
     Raises
     ------

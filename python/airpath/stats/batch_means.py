@@ -29,8 +29,8 @@ MSER_BATCH = 5
 LEAST_KEPT, LEAST_SHARE_KEPT = 10, 0.1
 """Fewest means of five, and least share of them, that MSER-5 keeps.
 
-The standard error of few means is sometimes tiny by chance and would be taken for the best cut: with five,
-12 % of short series without a transient are refused, with ten 3 %.
+The standard error of few means is sometimes tiny by chance and would be mistaken for the best truncation:
+with five, 12 % of short series without a transient are refused, with ten 3 %.
 """
 
 MOST_BATCHES = 1024
@@ -43,7 +43,7 @@ CORRELATED = 0.5
 """Batches are too short while their correlation exceeds this many standard errors, 1/sqrt(batches)."""
 
 ANTICORRELATED = 2.0
-"""The same for correlation below zero, which only makes intervals too wide."""
+"""Like `CORRELATED`, for negative correlation, which only makes intervals too wide."""
 
 DRIFTING = 2.3
 """A trend of this many standard errors is one: by chance, 2 % of series without any have it."""

@@ -20,7 +20,7 @@ CONFIDENCE = 0.95
 RARE_RUNS = 5
 """Fewest runs that must differ from most others before an interval counts as trustworthy.
 
-Of n values, k of which are far off on one side, the squared skewness is about n / k.
+If k of n values are far off on one side, the squared skewness is about n / k.
 """
 
 NEARLY_SYMMETRIC = 1e-8
@@ -128,7 +128,7 @@ def _shown(title: str, estimates: Mapping[str, Estimate]) -> str:
     ]
     headings = ("", "mean", f"{100 * confidence:g} % interval", "standard deviation", "runs")
     imprecise = any(known.is_precise is False for known in estimates.values())
-    notes = ["less precise than was asked for"] if imprecise else []
+    notes = ["less precise than requested"] if imprecise else []
     remarks = {name: known.remark for name, known in estimates.items() if known.remark}
     notes += [f"{name}: {remark}" if name else remark for name, remark in remarks.items()]
     note = "; ".join(notes)
@@ -190,7 +190,7 @@ def sample_skewness(values: Sequence[float]) -> float:
 def unseen_share(n: int, confidence: float = CONFIDENCE) -> float:
     """The largest share of all runs that `n` runs may all have missed, with this confidence.
 
-    The upper limit of a proportion of which nothing was seen: Clopper and Pearson 1934.
+    The upper limit of a proportion without any observed event: Clopper and Pearson 1934.
     """
     return 1 - math.pow(1 - confidence, 1 / n)
 

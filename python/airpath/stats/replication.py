@@ -230,7 +230,7 @@ class Replication(Generic[T]):
         return now.half_width / enough if enough > 0 else 0.0 if now.half_width == 0 else math.inf
 
     def _scale(self, now: Estimate) -> float:
-        """The value of which the precision is a fraction."""
+        """The value that the relative precision refers to."""
         return now.mean
 
     def _next_target(self) -> int:

@@ -1,10 +1,10 @@
 """The studio: a run in a browser. Its front is `static/`; Python brings events and results to it.
 
 Modules: `chunks` (events as bytes), `again` (events that a folder leaves out, from the run simulated
-again), `facts` (what is told of a run), `document` and `page` (a run, or an analysed capture, as one
+again), `facts` (facts about a run), `document` and `page` (a run, or an analysed capture, as one
 HTML file); the server: `sources`, `sweeps`, `papers` (what it offers), `attach` and `beside` (a live
-run), `runs` and `reading`, `jobs` (work in threads), `messages` (what clients may ask for), `guard`
-(who may ask), `serve`; and the front in `static/`.
+run), `runs` and `reading`, `jobs` (work in threads), `messages` (requests of clients), `guard`
+(access control), `serve`; and the front in `static/`.
 
 The front is plain ES modules with types in JSDoc, shipped as written and checked by TypeScript in `make
 lint`. A source (`source`) hands over a run and its events and does not draw; `store` is the only state, and
@@ -17,14 +17,14 @@ there are pixels), `events` (reads chunks), `source`, `settings` (changes of a s
 address), `series` (events to lines), `lanes` (where things stand in the animation), `kinds` (the schema of
 events, made of the core's), `words` (an event in a sentence), `search`, `order`, `packets`, `bearers`,
 `slots` and `model` (events as objects with times), `paint`, `spans`, `panels` (what is plotted), `panel`,
-`plots`, `strip` (the whole run in one line), `files`, `parquet`, `pcapng`, `rows` (a list of which only
-what is in view are elements), `table`, `tape` (TTIs and reassembly), `blocks`, `standing` (how things stand
-at a station), `queues`, `scene` (the path at an instant), `player`, `differences` (of settings), `flowlist`
+`plots`, `strip` (the whole run in one line), `files`, `parquet`, `pcapng`, `rows` (a list whose rows are
+elements only in view), `table`, `tape` (TTIs and reassembly), `blocks`, `standing` (the state of a
+station), `queues`, `scene` (the path at an instant), `player`, `differences` (of settings), `flowlist`
 (flows in order), `air` (the animation), `life` (the stops of a packet), `objects`, `flows`, `results`,
 `phases` and `waterfall` (connections and requests over time), `fall` (those of a run), `compare`, `keys`,
 `tabs`, `experiment` (edited settings and their runs), `field`, `form`, `text`, `bench` (presets, variants,
 seed, progress), `share`, `lessons`, `lesson`, `figure`, `distributions` (of a captured flow), `sweep`,
-`paper`, `studies`, `edit`, `follow` (a live run that goes on), `main`; `embed` (a small model in a page of
+`paper`, `studies`, `edit`, `follow` (a live run in progress), `main`; `embed` (a small model in a page of
 text) and `capture` (explains a capture, in the playground and in the page of `airpath analyze`) begin pages
 of their own.
 

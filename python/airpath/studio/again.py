@@ -33,7 +33,7 @@ class Fine(NamedTuple):
 
 
 def fine(run: FinishedRun, most_rows: int, most_s: float | None = None) -> Fine:
-    """Simulate a run again for the kinds that its folder lacks, as far as there is room.
+    """Simulate a run again for the kinds that its folder lacks, if there is room.
 
     With `most_s`, a run that would take longer than so many seconds is not simulated: someone waits for it.
     """

@@ -1,6 +1,6 @@
-"""A live run that is shown while it goes on.
+"""A live run that is shown while in progress.
 
-The session's thread puts in what the driver tells; threads of the studio's server take it, each at its own
+The session's thread adds the driver's messages; threads of the studio's server read them, each at its own
 pace. What is kept for the slowest is bounded: the oldest goes, and the run never waits.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from airpath.scenario import Scenario
 
 MOST_ROWS = 400_000
-"""Most events that are kept for those who come later or lag behind."""
+"""Maximum events that are kept for late or slow readers."""
 MOST_FLOWS = 1000
 LEAST_WAIT_S = 0.2
 """Least time between two parts for the same browser."""
@@ -48,7 +48,7 @@ _FLOW: dict[str, Any] = {
 
 
 class Attached:
-    """A live run, as far as it has come."""
+    """The current state of a live run."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self._scenario, self._values, self._seed = scenario, tomllib.loads(scenario.text), seed
@@ -89,7 +89,7 @@ class Attached:
             self._changed.wait_for(lambda: not self._readers, most_s)
 
     def parts(self) -> Iterator[bytes | dict[str, Any]]:
-        """Follow the run: events, then what is known of it, again and again to its end."""
+        """Follow the run: events, then its facts, repeatedly until its end."""
         with self._changed:
             self._readers += 1
         try:

@@ -1,4 +1,4 @@
-"""The studio's server beside a live run, in a thread of the session's process.
+"""The studio's server during a live run, in a thread of the session's process.
 
 The packets are carried by other processes: what happens here holds none of them up.
 """
@@ -18,7 +18,7 @@ from airpath.studio.sources import Sources
 
 STARTS_WITHIN_S = 10
 LAST_WORDS_S = 3
-"""Most time at the end in which a browser may take what it does not have yet."""
+"""Most time at the end for a browser to fetch the remaining events."""
 
 
 class Beside:

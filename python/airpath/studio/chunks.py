@@ -1,17 +1,17 @@
 """Events as chunks of bytes that a browser reads without copying: `static/events.js` is the other side.
 
-A chunk is `u32 n | header | columns`, little-endian. The header is JSON in UTF-8, n bytes with the spaces
-behind it, so that the columns begin at a multiple of 8:
+A chunk is `u32 n | header | columns`, little-endian. The header is JSON in UTF-8, n bytes including
+trailing spaces, so that the columns begin at a multiple of 8:
 
     {kind: {"rows": rows, "columns": [[name, type, offset], ...]}}
 
 An offset counts bytes from where the columns begin and suits the type: ``"f8"``, ``"u4"``, ``"u2"`` or
-``"u1"``, the narrowest that holds all values of the column. A list of words in place of the type means codes
+``"u1"``, the narrowest that holds all values of the column. A list of words instead of the type means codes
 of one byte into that list. Times are nanoseconds in ``"f8"``, exact for 104 days.
 
-A chunk that is going to be deflated has differences in place of times and numbers that count up, since these
+A chunk that is going to be deflated has differences instead of times and numbers that count up, since these
 are mostly the same: ``[name, "+u4", offset, first]`` is the first value, and how much each one, the first
-too, is above the one before it, modulo the type's range. Of times they add up without a limit.
+too, is above the one before it, modulo the type's range. For times they add up without a limit.
 
 `crates/core/src/trace/chunk.rs` writes them: from a simulation without NumPy, and here from columns in
 memory.

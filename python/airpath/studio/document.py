@@ -36,7 +36,7 @@ _UNPACK = """
 
 
 SMALL_FRONTS = ("embed", "capture")
-"""Modules that begin pages of the playground beside the studio."""
+"""Entry modules of playground pages other than the studio."""
 
 
 class Document(NamedTuple):
@@ -149,7 +149,7 @@ def document(
         code = block("code", zlib.compress(json.dumps(scripts).encode(), 7))
         body = [*blocks, code, f"<script>{_UNPACK}</script>"]
     else:
-        # Files are asked for at once, not as one module names the next. The import map must come before.
+        # Files are requested at once, not as one module names the next. The import map must come before.
         early = [f'<link rel="modulepreload" href="{escape(address)}">' for address in addresses.values()]
         *before, start = (f'<script type="{kind}">{text}</script>' for kind, text in scripts)
         body = [*blocks, *before, *early, start]

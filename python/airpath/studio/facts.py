@@ -1,4 +1,4 @@
-"""What the front is told of a run beside its events: `Run` of `static/source.js`."""
+"""Facts about a run that the front gets in addition to its events: `Run` of `static/source.js`."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _OF_MANIFEST = (
     *("airpath", "git", "rng", "scenario", "scenario_sha256", "seed", "started", "elapsed_s"),
     *("interrupted", "live", "python", "platform"),
 )
-"""What is told of the manifest. Not the name of the machine: a page is made to be passed on."""
+"""The shown entries of the manifest, without the machine's name: a page is made to be passed on."""
 
 
 def finished(
     run: FinishedRun, left_out: Mapping[str, int | None], not_again: str | None = None
 ) -> dict[str, Any]:
-    """Tell of a finished run.
+    """Collect the facts of a finished run.
 
     `left_out` has kinds of event that there is no room for, and their rows; `not_again` says why kinds that
     were not recorded are not simulated again.
@@ -63,7 +63,7 @@ def simulated(
     left_out: Mapping[str, None],
     elapsed_s: float,
 ) -> dict[str, Any]:
-    """Tell of a run that was simulated here; `base` and `changed` as in `static/source.js`."""
+    """Collect the facts of a run simulated here; `base` and `changed` as in `static/source.js`."""
     facts = {
         "airpath": _core.version(),
         "rng": _core.RNG_VERSION,
@@ -78,7 +78,7 @@ def simulated(
 def live(
     scenario: Scenario, values: dict[str, Any], summary: dict[str, Any], what: str, *, goes_on: bool
 ) -> dict[str, Any]:
-    """Tell of a live run, as far as it has come, or of its end; `what` names its changes."""
+    """Collect the facts of a live run, in progress or ended; `what` names its changes."""
     facts = {"airpath": _core.version(), "rng": _core.RNG_VERSION, "seed": summary["seed"]}
     told = _facts(scenario.name, None, None, summary, values, scenario.text, facts, {})
     return told | {"what": what, "goes_on": goes_on}

@@ -1,4 +1,4 @@
-"""Who may ask the server for anything: the one browser that came with the token, and no other page in it.
+"""Access control of the server: only the one browser that came with the token, and no other page in it.
 
 The server answers on 127.0.0.1, where programs and every website that a browser shows can reach it. So each
 request, for a file or for the WebSocket, is checked here before anything else happens:
@@ -95,7 +95,7 @@ class Guard:
         method, target, headers
             The request as it came.
         is_socket : bool
-            Whether it asks for the WebSocket.
+            Whether it requests the WebSocket.
         is_used : bool
             Whether the token was used before.
         """

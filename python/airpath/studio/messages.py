@@ -26,7 +26,7 @@ class MessageError(AirpathError):
 
 @dataclass(frozen=True)
 class Message:
-    """What a client asks for."""
+    """A client's request."""
 
     do: str
     id: int

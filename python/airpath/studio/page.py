@@ -35,7 +35,7 @@ PLAIN = "".join({*ascii_letters, *digits, *punctuation} - {*"%#"})
 MOST_BYTES = 20_000_000
 """Most bytes of events in a page; kinds without room are left out, and the page says which."""
 BYTES_BESIDE = 1_100_000
-"""The same for a page that is written beside the other files of a run, and must not take long."""
+"""Limit for a page that is written with the other files of a run, and must not take long."""
 BYTES_PER_EVENT = 2
 """Least that is expected of an event: a kind with more rows than there is room for is not read at all."""
 
@@ -67,7 +67,7 @@ def capture_page(report: dict[str, Any], name: str) -> bytes:
 
 
 def _with_words(report: dict[str, Any]) -> Any:
-    """Add to each flow what is said of it; with as many digits as a plot needs."""
+    """Add a description to each flow; with as many digits as a plot needs."""
     described = {"connections": in_words, "conversations": datagrams_in_words}
     lists = {
         kind: [
@@ -96,7 +96,7 @@ def _addresses(front: str) -> dict[str, str]:
 
 
 def needed(modules: Mapping[str, str], front: str = "main") -> dict[str, str]:
-    """Choose the modules that a page needs: not those that the front imports only where it can make runs."""
+    """Choose the modules that a page needs: without modules imported only where runs can be made."""
     found, left = {}, [front]
     while left:
         name = left.pop()
@@ -107,7 +107,7 @@ def needed(modules: Mapping[str, str], front: str = "main") -> dict[str, str]:
 
 
 def page_of_folder(folder: Path) -> bytes:
-    """Write the page that `--out` puts beside the files of a run; of a long one it has not everything."""
+    """Write the page that `--out` adds to the files of a run; it omits events of a long run."""
     return page(FinishedRun.open(folder), BYTES_BESIDE)
 
 

@@ -1,6 +1,6 @@
 """What `airpath reproduce` wrote, as the front lists it: `Paper` of `static/sweep.js`.
 
-The report says what was measured for which published value; the paper's definition says of which scenario.
+The report has the measurement of each published value; the paper's definition has its scenario.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finished runs as the front takes them: chunks of events, and at the end what is known of the run."""
+"""Finished runs as the front takes them: chunks of events, and finally the facts about the run."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ MOST_EVENTS = 4_000_000
 CHUNK_EVENTS = 12_000
 """A chunk is handed over when it has so many: then the browser reads it while the next one is simulated."""
 TELL_S = 0.1
-"""How often it is told how far a run is."""
+"""Interval of progress messages."""
 AIM = 0.8
 """Share of these that is aimed at where kinds are left out of a run that is not over."""
 
@@ -47,11 +47,11 @@ class Rows:
 
 
 Part: TypeAlias = "bytes | Progress | Again | Rows | dict[str, Any]"
-"""A chunk of events, or something about the run; the dictionary is what is known of it, and comes last."""
+"""A chunk of events, or something about the run; the dictionary has its facts, and comes last."""
 
 
 def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
-    """Simulate with all probes, as far as the browser has room for their events.
+    """Simulate with all probes that the browser has room for.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def simulating(chosen: Chosen, seed: int) -> Iterator[Part]:
 
 
 def falling(chosen: Chosen, seed: int) -> Iterator[Part]:
-    """Simulate for the waterfall of a run: packets are analysed when somebody looks at it, not in each run.
+    """Simulate for the waterfall of a run: packets are analysed when it is opened, not in each run.
 
     Raises
     ------

@@ -73,7 +73,7 @@ class Studio:
             port,
             process_request=self._answer,
             create_connection=_Bounded,
-            compression=None,  # It takes four times the processor time, and the way is short.
+            compression=None,  # It takes four times the processor time, and the connection is local.
             server_header=None,
             open_timeout=ARRIVE_S,
             close_timeout=1,
@@ -158,14 +158,14 @@ class _Bounded(ServerConnection):
 
 
 class _Client:
-    """One WebSocket: what it asks for, and its runs."""
+    """One WebSocket: its requests, and its runs."""
 
     def __init__(self, connection: ServerConnection, sources: Sources, jobs: Jobs) -> None:
         self._connection, self._sources, self._jobs = connection, sources, jobs
         self._runs: dict[int, asyncio.Task[None]] = {}
 
     async def take(self, data: str | bytes) -> None:
-        """Do what a message asks for."""
+        """Handle a message."""
         id_: int | None = None
         try:
             message = read_message(data)

@@ -1,4 +1,4 @@
-"""Papers whose published values airpath sets beside its own, and what they leave open; a line for each.
+"""Papers whose published values airpath compares with its own, and their open choices; a line for each.
 
 `base/` is what papers are made of: `cell` (a scenario to replicate), `quantity` (a metric of a cell, or
 computed from several), `measure`, `published`, `choices` (readings, and what was chosen), `verdict` (all

@@ -82,7 +82,7 @@ def claim_as_json(result: ClaimResult) -> dict[str, Any]:
 
 
 def _link_alone(comparison: Comparison) -> dict[str, Any] | None:
-    """What a link without TCP gives; nothing where that says nothing."""
+    """The value of a link without TCP; None where it is not meaningful."""
     if comparison.link_alone is None:
         return None
     return dict(zip(("value", "verdict"), comparison.link_alone, strict=True))

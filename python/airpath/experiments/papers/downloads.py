@@ -66,7 +66,7 @@ class Download:
 
     @property
     def name(self) -> str:
-        """What it is, as far as it differs from the base scenario."""
+        """Its differences from the base scenario, in words."""
         size = [f"{self.file_bytes // 1000} kB"] if self.file_bytes < LARGE_FILE_BYTES else []
         differs = [words for words, _ in self._differences] + ([self.variant] if self.variant else [])
         return ", ".join([f"{self.rate_kbps} kbit/s", f"{self.packet_bytes} B", *size, *differs])
@@ -100,23 +100,23 @@ class Download:
         return RETURN not in {path for path, _ in self.options}
 
     def against_no_errors(self, other: Download | None = None) -> Cell:
-        """Beside the same download, or another one, without block errors."""
+        """Compared with the same download, or another one, without block errors."""
         twin = (*(other or self).overrides, NO_BLOCK_ERRORS)
         return Cell(self.name, self.overrides, twin, increase, is_read=self.is_read)
 
     def against_initial_window_1(self, *, errors: bool = True) -> Cell:
-        """Beside the same download with an initial window of one segment."""
+        """Compared with the same download with an initial window of one segment."""
         overrides = self.overrides if errors else (*self.overrides, NO_BLOCK_ERRORS)
         return Cell(self.name, overrides, (*overrides, ("tcp.initial_window", "1")), decrease, paired=True)
 
     def alone(self, *, errors: bool) -> Cell:
-        """Beside nothing, with block errors or without."""
+        """Without a comparison, with or without block errors."""
         overrides = self.overrides if errors else (*self.overrides, NO_BLOCK_ERRORS)
         name = self.name if errors else f"{self.name}, no block errors"
         return Cell(name, overrides, None, self.speed, is_read=self.is_read)
 
     def watched(self, observe: Observation, *, errors: bool = True) -> Cell:
-        """Beside nothing, with what is observed of its trace."""
+        """Without a comparison, with an observation of its trace."""
         return replace(self.alone(errors=errors), observe=observe)
 
     def speed(self, outcome: Outcome) -> float:
@@ -232,12 +232,12 @@ def timeouts(outcome: Outcome) -> float:
 
 
 def sent_again(outcome: Outcome) -> float:
-    """Segments that the server sent again."""
+    """Segments that the server retransmitted."""
     return float(outcome.flow["retransmissions"]["total"])
 
 
 def retransmitted(outcome: Outcome) -> float:
-    """Segments sent again per segment sent for the first time, percent."""
+    """Retransmissions per new segment, percent."""
     again = sent_again(outcome)
     return 100 * again / (float(outcome.flow["segments_sent"]) - again)
 

@@ -31,7 +31,7 @@ class Journal:
     digest : str
         What the runs depend on. The first line of the file holds it, with the versions of airpath.
     replace : bool
-        Whether to begin anew where the file belongs to another reproduction.
+        Whether to start over if the file belongs to another reproduction.
 
     Attributes
     ----------
@@ -102,17 +102,17 @@ class Journal:
             ) from error
         except (OSError, UnicodeDecodeError) as error:
             raise self._unusable(f"cannot be used: {error}", "name another folder") from error
-        # The first line may be torn too, by what ended the writer.
+        # The first line may be torn too, if the writer was killed.
         is_ours = lines[0] == self._head or (len(lines) == 1 and self._head.startswith(lines[0]))
         if not (is_ours or self._replace):
-            remedy = "give the command that began it, name another folder, or add --force to begin anew"
+            remedy = "give the command that began it, name another folder, or add --force to start over"
             raise self._unusable("holds runs of another reproduction", remedy)
         try:
             if lines[:-1][:1] != [self._head]:
                 self._file.truncate(0)
                 self._file.write(f"{self._head}\n")
                 lines = []
-            elif lines[-1]:  # Torn, likewise.
+            elif lines[-1]:  # Torn, too.
                 self._file.truncate(len("\n".join(lines[:-1]).encode()) + 1)
         except OSError as error:
             raise self._unwritable(error) from error

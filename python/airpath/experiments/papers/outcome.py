@@ -1,4 +1,4 @@
-"""What came out of a reproduction: comparisons, claims, and how each reading would do."""
+"""The outcome of a reproduction: comparisons, claims, and the result under each interpretation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from airpath.stats.estimate import Estimate, estimate
 from airpath.stats.replication import Rule
 
 FULL_RULE = Rule(min_runs=20, batch=10, looks=2)
-"""Guarded against intervals that are narrow by luck, docs/statistics.md."""
+"""Guarded against intervals that are narrow by chance, docs/statistics.md."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Effort:
     all_readings: bool = True
     """Whether to simulate the readings that do not judge too."""
     is_full: bool = False
-    """Whether cells that want more runs get them."""
+    """Whether cells that need more runs get them."""
     is_exact: bool = False
     """Whether the number of runs is the user's, and the same for all cells."""
 
@@ -41,7 +41,7 @@ class Effort:
         return cls(Rule(max_runs=5), all_readings=False) if quick else cls(is_full=True)
 
     def rule_for(self, runs: int, most: int | None = None, precision: float | None = None) -> Rule:
-        """Ask for at least so many runs, and for no more than `most`, if everything is simulated in full.
+        """Require at least so many runs, and at most `most`, if everything is simulated in full.
 
         If not in full, a third of `most` is enough, and two at least, and no more than for other cells.
         `precision` replaces the rule's.
@@ -61,7 +61,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published value beside its measurement under the default reading; background has None."""
+    """A published value and its measurement under the default reading; background has None."""
 
     row: Row | None
     published: Published
@@ -69,7 +69,7 @@ class Comparison:
     first_run: float | None
     """What the first run alone gives."""
     others: dict[str, Estimate]
-    """Under the other readings, by name; those that were not simulated are missing."""
+    """Estimates under the other readings, by name; readings that were not simulated are missing."""
     verdict: Verdict
     reason: str
     """Why it did not come out; empty where it did, and for background."""
@@ -118,7 +118,7 @@ class Section:
 
 @dataclass(frozen=True)
 class PaperOutcome:
-    """What came out of the experiments that were asked for; background and claims if all were."""
+    """Outcome of the requested experiments; background and claims if all were requested."""
 
     paper: Paper
     effort: Effort

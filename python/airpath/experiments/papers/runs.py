@@ -1,4 +1,4 @@
-"""Runs of a paper's cells, and what is kept of each: the metrics that are asked for."""
+"""Runs of a paper's cells, and the requested metrics that are kept of each."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Job:
         self.metrics.setdefault(metric, len(self.metrics))
 
     def replicate(self) -> None:
-        """Begin: all metrics have been asked for."""
+        """Start: all metrics have been requested."""
         first, *others = (self._reader(metric) for metric in self.deciding)
         self.replication: Replication[Measured] = Replication(
             first, self.rule, lambda measured: measured[1], others
@@ -75,7 +75,7 @@ class Runs:
         self._twins: dict[str, Results] = {}
 
     def measured(self, number: int, seeds: Sequence[int]) -> Iterator[list[Measured]]:
-        """Run a job with each seed, and keep what was asked for."""
+        """Run a job with each seed, and keep the requested metrics."""
         job = self._jobs[number]
         for seed in seeds:
             outcome = self.outcome(job, seed)

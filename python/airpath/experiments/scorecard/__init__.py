@@ -1,4 +1,4 @@
-"""A congestion control beside CUBIC in a fixed set of conditions (`airpath scorecard`): docs/scorecard.md.
+"""A congestion control compared with CUBIC in a fixed set of conditions (`airpath scorecard`).
 
 Modules: `measures`, `conditions` (the fixed set), `card` (runs, verdicts), `calls` (rate
 controllers of calls in test cases). See docs/scorecard.md.

@@ -26,7 +26,7 @@ from airpath.stats.estimate import Estimate, estimate
 RUNS = 20
 """Pairs of runs in each condition, unless told otherwise."""
 COUNT_MARKS = ("dctcp", "prague")
-"""Congestion controls that want accurate ECN. On their cards every flow has it, CUBIC too."""
+"""Congestion controls that require accurate ECN. On their cards every flow has it, CUBIC too."""
 
 BETTER, SAME, UNCLEAR, WORSE, HARMS = VERDICTS = ("better", "same", "unclear", "worse", "harms")
 
@@ -173,7 +173,7 @@ def values(condition: Condition, results: dict[str, Any]) -> Values:
 def card_as_json(card: Card) -> dict[str, Any]:
     """A scorecard for files: every value of every run, intervals, verdicts.
 
-    `difference` is its value less that of CUBIC, in the unit of the row; `gain` is positive where it
+    `difference` is its value minus CUBIC's, in the unit of the row; `gain` is positive where it
     is better, as a share of CUBIC's mean or, of shares, 1 for 100 points.
     """
     return {

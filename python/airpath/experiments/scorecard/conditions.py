@@ -1,8 +1,8 @@
-"""The conditions of a scorecard, grouped by the sections of RFC 9743 and RFC 8869 that ask for them.
+"""The conditions of a scorecard, grouped by the sections of RFC 9743 and RFC 8869 that require them.
 
-A condition is a scenario as plain data without `[tcp]`. Flows that say nothing of their congestion control
-have the one under test; those beside them are Linux's CUBIC or Reno. A small stream of bursts that the seed
-draws passes every wired link, so that runs differ and flows do not stay in step (Floyd and Jacobson, On
+A condition is a scenario as plain data without `[tcp]`. Flows without a congestion control have the one
+under test; the others are Linux's CUBIC or Reno. A small stream of bursts, drawn by the seed, passes every
+wired link, so runs differ and flows do not synchronise (Floyd and Jacobson, On
 traffic phase effects in packet-switched gateways, Internetworking 3 (3), 1992).
 
 ASSUMED: rates, delays, buffers and durations. The RFCs name what to look at and no numbers that suit TCP.
@@ -36,7 +36,7 @@ RENO: Data = {"reno": {"variant": "linux"}}
 WIRED_S = 30
 """Seconds of a run over a wired bottleneck, unless the condition says otherwise."""
 BACKGROUND_SHARE = 0.01
-"""Of a wired bottleneck's rate, on average."""
+"""Mean rate of the bursts, as a share of a wired bottleneck's rate."""
 LEAST_BUFFER_BYTES = 15_000
 """Ten packets."""
 
@@ -45,7 +45,7 @@ LEAST_BUFFER_BYTES = 15_000
 class Row:
     """A measure of some flows of a condition.
 
-    Where `of` names others than the flows under test, the row says what becomes of those beside them.
+    Where `of` names others than the flows under test, the row reports on the competing flows.
     """
 
     measure: Measure
@@ -65,7 +65,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Group:
-    """Conditions that a section asks for, and what they show."""
+    """Conditions that a section requires, and what they show."""
 
     section: str
     title: str
@@ -94,7 +94,7 @@ def _flow(app: Data, cc: Data | None = None, start_s: float = 0.0, **more: Any) 
 
 
 CALL = _flow({"cbr": {"rate": "64 kbit/s", "size": "200 B"}}, start_s=1.0)
-"""One direction of a call: 40 packets a second."""
+"""One direction of a call: 40 packets per second."""
 
 
 def bdp_bytes(rate_mbps: float, rtt_ms: float) -> float:
@@ -167,7 +167,7 @@ def _background(rate_mbps: float) -> Data:
 
 
 def spread(*flows: Data, delays_ms: Sequence[float]) -> Data:
-    """A wired bottleneck of 10 Mbit/s and UEs behind it, each with a delay of its own, one way.
+    """A wired bottleneck of 10 Mbit/s followed by UEs, each with its own one-way delay.
 
     The UEs are of different traffic classes, as bearers of a class may have a delay of their own.
     """
@@ -245,7 +245,7 @@ def _beside(name: str, other: Data, buffer_bdps: float) -> Condition:
     title = "CUBIC" if kind == "cubic" else "Reno"
     return Condition(
         f"{kind}-{name}",
-        f"beside one {title} flow; buffer of {buffer_bdps:g} BDP",
+        f"against one {title} flow; buffer of {buffer_bdps:g} BDP",
         wired(bulk(), bulk(other), buffer_bdps=buffer_bdps, duration_s=40),
         (Row(GOODPUT, (1,), title), *((Row(share_of(5e6)),) if buffer_bdps == 1 else ())),
     )
@@ -354,7 +354,7 @@ GROUPS: tuple[Group, ...] = (
             ),
             Condition(
                 "files-and-bulk",
-                "30 kB each second beside a long flow of its own kind",
+                "30 kB each second against a long flow of the same kind",
                 wired(bulk(), *(file("30 kB", at) for at in _FILES_S)),
                 (Row(TRANSFER, tuple(range(1, 21))), Row(GOODPUT)),
             ),
@@ -363,7 +363,7 @@ GROUPS: tuple[Group, ...] = (
     Group(
         "RFC 9743 5.2.1",
         "existing congestion control",
-        "What it leaves to a CUBIC or Reno flow beside it; CUBIC in its place is the yardstick.",
+        "What it leaves to a competing CUBIC or Reno flow, relative to what CUBIC would leave.",
         (
             *(
                 _beside(name, other, bdps)
@@ -372,19 +372,19 @@ GROUPS: tuple[Group, ...] = (
             ),
             Condition(
                 "one-among-four",
-                "one flow beside four CUBIC flows; buffer of 1 BDP",
+                "one flow against four CUBIC flows; buffer of 1 BDP",
                 wired(bulk(), *(bulk(CUBIC) for _ in range(4)), duration_s=40),
                 (Row(GOODPUT, (1, 2, 3, 4), "CUBIC"), Row(JAIN, tuple(range(5)))),
             ),
             Condition(
                 "cubic-far",
-                "round trip of 20 ms beside a CUBIC flow of 160 ms",
+                "RTT of 20 ms against a CUBIC flow of 160 ms",
                 spread(bulk(), bulk(CUBIC, ue=1), delays_ms=(10, 150)),
                 (Row(GOODPUT, (1,), "CUBIC"),),
             ),
             Condition(
                 "cubic-lte",
-                "beside a CUBIC flow of the same UE over LTE",
+                "against a CUBIC flow of the same UE over LTE",
                 lte(bulk(), bulk(CUBIC)),
                 (Row(GOODPUT, (1,), "CUBIC"),),
             ),
@@ -393,7 +393,7 @@ GROUPS: tuple[Group, ...] = (
     Group(
         "RFC 9743 5.2.2",
         "real-time traffic",
-        "What a call over UDP meets beside it.",
+        "How a call over UDP fares when competing with it.",
         (
             Condition(
                 "call",
@@ -412,17 +412,17 @@ GROUPS: tuple[Group, ...] = (
     Group(
         "RFC 9743 5.2.3",
         "short and long flows",
-        "Short flows of one kind beside long flows of the other.",
+        "Short flows of one kind against long flows of the other.",
         (
             Condition(
                 "cubic-files",
-                "CUBIC files of 30 kB each second beside a long flow",
+                "CUBIC files of 30 kB each second against a long flow",
                 wired(bulk(), *(file("30 kB", at, CUBIC) for at in _FILES_S)),
                 (Row(TRANSFER, tuple(range(1, 21)), "CUBIC"),),
             ),
             Condition(
                 "cubic-bulk",
-                "files of 100 kB each second beside a long CUBIC flow",
+                "files of 100 kB each second against a long CUBIC flow",
                 wired(bulk(CUBIC), *(file("100 kB", at) for at in _FILES_S)),
                 (Row(GOODPUT, (0,), "CUBIC"), Row(TRANSFER, tuple(range(1, 21)))),
             ),
@@ -471,13 +471,13 @@ GROUPS: tuple[Group, ...] = (
             Condition("codel", "CoDel", wired(bulk(), queue={"codel": {}}), ALONE),
             Condition(
                 "pie-cubic",
-                "beside one CUBIC flow; PIE",
+                "against one CUBIC flow; PIE",
                 wired(bulk(), bulk(CUBIC), queue={"pie": {}}, duration_s=40),
                 (Row(GOODPUT, (1,), "CUBIC"),),
             ),
             Condition(
                 "fq-codel-cubic",
-                "beside one CUBIC flow; FQ-CoDel",
+                "against one CUBIC flow; FQ-CoDel",
                 wired(bulk(), bulk(CUBIC), queue={"fq_codel": {}}, duration_s=40),
                 (Row(GOODPUT, (1,), "CUBIC"),),
             ),

@@ -53,7 +53,7 @@ def _transfer_s(flow: Flow, simulated_s: float) -> float:
 
 
 def _mean_ms(means: Iterable[float | None], simulated_s: float) -> float:
-    """Mean over flows; one of which nothing arrived counts as late by the whole run."""
+    """Mean over flows; a flow without arrivals counts as late by the whole run."""
     return fmean(1000 * simulated_s if mean is None else mean for mean in means)
 
 
@@ -89,7 +89,7 @@ TRANSFER = Measure(
     "transfer", "s", lambda flows, end_s: fmean(_transfer_s(flow, end_s) for flow in flows), digits=3
 )
 SENT_AGAIN = Measure(
-    "sent again", "%", lambda flows, _: _sent_again(flows), tolerance=0.01, is_share=True, digits=2
+    "retransmitted", "%", lambda flows, _: _sent_again(flows), tolerance=0.01, is_share=True, digits=2
 )
 JAIN = Measure("Jain's index", "%", lambda flows, _: _jain(flows), more_is_better=True, is_share=True)
 DELAY = Measure(

@@ -107,7 +107,7 @@ def _overlap(key: str, other: str) -> bool:
 
 
 def _value(text: str) -> Value:
-    """Make a number or a flag of a text that says nothing else."""
+    """Parse a text as a number or a flag if it is one."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Files of a sweep's runs, whoever made them: read within bounds, and only if they are the sweep's.
+"""Files of a sweep's runs, possibly untrusted: read within bounds, and only if they are the sweep's.
 
 Keys are digests, which no compression makes smaller: a file with more rows than its octets allow is none of a
 sweep. Columns of parameters are not read, as the manifest has them.

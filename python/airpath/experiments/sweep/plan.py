@@ -1,4 +1,4 @@
-"""What a sweep's file asks for: scenarios, their runs, and what is read off each run."""
+"""The contents of a sweep's file: scenarios, their runs, and the metrics of each run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RULE_KEYS = ("runs", "precision", "confidence", "min_runs", "max_runs")
 """Keys that say how many runs there are."""
 OWN_COLUMNS = ("key", "point", "seed", "error")
 ANY = "*"
-"""Part of a key that stands for the only key that the scenario has there."""
+"""Wildcard in a key: matches the only key that the scenario has there."""
 SCENARIO = "scenario"
 """Parameter of a point that names its scenario, where the sweep has several."""
 
@@ -78,7 +78,7 @@ class Plan:
 
     Several scenarios have their names in one text, with commas between; the parameter `SCENARIO` of a point
     says which one it has. Metrics are as for `airpath.runs.metrics.named`. Infinite precision of the rule
-    stands for a fixed number of runs at each point.
+    means a fixed number of runs at each point.
     """
 
     name: str
@@ -153,7 +153,7 @@ def read_plan(
 
 
 def _scenarios(sweep: dict[str, Any]) -> list[str]:
-    """Names of the scenarios at the top of a file; none if only the points name theirs."""
+    """Names of the scenarios at the top of a file; none if only the points name scenarios."""
     given = sweep.get("scenario", [])
     names = given if isinstance(given, list) else [given]
     if not all(isinstance(name, str) for name in names):
@@ -275,7 +275,7 @@ def _rule(sweep: dict[str, Any], seed: int) -> Rule:
     if "runs" in sweep:
         for key in ("min_runs", "max_runs", "confidence"):
             if key in sweep:
-                raise SweepError(key, "has no meaning beside runs", "leave it out, or write precision")
+                raise SweepError(key, "has no meaning together with runs", "leave it out, or write precision")
         runs = _whole(sweep, "runs", 0, 1)
         if seed + runs > 2**63:
             raise SweepError("runs", f"{runs} from seed {seed} on are too many", "write far fewer than 2^63")

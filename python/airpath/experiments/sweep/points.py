@@ -45,7 +45,7 @@ class Range:
     is_log: bool
 
     def at(self, share: float) -> Value:
-        """What stands at a share of the range, 0 up to 1, to six digits."""
+        """The value at a share of the range, 0 up to 1, to six digits."""
         if self.is_whole:
             return int(self.low) + int(share * (int(self.high) - int(self.low) + 1))
         if self.is_log:

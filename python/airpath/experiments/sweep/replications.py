@@ -25,7 +25,7 @@ def wanted_of(
     rows: Iterable[Rows],
     on_counted: Callable[[Rows], None] = lambda _: None,
 ) -> Wanted:
-    """Make the book of a sweep's runs, of which `rows` are there; `on_counted` is called with all of them."""
+    """Make the record of a sweep's runs; `rows` are already done. `on_counted` is called with all rows."""
     jobs: list[Seeds]
     if math.isfinite(rule.precision):
         jobs = [PointReplication(rule, metrics) for _ in range(points)]
@@ -63,7 +63,7 @@ class PointReplication(Replication[list[float]]):
 class Totals:
     """Means and spreads of all points as rows come in; for the progress alone.
 
-    What came since the last look is taken in at the next one, as a block for each point, by the rule of
+    Results since the last check are merged at the next one, as a block for each point, by the rule of
     T. F. Chan, G. H. Golub and R. J. LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing
     Sample Variances", 1979.
     """
@@ -78,7 +78,7 @@ class Totals:
         """Take in runs; what was not measured is left out."""
         self._new.append(rows)
         self._waiting += len(rows[1])
-        # Nobody may ever look, where there is no terminal.
+        # Without a terminal there may be no check at all.
         if self._waiting >= MOST_NEW:
             self._take_in()
 

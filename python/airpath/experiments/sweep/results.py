@@ -27,12 +27,12 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class PointResult:
-    """What is known of a point: its number in the dataset, its dotted keys, and how many runs are there.
+    """A point: its index in the dataset, its dotted keys, and the number of runs done.
 
     The estimates, by metric, are None where no run measured it. `seeds` and `values` (runs × metrics) are
-    those of every run, in the order of the seeds; NaN is what a run did not measure. `failures` says of runs
-    that failed, and so measured nothing, why: by seed. `rule` says how many runs the point is to have, if it
-    is not that of the other points.
+    those of every run, in the order of the seeds; NaN is what a run did not measure. `failures` gives, by
+    seed, the cause of each failed run, which measured nothing. `rule` says how many runs the point is to
+    have, if it is not that of the other points.
     """
 
     point: int
@@ -52,7 +52,7 @@ class PointResult:
 
 @dataclass(frozen=True)
 class SweepResults:
-    """What is known of all points, and warnings: runs that failed, files that are damaged or not the sweep's.
+    """All points, and warnings: runs that failed, files that are damaged or not the sweep's.
 
     `rule` says how many runs each point is to have, `drawn` which keys a design draws, `fixed` what all
     points set, `made_by` which versions of airpath and of its random streams made the runs.

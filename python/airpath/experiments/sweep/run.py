@@ -65,7 +65,7 @@ def run_sweep(
         points, started = store.points, time.monotonic()
         totals = Totals(len(points), len(plan.metrics), plan.rule.confidence)
         wanted = wanted_of(plan.rule, len(points), len(plan.metrics), store.rows, totals.add)
-        store.rows = []  # Nobody else reads them, and there may be many millions.
+        store.rows = []  # They are not read elsewhere, and there may be many millions.
         work, metrics = ReadMetrics(plan.metrics), len(plan.metrics)
         with pool_of(work, lambda _: metrics, workers, dask, dask_wait_s, warn, dask_security) as pool:
             fresh = driver.run(

@@ -236,7 +236,7 @@ class Store:
 
 
 def read_manifest(out: Path, must_exist: bool = True) -> dict[str, Any] | None:
-    """Read what a sweep's folder says of itself; None if it says nothing and need not.
+    """Read the manifest of a sweep's folder; None if it has none and needs none.
 
     Raises
     ------
@@ -298,7 +298,7 @@ def rule_of(manifest: dict[str, Any]) -> Rule:
     Raises
     ------
     ValueError
-        If the manifest says nothing sensible about it.
+        If the manifest's entries are not valid.
     """
     runs, seed = manifest["runs"], manifest["seed"]
     if not 0 <= seed <= 2**63 - runs["max_runs"]:
@@ -464,7 +464,7 @@ def _continued(before: dict[str, Any], has_runs: Sequence[int], plan: Plan, out:
 
 
 def _asks_for_more(before: dict[str, Any], now: dict[str, Any]) -> bool:
-    """Whether all runs that a rule asked for are among those that another asks for."""
+    """Whether the runs that one rule requires include all runs of the other."""
     if (before["precision"] is None) != (now["precision"] is None):
         return False
     is_tighter = now["precision"] is None or now["precision"] <= before["precision"]
@@ -516,7 +516,7 @@ def _locked(out: Path) -> Folder:
 
 @contextlib.contextmanager
 def output_errors(out: Path, verb: str = "written") -> Iterator[None]:
-    """Say of an error of the operating system where it was."""
+    """Add the place to an error of the operating system."""
     try:
         yield
     except OSError as error:

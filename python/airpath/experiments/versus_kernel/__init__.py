@@ -1,7 +1,7 @@
-"""Simulated beside live: a scenario with the simulator's TCP and with the kernel's; see docs/compare.md.
+"""Simulation compared with live: a scenario with the simulator's TCP and the kernel's; see docs/compare.md.
 
 Modules, lower to higher:
 `carried` (which transfers can be live), `tcp` (the closest kernel configuration to a scenario's TCP),
-`mechanism`, `measured` (reads a capture, by one code for both worlds), `live_run`, `runs`, `campaign` (all
-runs, live ones side by side), `judgement`, `published`.
+`mechanism`, `measured` (reads a capture, with the same code for simulation and live), `live_run`, `runs`,
+`campaign` (all runs, live ones side by side), `judgement`, `published`.
 """

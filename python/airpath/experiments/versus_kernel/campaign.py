@@ -1,8 +1,8 @@
 """All runs of a comparison: simulated ones on threads, live ones side by side, each in namespaces of its own.
 
-Live runs take as long as they last, and at the rates of a cell cost little of a processor. One whose
-packets left too late is repeated, with fewer beside it each time and alone in the end, and its figures
-are never used.
+Live runs take as long as they last, and at the rates of a cell cost little of a processor. A run
+whose packets left too late is repeated, with fewer parallel runs each time and finally alone, and its
+figures are never used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIVE_PER_PROCESSOR = 4
 
 @dataclass(frozen=True)
 class Variant:
-    """What is run in both worlds, under a name for folders and people.
+    """A configuration that runs simulated and live, with a name for folders and people.
 
     `mechanism` is what the scenario has in addition. What is `simulated` and the path of the `live` run
     differ in `[tcp]` at most, which a live run ignores. `tcp` is the kernel's; None where there is no live
@@ -70,12 +70,12 @@ class Outcomes:
     lateness_p99_us: list[float] = field(default_factory=list)
 
     def seeds(self, variant: str) -> list[int]:
-        """Seeds of which both runs are there."""
+        """Seeds with both a simulated and a live run."""
         return sorted(seed for name, seed in self.live if name == variant and (name, seed) in self.simulated)
 
 
 def crossed(variants: Sequence[Variant], seeds: Sequence[int]) -> list[Job]:
-    """Each variant with each seed, so that what passes on the machine meets all variants alike."""
+    """Each variant with each seed, so that temporary load of the machine affects all variants alike."""
     return [(variant, seed) for seed in seeds for variant in variants]
 
 
@@ -86,7 +86,7 @@ def run_all(
     progress: Callable[[float], None] | None = None,
     on_simulated: Callable[[float], None] | None = None,
 ) -> Outcomes:
-    """Make all runs, each in either world; they leave their files in `folder`/VARIANT/WORLD-SEED/.
+    """Make all runs, each simulated and live; they leave their files in `folder`/VARIANT/WORLD-SEED/.
 
     `workers` are the live runs side by side. `progress` is called with the share of the live runs that is
     done, 0 to 1, and `on_simulated` before them, with the seconds that they will take.

@@ -32,7 +32,7 @@ EFFECT_TOLERANCE = 0.05
 
 @dataclass(frozen=True)
 class Judgement:
-    """One figure in both worlds: how far simulated is above live.
+    """One metric, simulated and live, with their difference.
 
     `welch` is the interval of the difference, in the metric's unit, if the runs were not paired; NaN after
     one run. The `verdict` is "agree", "unsure", "differ" or, of counts, which have no tolerance,
@@ -48,7 +48,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a mechanism does to a figure, in both worlds: the mean with it over that without."""
+    """Effect of a mechanism on a metric, simulated and live: mean with it over mean without it."""
 
     metric: Metric
     simulated: Estimate
@@ -71,7 +71,7 @@ def judge(outcomes: Outcomes, variant: str, transfer: int) -> list[Judgement]:
 
 
 def judged(metric: Metric, simulated: Sequence[float], live: Sequence[float]) -> Judgement:
-    """Judge one figure, of which there are the values of all runs in the order of the seeds."""
+    """Judge one metric from the values of all runs, in the order of the seeds."""
     pair = paired(estimate(simulated), estimate(live))
     if metric.tolerance is None or pair.relative is None:
         verdict, words = _of_counts(pair, metric)
@@ -174,9 +174,9 @@ def comparison_as_json(
     outcomes: Outcomes,
     kernel: str,
 ) -> dict[str, Any]:
-    """A comparison for files: every value of every run, intervals, verdicts, and how both worlds were set.
+    """A comparison for files: every value of every run, intervals, verdicts, and both configurations.
 
-    Units are in the names; `difference` is simulated less live, `relative` that over the live mean.
+    Units are in the names; `difference` is simulated minus live, `relative` that over the live mean.
     """
     return {
         "airpath": _core.version(),

@@ -1,10 +1,10 @@
-"""What is compared of a transfer, read off the capture at its sender: one code for both worlds.
+"""The compared metrics of a transfer, from the capture at its sender: the same code for simulation and live.
 
 The capture of a simulated run is taken where the host hands packets to the path, that of a live run where
 the driver takes them from the TUN device; times are the path's. Round trips are those of `airpath
 analyze`: with timestamps, from the first segment that carried the value that an ACK echoes to this ACK,
 for each ACK that moves the left edge; without, from the first segment that the ACK acknowledges, unless
-it was sent again.
+it was retransmitted.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Figures:
-    """One transfer of one run; None is what could not be told.
+    """One transfer of one run; None for values that could not be determined.
 
     Goodput is of bytes acknowledged, from the first data to the last ACK that moved the left edge;
     `transfer_s` is the same time, if all of the data arrived. `bytes_acked` is of the whole run. `timeouts`
     are counted by the sender itself. `segments` have data; `spurious_retransmissions` were certainly
-    needless. Causes are as `airpath analyze` tells them apart, which sees packets and no timers.
+    spurious. Causes are inferred as in `airpath analyze`, which sees packets and no timers.
     `initial_rtt_ms` is the handshake's.
     """
 
@@ -69,9 +69,9 @@ class Figures:
 
 
 def figures(capture: Path, transfers: list[Transfer], timeouts: Sequence[int | None]) -> list[Figures]:
-    """Read the figures of each transfer off a capture, but for the timeouts, which its sender has counted.
+    """Read the metrics of each transfer from a capture; the timeouts are its sender's own count.
 
-    Connections are told apart by their ports: both worlds number these in the order of the flows, the
+    Connections are distinguished by their ports, numbered in the order of the flows, the
     simulator at the UE, live transfers at the server.
 
     Raises
@@ -115,7 +115,7 @@ def _figures(number: int, transfer: Transfer, connection: dict[str, Any], timeou
 
 
 def _ports(connection: dict[str, Any]) -> list[int]:
-    """Ports of the server and of the UE: in both worlds the server's is the lower one."""
+    """Ports of the server and of the UE: simulated and live, the server's is the lower one."""
     return sorted(_port(connection[end]) for end in ("client", "server"))
 
 

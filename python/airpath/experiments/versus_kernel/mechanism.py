@@ -45,8 +45,8 @@ def split_changes(
 def with_mechanism(scenario: Scenario, name: str, changes: Sequence[tuple[str, str]] = ()) -> Scenario:
     """Add one of `mechanisms()` to a scenario; `changes` are keys of it, and values.
 
-    A box comes behind the boxes that are there, a queue discipline in the place of the bearer's drop-tail
-    queue in the direction of the first flow's data, with its limits.
+    A middlebox is appended to the existing ones; a queue discipline replaces the bearer's drop-tail queue
+    in the direction of the first flow's data, with its limits.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Published values, simulated and live beside each other: a handful of cells of three papers, short enough.
+"""Published values compared with simulated and live ones: a handful of short cells of three papers.
 
 Each cell is the paper's own scenario, as `airpath reproduce` simulates it, and where that lasts an hour a
 shorter one; simulated and live are as long as each other. The simulated TCP is the paper's, the kernel's
@@ -44,7 +44,7 @@ Measure = Callable[[Figures], float | None]
 class Trio:
     """The runs of a cell: `paper` with the paper's TCP is simulated alone, `kernel` live too.
 
-    They are made `repeat` times as often as was asked for: short runs scatter widely, and cost little.
+    They are made `repeat` times as often as requested: short runs scatter widely, and cost little.
     """
 
     paper: Variant
@@ -57,7 +57,7 @@ class PublishedCell:
     """A published value, and the runs that give the same quantity.
 
     `measure` makes it, in its unit, of the figures of a run. With a `twin`, which has the same seeds, it is
-    the percentage by which the twin's is above: an increase of time where what is measured is a speed. The
+    the percentage that the twin's is higher: an increase of time where what is measured is a speed. The
     `note` says how the runs differ from the paper's.
     """
 
@@ -174,7 +174,7 @@ class Row:
 
 
 def row_of(cell: PublishedCell, outcomes: Outcomes) -> Row:
-    """Set what the runs of a cell gave beside the published value."""
+    """Compare the results of a cell's runs with the published value."""
     trios = [trio for trio in (cell.runs, cell.twin) if trio]
     live = [set(outcomes.seeds(trio.kernel.name)) for trio in trios]
     seeds = sorted(set.intersection(*live))

@@ -1,4 +1,4 @@
-"""One run in either world, into a folder of its own."""
+"""One run, simulated or live, into its own folder."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def run_live_once(
 def kernel_timeouts(results: dict[str, Any], carried: list[Transfer]) -> list[int | None]:
     """How often the kernel's retransmission timers expired, by transfer.
 
-    Where one transfer alone sends from an end, by the counters of that namespace; else by what the kernel
-    said last of each connection (Linux 6.7 and later), which was asked every 50 ms. None where that is not
+    Where one transfer alone sends from an end, by the counters of that namespace; else from the kernel's
+    last `tcp_info` of each connection (Linux 6.7 and later), polled every 50 ms. None where that is not
     known: an earlier kernel, or a connection that was never seen.
     """
     flows = [flow for flow in results["flows"] if flow["protocol"] == "tcp"]
@@ -96,7 +96,7 @@ def kernel_timeouts(results: dict[str, Any], carried: list[Transfer]) -> list[in
 
 
 def configuration(scenario: Scenario, tcp: KernelTcp, seed: int, carried: list[Transfer]) -> dict[str, Any]:
-    """What the driver is told of a live run."""
+    """The driver's configuration of a live run."""
     settings = {key: value for key, value in asdict(tcp).items() if key not in ("sysctls", "unlike")}
     settings["transfers"] = [
         {"direction": one.direction, "bytes": one.size_bytes, "start_s": one.start_s} for one in carried
@@ -135,7 +135,7 @@ def _drive(configured: dict[str, Any], folder: Path, alive: Processes) -> tuple[
 
 
 class Processes:
-    """The processes of live runs that are under way, so that all can be told to end."""
+    """The processes of live runs in progress, so that all can be terminated."""
 
     def __init__(self) -> None:
         self._alive: set[subprocess.Popen[str]] = set()
@@ -155,7 +155,7 @@ class Processes:
             process_group=0,
         )
         self._alive.add(process)
-        # All were told to end while this one began.
+        # All were terminated while this one started.
         if self._over:
             process.terminate()
         try:

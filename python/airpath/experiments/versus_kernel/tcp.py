@@ -1,10 +1,10 @@
-"""Which TCP either world speaks: Linux's in both, or the kernel's as near to a scenario's as it comes.
+"""The TCP of simulated and live runs: Linux's in both, or the kernel's set close to a scenario's.
 
 For Linux's the simulated sender and receiver are set as the kernel's are, and the kernel's sysctls are fixed
 to their usual values, whatever the machine has. To a scenario's TCP the kernel comes near by sysctls,
 attributes of the route and socket options (ip-sysctl.rst of the kernel's documentation, rtnetlink(7),
-tcp(7)). What it does not follow in is listed, with what the simulated TCP does in its place: so a difference
-between paper and kernel can be told from one between simulator and kernel.
+tcp(7)). Settings that the kernel cannot follow are listed with the simulated TCP's behaviour, so a difference
+between paper and kernel can be separated from one between simulator and kernel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONGESTION_CONTROLS = ("reno", "cubic", "bbr")
 # The simulated side of `linux`, by congestion control: whole stacks of the simulator that are Linux's.
 LINUX_PROFILES = {"reno": "linux-reno", "cubic": "linux", "bbr": "linux-bbr"}
 
-# The kernel's side of `linux`: what Linux has unless told otherwise, for machines that are told otherwise.
+# The kernel's side of `linux`: Linux's defaults, for machines configured otherwise.
 LINUX_SYSCTLS = {
     "net.ipv4.tcp_sack": "1",
     "net.ipv4.tcp_dsack": "1",
@@ -75,7 +75,7 @@ def as_linux(scenario: Scenario, congestion_control: str) -> tuple[Scenario, Ker
 
 
 def with_tcp(scenario: Scenario, keys: str) -> Scenario:
-    """Put other keys in the place of the whole `[tcp]` of a scenario."""
+    """Replace the whole `[tcp]` of a scenario by other keys."""
     kept, is_tcp = [], False
     # Each table of a resolved scenario has a header of its own; values of several lines are numbers alone.
     for line in scenario.text.splitlines():
@@ -87,14 +87,16 @@ def with_tcp(scenario: Scenario, keys: str) -> Scenario:
 
 
 def congestion_controls() -> list[str]:
-    """What both the simulator and the kernel have."""
+    """Congestion controls that both the simulator and the kernel have."""
     return [name for name in CONGESTION_CONTROLS if name in registered("tcp.cc")]
 
 
 def check_congestion_control(name: str) -> None:
-    """Raise a `ScenarioError` if not both worlds have this congestion control."""
+    """Raise a `ScenarioError` unless both simulator and kernel have this congestion control."""
     if name not in (both := congestion_controls()):
-        raise ScenarioError("--cc", f"'{name}' is not in both worlds", f"choose from {', '.join(both)}")
+        raise ScenarioError(
+            "--cc", f"'{name}' is not in both simulator and kernel", f"choose from {', '.join(both)}"
+        )
 
 
 def refuse_ipv6(says: dict[str, Any]) -> None:
@@ -104,9 +106,9 @@ def refuse_ipv6(says: dict[str, Any]) -> None:
 
 
 LEAST_RECEIVE_ROOM_BYTES = 131_072
-"""Memory of a receiver's socket, of which packets take several times their data."""
+"""Memory of a receiver's socket; packets use several times their data size."""
 MAX_REORDERING = 300
-"""Of the kernel unless told otherwise: `tcp_max_reordering`."""
+"""The kernel's default of `tcp_max_reordering`."""
 
 
 class Unlike(NamedTuple):
@@ -219,7 +221,7 @@ def near_tcp(says: dict[str, Any], congestion_control: str, words: list[str]) ->
     if "receive_buffer_max" not in says:
         buffer = _core.octets(says["receive_buffer"])
         clamp = buffer if clamp is None else min(buffer, clamp)
-        # A fixed buffer, of which the clamp is the limit: one that grows moves the clamp.
+        # A fixed buffer, so the clamp is the limit: a growing one moves the clamp.
         room = max(LEAST_RECEIVE_ROOM_BYTES, 4 * clamp)
         sysctls |= {"net.ipv4.tcp_moderate_rcvbuf": "0", "net.ipv4.tcp_rmem": f"4096 {room} {room}"}
     return KernelTcp(

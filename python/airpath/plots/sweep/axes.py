@@ -20,7 +20,7 @@ _ARROW_IN = 0.28
 _LEAST_WITH_ARROW_IN = (1.8, 1.3)
 """Axes of less width or height have no arrow, which would cover what it points at."""
 _SPREAD = 0.6
-"""Share of a category's width over which the series stand beside each other."""
+"""Share of a category's width that the series share, side by side."""
 
 
 def draw_panel(axes: Axes, panel: Content, whole: Content, place: PanelPlace) -> None:
@@ -74,7 +74,7 @@ def _draw_lines(axes: Axes, panel: Content, whole: Content) -> None:
             low, high = np.array([(one.low, one.high) for one in y], dtype=float).T
             axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
         else:
-            if whole.axes["x"].categories and len(looks) > 1:  # Beside each other.
+            if whole.axes["x"].categories and len(looks) > 1:  # Side by side.
                 x = x + _SPREAD * (looks.index(series.look) / (len(looks) - 1) - 0.5)
             axes.errorbar(x, [one.at for one in y], yerr=_reach(y), capsize=1.5, elinewidth=0.8, **style)
         _open_marks(axes, x, series, style)
@@ -88,7 +88,7 @@ def _from_zero(axes: Axes, scope: Content) -> None:
 
 
 def _open_marks(axes: Axes, x: NDArray[np.float64], series: Series, style: dict[str, Any]) -> None:
-    """Mark means to which some runs did not contribute: they may be biased."""
+    """Mark means that lack some runs: they may be biased."""
     partial = [place for place, mark in enumerate(series.marks) if mark.not_measured]
     y = [series.marks[place].y.at for place in partial]
     look = {key: style[key] for key in ("marker", "markersize", "color")}

@@ -98,7 +98,7 @@ def values_of(points: Iterable[PointResult], key: str) -> list[Value]:
 
 
 def rank_by(points: Iterable[PointResult], key: str) -> Callable[[PointResult], int]:
-    """Make the rank by which points are sorted: the place of a point's value among those of all `points`."""
+    """Make the sort key of points: the place of a point's value among those of all `points`."""
     ranks = {same(value): place for place, value in enumerate(values_of(points, key))}
     return lambda point: ranks[same(point.parameters.get(key))]
 

@@ -15,7 +15,7 @@ PanelPlace = tuple[int, int, int]
 """Row and column of a panel in a grid, or its place among panels one after the other."""
 FORMAT = 1
 MOST_BANDS = 6
-"""A panel with more lines than this has bars in place of bands, and none for distributions."""
+"""A panel with more lines than this has bars instead of bands, and none for distributions."""
 
 
 @dataclass(frozen=True)
@@ -172,17 +172,17 @@ class Content:
     kind: str
     sweep: str
     scenario: str
-    changes: Changes  # What the sweep sets at all points.
+    changes: Changes  # Settings of the sweep for all points.
     confidence: float  # Of the intervals and bands.
     axes: dict[str, Axis]  # By their names x, y and z.
     factors: dict[str, Factor]
-    free: frozenset[str]  # Axes of which each panel has its own scale.
+    free: frozenset[str]  # Axes with a separate scale in each panel.
     where: dict[str, list[str]]
     along: Axis | None
     is_joined: bool
     series: tuple[Series, ...]
     runs: int  # Done at these points.
-    missing: int  # As far as known.
+    missing: int  # If known.
     not_measured: dict[str, int]  # Runs without a value, by metric.
     empty_points: int  # Not drawn, as no run has a value.
     points_without_x: int  # Left out, as they do not set the key of an axis.

@@ -135,20 +135,20 @@ def plot_sweep(
         Key along which the points of a plane are joined. [default: the only numeric key that is left]
     where : dict, or iterable of str, optional
         Keys and values, or ``"KEY=VALUE"``, of the points that are drawn; in a dict a list of values means
-        any of them, and None those that do not set the key.
+        any of them, and None points that do not set the key.
     kind : str, optional
         ``"line"``, ``"plane"``, ``"cdf"`` or ``"heat"``.
     log : str or iterable of str, optional
         Logarithmic axes, such as ``"x,y"``.
     free : str or iterable of str, optional
-        Axes of metrics of which each panel has its own scale, such as ``"y"``; the others are shared.
+        Axes of metrics with a separate scale in each panel, such as ``"y"``; the others are shared.
     labels : str, iterable of str, or mapping, optional
         Texts instead of names, ``"KEY=TEXT"`` or ``{"KEY": "TEXT"}``: of parameters, metrics and values;
         ``"KEY=VALUE=TEXT"`` of a value of one parameter.
     title : str, optional
         Line above the figure.
     caption : bool
-        Whether a line below says the number of runs, what the intervals are, and what is missing.
+        Whether a line below states the number of runs, the kind of intervals, and missing runs.
     size : str or (float, float), optional
         Such as ``"8.8x6cm"``, or a width alone, ``"8.8cm"``; without a unit, and in a tuple, inches.
 
@@ -160,7 +160,7 @@ def plot_sweep(
     Raises
     ------
     SweepError
-        If a folder holds no sweep, or lacks what is asked for, or if there are too many series or panels.
+        If a folder holds no sweep, or lacks a requested item, or if there are too many series or panels.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def plot_sweep(
 
 
 def _check_folder(folder: Path) -> None:
-    """Say what to do with a folder that might be taken for a sweep's."""
+    """Raise a helpful error for a folder that might be mistaken for a sweep's."""
     from airpath.errors import SweepError
     from airpath.experiments.sweep.store import RUNS
 
@@ -211,7 +211,7 @@ def _check_folder(folder: Path) -> None:
     if (folder / "results.json").is_file() and not (folder / RUNS).is_dir():
         picture = folder / "plot.png"
         hint = f"its picture is {picture}" if picture.is_file() else "'airpath run --out DIR' draws one run"
-        hint += "; figures want what 'airpath sweep' wrote"
+        hint += "; figures need a folder that 'airpath sweep' wrote"
         raise SweepError(str(folder), "is the folder of a run, not of a sweep", hint)
 
 
@@ -252,7 +252,7 @@ def _flattened(content: Content) -> list[str]:
 
 
 def _name(asked: Request) -> str:
-    """Name a figure by what is asked for; different figures have different names."""
+    """Name a figure by its request; different figures have different names."""
     parts = [asked.kind, *(asked.names[axis] for axis in "zyx" if axis in asked.names)]
     for role, keys in asked.roles.items():
         parts += [role, *keys]

@@ -117,7 +117,7 @@ class _Gatherer:
             refuse_mixture(self._points, others, remedy)
             return None, False
         if kind == "heat" and (on_axis := [key for key in asked.keys if key in drawn]):
-            what = f"{on_axis[0]} is drawn, and a heat map wants the values of a grid"
+            what = f"{on_axis[0]} is drawn, and a heat map needs the values of a grid"
             raise SweepError("--kind", what, "show it as --x KEY --y METRIC")
         refuse_mixture(self._points, further, remedy)
         return None, True
@@ -136,27 +136,27 @@ class _Gatherer:
         return True
 
     def _check_numbers(self) -> None:
-        """Refuse more panels than can be read, and more series in a panel than can be told apart."""
+        """Refuse more panels than can be read, and more series in a panel than can be distinguished."""
         roles, choose = self._asked.roles, "choose some with --where KEY=VALUE"
         count = {role: len(own) for role, own in self._shared.items()}
         for role, most in ((ROW, MOST_DOWN), (COLUMN, MOST_ACROSS), (PANEL, MOST_PANELS)):
             if count.get(role, 0) > most:
-                what = f"{', '.join(roles[role])}: {count[role]} panels, of which {most} fit"
+                what = f"{', '.join(roles[role])}: {count[role]} panels, but only {most} fit"
                 raise SweepError(option_of(role), what, choose)
         panels = count.get(ROW, 1) * count.get(COLUMN, 1)
         if panels > MOST_PANELS:
-            what = f"{count[ROW]} rows of {count[COLUMN]} are {panels} panels, of which {MOST_PANELS} fit"
+            what = f"{count[ROW]} rows of {count[COLUMN]} are {panels} panels, but only {MOST_PANELS} fit"
             raise SweepError("--facet", what, choose)
         if COLOR in roles or MARKER in roles:
             for role in (COLOR, MARKER):
                 if count.get(role, 0) > MOST_LOOKS:
-                    what = f"{', '.join(roles[role])}: {count[role]} different values, of which {MOST_LOOKS}"
+                    what = f"{', '.join(roles[role])}: {count[role]} different values, but only {MOST_LOOKS}"
                     raise SweepError(option_of(role), f"{what} can be shown", choose)
         styled = [key for role in STYLES for key in roles.get(role, ())]
         in_panels = grouped(self._points, [key for role in PLACES for key in roles.get(role, ())])
         most = max(len(grouped(own, styled)) for own in in_panels)
         if most > MOST_SERIES:
-            what = f"{', '.join(styled)}: {most} different values, of which {MOST_SERIES} can be shown"
+            what = f"{', '.join(styled)}: {most} different values, but only {MOST_SERIES} can be shown"
             option = option_of(next(role for role in STYLES if role in roles))
             raise SweepError(option, what, f"{choose}, or make panels with --facet KEY")
 
@@ -237,7 +237,7 @@ class _Gatherer:
                 one = Series(by, label, curve=self._curve(*own), places=roles)
             else:
                 one = Series(by, label, self._marks(own, places), places=roles)
-            # Empty panels are kept, since they show what is missing; lines without points are not.
+            # Empty panels are kept, since they show missing data; lines without points are not.
             if one.marks or one.curve or asked.kind == "heat":
                 series.append(one)
         return tuple(series)
@@ -287,7 +287,7 @@ class _Gatherer:
         metrics = self._asked.metrics
         runs = sum(point.runs for point in self._points)
         if runs == 0:
-            return SweepError("--where", "the chosen points have no runs yet", "let the sweep go on first")
+            return SweepError("--where", "the chosen points have no runs yet", "let the sweep continue first")
         axis = next(axis for axis, name in self._asked.names.items() if name in metrics)
         what = f"none of the {runs} runs measured {listed(metrics, ' and ')}"
         return SweepError(f"--{axis}", what, "choose other points or another metric")

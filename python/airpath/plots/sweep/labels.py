@@ -1,4 +1,4 @@
-"""Texts that users write in place of the names of keys, metrics and values: `--label KEY=TEXT`."""
+"""Texts that users write instead of the names of keys, metrics and values: `--label KEY=TEXT`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from airpath.plots.sweep.wording import distinct_labels, key_label, metric_label
 class Labels:
     """Texts for keys and metrics by name, and for values by `quantity.same`; others are in words.
 
-    `values` are those of any key, `own_values` by key those that only this key has.
+    `values` are the values of any key, `own_values` the values of a single key, by key.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)

@@ -38,7 +38,7 @@ class Block:
     dy: float = 0.0
 
     def move(self, x: float, y: float, width: float, height: float) -> None:
-        """Put the legend of which it is a part at a place of a picture, all in pixels."""
+        """Move the enclosing legend to a place of a picture, all in pixels."""
         self.legend.set_bbox_to_anchor(
             ((x + self.dx) / width, (y - self.dy) / height), self.legend.figure.transFigure
         )
@@ -47,7 +47,7 @@ class Block:
 def legend_above(
     figure: Figure, groups: Entries, measure: Measure, width: float
 ) -> tuple[list[Block], float]:
-    """Make a legend of some width: groups beside each other where there is room; return its height too."""
+    """Make a legend of some width: groups side by side where there is room; return its height too."""
     blocks = [Block(_legend(figure, title, samples, measure, width)) for title, samples in groups]
     sizes = [block.legend.get_window_extent() for block in blocks]
     gap = _GROUP_GAP * measure.em

@@ -36,7 +36,7 @@ class Request:
 
     `names` are those on the axes ``x``, ``y`` and ``z``. The keys of `roles` distinguish lines, paths, curves
     and panels; `along` changes along the paths of a plane, if named. Points have one of the values that
-    `where` has for a key; `log` are the logarithmic axes; of those in `free` each panel has its own scale.
+    `where` has for a key; `log` are the logarithmic axes; axes in `free` have a separate scale in each panel.
     """
 
     kind: str
@@ -88,7 +88,7 @@ def request(
         raise SweepError("--kind", f"there is no kind '{kind}'", f"choose from {', '.join(KINDS)}")
     given = {axis: name for axis, name in axes.items() if name}
     if "x" not in given:
-        hint = f"name a parameter, {listed(results.parameters) or 'of which it has none'}, or a metric, "
+        hint = f"name a parameter, {listed(results.parameters) or '(it has none)'}, or a metric, "
         raise SweepError("--x", "is missing", hint + listed(results.metrics))
     chosen = kind or _kind(results, given)
     names = _names(results, chosen, given)

@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator
 LINE = 1.25
 """Height of a line, in font sizes."""
 _SLANT = 30
-"""Angle of words that are longer than the room beside each other, degrees."""
+"""Angle of words that do not fit side by side, degrees."""
 _MOST_LINES = 3
 """Lines of a word below an axis."""
 _GAP = 0.4

@@ -43,7 +43,7 @@ _STATISTICS = {
     **{"p50": "median", "p90": "90th percentile", "p95": "95th percentile", "p99": "99th percentile"},
 }
 _PHRASES = {"one_way_delay": "one-way delay", "jain_index": "Jain's index"}
-"""Keys of results whose words are not theirs alone."""
+"""Special wordings of result keys."""
 _COUNTED = {"initial_window": "segments", "packets": "packets", "dupack_threshold": "duplicate ACKs"}
 """Keys of scenarios that are counts, and what they count."""
 _NAMED = {"packets": "queue length", "recovery": "loss recovery", "undo": "undo"}
@@ -97,7 +97,7 @@ def key_label(key: str) -> str:
 
 
 def counted(key: str) -> str:
-    """What the number of a scenario's key counts; empty if not known."""
+    """What the value of a scenario's key counts; empty if not known."""
     return _COUNTED.get(key.rpartition(".")[2], "")
 
 

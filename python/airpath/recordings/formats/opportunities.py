@@ -2,7 +2,7 @@
 
 mahimahi: whole milliseconds, one opportunity of 1500 bytes in each line. CellReplay's heavy recordings have
 the same form; its light ones have lines of a time in milliseconds, a base delay in milliseconds, and the
-offsets in milliseconds at which the packets of a train arrived. A train is a few packets into an
+arrival offsets of a train's packets in milliseconds. A train is a few packets into an
 idle link, so it shows how the link starts to serve and not how much it can carry.
 """
 
@@ -53,7 +53,7 @@ def _all_numbers(line: str) -> bool:
 
 
 def read_light(name: str, text: str) -> Recording:
-    """Read CellReplay's trains: the opportunities at which their packets came."""
+    """Read CellReplay's trains: the opportunities when their packets arrived."""
     times: list[int] = []
     last = -1.0
     for line, content in enumerate(text.splitlines(), 1):

@@ -24,7 +24,7 @@ class LineError(ValueError):
 
 
 def rows(text: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Split CSV into its header and its rows, each with the number of its line."""
+    """Split CSV into its header and its rows, each with its line number."""
     reader = csv.reader(text.splitlines())
     header = [name.strip() for name in next(reader, [])]
     return header, ((reader.line_num, row) for row in reader if row)

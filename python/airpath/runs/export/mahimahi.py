@@ -79,7 +79,7 @@ def write_mm_trace(run: Run, out: IO[bytes], *, ue: int, direction: str) -> None
 
 
 def _deliveries(run: Run, ue: int, direction: str) -> Iterator[int]:
-    """Times in nanoseconds at which another 1500 bytes had left a bearer."""
+    """Times in nanoseconds when another 1500 bytes had left a bearer."""
     delivered = 0
     for time, _, of_ue, towards, size in run.rows(("bearer_delivered",), ("ue", "direction", "len_bytes")):
         if (of_ue, towards) == (ue, direction):

@@ -19,10 +19,10 @@ what the base station puts on the wire (`+ 1 0`). `-` marks the end of a packet'
 transmission by the bearer, in ns-2 its beginning. Missing, since airpath's trace lacks them: ACKs that
 the server sends until they reach the base station, `-` on the wire, and what the server receives.
 
-Bearer events have no sequence numbers. They are inferred: the server's, in order, less those dropped. Within
-one instant they may be swapped: if the wire loses one of several packets sent at once, the last is assumed
-lost; of several packets that entered a bearer at once, the first is assumed to leave first, unless the UE's
-receptions at that instant show otherwise (without a delay behind the bearer they do).
+Bearer events have no sequence numbers. They are inferred: the server's, in order, minus the dropped ones.
+Within one instant they may be swapped: if the wire loses one of several packets sent at once, the last is
+assumed lost; of several packets that entered a bearer at once, the first is assumed to leave first, unless
+the UE's receptions at that instant show otherwise (without a delay behind the bearer they do).
 Source: the trace formats in ns-2's manual, and its output.
 """
 
@@ -75,9 +75,9 @@ class Flow:
     """A flow and its packets: its number in `results.json`, that of its UE, and its number there.
 
     `direction` is that of the data, `segment` the payload of a full segment in bytes (0 until known),
-    `header` the bytes of a packet beside its payload. Data on its way to the bearer is `sent`; packets on the
-    wire towards the server are `on_wire`. `rcv_nxt` are the next expected bytes after each segment of this
-    instant; the last value stays.
+    `header` the bytes of a packet in addition to its payload. Data in transit to the bearer is `sent`;
+    packets on the wire towards the server are `on_wire`. `rcv_nxt` are the next expected bytes after each
+    segment of this instant; the last value stays.
     """
 
     fid: int
@@ -103,7 +103,7 @@ class Flow:
 
 @dataclass
 class Packet:
-    """A packet on its way: bytes of IP, sequence number in segments, time of sending in ns.
+    """A packet in transit: bytes of IP, sequence number in segments, time of sending in ns.
 
     `kind` is ``"tcp"`` with data, ``"ack"`` without.
     """

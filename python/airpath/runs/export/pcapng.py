@@ -18,7 +18,7 @@ from airpath.runs.recorder import CAPTURE
 HINT = "export a run of 'airpath run --out', or of 'airpath live' without --no-capture"
 ENHANCED_PACKET = 6
 END, COMMENT, PACKET_ID = 0, 1, 5
-# Of an Enhanced Packet: the header of the block, and its fields before the octets of the packet.
+# Enhanced Packet Block: header of the block, and fields before the bytes of the packet.
 BLOCK, FIELDS = struct.Struct("<II"), struct.Struct("<IIIII")
 OPTION = struct.Struct("<HH")
 

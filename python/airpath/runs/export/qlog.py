@@ -3,23 +3,23 @@
 Sources: draft-ietf-quic-qlog-main-schema-14 (sections 3, 5, 6, 7) and draft-ietf-quic-qlog-quic-events-13
 (sections 5.5, 5.6, 7.2, 7.4, 8.8). Version 0.3, an earlier draft of both, has other names for the same.
 
-qlog has no events for TCP. Those of QUIC stand for them: a packet is a segment with data, and its number
+qlog has no events for TCP. QUIC's events are used instead: a packet is a segment with data, and its number
 counts the segments of a flow. Events of a flow have the group `UE.FLOW`. Times are ms since the start.
 
 At a sender: `packet_sent` (each segment), `packet_lost` (when data is retransmitted: the latest segment that
 began there), `packet_received` (each ACK) and `recovery_metrics_updated`, with the values that have changed.
 A window in segments is given in bytes, as that many of the flow's largest segment. An ACK names the segments
-that it acknowledges for the first time, by its number or its SACK blocks (of data that was sent twice, the
-later), and a duplicate ACK also the latest segment below its number, which it acknowledges once more. The
+that it acknowledges for the first time, cumulatively or by SACK blocks (the later of two transmissions),
+and a duplicate ACK also the latest segment below its ACK number, which it acknowledges again. The
 trace of a live run does not tell the ends of a connection apart: data of the other end is among the segments.
 
 At a bearer: `packet_sent` for a packet of one direction that comes to its buffer, `packet_received` for one
 of the other that leaves it, `packet_lost` for a drop of the former, and the bytes in the buffer as
 `bytes_in_flight`. A packet that is dropped before it comes to the buffer has no number in the log.
 
-Beside `data` stand `packet`, the packet's number in the run as in the trace and in captures, and of a
-packet that was dropped `node` and `reason`. `packet_lost` of a sender lacks these two if the segment was
-not dropped, or not yet: what was retransmitted was needless then.
+Next to `data` are `packet`, the packet's ID in the run as in the trace and in captures, and for a
+dropped packet `node` and `reason`. `packet_lost` of a sender lacks these two if the segment was
+not dropped, or not yet: the retransmission was spurious then.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ EARLIER_NAMES = {
 }
 # While the slow start threshold is unlimited.
 UNLIMITED = 2**31 - 1
-# Causes of a segment that say that data was lost: why it was sent, and why it was taken for lost.
+# Causes of a segment that imply a loss: why it was sent, and why it was declared lost.
 LOSSES = {
     "fast_retransmit": ("retransmit_reordered", "reordering_threshold"),
     "wireless_fast_retransmit": ("retransmit_reordered", "reordering_threshold"),
@@ -57,14 +57,14 @@ LOSSES = {
     "retransmission": (None, None),
 }
 PROBE = "tail_loss_probe"
-# Of one instant, ACKs come before what they let go, and segments before their loss.
+# Within an instant, ACKs precede the segments that they release, and segments their loss.
 AT_A_SENDER = ("ack_received", "sack_block", "tcp_state", "rtt_sample", "tcp_path", "segment_sent", "dropped")
 AT_A_BEARER = ("bearer_enqueued", "bearer_delivered", "dropped")
 OPPOSITE = {"downlink": "uplink", "uplink": "downlink"}
 # qlog vantage point of the sender, per direction: the UE is the client because it opens the connections.
 SENDERS = {"downlink": "server", "uplink": "client"}
 
-# Name of an event, its data, and fields beside these.
+# Name of an event, its data, and additional fields.
 Event = tuple[str, dict[str, Any], dict[str, Any]]
 
 
@@ -113,7 +113,7 @@ def write_qlog(run: Run, out: IO[bytes], *, direction: str, version: str = CURRE
 
 
 def write_qlog_link(run: Run, out: IO[bytes], *, ue: int, direction: str, version: str = CURRENT) -> None:
-    """Write what passes a bearer, as its side sees it that sends in `direction`.
+    """Write the packets of a bearer, from the view of the side that sends in `direction`.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def write_qlog_link(run: Run, out: IO[bytes], *, ue: int, direction: str, versio
     )
     columns = ("ue", "flow", "packet", "direction", "len_bytes", "queued_bytes", "element", "reason")
     numbers = {way: count() for way in OPPOSITE}
-    # Numbers in the log of packets in the buffer, by their numbers in the trace.
+    # Log numbers of packets in the buffer, by trace number.
     held: dict[int, int] = {}
     queued_bytes = None
     for time_ns, kind, row_ue, flow, own, way, size, queued, element, reason in run.rows(
@@ -196,7 +196,7 @@ class Log:
 
 
 class Sender:
-    """A TCP sender as its events tell of it; its largest segment carries `segment` bytes."""
+    """A TCP sender as recorded by its events; its largest segment carries `segment` bytes."""
 
     def __init__(self, segment: int) -> None:
         self._segment = segment

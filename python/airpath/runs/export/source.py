@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NO_DELAY = ("bernoulli", "markov_fading", "rayleigh", "trace_file")
 # Reasons to drop queued packets; for other reasons a cell drops them on arrival.
 LET_IN = ("max_transmissions", "sdu_discarded", "evicted", "cell_changed")
-# Link layers whose PDUs are behind that delay before packets leave them.
+# Link layers whose PDUs have passed that delay before packets leave them.
 BEHIND_THE_DELAY = ("am", "um", "tm", "am_lte", "um_lte", "am_nr", "um_nr")
 
 
@@ -64,7 +64,7 @@ class Run(FinishedRun):
             whose = (
                 f"channel.{name}" if (name := next(iter(bearer.get("channel", ())), "")) else f"radio.{cell}"
             )
-            what = f"the {direction} delay of {whose} varies, and formats of other tools want one"
+            what = f"the {direction} delay of {whose} varies, and formats of other tools need a constant one"
             raise ExportError(str(self.folder), what, "choose the format csv")
         return round((_core.seconds(bearer["delay"]) + delays.pop()) * 1e9)
 
@@ -92,7 +92,7 @@ class Run(FinishedRun):
     def by_time(self, wanted: Mapping[str, Sequence[str]]) -> Iterator[pa.Table]:
         """Read columns of some kinds side by side, ordered by time, piece by piece.
 
-        Each piece goes as far as the kind of which least has been read; the others wait.
+        Each piece ends where the kind that was read least ends; the others wait.
         """
         import pyarrow as pa
 
@@ -101,7 +101,7 @@ class Run(FinishedRun):
         while unread:
             last_ns = {kind: max(_times_ns(rest[kind])[-1:], default=0) for kind in unread}
             behind = min(last_ns, key=last_ns.__getitem__)
-            # An instant goes on in the next piece, perhaps.
+            # An instant may continue in the next piece.
             rows = {kind: np.searchsorted(_times_ns(rest[kind]), last_ns[behind]) for kind in rest}
             yield side_by_side({kind: rest[kind][: rows[kind]] for kind in rest})
             rest = {kind: rest[kind][rows[kind] :] for kind in rest}

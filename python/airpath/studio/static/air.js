@@ -13,7 +13,7 @@ import { momentOf } from "studio/standing";
 /** @typedef {import("studio/store").Store} Store */
 /** @typedef {import("studio/source").Flow} Flow */
 
-/** Words are told when the cursor rests, milliseconds; while it moves, this often. */
+/** How long the cursor must rest before the text is updated, milliseconds; while it moves, the update interval. */
 const REST_MS = 150;
 const MOVING_MS = 250;
 /** The model of another run is made this long after its plots, milliseconds. */
@@ -22,15 +22,15 @@ const AFTER_MS = 80;
 const FALL_S = 0.7;
 const MOST_FALL_S = 2;
 const LEAST_FALL_S = 0.01;
-/** The paths of several variants take this share of the column at most: else the shown one's is drawn alone. */
+/** Largest share of the column for the paths of several variants; beyond that only the shown variant's path is drawn. */
 const MOST_SHARE = 0.45;
 /** What stands around the paths, pixels. */
 const AROUND_PX = 100;
 /** What colours and shapes mean: a sample and its words. */
 const LEGEND = [
-  ["data", "data, sent first"], ["again", "data, sent again"], ["late", "data, sent again after a timeout"], ["ack", "ACK"],
-  ["flag", "ACK with the RNC's flag"], ["kept", "sent, kept until RLC confirms it"], ["pdu", "PDU"], ["pdu-again", "PDU sent again"],
-  ["pdu-lost", "lost on the air"], ["hole", "hole: PDU that has not come"], ["status", "STATUS PDU"], ["block", "block of a shared cell, with the UE's number"], ["block-again", "block sent again by HARQ"],
+  ["data", "new data"], ["again", "retransmission"], ["late", "retransmission after a timeout"], ["ack", "ACK"],
+  ["flag", "ACK with the RNC's flag"], ["kept", "sent, kept until RLC confirms it"], ["pdu", "PDU"], ["pdu-again", "retransmitted PDU"],
+  ["pdu-lost", "lost on the radio"], ["hole", "gap: PDU not received yet"], ["status", "STATUS PDU"], ["block", "block of a shared cell, with the UE's number"], ["block-again", "HARQ retransmission"],
 ];
 
 export class Air {
@@ -81,7 +81,7 @@ export class Air {
     this.whose.hidden = flows.length < 2;
   }
 
-  /** Variants whose paths there is room for beside the plots: all of them where the page scrolls as a whole. */
+  /** Variants whose paths fit next to the plots: all of them if the page scrolls as a whole. */
   get wanted() {
     const { variants, folded, shown } = this.store.state;
     if (folded.has("air")) return [];
@@ -130,7 +130,7 @@ export class Air {
     this.draw();
   }
 
-  /** The flow of which the animation tells. @param {number} variant @returns {Flow | null} */
+  /** The flow that the animation shows. @param {number} variant @returns {Flow | null} */
   flow(variant) {
     return this.store.state.variants[variant].run.summary.flows[Number(this.whose.value)] ?? null;
   }

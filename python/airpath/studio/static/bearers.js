@@ -1,5 +1,5 @@
-// Bearers of a run: SDUs in the buffer, the PDUs that carry them, the TTIs in which these went on the air, and STATUS
-// PDUs. Times are nanoseconds; numbers of PDUs are without the modulo.
+// Bearers of a run: SDUs in the buffer, the PDUs that carry them, the TTIs that transmit them, and STATUS PDUs. Times
+// are nanoseconds; PDU numbers are not reduced by the modulo.
 
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {import("studio/events").Table} Table */
@@ -11,10 +11,10 @@
  * @property {number} ue
  * @property {string} direction
  * @property {Uint32Array} sdus rows of `bearer_enqueued`: the SDU k is the k-th
- * @property {Uint32Array} runs rows of `rlc_data`: PDUs that went on the air together
+ * @property {Uint32Array} runs rows of `rlc_data`: PDUs that were transmitted together
  * @property {Float64Array} number of the first PDU of each run
- * @property {number} modulo by which its numbers count on the air; 1 without any
- * @property {Float64Array} next the number behind the highest that was sent, after each run
+ * @property {number} modulo modulus of its transmitted sequence numbers; 1 without any
+ * @property {Float64Array} next one more than the highest number sent, after each run
  * @property {Float64Array} arrived when each PDU arrived; Infinity if it did not
  * @property {Float64Array} complete when each PDU and all before it had arrived
  * @property {Float64Array} starts the first PDU of each SDU whose end was sent, ascending
@@ -24,7 +24,7 @@
  * @property {number} phase when the first TTI began
  * @property {number} delay from the begin of a TTI until it arrives
  * @property {boolean} isShared whether HARQ of a shared cell lets its PDUs overtake each other
- * @property {boolean} resends whether its link layer sends PDUs again
+ * @property {boolean} resends whether its link layer retransmits PDUs
  */
 /**
  * SDUs of all bearers, by their rows of `bearer_enqueued`.
@@ -33,7 +33,7 @@
  * @property {Int32Array} packet that the SDU is, or -1
  * @property {Int32Array} of the SDU of each packet, or -1
  * @property {Int32Array} ended row of `rlc_sdu`, or -1
- * @property {Float64Array} first the number of its first PDU, as far as `ended` is known
+ * @property {Float64Array} first the first PDU's number, if `ended` is known
  * @property {Float64Array} left when it was sent: its last PDU, or all of it; Infinity if it was not
  * @property {Float64Array} out when it came to the place behind the cell; Infinity if it did not
  * @property {Float64Array} confirmed when its sender was done with it

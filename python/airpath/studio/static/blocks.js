@@ -1,5 +1,5 @@
 // Blocks of a shared downlink: who has which slot, and how much of it. A slot is a column, as high as its codes or
-// resource blocks; a block that is sent again has a bar across, one that the UE cannot decode yet is crossed.
+// resource blocks; a retransmitted block has a bar across, one that the UE cannot decode yet is crossed.
 
 import { figure } from "studio/dom";
 import { kindOf } from "studio/graph";

@@ -31,7 +31,7 @@ const PLACES = { sender: "at the sender", receiver: "at the receiver", between: 
 
 /** The state, once a flow is shown: for tests. @type {Store | null} */
 export let store = null;
-/** The flows of the capture, those that took longest first. @type {Found[]} */
+/** The flows of the capture, longest first. @type {Found[]} */
 let flows = [];
 
 /** The other direction of the flow that is shown. @type {Found | null} */
@@ -120,7 +120,7 @@ function active(one) {
   return one.phases ? one.phases.active_s : one.duration_s;
 }
 
-/** The flows of a list of connections, those that took longest first. @type {(all: any[], kind: string) => Found[]} */
+/** The flows of a list of connections, longest first. @type {(all: any[], kind: string) => Found[]} */
 function found(all, kind) {
   return all.flatMap((one) => one.flows.map((/** @type {any} */ flow) => ({ one, flow, key: kind + one.number })))
     .sort((/** @type {Found} */ a, /** @type {Found} */ b) => active(b.one) - active(a.one) || sizeOf(b) - sizeOf(a));
@@ -167,7 +167,7 @@ function tell(report) {
   byId("tcp-head").hidden = !tcp.length;
   byId("udp-head").hidden = !udp.length;
   if (tcp.length) {
-    byId("flow-table").replaceChildren(tableOf(tcp, ["active, s", "goodput, kbit/s", "RTT min, ms", "RTT median, ms", "segments", "lost", "retransmitted", "needless", "limited by"], ({ one, flow }) => [
+    byId("flow-table").replaceChildren(tableOf(tcp, ["active, s", "goodput, kbit/s", "RTT min, ms", "RTT median, ms", "segments", "lost", "retransmitted", "spurious", "limited by"], ({ one, flow }) => [
       shown(active(one), 3), shown(flow.goodput_bps, 1, 1e-3), shown(flow.rtt.min_ms, 1), shown(flow.rtt.forward_ms?.median, 1), shown(flow.counters.segments),
       shown(flow.path?.data?.lost), shown(flow.retransmissions.total), shown(flow.retransmissions.spurious.total), flow.verdict.limited_by,
     ]));
@@ -194,7 +194,7 @@ function show(own, range) {
   spread.show(own.one, own.flow);
 }
 
-/** Parts of the time by what limited the sender, the largest first. @param {Record<string, number> | null} shares */
+/** Shares of the time per limit of the sender, largest first. @param {Record<string, number> | null} shares */
 function timeOf(shares) {
   const parts = Object.entries(shares ?? {}).filter(([, share]) => share >= 0.005).sort((a, b) => b[1] - a[1]);
   return parts.map(([name, share]) => `${name.replace("_", " ")} ${figure(100 * share)} %`).join(", ") || "–";
@@ -252,7 +252,7 @@ function draw(own, range) {
   state.show(Math.max(range?.[0] ?? events.from, events.from), Math.min(range?.[1] ?? state.end, state.end));
 }
 
-/** What is known of a flow over time, by the names of the studio's lines. @param {Found} own @returns {Map<string, Line>} */
+/** Time series of a flow, by the names of the studio's lines. @param {Found} own @returns {Map<string, Line>} */
 function linesOf({ one, flow }) {
   /** @type {Map<string, Line>} */
   const lines = new Map();

@@ -1,4 +1,4 @@
-// Variants beside each other in numbers, and the event at which two of them part.
+// Variants compared in numbers, and the event where two of them first differ.
 
 import { byId, figure, make } from "studio/dom";
 import { differencesOf } from "studio/differences";
@@ -15,7 +15,7 @@ import { sentence } from "studio/words";
 /** @typedef {{flows: Flow[], rtt: ArrayLike<number>[], variant: Variant}} Measured The shown flows of a variant. */
 /** @typedef {{name: string, digits: number, of: (own: Measured) => number | null}} Figure */
 
-/** How much of the time before and behind the first difference is shown, seconds. */
+/** How much time before and after the first difference is shown, seconds. */
 const AROUND_S = 1.5;
 /** Most differences that are listed: of two scenarios that have little in common there would be dozens. */
 const MOST_DIFFERENCES = 12;
@@ -51,20 +51,20 @@ const FIGURES = [
     },
   },
   rtt("RTT median, ms", 0.5),
-  rtt("RTT 95 %, ms", 0.95),
+  rtt("RTT p95, ms", 0.95),
   { name: "segments sent", digits: 0, of: ({ flows }) => sum(flows, (flow) => flow.segments_sent) },
-  again("sent again", "total"),
+  again("retransmissions", "total"),
   again("\u2003fast", "fast_retransmit"),
   again("\u2003partial ACK", "partial_ack"),
   again("\u2003SACK", "sack"),
   again("\u2003timeout", "timeout"),
   again("\u2003go-back-N", "go_back_n"),
   again("\u2003probe", "tail_loss_probe"),
-  { name: "timer expired", digits: 0, of: ({ flows }) => sum(flows, (flow) => flow.timeouts) },
+  { name: "timeouts", digits: 0, of: ({ flows }) => sum(flows, (flow) => flow.timeouts) },
   { name: "packets dropped, all flows", digits: 0, of: ({ variant }) => variant.events.table("dropped")?.rows ?? (variant.run.left_out.dropped === undefined ? 0 : null) },
   { name: "largest buffer, SDUs", digits: 0, of: ({ variant }) => greatest(bearers(variant).map((own) => own.peak_queued_sdus)) },
   {
-    name: "PDUs lost on the air, %", digits: 1, of: ({ variant }) => {
+    name: "PDUs lost, %", digits: 1, of: ({ variant }) => {
       const [sent, lost] = ["pdus_sent", "pdus_lost"].map((name) => bearers(variant).reduce((total, own) => total + (own[name] ?? 0), 0));
       return sent ? (100 * lost) / sent : null;
     },
@@ -84,7 +84,7 @@ function greatest(values) {
 }
 
 /**
- * The figures of all variants, over the shown flows; those that are of no use here are left out.
+ * The figures of all variants, over the shown flows, without figures that do not apply.
  * @param {Store} store
  * @returns {{name: string, digits: number, values: (number | null)[]}[]}
  */
@@ -168,7 +168,7 @@ export class Compare {
     this.tell();
   }
 
-  /** Those that are compared: A and the shown one, or A and B. */
+  /** The two variants that are compared: A and the shown one, or A and B. */
   get pair() {
     const { variants, shown } = this.store.state;
     return [variants[0], variants[shown || 1]];

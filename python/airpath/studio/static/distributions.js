@@ -4,7 +4,7 @@ import { figure, make } from "studio/dom";
 import { draw } from "studio/figure";
 import { niceStep } from "studio/reduce";
 
-/** What the analysis says of values, milliseconds; points of `cdf` are a value and the share up to it. @typedef {{samples: number, median: number, p95: number, cdf: [number, number][]}} Distribution */
+/** The analysis' summary of values, milliseconds; points of `cdf` are a value and the share up to it. @typedef {{samples: number, median: number, p95: number, cdf: [number, number][]}} Distribution */
 /** @typedef {{word: string, ink: number, of: Distribution}} Curve */
 /** @typedef {{title: string, isLog: boolean, curves: Curve[]}} Chart */
 
@@ -15,14 +15,14 @@ const TOP = 8;
 const BOTTOM = 44;
 /** Width of a number below the axis. */
 const TICK_PX = 64;
-/** Where a logarithmic axis begins, milliseconds: what is below stands there. */
+/** Lower end of a logarithmic axis, milliseconds; smaller values are drawn there. */
 const LEAST_MS = 0.1;
 const SHARES = [0, 0.25, 0.5, 0.75, 1];
 
 /** @type {(word: string, ink: number, of: Distribution | null | undefined) => Curve[]} */
 const curve = (word, ink, of) => (of?.samples ? [{ word, ink, of }] : []);
 
-/** The charts of a flow, as far as it has values. @param {any} one @param {any} flow @returns {Chart[]} */
+/** The charts of a flow that have values. @param {any} one @param {any} flow @returns {Chart[]} */
 function chartsOf(one, flow) {
   const isTcp = Boolean(flow.retransmissions);
   const delays = [

@@ -36,7 +36,7 @@ export function lasting(seconds) {
   return `${figure(seconds / 86400)} days`;
 }
 
-/** How much longer something takes of which a share is done after so many milliseconds. @type {(share: number, since: number) => string} */
+/** Remaining time of a task, given the completed share and the elapsed milliseconds. @type {(share: number, since: number) => string} */
 export function timeLeft(share, since) {
   const seconds = (since / 1000) * (1 / share - 1);
   return Number.isFinite(seconds) ? `about ${lasting(seconds)} left` : "";

@@ -13,7 +13,7 @@ import { TextView } from "studio/text";
 /**
  * @param {import("studio/store").Store} store
  * @param {import("studio/source").Engine} engine
- * @param {(name: string) => void} open a tab beside the plots
+ * @param {(name: string) => void} open a tab next to the plots
  */
 export async function edit(store, engine, open) {
   const [schema, listed] = await Promise.all([engine.schema(), engine.scenarios()]);

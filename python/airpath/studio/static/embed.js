@@ -1,5 +1,6 @@
 // A small model in a page of text: values to change, panels and figures that follow. Its address says what it is, as JSON
-// behind the question mark; `tools/website/models.py` writes it. The page around hears how high it is, and tells its theme.
+// behind the question mark; `tools/website/models.py` writes it. The embedding page is notified of its height, and sends its
+// theme.
 
 import { Air } from "studio/air";
 import { figureTable } from "studio/compare";
@@ -27,7 +28,7 @@ import { sentence } from "studio/words";
  * @typedef {{runs: Own[], changes: Change[], panels: string[], figures: string[], range: [number, number] | null, air: boolean}} Wanted
  */
 
-/** The state, once a run is there: for tests, and for those who look behind. @type {Store | null} */
+/** The state, once a run is there: for tests and debugging. @type {Store | null} */
 export let store = null;
 
 /** Keys that are none of a scenario. */
@@ -108,7 +109,7 @@ async function show(made, engine) {
   if (wanted.air && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
     const [from, to] = own.state.range;
     own.set({ at: from, playing: true });
-    // Nobody may be looking.
+    // The page may be hidden.
     own.on(["at"], () => own.state.playing && (own.state.at ?? 0) > to && own.set({ playing: false }));
   }
   requestAnimationFrame(() => {

@@ -53,9 +53,9 @@ export class Events {
   constructor() {
     /** @type {Record<string, Table[]>} */
     this.parts = {};
-    /** Since when events are kept, seconds: of a run that goes on the oldest are let go. */
+    /** Start of the kept events, seconds: a run in progress discards its oldest events. */
     this.from = 0;
-    /** Kinds whose first part somebody has. @type {Set<string>} */
+    /** Kinds whose first part has been handed out. @type {Set<string>} */
     this.given = new Set();
     /** How many kinds of a chunk are not joined yet. @type {WeakMap<ArrayBufferLike, number>} */
     this.left = new WeakMap();

@@ -13,7 +13,7 @@ import { NAMES } from "studio/store";
 
 /** A younger run is not stopped for a newer one: so something is to be seen while a slider moves. Milliseconds. */
 const PATIENCE_MS = 250;
-/** The run goes first: the form hears of the core's answer this much later, and this often it is seen whether the run is there. */
+/** The run has priority: delay before the form gets the core's answer, and interval of checks whether the run is there. */
 const FIRST_MS = 60;
 const AGAIN_MS = 30;
 /** Runs that take longer than this show how far they are. */
@@ -156,7 +156,7 @@ export class Experiment {
    * Run several settings, and show them when all are there.
    * @param {Settings[]} all
    * @param {number} shown
-   * @returns {Promise<Problem | null>} what went wrong; then all is as before
+   * @returns {Promise<Problem | null>} the error, if any; then nothing has changed
    */
   async load(all, shown) {
     const { wanted } = this.store.state;
@@ -240,7 +240,7 @@ export class Experiment {
       if (this.jobs[n] !== own) return;
       this.jobs[n] = null;
       this.given.add(key);
-      // What the core says of the settings is told already.
+      // The core's message about the settings is already shown.
       if (n === this.store.state.shown && !this.store.state.problem) this.store.set({ problem });
       this.advance(n);
     }).finally(() => this.tell());
@@ -308,7 +308,7 @@ export class Experiment {
     this.tell();
   }
 
-  /** Stop all runs; nobody waits for them any more. */
+  /** Stop all runs; their results are no longer needed. */
   stop() {
     const { jobs } = this;
     this.jobs = [];

@@ -5,7 +5,7 @@ import { scaleFor, STEPS } from "studio/quantity";
 import { shown } from "studio/schema";
 
 /** @typedef {import("studio/schema").Field} Field */
-/** What a row asks of the form. @typedef {{set(field: Field, text: string, wait?: number): void, clear(field: Field): void, help(field: Field): void}} Asked */
+/** The form's methods that a row calls. @typedef {{set(field: Field, text: string, wait?: number): void, clear(field: Field): void, help(field: Field): void}} Asked */
 
 /** Wait for more letters before a text is taken, milliseconds. */
 const TYPING_MS = 300;

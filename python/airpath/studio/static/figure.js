@@ -12,13 +12,13 @@ import { figure as number } from "studio/dom";
  * @property {number} y
  * @property {[number, number] | null} across interval of x
  * @property {[number, number] | null} along interval of y
- * @property {string} label what it is, for those who do not see it
+ * @property {string} label description for screen readers
  * @property {number} place which of the sweep it is
  */
 /** @typedef {{name: string, points: Point[]}} Series */
 /** @typedef {{choose: (place: number) => void, point: (place: number | null) => void}} Ask */
 
-/** A name, not a place that is asked. */
+/** A namespace name; nothing is fetched from it. */
 const SVG = "http://www.w3.org/2000/svg";
 const INKS = 8;
 const LEFT = 62;

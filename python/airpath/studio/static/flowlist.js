@@ -11,18 +11,18 @@ import { ueName } from "studio/names";
 /** Bytes that a flow carried. @param {Flow} flow */
 export const carried = (flow) => Math.max(flow.bytes_acked ?? 0, flow.bytes_received ?? 0);
 
-/** How long a flow took, seconds; one that was not complete went on to the end of the run. @type {(run: Run, flow: Flow) => number} */
+/** Duration of a flow, seconds; an incomplete flow lasts to the end of the run. @type {(run: Run, flow: Flow) => number} */
 export const took = ({ summary }, flow) => flow.transfer_s ?? Math.max(summary.simulated_s - flow.start_s, 0);
 
 /**
- * What a list says of each flow, and is ordered by; the first order is the usual one.
+ * The columns of a list of flows, and its orders; the first order is the default.
  * @type {Record<string, {name: string, order: string, of: (run: Run, flow: Flow) => number, told: (run: Run, flow: Flow) => string}>}
  */
 export const COLUMNS = {
   took: { name: "took, s", order: "took longest", of: took, told: (run, flow) => `${figure(took(run, flow), 2)}${flow.transfer_s === null ? "+" : ""}` },
   bytes: { name: "MB", order: "most bytes", of: (_, flow) => carried(flow), told: (_, flow) => figure(carried(flow) / 1e6, 3) },
   rate: { name: "kbit/s", order: "fastest", of: (_, flow) => flow.goodput_bps ?? 0, told: (_, flow) => (flow.goodput_bps === null ? "–" : figure(flow.goodput_bps / 1e3)) },
-  again: { name: "sent again", order: "most sent again", of: (_, flow) => flow.retransmissions?.total ?? 0, told: (_, flow) => figure(flow.retransmissions?.total ?? 0) },
+  again: { name: "rexmit", order: "most retransmissions", of: (_, flow) => flow.retransmissions?.total ?? 0, told: (_, flow) => figure(flow.retransmissions?.total ?? 0) },
   start: { name: "start, s", order: "latest begun", of: (_, flow) => flow.start_s, told: (_, flow) => figure(flow.start_s, 2) },
 };
 
@@ -50,7 +50,7 @@ function shortened({ names, summary }) {
   return names.map((name) => (name.startsWith(begin) ? name.slice(begin.length) : name).slice(0, end ? -end.length : undefined));
 }
 
-/** What stands behind the colon of all names, colon included, if it is the same. @param {string[]} names */
+/** The text after the colon of all names, including the colon, if they share it. @param {string[]} names */
 function common(names) {
   const ends = names.map((name) => (name.includes(": ") ? name.slice(name.indexOf(": ")) : ""));
   return ends.every((end) => end === ends[0]) ? ends[0] : "";
@@ -98,10 +98,10 @@ export function firstOf(groups, most) {
 
 /** Rows of a table. */
 const MOST_ROWS = 200;
-/** Columns of the table, which have room beside each other. */
+/** Columns of the table, which fit side by side. */
 const SHOWN = ["start", "took", "bytes", "rate", "again"];
 
-/** A table of flows, whose headings order it, and of which one may be chosen. */
+/** A table of flows. Its headings sort it, and one flow can be selected. */
 export class FlowTable {
   /**
    * @param {Run} run

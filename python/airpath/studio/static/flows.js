@@ -5,7 +5,7 @@ import { byId, make } from "studio/dom";
 import { arranged, COLUMNS, firstOf, labelsOf } from "studio/flowlist";
 import { colours, lookOf, swatch } from "studio/paint";
 
-/** Most flows at once: more cannot be told apart. */
+/** Maximum flows at once: more cannot be distinguished. */
 export const MOST_FLOWS = 8;
 /** Most flows in the list; others are found by their names. */
 const MOST_ROWS = 200;
@@ -69,7 +69,7 @@ export function chooseFlows(store) {
     const looks = variants.length < 2 ? [] : variants.map(({ name, run: { title }, settings }, n) => {
       const { ink, dash } = lookOf(n);
       const line = swatch({ shape: "steps", width: 2, dash }, shown.length > 1 ? quiet : inks[ink]);
-      // What all have in common needs no mention; of another scenario its changes are told, not all that differs.
+      // Common settings are omitted; for another scenario its own changes are listed, not all differences.
       const isOther = differences[0]?.key === "scenario";
       const own = isOther ? [title, ...(settings?.set ?? [])] : differences.map(({ key, values }) => `${key} = ${values[n]}`);
       const more = own.length > MOST_TOLD ? ` and ${own.length - MOST_TOLD} more` : "";

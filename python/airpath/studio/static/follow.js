@@ -1,4 +1,4 @@
-// A live run while it goes on: what comes is shown, the oldest events are let go, and time passes as it does there.
+// A live run in progress: new events are shown, the oldest are discarded, and time advances with the run.
 
 /** @typedef {import("studio/store").Store} Store */
 /** @typedef {import("studio/source").Run} Run */
@@ -18,7 +18,7 @@ const REST = 4;
 let drawn = { at: -Infinity, took: 0 };
 
 /**
- * Show what has come; a part is passed over if the browser is busy with others, as the next has it too.
+ * Show the arrived events; a part is skipped if the browser is busy, since the next part contains it too.
  * @param {Store} store
  * @param {Run} run
  */
@@ -40,7 +40,7 @@ export function follow(store, run) {
   }));
 }
 
-/** Begin to play a run that goes on. @param {Store} store */
+/** Begin to play a run in progress. @param {Store} store */
 export function begin(store) {
   store.set({ at: Math.max(store.end - BEHIND_S, 0), speed: 1, playing: true });
 }

@@ -1,5 +1,5 @@
-// The form: every key of a scenario, made from the schema. It edits the shown variant; what the core says of a key stands
-// at the key.
+// The form: every key of a scenario, made from the schema. It edits the shown variant; the core's messages about a key are
+// shown at the key.
 
 import { byId, make } from "studio/dom";
 import { Row, sentenceOf } from "studio/field";
@@ -8,7 +8,7 @@ import { changed, inline, isBelow, isRebuilt, parentOf, split, TEXT, valueAt } f
 
 /** @typedef {import("studio/schema").Field} Field */
 
-/** Keys that most questions are about: those before the fold. */
+/** The most used keys, shown before the fold. */
 const FIRST = new Set([
   "duration", "way", "cell", "wired", "middlebox", "radio", "tcp", "flow", "downlink", "uplink", "rate", "delay", "loss", "queue", "packets",
   "rlc", "tti", "max_dat", "channel", "bler", "profile", "cc", "recovery", "undo", "initial_window", "sack", "app", "size",
@@ -85,7 +85,7 @@ export class Form {
     return [...nodes, this.fold("more", `${key} more`, title, rest.flatMap((field) => this.nodes(field, rest, field.key.slice(under))))];
   }
 
-  /** What comes before the fold; the others go to `rest`. @param {Field[]} fields @param {Field[]} rest @returns {Node[]} */
+  /** The fields before the fold; the others go to `rest`. @param {Field[]} fields @param {Field[]} rest @returns {Node[]} */
   early(fields, rest) {
     return fields.flatMap((field) => {
       const isFirst = FIRST.has(field.name.replace(/\[.*/, "")) && !EXPERT.test(field.key) && !isAbsent(field);
@@ -182,7 +182,7 @@ export class Form {
     experiment.change(field.key, isBase ? null : text, wait);
   }
 
-  /** Take a value away. A change cannot say so: the table around it is written anew without it. @param {Field} field */
+  /** Remove a value. A change cannot express that, so the enclosing table is rewritten without it. @param {Field} field */
   clear(field) {
     const { experiment, store: { state: { resolved } } } = this;
     if (!resolved) return;

@@ -54,7 +54,7 @@ export class Graph {
     });
   }
 
-  /** Places from which a packet may have come to a place. @type {(place: number, isUp: boolean) => number[]} */
+  /** Places that a packet may come from. @type {(place: number, isUp: boolean) => number[]} */
   before(place, isUp) {
     return (isUp ? this.below : this.above)[place];
   }

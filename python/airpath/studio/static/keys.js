@@ -87,7 +87,7 @@ function help() {
 }
 
 /**
- * The share of a plot's width at a place of the screen; null beside the plots.
+ * The share of a plot's width at a place of the screen; null outside the plots.
  * @param {EventTarget | null} target
  * @param {number} x
  */

@@ -19,7 +19,7 @@ import { ownerOf } from "studio/names";
  * @property {string[]} titles wordings of the title, the longest first
  * @property {number} left
  * @property {number} right
- * @property {number} row its own, or the first of those that have it in common
+ * @property {number} row its own, or the first of the rows that share it
  * @property {Lanes} lanes
  */
 /** Columns, and the lines between them: x and y of both ends. @typedef {{columns: Column[], lines: number[][]}} Layout */
@@ -30,7 +30,7 @@ const BOXES = {
   freeze: "freeze", packet_loss: "packet loss", ack_filter: "ACK filter", ack_pacing: "ACK pacing", disturb: "disturb", tap: "tap",
   window_clamp: "window clamp",
 };
-/** What a box is called, by its name on the path. @param {string} name */
+/** The title of a middlebox, by its name on the path. @param {string} name */
 export function boxTitle(name) {
   const kind = kindOf(name).replace("middlebox.", "");
   return BOXES[kind] ?? kind;
@@ -98,7 +98,7 @@ export function layoutOf(graph, width, hasReceiver) {
   const layout = { columns: [], lines: [] };
   const lanesOf = (/** @type {number[]} */ rows) => (isTree ? lowered(ROW, (ROW_PX * (rows[0] + rows[rows.length - 1])) / 2) : LANES);
 
-  /** What stands for a place. @type {(place: number, row: number) => {kind: Kind, place: number, titles: string[]}[]} */
+  /** The columns that represent a place. @type {(place: number, row: number) => {kind: Kind, place: number, titles: string[]}[]} */
   const kinds = (place, row) => {
     const name = names[place];
     const owner = ownerOf(name);
@@ -111,7 +111,7 @@ export function layoutOf(graph, width, hasReceiver) {
     return hasReceiver[row] ? [...air, { kind: "receiver", place, titles: narrow ? ["UE"] : ["UE: link layer", "link layer"] }] : air;
   };
 
-  /** Add columns beside each other. @type {(own: {kind: Kind, place: number, titles: string[]}[], row: number, lanes: Lanes, from: number, widthOf: (kind: Kind) => number) => number} */
+  /** Add columns side by side. @type {(own: {kind: Kind, place: number, titles: string[]}[], row: number, lanes: Lanes, from: number, widthOf: (kind: Kind) => number) => number} */
   const add = (own, row, lanes, from, widthOf) => {
     let left = from;
     for (const column of own) {
@@ -137,7 +137,7 @@ export function layoutOf(graph, width, hasReceiver) {
       const stations = own.reduce((sum, { kind }) => sum + (fixed[kind] ?? 0), 0);
       const free = Math.max(width - left - stations - GAP * (own.length - 1), 0);
       line(left, lanes, width, lanes);
-      // A way that ends at the UE at once has no column: the UE stands at the right all the same.
+      // A way that ends directly at the UE has no column, but the UE is still at the right.
       add(own, row, lanes, weights ? left : width - stations - GAP * (own.length - 1), (kind) => fixed[kind] || (free * weightOf(kind)) / weights);
       return;
     }

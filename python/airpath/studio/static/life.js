@@ -10,13 +10,13 @@ import { sentAgain } from "studio/standing";
 /** @typedef {import("studio/model").Model} Model */
 /** @typedef {import("studio/packets").Packets} Packets */
 /**
- * A stop: when it began, in nanoseconds, what happened in words, and the event that tells of it.
+ * A stop: its start in nanoseconds, a description, and the event that records it.
  * @typedef {{at: number, text: string, kind: string, row: number}} Stop
  */
 
 /** How far an ACK is looked for, packets. */
 const LOOK_AHEAD = 200_000;
-/** Attempts of a PDU that are told one by one. */
+/** Maximum attempts of a PDU that are listed separately. */
 const MOST_ATTEMPTS = 6;
 
 /** What a packet is, in a few words. @type {(model: Model, packet: number) => string} */
@@ -77,13 +77,13 @@ export function lifeOf(model, packet, placeName) {
   if (drop[packet] >= 0) {
     const reason = dropped?.words?.[dropped.values[drop[packet]]] ?? "";
     told.push({ at: end[packet], text: `dropped: ${reason.replaceAll("_", " ")}`, kind: "dropped", row: drop[packet] });
-  } else if (fate[packet] === 3) told.push({ ...told[told.length - 1], text: "kept there: a box answers for the other side" });
+  } else if (fate[packet] === 3) told.push({ ...told[told.length - 1], text: "absorbed there: a middlebox responds for the other side" });
   else if (fate[packet] === 4) told.push({ ...told[told.length - 1], at: end[packet], text: "lost: the UE has gone to another cell" });
   told.push(...answer(model, packet, isUp, placeName));
   return told.sort((a, b) => a.at - b.at);
 }
 
-/** In the cell: the buffer, the PDUs with all their attempts, and when its sender was done with it. @type {(model: Model, packet: number, isUp: boolean, stop: {at: number, kind: string, row: number}) => Stop[]} */
+/** In the cell: the buffer, the PDUs with all their attempts, and when the sender removed it. @type {(model: Model, packet: number, isUp: boolean, stop: {at: number, kind: string, row: number}) => Stop[]} */
 function radioStops(model, packet, isUp, stop) {
   const { sdus } = model;
   const station = stationOf(model.path[model.events.table("packet")?.columns.element.values[stop.row] ?? 0]);
@@ -95,17 +95,17 @@ function radioStops(model, packet, isUp, stop) {
   const told = [{ at: stop.at, text: `into ${buffer}, behind ${before ? `${figure(before)} other${before === 1 ? "" : "s"}` : "nothing"}`, kind: "bearer_enqueued", row: sdu }];
   const bearer = [...model.bearers.values()].find((own) => placeOf(own.sdus, sdu) >= 0);
   if (bearer && sdus.ended[sdu] >= 0) told.push(...attempts(model, bearer, sdu));
-  else if (sdus.left[sdu] < Infinity && sdus.left[sdu] < sdus.out[sdu]) told.push({ ...stop, at: sdus.left[sdu], text: "sent: its last octet is on the air" });
+  else if (sdus.left[sdu] < Infinity && sdus.left[sdu] < sdus.out[sdu]) told.push({ ...stop, at: sdus.left[sdu], text: "last byte transmitted" });
   if (sdus.confirmed[sdu] < Infinity) {
     const isGivenUp = model.packets && model.packets.drop[packet] >= 0 && bearer?.resends;
-    const done = isGivenUp ? "gives it up" : bearer?.resends ? "is done with it: a STATUS has confirmed it" : "is done with it: all of it was sent";
+    const done = isGivenUp ? "discards it" : bearer?.resends ? "removes it: acknowledged by a STATUS" : "removes it: fully transmitted";
     const row = model.latest("rlc_confirmed", sdus.table.columns.ue.values[sdu], null, sdus.confirmed[sdu], isUp ? "uplink" : "downlink");
     told.push({ at: sdus.confirmed[sdu], text: `${isUp ? "the UE" : `the ${station}`} ${done}`, kind: "rlc_confirmed", row });
   }
   return told;
 }
 
-/** The TTIs in which the PDUs of an SDU went on the air. @type {(model: Model, bearer: import("studio/bearers").Bearer, sdu: number) => Stop[]} */
+/** The TTIs that transmitted the PDUs of an SDU. @type {(model: Model, bearer: import("studio/bearers").Bearer, sdu: number) => Stop[]} */
 function attempts(model, bearer, sdu) {
   const { sdus, events } = model;
   const tti = (/** @type {number} */ at) => model.tti(bearer, at);
@@ -144,8 +144,8 @@ function attempts(model, bearer, sdu) {
     again += 1;
     if (again > MOST_ATTEMPTS) continue;
     const next = lost.values[row] ? sentAgain(bearer, row, data) : null;
-    const fate = lost.values[row] ? `, lost on the air${next === null ? "" : `: again in TTI ${tti(next)}`}` : "";
-    told.push({ at: now, kind: "rlc_data", row, text: `${pdusOf(from, to, bearer.modulo)} ${isAgain ? "again " : ""}in TTI ${tti(now)}${fate}` });
+    const fate = lost.values[row] ? `, lost${next === null ? "" : `, retransmitted in TTI ${tti(next)}`}` : "";
+    told.push({ at: now, kind: "rlc_data", row, text: `${pdusOf(from, to, bearer.modulo)} ${isAgain ? "retransmitted " : ""}in TTI ${tti(now)}${fate}` });
   }
   flush();
   if (again > MOST_ATTEMPTS) told.push({ ...told[told.length - 1], text: `and ${figure(again - MOST_ATTEMPTS)} more attempts` });

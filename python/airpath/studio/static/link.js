@@ -1,6 +1,6 @@
 // A link that says all: scenario, changes, seed, variants, range, instant. It reads
-// `#umts-384?seed=7&set=radio.dch.downlink.rate:128+kbit/s&with=umts-384&set=tcp.cc:reno&show=B&from=3&to=4&at=3.2`: what
-// stands behind `with` is of the next variant.
+// `#umts-384?seed=7&set=radio.dch.downlink.rate:128+kbit/s&with=umts-384&set=tcp.cc:reno&show=B&from=3&to=4&at=3.2`: the
+// part after `with` belongs to the next variant.
 
 import { NAMES } from "studio/store";
 

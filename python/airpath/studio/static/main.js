@@ -21,10 +21,10 @@ import { sentence, whose } from "studio/words";
 
 /** @typedef {import("studio/source").Run} Run */
 
-/** Words are told when the cursor rests, milliseconds. */
+/** How long the cursor must rest before the text is updated, milliseconds. */
 const REST_MS = 120;
 
-/** The state, once a run is there: for tests, and for those who look behind. @type {Store | null} */
+/** The state, once a run is there: for tests and debugging. @type {Store | null} */
 export let store = null;
 
 listenToMenus();
@@ -35,7 +35,7 @@ const source = sourceOf(document);
 openFirst(source, {
   run: (run) => {
     opened = run;
-    // Its latest events come at once behind it.
+    // Its latest events follow at once.
     if (run.goes_on !== undefined) queueMicrotask(() => void goOn(run));
   },
   events: (chunk) => events.add(chunk),
@@ -86,7 +86,7 @@ async function show(run) {
   });
 }
 
-/** Show a live run as it goes on, from its first packet. @param {Run} run */
+/** Show a live run in progress, from its first packet. @param {Run} run */
 async function goOn(run) {
   const { begin, follow } = await import("studio/follow");
   if (store) follow(store, run);

@@ -1,4 +1,4 @@
-// Menus that open over the page, `details` of the class `pops`: a click beside one closes it, and so does Esc, wherever the
+// Menus that open over the page, `details` of the class `pops`: a click outside closes it, and so does Esc, wherever the
 // focus is.
 
 /** Have all menus of the page close. */

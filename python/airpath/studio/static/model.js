@@ -1,5 +1,5 @@
-// A run as objects with times: packets, SDUs, PDUs and what became of them. The animation asks it how things stood at
-// an instant; lists and sentences ask the same. Times are nanoseconds here.
+// A run as objects with times: packets, SDUs, PDUs and their outcomes. The animation, lists and sentences query its
+// state at an instant. Times are nanoseconds here.
 
 import { bearerKey, bearersOf } from "studio/bearers";
 import { graphOf } from "studio/graph";
@@ -23,7 +23,7 @@ const LONGEST_ACK = 120;
 /** How far back the last event of a flow is looked for. */
 const LOOK_BACK = 20_000;
 
-/** Of a run that goes on, a model is made anew after this many times what it takes, and not more often, milliseconds. */
+/** A run in progress has its model rebuilt at most after this multiple of the build time, milliseconds. */
 const REST = 4;
 const LEAST_REST_MS = 500;
 

@@ -58,17 +58,17 @@ export class ObjectList {
     this.reveal();
   }
 
-  /** Offer the causes and fates that there are. */
+  /** Offer the causes and outcomes that occur. */
   offer() {
     this.isStale = !this.rows.isSeen;
     if (this.isStale) return;
     const { model } = this;
     const causes = model.events.table("segment_sent")?.columns.cause.words ?? [];
-    const list = this.isPdus ? [[FIRST, "sent first"], [AGAIN, "sent again"]]
-      : [[FIRST, "data, sent first"], [AGAIN, "data, sent again"], ["ack", "ACKs"], ...causes.map((word) => [word, word.replaceAll("_", " ")])];
+    const list = this.isPdus ? [[FIRST, "new"], [AGAIN, "retransmitted"]]
+      : [[FIRST, "new data"], [AGAIN, "retransmissions"], ["ack", "ACKs"], ...causes.map((word) => [word, word.replaceAll("_", " ")])];
     fill(this.cause, [["", "all"], ...list]);
     const drops = model.events.table("dropped")?.columns.reason.words ?? [];
-    fill(this.fate, [["", "any fate"], ...(this.isPdus ? [["1", "arrived"], ["2", "lost on the air"]]
+    fill(this.fate, [["", "any outcome"], ...(this.isPdus ? [["1", "received"], ["2", "lost"]]
       : [...FATES.map((word, n) => [String(n), word]), ...drops.map((word) => [word, `dropped: ${word.replaceAll("_", " ")}`])])]);
     this.filter();
   }

@@ -1,4 +1,4 @@
-// What is seen until the first run is there: how far it is, how long it will take, and a way out of it. A scenario that
+// What is seen until the first run is there: its progress, the remaining time, and a cancel button. A scenario that
 // someone else wrote may take hours.
 
 import { byId, figure, make, timeLeft } from "studio/dom";

@@ -1,5 +1,5 @@
 // All events of a run in the order of their times, and those of them that a filter lets through. No list of a million events
-// is kept: each kind is in order, and which event stands at a place of the list is looked up when it is wanted.
+// is kept: each kind is in order, and the event at a position of the list is looked up on demand.
 
 import { Search } from "studio/search";
 import { firstFrom, lowerBound, placeOf } from "studio/reduce";

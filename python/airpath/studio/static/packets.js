@@ -11,22 +11,22 @@
  * @property {Uint32Array} first place in `stops` of each packet's first, and at the end their number
  * @property {Uint32Array} stops rows of the table, packet by packet and in order of time
  * @property {Uint32Array} of the packet of each row
- * @property {Uint8Array} fate one of `FATES`
- * @property {Float64Array} end when it arrived, was dropped or was taken; Infinity if it is under way at the end
+ * @property {Uint8Array} fate index of the outcome in `FATES`
+ * @property {Float64Array} end when it was delivered, dropped or absorbed; Infinity if it is in flight at the end
  * @property {Int32Array} drop its row of `dropped`, or -1
  * @property {Int32Array} sent its row of `segment_sent`, or -1
- * @property {Int16Array} flagged the place at which a box flagged it, or -1
+ * @property {Int16Array} flagged the place where a middlebox flagged it, or -1
  * @property {boolean} hasFlags whether a box has flagged one
  * @property {(id: number) => number} place the packet with a number of events, or -1
- * @property {Uint32Array} alive by parts of `PART_NS`: the first packet that was under way then
+ * @property {Uint32Array} alive by parts of `PART_NS`: the first packet in flight then
  */
 
-/** How packets end. `taken`: a box kept it, as one that answers for a host does; `left`: its UE went to another cell. */
-export const FATES = ["under way", "arrived", "dropped", "taken by a box", "lost at a hand-over"];
+/** How packets end. `taken`: a middlebox absorbed it, as one that responds for a host does; `left`: its UE went to another cell. */
+export const FATES = ["in flight", "delivered", "dropped", "absorbed by a middlebox", "lost at a hand-over"];
 const [UNDER_WAY, ARRIVED, DROPPED, TAKEN, LEFT] = [0, 1, 2, 3, 4];
 /** Objects are found by parts of the time, nanoseconds. */
 export const PART_NS = 1e8;
-/** The flag by which the RNC tells of losses on the radio; an ACK gets it on its way. */
+/** The flag with which the RNC marks an ACK in transit to report a radio loss. */
 export const AE = 0x100;
 
 /**
@@ -115,7 +115,7 @@ function findLeft({ count, table, first, stops, fate, end }, graph) {
   }
 }
 
-/** Find the places at which boxes flagged packets. Whether there is one. @param {Packets} packets */
+/** Find the places where middleboxes flagged packets. Returns whether there is one. @param {Packets} packets */
 function findFlagged({ count, table, first, stops, flagged }) {
   const { flags, element } = table.columns;
   let hasFlags = false;
@@ -130,7 +130,7 @@ function findFlagged({ count, table, first, stops, flagged }) {
 }
 
 /**
- * The first packet under way in each part of the time, so that one look finds all of an instant.
+ * The first packet in flight in each part of the time, so one lookup finds all packets of an instant.
  * @param {Packets} packets
  * @param {number} end
  */
@@ -152,7 +152,7 @@ export function begin({ table, stops, first }, packet) {
 }
 
 /**
- * Packets that may be under way at an instant: from the first on, below the second.
+ * Packets that may be in flight at an instant: from the first on, below the second.
  * @param {Packets} packets
  * @param {number} now
  * @returns {[number, number]}

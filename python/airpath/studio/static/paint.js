@@ -13,7 +13,7 @@ import { make } from "studio/dom";
  * @param {Scale} toX
  * @param {Scale} toY
  * @param {boolean} steps
- * @param {number[]} [cuts] where the line begins anew
+ * @param {number[]} [cuts] where the line restarts
  */
 export function paintLine(ink, x, y, places, toX, toY, steps, cuts = []) {
   ink.beginPath();
@@ -41,7 +41,7 @@ export function paintLine(ink, x, y, places, toX, toY, steps, cuts = []) {
  * @param {ArrayLike<number>} high
  * @param {Scale} toX
  * @param {Scale} toY
- * @param {number[]} [cuts] where it begins anew
+ * @param {number[]} [cuts] where it restarts
  */
 export function paintBand(ink, x, low, high, toX, toY, cuts = []) {
   let begin = 0;
@@ -56,7 +56,7 @@ export function paintBand(ink, x, low, high, toX, toY, cuts = []) {
   }
 }
 
-/** How lines of a variant differ from those of the others, beside their colour. */
+/** Line styles of the variants, in addition to colour. */
 const DASHES = [[], [7, 3], [2, 2], [8, 2, 2, 2]];
 /** Width and height of its dots: square, lying, standing, large. */
 const DOTS = [[1, 1], [2.2, 0.6], [0.6, 2.2], [1.6, 1.6]];
@@ -75,7 +75,7 @@ export function lookOf(variant) {
 /** Colours that were read, by theme. @type {Map<string, Colours>} */
 const known = new Map();
 
-/** Colours of the theme, as `studio.css` has them: reading them has the browser look at all styles anew. @returns {Colours} */
+/** Colours of the theme, as defined in `studio.css`; reading them forces the browser to recompute styles. @returns {Colours} */
 export function colours() {
   const theme = [document.documentElement.dataset.theme, ...QUERIES.map((query) => matchMedia(query).matches)].join();
   const found = known.get(theme) ?? read();
@@ -83,7 +83,7 @@ export function colours() {
   return found;
 }
 
-/** What of the system `studio.css` asks for. */
+/** The system preferences that `studio.css` queries. */
 const QUERIES = ["(prefers-color-scheme: dark)", "(prefers-contrast: more)"];
 
 /** @returns {Colours} */

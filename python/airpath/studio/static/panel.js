@@ -21,7 +21,7 @@ import { placeAt } from "studio/series";
 /** @type {typeof import("uplot")} */
 const UPlot = /** @type {any} */ (globalThis).uPlot;
 
-/** Width of the axes' numbers, pixels: the same for all panels, whose times so lie above each other. */
+/** Width of the axes' numbers, pixels: equal for all panels, so their time axes align. */
 const AXIS_PX = 54;
 const RIGHT_PX = 20;
 /** Lines with more points than this for each pixel are drawn as a band with their mean, in parts of this many pixels. */
@@ -70,7 +70,7 @@ export class PanelView {
     this.look(false);
   }
 
-  /** Choose the lines to show: the panel's own, or those to see from afar. @param {boolean} isFar */
+  /** Choose the lines to show: the panel's own, or the coarse ones for long ranges. @param {boolean} isFar */
   look(isFar) {
     if (this.isFar === isFar) return;
     this.isFar = isFar;
@@ -205,7 +205,7 @@ export class PanelView {
   }
 
   /**
-   * Marks on the time axis: those that do not hide each other. Marks at a height, such as lost PDUs, as lines are.
+   * Marks on the time axis that do not hide each other. Marks with a height, such as lost PDUs, are treated as lines.
    * @type {(line: Line, from: number, to: number, columns: number) => number[]}
    */
   marks(line, from, to, columns) {
@@ -312,7 +312,7 @@ export class PanelView {
     this.line.style.left = `${100 * share}%`;
   }
 
-  /** Write the values at the pointer, or at the chosen instant, beside the legend. */
+  /** Write the values at the pointer, or at the chosen instant, next to the legend. */
   tell() {
     const { hover, at, flows, variants } = this.store.state;
     const time = hover ?? at;
@@ -333,7 +333,7 @@ export class PanelView {
     return place < 0 ? null : line.y[place];
   }
 
-  /** The panel in words, for those who do not see it. */
+  /** Description of the panel for screen readers. */
   described() {
     const [from, to] = this.store.state.range;
     const parts = this.trails.map((trail) => {

@@ -2,7 +2,7 @@
 
 /**
  * How a line of `series.js` looks. A `steps` line keeps its value until the next point; `dots` are points, all others
- * are marks, of which no cause is ever thinned away. `ink` is a colour of the style for a single flow; several flows
+ * are marks; thinning never removes all marks of a cause. `ink` is a colour of the style for a single flow; several flows
  * have a colour each. A `soft` line does not stretch the axis to more than twice what the others need.
  * @typedef {object} Trail
  * @property {string} line
@@ -17,7 +17,7 @@
  * @property {number} [scale] of a rate
  */
 /**
- * A panel: its lines, and in their place those to see from `afar`, where there are more points than pixels.
+ * A panel: its lines, and the coarse lines (`afar`) that replace them when there are more points than pixels.
  * @typedef {object} Panel
  * @property {string} name
  * @property {string} title
@@ -49,7 +49,7 @@ export const PANELS = [
       { line: "rto", word: "timer (RTO)", shape: "steps", ink: 5, width: 1.25, detail: true, soft: true },
       { line: "rtt", word: "RTT, each sample", shape: "dots", ink: 0 },
       { line: "rttMeans", word: "RTT, means", shape: "steps", ink: 0 },
-      { line: "minRtt", word: "shortest, as the model has it", shape: "steps", ink: 6, width: 1.25, dash: [5, 4], detail: true },
+      { line: "minRtt", word: "minimum (model)", shape: "steps", ink: 6, width: 1.25, dash: [5, 4], detail: true },
     ],
   },
   // The next two are of captures alone.
@@ -79,21 +79,21 @@ export const PANELS = [
       { line: "acked", word: "acknowledged (goodput)", shape: "rate", ink: 2, width: 1.5, scale: 8e3 },
       { line: "throughput", word: "throughput, means", shape: "steps", ink: 2, width: 1.5 },
       { line: "pacing", word: "paced at", shape: "steps", ink: 3, width: 1, detail: true, soft: true },
-      { line: "bandwidth", word: "bandwidth, as the model has it", shape: "steps", ink: 6, width: 1.25, dash: [5, 4], detail: true, soft: true },
+      { line: "bandwidth", word: "bandwidth (model)", shape: "steps", ink: 6, width: 1.25, dash: [5, 4], detail: true, soft: true },
     ],
   },
   {
-    name: "blocks", title: "Blocks", unit: "kbit a block", digits: 1, fromZero: true,
+    name: "blocks", title: "Blocks", unit: "kbit per block", digits: 1, fromZero: true,
     afar: {
       unit: "kbit/s",
       trails: [
         { line: "blockSum", word: "decoded by the UE", shape: "rate", ink: 0, width: 1.5, scale: 1 },
-        { line: "blockLostSum", word: "lost, sent again", shape: "rate", ink: 1, width: 1.5, scale: 1, dash: [3, 2], detail: true },
+        { line: "blockLostSum", word: "lost", shape: "rate", ink: 1, width: 1.5, scale: 1, dash: [3, 2], detail: true },
       ],
     },
     trails: [
       { line: "block", word: "decoded at once", shape: "dots", ink: 0 },
-      { line: "blockAgain", word: "HARQ repeat", shape: "ring", ink: 2 },
+      { line: "blockAgain", word: "HARQ retransmission", shape: "ring", ink: 2 },
       { line: "blockLost", word: "lost", shape: "cross", ink: 1 },
     ],
   },
@@ -106,34 +106,34 @@ export const PANELS = [
     trails: [
       { line: "acked", word: "acknowledged", shape: "steps", ink: 2, width: 1.5 },
       { line: "progress", word: "in all, means", shape: "steps", ink: 2, width: 1.5 },
-      { line: "sent", word: "sent first", shape: "dots", ink: 0, opacity: 0.6, detail: true },
-      { line: "fast", word: "again: fast, SACK", shape: "ring", ink: 1 },
-      { line: "late", word: "again: timeout", shape: "triangle", ink: 7 },
-      { line: "probe", word: "again: probe", shape: "diamond", ink: 5 },
-      { line: "unknown", word: "again", shape: "square", ink: 3 },
+      { line: "sent", word: "new", shape: "dots", ink: 0, opacity: 0.6, detail: true },
+      { line: "fast", word: "fast retransmit, SACK", shape: "ring", ink: 1 },
+      { line: "late", word: "timeout retransmission", shape: "triangle", ink: 7 },
+      { line: "probe", word: "probe", shape: "diamond", ink: 5 },
+      { line: "unknown", word: "retransmission", shape: "square", ink: 3 },
     ],
   },
   {
     name: "rlc", title: "Link layer", unit: "number of each PDU", digits: 0, fromZero: false,
     afar: {
-      unit: "PDUs a second",
+      unit: "PDUs per second",
       trails: [
         { line: "pduSum", word: "sent", shape: "rate", ink: 0, width: 1.5, scale: 1 },
-        { line: "pduAgainSum", word: "of them again", shape: "rate", ink: 2, width: 1.5, scale: 1, detail: true },
-        { line: "pduLostSum", word: "of them lost on the air", shape: "rate", ink: 1, width: 1.5, scale: 1, dash: [3, 2] },
+        { line: "pduAgainSum", word: "retransmitted", shape: "rate", ink: 2, width: 1.5, scale: 1, detail: true },
+        { line: "pduLostSum", word: "lost", shape: "rate", ink: 1, width: 1.5, scale: 1, dash: [3, 2] },
       ],
     },
     trails: [
-      { line: "pdu", word: "sent first", shape: "dots", ink: 0, opacity: 0.6 },
-      { line: "pduAgain", word: "sent again", shape: "ring", ink: 2 },
+      { line: "pdu", word: "new", shape: "dots", ink: 0, opacity: 0.6 },
+      { line: "pduAgain", word: "retransmitted", shape: "ring", ink: 2 },
       { line: "status", word: "STATUS", shape: "plus", ink: 3 },
-      { line: "pduLost", word: "lost on the air", shape: "cross", ink: 1 },
+      { line: "pduLost", word: "lost", shape: "cross", ink: 1 },
     ],
   },
   {
-    name: "slots", title: "Link layer", unit: "PDUs a slot", digits: 0, fromZero: true,
+    name: "slots", title: "Link layer", unit: "PDUs per slot", digits: 0, fromZero: true,
     afar: {
-      unit: "PDUs a second",
+      unit: "PDUs per second",
       trails: [
         { line: "slotSentSum", word: "sent", shape: "rate", ink: 0, width: 1.5, scale: 1 },
         { line: "slotLostSum", word: "of them lost", shape: "rate", ink: 1, width: 1.5, scale: 1, dash: [3, 2] },
@@ -154,7 +154,7 @@ export const PANELS = [
 ];
 
 /**
- * Panels that have something to show; slots only where no PDUs are told one by one.
+ * Panels that have something to show; slots only if PDUs are not recorded individually.
  * @param {import("studio/series").Known[]} flows the lines of each flow
  */
 export function panelsFor(flows) {

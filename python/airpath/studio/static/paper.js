@@ -1,4 +1,4 @@
-// A paper's values beside what was measured for them, with verdicts. Each line opens its first run.
+// A paper's published and measured values, with verdicts. Each line opens its first run.
 
 import { figure as number, make } from "studio/dom";
 import { draw } from "studio/figure";
@@ -31,7 +31,7 @@ import { draw } from "studio/figure";
  * @property {{place: string, claim: string, verdict: string, reason: string, measured: Value[]}[]} claims
  */
 
-/** Signs of verdicts, beside their words: not by colour alone. @type {Record<string, string>} */
+/** Symbols of verdicts next to their words, so that colour is not the only cue. @type {Record<string, string>} */
 const SIGNS = {
   reproduced: "●", holds: "●", consistent: "◐", close: "◐", not_reproduced: "○", does_not_hold: "○", more_runs_needed: "…", not_checkable: "…", calibrated: "▢", calibrated_not_met: "▢", derived: "–", restated: "–",
 };
@@ -98,7 +98,7 @@ export class PaperView {
   }
 }
 
-/** Where a measurement lies beside the published value, on a logarithmic scale. @param {Value} own @param {number} target */
+/** Where a measurement lies relative to the published value, on a logarithmic scale. @param {Value} own @param {number} target */
 function ratio(own, target) {
   const at = (/** @type {number} */ value) => {
     const share = value / target;

@@ -16,7 +16,7 @@ const [T_I32, T_I64, T_BINARY, T_LIST, T_STRUCT] = [5, 6, 8, 9, 12];
 const [PLAIN, RLE] = [0, 3];
 const MAGIC = utf8Of("PAR1");
 
-/** Writes Thrift's compact protocol, of which Parquet's headers are made. */
+/** Writes Thrift's compact protocol, the encoding of Parquet's headers. */
 class Thrift {
   /** @param {Bytes} out */
   constructor(out) {

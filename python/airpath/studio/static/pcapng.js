@@ -55,7 +55,7 @@ export function pcapng(model, listed) {
   return out.done();
 }
 
-/** A block, whose length stands before and behind it. @type {(out: Bytes, type: number, content: () => void) => void} */
+/** A block with its length before and after it. @type {(out: Bytes, type: number, content: () => void) => void} */
 function block(out, type, content) {
   const begin = out.length;
   out.u32(type);

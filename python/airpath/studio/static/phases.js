@@ -1,7 +1,7 @@
 // The rows of a waterfall: connections with their phases, as the analysis of a capture tells them, and the requests in them.
 
 /**
- * A connection as `crates/analyze` tells of it; a UDP conversation has no phases.
+ * A connection as reported by `crates/analyze`; a UDP conversation has no phases.
  * @typedef {object} Told
  * @property {number} number
  * @property {string} client address and port
@@ -50,7 +50,7 @@ export const WORDS = {
   waiting: "a request has been sent, and no answer has come",
   handshake: "handshake", slow_start: "slow start", link: "queue at the bottleneck, or its full rate", loss: "recovery from losses, or a window that they keep small",
   timeouts: "waiting for a retransmission timeout", receive_window: "receive window full", congestion_window: "congestion window full", pause: "the sender has a pause",
-  other_direction: "data of the other end", unknown: "not known", datagrams: "datagrams", idle: "nothing is asked for", no_data: "no data",
+  other_direction: "data of the other end", unknown: "not known", datagrams: "datagrams", idle: "no request outstanding", no_data: "no data",
 };
 /** Phases in which nothing is wanted. */
 const IDLE = ["idle", "no_data"];
@@ -89,8 +89,8 @@ export function rowOf(told, key, label, host) {
 }
 
 /**
- * The requests of a connection: each from the phase in which an answer is waited for to the next such phase, or until
- * nothing is asked for. A handshake belongs to the first.
+ * The requests of a connection: each from a phase that waits for a response to the next such phase, or until no
+ * request is outstanding. A handshake belongs to the first.
  * @param {Row} row
  * @returns {Row[]}
  */
@@ -115,7 +115,7 @@ export function requestsOf(row) {
 }
 
 /**
- * Shares of the rows' time in a few words, the largest first, those that round to 0 % left out.
+ * Shares of the rows' time in a few words, largest first, without shares that round to 0 %.
  * @param {Row[]} rows
  */
 export function sharesOf(rows) {

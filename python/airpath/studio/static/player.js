@@ -8,7 +8,7 @@ import { byId, figure, make } from "studio/dom";
 export const SPEEDS = [1 / 1000, 1 / 100, 1 / 20, 1 / 5, 1, 5, 20, 100, 1000];
 /** A step where there are no TTIs, nanoseconds. */
 const STEP_NS = 1e7;
-/** Share of the range at which the cursor stands after the range has followed it. */
+/** Position of the cursor, as a share of the range, after the range has followed it. */
 const BEHIND = 0.1;
 /** With reduced motion: pictures a second. */
 const CALM_HZ = 4;

@@ -9,7 +9,7 @@ import { spansOf } from "studio/spans";
 
 const LEAST_PX = 64;
 const MOST_PX = 260;
-/** Of a panel where the page scrolls as a whole: on phones. */
+/** Panel height where the page scrolls as a whole: on phones. */
 const PHONE_PX = 136;
 
 export class Plots {
@@ -52,7 +52,7 @@ export class Plots {
     this.resize();
   }
 
-  /** Take the lines of other runs. Panels that stay are not built anew: that would take most of the time of a fast run. */
+  /** Take the lines of other runs. Panels that stay are not rebuilt: that would take most of the time of a fast run. */
   renew() {
     const { length } = this.store.state.variants;
     this.curves = curvesOf(this.store.state);

@@ -1,4 +1,4 @@
-// Draws buffers: what waits, what was sent and is kept, and what waits for other UEs of the cell.
+// Draws buffers: queued SDUs, SDUs sent but kept, and the queues of other UEs of the cell.
 
 import { drawWaits } from "studio/blocks";
 import { INKS } from "studio/lanes";
@@ -34,7 +34,7 @@ export function drawQueues(scene, model, row, theme) {
   } else if (row.others.size && !model.bearer(view.ue, true, view.now)?.runs.length) drawOthers(scene, model, row, theme, buffer);
 }
 
-/** What waits for other UEs of the cell. @type {(scene: Scene, model: Model, row: Row, theme: Theme, buffer: Column) => void} */
+/** The queues of other UEs of the cell. @type {(scene: Scene, model: Model, row: Row, theme: Theme, buffer: Column) => void} */
 function drawOthers(scene, model, { others, lanes: { up } }, theme, buffer) {
   const { ink } = scene;
   const room = Math.min(MOST_UES, Math.floor((up.bottom - up.top) / OTHER_PX));
@@ -99,7 +99,7 @@ function drawQueue(scene, model, row, theme, isUp, column, lane) {
   }
 }
 
-/** Numbers between the lanes: what waits in the buffer, and at the UE behind holes. @type {(scene: Scene, model: Model, row: Row, theme: Theme) => void} */
+/** Numbers between the lanes: packets queued in the buffer, and waiting behind gaps at the UE. @type {(scene: Scene, model: Model, row: Row, theme: Theme) => void} */
 function between(scene, model, row, theme) {
   const { ink } = scene;
   const { view, lanes } = row;

@@ -74,8 +74,8 @@ export function reduce(x, y, from, to, columns) {
 }
 
 /**
- * Lowest, highest and mean value in each of `parts` equal parts of the range, as far as they have points: what is to be
- * seen of a line that has many more points than pixels.
+ * Lowest, highest and mean value in each of `parts` equal parts of the range that has points: the visible shape of a
+ * line that has many more points than pixels.
  * @param {Float64Array} x ascending
  * @param {ArrayLike<number>} y
  * @param {number} from

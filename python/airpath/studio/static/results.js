@@ -31,7 +31,7 @@ export function showResults(run, plot) {
   const causes = Object.keys(CAUSES).filter((cause) => flows.some((flow) => flow.retransmissions?.[cause]));
   const place = byId("results");
   place.replaceChildren();
-  if (run.goes_on) return void place.append(make("p", { class: "note" }, "The run goes on: its results come at its end."));
+  if (run.goes_on) return void place.append(make("p", { class: "note" }, "The run is in progress: its results appear when it ends."));
   if (!run.summary.complete) place.append(make("p", { class: "note" }, "The run was ended early: these are the results up to then."));
   if (Object.keys(run.left_out).length) {
     const kinds = Object.entries(run.left_out).map(([kind, rows]) => (rows === null ? kind : `${kind} (${figure(rows)} events)`));
@@ -54,17 +54,17 @@ export function showResults(run, plot) {
     ["queueing delay median, ms", (flow) => told(flow.queueing_delay_ms?.p50)],
     ["queueing delay p95, ms", (flow) => told(flow.queueing_delay_ms?.p95)],
     ["segments sent", (flow) => told(flow.segments_sent)],
-    ["sent again", (flow) => told(flow.retransmissions?.total)],
+    ["retransmissions", (flow) => told(flow.retransmissions?.total)],
     ...causes.map((cause) => /** @type {[string, (flow: any) => string]} */ (
       [`\u2003${CAUSES[cause]}`, (flow) => told(flow.retransmissions?.[cause])])),
-    ["timer expired", (flow) => told(flow.timeouts)],
+    ["timeouts", (flow) => told(flow.timeouts)],
   ];
   /** @param {number[]} places */
   const inFull = (places) => table(
     ["", ...(places.length > 1 ? places.map((at) => run.names[at]) : ["value"])], rows.map(([name, of]) => [name, ...places.map((at) => of(flows[at]))]),
   );
   place.append(make("h3", {}, flows.length === 1 ? "The flow" : "Flows"));
-  // Few flows side by side, many in a list from which one is chosen.
+  // Few flows side by side; many in a list where one is chosen.
   if (flows.length <= MOST_BESIDE) place.append(inFull(flows.map((_, at) => at)));
   else {
     const detail = make("div");
@@ -114,7 +114,7 @@ export function showScenario(run) {
   }
   place.append(make("h3", {}, "Scenario, with every default"));
   place.append(make("pre", { class: "toml", tabindex: 0, "aria-label": "Scenario" }, run.scenario));
-  if (run.cut) place.append(make("p", { class: "quiet" }, "Cut here: it goes on in scenario.resolved.toml."));
+  if (run.cut) place.append(make("p", { class: "quiet" }, "Truncated here: the rest is in scenario.resolved.toml."));
   place.append(make("h3", {}, "The run"));
   const list = make("dl");
   for (const [name, value] of Object.entries(facts)) {

@@ -1,4 +1,4 @@
-// A list of which only the rows in view are elements, so that a million of them scroll.
+// A list whose rows are elements only while in view, so that a million of them scroll.
 
 import { make } from "studio/dom";
 

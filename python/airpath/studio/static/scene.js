@@ -1,4 +1,4 @@
-// Draws the path at an instant: packets on their way, the buffer, TTIs on the air, what the UE puts together. It asks the
+// Draws the path at an instant: packets in flight, the buffer, TTIs in transmission, the UE's reassembly. It queries the
 // model, keeps nothing from frame to frame but its arrays, and remembers what it drew where, so that a click finds it.
 
 import { BLOCKS, drawBlocks } from "studio/blocks";
@@ -43,7 +43,7 @@ export class Scene {
     this.rowOf = new Map();
     /** The column of each place; of the cell, its buffer. @type {(Column | undefined)[]} */
     this.columnOf = [];
-    /** What was drawn: x, y and packet of each, and of runs of PDUs their row in place of the packet, below zero. */
+    /** What was drawn: x, y and packet of each; for runs of PDUs their row instead of the packet, below zero. */
     this.drawn = new Float64Array(3 * 256);
     this.count = 0;
     /** Rectangles by look: x and y. */
@@ -141,7 +141,7 @@ export class Scene {
       ink.textAlign = "center";
       const middle = (left + right) / 2;
       const wordings = titles.length ? titles : this.rows[row].names;
-      // Beside a wire that several rows have in common there are forks, which have no titles.
+      // Next to a wired link that several rows share there are forks, which have no titles.
       const room = right - left + 4 + (kind === "wire" && this.rows.length > 1 ? 2 * FORK_PX : 0);
       if (!this.text(wordings, middle, lanes.title, room) && kind === "box") this.upwards(wordings[0], middle, (lanes.down.top + lanes.up.bottom) / 2);
     }
@@ -186,7 +186,7 @@ export class Scene {
     this.count += 1;
   }
 
-  /** TTIs, slots and what the link layer puts together. @type {(model: Model, row: Row, theme: Theme) => void} */
+  /** TTIs, slots and the link layer's reassembly. @type {(model: Model, row: Row, theme: Theme) => void} */
   air(model, row, theme) {
     const { view, lanes } = row;
     const [air, receiver, buffer] = [this.column(row, "air"), this.column(row, "receiver"), this.column(row, "buffer")];
@@ -221,7 +221,7 @@ export class Scene {
     ink.fillText(words, x, y);
   }
 
-  /** Packets under way. @type {(model: Model, view: View, theme: Theme) => void} */
+  /** Packets in flight. @type {(model: Model, view: View, theme: Theme) => void} */
   packets(model, view, theme) {
     const packets = /** @type {import("studio/packets").Packets} */ (model.packets);
     const { table, end, fate, stops } = packets;
@@ -285,14 +285,14 @@ export class Scene {
       }
       const { sdus } = model;
       const sdu = sdus?.of[packet] ?? -1;
-      // PDUs stand for the packet; without them it crosses the air itself.
+      // PDUs represent the packet; without them the packet itself is drawn on the radio.
       if (!sdus || sdu < 0 || sdus.ended[sdu] >= 0) return;
       const air = this.column(row, "air");
       if (air) this.put(model, packet, air, isUp, (now - sdus.left[sdu]) / (until - sdus.left[sdu]), middle);
       return;
     }
     if (column.kind === "wire") {
-      // What is still under way when the run ends takes as long as others took.
+      // A packet still in flight when the run ends is assumed to take as long as others.
       const takes = until < Infinity ? until - came : model.transit[place][Number(isUp)];
       this.put(model, packet, column, isUp, (now - came) / takes, middle);
     }
@@ -332,7 +332,7 @@ export class Scene {
       ink.fillStyle = theme.inks[INKS[look]];
       for (let n = 0; n < count; n += 1) ink.fillRect(at[2 * n] - width / 2, at[2 * n + 1] - height / 2, width, height);
       if (look !== LOOKS.again && look !== LOOKS.late) return;
-      // What was sent again has a bar across: one for a fast retransmission, two after a timeout.
+      // A retransmission has a bar across: one for a fast retransmission, two after a timeout.
       ink.fillStyle = theme.sheet;
       for (let n = 0; n < count; n += 1) {
         ink.fillRect(at[2 * n] - width / 2, at[2 * n + 1] - (look === LOOKS.late ? 4 : 1), width, 2);
@@ -397,7 +397,7 @@ export class Scene {
     }
   }
 
-  /** Where packets fall that are dropped at a place: in front of it, or on the air. @type {(column: Column, isUp: boolean, reason: string) => number} */
+  /** Where packets fall that are dropped at a place: in front of it, or on the radio. @type {(column: Column, isUp: boolean, reason: string) => number} */
   edge(column, isUp, reason) {
     const isCell = column.kind === "buffer";
     const isOnAir = isCell && (reason === "max_transmissions" || reason === "link_loss");

@@ -31,7 +31,7 @@ export class Schema {
   }
 
   /**
-   * The fields that a scenario may have beside its values.
+   * The fields that a scenario may have in addition to its values.
    * @param {any} values
    * @returns {Field[]}
    */
@@ -107,7 +107,7 @@ export class Schema {
     return node.type === "object" || this.components(node).length > 0;
   }
 
-  /** The components of which one is to be chosen; none if it is no such choice. @param {any} node @returns {Choice[]} */
+  /** The alternative components of a choice; empty if the node is not a choice. @param {any} node @returns {Choice[]} */
   components(node) {
     const all = (node.oneOf ?? []).filter((/** @type {any} */ one) => one.type === "object" || one.enum);
     if (!all.length || all.length !== node.oneOf.length) return [];

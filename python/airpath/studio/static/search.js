@@ -1,4 +1,4 @@
-// The search in events: all words have to be found. Letters are looked for in what the list says of an event, where its
+// The search in events: all words have to be found. Letters are searched in the list's text of an event, where its
 // numbers do not matter, so that each form of it is looked at once; a number has to be one of the event's.
 
 import { KINDS, shortly, whose } from "studio/words";
@@ -27,7 +27,7 @@ export class Search {
     /** What was found of events of the same form, by kind. @type {Map<number, boolean>[]} */
     this.known = kinds.map(() => new Map());
     this.columns = tables.map((table) => Object.entries(table.columns).filter(([name]) => name !== "time_ns"));
-    /** The flow in "0.1", as the list has it. */
+    /** The flow in "0.1", as in the list. */
     this.flows = this.numbers.map((word) => word.split(".").map(Number));
     this.values = this.numbers.map(Number);
   }

@@ -1,4 +1,4 @@
-// The lines and marks of a flow, made from events: the same as those of `airpath/runs/lines.py`, and a few more.
+// The lines and marks of a flow, made from events: the lines of `airpath/runs/lines.py`, and a few more.
 
 import { lowerBound } from "studio/reduce";
 
@@ -8,13 +8,13 @@ import { lowerBound } from "studio/reduce";
 /** @typedef {import("studio/source").Flow} Flow */
 /**
  * Points over time: `x` in seconds, ascending; `rows` are those of the events of `kind` that they show. At `cuts`, times of
- * points, the line begins anew: there the UE has another bearer, in another cell.
+ * points, the line restarts: there the UE has another bearer, in another cell.
  * @typedef {{kind: string, x: Float64Array, y: Values, rows: Uint32Array, cuts?: number[]}} Line
  */
 
 /** Slow start thresholds from here on mean: none yet. */
 const UNLIMITED_SSTHRESH = 2 ** 31 - 1;
-/** Retransmissions by what made the sender send again. */
+/** Retransmissions by cause. */
 export const CAUSES = {
   fast: ["fast_retransmit", "partial_ack", "sack", "wireless_fast_retransmit"],
   late: ["timeout", "go_back_n"],
@@ -121,7 +121,7 @@ export class Lines {
    */
   constructor(events, flow) {
     this.flow = flow;
-    /** As they are now: a run that goes on gets others. @type {Map<string, Table | null>} */
+    /** The current tables: a run in progress replaces them. @type {Map<string, Table | null>} */
     this.tables = new Map(events.kinds.map((kind) => [kind, events.table(kind)]));
     /** @type {Map<string, Line | null>} */
     this.made = new Map();
@@ -211,7 +211,7 @@ function summed(y, scale) {
 }
 
 /**
- * PDUs of a UE's bearers in the flow's direction, by their number without the modulo: first transmissions,
+ * PDUs of a UE's bearers in the flow's direction, by their number, not reduced by the modulus: first transmissions,
  * retransmissions, lost ones, and what a STATUS PDU confirms (which goes the other way). A UE that changes its cell has a
  * bearer in each, whose numbers begin at zero.
  * @param {Map<string, Table | null>} tables
@@ -229,7 +229,7 @@ function linkLayer(tables, flow) {
   /** @type {Record<string, number[]>} */
   const places = { pdu: [], pduAgain: [], pduLost: [] };
   const sums = { pduSum: new Uint16Array(y.length), pduAgainSum: new Uint16Array(y.length), pduLostSum: new Uint16Array(y.length) };
-  // HARQ of a shared cell lets PDUs overtake each other: those that are sent again are known by their numbers alone.
+  // With HARQ of a shared cell PDUs overtake each other: only their numbers identify retransmissions.
   const isShared = tables.get("block_sent")?.rows && flow.direction === "downlink";
   /** @type {Map<number, {next: number, told: Set<number> | null}>} */
   const bearers = new Map();

@@ -73,7 +73,7 @@ export function inline(value) {
   return typeof value === "string" ? quoted(value) : String(value);
 }
 
-/** TOML has JSON's escapes, and wants one more character escaped. @param {string} text */
+/** TOML has JSON's escapes, and requires one more. @param {string} text */
 function quoted(text) {
   return JSON.stringify(text).replaceAll("\x7f", "\\u007f");
 }

@@ -50,7 +50,7 @@ export class Share {
     if (this.store.state.wanted.length && location.hash !== this.link) history.replaceState(null, "", this.link);
   }
 
-  /** Show what a link says; what is wrong with it is told, and all stays as it is. @param {string} hash */
+  /** Show what a link describes; if the link is invalid, report that and change nothing. @param {string} hash */
   async open(hash) {
     if (!hash || hash === this.link) return;
     const place = byId("link-problem");

@@ -2,7 +2,7 @@
 // simulator in the page. A source opens it and hands over what it finds; who shows it does not know which source it is.
 
 /**
- * A flow of `results.json`, as far as the studio reads it.
+ * The part of a flow of `results.json` that the studio reads.
  * @typedef {{ue: number, interface?: string, flow: number, direction: string, app: string | null, start_s: number, transfer_s: number | null,
  *   goodput_bps: number | null, bytes_acked: number | null, bytes_received: number | null, segments_sent: number,
  *   retransmissions: Record<string, number | null>, timeouts: number | null,
@@ -20,7 +20,7 @@
  *   sequence_numbers: number, resends: boolean, shared: boolean}} BearerRow
  */
 /**
- * What is known of a run beside its events; `airpath/studio/facts.py` writes it.
+ * Facts about a run in addition to its events; `airpath/studio/facts.py` writes it.
  * @typedef {object} Run
  * @property {string} title
  * @property {string | null} base listed name of the scenario that `changes` were made in; null if only its text is known
@@ -28,7 +28,7 @@
  * @property {number[]} chosen places of the flows to show first
  * @property {{seed: number, simulated_s: number, complete: boolean, flows: Flow[], elements: any[], live?: any}} summary
  * @property {string[]} path names of the places on the path, from the server to the UEs, which events call `element`
- * @property {BearerRow[]} bearers by their numbers, which events call `bearer`
+ * @property {BearerRow[]} bearers by the index that events call `bearer`
  * @property {[number, number][]} [edges] places of `path` that are next to each other, by their index, the one nearer to the server first; since
  *   airpath 0.2
  * @property {string} scenario TOML with every default
@@ -38,16 +38,16 @@
  * @property {Record<string, any>} facts of `manifest.json`
  * @property {Record<string, any>} values the scenario's values, every default too; without long texts and lists
  * @property {Record<string, number | null>} left_out kinds of event that had no room, and their rows if they are known
- * @property {boolean} [goes_on] of a live run that is followed: whether it goes on
+ * @property {boolean} [goes_on] of a live run that is followed: whether it is in progress
  * @property {import("studio/phases").Told[] | null} waterfall what each connection did, phase by phase, from the run's packets;
- *   null if they were not analysed: an engine does that when it is asked
+ *   null if they were not analysed: an engine does that on request
  * @property {string | null} not_again why packets and SDUs were not simulated again, where the trace has none
  */
 /** What a run is made from: a listed name or `text:` and TOML, changes as `key=value`. @typedef {{base: string, set: string[], seed: number}} Settings */
 /** @typedef {{path: string, message: string, hint: string}} Problem */
 /**
  * Takes what a source hands over, in this order: how far it is, the run, its events in chunks, its end; or a problem.
- * Of a live run the run and its latest events come again and again.
+ * A live run sends the run and its latest events repeatedly.
  * @typedef {object} Taker
  * @property {(run: Run) => void} run
  * @property {(chunk: ArrayBuffer) => void} events
@@ -66,8 +66,8 @@
  *   a scenario with every default, as TOML and as values
  * @property {(wanted: Settings, taker: Taker) => {cancel(): void}} run
  * @property {(wanted: Settings) => Promise<import("studio/phases").Told[]>} waterfall of a run, which is simulated again for it
- * @property {(capture: ArrayBuffer, most: number) => Promise<any>} analyze what `airpath analyze --json` says of a capture;
- *   the simulator in the page alone does so
+ * @property {(capture: ArrayBuffer, most: number) => Promise<any>} analyze the output of `airpath analyze --json` for a
+ *   capture; only the simulator in the page supports it
  */
 /** A page that has its run in it has no engine. @typedef {{open(taker: Taker): {cancel(): void}, engine: Engine | null}} Source */
 
@@ -136,7 +136,7 @@ export async function unpacked(block) {
   return new Response(stream).arrayBuffer();
 }
 
-/** Takes messages, and tells of answers by the number of what was asked for; null if there will be no more. */
+/** Takes messages, and passes on responses with the request's ID; null if there will be no more. */
 /** @typedef {(tell: (id: number | null, answer: any) => void) => (message: object) => void} Line */
 
 /** Octets of the number behind each chunk. */
@@ -158,8 +158,8 @@ function pageKey() {
 }
 
 /**
- * The line to the server of `airpath studio`: JSON both ways, each message with the number of what was asked for;
- * chunks have it behind them.
+ * The line to the server of `airpath studio`: JSON both ways, each message with the request's ID; chunks have it
+ * at their end.
  * @returns {Line}
  */
 function server() {
@@ -199,7 +199,7 @@ function worker(address) {
 }
 
 /**
- * What is made on request. What is known of a run is told when it is over, so events wait for that here.
+ * Runs made on request. The facts about a run come when it is over, so events are kept until then.
  * @param {Line} line
  * @returns {Source}
  */

@@ -1,4 +1,4 @@
-// How things stand at the stations of the path at an instant: short lines for the animation, and sentences.
+// The state of the stations of the path at an instant: short lines for the animation, and sentences.
 
 import { figure } from "studio/dom";
 import { slotWords } from "studio/blocks";
@@ -51,7 +51,7 @@ function behindHole(model, { ue, flow, now }) {
   return kept;
 }
 
-/** What a box says of itself in few words. @type {(model: Model, name: string, view: View) => string[]} */
+/** A middlebox's state in a few words. @type {(model: Model, name: string, view: View) => string[]} */
 export function boxState(model, name, view) {
   const kind = kindOf(name).replace("middlebox.", "");
   const of = lastOf(model, kind, view);
@@ -70,7 +70,7 @@ export function boxState(model, name, view) {
 const DONE = 256;
 
 /**
- * SDUs in a bearer's buffer at an instant: those that wait, and those that were sent and are kept until they are confirmed.
+ * SDUs in a bearer's buffer at an instant: waiting, and sent but kept until confirmed.
  * @type {(model: Model, view: {ue: number, now: number}, isUp: boolean) => {waits: number, kept: number} | null}
  */
 export function buffered(model, { ue, now }, isUp) {
@@ -91,7 +91,7 @@ export function buffered(model, { ue, now }, isUp) {
 }
 
 /**
- * The instant in a few sentences: what is on its way, what waits and for what.
+ * The instant in a few sentences: packets in flight, queues, and what they wait for.
  * @type {(model: Model, view: View) => string}
  */
 export function momentOf(model, view) {
@@ -121,10 +121,10 @@ export function momentOf(model, view) {
     const [state] = name.startsWith("middlebox.") ? boxState(model, name, view) : [];
     if (state && !state.startsWith("0 ")) told.push(`${boxTitle(name)}: ${state}.`);
   }
-  return told.length ? told.join(" ") : "Nothing is on its way yet.";
+  return told.length ? told.join(" ") : "Nothing is in flight yet.";
 }
 
-/** The TTI of an instant: its PDUs, and when lost ones were sent again. @type {(model: Model, bearer: import("studio/bearers").Bearer, now: number) => string | null} */
+/** The TTI of an instant: its PDUs, and when lost ones were retransmitted. @type {(model: Model, bearer: import("studio/bearers").Bearer, now: number) => string | null} */
 function onAir(model, bearer, now) {
   const data = model.events.table("rlc_data");
   const tti = model.tti(bearer, now);
@@ -139,13 +139,13 @@ function onAir(model, bearer, now) {
     sent += pdus.values[first];
     if (lost.values[first]) gone += pdus.values[first];
   }
-  if (!gone) return `TTI ${tti}: ${counted(sent, "PDU")} on the air.`;
+  if (!gone) return `TTI ${tti}: ${counted(sent, "PDU")} transmitted.`;
   const again = sentAgain(bearer, first, data);
-  const later = again === null ? "never sent again" : `again in TTI ${model.tti(bearer, again)}`;
-  return `TTI ${tti} is lost${gone < sent ? ` in part (${gone} of ${sent} PDUs)` : ` (${counted(sent, "PDU")})`}, ${bearer.resends ? later : "nothing is sent again"}.`;
+  const later = again === null ? "never retransmitted" : `retransmitted in TTI ${model.tti(bearer, again)}`;
+  return `TTI ${tti} is lost${gone < sent ? ` in part (${gone} of ${sent} PDUs)` : ` (${counted(sent, "PDU")})`}, ${bearer.resends ? later : "no retransmission in this mode"}.`;
 }
 
-/** When the first PDU of a run was sent the next time; null if it was not. @type {(bearer: import("studio/bearers").Bearer, row: number, data: import("studio/events").Table) => number | null} */
+/** When the first PDU of a run was retransmitted; null if it was not. @type {(bearer: import("studio/bearers").Bearer, row: number, data: import("studio/events").Table) => number | null} */
 export function sentAgain({ runs, number }, row, data) {
   const { pdus, time_ns } = data.columns;
   const at = placeOf(runs, row);

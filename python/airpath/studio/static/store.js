@@ -1,10 +1,10 @@
-// The only state of the studio. Screens read it, ask it for changes and hear of them; they do not talk to each other.
+// The only state of the studio. Screens read it, request changes and are notified of them; they do not call each other.
 
 /** @typedef {{kind: string, row: number}} Place An event of the shown variant. */
 /** @typedef {import("studio/source").Run} Run */
 /** @typedef {import("studio/events").Events} Events */
 /** @typedef {{run: Run, events: Events, settings: import("studio/source").Settings | null}} Made A run that was made. */
-/** @typedef {Made & {name: string}} Variant A run among those that are compared. */
+/** @typedef {Made & {name: string}} Variant One of the compared runs. */
 /** A scenario with every default: `origin` is its base without changes. @typedef {{settings: import("studio/source").Settings, scenario: string, values: any, origin: any}} Resolved */
 /**
  * @typedef {object} State
@@ -69,7 +69,7 @@ export class Store {
     return Math.max(...this.state.variants.map(({ run }) => lengthOf(run)));
   }
 
-  /** Where it begins, seconds: of a run that goes on the oldest events are let go. */
+  /** Its start, seconds: a run in progress discards its oldest events. */
   get begin() {
     return Math.min(...this.state.variants.map(({ events }) => events.from));
   }
@@ -105,7 +105,7 @@ export class Store {
   }
 
   /**
-   * Put runs in the place of all that there are. Range, instant and panels stay.
+   * Replace all runs. Range, instant and panels stay.
    * @param {Made[]} all
    * @param {number} shown
    */
@@ -114,7 +114,7 @@ export class Store {
   }
 
   /**
-   * Put a run in the place of a variant, or add it as the last. Range, instant and panels stay.
+   * Replace a variant's run, or append it. Range, instant and panels stay.
    * @param {number} place
    * @param {Made} made
    */
@@ -124,7 +124,7 @@ export class Store {
     this.arrange(variants, this.state.shown);
   }
 
-  /** Take a variant away; those behind it move up. @param {number} place */
+  /** Remove a variant; later ones move up. @param {number} place */
   remove(place) {
     const { shown } = this.state;
     const variants = this.state.variants.filter((_, n) => n !== place).map((own, n) => ({ ...own, name: NAMES[n] }));
@@ -156,8 +156,8 @@ export class Store {
   }
 
   /**
-   * The run has gone on: its variant has more events, and perhaps others instead of the oldest. Whoever looks at its
-   * end, or at all of it, goes on to do so.
+   * The run has progressed: its variant has more events, and perhaps lacks the oldest. A view of its end, or of the
+   * whole run, follows.
    * @param {Run} run
    * @param {number} most seconds that are shown at first
    */

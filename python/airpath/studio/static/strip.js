@@ -1,5 +1,5 @@
 // The whole run in one line: the rate of the shown flows, with the range that the plots show. Drag it to move, its
-// ends to make it longer or shorter, and beside it for another range.
+// ends to make it longer or shorter, and outside it for another range.
 
 import { byId, figure } from "studio/dom";
 import { colours, lookOf } from "studio/paint";

@@ -1,4 +1,4 @@
-// Sweeps and reproductions that were opened: they cover the run until one of theirs is chosen.
+// Opened sweeps and reproductions: they cover the run until one of their runs is chosen.
 
 import { byId, make } from "studio/dom";
 import { PaperView } from "studio/paper";

@@ -46,7 +46,7 @@ export class EventTable {
     this.kind.value = kinds.includes(value) || value === "losses" ? value : "";
   }
 
-  /** List the events of another run; once they are wanted, if nobody looks. */
+  /** List the events of another run; deferred while the list is hidden. */
   renew() {
     const { events, run } = this.store;
     if (this.order?.events === events && this.order.run === run) return;
@@ -55,7 +55,7 @@ export class EventTable {
     if (this.rows.isSeen) void this.ready();
   }
 
-  /** Put the events in order, when they are first wanted: that takes some time for a million. */
+  /** Sort the events when first needed: sorting a million is slow. */
   async ready() {
     if (!this.order) {
       this.order = new Order(this.store.run, this.store.events);

@@ -1,4 +1,4 @@
-// Draws the link layer at an instant: the latest TTIs, newest right, and what the receiving side has put together.
+// Draws the link layer at an instant: the latest TTIs, newest right, and the receiver's reassembly.
 
 import { firstFrom, placeOf } from "studio/reduce";
 
@@ -75,7 +75,7 @@ export function drawTtis(sheet, model, bearer, view, theme, column, lane) {
   ink.restore();
 }
 
-/** PDUs that go together: those sent again below, in their colour and with a dot; a cross if they are lost. @type {(ink: CanvasRenderingContext2D, theme: Theme, x: number, bottom: number, width: number, unit: number, count: number, again: number, isLost: boolean) => void} */
+/** PDUs transmitted together: retransmitted ones below, in their colour and with a dot; a cross if they are lost. @type {(ink: CanvasRenderingContext2D, theme: Theme, x: number, bottom: number, width: number, unit: number, count: number, again: number, isLost: boolean) => void} */
 function drawRun(ink, theme, x, bottom, width, unit, count, again, isLost) {
   const gap = unit >= 4 ? 1 : 0;
   ink.globalAlpha = isLost ? 0.28 : 1;
@@ -205,8 +205,8 @@ export function drawReceiver(sheet, model, bearer, view, theme, column, lane) {
 }
 
 /**
- * What a receiving side has of a bearer's PDUs: from `low`, the first of an SDU that is not whole, to `high`, the highest
- * that was sent; from `air` on they are on the air for the first time. `holes` have not come, `waiting` have.
+ * A receiver's view of a bearer's PDUs: from `low`, the first of an incomplete SDU, to `high`, the highest sent; from
+ * `air` on they are in their first transmission. `holes` have not arrived, `waiting` have.
  * @type {(model: Model, bearer: Bearer, now: number) => {low: number, air: number, high: number, edge: number, holes: number, waiting: number}}
  */
 export function receiving(model, bearer, now) {

@@ -1,4 +1,4 @@
-// The scenario as TOML, with every default, in step with the form: what is edited here is told there, and the other way.
+// The scenario as TOML, with every default, synchronised with the form in both directions.
 
 import { byId, figure } from "studio/dom";
 import { sentenceOf } from "studio/field";

@@ -22,7 +22,7 @@ export class Waterfall {
     this.choose = choose;
     /** @type {Row[]} */
     this.all = [];
-    /** The rows that are shown, as far as their group is open. @type {Row[]} */
+    /** The rows of open groups. @type {Row[]} */
     this.rows = [];
     /** @type {Set<string>} */
     this.closed = new Set();
@@ -106,7 +106,7 @@ export class Waterfall {
     return own.filter(fits).sort(this.order.value === "start" ? (a, b) => a.start - b.start : (a, b) => b.active - a.active);
   }
 
-  /** Make the rows anew. */
+  /** Rebuild the rows. */
   renew() {
     const found = this.chosen();
     const shown = found.slice(0, MOST_ROWS);

@@ -26,8 +26,8 @@ const spaced = (name) => name.split("_").map((word) => (CAPITALS.has(word) ? wor
 export const KINDS = Object.fromEntries(Object.keys(SCHEMA).map((kind) => [kind, spaced(kind)]));
 
 const STATES = [
-  "open: nothing suspected", "disorder: first duplicate ACKs", "CWR: it has been told to slow down",
-  "recovery: it repairs a loss", "loss: its timer has expired",
+  "open: nothing suspected", "disorder: first duplicate ACKs", "CWR: cwnd reduced after an ECN mark or local congestion",
+  "recovery: repairing a loss", "loss: a timeout occurred",
 ];
 
 /** @type {Record<string, string>} */
@@ -58,7 +58,7 @@ const FLAGS = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR", "AE"];
 function header({ n }) {
   if (!n("flags")) return `number ${figure(n("seq"))}`;
   const flags = FLAGS.filter((_, bit) => n("flags") & (1 << bit));
-  // Its number tells of an ACK already.
+  // The acknowledgment number already implies an ACK.
   const told = flags.join() === "ACK" ? "" : `${flags.join(" ")}, `;
   return `${told}seq ${figure(n("seq"))}${n("flags") & 16 ? `, ack ${figure(n("ack"))}` : ""}`;
 }
@@ -70,7 +70,7 @@ const way = ({ word }) => (word("direction") === "uplink" ? "up" : "down");
 /** @type {(count: number, thing: string) => string} */
 const count = (value, thing) => `${figure(value)} ${thing}${value === 1 ? "" : "s"}`;
 
-/** The number of a PDU as it is on the air. @type {(run: Run, bearer: number, number: number) => number} */
+/** A PDU's number as transmitted. @type {(run: Run, bearer: number, number: number) => number} */
 const onAir = (run, bearer, number) => number % (run.bearers[bearer]?.sequence_numbers || Infinity);
 
 /** @type {(told: Told) => string} */
@@ -81,7 +81,7 @@ const pdus = ({ n, run }) => {
 
 /** What the cell is in which a UE is at a row. @param {Told} told */
 const cellOf = ({ n, run }) => kindOf(graphOf(run).names[graphOf(run).cellOf(n("ue"), n("time_ns"))] ?? "");
-/** Of what a block takes how much: codes of HSDPA, or resource blocks. @type {(told: Told) => string} */
+/** Resources of a block: HSDPA codes, or resource blocks. @type {(told: Told) => string} */
 const unitsOf = (own) => count(own.n("units"), cellOf(own) === "radio.hsdpa" ? "code" : "PRB");
 /** Row of a block: CQI, or MCS in NR, and the number of layers where there may be several. @type {(told: Told) => string} */
 const rowOf = (own) => {
@@ -95,7 +95,7 @@ const decibels = ({ n }) => (n("sinr_thousandths") ? `${figure(10 * Math.log10(n
 
 /** Columns that say whose an event is: a list names them apart. */
 const OWNERS = new Set(["ue", "flow", "bearer", "packet", "element", "slot"]);
-/** Units in which numbers are told: their name, how many of the schema's there are in one, and digits. @type {Record<string, [string, number, number]>} */
+/** Display units of numbers: their name, how many of the schema's there are in one, and digits. @type {Record<string, [string, number, number]>} */
 const UNITS = { ns: ["ms", 1e6, 1], us: ["ms", 1e3, 1], "bit/s": ["kbit/s", 1e3, 0] };
 
 /** Ends of names that their units repeat. */
@@ -160,7 +160,7 @@ SHORT.uplink_block = SHORT.block_sent;
 /** A sentence about an event where the schema's words say less. @type {Record<string, (told: Told) => string>} */
 const SENTENCE = {
   tcp_state: ({ n }) =>
-    `The sender handled an ACK or a timeout. Its window is ${count(n("tcpi_snd_cwnd"), "segment")}, of which ` +
+    `The sender handled an ACK or a timeout. Its window is ${count(n("tcpi_snd_cwnd"), "segment")}; ` +
     `${figure(n("tcpi_unacked"))} are in flight; the first ${figure(n("snd_una") / 1e6, 3)} MB are acknowledged. ` +
     `State: ${STATES[n("tcpi_ca_state")] ?? "unknown"}.`,
   segment_sent: ({ n, word }) => {
@@ -171,7 +171,7 @@ const SENTENCE = {
     const end = n("seq") + n("payload_bytes");
     const told = `The receiver got bytes ${figure(n("seq"))} to ${figure(end)}`;
     if (n("rcv_nxt") >= end) return `${told}. It now has everything below ${figure(n("rcv_nxt"))}.`;
-    return `${told}, but still waits for ${figure(n("rcv_nxt"))}: there is a hole before them.`;
+    return `${told}, but still waits for ${figure(n("rcv_nxt"))}: there is a gap before them.`;
   },
   block_sent: (own) => {
     const { n, run } = own;
@@ -186,14 +186,14 @@ const SENTENCE = {
       `${which} transmission, heard at an SINR of ${decibels(own)}: ${n("lost") ? "lost, as the network cannot decode it yet" : "the network decodes it"}.`;
   },
   rlc_data: (own) => {
-    const { n, word } = own;
-    const which = `RLC ${pdus(own)} went`;
-    const poll = n("poll") ? " They ask for a STATUS." : "";
-    const fate = n("lost") ? "The channel destroyed them: the link layer has to send them again." : "They will arrive.";
-    return `${which} on the air ${word("direction")}. ${fate}${poll}`;
+    const { n, word, run } = own;
+    const which = `RLC ${pdus(own)} ${n("pdus") === 1 ? "was" : "were"} transmitted`;
+    const poll = n("poll") ? " The poll bit requests a STATUS." : "";
+    const resends = run.bearers[n("bearer")]?.resends;
+    return `${which} (${word("direction")})${n("lost") ? ` and lost; RLC ${resends ? "has to retransmit" : "does not retransmit in this mode"}` : ""}.${poll}`;
   },
   rlc_sdu: (own) =>
-    `All of ${own.word("direction")} SDU ${own.n("sdu")} has now been on the air: it is in RLC ${pdus(own)}.`,
+    `All of ${own.word("direction")} SDU ${own.n("sdu")} has now been transmitted, in RLC ${pdus(own)}.`,
   rlc_status: ({ n, word, run }) =>
     `A STATUS PDU went ${word("direction")}: everything below number ${onAir(run, n("bearer"), n("lsn"))} has arrived` +
     `${n("missing_pdus") ? `, except ${count(n("missing_pdus"), "PDU")}` : ""}.` +
@@ -207,7 +207,7 @@ const SENTENCE = {
   packet: (own) => {
     const { n, word, run } = own;
     const told = `A packet of ${bytes(n("len_bytes"))} arrived at ${elementName(run, n("element"))}, ` +
-      `on its way ${word("direction") === "uplink" ? "to the server" : "to the UE"}`;
+      `sent ${word("direction") === "uplink" ? "to the server" : "to the UE"}`;
     return n("flags") ? `${told}: TCP ${header(own)}.` : `${told}: datagram ${figure(n("seq"))}.`;
   },
 };
@@ -261,7 +261,7 @@ export function whose(run, table, row) {
 }
 
 /**
- * Whether an event is a loss, or TCP's answer to what it takes for one.
+ * Whether an event is a loss, or TCP's response to a presumed loss.
  * @type {(kind: string, table: Table, row: number) => boolean}
  */
 export function isLoss(kind, table, row) {

@@ -18,7 +18,7 @@ CHOICES = (
     Choice(
         place="2, Figure 3",
         open="which SDUs ACK rate control counts",
-        tried="BO, not acknowledged; those of which nothing has been sent: the same table",
+        tried="BO, not acknowledged; only unstarted SDUs: the same table",
         taken="BO, the same as PDPC",
         why="an SDU is stored until it is acknowledged (2), and Figure 3 has one BO",
     ),
@@ -27,7 +27,7 @@ CHOICES = (
         open="what lets go of an ACK that the printed pseudocode strands",
         tried="`idle_release` of 100 ms to 1 s (`--explore`): with the printed release it decides",
         taken="1 s, and a release that strands none",
-        why="the paper has no such timer: a reading that needs one rests on a parameter of ours",
+        why="the paper has no such timer: a reading that needs one rests on airpath's own parameter",
     ),
     Choice(
         place="6",
@@ -102,9 +102,9 @@ CHOICES = (
     ),
     Choice(
         place="2",
-        open="delay of a packet that TCP sends again",
-        tried="of what arrives; from the first transmission until in order",
-        taken="of what arrives",
+        open="delay of a packet that TCP retransmits",
+        tried="of the transmission that arrives; from the first transmission until in order",
+        taken="of the transmission that arrives",
         why="it is the transfer time of a packet",
     ),
     Choice(

@@ -1,4 +1,4 @@
-"""Table 2 and the figures of Alcaraz and Cerdan's paper: schemes beside each other, and over time."""
+"""Table 2 and the figures of Alcaraz and Cerdan's paper: schemes compared, and over time."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CELLS = {
 
 _ACK_CONTROL = (
     "of the six ways to release ACKs and to count SDUs (Study 1) none has all rows; goodput near the "
-    "published one takes a BO of SDUs of which nothing has been sent, against section 2"
+    "published one needs a BO of unstarted SDUs, against section 2"
 )
 
 
@@ -92,7 +92,7 @@ def cell_of_buffer(flows: int, packets: int) -> Cell:
 def plane(
     title: str, values: tuple[float, ...], lines: Mapping[str, Callable[[float], Cell]], flows: int
 ) -> Plane:
-    """Draw goodput over delay along maxd/maxth, beside drop-tail; a line has the cell of each value."""
+    """Draw goodput over delay along maxd/maxth, with drop-tail; a line has the cell of each value."""
     paths = []
     for label, cell_of in lines.items():
         cells = [cell_of(value) for value in values]

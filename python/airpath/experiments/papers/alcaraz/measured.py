@@ -17,7 +17,7 @@ BEARER_KBPS = 384
 FRAME_ERRORS = 0.1
 """Share of bad TTIs."""
 PIPE_SDUS = 10
-"""Bandwidth-delay product as Section 5 has it."""
+"""Bandwidth-delay product of Section 5."""
 
 
 def goodput_kbps(outcome: Outcome) -> float:
@@ -81,7 +81,7 @@ def t_id_below_pipe_ms(outcome: Outcome) -> float:
 
 
 def t_id_ms_at(sdus: int) -> Metric:
-    """Time between two ACKs by f1 at an occupancy, between those that occurred, milliseconds."""
+    """Time between two ACKs by f1 at an occupancy, interpolated between observed ones, milliseconds."""
     return lambda outcome: float(np.interp(sdus, outcome.observed.t_id_ms.x, outcome.observed.t_id_ms.y))
 
 
@@ -96,20 +96,20 @@ def t_id_factor(outcome: Outcome) -> float:
 
 
 def pipe_sdus(outcome: Outcome) -> float:
-    """Bandwidth-delay product: packets that 384 kbit/s carry in the shortest round trip."""
+    """Bandwidth-delay product: packets that 384 kbit/s carry in the minimum RTT."""
     shortest_ms = min(float(flow["rtt_ms"]["min"]) for flow in outcome.results["flows"])
     return BEARER_KBPS * shortest_ms / 8 / PACKET_BYTES
 
 
 def link_alone(row: Row, measured: Estimate) -> float | None:
-    """What a bearer that is never idle gives: its rate less the bad TTIs, kbit/s."""
+    """The goodput of a bearer that is never idle: its rate minus the bad TTIs, kbit/s."""
     if row.metric is goodput_kbps and row.pick is first:
         return BEARER_KBPS * (1 - FRAME_ERRORS)
     return measured.mean if row.metric is pipe_sdus else None
 
 
 def value_of_highest(values: Sequence[float]) -> Pick:
-    """The value of a parameter at which a cell has the most, seed by seed; the lowest of several."""
+    """The value of a parameter where a cell has its maximum, seed by seed; the lowest of several."""
 
     def find(*run: float) -> float:
         per_value = len(run) // len(values)

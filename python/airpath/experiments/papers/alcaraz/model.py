@@ -21,7 +21,7 @@ RUNS = 20
 """Runs that the paper averages, and of a cell of its figures."""
 
 OWN_RUNS = 100
-"""Runs of a row of Table 2 and of studies: the first 20 are set beside the paper's, all decide on claims."""
+"""Runs of a row of Table 2 and of studies: the first 20 compare with the paper's, all decide on claims."""
 
 TABLE_2_FLOWS = (1, 4)
 
@@ -55,7 +55,7 @@ READINGS = (
     ),
     _reading(
         "Figure 3, unsent",
-        "as printed; ACK rate control sees the SDUs of which nothing has been sent",
+        "as printed; ACK rate control sees only unstarted SDUs",
         "strict",
         "untransmitted",
     ),
@@ -69,7 +69,7 @@ READINGS = (
     _reading("one per TTI", "as in the prose, but at most one ACK in a TTI", "one_per_tti", "unacked"),
     _reading(
         "one per TTI, unsent",
-        "the same; ACK rate control sees the SDUs of which nothing has been sent",
+        "the same; ACK rate control sees only unstarted SDUs",
         "one_per_tti",
         "untransmitted",
     ),
@@ -77,7 +77,7 @@ READINGS = (
 """How ACKs are released, and which SDUs ACK rate control sees; they apply to cells that have it."""
 
 PARAMETERS = (
-    ("Path", "1 Mbit/s and 100 ms one way to the RNC; nothing is lost or delayed but behind it"),
+    ("Path", "1 Mbit/s and 100 ms one way to the RNC; losses and further delays only occur after it"),
     ("Bearers", "384 kbit/s both ways above RLC headers: 12 PDUs of 40 bytes in a TTI of 10 ms"),
     ("Delay", "25 ms one way from the start of a TTI, TTIs of both directions aligned: 50 ms and back"),
     (
@@ -95,8 +95,8 @@ PARAMETERS = (
     (
         "TCP",
         "Reno: the paper has a complete TCP of its own in OMNeT++ and says no more; ours as in INET: a loss "
-        "halves the window (not what is in flight), each "
-        "third duplicate ACK sends again, one round trip is timed at a time, timeout 3 s at first and 1 s at "
+        "halves the window (not the data in flight), each "
+        "third duplicate ACK retransmits, one round trip is timed at a time, timeout 3 s at first and 1 s at "
         "least; packets of 1500 bytes, window 44 segments (64 kbytes), initial window 1, a delayed ACK for "
         "every second segment, no limited transmit",
     ),
@@ -107,16 +107,19 @@ PARAMETERS = (
     (
         "PDPC",
         "looks at BO at the arrival of an SDU, without that one: only then does a maxth of the buffer's size "
-        "mean no discards, as section 6 says; the first SDU of which nothing has been sent is dropped; "
+        "mean no discards, as section 6 says; the first unstarted SDU is dropped; "
         "Counter in bytes",
     ),
     ("Goodput", "packets received in order, with their headers, over 60 s, all flows together"),
     (
         "Delay of a packet",
         "from its transmission by TCP to its arrival there, the wired 100 ms included; a packet that TCP "
-        "sends again counts with that transmission of it that arrives",
+        "retransmits counts with the transmission that arrives",
     ),
-    ("Runs", "100 of a row of Table 2 (the first 20 stand beside) and of a study, else 20; a third if quick"),
+    (
+        "Runs",
+        "100 of a row of Table 2 (the first 20 are shown, too) and of a study, else 20; a third if quick",
+    ),
 )
 
 

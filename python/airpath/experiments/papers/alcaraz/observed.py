@@ -20,7 +20,7 @@ WINDOW_SEGMENTS = 44
 """64 kbytes: no more of the congestion window is ever used."""
 
 LATE_S = 20.0
-"""When a second flow starts beside a first one, seconds."""
+"""Start of the second flow, seconds."""
 
 SHOWN_S = (8.0, 20.0)
 """The part of a run that Figure 4 shows, seconds."""
@@ -32,7 +32,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Run:
-    """What counters do not tell of a run.
+    """Values of a run that counters do not provide.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Run:
     deliberate_drops : int
         SDUs that the queue discipline dropped there although there was room.
     lowest_after_overflow_sdus : float
-        Least of the SDUs in the `EARLY_S` behind the first overflow; their largest number if there is none.
+        Minimum number of SDUs within `EARLY_S` after the first overflow; the maximum if there is none.
     late_peak_sdus : float
         Most SDUs in the second half of the run.
     t_id_ms : Series
@@ -66,7 +66,7 @@ class Run:
 
 
 def _arrives(sent: Numbers, received: Numbers) -> NDArray[np.bool_]:
-    """Which transmissions arrive: nothing overtakes on this path, so what arrives is what was not dropped."""
+    """Which transmissions arrive: this path preserves order, so all packets that were not dropped arrive."""
     due, arrives = iter([*received.tolist(), None]), []
     expected = next(due)
     for packet in sent.tolist():
@@ -151,13 +151,13 @@ def _lowest_after(held: Series, overflows_s: Numbers) -> float:
 
 
 def _by_occupancy(events: Events, where: NDArray[np.bool_]) -> Series:
-    """Every occupancy at which t_id was computed, rising, and its value in milliseconds."""
+    """Every occupancy where t_id was computed, rising, and its value in milliseconds."""
     held, first = np.unique(column(events, "ack_rate_control", "occupancy_sdus")[where], return_index=True)
     return Series(held, column(events, "ack_rate_control", "t_id_us")[where][first] / 1000)
 
 
 def _window(events: Events, flow: int = 0) -> Series:
-    """The congestion window of a flow as far as it is used, packets over seconds."""
+    """The used part of a flow's congestion window, packets over seconds."""
     mine = column(events, "tcp_state", "flow") == flow
     window = np.minimum(congestion_window(events)[mine], WINDOW_SEGMENTS)
     return Series(times_s(events, "tcp_state")[mine], window)
@@ -166,7 +166,7 @@ def _window(events: Events, flow: int = 0) -> Series:
 def _packets(events: Events) -> Layers:
     """Numbers of the packets when they are sent, received and dropped; for a single flow.
 
-    A packet that is sent and does not arrive was dropped, or is still under way at the end.
+    A packet that is sent and does not arrive was dropped, or is still in flight at the end.
     """
     sent, got = (
         Series(times_s(events, kind), column(events, kind, "seq") / PAYLOAD_BYTES)
@@ -250,7 +250,7 @@ def _mean_window(events: Events) -> float:
 
 
 def _late_share(events: Events) -> float:
-    """Share of the second flow in what arrives from its start on, percent."""
+    """Share of the second flow in the packets that arrive from its start on, percent."""
     late = times_s(events, "segment_received") >= LATE_S
     return 100 * float(np.mean(column(events, "segment_received", "flow")[late] == 1))
 

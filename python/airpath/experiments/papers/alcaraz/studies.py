@@ -1,4 +1,4 @@
-"""What the paper leaves open, what it argues against, and what it argues without figures: studies beside."""
+"""Studies of the paper's open questions, rejected alternatives, and arguments without figures."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ RELEASE = study(
     1,
     "How ACKs are released, and what the occupancy is",
     "Every combination of both, with the overflows: the pseudocode as printed (strict), all ACKs that need "
-    "no delay at once (loop, which judges), or one of them in a TTI; all SDUs that are not acknowledged, or "
-    "those of which nothing has been sent.",
+    "no delay at once (loop, the default reading), or one of them in a TTI; all unacknowledged SDUs, or only "
+    "unstarted ones.",
     *tables(
         "release, occupancy",
         _by_scheme((ACK_RATE, COMBINED_1, COMBINED_2), _released),
@@ -103,7 +103,7 @@ RED = study(
     2,
     "RED in the RLC buffer",
     "The paper argues against averaging the queue and dropping by chance. RED between 10 and 30 SDUs, with "
-    "the weight of its authors and with one ten times as large, beside the schemes of Table 2.",
+    "the weight of its authors and with one ten times as large, compared with the schemes of Table 2.",
     *tables(
         "scheme",
         _by_flows(1, 4),
@@ -215,7 +215,7 @@ SINGLE = study(
 AFTER_DROP = study(
     6,
     "What f2 does to four flows",
-    "When PDPC drops an SDU, four flows have more ACKs held than one. With f2 = 0 those that wait leave at "
+    "When PDPC drops an SDU, four flows have more ACKs held than one. With f2 = 0 the waiting ACKs leave at "
     "once, with f2 = f1 nothing changes. f2 is in force while PDPC's Counter is above zero.",
     *tables(
         "f2 of Combined Scheme 1",
@@ -246,7 +246,7 @@ ONE_BO = study(
     7,
     "Which SDUs both mechanisms see",
     "Figure 3 has one BO, and by section 2 an SDU is in it until it is acknowledged. The combined "
-    "schemes with the SDUs of which nothing has been sent in the place of BO, for ACK rate control and for "
+    "schemes with unstarted SDUs instead of BO, for ACK rate control and for "
     "the drop.",
     *tables(
         "ACK rate control, drop",
@@ -311,7 +311,7 @@ COUNTER_START = study(
     10,
     "BO and the window, and where Counter starts",
     "Section 3.2: BO is about the window of a flow if there is one; with several the window is smaller. "
-    "Counter stands for the window and starts at BO; one that is too large makes the algorithm slow. Mean BO "
+    "Counter represents the window and starts at BO; one that is too large makes the algorithm slow. Mean BO "
     "and mean window of a flow; then Counter from a quarter of BO to twice as much.",
     *tables(
         "scheme",
@@ -357,7 +357,7 @@ SHARES = study(
     11,
     "Flows that compete, and a page beside a download",
     "Section 2: too much in the buffer makes shares unfair and surfing slow. Four downloads from the "
-    "start, least goodput over most; a second one after 20 s, its share of what arrives from then "
+    "start, least goodput over most; a second one after 20 s, its share of the data that arrives from then "
     "on (50 % would be fair); and a page of 20 kB with eight objects of 5 kB after 20 s, alone and "
     "beside a download.",
     Grid(

@@ -1,4 +1,4 @@
-"""What the text of Alcaraz and Cerdan's paper says in numbers, beside its table."""
+"""Numbers in the text of Alcaraz and Cerdan's paper, outside its table."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ _FIGURE_7A = tuple(cell(1, maxth, ratio) for maxth in MAXTHS for ratio in RATIOS
 _REDUCED = tuple(CELLS[name, 4] for name in ("combined1", "conventional", "combined2", "conventional"))
 _BEST_MAXTH = "maxth whose curve in Figure 7a reaches the highest goodput"
 _SPACING = (
-    "140 ms between ACKs of two segments are half of the goodput that the paper measures; ours is what two "
-    "packets take at our goodput"
+    "140 ms between ACKs of two segments are half of the goodput that the paper measures; airpath's is the "
+    "time of two packets at its goodput"
 )
 _LESS_T_ID = (
     "the paper divides 400 ms by the 140 ms of the line above; over the time of two packets at our goodput "
@@ -60,8 +60,8 @@ _LESS_T_ID = (
 )
 _BUFFER = "Figure 1a: from 40 SDUs on four flows have the same goodput, so 50 are enough but not needed"
 _PDPC_DELAY = (
-    "the paper does not say up to which maxth; the goodput at 35 and 40 is that at 30 (Study 5), and only 45 "
-    "has more"
+    "the paper does not name the largest maxth; the goodput at 35 and 40 is that at 30 (Study 5), and only "
+    "45 has more"
 )
 _ACK_RATIO = (
     "the goodput is highest at the lowest ratio, and falls from there (Study 5): with a window of 44 "

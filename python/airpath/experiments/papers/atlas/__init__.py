@@ -29,7 +29,7 @@ PAPER = Paper(
     experiments=STUDIES,
     claims=CLAIMS,
     not_reproduced={
-        "atlas-c9": "Beside CUBIC on Lundsten's channel Reno gets a little less than its half; all other "
+        "atlas-c9": "Against CUBIC on Lundsten's channel Reno gets a little less than its half; all other "
         "shares lie within the limits.",
     },
 )

@@ -112,7 +112,7 @@ def goodput_kbps(outcome: Outcome) -> float:
 
 
 def share(outcome: Outcome) -> float:
-    """Part of the first of two flows in what both receive, percent."""
+    """Share of the first of two flows in the data that both receive, percent."""
     first, second = _received(outcome)
     return 100 * first / (first + second)
 
@@ -150,7 +150,7 @@ def alone(place: Place, sender: str, discipline: str, cure: str | None = None) -
 
 @cache
 def beside_cubic(place: Place, sender: str, discipline: str) -> Cell:
-    """A download beside one of CUBIC in the same buffer, which begins a second later."""
+    """A download that competes with a CUBIC download in the same buffer, started a second later."""
     other = {**_BULK, "start": "1 s", "tcp": SENDERS["CUBIC"]}
     return _cell(place, sender, discipline, "beside CUBIC", [_BULK, other], larger_share)
 

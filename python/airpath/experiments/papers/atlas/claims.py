@@ -24,7 +24,7 @@ from airpath.experiments.papers.base.quantity import Quantity, Times
 _claim = claims_of("atlas")
 
 _CHANNELS = ("Lundsten", "Zhang", "Chan", "Alcaraz", "Jayanathan")
-"""Of the papers."""
+"""The channels of the papers."""
 _CELLS = ("HSDPA", "LTE")
 _REGULATOR, _ACK_RATE, _FEEDBACK, _SPLIT, _SNOOP = (study.place for study in CURE_STUDIES)
 
@@ -87,7 +87,7 @@ CLAIMS = (
     _claim(
         4,
         GOODPUT_AND_DELAY.place,
-        "BBR pays less for CoDel: behind it, it carries more than CUBIC where the rate swings, on channels "
+        "BBR pays less for CoDel: with CoDel it carries more than CUBIC where the rate varies, on channels "
         "that fade and in both cells.",
         (
             Less(_goodput(place, "CUBIC", "CoDel"), _goodput(place, "BBR", "CoDel"))
@@ -132,13 +132,13 @@ CLAIMS = (
     _claim(
         9,
         FAIRNESS.place,
-        "FQ-CoDel gives each its half on the papers' channels, whoever is beside: 48 to 52 %.",
+        "FQ-CoDel gives each flow its half on the papers' channels, whatever the sender: 48 to 52 %.",
         _between((_share(place, sender, "FQ-CoDel") for place in _CHANNELS for sender in SENDERS), 48, 52),
     ),
     _claim(
         10,
         FAIRNESS.place,
-        "In a drop-tail buffer Reno gets less than two fifths beside CUBIC on the channels of Lundsten, "
+        "In a drop-tail buffer Reno gets less than two fifths against CUBIC on the channels of Lundsten, "
         "Zhang, Chan and Alcaraz.",
         (
             AtMost(_share(place, "Reno", "drop-tail"), 40, slack=0)
@@ -148,8 +148,8 @@ CLAIMS = (
     _claim(
         11,
         PAGE_LOAD.place,
-        "Beside a download of CUBIC a page loads in less than half the time behind FQ-CoDel, but at "
-        "Jayanathan's and on HSDPA, where it is still faster.",
+        "During a download of CUBIC a page loads in less than half the time with FQ-CoDel, except on "
+        "Jayanathan's channel and HSDPA, where it is still faster.",
         (
             Less(_page(place, "CUBIC", "FQ-CoDel"), Times(0.5, _page(place, "CUBIC", "drop-tail")))
             for place in ("Lundsten", "Zhang", "Chan", "Alcaraz", "LTE")
@@ -162,7 +162,7 @@ CLAIMS = (
     _claim(
         12,
         PAGE_LOAD.place,
-        "Beside a download of BBR, pages take longer behind PIE than behind FQ-CoDel, everywhere.",
+        "During a download of BBR, pages take longer with PIE than with FQ-CoDel, everywhere.",
         (Less(_page(place, "BBR", "FQ-CoDel"), _page(place, "BBR", "PIE")) for place in PLACES),
     ),
     _claim(
@@ -203,7 +203,7 @@ CLAIMS = (
     _claim(
         15,
         _FEEDBACK,
-        "RNC feedback wants a Reno without SACK, and brings it no further than Linux's Reno is without: on "
+        "RNC feedback needs a Reno without SACK, and brings it no further than Linux's Reno is without: on "
         "Jayanathan's channel, which loses a packet in twenty, that carries more.",
         (
             Less(

@@ -1,4 +1,4 @@
-"""What a paper leaves open: readings of it, one of which judges, and how choices were made."""
+"""A paper's open choices: its interpretations (one is used to judge), and how choices were made."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Choice:
     place: str
     open: str
     tried: str
-    """What was tried, with what came out."""
+    """The alternatives tried, with their results."""
     taken: str
     why: str
     uses: tuple[str, ...] = ()
-    """Ids of the published values and claims by which the choice was made; they test nothing."""
+    """IDs of the published values and claims used to make the choice; they test nothing."""
 
     @property
     def reason(self) -> str:

@@ -54,7 +54,7 @@ class ClaimResult:
     reason: str
     """Why it does not hold or cannot be checked; empty if it holds."""
     measured: Mapping[Quantity, Estimate]
-    """What it is about, as far as that was measured."""
+    """The quantities of the claim that were measured."""
 
 
 def claims_of(paper: str) -> Callable[..., Claim]:
@@ -76,7 +76,7 @@ def judge(
     """Check a claim against what was measured; one that needs more than that is not checkable.
 
     By id of a claim, `known_reasons` has why it does not hold, `calibrated` what it helped to choose, and
-    `derived` the rule by which it could not fail.
+    `derived` the rule why it could not fail.
     """
     measured = {quantity: estimates[quantity] for quantity in claim.quantities if quantity in estimates}
 

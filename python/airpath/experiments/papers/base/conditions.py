@@ -1,9 +1,9 @@
-"""Conditions on what is measured: the rules by which a claim in words is checked, the same for all papers.
+"""Conditions on measurements: the rules that check a claim in words, equal for all papers.
 
 =================  ======================================================================================
 ``Less``           the 95 % interval of the difference lies below zero; open if it includes zero, unless it
                    shows a tie
-``Positive``       likewise for a difference from zero
+``Positive``       like ``Less``, for a difference from zero
 ``Tie``            the 95 % interval of the difference lies within 5 % of the larger mean on either side;
                    open if it reaches beyond, refuted if it lies beyond
 ``NotLess``        larger, or a tie, or between both: the interval lies above the lower limit of a tie
@@ -12,7 +12,7 @@
 ``About``          within 15 % of the claimed number, or it rounds to it
 ``AtLeast``        the mean is on that side of the limit, or within 5 % of it;
 ``AtMost``         ``slack`` replaces that tolerance where the claim itself gives one
-``between``        both limits, likewise
+``between``        both limits, like ``AtMost``
 ``WithinPoints``   the mean differs by at most so much
 ``Spread``         the interval of a single run is at least so wide
 ``HalfWidth``      the interval of a mean of so many runs is between two limits
@@ -40,7 +40,7 @@ from airpath.experiments.papers.base.wording import number, unit_name
 from airpath.stats.estimate import Estimate, by_seed, t_quantile
 
 TIE = REPRODUCED_RELATIVE
-"""Up to which part of the larger mean two are the same."""
+"""Largest difference of a tie, as a share of the larger mean."""
 
 
 @dataclass(frozen=True)

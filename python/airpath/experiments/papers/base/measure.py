@@ -134,6 +134,6 @@ def study(
     planes: Iterable[Plane] = (),
     maps: Iterable[Map] = (),
 ) -> Experiment:
-    """Make a study of tables, charts, planes and maps, of which the paper prints nothing."""
+    """Make a study of tables, charts, planes and maps that the paper does not print."""
     drawn = figure(number, title, question=question, charts=charts, planes=planes)
     return replace(drawn, kind="study", tables=grids, maps=tuple(maps))

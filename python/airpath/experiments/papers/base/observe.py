@@ -82,7 +82,7 @@ def _lost_again(events: Events) -> float:
     lost = column(events, "slot_ended", "pdus_lost")[mine] > 0
     after_a_loss = lost[1:][lost[:-1]]
     if after_a_loss.size == 0:
-        raise ValueError("no block was sent again")
+        raise ValueError("no block was retransmitted")
     return float(after_a_loss.mean())
 
 
@@ -98,10 +98,10 @@ FIRST_FLIGHT = Observation(("segment_sent", "tcp_state"), _first_flight)
 """Segments sent before the first ACK."""
 
 FIRST_DATA = Observation(("segment_sent",), _first_data_s)
-"""Time at which the first data is sent, seconds; a run begins with the connection's first segment."""
+"""Time when the first data is sent, seconds; a run begins with the connection's first segment."""
 
 LOST_AGAIN = Observation(("slot_ended",), _lost_again)
-"""Share of the downlink's retransmissions that were lost again, where one block is under way at a time."""
+"""Share of the downlink's retransmissions that were lost again, where one block is in flight at a time."""
 
 RTO_PER_RTT = Observation(("tcp_state",), _rto_per_rtt)
 """Mean of the retransmission timeout over the smoothed round-trip time, at every ACK."""

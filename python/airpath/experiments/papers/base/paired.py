@@ -1,4 +1,4 @@
-"""What follows from runs of several cells with the same seed: common random numbers."""
+"""Quantities computed from runs of several cells with the same seed: common random numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airpath.stats.estimate import Estimate, by_seed
 __all__ = ["Pick", "by_seed", "difference", "gain", "least", "most", "reduction", "share"]
 
 Pick = Callable[[Sequence[Estimate]], Estimate]
-"""What follows from the estimates of several cells."""
+"""Computes one estimate from the estimates of several cells."""
 
 
 def difference(estimates: Sequence[Estimate]) -> Estimate:

@@ -19,7 +19,7 @@ from airpath.experiments.papers.base.quantity import Quantity
 
 @dataclass(frozen=True)
 class Line:
-    """What is measured over the parameter of a chart, one entry per value; `label` stands beside the line."""
+    """A measurement over the parameter of a chart, one entry per value; `label` is the line's label."""
 
     label: str
     entries: tuple[Quantity, ...]
@@ -43,7 +43,7 @@ class Chart:
 
     @property
     def grid(self) -> Grid:
-        """The same as a table: a line for each value of the parameter, a column for each line."""
+        """The chart as a table: a row for each value of the parameter, a column for each line."""
         return _grid(self, self.measured, self.unit, self.lines)
 
 
@@ -67,7 +67,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Plane:
-    """Two means of each cell against each other, with lines along a parameter, and a reference beside."""
+    """Two means of each cell against each other, with lines along a parameter, and a reference."""
 
     title: str
     parameter: str
@@ -81,7 +81,7 @@ class Plane:
     paths: tuple[Path, ...]
     reference: Reference | None = None
     has_own_axes: bool = False
-    """Whether its axes differ from those of the planes beside it."""
+    """Whether its axes differ from the other planes' axes."""
 
     @property
     def names(self) -> list[str]:
@@ -90,7 +90,7 @@ class Plane:
 
     @property
     def grids(self) -> tuple[Grid, Grid]:
-        """The same as two tables: a line for each value of the parameter, a column for each line."""
+        """The plane as two tables: a row for each value of the parameter, a column for each line."""
         x = [Line(path.label, path.x) for path in self.paths]
         y = [Line(path.label, path.y) for path in self.paths]
         at_x, at_y = [], []

@@ -1,7 +1,7 @@
-"""What a paper is made of: rows that set published values beside cells, experiments of them, and claims.
+"""The parts of a paper: rows that compare published values with cells, experiments of them, and claims.
 
-A *row* sets one published value against a metric of a cell. A *reading* is one way to understand what
-the paper leaves open; one of them, the default, judges the whole paper, the others are shown beside.
+A *row* compares one published value with a metric of a cell. A *reading* is one interpretation of the
+paper's open choices; the default reading judges the whole paper, the others are shown for comparison.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Row:
     metric: Metric
     """The measured value in the published unit, from a run of a cell."""
     pick: Callable[[Sequence[Estimate]], Estimate] = first
-    """Which cell counts if there are several, or what follows from all of them."""
+    """Selects the cell that counts if there are several, or combines them."""
     traced: bool = False
     """Whether the metric needs the send window over time."""
     averaged_runs: int = 1
@@ -134,7 +134,7 @@ class Experiment:
 
 
 def study(number: int, title: str, question: str, heads: str | tuple[str, ...], *tables: Grid) -> Experiment:
-    """Make a study: it asks a question, and its tables, below these heads, show what comes of it."""
+    """Make a study: a question, and tables below these heads with the results."""
     columns = (heads,) if isinstance(heads, str) else heads
     return Experiment("study", number, title, columns, (), question=question, tables=tables)
 
@@ -162,10 +162,10 @@ class Paper:
     """Confidence level of the intervals that the paper prints; None if it prints none."""
     choices: tuple[Choice, ...] = ()
     derived: Mapping[str, str] = field(default_factory=dict)
-    """The values that follow from others and the claims that could not fail, by id, and the rule by which."""
+    """The values that follow from others and the claims that could not fail, by ID, with the rule."""
     link_alone: Callable[[Row, Estimate], float | None] = lambda _row, _measured: None
     """What a link that is never idle would give for a row, from headers and rates alone, in the published
-    unit; None where that says nothing. Where TCP has no part in what was measured, it is this itself."""
+    unit; None where it is not meaningful. Equals the measurement if TCP has no part in it."""
 
     @property
     def calibrated(self) -> dict[str, Choice]:
@@ -174,7 +174,7 @@ class Paper:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is a collection of own studies, of which nothing is published."""
+        """Whether it is a collection of airpath's own studies, without published values."""
         return not any(experiment.rows for experiment in self.experiments)
 
     @property

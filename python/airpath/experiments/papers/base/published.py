@@ -18,7 +18,7 @@ NOT_SIMULATED = ("background", "measurement", "definition", "recommendation")
 class Published:
     """One published value, a line of `published/<paper>.csv`.
 
-    `value`, `corrected` and `half_width`, that of the interval printed beside, are in `unit`.
+    `value`, `corrected` and `half_width` (of the interval printed with it) are in `unit`.
     """
 
     id: str
@@ -32,11 +32,11 @@ class Published:
     bound: str | None
     background: bool
     restates: str | None = None
-    """Id of the value that this one says once more."""
+    """ID of the value that this one restates."""
     range_of: str | None = None
-    """Id of the lower end of the range of which this is the upper end."""
+    """ID of the lower end of the range; this value is the upper end."""
     context: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """What the paper says of the setting, by the names of the file."""
+    """The paper's description of the setting, by the names of the file."""
 
     @property
     def target(self) -> float:

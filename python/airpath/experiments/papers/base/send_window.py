@@ -45,7 +45,7 @@ class SendWindow:
 
     @property
     def plateau(self) -> float:
-        """Window at which it stood longest without a change, segments."""
+        """The window that stayed unchanged longest, segments."""
         return float(self.segments[np.argmax(self._stays_s)])
 
     @property

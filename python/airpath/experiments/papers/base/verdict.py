@@ -16,7 +16,7 @@
 ``calibrated_not_met``  the same, but what was chosen does not give the value: by these rules it
                       would be ``close`` or ``not_reproduced``
 ``derived``           the value follows from others by a rule that is stated, and tests nothing
-``restated``          says once more what another value says, or is the upper end of a range: it is
+``restated`` repeats another value, or is the upper end of a range: it is
                       judged there, and counted once
 ``background``        a live measurement, a definition or a recommendation: nothing to simulate
 ====================  =============================================================================
@@ -57,19 +57,19 @@ Verdict = Literal[
 ]
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-"""All verdicts: the best first, then those that say nothing about the value."""
+"""All verdicts: the best first, then verdicts without a judgement of the value."""
 
 MEASURED_VERDICTS = VERDICTS[:-1]
-"""Those that need a measurement."""
+"""Verdicts that need a measurement."""
 
 MET: tuple[Verdict, ...] = ("reproduced", "holds")
-"""Those of a value that came out."""
+"""Verdicts of a reproduced value."""
 
 MISSED: tuple[Verdict, ...] = ("not_reproduced", "more_runs_needed", "close", "consistent")
-"""Those of a value that did not come out, or not beyond doubt: the worst first."""
+"""Verdicts of a value that was not, or not certainly, reproduced: the worst first."""
 
 COUNTED: tuple[Verdict, ...] = (*MET, "consistent", "close", "not_reproduced", "more_runs_needed")
-"""Those of a value that tests something."""
+"""Verdicts of a value that tests something."""
 
 ClaimVerdict = Literal["holds", "does_not_hold", "not_checkable", "calibrated", "derived"]
 
@@ -180,7 +180,7 @@ def worse(one: Verdict, other: Verdict) -> Verdict:
 
 
 def calibrated(judged: Verdict) -> Verdict:
-    """Give the verdict on a value that helped to choose, by what it would be if it had not."""
+    """Give the verdict on a calibrated value, from the verdict that it would have otherwise."""
     return "calibrated_not_met" if judged in ("close", "not_reproduced") else "calibrated"
 
 

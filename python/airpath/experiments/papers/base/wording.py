@@ -19,7 +19,7 @@ _SHARES = re.compile(r"^share_|^p\d_|probability|index$")
 
 
 def unit_name(unit: str) -> str:
-    """Write a unit of the published values the way it stands behind a number."""
+    """Write a unit of the published values as written after a number."""
     return _UNITS.get(unit, unit)
 
 
@@ -69,9 +69,9 @@ def reason_for(
 ) -> str:
     """Say what shows that a value did not come out, and what the other readings give; nothing if it did.
 
-    `where` is the experiment, with table or figure and row. `readings` are those that were simulated; the
-    first one judges. `more_readings` says whether the paper has others at all, `remark` what is known about
-    the value beside.
+    `where` is the experiment, with table or figure and row. `readings` are the simulated interpretations;
+    the first one judges. `more_readings` says whether the paper has others at all, `remark` further
+    information about the value.
     """
     (reading, (measured, judged)), *others = readings.items()
     if judged in MET:

@@ -58,7 +58,7 @@ CHOICES = (
         open="the least retransmission timer",
         tried="1 s and 0.2 s: no difference from round trips of 400 ms on; with HDR it decides (Study 11)",
         taken="1 s",
-        why="ns-2's default of the time; the ticks of 0.1 s are told by T0 of Table 1",
+        why="ns-2's default of the time; the ticks of 0.1 s follow from T0 of Table 1",
     ),
     Choice(
         place="4, 6",
@@ -78,7 +78,7 @@ CHOICES = (
         place="Table 2",
         open="model 2: the right form, or with TD and TO exchanged",
         tried="case 1 as printed, exchanged: what is printed; in the right form far too high",
-        taken="exchanged, called so; the right form beside",
+        taken="exchanged, named as such, and the right form for comparison",
         why="case 1; the other eight cases test it",
         uses=("chan-t2-1-model2", "chan-t2-1-model2-accuracy"),
     ),
@@ -86,7 +86,7 @@ CHOICES = (
         place="5, Figure 9",
         open="when AckReleaseCount is 0",
         tried=(
-            "as printed, at a departure, with an idle release of ours and without; whenever the buffer is "
+            "as printed, at a departure, with airpath's idle release and without; whenever the buffer is "
             "empty (Study 1)"
         ),
         taken="whenever the buffer is empty",
@@ -94,9 +94,9 @@ CHOICES = (
     ),
     Choice(
         place="5, Figure 8",
-        open="the regulator's window behind duplicate ACKs",
-        tried="less the duplicates released, and without that (Study 1)",
-        taken="less the duplicates released",
+        open="the regulator's window after duplicate ACKs",
+        tried="minus the released duplicates, and without that (Study 1)",
+        taken="minus the released duplicates",
         why="Figure 7 counts held ACKs by a difference of ACK numbers: a duplicate moves them, too",
         uses=("chan-s63-rtt18",),
     ),

@@ -50,7 +50,7 @@ OTHER_DELAYS = {
     "lognormal": '{ lognormal = { mean = "50 ms", sd = "50 ms" } }',
     "Poisson": '{ poisson = { mean = "50 ms", unit = "50 ms" } }',
 }
-"""Forward delays with a mean of 50 ms, spread as e(50) is; the uniform one as far as it is never negative."""
+"""Forward delays with a mean of 50 ms, spread as e(50) is; the uniform one is never negative."""
 
 WIDE_RATE = Link("lognormal(200,200), 400", '{ lognormal = { mean = "200 kbit/s", sd = "200 kbit/s" } }')
 """A very wide variation of the rate."""
@@ -110,7 +110,7 @@ def _maximum(sd_kbps: float) -> Quantity:
 
 
 def _similar(delay: str) -> Conditions:
-    """What is said of exponential delays, of other ones."""
+    """The claims about exponential delays, for other ones."""
     link = Link(f"200, 350+{delay}", forward=OTHER_DELAYS[delay], reverse_ms=350)
     reno, reno_ar, sack, sack_ar = (goodput(make_cell(flow, link)) for flow in (RENO, RENO_AR, SACK, SACK_AR))
     return Less(reno, reno_ar), NotLess(sack_ar, sack), Tie(reno_ar, sack_ar)

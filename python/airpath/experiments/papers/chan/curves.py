@@ -36,9 +36,9 @@ RATE_SDS_KBPS = (20, 35, 50, 65, 75)
 BUFFERS = (4, 5, 6, 8, 10, 15, 20)
 BUFFERS_OF_BOTH = (6, 7, 9, 12, 15, 18, 20)
 HDR_BUFFERS = {1: (5, 10, 15, 20, 40), 4: (3, 5, 10, 15), 8: (2, 3, 6, 9)}
-"""Buffers at which HDR is measured, by the number of users."""
+"""Buffers where HDR is measured, per number of users."""
 ONE_BDP = {4: 5, 8: 3}
-"""Buffers of one bandwidth-delay product per flow, by the number of users."""
+"""Buffers of one bandwidth-delay product per flow, per number of users."""
 
 
 def over_delay(flow: Flow, mean_ms: float) -> Cell:
@@ -89,12 +89,12 @@ def _chart(
 
 
 def pairs(cell_of: CellOf, values: Iterable[float], one: Flow, other: Flow) -> tuple[Cell, ...]:
-    """Set two flows beside each other at each value of a parameter, in order."""
+    """Pair two flows at each value of a parameter, in order."""
     return tuple(cell_of(flow, value) for value in values for flow in (one, other))
 
 
 def gains(name: str, what: str, cell_of: CellOf, *values: float, pick: Pick = gain) -> tuple[Row, ...]:
-    """Set regulated flows beside Reno and SACK; the braces of id and label stand for the latter's name."""
+    """Compare regulated flows with Reno and SACK, whose name fills the braces of ID and label."""
     return tuple(
         row(
             name.format(flow.name.lower()),

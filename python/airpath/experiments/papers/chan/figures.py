@@ -91,7 +91,7 @@ LIVE_TEXT = (
         lambda outcome: float(bearer(outcome, "downlink")["peak_queued_sdus"]),
     ),
 )
-"""What the text alone says of the live system."""
+"""Statements of the text (not of tables) about the live system."""
 
 
 def _window(title: str, case: int) -> Trace:
@@ -100,7 +100,7 @@ def _window(title: str, case: int) -> Trace:
 
 
 EXAMPLE_CASE = 4
-"""The paper does not say from which link its examples of loss events are."""
+"""The paper does not name the link of its examples of loss events."""
 
 
 def _example(losses: int) -> Cell:

@@ -52,7 +52,7 @@ def rtt_ms(outcome: Outcome) -> float:
 
 
 def timeout_wait_s(outcome: Outcome) -> float:
-    """T0 as Table 1 has it: mean time from the last fast retransmit to the timeout, seconds; or 0."""
+    """T0 as in Table 1: mean time from the last fast retransmit to the timeout, seconds; or 0."""
     return float(_episodes(outcome)["mean_timeout_wait_s"] or 0.0)
 
 
@@ -157,7 +157,7 @@ FIRST, LAST = 0, -1
 
 
 def found(which: int, values: Sequence[float], so: Callable[[float, float], bool]) -> Pick:
-    """The first or last value at which something is so of a pair of cells, by seed; else the other end."""
+    """The first or last value where a condition holds for a pair of cells, by seed; else the other end."""
 
     def find(*run: float) -> float:
         known = [v for v, one, other in zip(values, run[::2], run[1::2], strict=True) if so(one, other)]

@@ -41,7 +41,7 @@ DEFAULT_READING = "as stated"
 
 PARAMETERS = (
     ("Path", "100 Mbit/s and 1 ms to the RNC; nothing is lost but in the buffer there"),
-    ("Downlink", "rate and delay drawn anew for each packet as its transmission begins; none overtakes"),
+    ("Downlink", "rate and delay drawn for each packet when its transmission starts; none overtakes"),
     ("Buffer", "packets that may wait; the one in transmission comes on top"),
     ("Uplink", "64 kbit/s, ACKs of 40 bytes, constant delay"),
     (
@@ -51,7 +51,7 @@ PARAMETERS = (
     ("Reno", "a second fast retransmit in one window is allowed (ns-2 with bugFix_ false)"),
     (
         "Packets",
-        "1000 bytes on the wire, of which 960 are data; throughput counts 1000 of each that is acknowledged",
+        "1000 bytes on the wire with 960 bytes of data; throughput counts 1000 for each acknowledged one",
     ),
     ("Window limit", "500 packets, never reached"),
     ("Run", "3600 s, one flow without end for each user"),
@@ -89,7 +89,7 @@ class Link:
     rate, forward : str
         Distributions of rate and forward delay.
     reverse_ms : float
-        Constant delay of the way back.
+        Constant delay of the reverse path.
     """
 
     name: str

@@ -17,7 +17,7 @@ FROM_S, UNTIL_S = 100.0, 200.0
 """The part of a run that is drawn, after the first slow start, seconds."""
 
 BEFORE_S = 5.0
-"""What is drawn ahead of a loss event and behind it, seconds."""
+"""Time drawn before and after a loss event, seconds."""
 
 _FAST, _TIMEOUT = "fast_retransmit", "timeout"
 
@@ -52,7 +52,7 @@ def _window(events: Events) -> Series:
 
 
 def _loss_events(events: Events) -> list[list[tuple[float, str]]]:
-    """Put cuts of the window together: those before all is acknowledged that had been sent at the first.
+    """Group window reductions: until all data sent before the first one is acknowledged.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def _loss_events(events: Events) -> list[list[tuple[float, str]]]:
     ends = np.maximum.accumulate(seq + column(events, "segment_sent", "payload_bytes"))
     known: list[list[tuple[float, str]]] = []
     end = -1.0
-    # What is sent again first is the oldest unacknowledged byte.
+    # The first retransmission is the oldest unacknowledged byte.
     for index in np.flatnonzero(np.isin(causes, (_FAST, _TIMEOUT))):
         if seq[index] >= end:
             known.append([])

@@ -102,7 +102,7 @@ FORMS = study(
     1,
     "How Figures 7 to 9 are read",
     "Figure 9 resets AckReleaseCount at a departure, the text whenever the buffer is empty. idle_release "
-    "goes on after 200 ms with an empty buffer and is ours: without it, the form as printed comes to a stop.",
+    "continues after 200 ms with an empty buffer and is airpath's: without it, the printed form stalls.",
     *tables(
         "buffer, e(50)",
         {"no regulator": _at(RENO), **{form: _at(RENO_AR, form, how) for form, how in _FORMS.items()}},
@@ -138,7 +138,7 @@ def _wired(name: str, case: int, wired_ms: float) -> Cell:
 
 
 def _loss(name: str, near_ms: float, far_ms: float, case: int) -> Cell:
-    """Set the long wire beside the short one, run by run."""
+    """Compare the long with the short wired link, run by run."""
     return replace(_wired(name, case, far_ms), reference=_wired(name, case, near_ms).overrides, paired=True)
 
 
@@ -221,7 +221,7 @@ AT_MOBILE = _study(
     4,
     "The regulator at the mobile",
     "Section 6.7: for uploads the regulator can be at the mobile. The same links the other way round, with "
-    "downloads beside.",
+    "downloads for comparison.",
     {
         **{flow.name: partial(_upload, flow) for flow in FLOWS},
         **{f"{flow.name}, download": _at(flow) for flow in (RENO_AR, SACK_AR)},
@@ -281,7 +281,7 @@ _ALPHAS = (1, 2, 3, 4)
 HELD_ACKS = study(
     7,
     "How many ACKs are held",
-    "Section 5 takes alpha times the buffer, printed beside, for the most ACKs that can be held.",
+    "By Section 5, alpha times the buffer (also printed) is the maximum number of held ACKs.",
     *(
         table
         for case in (4, 8)
@@ -319,12 +319,12 @@ ESP = study(
 )
 
 HDR_DURATION = "20 min"
-"""Of a run with HDR here; the figures' last an hour."""
+"""Duration of a run with HDR here; the figures' runs last an hour."""
 
 SINRS_DB = (0.4, 1.4, 2.4, 3.4, 4.4, 5.4)
 DOPPLERS_HZ = (10, 20, 40, 70, 150, 300)
 HDR_BUFFERS = {1: 15, **ONE_BDP}
-"""Buffers of one bandwidth-delay product, by the number of users."""
+"""Buffers of one bandwidth-delay product, per number of users."""
 
 Change = Callable[[float], Overrides]
 """What sets a parameter."""
@@ -347,7 +347,7 @@ def _hdr(flow: Flow, users: int, changes: Overrides) -> Cell:
 
 @cache
 def _beside(flow: Flow, users: int, change: Change, value: float) -> Cell:
-    """Set regulated flows beside others, run by run."""
+    """Compare regulated flows with others, run by run."""
     changes = change(value)
     twin = _hdr(flow, users, changes)
     return replace(_hdr(REGULATED[flow], users, changes), reference=twin.overrides, paired=True)
@@ -415,12 +415,12 @@ _LEFT_OPEN: dict[str, Overrides] = {
     "scheduler over 100 slots": ((f"{_SLOTS}.scheduler.proportional_fair.window", "100"),),
     "runs of 2 min": (("duration", "2 min"),),
 }
-"""What the paper does not say of Sections 6.4 and 6.5 (or, of the scheduler, says otherwise)."""
+"""Settings of Sections 6.4 and 6.5 that the paper leaves open (or, for the scheduler, contradicts)."""
 
 
 @cache
 def _left_open(users: int, flow: Flow, how: Overrides) -> Cell:
-    """Set regulated flows beside others under a setting; what is of the regulator has no part in the twin."""
+    """Compare regulated flows with others under a setting; the twin lacks the regulator's options."""
     twin = _hdr(flow, users, tuple(change for change in how if not change[0].startswith(BOX)))
     return replace(_hdr(REGULATED[flow], users, how), reference=twin.overrides, paired=True)
 

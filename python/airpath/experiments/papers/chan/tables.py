@@ -53,7 +53,7 @@ COLUMNS: dict[str, tuple[str, Metric]] = {
 }
 """Columns of Tables 1 and 3: names among the published values, heads and what is measured."""
 
-_NOT_SAID = "one event of a link that the paper does not name; ours is the first of its kind in each run"
+_NOT_SAID = "one event of a link that the paper does not name; airpath's is the first of its kind in each run"
 REMARKS = {
     "t1-4-loss-events-timeout|t3-reno-(loss-events-timeout|p3-multi-loss)": (
         "neither limited transmit nor a buffer that counts the packet in transmission makes so many "
@@ -65,7 +65,7 @@ REMARKS = {
     "t4-2457_6": "a mean SINR that fits the other rates leaves less above the threshold of this rate",
     "f5b-(ss|a3)": (
         f"{_NOT_SAID}. After two cuts the threshold is two or three packets: slow start takes a round trip, "
-        "and the growth behind it is the longer; both together last about as long as in the paper"
+        "and the growth after it is the longer; both together last about as long as in the paper"
     ),
     "f5.*": _NOT_SAID,
     "s62-b5-sack": (
@@ -77,9 +77,7 @@ REMARKS = {
         "the paper gives neither the terminal's speed nor how packets share slots; the gain falls with the "
         "Doppler frequency, and with it the total throughput of several users"
     ),
-    "s66-reno.*": (
-        "the paper does not say over which link; ours is that of Section 6.3 (Study 2 has others)"
-    ),
+    "s66-reno.*": ("the paper does not name the link; airpath's is that of Section 6.3 (Study 2 has others)"),
     "s66-alpha4": (
         "the paper does not say over which link; over that of Section 6.3 alpha 4 is ahead in small "
         "buffers, and falls behind alpha 3 sooner"
@@ -95,7 +93,7 @@ def row(
     metric: Metric = measured.goodput_kbps,
     pick: Pick = first,
 ) -> Row:
-    """Set a published value beside one cell or several."""
+    """Compare a published value with one or several cells."""
     return Row(
         f"chan-{name}",
         (labels,) if isinstance(labels, str) else labels,

@@ -1,4 +1,4 @@
-"""What the text of Chan and Ramjee's paper says in numbers, beside its tables and figures."""
+"""Numbers in the text of Chan and Ramjee's paper, outside tables and figures."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _WIDEST = tuple(cell for flow in REGULATED for cell in pairs(over_delay, (100,),
 _ABOVE_6 = tuple(buffer for buffer in BUFFERS_OF_BOTH if buffer > 6)
 _HDR_1 = over_hdr_buffer(1)(RENO_AR, 40)
 _LARGE = {4: 15, 8: 9}
-"""Buffers at which the throughput of several users is printed."""
+"""Buffers whose throughput of several users is printed."""
 
 TEXT = figure(
     None,

@@ -72,9 +72,9 @@ class Exploration:
     question: str
     choices: tuple[FreeChoice, ...]
     choose: tuple[str, ...]
-    """Ids of the values by which a set-up is chosen."""
+    """IDs of the values used to choose a set-up."""
     test: tuple[str, ...]
-    """Ids of those that test it."""
+    """IDs of the values that test it."""
     runs: tuple[int, ...]
     """Runs of a cell in each round; each round has seeds of its own."""
     keep: float
@@ -109,7 +109,7 @@ class Exploration:
         )
 
     def named(self) -> dict[str, SetUp]:
-        """The set-ups beside, by their names."""
+        """The additional named set-ups."""
         return {
             name: self.setup(
                 tuple(

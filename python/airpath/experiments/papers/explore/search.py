@@ -1,7 +1,7 @@
-"""Searches a grid of set-ups: short runs of all, longer runs of those that fit the values to choose by.
+"""Searches a grid of set-ups: short runs of all, longer runs of the set-ups that fit the values to choose by.
 
-Each round has seeds of its own, so that no set-up keeps the luck of the round before. The values to test by
-are simulated in the last round alone: no set-up is dropped by them.
+Each round has its own seeds, so random errors of a round do not carry over. The values to test by are
+simulated only in the last round: no set-up is dropped by them.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Tried:
 
     setup: SetUp
     name: str
-    """The name of one that stands beside; empty for one that was found."""
+    """The name of an additional set-up; empty for one that was found."""
     misfit: float
-    """Of the values to choose by."""
+    """Misfit of the values to choose by."""
     tested_misfit: float
-    """Of the values to test by."""
+    """Misfit of the values to test by."""
     values: Mapping[str, tuple[Estimate, Verdict]]
     is_argued: bool
     """Whether it has all that the text settles."""
@@ -71,7 +71,7 @@ def search(
     workers: int | None = None,
     progress: Progress = lambda _done, _expected, _what: None,
 ) -> list[Found] | None:
-    """Search the grid, and once more with the halves exchanged if that is asked for; None if interrupted."""
+    """Search the grid, and again with the halves exchanged if requested; None if interrupted."""
     halves = [(exploration.choose, exploration.test)]
     if exploration.swap:
         halves.append((exploration.test, exploration.choose))
@@ -137,7 +137,7 @@ def _search(
 
 
 def _best(setups: list[SetUp], misfits: Mapping[SetUp, float], exploration: Exploration) -> list[SetUp]:
-    """Keep the share that fits best, and the best that the text leaves; those that fit equally in order."""
+    """Keep the share that fits best, and the best that the text leaves; equal fits in order."""
     ranked = sorted(setups, key=misfits.__getitem__)
     argued = [setup for setup in ranked if exploration.is_argued(setup)] if exploration.argued else []
     kept = [of[: max(LEAST_KEPT, math.ceil(exploration.keep * len(of)))] for of in (ranked, argued)]
@@ -154,7 +154,7 @@ def _measure(
 ) -> dict[str, dict[str, tuple[Estimate, Verdict]]] | None:
     """Measure and judge values under set-ups, by the names of these; None if interrupted."""
     rows, published = rows_of(paper), paper.published
-    # The upper end of a range is measured with the lower one, by which the range is judged.
+    # The upper end of a range is measured with the lower one, which judges the range.
     wanted = [row for name, row in rows.items() if name in ids or published[name].range_of in ids]
     experiment = Experiment("text", None, "explored", ("value",), tuple(wanted))
     explored = replace(

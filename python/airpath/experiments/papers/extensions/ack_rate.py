@@ -48,7 +48,7 @@ def hold_ms(outcome: Outcome) -> float:
 
 
 def sdus(outcome: Outcome) -> float:
-    """SDUs in a user's buffer in the mean, those that are sent and not yet acknowledged included."""
+    """Mean number of SDUs in a user's buffer, including sent but unacknowledged ones."""
     ues = element(outcome, "radio.")["ues"]
     return float(sum(ue["downlink"]["mean_queued_sdus"] for ue in ues) / len(ues))
 
@@ -105,7 +105,7 @@ ACK_RATE_CLAIMS = (
         ACK_RATE.place,
         "ACK rate control as in the paper takes goodput from all of them, from one user on HSDPA or LTE "
         "more than a third, and makes the round trip longer than with PDPC alone, although fewer packets "
-        "are in the buffer: what waits are ACKs.",
+        "are in the buffer: the ACKs wait.",
         (Less(_GOODPUT.entry(_SPACED, place), _GOODPUT.entry(_PDPC, place)) for place in _WITH_LINUX),
         (
             Less(Times(1.5, _GOODPUT.entry(_SPACED, place)), _GOODPUT.entry(_PDPC, place))
@@ -117,8 +117,8 @@ ACK_RATE_CLAIMS = (
     _claim(
         41,
         ACK_RATE.place,
-        "If only SDUs count of which nothing was sent, most of the goodput is back, but nothing is better "
-        "than with PDPC alone: round trips are longer, as ACKs wait in place of data.",
+        "If only unstarted SDUs count, most of the goodput is back, but nothing is better "
+        "than with PDPC alone: round trips are longer, as ACKs wait instead of data.",
         (Less(_GOODPUT.entry(_SPACED, place), _GOODPUT.entry(_UNSENT, place)) for place in _SHARED_CELLS),
         (NotLess(_GOODPUT.entry(_PDPC, place), _GOODPUT.entry(_UNSENT, place)) for place in _SHARED_CELLS),
         (Less(_RTT.entry(_PDPC, place), _RTT.entry(_UNSENT, place)) for place in _SHARED_CELLS),
@@ -129,7 +129,7 @@ ACK_RATE_CLAIMS = (
         ACK_RATE.place,
         "With the TCP of the paper, a window of 64 kB, it helps where the paper has it: on a dedicated "
         "channel it brings more goodput than PDPC alone, if only unsent SDUs count. On HSDPA and LTE such a "
-        "window never fills the buffer: without a box nothing is sent again, and the paper's only costs "
+        "window never fills the buffer: without a box nothing is retransmitted, and the paper's only costs "
         "goodput.",
         Less(_GOODPUT.entry(_NONE, _DCH_ALCARAZ), _GOODPUT.entry(_PDPC, _DCH_ALCARAZ)),
         Less(_GOODPUT.entry(_PDPC, _DCH_ALCARAZ), _GOODPUT.entry(_UNSENT, _DCH_ALCARAZ)),

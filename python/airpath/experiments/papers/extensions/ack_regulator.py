@@ -20,7 +20,7 @@ _PASSING: Overrides = (("radio.hsdpa.downlink.iub", '{ capacity = 60, interval =
 
 
 def _buffer(place: Place) -> Overrides:
-    """Only what waits takes room: this is the buffer that the box looks at."""
+    """Only queued packets take room: this is the buffer that the middlebox observes."""
     return queue(place, {"droptail": {"packets": place.limit, "in_service": "excluded"}})
 
 
@@ -90,7 +90,7 @@ ACK_REGULATOR_CLAIMS = (
         "With 15 packets on LTE it helps both senders, as printed: CUBIC by a fifth and more, the TCP of "
         "its paper by half and more. In the other reading it does not: so small a buffer is empty most of "
         "the time, since TCP takes less than a quarter of what the cell carries, and an empty buffer ends "
-        "what the box expects. Of the paper's TCP it holds not one ACK in a hundred.",
+        "the box's prediction. It holds fewer than one in a hundred ACKs of the paper's TCP.",
         (
             AtLeast(Gain(_GOODPUT.entry(_PRINTED, place), _GOODPUT.entry(_NONE, place)), gain, slack=0)
             for place, gain in ((_SMALL_LTE, 20), (_LTE_CHAN, 50))

@@ -84,7 +84,7 @@ ACTIVITY_CLAIMS = (
     _claim(
         47,
         ACTIVITY.place,
-        "After 30 s on UMTS a small file costs the promotion, of which TCP makes no more than a second.",
+        "After 30 s on UMTS a small file costs the promotion; TCP adds no more than a second.",
         (
             condition
             for size in SIZES

@@ -27,7 +27,7 @@ _REMEDIES: dict[str, tuple[str, Overrides]] = {
 
 
 def _bearer(rlc: str, delay: str) -> Overrides:
-    """A bearer with so much delay beside that of sending, each way."""
+    """A bearer with this delay in addition to the transmission time, each way."""
     ways = tuple((f"{way}.delay", f'"{delay}"') for way in (_DOWN, _UP))
     if rlc == "UM":
         return ways
@@ -78,7 +78,7 @@ def _study(number: int, title: str, question: str, unit: str, what: str, metric:
 _SETTING = (
     f"A file of {_FILE_BYTES // 1000} kB with NewReno and a window of 16 kB, 75 ms from the RNC, over 64 "
     "kbit/s; packets are lost at the UE, and over AM blocks too, 10 % of them, which the link layer repairs. "
-    "`delay` is that of the radio beside the time of sending, one way. "
+    "`delay` is the radio's in addition to the transmission time, one way. "
 )
 
 RNC_GOODPUT = _study(

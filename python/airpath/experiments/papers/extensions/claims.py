@@ -70,7 +70,7 @@ def _handed_over(
     bearers: Iterable[str] = BEARERS,
     longer: int = 0,
 ) -> tuple[Quantity, ...]:
-    """A metric of remedies: over link layers, fates of bearers, and outages of more than that."""
+    """A metric of remedies: over link layers, outcomes of bearers, and longer outages."""
     keys = [key for key in KEYS if key[0] in among and key[1] in bearers and key[2] > longer]
     return tuple(measure(metric, remedy, key) for remedy in remedies for key in keys)
 
@@ -196,7 +196,7 @@ CLAIMS = (
     _claim(
         12,
         HANDOVER,
-        "Frozen by the network or by the UE, a sender goes on within a round trip behind a pause of 1, 3 or "
+        "Frozen by the network or by the UE, a sender continues within a round trip after a pause of 1, 3 or "
         "10 s, without a timeout and, in acknowledged mode, where nothing else is lost, with the window "
         "that it had.",
         *_at_most(0.5, _handed_over(arrives_s, *_FROZEN, bearers=_PAUSE)),
@@ -217,8 +217,8 @@ CLAIMS = (
     _claim(
         14,
         HANDOVER,
-        "What is lost on the air in unacknowledged mode a frozen sender finds out by a timeout, unless it "
-        "goes back as BSD's does, or was warned in time; behind a pause, going back sends everything twice.",
+        "In unacknowledged mode a frozen sender detects radio losses by a timeout, unless it goes back as "
+        "BSD's does, or was warned in time; after a pause, going back sends everything twice.",
         *_at_least(0.8, _handed_over(timeouts, _FROZEN[0], among=_UM, bearers=_LOSE)),
         *_at_most(0, _handed_over(timeouts, "the same, goes back", "freeze, UE", among=_UM, bearers=_LOSE)),
         *_at_least(10, _handed_over(arrived_twice, "the same, goes back", bearers=_PAUSE)),
@@ -235,8 +235,8 @@ CLAIMS = (
     _claim(
         16,
         HANDOVER,
-        "A download whose proxy loses its state at the hand-over never completes: what the sender has been "
-        "told of is not sent again. State that moves costs no more than the end-to-end connection does "
+        "A download whose proxy loses its state at the hand-over never completes: acknowledged data is "
+        "not retransmitted. State that moves costs no more than the end-to-end connection does "
         "without freezing.",
         *_at_least(35, _handed_over(lost_s, "split, state lost")),
         *(

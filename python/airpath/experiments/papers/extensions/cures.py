@@ -64,7 +64,7 @@ class Place:
     radio: str
     users: int = 1
     packets: int | None = None
-    """Packets that a user's buffer has room for; those that the bundled one has if absent."""
+    """Packets that a user's buffer has room for; by default the bundled scenario's."""
     what: str = ""
     """What else is changed in it, and how that is called."""
     options: Overrides = ()
@@ -87,7 +87,7 @@ class Place:
 
 
 def _tried(name: str, place: Place, cure: Overrides) -> Cell:
-    """Make the cell of a cure: everybody downloads, and HSDPA has an uplink that ACKs do not fill."""
+    """Make the cell of a cure: every user downloads, and HSDPA has an uplink that ACKs do not fill."""
     uplink = FAST_UPLINK if place.radio == "HSDPA" else ()
     radio = RADIOS[place.radio]
     return Cell(

@@ -62,8 +62,8 @@ FEEDBACK = study(
     20,
     "RNC feedback on HSDPA and LTE",
     "The box tells a sender which losses are the radio's, so that it keeps its window. Does it help one "
-    "user of HSDPA (uplink of 384 kbit/s) or LTE in the cells of study 17? The Node B or eNodeB takes so "
-    "many NACKs of HARQ for ACKs; in acknowledged mode RLC repairs what is lost then, in unacknowledged "
+    "user of HSDPA (uplink of 384 kbit/s) or LTE in the cells of study 17? The Node B or eNodeB misreads so "
+    "many HARQ NACKs as ACKs; in acknowledged mode RLC repairs these losses, in unacknowledged "
     "mode TCP has to. CUBIC of Linux with the recovery of RFC 6675 or NewReno: with RACK there are no "
     "duplicate ACKs to flag. A minute, start included.",
     *compare("cell, users, RLC, NACKs misread", _CURES, _PLACES, KEPT),

@@ -48,7 +48,7 @@ BEARERS = ("pause", "lose")
 
 @dataclass(frozen=True)
 class HandOver:
-    """What a trace tells of the outage in a run."""
+    """The outage of a run, read from its trace."""
 
     arrives_s: float
     """From the end of the outage until the receiver has new data in order, or until the run ends, seconds."""
@@ -154,7 +154,7 @@ HANDOVER = study(
     14,
     "Hand-overs",
     "A UE is out of reach for 1, 3 or 10 s while it downloads. Its bearers pause, or send on and lose "
-    "what is on the air. What does that cost a sender that knows nothing of it; one that is frozen by "
+    "the blocks in transmission. What does that cost a sender that is not notified; one that is frozen by "
     "the network (M-TCP) or by the UE 2 s before (Freeze-TCP); one that takes the closed window as "
     "BSD does, or as Linux; and one whose connection is split at the RNC, where the proxy's state moves "
     "with the UE or is lost?",

@@ -2,8 +2,8 @@
 
 Server, wire, TCP, files and packets are those of Tables 3 and 14. The radio is `radio.hsdpa`: PDUs of RLC AM
 such that one, or two, fill a TTI of 2 ms at exactly the thesis' rates. As in the thesis 10 % of all
-transmissions are lost, repetitions too, and radio and Iub add no delay. The uplink has 384 kbit/s and TTIs of
-10 ms, with which an idle round trip takes what it does there.
+transmissions are lost, including retransmissions, and radio and Iub add no delay. The uplink has 384 kbit/s
+and TTIs of 10 ms, so the idle RTT is the same as there.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Link:
     in_sequence: bool = True
     """Whether RLC hands packets up in sequence."""
     misread: str = "0 %"
-    """Share of the NACKs that the Node B takes for ACKs: such blocks RLC has to repair."""
+    """Share of the NACKs that the Node B misreads as ACKs: RLC has to repair these blocks."""
 
     @property
     def without_errors(self) -> Link:
@@ -87,7 +87,7 @@ def _radio(rate_kbps: int, link: Link) -> str:
     am = {
         **windows,
         "pdu": f"{pdu} B",
-        # A packet that fills its PDUs to the last octet takes no further one for an octet that says so.
+        # A packet that fills its PDUs exactly needs no further PDU for a length indicator.
         "special_he": True,
         "delivery": "in_sequence" if link.in_sequence else "out_of_sequence",
         "timer_poll": "200 ms",
@@ -99,7 +99,7 @@ def _radio(rate_kbps: int, link: Link) -> str:
         "adaptation": {"outer_loop": False},
         "harq": {"bler": list(link.lost), "nack_as_ack": link.misread},
         "reordering": {"t1": f"{link.t1_ms} ms"},
-        # What leaves in 80 ms: more than in the 10 ms between two grants, less than RLC's timers wait.
+        # The amount sent in 80 ms: more than in the 10 ms between two grants, less than RLC's timers wait.
         "iub": {"delay": "0 ms", "capacity": rate_kbps * 10 // (pdu - _PDU_HEADER_BYTES)},
         "delay": "0 ms",
         "rlc": {"am": am},
@@ -120,7 +120,7 @@ _RUNS = ((1000, 20), (100, 6), (0, 3))
 
 @cache
 def _beside(download: Download, link: Link, other: Download) -> Cell:
-    """A download over HSDPA beside another one without block errors."""
+    """A download over HSDPA compared with another one without block errors."""
     overrides, twin = _over(download, link).overrides, _over(other, link.without_errors).overrides
     is_small = download.file_bytes == SMALL_FILE_BYTES
     most = None if is_small else next(runs for least, runs in _RUNS if download.rate_kbps >= least)
@@ -135,17 +135,17 @@ def _reno(link: Link, key: Key, size: int = LARGE_FILE_BYTES) -> Cell:
 
 
 def _dch(key: Key, size: int) -> Cell:
-    """Over the dedicated channel, beside the same without block errors."""
+    """Over the dedicated channel, compared with the same download without block errors."""
     return make_download(*key, size).against_no_errors()
 
 
 def _beside_dch(key: Key, size: int = LARGE_FILE_BYTES) -> Cell:
-    """Over HSDPA, beside a dedicated channel without block errors."""
+    """Over HSDPA, compared with a dedicated channel without block errors."""
     return replace(_reno(Link(), key, size), reference=_dch(key, size).reference)
 
 
 def _of_variant(**variant: Any) -> Callable[[Key], Cell]:
-    """A variant of TCP beside Reno, both over HSDPA."""
+    """A variant of TCP compared with Reno, both over HSDPA."""
     return lambda key: _beside(make_download(*key, **variant), Link(), make_download(*key))
 
 
@@ -161,7 +161,7 @@ def _at_own_rates(link: Link, key: Key) -> Cell:
 
 
 def sent_again_by_rlc(outcome: Outcome) -> float:
-    """PDUs that RLC sends again, of those with data, percent."""
+    """Retransmitted RLC PDUs, percent of the data PDUs."""
     rlc = outcome.element("radio.hsdpa")["ues"][0]["downlink"]["rlc"]
     return 100 * float(rlc["retransmitted_pdus"]) / float(rlc["data_pdus"])
 

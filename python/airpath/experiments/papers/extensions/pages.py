@@ -45,7 +45,7 @@ def _entry(line: tuple[str, str], key: Key) -> Quantity:
 PAGES = study(
     10,
     "Web pages",
-    "The thesis takes a file of 100 kB for a page, and expects less of older versions of HTTP, which "
+    "The thesis models a page as a file of 100 kB, and expects less of older versions of HTTP, which "
     "need a connection for each object. How long until a page of 20 kB with 16 objects of 5 kB is "
     "complete, requests of 300 B and connection set-up included? Seconds.",
     ("connections", "block errors"),

@@ -21,7 +21,7 @@ from airpath.experiments.papers.lundsten.study import make_study, of_variant, wi
 
 
 def _later(download: Download, other: Download) -> Cell:
-    """A download beside another one without block errors, by when the receiver has the last byte."""
+    """A download compared with another one without block errors, by when the receiver has the last byte."""
     twin = other.against_no_errors().reference
     return Cell(download.name, download.overrides, twin, received_later)
 

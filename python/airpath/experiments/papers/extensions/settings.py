@@ -32,7 +32,7 @@ def _uplink(bler: int) -> Overrides:
 
 
 def _over_uplink(bler: int, key: Key) -> Cell:
-    """Beside a download without errors in either direction."""
+    """Compared with a download without errors in both directions."""
     without = make_download(*key, options=_uplink(0))
     return make_download(*key, options=_uplink(bler)).against_no_errors(without)
 

@@ -17,7 +17,7 @@ _SHARED: Overrides = (
     ("wired.queue.droptail.packets", "30"),
     ("flow", '[{ ue = "each", stagger = "100 ms", app = { bulk = {} } }]'),
 )
-"""Everybody downloads through one wire for as long as the run lasts."""
+"""Every user downloads through one wired link for the whole run."""
 
 _IN_SEQUENCE: Overrides = ((f"{ARQ}.delivery", "in_sequence"),)
 _SPLIT: Overrides = (("wired.delay", "105 ms"), ("middlebox", '[{ split = { delay = "30 ms" } }]'))

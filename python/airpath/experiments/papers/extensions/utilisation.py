@@ -118,7 +118,7 @@ def timeouts(outcome: Outcome) -> float:
 
 @cache
 def cell(radio: str, users: int, sender: str, options: Overrides = (), what: str = "") -> Cell:
-    """So many users of TCP in a cell, beside as many who are sent datagrams."""
+    """So many users of TCP in a cell, compared with as many who receive datagrams."""
     kind = RADIOS[radio]
     overrides = (*all_users(kind, users, "bulk = {}"), ("tcp.profile", SENDERS[sender]), *options)
     return Cell(
@@ -142,7 +142,7 @@ def _unchanged(users: int) -> Overrides:
 
 
 def _shared_out(radio: str, in_service: str, users: int) -> Overrides:
-    """The bundled buffer of one user, shared out to all; `in_service`: whether what is sent counts."""
+    """The bundled buffer of one user, shared out to all; `in_service`: whether sent SDUs count."""
     of = RADIOS[radio]
     limit = {"packets": of.packets // users, "in_service": in_service}
     return buffer(of.kind, {"droptail": limit})
@@ -192,10 +192,10 @@ _SHARE, _JAIN, _RTT = "Share of what datagrams bring", "Jain's index", "Round-tr
 UTILISATION = study(
     17,
     "Utilisation of a cell",
-    "The thesis asks for several users (7.2). One, four and sixteen download for a minute in cells of "
+    "The thesis calls for several users (7.2). One, four and sixteen download for a minute in cells of "
     "`umts-384`, `hsdpa-7.2-4ue` and `lte-10mhz-10ue`, with the buffers of these, Reno and CUBIC of Linux; "
-    "all hear 5 dB (HSDPA) or 15 dB (LTE) in the mean. What do they get of that which datagrams bring that "
-    "keep all buffers full, to as many users over the same channels? How fairly, and how late?",
+    "the mean SINR is 5 dB (HSDPA) or 15 dB (LTE) for all. Which share of the goodput of datagrams that "
+    "keep all buffers full, with as many users over the same channels, do they get? How fair, how late?",
     "users",
     _table(_SHARE, _BUNDLED, utilisation),
     _table(_JAIN, _BUNDLED, fairness),
@@ -280,7 +280,7 @@ UTILISATION_CLAIMS = (
         UTILISATION.place,
         "One user's buffer is enough for all: shared out, round trips of sixteen stay below 400 ms, and LTE "
         "carries more than nine tenths. On HSDPA it is less, since a packet counts until RLC has it "
-        "acknowledged, also while it waits in the Node B. If only what waits in the RNC counts, it is nine "
+        "acknowledged, also while it waits in the Node B. If only packets in the RNC count, it is nine "
         "tenths there too, and the round trip three times as long: the Node B's room is another buffer of "
         "each user.",
         (AtMost(of, 400, slack=0) for of in _of(_RTT_PARTS, (*_HSDPA, *_LTE), ("16",))),

@@ -27,6 +27,6 @@ PAPER = Paper(
     claims=CLAIMS,
     not_reproduced=NOT_REPRODUCED,
     choices=CHOICES,
-    derived={"jayanathan-c8": "the cache has what is in flight, and the window of the UE bounds that"},
+    derived={"jayanathan-c8": "the cache has the data in flight, and the window of the UE bounds that"},
     link_alone=link_alone,
 )

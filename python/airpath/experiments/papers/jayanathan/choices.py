@@ -30,7 +30,7 @@ CHOICES = (
     ),
     Choice(
         "4, 5, Figure 4",
-        "which duplicate ACK sends the segment again",
+        "which duplicate ACK triggers the retransmission",
         "the third, and the second (`--explore`, Study 5)",
         "the third, which is the second that is flagged",
         'the text: 4, 5, and Figure 4, which flags no first duplicate; "early" in 6.1 contradicts it',

@@ -1,4 +1,4 @@
-"""What is read off a run: throughput, and what counters tell of feedback and its cache."""
+"""Metrics of a run: throughput, and counters of feedback and its cache."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def gain_percent(outcome: Outcome) -> float:
 
 
 def repaired_percent(outcome: Outcome) -> float:
-    """Segments sent again early because a flag said so, percent of the packets dropped at the UE."""
+    """Segments retransmitted early because of a flag, percent of the packets dropped at the UE."""
     early = float(outcome.flow["rnf"]["wireless_fast_retransmits"])
     return 100 * early / float(outcome.element("middlebox.packet_loss")["downlink"]["dropped"])
 
@@ -44,5 +44,5 @@ def mean_window(outcome: Outcome) -> float:
 
 
 def flagged_dupacks(outcome: Outcome) -> float:
-    """Flagged duplicate ACKs that it takes until a segment is sent again early, mean."""
+    """Mean number of flagged duplicate ACKs before an early retransmission."""
     return float(outcome.observed.acting_dupack) - UNFLAGGED

@@ -80,9 +80,9 @@ PARAMETERS = (
     ("Network", "GTP-U on Gn and Iu; the UE attaches and activates its PDP context before anything is sent"),
     (
         "Bearer",
-        f"{BEARER_KBPS} kbit/s at IP level, both ways; no errors: what is lost is lost above",
+        f"{BEARER_KBPS} kbit/s at IP level, both ways; no errors: losses happen above it",
     ),
-    ("Drops", "at the UE, of what comes downlink, each packet with the printed probability by itself"),
+    ("Drops", "at the UE, each downlink packet independently with the printed probability"),
     (
         "TCP",
         "Reno: initial window 1, segments of 1460 bytes, window 65,535 bytes, an ACK for two segments "
@@ -121,7 +121,7 @@ WESTWOOD = Sender("Westwood+", (("tcp.cc", "{ westwood_plus = {} }"),))
 EIFEL = Sender("Reno with Eifel", (("tcp.timestamps", "true"), ("tcp.undo", "{ eifel = {} }")))
 
 SENDERS = (RENO, NEWRENO, SACK, WESTWOOD, EIFEL)
-"""Those of the paper, and those that it leaves to the future."""
+"""Senders of the paper, and senders that it leaves to future work."""
 
 
 def make_cell(

@@ -20,7 +20,7 @@ class Window:
     mean_window: float
     """Mean of the congestion window over time, segments."""
     acting_dupack: float
-    """Which duplicate ACK sends a segment again because of a flag, mean; NaN where none does."""
+    """Mean number of the duplicate ACK that triggers a retransmission because of a flag; NaN if none does."""
 
 
 def _cwnd(events: Events) -> Series:

@@ -1,4 +1,4 @@
-"""What the paper leaves open or to the future: studies beside its figures."""
+"""Open questions and future work of the paper: studies in addition to its figures."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ OPEN = _study(
 
 
 def _beside(loss: int, name: str, options: Overrides) -> Cell:
-    """Feedback, each run beside standard TCP with the same packets dropped."""
+    """Feedback, each run compared with standard TCP with the same packets dropped."""
     standard, feedback = (make_cell(loss, heeds, options=options, variant=name) for heeds in (False, True))
     return replace(feedback, reference=standard.overrides, paired=True, precise=measured.gain_percent)
 

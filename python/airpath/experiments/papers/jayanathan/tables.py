@@ -31,7 +31,7 @@ CELLS = {
 }
 """The columns of Table 2, by drop rate in percent and whether there is feedback."""
 
-ONE_RUN = "one run of each, it seems, by which the gain scatters widely; its order is claim 4"
+ONE_RUN = "apparently one run of each, so the gain scatters widely; its order is claim 4"
 
 
 @cache
@@ -83,7 +83,7 @@ TEXT = Experiment(
             (f"flagged duplicate ACKs that bring the wireless fast retransmit, {said}",),
             (_ACTING,),
             measured.flagged_dupacks,
-            remark="what the sender is told to wait for; the third duplicate, as the first is never flagged",
+            remark="the sender waits for it; the third duplicate, as the first is never flagged",
         )
         for place, said in (("s4", "5 %"), ("s5", "5 %, said again"))
     ),
@@ -91,7 +91,7 @@ TEXT = Experiment(
 
 
 def link_alone(row: Row, measured: Estimate) -> float | None:
-    """What a bearer that is never idle delivers of a file, in kbit/s: its rate less headers and drops."""
+    """The file throughput of a bearer that is never idle, in kbit/s: its rate minus headers and drops."""
     if row.metric is not throughput_kbps:
         return None
     if row.pick is gain:

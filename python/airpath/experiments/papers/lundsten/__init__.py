@@ -1,4 +1,4 @@
-"""Lundsten's thesis: TCP over a dedicated channel whose blocks are lost and sent again.
+"""Lundsten's thesis: TCP over a dedicated channel whose blocks are lost and retransmitted.
 
 How it is read is in `model`; tables, figures, text and claims have files of their own.
 """

@@ -52,8 +52,8 @@ SNOOP = study(
     2,
     "Snoop and stale ACKs",
     "Section 3.1.3: snoop discards spurious ACKs. The thesis' uplink keeps ACKs in order, so that none is "
-    "older than the one before; here beside one that sends blocks, loses a tenth of them and hands up what "
-    "comes. Increase over Reno without errors on an uplink that keeps the order.",
+    "older than the one before; here it is compared with one that loses a tenth of its blocks and delivers "
+    "out of sequence. Increase over Reno without errors on an uplink that delivers in order.",
     "box",
     make_table("increase", _WHERE, _ALL),
     make_table("fast retransmits in a run", _WHERE, _ALL, fast_retransmits, "1"),
@@ -68,7 +68,7 @@ _FILES = {
 
 
 def _proxied(keys: str = "", at_most: int = 0) -> Callable[[tuple[int, int, int]], Cell]:
-    """Beside Reno end to end without block errors, by when the receiver has the last byte.
+    """Compared with end-to-end Reno without block errors, by the time when the receiver has the last byte.
 
     The proxy has these further keys, or a window of `at_most` segments on the radio side.
     """

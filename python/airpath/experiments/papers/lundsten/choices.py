@@ -1,4 +1,4 @@
-"""What the thesis leaves open, and how it was settled: by its text, by what ns-2 does, or by Table 10."""
+"""The thesis' open choices, and how they were settled: by its text, by ns-2's behaviour, or by Table 10."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHOICES = (
         "when a lost block is back: 60 ms, or 59 in the example",
         "60 ms in three ways, and 59 ms: the table of readings",
         "59 ms",
-        "B.5 sets the model's parameters; 5.2.2: sent again at once, before new blocks",
+        "B.5 sets the model's parameters; 5.2.2: retransmitted at once, before new blocks",
     ),
     Choice(
         "5",
@@ -32,8 +32,8 @@ CHOICES = (
         "connection set-up",
         "none, three-way, with the delay (`--explore`)",
         "none",
-        "the rates without errors of Table 10, by which the delay, the initial window and the uplink were "
-        "settled, too; 5.4.1 says that they contain the set-up",
+        "the rates without errors of Table 10, used to choose the delay, the initial window and the uplink; "
+        "5.4.1 says that they contain the set-up",
         tuple(f"lundsten-t10-{rate}-{packet}-bler0" for rate, packet in WINDOWS),
     ),
     Choice(

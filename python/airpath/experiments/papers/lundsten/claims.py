@@ -1,6 +1,6 @@
 """The claims of Lundsten's thesis about large files; those about small files are in `small_files`.
 
-In own words; the rules by which words become conditions are in `conditions`.
+In own words; the rules that turn words into conditions are in `conditions`.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _gains(variant: Callable[[Key], Quantity]) -> tuple[Condition, ...]:
 def _needless(variant: Quantity) -> tuple[Condition, ...]:
     """Often: a tenth of what Reno does and more. Mostly: more than half of what is left above the floor."""
     often = Less(Times(0.1, fast_retransmits_of(RENO[WORST])), fast_retransmits_of(variant))
-    # Every segment sent again takes the link's retransmissions with it.
+    # Every retransmitted segment also costs the link's retransmissions.
     again = Quantity(f"segments sent again, {variant.name}", variant.cell, downloads.retransmitted)
     left = Quantity(f"above the floor, {variant.name}", variant.cell, _above_floor)
     return (often, Less(Times(0.5, left), again))
@@ -247,7 +247,7 @@ CLAIMS = (
     _claim(
         13,
         "Section 5.3.3",
-        "384/576: Eifel and Westwood still retransmit often; needless retransmissions, and not a small "
+        "384/576: Eifel and Westwood still retransmit often; spurious retransmissions, and not a small "
         "window, make most of what is left above the floor.",
         *_needless(_eifel(WORST)),
         *_needless(_westwood(WORST)),

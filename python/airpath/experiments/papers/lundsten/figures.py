@@ -76,7 +76,7 @@ def _curve(label: str, download: Download, *, errors: bool = True) -> Curve:
 def _received(
     number: int, title: str, rows: tuple[Row, ...], curves: dict[str, dict[str, Any]]
 ) -> Experiment:
-    """Draw the data received at 384 kbit/s with packets of 576 B, by what the downloads differ in."""
+    """Draw the data received at 384 kbit/s with packets of 576 B, one curve per variant of the download."""
     drawn = tuple(_curve(label, make_download(*WORST, **differs)) for label, differs in curves.items())
     return Experiment("figure", number, title, _QUANTITY, rows, curves=drawn)
 

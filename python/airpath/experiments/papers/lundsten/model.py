@@ -55,7 +55,7 @@ PARAMETERS = (
     ("Retransmission timer", "ticks of 0.1 s, at least 1 s, initially 3 s"),
     ("File", "16,000,000 bytes with headers: whole packets of 576 or 1500 bytes, 40 of them headers"),
     ("Transfer time", "from the first segment sent to the last ACK at the server"),
-    ("Increase", "transfer time at 10 % over that at 0 % block errors, both simulated, less one"),
+    ("Increase", "transfer time at 10 % over that at 0 % block errors, both simulated, minus one"),
     (
         "Eifel",
         "timestamps; the window comes back whole (Section 3.1.4); over Reno without errors; packets as large",
@@ -96,7 +96,7 @@ SPLIT_DELAY_MS = 30
 
 
 def beside_reno(rate_kbps: int, packet_bytes: int, variant: dict[str, Any], **differs: Any) -> Cell:
-    """Set a variant of TCP beside Reno without block errors."""
+    """Compare a variant of TCP with Reno without block errors."""
     reno = make_download(rate_kbps, packet_bytes, **differs)
     return make_download(rate_kbps, packet_bytes, **differs, **variant).against_no_errors(reno)
 
@@ -126,7 +126,7 @@ def split_box(
 
 
 def initial_window_cell(rate_kbps: int, packet_bytes: int, file_bytes: int, segments: int) -> Cell:
-    """Set an initial window beside one of one segment, at 10 % block errors."""
+    """Compare an initial window with one segment, at 10 % block errors."""
     download = make_download(rate_kbps, packet_bytes, file_bytes, initial_window=segments)
     # At 384/576 one fast retransmit more or less outweighs what the window saves.
     runs = 1000 if (rate_kbps, packet_bytes) == WORST else 1

@@ -29,8 +29,8 @@ NOT_REPRODUCED: dict[str, str] = {
         "delivery, as there are no timeouts; split TCP and Reno stand in the published order"
     ),
     "lundsten-c13": (
-        "both retransmit often, as the thesis says, but segments sent again make up four tenths of what "
-        "Eifel leaves above the floor, and a quarter with Westwood"
+        "both retransmit often, as the thesis says, but retransmitted segments make up four tenths of "
+        "Eifel's excess over the floor, and a quarter with Westwood"
     ),
     "lundsten-c14": (
         "Westwood, Eifel and split TCP tie at 12 %, as claimed; in sequence 384/1500 is at the floor, and"
@@ -48,7 +48,7 @@ NOT_REPRODUCED: dict[str, str] = {
     ),
     "lundsten-c21": ("three of the four are worse; 128/1500 ties"),
     "lundsten-c23": (
-        "all but one: at 64/1500 both are at the floor, as in Tables 14 and 15 themselves (11 and 11)"
+        "all except one: at 64/1500 both are at the floor, as in Tables 14 and 15 themselves (11 and 11)"
     ),
     "lundsten-c24": (f"384/576 has less than claimed, with {_NO_TIMEOUTS}; 384/1500 has more"),
     "lundsten-c25": f"no fast retransmits, as claimed, but {_NO_TIMEOUTS}",
@@ -73,7 +73,7 @@ NOT_REPRODUCED: dict[str, str] = {
     ),
     "lundsten-c43": (
         "large packets win at 384 and 128 kbit/s; at 64 kbit/s the sizes tie at the floor. The "
-        "thesis' tables contradict it there, too: 11.4 beside 11.1 (Table 3), 11.6 beside 11.5 (Table"
+        "thesis' tables contradict it there, too: 11.4 against 11.1 (Table 3), 11.6 against 11.5 (Table"
         " 9)"
     ),
     "lundsten-c44": (

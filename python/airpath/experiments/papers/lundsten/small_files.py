@@ -155,7 +155,7 @@ SMALL_FILE_CLAIMS = (
         41,
         "Figure 18",
         "Without block errors initial windows of 1, 3 and 4 differ by an offset at the start only, so that "
-        "the share saved is largest for very small files (20 kB beside 50, 100 and 200).",
+        "the share saved is largest for very small files (20 kB against 50, 100 and 200).",
         *(
             Tie(_offset(104, segments, saved_s, "s"), _offset(packets, segments, saved_s, "s"))
             for segments in (3, 4)

@@ -1,6 +1,7 @@
 """Table 1 of Lundsten's thesis, which solution addresses which problem: measured instead of argued.
 
-Each problem is made on its own, at 384 kbit/s with packets of 576 B, and each solution beside Reno in it.
+Each problem is simulated separately, at 384 kbit/s with packets of 576 B, and each solution compared with
+Reno.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ EIFEL_RESPONSE = study(
     1,
     "What Eifel does when nothing was lost",
     "Section 3.1.4 gives the sender the window that it had before the retransmission. RFC 4015, three years "
-    "later, lets it go on from what is in flight. Does this explain Table 5 (34.2 %)?",
+    "later, lets it continue from the data in flight. Does this explain Table 5 (34.2 %)?",
     "sender",
     make_table("increase", by_key(THREE), _RESPONSES),
     make_table("segments sent again", by_key(THREE), _RESPONSES, retransmitted),
@@ -103,7 +103,7 @@ _RECOVERIES: dict[str, Overrides] = {
 
 
 def _recovering(name: str, options: Overrides, key: Key | None) -> Cell:
-    """A sender with these options, beside Reno without block errors; without a key, blocks are given up."""
+    """These options against Reno without block errors; without a key, blocks are discarded."""
     if key is None:
         name, options, key = f"{name}, blocks given up", (*options, *GIVEN_UP), WORST
     return beside_reno(*key, {"variant": name, "options": options})
@@ -288,7 +288,7 @@ _TIMER_S = (0.2, 0.25, 0.3)
 
 
 def _fired_after(seconds: float, **differs: Any) -> Callable[[Key], Cell]:
-    """A timer that fires so long after the last new ACK; beside Reno as read without block errors."""
+    """A timer that fires so long after the last new ACK; compared with Reno as read without block errors."""
     keys = tuple((f"tcp.rto.{key}", f"{1000 * seconds:g} ms") for key in ("initial", "min", "max"))
     options = (*keys, ("tcp.rto.tick", "10 ms"))
 
@@ -379,4 +379,4 @@ STUDY_CLAIMS = (
         Less(_FAST_REPAIR, Times(0.5, _RENO)),
     ),
 )
-"""Claims 45 to 48: what the thesis says of remedies and settings that it does not simulate."""
+"""Claims 45 to 48: statements about remedies and settings that the thesis does not simulate."""

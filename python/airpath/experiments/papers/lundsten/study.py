@@ -13,7 +13,7 @@ from airpath.experiments.papers.downloads import fast_retransmits, increase
 from airpath.experiments.papers.lundsten.model import Key, beside_reno, make_download
 
 Lines = Mapping[str, Callable[[Any], Cell]]
-"""What is simulated in each line, by what is in the column."""
+"""The cell of each line, as a function of the column."""
 
 
 def by_key(keys: Iterable[Key]) -> dict[str, Key]:
@@ -50,12 +50,12 @@ def make_study(
 
 
 def with_options(*options: tuple[str, str]) -> Callable[[Key], Cell]:
-    """Make a download under changed conditions beside the same without block errors."""
+    """Compare a download under changed conditions with the same download without block errors."""
     return lambda key: make_download(*key, options=options).against_no_errors()
 
 
 def of_variant(**variant: Any) -> Callable[[Key], Cell]:
-    """Make a variant of TCP beside Reno without block errors."""
+    """Compare a variant of TCP with Reno without block errors."""
     return lambda key: beside_reno(*key, variant)
 
 

@@ -62,16 +62,16 @@ SWEEP = tuple(
     make_download(*WORST, packets * 576, initial_window=3).against_initial_window_1(errors=False)
     for packets in SWEPT_PACKETS
 )
-"""Error-free downloads of growing size with an initial window of 3 beside 1."""
+"""Error-free downloads of growing size with an initial window of 3 compared with 1."""
 
 
 def _size_of_largest(estimates: Sequence[Estimate]) -> Estimate:
-    """Estimate at which of the swept sizes a run saves most, bytes."""
+    """Estimate the swept size where a run saves most, bytes."""
     return by_seed(lambda *run: 576.0 * SWEPT_PACKETS[max(range(len(run)), key=run.__getitem__)], *estimates)
 
 
 def _further_from_34(estimates: Sequence[Estimate]) -> Estimate:
-    """Pick the variant that is further from what the thesis says of both."""
+    """Pick the variant that is further from the thesis' value for both."""
     return max(estimates, key=lambda known: abs(known.mean - 34))
 
 
@@ -83,7 +83,7 @@ def _set_up() -> Cell:
 
 
 def _one_block_at_a_time() -> Cell:
-    """One packet, and so one block, under way: what follows a loss is that block's retransmission."""
+    """One packet, and so one block, in flight: the block after a loss is its retransmission."""
     options = (("tcp.max_window", "1"),)
     return make_download(*WORST, 1_000_000, variant="window 1", options=options).watched(LOST_AGAIN)
 

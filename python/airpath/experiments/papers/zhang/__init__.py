@@ -36,7 +36,7 @@ def _row(name: str, what: str, key: Key, metric: Metric, *, traced: bool = False
     return Row(f"zhang-{name}", (what,), (CELLS[key],), metric, traced=traced)
 
 
-_SAME = "the value of the 10 % column once more, less a tenth of its time; it counts for nothing"
+_SAME = "the value of the 10 % column repeated, minus a tenth of its time; it is not counted"
 
 
 def _table() -> tuple[Row, ...]:
@@ -66,7 +66,7 @@ def _window(number: int, key: Key, *more: Row) -> Experiment:
 _LEVEL = _row("f4-level", "lowest window after the first slow start", (144, 1500), lowest_window, traced=True)
 
 ASSUMED_MS = 75
-"""That of the base scenario."""
+"""Delay of the base scenario."""
 
 
 def _delayed(delay_ms: int, key: Key) -> Cell:

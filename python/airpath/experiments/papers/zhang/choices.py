@@ -12,7 +12,7 @@ CHOICES = (
         "20 to 135 ms (Study 1); with the return of a block (`--explore`)",
         "75 ms one way",
         "the thesis' figure for the Internet; taken, and not its 135 ms, because these values are near. By "
-        "Section 2.4 up to 105 ms would do: 95 ms stands beside",
+        "Section 2.4 up to 105 ms would do: 95 ms is shown, too",
         ("zhang-f5-384-576-bler10", "zhang-f5-384-1500-bler10", "zhang-f5-144-576-bler10"),
     ),
     Choice(
@@ -40,18 +40,18 @@ CHOICES = (
         "slot of a block that is back after just three TTIs",
         "all four readings, below",
         "`before`: it catches the slot",
-        "the other readings make 60 ms 80, or as often one as the other; no value was asked",
+        "the other readings make 60 ms 80, or either at random; no value was used",
     ),
     Choice(
         "2.2",
         "rate of the uplink",
-        "other rates in the thesis' model (its Study 9): all the same",
+        "other rates in the thesis' model (its Study 9): no difference",
         "64 kbit/s",
         "the slowest bearer of the paper",
     ),
     Choice(
         "2.3",
-        "what follows [1], RFC 3481",
+        "settings by [1], RFC 3481",
         "nothing else",
         "initial window 2, ACKs for every second segment, timestamps, set-up, 3 s as first timeout",
         "Section 2.3 lists them",

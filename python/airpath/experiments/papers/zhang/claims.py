@@ -109,7 +109,7 @@ CLAIMS = (
     _claim(
         8,
         "Figure 5, and Table 3 of the thesis",
-        "New-Reno here and Reno in Lundsten's thesis agree where they meet (144 beside 128 kbit/s).",
+        "New-Reno here and Reno in Lundsten's thesis agree where they meet (144 against 128 kbit/s).",
         *(Agree(_RISE[here], _thesis(there)) for here, there in _MATCHES.items()),
     ),
     _claim(
@@ -133,7 +133,7 @@ NOT_REPRODUCED: dict[str, str] = {
     ),
     "zhang-c7": (
         "384/576 only: at 10 % block errors a fast retransmit ends the first slow start before the window"
-        " reaches 22 in most runs; without errors, of which the paper speaks there, all four limits are "
+        " reaches 22 in most runs; without errors, the case of that section, all four limits are "
         "reached"
     ),
     "zhang-c9": (

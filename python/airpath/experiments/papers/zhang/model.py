@@ -11,7 +11,7 @@ from airpath.experiments.papers.lundsten.model import READINGS as OF_THE_THESIS
 FILE_BYTES = 10_000_000
 
 DEFAULT_READING = "before"
-"""60 ms, as Section 2.3 prints them: what comes back after three TTIs is there when the fourth begins."""
+"""60 ms, as printed in Section 2.3: a block returned after three TTIs is available when the fourth begins."""
 
 READINGS = (
     *OF_THE_THESIS,
@@ -33,8 +33,8 @@ PARAMETERS = (
     ("TCP", "New-Reno, initial window 2, delayed ACKs, timestamps, connection set-up; ns-2's halving"),
     ("Windows", "the printed column belongs to the other packet size: 22, 11 and 9 segments of 576 bytes"),
     ("File", "10,000,000 bytes with headers"),
-    ("Increase", "transfer time at 10 % over that at 0 % block errors, both simulated, less one"),
-    ("Column 0 % BLER", "read as the increase with a tenth of the time, for blocks sent again, taken off"),
+    ("Increase", "transfer time at 10 % over that at 0 % block errors, both simulated, minus one"),
+    ("Column 0 % BLER", "read as the increase with a tenth of the time, for retransmitted blocks, taken off"),
 )
 
 

@@ -1,5 +1,5 @@
-// The simulator in the page: WebAssembly in a worker, which answers the messages of `airpath studio`'s server. It has no
-// imports, since import maps do not reach workers. `engine.json` beside it has what the server knows from Python
+// The simulator in the page: WebAssembly in a worker, which handles the messages of `airpath studio`'s server. It has no
+// imports, since import maps do not reach workers. `engine.json` next to it has the data that the server gets from Python
 // (`tools/playground.py`); `crates/wasm` describes the functions of `engine.wasm`.
 
 /**
@@ -23,7 +23,7 @@ const LIST = 1;
 
 const utf8 = { of: new TextEncoder(), to: new TextDecoder() };
 
-/** The functions of the engine, with text and JSON in place of addresses. */
+/** The functions of the engine, with text and JSON instead of addresses. */
 class Engine {
   /** @param {any} functions */
   constructor(functions) {
@@ -172,7 +172,7 @@ function choose(engine, settings, about, base, set) {
 }
 
 /**
- * Run with all probes, as far as the page has room for their events: `airpath/studio/runs.py`.
+ * Run with all probes that the page has room for: `airpath/studio/runs.py`.
  * @param {number} id @param {Chosen} chosen @param {number} seed
  */
 async function run(id, chosen, seed) {
@@ -265,7 +265,7 @@ function thatFit(rows, most) {
 }
 
 /**
- * What is known of a run beside its events: `airpath/studio/facts.py`.
+ * Facts about a run in addition to its events: `airpath/studio/facts.py`.
  * @param {Chosen} chosen @param {any} summary @param {Settings["most"]} most
  */
 function known({ title, base, changes, scenario, values, path, edges, bearers }, summary, most) {
