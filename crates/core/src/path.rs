@@ -277,8 +277,8 @@ impl Path {
         let mut changed = 0;
         for (index, change) in parameters.chain(outages).collect::<Vec<_>>() {
             let Some(place) = self.elements.get_mut(index) else { continue };
-            let (element, mut cx) = place.at(now, &mut self.engine);
-            if element.handle_change(&mut cx, change) {
+            let (changing, mut cx) = place.at(now, &mut self.engine);
+            if changing.handle_change(&mut cx, change) {
                 changed += 1;
                 let element = index as u16;
                 cx.probe(Kind::Change, || Event::Change { element, change: number });

@@ -146,7 +146,7 @@ impl Place {
     }
 
     fn write(self, packet: &mut [u8], (_, old_host, old_port): Endpoint, (_, host, port): Endpoint) {
-        let words = |host: u8| u16::from_be_bytes([packet[self.address], host]);
+        let words = |last: u8| u16::from_be_bytes([packet[self.address], last]);
         let (old_word, word) = (words(old_host), words(host));
         for place in self.header_checksum.into_iter().chain(self.checksum) {
             adjust(packet, place, old_word, word);
@@ -234,9 +234,9 @@ mod tests {
         assert!(!nat.translate(Dir::Downlink, &mut datagram(SERVER, UE)), "the old port is gone");
         nat.rebind(Rebind::Port);
         assert!(!nat.translate(Dir::Downlink, &mut datagram(SERVER, seen)));
-        let mut up = datagram(UE, SERVER);
-        assert!(nat.translate(Dir::Uplink, &mut up));
-        assert_ne!(source(&up), seen);
+        let mut anew = datagram(UE, SERVER);
+        assert!(nat.translate(Dir::Uplink, &mut anew));
+        assert_ne!(source(&anew), seen);
         assert_eq!(nat.dropped, 2);
     }
 

@@ -174,7 +174,7 @@ impl Element for LinkInLine {
         let Change::Parameters(fresh) = change else { return false };
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let each = self.directions.iter_mut().zip(fresh.directions);
-        each.fold(false, |differs, (own, fresh)| own.half.adopt(fresh.half) | differs)
+        each.fold(false, |differs, (own, new)| own.half.adopt(new.half) | differs)
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> Value {

@@ -171,7 +171,7 @@ impl Element for PacketLoss {
         let Change::Parameters(fresh) = change else { return false };
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let each = self.halves.iter_mut().zip(fresh.halves);
-        each.fold(false, |differs, (own, fresh)| own.adopt(fresh) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(new) | differs)
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {

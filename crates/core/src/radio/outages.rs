@@ -185,7 +185,8 @@ impl WithOutages {
         }
         let at = begins.since(Instant::ZERO);
         let handover = Config { ue, at, outage: length, warning: Duration::ZERO, ..Config::default() };
-        let change = |at, phase| Change { at, phase, is_told: true, act: None, handover: handover.clone() };
+        let change =
+            |then, phase| Change { at: then, phase, is_told: true, act: None, handover: handover.clone() };
         self.changes.insert(self.next, change(begins, Outage::Began));
         self.next += 1;
         let place = self.changes.partition_point(|other| other.at < ends);

@@ -84,7 +84,7 @@ impl RlcPair {
     #[cold]
     pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
         let each = self.bearers.iter_mut().zip(fresh.bearers);
-        each.fold(false, |differs, (own, fresh)| own.adopt(cx, fresh) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(cx, new) | differs)
     }
 
     pub fn open(&self, cx: &mut Cx<'_>) {

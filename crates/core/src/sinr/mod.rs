@@ -177,7 +177,7 @@ impl Config {
             return Err(ScenarioError::new("shadowing.shared", message, hint));
         }
         match (&self.outages, &uplink.outages) {
-            (Some(down), Some(up)) if down != up && is_shared(down.shared, up.shared) => Err(
+            (Some(own), Some(other)) if own != other && is_shared(own.shared, other.shared) => Err(
                 ScenarioError::new("outages.shared", "the outages differ from those of the downlink", hint),
             ),
             _ => Ok(()),

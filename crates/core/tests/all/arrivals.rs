@@ -138,9 +138,9 @@ fn messages_limit_tcp_to_their_rate_and_are_complete_after_a_round_trip() {
     let transfers = flow.transfers.as_ref().unwrap();
     assert!(transfers.completed >= 199 && transfers.completion_ms.p99.unwrap() < 50.0, "{transfers:?}");
     let user = r#"{ after = "ack", size.constant = "1 MB", interval.exponential.mean = "2 s", count = 5 }"#;
-    let results = run(SHARED, &[("flow.0.app.messages", user), ("duration", "100 s")]);
-    let transfers = results.flows[0].transfers.as_ref().unwrap();
-    assert_eq!((transfers.started, transfers.completed, results.flows[0].bytes_acked), (5, 5, 5_000_000));
+    let of_user = &run(SHARED, &[("flow.0.app.messages", user), ("duration", "100 s")]).flows[0];
+    let five = of_user.transfers.as_ref().unwrap();
+    assert_eq!((five.started, five.completed, of_user.bytes_acked), (5, 5, 5_000_000));
 }
 
 fn error(overrides: &[(&str, &str)]) -> String {

@@ -70,7 +70,7 @@ fn a_rate_holds_from_the_change_on_for_every_packet_that_waits() {
         let events: Vec<_> = trace.iter().filter(|(_, event)| event.kind() == Kind::Change).collect();
         let times: Vec<_> = events.iter().map(|(at, _)| at.as_secs_f64()).collect();
         assert_eq!(times, [10.0, 20.0], "{cell}");
-        let told: Vec<_> = results.changes.iter().map(|change| change.what.clone()).collect();
+        let told: Vec<_> = results.changes.iter().map(|one| one.what.clone()).collect();
         assert_eq!(told, [format!("{key} = \"512 kbit/s\""), format!("{key} = \"1024 kbit/s\"")]);
     }
 }
@@ -120,8 +120,8 @@ fn an_outage_as_a_change_is_that_of_a_hand_over() {
 fn losses_limits_and_means_change() {
     let lossy = "[wired]\nrate = \"2 Mbit/s\"\n[radio.dch]\ndownlink.rate = \"50 Mbit/s\"\n\
                  [[change]]\nat = \"15 s\"\nset.wired.loss = \"20 %\"";
-    let (_, trace) = run(lossy);
-    assert!(rate_bps(&trace, 20, 30) < 0.5 * rate_bps(&trace, 5, 15));
+    let after_loss = run(lossy).1;
+    assert!(rate_bps(&after_loss, 20, 30) < 0.5 * rate_bps(&after_loss, 5, 15));
     let limited = |limit: &str| {
         let text = format!(
             "[tcp]\nrwnd = \"1 MB\"\n[radio.dch]\ndownlink = {{ rate = \"1 Mbit/s\", queue.droptail.packets = 1000 }}\n{limit}"

@@ -402,7 +402,7 @@ fn acknowledged(socket: &Socket) -> io::Result<()> {
         messages(&answer[..length]).filter(|(kind, _)| *kind == NLMSG_ERROR).map(|(_, body)| code(body));
     match codes.next().flatten() {
         Some(0) => Ok(()),
-        Some(code) => Err(io::Error::from_raw_os_error(-code)),
+        Some(error) => Err(io::Error::from_raw_os_error(-error)),
         None => Err(io::Error::new(io::ErrorKind::InvalidData, "netlink: no acknowledgment")),
     }
 }

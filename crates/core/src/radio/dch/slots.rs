@@ -224,8 +224,8 @@ impl Bearer {
     }
 
     /// Packets go at the bearer's own rate, or at this one if it is lower.
-    fn limit_rate(&mut self, limit: Option<Bitrate>) {
-        let rate = limit.map_or(self.capacity.rate, |limit| limit.min(self.capacity.rate));
+    fn limit_rate(&mut self, most: Option<Bitrate>) {
+        let rate = most.map_or(self.capacity.rate, |most| most.min(self.capacity.rate));
         let limit = (rate != self.rate).then_some(rate);
         self.has_been_limited |= limit.is_some();
         if let Some(link_layer) = &mut self.link_layer {
@@ -355,7 +355,7 @@ impl Pausable for Dch {
     fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let each = self.bearers.iter_mut().zip(fresh.bearers);
-        each.fold(false, |differs, (own, fresh)| own.adopt(cx, fresh) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(cx, new) | differs)
     }
 }
 

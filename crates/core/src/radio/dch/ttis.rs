@@ -169,7 +169,7 @@ impl Ue {
     fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
         let pairs = self.pair.adopt(cx, fresh.pair);
         let each = self.carriers.iter_mut().zip(fresh.carriers);
-        each.fold(pairs, |differs, (own, fresh)| own.adopt(cx.now, fresh) | differs)
+        each.fold(pairs, |differs, (own, new)| own.adopt(cx.now, new) | differs)
     }
 
     /// Finds the next TTI of a direction, after something has happened to its end.
@@ -236,7 +236,7 @@ impl Pausable for TtiCell {
     fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let each = self.users.iter_mut().zip(fresh.users);
-        each.fold(false, |differs, (own, fresh)| own.adopt(cx, fresh) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(cx, new) | differs)
     }
 }
 

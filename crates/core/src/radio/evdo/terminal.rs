@@ -145,10 +145,10 @@ impl Terminal {
             }
         };
         for (requests, half) in self.requests.as_chunks_mut().0.iter_mut().zip(halves) {
-            let gains = f32x16::simd_from(simd, *half);
+            let sixteen = f32x16::simd_from(simd, *half);
             let mut met = u32x16::splat(simd, 0);
             for threshold in self.thresholds {
-                met = gains.simd_ge(threshold).select(met + 1, met);
+                met = sixteen.simd_ge(threshold).select(met + 1, met);
             }
             *requests = <[u32; 16]>::from(met).map(|met| met as u8);
         }

@@ -434,17 +434,17 @@ mod tests {
                     most.unwrap_or_else(|| efficiency((table.rows()[0].modulation, table.rows()[0].rate)));
                 assert_eq!(efficiency((mcs.modulation, mcs.rate)), expected, "{table:?} {cqi:?}");
                 assert_eq!(
-                    [nr.reported(least_db - 0.01), nr.reported(*least_db)].map(|own| own <= *row),
+                    [nr.reported(least_db - 0.01, 0), nr.reported(*least_db, 0)].map(|own| own <= *row),
                     [true; 2]
                 );
             }
-            let best = nr.row(nr.reported(60.0)).unwrap();
-            assert_eq!((best.mcs, nr.reported(-30.0)), (last, 0), "{table:?}");
+            let best = nr.row(nr.reported(60.0, 0)).unwrap();
+            assert_eq!((best.mcs, nr.reported(-30.0, 0)), (last, 0), "{table:?}");
         }
         // Between CQI 8 (567/1024, 64QAM) and CQI 9 (666/1024) lies MCS 14 (616/1024), which no CQI stands for.
         let nr = Nr::new(carrier(273, 132, Table::Qam256, 1));
         let between = nr.curve(Row { layers: 1, mcs: 14, least_db: 0.0 }, 200_000).sinr_at(0.1) as f32 + 0.1;
-        let reported = nr.row(nr.reported(between)).unwrap().mcs;
+        let reported = nr.row(nr.reported(between, 0)).unwrap().mcs;
         assert_eq!((reported, nr.row(nr.cqi(between)).unwrap().mcs), (13, 14));
     }
 

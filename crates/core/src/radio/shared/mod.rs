@@ -338,7 +338,7 @@ impl Pausable for SharedCell {
             _ => false,
         };
         let each = self.ues.iter_mut().zip(fresh.ues);
-        each.fold(uplinks, |differs, (own, fresh)| own.adopt(cx, fresh) | differs)
+        each.fold(uplinks, |differs, (own, new)| own.adopt(cx, new) | differs)
     }
 }
 

@@ -144,8 +144,8 @@ impl Ue {
     pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
         let pairs = self.pair.adopt(cx, fresh.pair);
         let further = self.further.iter_mut().zip(fresh.further);
-        let heard = further.fold(self.reception.adopt(fresh.reception), |differs, (own, fresh)| {
-            own.reception.adopt(fresh.reception) | differs
+        let heard = further.fold(self.reception.adopt(fresh.reception), |differs, (own, new)| {
+            own.reception.adopt(new.reception) | differs
         });
         let uplinks = match (&mut self.uplink, fresh.uplink) {
             (Some(own), Some(fresh)) => own.adopt(cx.now, fresh),

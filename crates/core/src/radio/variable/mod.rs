@@ -188,7 +188,7 @@ impl Pausable for Variable {
     fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let each = self.bearers.iter_mut().zip(fresh.bearers);
-        each.fold(false, |differs, (own, fresh)| own.adopt(cx, fresh) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(cx, new) | differs)
     }
 }
 

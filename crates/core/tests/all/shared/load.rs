@@ -51,8 +51,8 @@ fn errors_name_the_key() {
         airpath_core::scenario::Scenario::parse(&table.to_string(), &[]).unwrap_err().to_string()
     };
     for kind in ["lte", "hsdpa", "nr"] {
-        let wrong = error(kind, json!({"downlink": {"load": {"mean": "100 %"}}}));
-        assert!(wrong.starts_with(&format!("radio.{kind}.downlink.load.mean: ")), "{wrong}");
+        let full = error(kind, json!({"downlink": {"load": {"mean": "100 %"}}}));
+        assert!(full.starts_with(&format!("radio.{kind}.downlink.load.mean: ")), "{full}");
         let wrong = error(kind, json!({"downlink": {"reception": {"outages": {"per_minute": -2}}}}));
         assert!(
             wrong.starts_with(&format!("radio.{kind}.downlink.reception.outages.per_minute: ")),

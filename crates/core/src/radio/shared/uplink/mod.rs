@@ -162,7 +162,7 @@ impl Uplink {
     #[cold]
     pub fn adopt(&mut self, fresh: Self) -> bool {
         let each = self.senders.iter_mut().zip(fresh.senders);
-        each.fold(false, |differs, (own, fresh)| own.reception.adopt(fresh.reception) | differs)
+        each.fold(false, |differs, (own, new)| own.reception.adopt(new.reception) | differs)
     }
 
     pub fn report(&self, ue: usize) -> Value {
