@@ -232,9 +232,9 @@ mod tests {
         ] {
             let found = spells(&mut outages(text, 3, Dir::Downlink), 72_000);
             let config = config(text);
-            let expected = config.per_minute * 1200.0;
-            let error = 4.0 * libm::sqrt(expected * 2.0 * per_episode);
-            assert!((found.len() as f64 - expected).abs() < error, "{} of {expected}", found.len());
+            let number = config.per_minute * 1200.0;
+            let error = 4.0 * libm::sqrt(number * 2.0 * per_episode);
+            assert!((found.len() as f64 - number).abs() < error, "{} of {number}", found.len());
             let mut lengths: Vec<u32> = found.iter().map(|(from, to)| to - from).collect();
             lengths.sort_unstable();
             let median_ms = f64::from(lengths[lengths.len() / 2]);

@@ -188,8 +188,8 @@ mod tests {
     #[test]
     fn arrivals_before_the_range_are_at_its_end() {
         let made_at = Instant::ZERO + Duration::from_secs(20);
-        let packets = vec![Some(Arrival { at: Instant::ZERO, ecn: 0 })];
-        let octets = Message::Congestion { begin: 1, packets, made_at }.encode();
+        let early = vec![Some(Arrival { at: Instant::ZERO, ecn: 0 })];
+        let octets = Message::Congestion { begin: 1, packets: early, made_at }.encode();
         let Some(Message::Congestion { packets, .. }) = Message::decode(&octets, made_at) else { panic!() };
         // 0x1ffe / 1024 s.
         assert!((packets[0].unwrap().at.as_secs_f64() - (20.0 - 8190.0 / 1024.0)).abs() < 1e-6);

@@ -280,9 +280,9 @@ mod tests {
         let shadowing = "shadowing = { sd = \"6 dB\", decorrelation = \"1 s\" }\n";
         let config =
             |text: &str| toml::from_str::<DownlinkConfig>(&format!("{text}fading.none = {{}}")).unwrap();
-        let shares = |config: &DownlinkConfig| {
-            let slow = Slow::new(config, sinr(2400), 1, 0);
-            let fading = config.fading.build(600.0, stream(1, "still"));
+        let shares = |of: &DownlinkConfig| {
+            let slow = Slow::new(of, sinr(2400), 1, 0);
+            let fading = of.fading.build(600.0, stream(1, "still"));
             let mut terminal = Terminal::new((fading, slow), sinr(2400), &THRESHOLDS, &PHYSICAL_PACKETS);
             let slots = 1_200_000;
             terminal.request(0);
