@@ -84,7 +84,7 @@ class Control:
 
     def fileno(self) -> int:
         """A descriptor that is readable when `handle` has something to do."""
-        number: int = self._selector.fileno()  # type: ignore[attr-defined]
+        number: int = self._selector.fileno()
         return number
 
     def connect(self, send: Callable[[dict[str, Any]], None]) -> None:

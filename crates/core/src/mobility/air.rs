@@ -1,29 +1,10 @@
 //! What a UE receives of cells: signals, and the interference of those that send.
 
 use crate::fading::BLOCK;
-use crate::sinr::{Mean, Shadowing};
+use crate::sinr::Signal;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// RSRP of a cell at a UE over time.
-#[derive(Clone)]
-pub struct Signal {
-    mean: Mean,
-    shadowing: Option<Shadowing>,
-}
-
-impl Signal {
-    pub(super) fn new(mean: Mean, shadowing: Option<Shadowing>) -> Self {
-        Self { mean, shadowing }
-    }
-
-    /// At a time, dBm.
-    pub fn at(&mut self, time_s: f64) -> f64 {
-        let shadow = self.shadowing.as_mut().map_or(0.0, |shadowing| shadowing.at(time_s));
-        self.mean.at(time_s) + shadow
-    }
-}
 
 /// Slots that are remembered: reports of channel quality are about the past.
 const REMEMBERED: usize = 1024;
@@ -130,6 +111,7 @@ impl Interference {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sinr::Mean;
     use crate::time::Duration;
 
     fn flat(dbm: f64) -> Signal {

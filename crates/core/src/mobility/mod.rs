@@ -22,7 +22,7 @@ mod failure;
 mod rows;
 mod walk;
 
-pub use air::{CellAir, CellLoad, Interference, Signal};
+pub use air::{CellAir, CellLoad, Interference};
 pub use rows::Rows;
 pub use walk::{Walker, plan};
 

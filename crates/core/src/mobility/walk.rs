@@ -1,12 +1,12 @@
 //! All hand-overs of a run, from what its UEs measure.
 
-use super::air::{CellAir, CellLoad, Heard, Signal};
+use super::air::{CellAir, CellLoad, Heard};
 use super::decision::Measurements;
 use super::failure::Monitor;
 use super::{Config, FRAME, Measured};
 use crate::handover::{self, Bearers};
 use crate::rng;
-use crate::sinr::Shadowing;
+use crate::sinr::{Shadowing, Signal};
 use crate::time::{Duration, Instant};
 use crate::trace::Cause;
 use std::sync::Arc;

@@ -21,17 +21,18 @@ mod blockage;
 mod outages;
 mod rows;
 mod shadowing;
+mod signal;
 
 pub use outages::Outages;
 pub(crate) use rows::Mean;
 pub use rows::Rows;
 pub use shadowing::{Shadowing, Slow};
+pub use signal::Signal;
 
 use crate::each::Each;
 use crate::element::adopt;
 use crate::error::ScenarioError;
 use crate::fading::{self, BLOCK, Fading};
-use crate::mobility::Signal;
 use crate::packet::Dir;
 use crate::recording::Offset;
 use crate::registry::parameters;
