@@ -10,8 +10,8 @@
 //! Left out: soft hand-over, Iur and drift RNCs. Measurements and decisions: [`crate::mobility`].
 
 use crate::error::ScenarioError;
-use crate::mobility::Measured;
 use crate::time::{Duration, Instant};
+use crate::trace::Cause;
 use crate::umts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,19 @@ pub struct Config {
     /// What led to it, if a UE has measured it.
     #[serde(skip)]
     pub measured: Option<Measured>,
+}
+
+/// What led to a hand-over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// What it was.
+    pub cause: Cause,
+    /// When the UE reported it, or when its link failed.
+    pub at: Instant,
+    /// Number of the cell that served it, in the order of the scenario, and of the new one.
+    pub cells: [u16; 2],
+    /// Filtered RSRP of the two, dBm.
+    pub rsrp_dbm: [f64; 2],
 }
 
 impl Default for Config {

@@ -50,6 +50,7 @@ pub mod rlc;
 pub mod scheduler;
 pub mod umts;
 pub mod handover;
+pub mod mobility;
 pub mod activity;
 pub mod radio;
 
@@ -59,7 +60,6 @@ pub mod app;
 pub mod host;
 
 pub mod middlebox;
-pub mod mobility;
 pub mod fork;
 pub mod link;
 pub mod path;

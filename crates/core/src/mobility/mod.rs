@@ -29,8 +29,7 @@ pub use walk::{Walker, plan};
 use crate::error::ScenarioError;
 use crate::registry::parameters;
 use crate::sinr::ShadowingConfig;
-use crate::time::{Duration, Instant};
-use crate::trace::Cause;
+use crate::time::Duration;
 use crate::units::Decibel;
 
 parameters! {
@@ -99,19 +98,6 @@ parameters! {
         // ASSUMED: 50 ms of the UE, 100 ms to identify the cell, 50 ms of random access and answers of the network.
         pub reestablishment: Duration = Duration::from_millis(200),
     }
-}
-
-/// What led to a hand-over.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
-    /// What it was.
-    pub cause: Cause,
-    /// When the UE reported it, or when its link failed.
-    pub at: Instant,
-    /// Number of the cell that served it, in the order of the scenario, and of the new one.
-    pub cells: [u16; 2],
-    /// Filtered RSRP of the two, dBm.
-    pub rsrp_dbm: [f64; 2],
 }
 
 /// A radio frame: the time between two indications of the physical layer (TS 36.133 §7.6.2).

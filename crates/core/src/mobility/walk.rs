@@ -3,8 +3,8 @@
 use super::air::{CellAir, CellLoad, Heard};
 use super::decision::Measurements;
 use super::failure::Monitor;
-use super::{Config, FRAME, Measured};
-use crate::handover::{self, Bearers};
+use super::{Config, FRAME};
+use crate::handover::{self, Bearers, Measured};
 use crate::rng;
 use crate::sinr::{Shadowing, Signal};
 use crate::time::{Duration, Instant};

@@ -13,8 +13,8 @@
 
 use crate::channel::Channel;
 use crate::element::{Change as ElementChange, Cx, Element, FAR, Layout, Outage, Port, RadioEvent, as_same};
+use crate::handover::Measured;
 use crate::handover::{Bearers, Config, Episode, Role};
-use crate::mobility::Measured;
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::time::{Duration, Instant};

@@ -53,7 +53,13 @@ fn a_link_layer_with_an_endless_buffer_is_named_by_it() {
 /// Packets that an element discarded instead of returning them to the pool would count as held for ever.
 #[test]
 fn a_long_run_creates_no_packets_once_it_is_in_balance() {
-    for (name, text) in airpath_core::scenario::BUNDLED {
+    // The mobility classes of a cell have its elements, with other parameters.
+    let is_bundled = |name: &str| airpath_core::scenario::BUNDLED.iter().any(|(other, _)| *other == name);
+    let is_class = |name: &str| {
+        name.rsplit_once('-')
+            .is_some_and(|(cell, class)| class != "still" && is_bundled(&format!("{cell}-still")))
+    };
+    for (name, text) in airpath_core::scenario::BUNDLED.iter().filter(|(name, _)| !is_class(name)) {
         let scenario = Scenario::parse(text, &[("duration".to_owned(), "60 s".to_owned())]).unwrap();
         let mut simulation = Simulation::new(&scenario, 1, Observe::default());
         simulation.advance_to(Instant::ZERO + Duration::from_secs(30));

@@ -20,6 +20,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
             radio::Config::NAMES,
             &[
                 "activity",
+                "bearers",
                 "buffer",
                 "carrier",
                 "delay_line",
