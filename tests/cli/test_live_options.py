@@ -64,6 +64,8 @@ def test_configuration_unless_told_otherwise(configured):
         "user": None,
         "endpoint": None,
         "duration_s": None,
+        "attach": None,
+        "control": False,
         "sysctl": {},
         "congestion_control": None,
         "expected_congestion_control": "cubic",

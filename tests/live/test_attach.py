@@ -144,7 +144,10 @@ def world() -> Iterator[World]:
     ) as process:
         assert process.stdin and process.stdout
         target, other = map(int, process.stdout.readline().split())
-        yield World(target, other, process.pid)
+        made = World(target, other, process.pid)
+        # Link-local addresses are tentative for a second (RFC 4862, 5.4).
+        wait_until(lambda: "tentative" not in made.state(), "addresses")
+        yield made
         process.stdin.close()
 
 

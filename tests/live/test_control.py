@@ -107,7 +107,7 @@ def test_a_rebinding_gives_the_flow_another_port_and_an_address(link):
 
 def test_what_cannot_change_is_refused_and_changes_nothing(link):
     for key, value, words in [
-        ("tcp.mss", "500 B", "does not change while the scenario runs; what may change here: wired.rate"),
+        ("tcp.mss", "500 B", "does not change while the scenario runs; what may change here: radio.dch."),
         ("wired.rate", "fast", "set.wired.rate"),
         ("radio.lte.downlink.reception.mean_sinr", "3 dB", "radio"),
     ]:

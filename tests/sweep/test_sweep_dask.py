@@ -239,7 +239,7 @@ def test_a_scheduler_without_workers_is_waited_for_as_long_as_is_asked(tmp_path,
 def test_options_that_do_not_go_together_are_refused(tmp_path, airpath_command):
     path = written(tmp_path)
     both = airpath_command("sweep", path, "--dask", "tcp://127.0.0.1:1", "--workers", 2)
-    check_error(both, "--workers", "beside --dask", "leave it out")
+    check_error(both, "--workers", "with --dask", "leave it out")
     check_error(
         airpath_command("sweep", path, "--dask-wait", 3), "--dask-wait", "without --dask", "scheduler"
     )

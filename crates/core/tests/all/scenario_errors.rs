@@ -881,7 +881,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'flow[1]={}'
         flow[1]: there is no flow[1]: the list has 1, counted from 0; write flow[0]
     --set 'flow[-1].start=1 s'
-        flow[-1]: unknown key; known here: duration, way, cell, ue, wired, middlebox, radio, umts, handover, mobility, tcp, flow
+        flow[-1]: unknown key; known here: duration, way, cell, ue, wired, middlebox, radio, umts, handover, mobility, change, tcp, flow
     --set 'flow.first.start=1 s'
         flow[0].first: unknown key; known here: ue, over, direction, start, stop, stagger, encrypted, app, tcp
     --set 'middlebox.0.tap={}'

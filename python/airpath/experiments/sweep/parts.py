@@ -45,7 +45,10 @@ class Parts:
             If the folder has too many numbers.
         """
         with open_to_read(path) as file:
-            there = pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=list(_WORDS))
+            try:
+                there = pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=list(_WORDS))
+            except KeyError as error:  # Names of columns in a damaged footer.
+                raise ValueError(f"has no column {error}") from None
             columns = self._columns(pq.read_schema(file))
             if columns is None:
                 return None

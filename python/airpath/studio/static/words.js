@@ -135,27 +135,24 @@ const small = (text) => (/^[A-Z][a-z ]/.test(text) ? text[0].toLowerCase() + tex
 /** @type {(text: string) => string} */
 const large = (text) => text[0].toUpperCase() + text.slice(1);
 
-/** The serving cell and the target of a report, with what the UE hears of each. @type {(told: Told) => string[]} */
-const heard = ({ run, n }) =>
-  ["serving", "target"].map((role) => {
-    const name = run.values?.cell?.[n(role)]?.name ?? `cell ${n(role)}`;
-    return `${name} at ${(-n(`${role}_loss`) / 1000).toFixed(1)} dBm`;
-  });
-
 /** A few words about an event where a list of its values says less. @type {Record<string, (told: Told) => string>} */
 const SHORT = {
   tcp_state: ({ n }) => `cwnd ${n("tcpi_snd_cwnd")}, in flight ${n("tcpi_unacked")}, acked ${figure(n("snd_una"))}`,
   segment_sent: ({ n, word }) => `${figure(n("seq"))} + ${n("payload_bytes")}, ${word("cause").replaceAll("_", " ")}`,
   segment_received: ({ n }) => `${figure(n("seq"))} + ${n("payload_bytes")}, next ${figure(n("rcv_nxt"))}`,
   block_sent: (own) => `${figure(own.n("bits"))} bit, ${unitsOf(own)}, ${rowOf(own)}${own.n("transmission") > 1 ? `, transmission ${own.n("transmission")}` : ""}${own.n("lost") ? ", lost" : ""}`,
+  uplink_block: (own) => SHORT.block_sent(own),
   rlc_data: (own) => `${way(own)}, ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}${own.n("poll") ? ", poll" : ""}${own.n("lost") ? ", lost" : ""}`,
   rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}`,
   rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
   packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, ${placeOf(own)}`,
-  mobility: (own) => `${own.word("trigger") === "a3" ? "A3" : "radio link failure"}, ${heard(own).join(", ")}`,
 };
 
-SHORT.uplink_block = SHORT.block_sent;
+/** A block with its transmission. @type {(told: Told) => string} */
+const blockOf = (own) => {
+  const which = ORDINALS[own.n("transmission")] ?? `${own.n("transmission")}th`;
+  return `a block of ${figure(own.n("bits"))} bits (${rowOf(own)}, ${unitsOf(own)}) by HARQ process ${own.n("process")}, ${which} transmission`;
+};
 
 /** A sentence about an event where the schema's words say less. @type {Record<string, (told: Told) => string>} */
 const SENTENCE = {
@@ -173,18 +170,10 @@ const SENTENCE = {
     if (n("rcv_nxt") >= end) return `${told}. It now has everything below ${figure(n("rcv_nxt"))}.`;
     return `${told}, but still waits for ${figure(n("rcv_nxt"))}: there is a gap before them.`;
   },
-  block_sent: (own) => {
-    const { n, run } = own;
-    const which = ORDINALS[n("transmission")] ?? `${n("transmission")}th`;
-    return `${ueName(run, n("ue"))} is sent a block of ${figure(n("bits"))} bits (${rowOf(own)}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
-      `${which} transmission, at an SINR of ${decibels(own)}: ${n("lost") ? "lost, as the UE cannot decode it yet" : "the UE decodes it"}.`;
-  },
-  uplink_block: (own) => {
-    const { n, run } = own;
-    const which = ORDINALS[n("transmission")] ?? `${n("transmission")}th`;
-    return `${ueName(run, n("ue"))} sends a block of ${figure(n("bits"))} bits (${rowOf(own)}, ${unitsOf(own)}) by HARQ process ${n("process")}, ` +
-      `${which} transmission, heard at an SINR of ${decibels(own)}: ${n("lost") ? "lost, as the network cannot decode it yet" : "the network decodes it"}.`;
-  },
+  block_sent: (own) => `${ueName(own.run, own.n("ue"))} is sent ${blockOf(own)}, at an SINR of ${decibels(own)}: ` +
+    `${own.n("lost") ? "lost, as the UE cannot decode it yet" : "the UE decodes it"}.`,
+  uplink_block: (own) => `${ueName(own.run, own.n("ue"))} sends ${blockOf(own)}, heard at an SINR of ${decibels(own)}: ` +
+    `${own.n("lost") ? "lost, as the network cannot decode it yet" : "the network decodes it"}.`,
   rlc_data: (own) => {
     const { n, word, run } = own;
     const which = `RLC ${pdus(own)} ${n("pdus") === 1 ? "was" : "were"} transmitted`;
@@ -198,12 +187,6 @@ const SENTENCE = {
     `A STATUS PDU went ${word("direction")}: everything below number ${onAir(run, n("bearer"), n("lsn"))} has arrived` +
     `${n("missing_pdus") ? `, except ${count(n("missing_pdus"), "PDU")}` : ""}.` +
     `${n("lost") ? " The channel destroyed it." : ""}`,
-  mobility: (own) => {
-    const ue = ueName(own.run, own.n("ue"));
-    const [serving, target] = heard(own);
-    if (own.word("trigger") === "a3") return `${ue} reports ${target}, for long enough better than ${serving}: a hand-over follows (event A3).`;
-    return `${ue} has lost the radio link, with ${serving}: it re-establishes it with ${target}.`;
-  },
   packet: (own) => {
     const { n, word, run } = own;
     const told = `A packet of ${bytes(n("len_bytes"))} arrived at ${elementName(run, n("element"))}, ` +
