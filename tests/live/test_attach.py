@@ -146,7 +146,7 @@ def world() -> Iterator[World]:
         target, other = map(int, process.stdout.readline().split())
         made = World(target, other, process.pid)
         # Link-local addresses are tentative for a second (RFC 4862, 5.4).
-        wait_until(lambda: "tentative" not in made.state(), "addresses")
+        wait_until(lambda: "inet6 fe80" in (now := made.state()) and "tentative" not in now, "addresses")
         yield made
         process.stdin.close()
 

@@ -219,5 +219,5 @@ fn every_marked_key_is_adopted() {
             assert_eq!(run(&text).0.changes.len(), 1, "{cell}: {key} reaches no element");
         }
     }
-    assert_eq!(tried.len(), 7, "{tried:?}");
+    assert_eq!(tried.len(), 8, "{tried:?}");
 }

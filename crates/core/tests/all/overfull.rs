@@ -50,22 +50,35 @@ fn a_link_layer_with_an_endless_buffer_is_named_by_it() {
     }
 }
 
-/// Packets that an element discarded instead of returning them to the pool would count as held for ever.
+/// Packets that an element discarded instead of returning them to the pool would count as held for ever: as many would be
+/// created in each half of a run. Cells that carry more than 100 MB in 30 s take minutes without optimisation; their elements
+/// are those of slower ones.
 #[test]
 fn a_long_run_creates_no_packets_once_it_is_in_balance() {
-    // The mobility classes of a cell have its elements, with other parameters.
     let is_bundled = |name: &str| airpath_core::scenario::BUNDLED.iter().any(|(other, _)| *other == name);
     let is_class = |name: &str| {
-        name.rsplit_once('-')
-            .is_some_and(|(cell, class)| class != "still" && is_bundled(&format!("{cell}-still")))
+        let still = |cell| is_bundled(&format!("{cell}-still"));
+        name.rsplit_once('-').is_some_and(|(cell, class)| class != "still" && still(cell))
     };
+    let mut skipped = Vec::new();
     for (name, text) in airpath_core::scenario::BUNDLED.iter().filter(|(name, _)| !is_class(name)) {
         let scenario = Scenario::parse(text, &[("duration".to_owned(), "60 s".to_owned())]).unwrap();
         let mut simulation = Simulation::new(&scenario, 1, Observe::default());
-        simulation.advance_to(Instant::ZERO + Duration::from_secs(30));
+        let carries_too_much = (1..=30).any(|seconds| {
+            simulation.advance_to(Instant::ZERO + Duration::from_secs(seconds));
+            simulation.flows().iter().map(|flow| flow.bytes_received).sum::<u64>() > 100_000_000
+        });
+        if carries_too_much {
+            skipped.push(*name);
+            continue;
+        }
         let before = simulation.created();
         simulation.run();
         let after = simulation.created();
-        assert!(after <= 2 * before + 200, "{name}: {before} packets after 30 s, {after} after 60 s");
+        assert!(
+            after <= before + before / 2 + 200,
+            "{name}: {before} packets after 30 s, {after} after 60 s"
+        );
     }
+    assert!(skipped.iter().all(|name| name.starts_with("nr-")) && skipped.len() < 6, "{skipped:?}");
 }
