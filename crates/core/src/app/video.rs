@@ -41,7 +41,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        // RFC 8593, table 1.
+        // SCALE_t and SCALE_B of RFC 8593 (5.1); so in syncodecs, the implementation of its authors.
         let deviation = Probability::new(0.15).unwrap_or_default();
         Self {
             size: Bytes::from_bytes(1200),

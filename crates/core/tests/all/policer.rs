@@ -35,3 +35,21 @@ fn of_twice_the_rate_half_arrives_and_without_delay() {
     let dropped = results.elements.iter().find(|one| one["element"] == "middlebox.policer").unwrap();
     assert_eq!(dropped["downlink"]["dropped"], report.lost);
 }
+
+/// A bucket bounds what is in transit above the rate, as a queue does, and nobody waits in it. Where it holds less than the
+/// path (31 kB at 5 Mbit/s and 50 ms), a window that CUBIC has reduced no longer fills the path; where it holds more, it does.
+#[test]
+fn cubic_gets_less_than_behind_a_queue_where_the_bucket_holds_less_than_the_path() {
+    let goodput = |key: &str, value: &str, rate: &str| {
+        let bulk =
+            [("flow.0.app", "bulk"), ("duration", "60 s"), ("radio.dch.downlink.rate", rate), (key, value)];
+        run(&bulk).flows[0].goodput_bps
+    };
+    let policed = |burst: &str| {
+        let policer = format!(r#"[{{ policer.downlink = {{ rate = "5 Mbit/s", burst = "{burst}" }} }}]"#);
+        goodput("middlebox", &policer, "50 Mbit/s")
+    };
+    let queued = goodput("radio.dch.downlink.queue.droptail.bytes", "20 kB", "5 Mbit/s");
+    let (small, large) = (policed("20 kB"), policed("100 kB"));
+    assert!(small < 0.85 * queued && large > 0.95 * queued, "{small} {large} {queued}");
+}
