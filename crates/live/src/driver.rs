@@ -1,10 +1,9 @@
 //! The driver: a path, and a world of clock and devices around it.
 //!
-//! A turn hands the path everything that arrived and runs everything that is due, each at its own
-//! instant and one after the other, with what leaves in between written out. A driver that is woken
-//! late therefore catches up in the order in which things would have happened: as long as the world
-//! keeps its arrival times, the model does not notice. (Devices of a kernel do not: what has waited
-//! there arrives when it is read.)
+//! Each turn passes every packet that has arrived to the path and runs every expired timer, in order of time and
+//! each at its own instant; packets that leave in between are written out. A driver that wakes up late therefore
+//! catches up in the original order: if the world keeps arrival times, the model is not affected. (Kernel devices
+//! do not keep them: a packet that waited there arrives when it is read.)
 
 use airpath_core::flows::Flows;
 use airpath_core::packet::{Body, Dir, Packet};
@@ -17,9 +16,9 @@ pub trait World {
     /// What time it is, on the scale of the path. Never runs backwards.
     fn now(&mut self) -> Instant;
 
-    /// Takes the packet that arrived next into `bytes`; returns when it arrived, its direction, and the number of the
-    /// interface over which it goes. `due` is the moment of what the path has to do next, if that lies not ahead: a packet that arrived
-    /// after it may wait.
+    /// Reads the next packet that arrived into `bytes`; returns its arrival time, its direction and the index of
+    /// its interface. `due` is the path's next deadline if it is not in the future: a packet that arrived after it
+    /// may wait.
     fn receive(&mut self, due: Option<Instant>, bytes: &mut Vec<u8>) -> Option<(Instant, Dir, u16)>;
 
     /// Hands over a packet of an interface that left the path at `at`.

@@ -1,13 +1,13 @@
-//! Our TCP at one end of a live path, in the place of a kernel.
+//! airpath's TCP at one end of a live path, instead of a kernel's.
 //!
-//! It is a [`Port`], which captures and counts as at any other end, with connections of ours ([`Connection`]) behind
-//! it: packets of the path end here, and packets with octets and right checksums begin here. It draws initial sequence
-//! numbers from the run's seed, and knows no time but the path's. What is served is in [`service`].
+//! The endpoint is a [`Port`], which captures and counts as at any other end, with airpath's [`Connection`]s
+//! attached: it terminates packets of the path, and creates packets with bytes and correct checksums. It draws
+//! initial sequence numbers from the run's seed; its only clock is the path's. The services are in [`service`].
 //!
-//! Connections are bounded, and so are those that are half open: a SYN beyond is dropped, as by a kernel without SYN
-//! cookies, and counted; TIME-WAIT gives way to a new connection when there is no room left. A segment that meets no
-//! connection is answered with a reset. Whatever is no TCP for one of our addresses, or has a wrong checksum, ends
-//! here.
+//! The numbers of connections and of half-open connections are bounded: further SYNs are dropped, as by a kernel
+//! without SYN cookies, and counted; a connection in TIME-WAIT is removed if a new one needs its slot. A segment
+//! without a connection is answered with a reset. Packets that are not TCP to one of the endpoint's addresses, or
+//! have a wrong checksum, are discarded.
 
 pub mod counts;
 pub mod service;
@@ -41,7 +41,7 @@ const NEXT_OPEN: u32 = MOST_CONNECTIONS as u32;
 /// The MTU of the devices.
 const MTU: u64 = 1500;
 
-/// What our end is to do.
+/// Settings of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The direction in which it sends.
@@ -60,7 +60,7 @@ pub struct Plan {
     pub opens_over: u16,
     /// What is done with these.
     pub opens_for: Service,
-    /// Its TCP is not told of in the trace: the other end's is.
+    /// Whether the trace omits this endpoint's TCP, because it records the other end's.
     pub is_silent: bool,
     /// When it opens the first.
     pub opens_at: Instant,
@@ -82,7 +82,7 @@ struct Slot {
     was_half_open: bool,
 }
 
-/// Our end of a live path.
+/// airpath's endpoint on a live path.
 pub struct Endpoint {
     port: Port,
     plan: Plan,
@@ -96,7 +96,7 @@ pub struct Endpoint {
     /// Which of `plan.opens` comes next.
     next_open: usize,
     counts: Counts,
-    /// Of the connections that have ended.
+    /// Sums over the connections that have ended.
     totals: Totals,
     /// What has become of the connections that have ended, by flow.
     past: BTreeMap<u16, Value>,
@@ -138,7 +138,7 @@ impl Endpoint {
         &self.port
     }
 
-    /// Whether no connection is left but those in TIME-WAIT.
+    /// Whether all remaining connections are in TIME-WAIT.
     pub fn is_idle(&self) -> bool {
         self.open().next().is_none()
     }
@@ -147,14 +147,14 @@ impl Endpoint {
         self.slots.iter().flatten().filter(|slot| slot.connection.state() != State::TimeWait)
     }
 
-    /// What our senders have counted so far.
+    /// Sums of the senders' counters so far.
     pub fn totals(&self) -> Totals {
         let mut totals = self.totals;
         self.slots.iter().flatten().for_each(|slot| totals.add(&slot.connection));
         totals
     }
 
-    /// What is told of our end while the link is up.
+    /// The endpoint's part of a status report while the link is up.
     pub fn status(&self) -> Value {
         let totals = self.totals();
         json!({
@@ -164,7 +164,7 @@ impl Endpoint {
         })
     }
 
-    /// What our end has counted, and what is left.
+    /// The endpoint's counters and the states of its remaining connections.
     pub fn summary(&self) -> Value {
         let mut states: BTreeMap<String, u64> = BTreeMap::new();
         for slot in self.slots.iter().flatten() {
@@ -179,7 +179,7 @@ impl Endpoint {
         with_counters(summary, &self.counts)
     }
 
-    /// What our end has done on a flow, if it was one of ours.
+    /// Report on a flow, if this endpoint has or had its connection.
     pub fn flow(&self, number: u16) -> Option<Value> {
         let now = self.by_flow.get(&number).and_then(|index| self.slots[*index].as_ref());
         now.map(|slot| self.report(slot)).or_else(|| self.past.get(&number).cloned())
@@ -226,7 +226,7 @@ impl Endpoint {
             self.handle_segment(cx, index, &packet, &bytes[payload]);
             index
         } else if let Some(index) = self.by_flow.get(&flow).copied().filter(|_| packet.payload == 0) {
-            // What a box on the path has made has no octets.
+            // A packet that a middlebox created has no bytes.
             self.handle_segment(cx, index, &packet, &[]);
             index
         } else {
@@ -243,7 +243,7 @@ impl Endpoint {
         self.plan.addresses.contains(&dst.ip()).then_some(Endpoints { src: dst, dst: src })
     }
 
-    /// The connection of a segment: the one that is there, or that it asks for.
+    /// Finds the connection of a segment, or opens one for a SYN.
     fn find(&mut self, cx: &mut Cx<'_>, addresses: Endpoints, packet: &Packet) -> Option<usize> {
         let known = self.by_endpoints.get(&(addresses.src, addresses.dst)).copied();
         let gives_way = |slot: &Slot| slot.connection.gives_way_to(packet);
@@ -306,7 +306,7 @@ impl Endpoint {
         self.pump(cx, index);
     }
 
-    /// Our TCP over this version of IP, with segments that the devices carry.
+    /// TCP configuration for this IP version, with segments that fit the devices' MTU.
     fn config(&self, ip: IpVersion) -> tcp::Config {
         let most = MTU - u64::from(ip.header_bytes() + tcp::TCP_HEADER_BYTES);
         let mss = self.plan.tcp.mss.min(airpath_core::units::Bytes::from_bytes(most));
@@ -441,7 +441,7 @@ impl Endpoint {
     }
 }
 
-/// Tells of a segment with data.
+/// Records `segment_sent` for a segment with data.
 fn probe_sent(cx: &mut Cx<'_>, (ue, flow): (u16, u16), packet: u32, sent: &Sent) {
     let Sent { seq, len: payload_bytes, cause } = *sent;
     if payload_bytes > 0 {

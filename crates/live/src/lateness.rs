@@ -4,7 +4,7 @@ use airpath_core::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
-/// Lateness of every packet that left: the time at which it was written minus the model's time for it.
+/// Lateness of every packet that left: actual write time minus the model's departure time.
 #[derive(Debug)]
 pub struct Lateness {
     /// Nanoseconds.

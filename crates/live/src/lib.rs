@@ -1,8 +1,8 @@
 //! Real packets through airpath's bearers.
 //!
-//! The path, its elements and their randomness are those of `airpath-core`; this crate adds what the
-//! operating system has to give: a clock, two network namespaces with a TUN device each, processes in
-//! them, and what the kernel knows of its TCP. Nothing in the core knows of this crate.
+//! The path, its elements and their randomness are those of `airpath-core`; this crate adds what the operating
+//! system provides: a clock, two network namespaces with a TUN device each, processes in them, and the kernel's TCP
+//! state. The core does not depend on this crate.
 //!
 //! * [`driver`], `meter`, [`port`], [`rebinding`], [`endpoint`], [`lateness`], [`segments`]: pure; also the tests' drivers use them.
 //! * The others are Linux.

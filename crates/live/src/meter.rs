@@ -1,8 +1,8 @@
 //! What can be learned of a TCP connection from the packets that pass one of its ends.
 //!
-//! Nothing is asked of the kernel here. Offsets count bytes of the stream from zero; the SYN gives
-//! that is on the wire, or the first segment if no SYN was seen. Round-trip times follow RFC 6298 and
-//! Karn's rule: an ACK that covers a segment sent twice gives no sample.
+//! The kernel is not queried here. Offsets count bytes of the stream from zero; the SYN gives the initial sequence
+//! number, or the first segment if no SYN was seen. RTT samples follow RFC 6298 and Karn's rule: an ACK of a
+//! retransmitted segment gives no sample.
 
 use airpath_core::delays::Delays;
 use airpath_core::packet::{Flags, Packet};
@@ -12,7 +12,7 @@ use airpath_core::time::{Duration, Instant};
 use serde::Serialize;
 use std::collections::VecDeque;
 
-/// Segments whose ACK is awaited; with more than these under way no round-trip times are measured.
+/// Largest number of timed segments; with more outstanding, the RTT is not measured.
 const MOST_TIMED: usize = 1 << 16;
 
 /// Gaps kept in mind; a stream with more is not followed any further.
@@ -137,7 +137,7 @@ impl Outgoing {
         self.last_rtt
     }
 
-    /// Bytes of the stream sent so far, those sent again not counted.
+    /// Bytes of the stream sent so far, without retransmissions.
     pub fn sent(&self) -> u64 {
         self.max
     }

@@ -1,7 +1,7 @@
-//! Either end of a live path, where the simulator has its host: captures, counts and meters what passes.
+//! Either end of a live path, in the position of the simulator's host: captures, counts and meters packets.
 //!
-//! It changes nothing, and holds nothing back. Because it stands where a host would, positions of
-//! elements on the path are those of the simulator.
+//! A port neither changes nor delays packets. Since it takes the host's place, elements have the same positions on
+//! the path as in the simulator.
 
 use crate::meter::{Incoming, Outgoing};
 use airpath_core::delays::Delays;
@@ -20,11 +20,11 @@ pub struct Port {
     /// Bytes of each packet that the capture keeps.
     snaplen: usize,
     flows: Vec<Flow>,
-    /// The sender behind it reports segments and round-trip times itself.
+    /// Whether this port emits the sender's events: segments sent and RTT samples.
     tells_of_sender: bool,
-    /// What this end sent into the path, and what it was handed.
+    /// Packets that this end sent into the path.
     pub sent: Counts,
-    /// What the path handed to this end.
+    /// Packets that the path delivered to this end.
     pub received: Counts,
 }
 
@@ -82,7 +82,7 @@ impl Port {
         Self { dir, snaplen, flows: Vec::new(), tells_of_sender: true, sent, received }
     }
 
-    /// One that leaves it to the sender to tell of the segments that it sends and of the round-trip times.
+    /// Returns the port without the sender's events, which the attached sender then emits.
     pub fn without_sender_events(self) -> Self {
         Self { tells_of_sender: false, ..self }
     }
@@ -92,7 +92,7 @@ impl Port {
         self.flows.get(usize::from(number)).filter(|flow| !flow.is_empty())
     }
 
-    /// Flows of which a packet passed since `since`.
+    /// Number of flows with a packet since `since`.
     pub fn active_flows(&self, since: Instant) -> usize {
         self.flows.iter().filter(|flow| flow.last >= since && !flow.is_empty()).count()
     }
@@ -180,7 +180,7 @@ impl Port {
         if dir == self.dir {
             packet.sent_at = cx.now;
         }
-        // Before it is captured: what a box changed is what this end gets.
+        // Rewrite before the capture: it must contain the changed packet that this end receives.
         if let Some(mut body) = packet.body.take() {
             if body.touched {
                 rewrite(&mut body.bytes, packet);

@@ -12,7 +12,7 @@ use airpath_core::packet::Dir;
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// What is lost.
+/// The part of the mapping that is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rebind {
@@ -106,12 +106,12 @@ impl Rebinding {
 #[derive(Clone, Copy)]
 struct Place {
     protocol: u8,
-    /// Of the last two octets of the address, and of the port.
+    /// Offset of the last two octets of the address.
     address: usize,
     port: usize,
-    /// Of the checksum of IPv4, if there is one.
+    /// Offset of IPv4's header checksum, if there is one.
     header_checksum: Option<usize>,
-    /// Of that of TCP or UDP; `None` of UDP without one.
+    /// Offset of the checksum of TCP or UDP; `None` for UDP without one.
     checksum: Option<usize>,
 }
 

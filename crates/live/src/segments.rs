@@ -1,16 +1,16 @@
-//! Packets that stand for many: what the kernel's offloads hand over and take in the place of single segments.
+//! Segmentation and coalescing of packets for the kernel's offloads.
 //!
 //! A device with offloads has a header in front of each packet: `struct virtio_net_hdr` of `linux/virtio_net.h`, in
 //! the machine's byte order (OASIS Virtual I/O Device 1.2, section 5.1.6, describes its fields). It says that a
 //! checksum is still to be made, or that the packet holds many segments of one size.
 //!
-//! * [`Large`] cuts such a packet into those that the link carries. Each has the octets that it would have had if the
-//!   kernel had sent it by itself: length, identification, sequence number, checksums; CWR stays on the first, PSH and
-//!   FIN on the last.
-//! * [`Run`] joins packets for the kernel, if they are what a cut would give: one flow, no gap, the same fields and
-//!   options, right checksums. Cut again, a run gives the packets that went in, octet by octet. (Software that joins
-//!   for throughput alone also puts late segments into their places, or drops a PSH: here that would hide what the
-//!   link did.)
+//! * [`Large`] segments such a packet into packets that the link carries. Each has the octets that it would have
+//!   had if the kernel had sent it separately: length, identification, sequence number, checksums; CWR stays on the
+//!   first, PSH and FIN on the last.
+//! * [`Run`] coalesces packets for the kernel if segmentation restores them: one flow, no gap, equal fields and
+//!   options, correct checksums. Segmenting a run gives the original packets, octet by octet. (Software that
+//!   coalesces for throughput only also reorders late segments, or drops a PSH: here that would hide the behaviour
+//!   of the link.)
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ const NEEDS_CHECKSUM: u8 = 1;
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
 const UDP: u8 = 5;
-/// Beside one of these: the first segment has CWR.
+/// Flag added to one of these: the first segment has CWR.
 const WITH_CWR: u8 = 0x80;
 
 // Within the TCP header.
@@ -74,7 +74,7 @@ impl Header {
     }
 }
 
-/// A packet as it was read, of which some segments may have been taken already.
+/// A packet as read from the device, with a count of the segments already taken.
 #[derive(Debug)]
 pub struct Large {
     /// Room for a header and the longest packet.
@@ -137,7 +137,7 @@ impl Large {
         (sound && self.header.size > 0 && packet.len() > transport + length).then_some(transport + length)
     }
 
-    /// Takes the next packet that the link carries into `out`. There is one unless all is empty.
+    /// Moves the next packet that the link carries into `out`; leaves `out` empty if none is left.
     pub fn take(&mut self, out: &mut Vec<u8>) {
         out.clear();
         let packet = &self.bytes[self.front..self.end];
@@ -176,7 +176,7 @@ impl Large {
     }
 }
 
-/// Writes length and checksum into an IP header with so many octets behind it; adds `segments` to IPv4's
+/// Writes length and checksum into an IP header followed by `behind` octets; adds `segments` to IPv4's
 /// identification.
 fn write_length(network: &mut [u8], behind: u16, segments: u16) {
     if network[0] >> 4 == 6 {
@@ -241,7 +241,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Of a packet with data, of which no header says anything that is not repeated.
+    /// Parses a packet with data; `None` if its headers contain anything that segmentation would not repeat.
     fn of(packet: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
         let transport = match packet.first()? {
@@ -294,7 +294,7 @@ impl Parts {
     }
 }
 
-/// Packets that go to the kernel together, in one that stands for all of them if there are several.
+/// Packets to be written to the kernel together, coalesced into one if there are several.
 #[derive(Debug)]
 pub struct Run {
     /// Octets of the header in front: none where the device has no offloads.
@@ -302,7 +302,7 @@ pub struct Run {
     /// That header, the headers of the first packet, and the data of all.
     bytes: Vec<u8>,
     packets: u16,
-    /// Of the first packet, once there is a second.
+    /// Offsets in the first packet; set once there is a second.
     parts: Option<Parts>,
     /// Data in each packet but the last.
     size: usize,

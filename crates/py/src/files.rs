@@ -10,7 +10,7 @@ const LARGEST_MB: u64 = 64;
 /// As `read`, of files below a folder alone, wherever links lead.
 pub fn read_below(folder: &Path, path: &str) -> Result<String, String> {
     let inside = folder.canonicalize().map_err(refused)?;
-    // Both are refused in the same words: what is outside cannot be asked for.
+    // Both get the same error, so files outside are not distinguishable from missing ones.
     match inside.join(path).canonicalize() {
         Ok(file) if file.starts_with(&inside) => read(&file),
         _ => Err(format!("is no file below {}", folder.display())),

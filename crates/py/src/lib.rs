@@ -73,8 +73,8 @@ fn bundled() -> BTreeMap<&'static str, &'static str> {
     BUNDLED.iter().copied().collect()
 }
 
-/// Names of the places on a scenario's path, from the server to the UEs: those that events count in `element`; and which
-/// places are next to each other, the one nearer to the server first.
+/// Names of the places on a scenario's path, from the server to the UEs, indexed by `element` of events; and pairs
+/// of adjacent places, the one nearer to the server first.
 #[pyfunction]
 fn path(text: &str) -> PyResult<(Vec<String>, Vec<[u16; 2]>)> {
     let scenario = parse(text, &[])?;
@@ -95,8 +95,8 @@ fn constant_trace(rate: &str) -> PyResult<String> {
     trace.map(|trace| trace.to_text().to_string()).map_err(|error| scenario_error(error.under("rate")))
 }
 
-/// After which time a series in a file may begin anew: the time of its last line, and once more that from the line before.
-/// `None` of a single line. The error's key is empty.
+/// Time after which a series in a file may repeat: the time of its last line plus the last interval. `None` for a
+/// single line. The error's key is empty.
 #[pyfunction]
 fn series_length(file: PathBuf) -> PyResult<Option<String>> {
     let text =
@@ -152,7 +152,8 @@ fn remarks(text: &str) -> PyResult<Vec<(String, String, String)>> {
     Ok(remarks.into_iter().map(|one| (one.path, one.message, one.hint)).collect())
 }
 
-/// What of a scenario a capture can hold beside the packets of hosts: PDUs of RLC, and datagrams on the Iu.
+/// Whether a capture of a scenario can hold PDUs of RLC, and datagrams on the Iu, in addition to the packets of
+/// hosts.
 #[pyfunction]
 fn captures(text: &str) -> PyResult<(bool, bool)> {
     let scenario = parse(text, &[])?;
@@ -173,8 +174,8 @@ fn whole(scenario: &Scenario, seed: u64) -> Result<Results, CoreError> {
     simulation.overfull().map_or_else(|| Ok(simulation.results()), Err)
 }
 
-/// What is wanted of runs: the numbers of some in turn, or where one of them is not to be had, a run's results as JSON;
-/// of a run that failed, the error: key, problem and remedy.
+/// Result of consecutive runs: numbers; or the results of one run as JSON if it lacks one of the numbers; or the
+/// error of a failed run: key, problem and remedy.
 #[derive(IntoPyObject)]
 enum Measured {
     Numbers(Vec<u8>),
@@ -182,9 +183,9 @@ enum Measured {
     Failed(String, String, String),
 }
 
-/// Runs a scenario with one seed after the other and returns the numbers at `paths` in the results, NaN for a null:
-/// octets of little-endian float64, one run after the other, for as many runs as have them all. Of a run that has not,
-/// where a path leads to no number, the results as JSON stand between these, and of a run that failed its error.
+/// Runs a scenario with each seed in turn and returns the numbers at `paths` in the results, NaN for a null, as
+/// octets of little-endian float64. Consecutive runs that have all numbers share one item. A run in which a path
+/// leads to no number gives an item with its results as JSON, and a failed run one with its error.
 #[pyfunction]
 fn measure(py: Python<'_>, text: &str, seeds: Vec<u64>, paths: Vec<Vec<String>>) -> PyResult<Vec<Measured>> {
     let scenario = parse(text, &[])?;
@@ -259,8 +260,8 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The driver of a live link: does what is asked for over the socket `fd` and returns when all is over.
-/// For a process of its own with one thread (see `live/driver_main.py`).
+/// Drives a live link: serves requests on the socket `fd` and returns at the end of the session. For a separate
+/// process with one thread (see `live/driver_main.py`).
 #[cfg(target_os = "linux")]
 #[pyfunction]
 fn live_driver(py: Python<'_>, fd: i32) -> PyResult<()> {
@@ -278,7 +279,7 @@ struct Simulation {
 /// Rows of the waterfall of a run; they are small.
 const MOST_ROWS: usize = 1000;
 
-/// An analysis that tells of so many connections.
+/// Options for an analysis of at most this many connections.
 fn of_most(most: usize) -> airpath_analyze::Options {
     airpath_analyze::Options { most_connections: most, ..airpath_analyze::Options::default() }
 }

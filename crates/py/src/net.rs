@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-/// An end from Python: the word `server`, or the number of a UE.
+/// Converts an end from Python: the word `server`, or the index of a UE.
 fn end_of(given: &Bound<'_, PyAny>) -> PyResult<End> {
     match given.cast::<PyString>() {
         Ok(name) if name == "server" => Ok(End::Server),
@@ -62,7 +62,7 @@ impl Arrival {
         self.0.at.as_nanos()
     }
 
-    /// Where: `server`, or the number of a UE.
+    /// Destination: `server`, or the index of a UE.
     #[getter]
     fn to(&self) -> ShownEnd {
         self.0.to.into()
@@ -217,7 +217,7 @@ impl Net {
         Ok(word(self.inner.send_ip(at, sender, packet)))
     }
 
-    /// Until when nothing can arrive, ns; None if nothing is under way.
+    /// Time of the earliest possible arrival, ns; None if nothing is in flight.
     fn next_wakeup(&mut self) -> Option<u64> {
         self.inner.next_wakeup().map(Instant::as_nanos)
     }

@@ -1,10 +1,10 @@
-//! What our end counts: connections, strays, and what its senders did.
+//! Counters of the endpoint: connections, strays, and its senders.
 
 use airpath_core::tcp::Connection;
 use airpath_core::tcp::connection::Ended;
 use serde::Serialize;
 
-/// What our end has counted.
+/// Counters of the endpoint's connections and of the packets without one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Connections that the other end has opened.
@@ -13,7 +13,7 @@ pub struct Counts {
     pub opened: u64,
     /// Connections that both ends have closed.
     pub closed: u64,
-    /// Connections of ours that were refused, and handshakes that the other end gave up.
+    /// Connection attempts of this end that were refused, and handshakes that the other end aborted.
     pub refused: u64,
     /// Connections that the other end has reset.
     pub reset: u64,
@@ -47,12 +47,12 @@ impl Counts {
     }
 }
 
-/// What our senders have counted, on all connections.
+/// Sender counters, summed over all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
     /// Segments with data sent.
     pub segments_sent: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmissions: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,

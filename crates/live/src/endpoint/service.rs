@@ -1,4 +1,4 @@
-//! What our end does with a connection: the services by port, and the octets that it sends.
+//! Applications of the endpoint: the services by port, and the bytes that they send.
 
 use airpath_core::tcp::Connection;
 use airpath_core::time::Instant;
@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 /// What is done with a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// What comes goes back: RFC 862.
+    /// Returns received data: RFC 862.
     Echo,
-    /// What comes is thrown away: RFC 863.
+    /// Discards received data: RFC 863.
     Discard,
     /// Octets without end, whatever comes: RFC 864, with our pattern.
     Generate,
     /// What flow 0 sends, and both directions are closed with its last octet, as by a server that does not linger.
     Serve,
-    /// What flow 0 sends; what comes is thrown away until the other end closes.
+    /// Sends flow 0's data; discards received data until the other end closes.
     Data,
 }
 
 impl Service {
-    /// The service at a port of ours: 7, 9, 19, 80, and those that need no privilege. No other port is open.
+    /// The service at a local port: 7, 9, 19, 80, and every unprivileged port. All others are closed.
     pub fn at(port: u16) -> Option<Self> {
         match port {
             7 => Some(Self::Echo),
@@ -46,7 +46,7 @@ impl Service {
 /// The pattern repeats after this many octets: a prime, so that no segment, page or buffer is a multiple of it.
 const PERIOD: u64 = 65_521;
 
-/// The octet at `offset` of what our end sends.
+/// The byte at `offset` of the generated stream.
 pub fn octet(offset: u64) -> u8 {
     let at = offset % PERIOD;
     (at * 31 + (at >> 7)) as u8
@@ -55,7 +55,7 @@ pub fn octet(offset: u64) -> u8 {
 /// Octets moved at a time.
 const STEP: u64 = 16 << 10;
 
-/// An application at our end of a connection.
+/// An application on a connection of the endpoint.
 #[derive(Debug)]
 pub struct Application {
     service: Service,
@@ -65,7 +65,7 @@ pub struct Application {
     read: u64,
     /// FNV-1a, 64 bit, of what was read.
     digest: u64,
-    /// What came and has not gone back yet.
+    /// Received data that has not been returned yet.
     echoes: Vec<u8>,
     /// Before this it reads nothing.
     reads_from: Instant,
@@ -93,7 +93,7 @@ impl Application {
         }
     }
 
-    /// When it next wants to read.
+    /// The time of its next read, if there is data to read.
     pub fn deadline(&self, connection: &Connection) -> Option<Instant> {
         (connection.readable() > 0).then_some(self.reads_from)
     }

@@ -31,7 +31,7 @@ pub struct Programs<'a> {
     /// Namespaces of the server's and of the UE's end.
     pub namespaces: [&'a File; 2],
     pub command: &'a [String],
-    /// The end at which it runs, by the direction in which that sends: the UE's, unless that is ours.
+    /// Sending direction of its end: the UE's, unless airpath's endpoint replaces the UE's kernel TCP.
     pub command_at: Dir,
     /// A shell command for the server's side.
     pub server: Option<&'a str>,
@@ -49,17 +49,17 @@ pub struct Programs<'a> {
     pub keep_capabilities: bool,
 }
 
-/// What the driver asks for.
+/// A command from the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     StartServer,
     StartCommand,
     Signal(i32),
-    /// Let the stopped program go on.
+    /// Continue the stopped program.
     Continue,
 }
 
-/// What the driver is told.
+/// A message to the driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
     /// The namespace is there; whether it has a /proc of its own.
@@ -83,9 +83,9 @@ pub struct Init {
 /// Capabilities over the networks of the link: CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW.
 const NETWORK_CAPABILITIES: &[u32] = &[10, 12, 13];
 
-/// The server's program may finish by itself for this long when the user's has ended; then it is told to.
+/// Time that the server's program has to finish after the user's program has ended; then it is terminated.
 const GRACE: Duration = Duration::from_millis(500);
-/// And after this it is killed.
+/// Time from its termination signal to SIGKILL.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Init {
@@ -145,7 +145,7 @@ impl Init {
     }
 }
 
-/// Sends an order or a report. One that nobody reads any more is lost.
+/// Sends an order or a report; it is lost if the other end is closed.
 fn put(channel: &OwnedFd, message: &impl Serialize) {
     let bytes = serde_json::to_vec(message).unwrap_or_default();
     let _ = send(channel.as_raw_fd(), &bytes, MsgFlags::MSG_NOSIGNAL);
@@ -235,8 +235,9 @@ impl Processes<'_> {
     fn run(mut self) {
         let clock = Clock::start();
         let mut told_to_end = false;
-        // When the server's program is told to end, then when it is killed, once the user's has ended. An
-        // instant and no time-out of its own for each wait: what ends meanwhile does not put it off.
+        // Deadline for the next step after the user's program has ended: first terminate the server's program, then
+        // kill it. It is an instant and not a timeout per wait, so other processes that end meanwhile do not
+        // postpone it.
         let mut patience: Option<Instant> = None;
         loop {
             let timeout = match (self.ended, patience) {
@@ -277,7 +278,7 @@ impl Processes<'_> {
         }
     }
 
-    /// Takes note of processes that ended or were stopped; also of those that others left behind.
+    /// Records processes that ended or were stopped; also reaps orphans of other processes.
     fn reap(&mut self) {
         while let Some((pid, fate)) = sys::poll_child() {
             let exit_status = match fate {

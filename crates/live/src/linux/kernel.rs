@@ -17,14 +17,14 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;
 
-/// What the kernel knows of a namespace.
+/// Counters and sockets of a network namespace.
 pub struct Namespace {
     pub counters: Counters,
     pub sockets: Sockets,
 }
 
 impl Namespace {
-    /// Of the present namespace, in which `devices` are the link's.
+    /// Opens the current namespace, in which `devices` are the link's.
     pub fn open(devices: &[impl AsRef<str>]) -> io::Result<Self> {
         Ok(Self { counters: Counters::open(devices)?, sockets: Sockets::open()? })
     }
@@ -71,13 +71,13 @@ impl Counters {
         Ok(Self { devices, snmp: open("snmp")?, netstat: open("netstat")? })
     }
 
-    /// Packets that the link's devices dropped, on the way into the kernel and out of it; none of those that are gone.
+    /// Packets that the link's devices dropped, into the kernel and out of it; removed devices are not counted.
     pub fn dropped(&self) -> [u64; 2] {
         let counts = self.devices.iter().map(|device| device.dropped().unwrap_or_default());
         counts.fold([0; 2], |[into, out_of], [more_into, more_out]| [into + more_into, out_of + more_out])
     }
 
-    /// Counters of TCP, those that are zero left out.
+    /// Counters of TCP that are not zero.
     pub fn tcp(&self) -> Map<String, Value> {
         let mut found = Map::new();
         for text in [read(&self.snmp), read(&self.netstat)] {
@@ -122,12 +122,12 @@ const TCP_LISTEN: u8 = 10;
 
 const INFO: ExtensionFlags = ExtensionFlags::INFO.union(ExtensionFlags::CONG);
 
-/// What the kernel says of one end of a TCP connection.
+/// The kernel's report on one end of a TCP connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpInfo {
     pub cookie: Cookie,
     pub congestion_control: String,
-    /// `struct tcp_info`, as long as this kernel has it.
+    /// `struct tcp_info`, in the length that this kernel returns.
     raw: Vec<u8>,
 }
 
@@ -244,7 +244,7 @@ impl TcpInfo {
         u16::from_ne_bytes(self.field(240)).into()
     }
 
-    /// The state as the simulator's senders tell theirs.
+    /// The sender's state as an event, in the form of the simulator's senders.
     pub fn event(&self, ue: u16, flow: u16) -> Event {
         let (cwnd, mss) = (self.word(80), self.word(16).max(1));
         // Linux 5.4 and later; before, the congestion window alone is known.

@@ -26,8 +26,8 @@ pub struct Configuration {
     pub capture_iu: bool,
     /// Bytes of each packet in the capture.
     pub snaplen: usize,
-    /// Process or network namespace whose packets are the UE's, in place of a namespace of the link's own: a number of a
-    /// process, a name as of `ip netns`, or a path.
+    /// Process or network namespace whose packets are the UE's, instead of a separate namespace of the link: a
+    /// process ID, a name as listed by `ip netns`, or a path.
     pub attach: Option<String>,
     /// Name or number of the UE whose packets are real; the first if absent.
     pub ue: Option<String>,
@@ -41,7 +41,7 @@ pub struct Configuration {
     pub clean_environment: bool,
     /// Who they are, if they are not to be who the driver is.
     pub user: Option<User>,
-    /// When the program is told to end, seconds after its start.
+    /// Time from the program's start until it is terminated, seconds.
     pub duration_s: Option<f64>,
     /// Kernel parameters of both namespaces.
     pub sysctl: BTreeMap<String, String>,
@@ -55,7 +55,7 @@ pub struct Configuration {
     pub tcp_info_interval_s: f64,
     /// The largest 99th percentile of lateness of a valid run, microseconds.
     pub lateness_bound_us: f64,
-    /// Our TCP at one end or both, in the place of the kernel's.
+    /// airpath's TCP at one end or both, replacing the kernel's.
     pub endpoint: Option<EndpointConfiguration>,
     /// Whether requests may change the link while it runs.
     pub control: bool,
@@ -73,7 +73,7 @@ pub struct User {
     pub groups: Vec<u32>,
 }
 
-/// What our TCP is to do.
+/// Settings of airpath's endpoint.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndpointConfiguration {
@@ -95,7 +95,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Whether the end that sends in this direction is ours.
+    /// Whether airpath's endpoint is the sender in this direction.
     pub fn sends(self, dir: Dir) -> bool {
         match self {
             Self::Server => dir == Dir::Downlink,
@@ -128,15 +128,15 @@ pub struct ChangeRequest {
     pub rebind: Option<Rebind>,
 }
 
-/// What may be asked of a running link.
+/// A request to a running link.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Request {
     /// Pass this signal on to the program.
     Signal(i32),
-    /// The user has been told that the link is up: the program may start.
+    /// The user has seen that the link is up: the program may start.
     Start(bool),
-    /// The program was stopped and may go on.
+    /// The program was stopped and may continue.
     Continue(bool),
     /// The link changes.
     Change(ChangeRequest),

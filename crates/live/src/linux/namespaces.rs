@@ -1,11 +1,11 @@
 //! Two network namespaces without names, TUN devices in them, and a check that packets come through.
 //!
-//! The server has one device, and the UE has one for each of its interfaces. Interface `n` has the addresses 10.77.n.2 and
-//! fd61:6972:7061:n::2, and reaches the server at those that end in 1.
+//! The server has one device, and the UE has one for each of its interfaces. Interface `n` has the addresses
+//! 10.77.n.2 and fd61:6972:7061:n::2, and reaches the server at 10.77.n.1 and fd61:6972:7061:n::1.
 //!
-//! Nothing of this outlives the processes that hold it: the namespaces have no names, and a TUN device
-//! goes with its descriptor. Root needs no user namespace; everybody else gets one in which they are
-//! who they were, with capabilities over these two networks only.
+//! Nothing of this outlives the processes that hold it: the namespaces have no names, and a TUN device is removed
+//! with its descriptor. Root needs no user namespace; other users get one with their own IDs and with capabilities
+//! over these two networks only.
 
 use super::obstacle::{Obstacle, UNPRIVILEGED};
 use super::{kernel, netlink};
@@ -22,7 +22,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 /// An IPv4 and an IPv6 address.
 pub type Addresses = (Ipv4Addr, Ipv6Addr);
 
-/// Addresses of an end by the number of the interface.
+/// Addresses of an end by interface index.
 pub type OfInterface = fn(u8) -> Addresses;
 
 /// Interfaces of a UE that a link has at most.
@@ -63,7 +63,7 @@ const MTU: u16 = 1500;
 /// A full ring drops silently: it takes more than the kernel sends between two wake-ups of the driver.
 const RING_PACKETS: u32 = 5000;
 
-/// What both namespaces are set to before their device is made.
+/// Kernel parameters set in both namespaces before their device is created.
 const SYSCTLS: &[(&str, &str)] = &[
     // No connection starts from what an earlier one learned.
     ("net.ipv4.tcp_no_metrics_save", "1"),
@@ -79,7 +79,7 @@ pub struct End {
     pub namespace: File,
     /// The devices through which its packets come and go.
     pub devices: Vec<SyncDevice>,
-    /// What the kernel knows of the namespace's sockets and counters.
+    /// The namespace's sockets and counters.
     pub kernel: kernel::Namespace,
 }
 
@@ -94,7 +94,7 @@ pub struct Link {
 pub struct Settings<'a> {
     pub sysctls: &'a BTreeMap<String, String>,
     pub congestion_control: Option<&'a str>,
-    /// Of the programs, if it is not this process's.
+    /// Group of the programs, if it differs from this process's.
     pub group: Option<u32>,
     /// Number of interfaces of the UE, at most [`MOST_INTERFACES`].
     pub interfaces: u8,
@@ -154,7 +154,7 @@ pub fn attach(target: &str) -> Result<Link, Obstacle> {
     Ok(Link { ends: [mine, open_end()?], user_namespace: false })
 }
 
-/// The present namespace as an end without devices of ours.
+/// The current namespace as an end without devices of the link.
 fn open_end() -> Result<End, Obstacle> {
     let failed =
         |error| Obstacle::refused("--attach", "the kernel tells nothing of sockets", error, UNPRIVILEGED);
@@ -188,7 +188,7 @@ fn enter_first_network() -> Result<bool, Obstacle> {
     Ok(true)
 }
 
-/// In the user namespace everybody is who they were.
+/// Maps the user's IDs to themselves in the user namespace.
 fn map_ids(uid: Uid, gid: Gid) -> io::Result<()> {
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;

@@ -1,9 +1,9 @@
 //! Packets of a network namespace that exists already: nftables hands them to a queue, and raw sockets put them back.
 //!
-//! Two chains, in tables that belong to one netlink socket, hand every packet that arrives at a device or leaves by one to a
-//! queue of nfnetlink. What is read from a queue is dropped there at once, so that no socket has it in its accounts, and is
-//! sent again by a raw socket with a mark when it leaves the path: uplink packets take their route anew, downlink packets
-//! reach the namespace's own address over its loopback device. Marked packets and the loopback device are left alone.
+//! Two chains, in tables owned by one netlink socket, pass every packet that arrives at a device or leaves by one
+//! to a queue of nfnetlink. A packet read from a queue is dropped there at once, so no socket accounts for it. When
+//! it leaves the path, a raw socket sends it with a mark: uplink packets are routed again, downlink packets reach
+//! the namespace's own address over its loopback device. Marked packets and the loopback device are not queued.
 //!
 //! The kernel removes the tables (`NFT_TABLE_F_OWNER`) and the queues when their sockets close, whatever ends the process,
 //! and the rules let packets pass while no queue is there. No device, address, route or parameter of the namespace is
@@ -24,7 +24,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Of packets that were sent again.
+/// Mark of packets that the raw sockets send.
 const MARK: u32 = 0x6169_7270;
 /// netlink(7).
 const NETLINK_NETFILTER: isize = 12;
@@ -64,7 +64,7 @@ const META_MARK: u32 = 3;
 const META_IIF: u32 = 4;
 const META_OIF: u32 = 5;
 const CMP_NEQ: u32 = 1;
-/// Of the loopback device in every namespace.
+/// Index of the loopback device in every namespace.
 const LOOPBACK: u32 = 1;
 
 /// The hooks of the present namespace, while it lives.
@@ -259,7 +259,7 @@ impl Expression {
             Self::Queue => expression(list, "queue", |data| {
                 attribute(data, 1, &queue.to_be_bytes());
                 attribute(data, 2, &1_u16.to_be_bytes());
-                // Packets pass while nobody reads the queue.
+                // Without a reader of the queue, packets pass.
                 attribute(data, 3, &1_u16.to_be_bytes());
             }),
             Self::Target => expression(list, "target", |data| {
@@ -317,7 +317,7 @@ fn tables(queue: Expression) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// A rule goes on if this datum of a packet is not `value`.
+/// Continues the rule if this field of a packet is not `value`.
 fn differs(list: &mut Vec<u8>, datum: u32, value: u32) {
     const REGISTER: u32 = 1;
     expression(list, "meta", |data| {

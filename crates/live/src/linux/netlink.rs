@@ -93,7 +93,7 @@ impl Interface {
         Ok(Self { socket: open(NETLINK_ROUTE)?, index: if_nametoindex(name)? })
     }
 
-    /// Packets that it dropped, on the way into the kernel and out of it.
+    /// Packets that the device dropped, into the kernel and out of it.
     pub fn dropped(&self) -> io::Result<[u64; 2]> {
         let mut message = LinkMessage::default();
         message.header.index = self.index;

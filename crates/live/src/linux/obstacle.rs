@@ -8,9 +8,9 @@ use std::{fmt, io};
 pub struct Obstacle {
     /// What was being done.
     pub stage: String,
-    /// What went wrong.
+    /// The problem.
     pub message: String,
-    /// What would help.
+    /// Advice on how to solve it.
     pub hint: String,
 }
 

@@ -1,4 +1,4 @@
-//! Ends of ours on a live path: what the configuration and the scenario make of it.
+//! airpath's endpoints on a live path, derived from the configuration and the scenario.
 
 use super::message::{Configuration, EndpointConfiguration, Side};
 use super::namespaces::{self, Addresses, OfInterface};
@@ -18,15 +18,16 @@ use serde_json::Value;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// The first local port of connections that our end opens.
+/// First local port of connections that airpath's endpoint opens.
 const FIRST_PORT: u16 = 40_000;
 
-/// Ports of the server's end if both are ours: it sends what flow 0 sends, or throws it away.
+/// Ports of the server's end if airpath is at both: flow 0's data, or discard.
 const DATA: u16 = 5001;
 const DISCARD: u16 = 9;
 
-/// What our end that sends in this direction is to do; the flows that it opens get their numbers. If both are ours, the UE
-/// opens connections for what flow 0 sends, in its direction, and the end that sends it tells of its TCP.
+/// Settings of airpath's endpoint that sends in direction `dir`; registers the flows that it opens. With airpath at
+/// both ends, the UE opens the connections for flow 0's data, in its direction, and the sending end records its TCP
+/// in the trace.
 pub fn plan(
     endpoint: EndpointConfiguration,
     dir: Dir,
@@ -94,23 +95,23 @@ pub fn notices(scenario: &Scenario, real: &[u16]) -> Option<String> {
     })
 }
 
-/// The port at this position of a live path, be it an end of ours or the kernel's.
+/// The port at this position of a live path, for airpath's endpoint or the kernel's.
 pub fn port(path: &Path, index: usize) -> Option<&Port> {
     real(path, index).or_else(|| real(path, index).map(Endpoint::port))
 }
 
-/// Our ends of this path, whose last element is at `last`.
+/// airpath's endpoints on this path, whose last element is at `last`.
 pub fn endpoints(path: &Path, last: usize) -> impl Iterator<Item = &Endpoint> {
     [0, last].into_iter().filter_map(|index| real(path, index))
 }
 
-/// What our end tells, or both in a list.
+/// Returns `tell` of airpath's endpoint; a list if there are two.
 pub fn told(path: &Path, last: usize, tell: impl Fn(&Endpoint) -> Value) -> Value {
     let mut told: Vec<Value> = endpoints(path, last).map(tell).collect();
     if told.len() > 1 { told.into() } else { told.pop().unwrap_or_default() }
 }
 
-/// The end of the real interfaces at this position, with simulated UEs beside it or without.
+/// The real interfaces' end at this position, with or without simulated UEs.
 fn real<R: RealEnd>(path: &Path, index: usize) -> Option<&R> {
     path.element(index).or_else(|| path.element(index).map(Beside::real))
 }
@@ -121,7 +122,7 @@ pub fn simulated(path: &Path, index: usize) -> Option<&Host> {
     path.element(index).map(Beside::<Port>::simulated).or_else(beside_ours)
 }
 
-/// An end of a live path for the interfaces `real`, beside these simulated UEs.
+/// An end of a live path for the interfaces `real`, combined with the simulated UEs if there are any.
 pub fn end(end: impl RealEnd, real: &[u16], simulated: Option<Host>) -> Box<dyn Element> {
     match simulated {
         Some(host) => Box::new(Beside::new(end, real.to_vec(), host)),

@@ -73,7 +73,7 @@ mod tests {
             assert!(pace.earliest() <= us(10_000), "the bucket has room");
             pace.woke(us(10_000));
         }
-        // Never two steps without a wake-up: what is due in a flood is late by a step at most.
+        // Never two steps without a wake-up: in a flood, a deadline is at most one step late.
         for n in 1..1000 {
             assert_eq!(pace.earliest(), us(10_000 + 50 * n));
             pace.woke(pace.earliest());
@@ -105,7 +105,7 @@ mod tests {
             watched += pace.early();
             pace.watched(pace.early());
         }
-        // Of a second, a fiftieth, and what there was in the beginning.
+        // A fiftieth of one second, plus the initial budget.
         assert!(watched <= Duration::from_millis(21), "{watched:?}");
         assert!(watched >= Duration::from_millis(19), "{watched:?}");
     }

@@ -52,7 +52,7 @@ fn real(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
     let keys = (0..).zip(driver.flows.keys());
     keys.filter_map(|(number, key)| {
         let ends = [server.flow(number), ue.flow(number)];
-        // What was lost on the way in was seen by one end only.
+        // If the path lost all packets of a flow, only one end has seen it.
         ends[0].or(ends[1])?;
         let ends = ends.map(|end| end.unwrap_or(&nothing));
         let mut flow = if key.is_tcp() { tcp(number, key, ends, seen) } else { other(number, key, ends) };
@@ -67,8 +67,8 @@ fn real(driver: &Driver, last: usize, seen: &LastSeen) -> Vec<Value> {
     .collect()
 }
 
-/// What an end of ours has done on a flow; what it has counted as a sender, if the flow's data is what it sent. Of two ends
-/// the other one's report is `airpath_receiver`.
+/// Adds the report of airpath's endpoint to a flow; also its sender counters if it sent the flow's data. The
+/// receiver's report is `airpath_receiver` if airpath is at both ends.
 fn add_ours(flow: &mut Value, report: Value, sends: Dir) {
     let is_sender = flow["direction"] == sends.name();
     if is_sender {
@@ -136,7 +136,7 @@ fn other(number: u16, key: &FlowKey, ends: [&Flow; 2]) -> Value {
     flow
 }
 
-/// The keys of every flow, in their order; nothing is known of it but what it is.
+/// The keys of every flow, in their order, without measurements.
 fn unmeasured(number: u16, key: &FlowKey, dir: Dir, start: Instant) -> Value {
     json!({
         "ue": 0,

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What the kernel said last of each connection's sending end, by the number of its flow.
+/// The kernel's last report on each connection's sending end, by flow index.
 pub type LastSeen = HashMap<u16, TcpInfo>;
 
 pub struct Sampler {

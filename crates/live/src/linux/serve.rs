@@ -25,7 +25,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-/// The server's program gets this long to open a socket before the user's starts all the same.
+/// Time that the server's program has to open a socket; then the user's program starts anyway.
 const SERVER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Serves the requests on the socket `fd`, with which this process was started, until the session is over.
@@ -67,7 +67,7 @@ pub fn serve(fd: RawFd) -> io::Result<()> {
 fn environment(configuration: &Configuration, interfaces: u8) -> BTreeMap<String, String> {
     let mut environment = configuration.environment.clone();
     for number in 0..interfaces {
-        // The first interface is the one of programs that know of one.
+        // The variables of the first interface have no suffix, for programs that use only one.
         let suffix = if number == 0 { String::new() } else { format!("_{number}") };
         let (server, ue) = (server(number), ue(number));
         let own = [
@@ -83,7 +83,7 @@ fn environment(configuration: &Configuration, interfaces: u8) -> BTreeMap<String
     environment
 }
 
-/// Refuses what only simulated hosts can work with, and of an end of ours what it cannot carry.
+/// Refuses features that need simulated hosts, and applications that airpath's endpoint cannot carry.
 fn refuse(scenario: &Scenario, real: &[u16], has_endpoint: bool) -> Result<(), Obstacle> {
     let first = ours::flow(scenario, real).filter(|_| has_endpoint);
     if let Some(flow) = first.filter(|flow| flow.app.carrier() != Carrier::Tcp) {
@@ -137,7 +137,7 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
         return Err(Obstacle::new("--user", what, "write --user root"));
     }
     end_with_parent();
-    // Behind what exists already there are no addresses of ours.
+    // An attached namespace has addresses of its own: none to report.
     let told = if configuration.attach.is_some() { 0 } else { interfaces };
     let environment = environment(configuration, told);
     let [server, ue] = &link.ends;
@@ -181,7 +181,7 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     result.map_err(io_failed)
 }
 
-/// The namespace that the link is attached to; refuses what wants an end of the link's own.
+/// Attaches the link to an existing namespace; refuses options that need a separate one.
 fn attach(target: &str, configuration: &Configuration, interfaces: u8) -> Result<Link, Obstacle> {
     let refused = [
         ("--server", configuration.server.is_some(), "the other end is the world"),
@@ -198,7 +198,7 @@ fn attach(target: &str, configuration: &Configuration, interfaces: u8) -> Result
     }
 }
 
-/// What to say where the kernel's TCP is to send what a scenario says of another congestion control.
+/// Returns a notice if the kernel's TCP will send with another congestion control than the scenario's.
 fn other_congestion_control(configuration: &Configuration) -> Option<String> {
     let said = configuration.expected_congestion_control.as_ref()?;
     let default = namespaces::sysctl("net.ipv4.tcp_congestion_control");

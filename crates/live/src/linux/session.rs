@@ -40,11 +40,11 @@ use std::os::unix::net::UnixStream;
 const FIFO_PRIORITY: i32 = 10;
 /// Trace and capture are handed to their writer this often.
 const FLUSH: Duration = Duration::from_millis(100);
-/// The program starts when the user has been told that the link is up, or after this.
+/// Latest start of the program, if no report arrives that the user has seen that the link is up.
 const START_PATIENCE: Duration = Duration::from_secs(1);
-/// Connections of ours may go on closing for so long after all programs have ended: a FIN or two may be lost.
+/// Longest time that airpath's connections get to close after all programs have ended: a FIN or two may be lost.
 const LONGEST_CLOSE: Duration = Duration::from_secs(10);
-/// A program that was told to end is killed after this.
+/// Time from a program's termination signal to SIGKILL.
 const KILL_AFTER: Duration = Duration::from_secs(5);
 
 /// Signals that a program is ended with.
@@ -73,7 +73,7 @@ pub struct Session<'a> {
     start_by: Option<Instant>,
     exit_status: Option<i32>,
     ended_by: &'static str,
-    /// When the program is told to end, and what for.
+    /// When the program is terminated, and for which reason.
     ends_at: Option<(Instant, &'static str)>,
     /// When the program is killed if it has not ended by then.
     kill_at: Option<Instant>,
@@ -86,11 +86,11 @@ pub struct Session<'a> {
     flows_told: usize,
     left_out_told: bool,
     device_gone: bool,
-    /// All programs have ended; until then connections of ours may close.
+    /// All programs have ended; airpath's connections may close until then.
     closes_by: Option<Instant>,
 }
 
-/// What the user is told of the link once.
+/// Facts about the link that are reported once.
 struct About {
     scheduler: String,
     user_namespace: bool,
@@ -98,7 +98,7 @@ struct About {
 }
 
 impl<'a> Session<'a> {
-    /// Says that the link is up; the user's program starts when that has been heard.
+    /// Reports that the link is up; the user's program starts when this is confirmed.
     pub fn start(
         configuration: &'a Configuration,
         scenario: &Scenario,
@@ -281,7 +281,7 @@ impl<'a> Session<'a> {
         Ok([ready[0], ready[1] && self.closes_by.is_none()])
     }
 
-    /// Whether no connection of ours has something left to say.
+    /// Whether airpath's endpoints have no open connection.
     fn is_quiet(&self) -> bool {
         ours::endpoints(&self.driver.path, self.last).all(Endpoint::is_idle)
     }
@@ -309,7 +309,7 @@ impl<'a> Session<'a> {
             return;
         }
         let path = &mut self.driver.path;
-        // The turn before may have had to end early: what is due then waits for the next one.
+        // The turn before may have had to end early: its expired timers run in the next turn.
         if path.poll_timeout().is_some_and(|due| due <= now) {
             return;
         }
@@ -495,7 +495,7 @@ impl<'a> Session<'a> {
                 // What the kernel refused, because it is no IP, it counts as dropped too: the model saw it.
                 let mut dropped = out_of + into.saturating_sub(refused);
                 if self.tuns.is_unread(dir) {
-                    // Packets from the kernel behind our own end are not read.
+                    // Packets that the kernel sends at airpath's endpoint are not read.
                     dropped = 0;
                 }
                 tun_dropped += dropped;
@@ -550,8 +550,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// When the program is told to end, if ever: after the duration asked for, or with the first trace that
-/// does not repeat itself.
+/// When the program is terminated, if ever: after the configured duration, or at the end of the first trace that
+/// does not repeat.
 fn ends_at(configuration: &Configuration, scenario: &Scenario) -> Option<(Instant, &'static str)> {
     let duration = configuration.duration_s.map(|seconds| Instant::from_nanos((seconds * 1e9) as u64));
     let traces = scenario.cells().into_iter().filter_map(|(_, cell)| cell.ends()).map(|at| (at, "trace"));
@@ -563,7 +563,7 @@ fn wanted(configuration: &Configuration) -> ProbeMask {
     wanted.fold(ProbeMask::NONE, |mask, kind| mask.with(*kind))
 }
 
-/// What the user is told of each real interface.
+/// Name, device and addresses of each real interface, for the report that the link is up.
 fn interfaces(scenario: &Scenario, real: &[u16]) -> Vec<Value> {
     let names = scenario.interface_names();
     let numbered = (0..).zip(real);
@@ -578,8 +578,8 @@ fn interfaces(scenario: &Scenario, real: &[u16]) -> Vec<Value> {
     told.collect()
 }
 
-/// The path between the devices, or between those of one end and an end of ours, with the simulated UEs' hosts beside them;
-/// and the node of the UEs' end.
+/// The path between the devices, or airpath's endpoint instead of one end's devices, combined with the simulated
+/// UEs' hosts; and the index of the UEs' end.
 fn path(
     configuration: &Configuration,
     scenario: &Scenario,

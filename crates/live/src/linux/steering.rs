@@ -26,7 +26,7 @@ pub struct Steering {
 }
 
 struct Answer {
-    /// Of the request; none for a change of the list.
+    /// ID of the request; `None` for a change of the scenario's list.
     id: Option<u64>,
     result: Result<Ready, ScenarioError>,
 }

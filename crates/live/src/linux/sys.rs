@@ -76,15 +76,15 @@ pub fn let_go(fd: BorrowedFd<'_>) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// What became of a child since it was asked for last.
+/// How a child's state has changed since the last poll.
 pub enum Fate {
     /// It ended with this exit status, 128 + n if by signal n.
     Ended(i32),
     Stopped,
 }
 
-/// The next child of which there is something to tell, if any. (nix has no word for real-time signals: its
-/// `waitpid` reaps who was killed by one and then fails.)
+/// Returns the next child with a new state, if any. (nix does not represent real-time signals: its `waitpid` reaps
+/// a process killed by one and then fails.)
 pub fn poll_child() -> Option<(Pid, Fate)> {
     let mut status = 0;
     // SAFETY: `status` outlives the call.
@@ -164,8 +164,8 @@ const KEPT: [libc::c_ulong; 11] = [
     13, // CAP_NET_RAW
 ];
 
-/// Takes the other capabilities from this process for good, as far as it may; then all of them, with its groups, if it
-/// becomes `user`. No program gives it more from here on. To be called between fork and exec: allocates nothing.
+/// Drops the other capabilities of this process permanently, where allowed; then all of them, and its groups, if it
+/// becomes `user`. No program can restore them. To be called between fork and exec: allocates nothing.
 fn give_up_power(user: Option<&User>) -> io::Result<()> {
     let check = |result: libc::c_int| if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
     // The kernel reads arguments of the width of a pointer.
@@ -192,8 +192,8 @@ fn give_up_power(user: Option<&User>) -> io::Result<()> {
 pub fn starts_afresh(command: &mut Command, takes_terminal: bool, user: Option<User>) {
     let prepare = move || {
         // SAFETY: each of these calls is async-signal-safe, as is required between fork and exec; `none` is
-        // initialised by sigemptyset. SIGTTOU, which a background group gets that asks for the terminal, is
-        // still blocked. Python ignores SIGXFSZ (and SIGPIPE, which std has seen to).
+        // initialised by sigemptyset. SIGTTOU, sent to a background group that takes the terminal, is still
+        // blocked. Python ignores SIGXFSZ (and SIGPIPE, which std resets).
         unsafe {
             if takes_terminal {
                 libc::tcsetpgrp(0, libc::getpid());

@@ -1,8 +1,8 @@
 //! The world of a live path: the kernel's clock and TUN devices, one at the server and one for each interface of the UE; or
 //! the packets of a namespace that exists already (`netfilter`).
 //!
-//! Where the kernel has offloads it hands over up to 64 kB of a flow at once. The path sees the packets in it one by
-//! one: each has a time and a fate of its own, whatever they cost to read and to write.
+//! Kernels with offloads pass up to 64 kB of a flow at once. The path handles the packets in it separately: each
+//! has its own time and outcome, regardless of the cost of reading and writing.
 
 use super::namespaces::interface_of;
 use super::netfilter::Hooks;
@@ -17,9 +17,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use tun_rs::SyncDevice;
 
-/// From so many packets in a millisecond and a direction on, which are 1.5 Gbit/s, those that are due together are written
-/// together. Who gets several at once acknowledges them once, as behind a fast network card: short of this a link has
-/// the acknowledgments of single packets.
+/// From this many packets per millisecond and direction (1.5 Gbit/s), packets of one turn are coalesced when
+/// written. The receiver acknowledges several coalesced packets once, as with a fast network card; below this rate
+/// it acknowledges them as single packets.
 const MANY: u32 = 128;
 const MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -54,7 +54,7 @@ struct Device {
     is_gone: bool,
     /// What was read from it, and when.
     read: (Instant, Large),
-    /// What is to be written, with the times at which the packets left.
+    /// Packets to be written, with their departure times from the path.
     run: (Vec<Instant>, Run),
 }
 
@@ -109,7 +109,8 @@ pub struct Tuns {
     hooks: Option<Hooks>,
     /// Number of the first of these interfaces; the others follow.
     first: u16,
-    /// Whether the devices are at an end of ours, and so are not read, by the direction in which their packets go.
+    /// Whether the devices are not read, because airpath's endpoint replaces their end, by the direction of their
+    /// packets.
     unread: [bool; 2],
     /// Which device is read next, so that none waits for the others.
     next: usize,
@@ -193,7 +194,7 @@ impl Tuns {
         read.map(|(_, device)| device.tun.as_fd()).chain(self.hooks.iter().map(Hooks::fd))
     }
 
-    /// Takes note of which of the devices that are read have something.
+    /// Records which of the devices in use are readable.
     pub fn set_readable(&mut self, mut ready: impl Iterator<Item = bool>) {
         for (number, device) in self.devices.iter_mut().enumerate() {
             if !self.unread[dir_of(number).index()] {
@@ -202,7 +203,7 @@ impl Tuns {
         }
     }
 
-    /// What was due by `now` is done: writes what is still to be written.
+    /// Writes the coalesced packets that are left, after the timers up to `now` have run.
     pub fn flush(&mut self, now: Instant) {
         (0..self.devices.len()).for_each(|number| self.write(number));
         let milliseconds = now.since(self.since).as_nanos() / MILLISECOND.as_nanos();
@@ -287,7 +288,7 @@ impl Tuns {
             self.lateness.record(at, self.clock.now());
             return;
         }
-        // Packets that go uplink are written where those that go downlink are read.
+        // Uplink packets are written to the device that downlink packets are read from.
         let number = if dir == Dir::Uplink { 0 } else { 1 + usize::from(interface - self.first) };
         if !self.devices[number].run.1.add(bytes) {
             self.write(number);

@@ -1,7 +1,7 @@
 //! What the driver has to say, written by a thread of its own: the driver itself never waits.
 //!
-//! Trace and capture queue up in memory if their reader is slow, up to a bound; what comes beyond it is
-//! left out and counted.
+//! Trace and capture are buffered in memory if their reader is slow, up to a bound; further records are dropped and
+//! counted.
 
 use super::message::{self, kind};
 use airpath_core::time::Instant;

@@ -1,5 +1,5 @@
-//! What boxes do to real packets, at the driver: those that only delay, drop or mark change nothing but the mark, and
-//! what the others may write is all that they write. Any octets go in.
+//! Middleboxes on real packets, at the driver: each changes only the fields that `writes` permits for its kind.
+//! Input octets are arbitrary.
 
 use crate::octets::{Devices, UE, dir, gap, ones_complement, packet, real, settle, transport_sum};
 use airpath_core::element::{Capture, Element};
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// What a box may do to a packet beside delaying and dropping it.
+/// Changes that a middlebox may make to a packet, in addition to delaying and dropping it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Writes {
     Nothing,
@@ -24,19 +24,19 @@ enum Writes {
     RadioFlag,
     /// "Congestion experienced" where a packet can be marked.
     Congestion,
-    /// Acknowledgment number and window in what comes from the UE; and it makes ACKs.
+    /// Acknowledgment number and window of packets from the UE; also creates ACKs.
     AckAndWindow,
     /// The window.
     Window,
-    /// NOPs in the place of SACK blocks; and it sends packets again and makes ACKs.
+    /// NOPs that replace SACK blocks; also retransmits packets and creates ACKs.
     Blocks,
-    /// It sends packets twice, and lets others overtake them.
+    /// Duplicates and reorders packets.
     Repeats,
     /// It ends connections.
     Everything,
 }
 
-/// What a box writes is said here; of others nothing.
+/// The changes permitted to this kind of middlebox.
 fn writes(config: &middlebox::Config) -> Writes {
     use middlebox::Config;
     match config {
@@ -51,7 +51,7 @@ fn writes(config: &middlebox::Config) -> Writes {
     }
 }
 
-/// Bearers that are slow beside what comes, and an outage.
+/// Bearers slower than the incoming traffic, and an outage.
 const CELL: &str = r#"
 [[handover]]
 at = "300 ms"
@@ -96,7 +96,7 @@ static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Octets without what a box may write into them. Those of the checksum are looked at apart.
+/// Normalises the fields that a middlebox may write, to compare the rest; checksums are checked separately.
 fn rest(bytes: &[u8], dir: Dir, writes: Writes) -> Vec<u8> {
     let (mut packet, mut rest) = (Packet::default(), bytes.to_vec());
     parse(bytes, &mut packet);
@@ -152,7 +152,7 @@ fn by_line<'a>(packets: &'a [Vec<u8>]) -> BTreeMap<String, Vec<&'a [u8]>> {
     lines
 }
 
-/// Whether its checksums are right, as far as there are any.
+/// Whether the checksums that the packet has are correct.
 fn is_sound(bytes: &[u8]) -> bool {
     let mut packet = Packet::default();
     parse(bytes, &mut packet);
@@ -179,7 +179,7 @@ fn run(scenario: &Scenario, packets: Vec<(u32, Dir, Vec<u8>)>, steps: &[u32]) ->
     loop {
         let due = settle(&mut driver, &mut devices);
         let next = due.into_iter().chain(devices.coming.front().map(|coming| coming.0)).min();
-        // Snoop's timer goes on and on, since nobody answers.
+        // Snoop's timer never stops, since no ACK arrives.
         let Some(next) = next.filter(|next| *next < at + Duration::from_secs(20)) else { break };
         devices.now = devices.now.max(next) + Duration::from_nanos(1000 * u64::from(*steps.next().unwrap()));
     }
@@ -248,8 +248,8 @@ proptest! {
     }
 }
 
-/// All that arrived was sent, in this order, and differs in what may be written alone. Of packets that differ in their
-/// marks alone some may be gone, so that a mark belongs to what it is found by.
+/// Checks that each arrived packet was sent, in this order, and differs only in the permitted fields. Some packets
+/// that differ only in their marks may be lost, so each mark is checked against the packet found for it.
 fn check_order(dir: Dir, sent: &[&[u8]], arrived: &[&[u8]], writes: Writes) -> Result<(), TestCaseError> {
     let mut left = sent.iter();
     for after in arrived {
@@ -273,8 +273,8 @@ fn is_marked_at_most(before: &[u8], after: &[u8], writes: Writes) -> bool {
         && is_sound(before) == is_sound(after)
 }
 
-/// What boxes make that send packets again and make ACKs is one that was sent, but for what they may write; or a
-/// header.
+/// Checks the output of middleboxes that retransmit packets or create ACKs: each packet equals a sent one except in
+/// the permitted fields, or is a bare header.
 fn check_made(
     dir: Dir,
     sent: &[&[u8]],

@@ -1,4 +1,4 @@
-//! Our end of a live link without a kernel: what it serves, what it refuses, and that nothing it is sent takes its
+//! airpath's endpoint on a live link without a kernel: its services, its refusals, and that no input exhausts its
 //! memory or stops it.
 
 use airpath_core::packet::{Dir, Flags, Packet};
@@ -56,7 +56,7 @@ fn count(path: &Path, name: &str) -> u64 {
     summary(path)[name].as_u64().unwrap()
 }
 
-/// From a port of the other end to one of ours.
+/// Addresses from a port of the other end to a port of the endpoint.
 fn endpoints(from: u16, to: u16) -> Endpoints {
     Endpoints { src: SocketAddr::new(THEIRS, from), dst: SocketAddr::new(OURS, to) }
 }
@@ -67,7 +67,7 @@ fn bytes_of(packet: &Packet, addresses: Endpoints, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes come from outside; what our end answers.
+/// Passes incoming bytes to the endpoint; returns its answers.
 fn exchange(path: &mut Path, at: Instant, flow: u16, bytes: Vec<u8>) -> Vec<(Packet, Vec<u8>)> {
     let mut packet = path.packet();
     parse(&bytes, &mut packet);
@@ -93,8 +93,8 @@ fn syn() -> Packet {
     Packet { flags: Flags::SYN, seq: 1000, window: 5000, len: 40, ..Packet::default() }
 }
 
-/// All that a client of ours has to send, changed by `on_the_way`, and what comes back: its flags. `None` if there was
-/// nothing to send.
+/// Sends all pending segments of a client, changed by `on_the_way`; returns the flags of the answers, or `None` if
+/// there was nothing to send.
 fn turn(
     path: &mut Path,
     client: &mut Connection,
@@ -115,7 +115,7 @@ fn turn(
     flags
 }
 
-/// A client of ours that reads everything and then closes; what it read.
+/// Runs a client that reads everything and then closes; returns the data.
 fn fetch(path: &mut Path, now: Instant, from: u16, to: u16) -> Vec<u8> {
     let mut client = Connection::connect(&Config::default(), Limits::default(), u32::from(from) * 999, now);
     let mut read = Vec::new();
@@ -191,9 +191,9 @@ fn what_is_damaged_or_not_for_us_is_counted_and_nothing_else() {
     assert_eq!(exchange(&mut path, Instant::ZERO, 0, bytes_of(&syn(), elsewhere, &[])).len(), 0);
     assert_eq!(exchange(&mut path, Instant::ZERO, 0, vec![0x45; 60]).len(), 0);
     assert_eq!((count(&path, "bad_checksums"), count(&path, "not_served")), (1, 2));
-    // A box has made it for a connection that is not there any more.
+    // A packet created by a middlebox for a connection that no longer exists.
     path.handle_packet(Instant::ZERO, Dir::Uplink, Box::new(syn()));
-    // Our end alone sends in its direction.
+    // Only the endpoint sends in its direction.
     path.handle_packet(Instant::ZERO, Dir::Downlink, Box::new(syn()));
     assert_eq!((answers(&mut path).len(), count(&path, "not_served")), (0, 3));
 }
@@ -210,7 +210,7 @@ fn status_and_port_tell_of_a_transfer_that_the_other_end_leaves() {
     assert!(!data.is_empty() && !more.is_empty());
     path.handle_timeout(ms(2000));
     let again = answers(&mut path);
-    // It gets the first of those that it had not acknowledged; two more are sent again.
+    // The ACK covers the first unacknowledged segment; two more are retransmitted.
     ack.ack += again[0].0.payload;
     exchange(&mut path, ms(2100), 1, bytes_of(&ack, endpoints(5000, 80), &[]));
     let (end, port) = (ours(&path), ours(&path).port());
@@ -331,7 +331,7 @@ proptest! {
             now += Duration::from_nanos(after);
             path.handle_timeout(now);
             answers(&mut path);
-            // Often something that fits what our end said last.
+            // Often a segment that fits the endpoint's last one.
             let (seq, ack) = if seq % 3 == 0 { (seq, ack) } else { (last.ack, last.seq.wrapping_add(last.payload + ack % 3)) };
             let mut packet = Packet { flags: Flags(flags & 0x1ff), seq, ack, window, payload: len as u32, ..Packet::default() };
             packet.len = 40 + packet.payload;

@@ -1,8 +1,8 @@
-//! Hostile packets: nothing that arrives on a device stops the driver, changes on its way unless a box
-//! changed it, or goes missing uncounted.
+//! Hostile packets: no input on a device stops the driver, is changed in transit except by a middlebox, or is lost
+//! uncounted.
 //!
-//! The paths are those of the bundled scenarios and of a link by traces, between the ports of a live link.
-//! Packets are arbitrary bytes and real packets spoiled in every way that comes to mind.
+//! The paths are those of the bundled scenarios and of a link by traces, between the ports of a live link. Packets
+//! are arbitrary bytes, and real packets corrupted in many ways.
 
 use crate::octets::{Devices, UE, dir, gap, ones_complement, packet, real, segment, settle, transport_sum};
 use airpath_core::element::{self, Capture, Cx, Element, Layout};
@@ -53,7 +53,7 @@ static SCENARIOS: LazyLock<Vec<(String, Scenario, bool)>> = LazyLock::new(|| {
     parsed.collect()
 });
 
-/// The path of a live run; `boxes` stand between the cell and the UE.
+/// The path of a live run, with `boxes` between the cell and the UE.
 fn path(scenario: &Scenario, boxes: Vec<Box<dyn Element>>) -> (Path, usize) {
     let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Port::new(Dir::Downlink, 96))];
     elements.extend(scenario.network(1));
@@ -88,7 +88,7 @@ fn came_from(written: &[Vec<u8>], read: &[Vec<u8>], in_order: bool) -> bool {
     left.values().all(|count| *count >= 0)
 }
 
-/// Port counts by what the parser, asked again, says of the same bytes.
+/// Counts packets as a port does: by the parser's result for the same bytes.
 fn opaque(packets: &[Vec<u8>]) -> OpaqueCounts {
     let mut counts = OpaqueCounts::default();
     for bytes in packets {
@@ -105,8 +105,8 @@ fn opaque(packets: &[Vec<u8>]) -> OpaqueCounts {
     counts
 }
 
-/// Packets in the cell's buffers and on its bearers. (The books may hold more: in acknowledged mode what has been
-/// handed up and is not acknowledged.)
+/// Packets in the cell's buffers and on its bearers. (Buffer occupancy may be higher: in acknowledged mode it
+/// includes delivered packets that are not acknowledged.)
 fn held_by_cell(path: &mut Path) -> u64 {
     let reports = path.reports();
     let is_cell = |name: &str| name.starts_with("radio.");
@@ -136,7 +136,7 @@ fn run(scenario: &Scenario, in_order: bool, packets: Vec<(u32, Dir, Vec<u8>)>, s
         let gone = gone + held_by_boxes(&mut driver.path);
         let held = held_by_cell(&mut driver.path);
         let in_flight = driver.path.in_flight() as u64;
-        // What is sent whole is on a lane and in the books at once.
+        // A packet sent completely is counted twice: on a lane and in the buffer occupancy.
         assert!(read >= gone + held.max(in_flight), "{read} read, {gone} gone, {held} or {in_flight} inside");
         assert!(read <= gone + held + in_flight, "{read} read, {gone} gone, {held} and {in_flight} inside");
         let next = due.into_iter().chain(devices.coming.front().map(|coming| coming.0)).min();

@@ -16,7 +16,7 @@ pub const UE: u16 = 0;
 #[derive(Default)]
 pub struct Devices {
     pub now: Instant,
-    /// Not yet read, by the time at which they come.
+    /// Packets not yet read, in order of arrival time.
     pub coming: VecDeque<(Instant, Dir, Vec<u8>)>,
     /// Read, and written, by direction.
     pub read: [Vec<Vec<u8>>; 2],

@@ -1,9 +1,9 @@
 //! One set of models, two drivers: the live driver on a fake clock gives the simulator's log.
 //!
-//! Every bundled scenario runs three times. In the simulator; with its hosts on the path and the live
-//! driver woken late at random; and with its hosts outside, as live programs are, talking to the driver
-//! in bytes, again woken late at random. The logs are compared event by event. Where a cell has more UEs, that of
-//! UE 0 is outside, and the others are simulated beside it.
+//! Every bundled scenario runs three times: in the simulator; with its hosts on the path and the live driver woken
+//! late at random; and with its hosts outside, like live programs, exchanging bytes with the driver, again woken
+//! late at random. The logs are compared event by event. If a cell has more UEs, the host of UE 0 is outside, and
+//! the others are simulated on the path.
 
 use crate::octets::UE;
 use airpath_core::element::{Capture, Element};
@@ -135,7 +135,7 @@ fn numbers_of(event: &Event) -> Vec<(u64, &'static str)> {
     found
 }
 
-/// The number of an event's packet, and all else that the event says.
+/// Splits an event into the ID of its packet and its other fields.
 ///
 /// A path and hosts outside it number packets each by itself.
 fn apart(event: &Event) -> (Option<u64>, Vec<(u64, &'static str)>) {
@@ -239,7 +239,7 @@ fn with_hosts_on_the_path(longest: fn(&Scenario) -> Duration) {
         path.stop_after_transfers(2 * scenario.flows().len() as u32);
         let (mut driver, mut clock) = (Driver::new(path), LateClock::new());
         let end = Instant::ZERO + scenario.duration;
-        // What falls behind the end of the run is not part of it, however late the driver was.
+        // Events after the end of the run are not part of it, even if the driver was late.
         while let Some(deadline) =
             driver.path.poll_timeout().filter(|at| *at <= end && !driver.path.stopped())
         {
@@ -293,7 +293,7 @@ impl Wires {
         self.hosts.iter().any(Path::stopped)
     }
 
-    /// What a host has to send goes on its wire.
+    /// Transmits the hosts' pending packets on their wired links.
     fn collect(&mut self) {
         for host in &mut self.hosts {
             while let Some((at, dir, packet)) = host.poll_output() {
@@ -351,7 +351,7 @@ impl World for Wires {
     }
 }
 
-/// An end of the path for UE 0, with the hosts of the others beside it.
+/// An end of the path for UE 0, combined with the hosts of the other UEs.
 fn live_end(dir: Dir, simulated: Option<Host>) -> Box<dyn Element> {
     let port = Port::new(dir, 128);
     match simulated {
@@ -398,8 +398,8 @@ fn with_hosts_outside(longest: fn(&Scenario) -> Duration) {
             wires.clock.now = wires.clock.now.min(end);
             driver.turn(&mut wires);
         }
-        // The simulator stops with the last transfer; the path, which does not know of it, was not
-        // stopped, so that what it did later at that instant is left out.
+        // The simulator stops with the last transfer. The path has no such condition and was not stopped, so its
+        // later events at that instant are left out.
         let path = driver.path.take_trace();
         let [at_server, at_ue] = wires.hosts.each_mut().map(Path::take_trace);
         let (stopped, cut) =
@@ -407,7 +407,7 @@ fn with_hosts_outside(longest: fn(&Scenario) -> Duration) {
         let before_stop =
             |all: &Events| all.iter().filter(|(at, _)| *at < stopped || !cut).copied().collect::<Events>();
         let is_paths = |event: &Event| !is_hosts(event) && event.kind() != Kind::Packet;
-        // Of one instant, what comes from outside has its place beside what other UEs do: in the order of UEs then.
+        // At one instant, packets from outside and events of other UEs may be ordered differently: sort by UE.
         let by_ue = |all: &Events| {
             let mut all = before_stop(all);
             if !others.is_empty() {
@@ -416,7 +416,8 @@ fn with_hosts_outside(longest: fn(&Scenario) -> Duration) {
             part_of(&all, is_paths)
         };
         assert_same_but_for_numbers(&name, &by_ue(&events), &by_ue(&path));
-        // Of one instant, what comes from outside is handled first: each place sees the same packets at the same times.
+        // At one instant, packets from outside are handled first: compare the packets of each place and time as a
+        // sorted list.
         let sorted = |all: &Events| {
             let mut packets = part_of(&before_stop(all), |event| event.kind() == Kind::Packet);
             packets.sort_by_cached_key(|(at, event)| {
@@ -426,7 +427,7 @@ fn with_hosts_outside(longest: fn(&Scenario) -> Duration) {
             packets
         };
         assert_same_but_for_numbers(&name, &sorted(&events), &sorted(&path));
-        // The last ACK is of the instant at which a run stops.
+        // The last ACK arrives at the instant of the run's end.
         let of_hosts = |all: &Events| if others.is_empty() { all.clone() } else { before_stop(all) };
         let receiver = |event: &Event| is_hosts(event) && event.kind() == Kind::SegmentReceived;
         let sender = |event: &Event| is_hosts(event) && !receiver(event);

@@ -1,4 +1,4 @@
-//! Packets that stand for many: cut as the kernel would have, and joined so that nobody can tell.
+//! Segmentation as in the kernel, and coalescing that segmentation reverses exactly.
 
 use crate::octets::{ones_complement, packet, real, transport_sum};
 use airpath_core::packet::{Flags, Form, Kind, Opaque, Packet};
@@ -161,7 +161,7 @@ proptest! {
             if packets.len() == 1 {
                 prop_assert_eq!(&written[0][..HEADER_BYTES], &[0; HEADER_BYTES]);
             } else {
-                // Of an IPv4 header the kernel wants a checksum; `whole` has it too.
+                // The kernel requires a checksum in an IPv4 header; `whole` has it too.
                 prop_assert_eq!(written.remove(0), whole);
             }
         }
