@@ -57,8 +57,9 @@ impl WithActivity {
         }
     }
 
-    /// A packet of `len` bytes enters its buffer: on CELL_FACH, whether the buffer asks for a dedicated channel then. Asked
-    /// before, as a cell may start to send the packet at once.
+    /// Called before a packet of `len` bytes enters its buffer: on CELL_FACH, requests a dedicated channel if
+    /// the packet makes the buffer exceed its threshold. The check comes first because the cell may start to
+    /// send the packet at once.
     fn check_threshold(&mut self, cx: &mut Cx<'_>, ue: u16, dir: Dir, len: u64) {
         let Some(shared) =
             self.config.shared.as_ref().filter(|_| self.users[usize::from(ue)].clock.is_shared())
@@ -74,7 +75,7 @@ impl WithActivity {
         }
     }
 
-    /// Tells of states that have changed, and sets the timer to the next change.
+    /// Records the states that have changed and sets the timer to the next change.
     #[cold]
     fn tell(&mut self, cx: &mut Cx<'_>) {
         let mut next = Instant::NEVER;

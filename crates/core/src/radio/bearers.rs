@@ -18,12 +18,12 @@ use crate::time::{Duration, Instant};
 use serde_json::{Map, Value};
 use std::ops::{Deref, DerefMut};
 
-/// Which packets a second bearer carries.
+/// Selects the packets of a second bearer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selector {
-    /// Those with ECT(1) or CE, and what else their flows send.
+    /// Select packets with ECT(1) or CE, and all later packets of their flows.
     pub l4s: bool,
-    /// Flows, by bits of their numbers.
+    /// Selected flows: one bit per flow ID.
     flows: Vec<u64>,
 }
 
@@ -54,7 +54,7 @@ impl Selector {
     }
 }
 
-/// A bearer beside the default one.
+/// A bearer in addition to the default one.
 pub(super) struct Second {
     pub pair: RlcPair,
     pub selector: Selector,
@@ -91,7 +91,7 @@ impl DerefMut for Bearers {
 }
 
 impl Bearers {
-    /// The same with a second bearer.
+    /// Adds a second bearer.
     pub fn with_second(self, second: Second) -> Self {
         Self { second: Some(Box::new(second)), ..self }
     }
@@ -136,7 +136,7 @@ impl Bearers {
         self.second_mut().into_iter().for_each(RlcPair::resume);
     }
 
-    /// When an entity that sends in this direction wants a TTI.
+    /// When an entity that sends in this direction next needs a TTI.
     #[inline]
     pub fn deadline(&self, dir: Dir) -> Instant {
         let first = self.first.deadline(dir);
@@ -205,7 +205,7 @@ impl Bearers {
         }
     }
 
-    /// Tells of the PDUs of a TTI that arrives.
+    /// Records the outcome of the PDUs of a TTI that arrives.
     pub fn note_arrives(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti) {
         if cx.probes_any(OF_TTIS) {
             self.first.bearer(dir).note_fates(cx, tti, tti);
@@ -230,7 +230,7 @@ impl Bearers {
         self.second().map_or(first, |second| first.min(second.expiry()))
     }
 
-    /// Does what is due by these timers.
+    /// Handles expired timers.
     #[inline]
     pub fn handle_expiry(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         self.first.handle_expiry(cx, report);
@@ -239,7 +239,7 @@ impl Bearers {
         }
     }
 
-    /// All entities begin anew: the UE goes to another cell.
+    /// Re-establishes all entities: the UE changes the cell.
     pub fn re_establish(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         self.first.re_establish(cx, report);
         if let Some(second) = self.second_mut() {
@@ -273,7 +273,8 @@ impl Bearers {
 }
 
 impl Second {
-    /// Fills its part of a TTI of so much room, of which the default bearer would take `rest`; how much of the room is used.
+    /// Fills the second bearer's part of a TTI with `room`; the default bearer would use `rest` of it.
+    /// Returns the room used.
     fn fill(
         &mut self,
         cx: &mut Cx<'_>,

@@ -10,12 +10,12 @@ use crate::units::Bitrate;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
-/// The buffer of one direction of a UE's bearer. Its books are the path's (see `Cx::radio`).
+/// The buffer of one direction of a UE's bearer. The path keeps its accounting (see `Cx::radio`).
 pub(super) struct Buffer {
     index: u32,
     pub ue: u16,
     pub dir: Dir,
-    /// One-way delay behind the transmission.
+    /// One-way delay after the transmission.
     pub delay: Duration,
     queue: Discipline,
     /// Whether the discipline may mark packets.
@@ -29,11 +29,11 @@ pub(super) struct Buffer {
 struct Counts {
     sdus_in: u64,
     sdus_dropped: u64,
-    /// Of these, packets that had been let in.
+    /// Part of `sdus_dropped`: packets dropped after they had been admitted.
     sdus_evicted: u64,
     sdus_marked: u64,
     sdus_discarded: u64,
-    /// Taken out as the UE had left the cell, with those that had come to the discipline.
+    /// Packets withdrawn because the UE left the cell, including packets held by the discipline.
     sdus_withdrawn: u64,
     bytes_in: u64,
     bytes_discarded: u64,
@@ -41,7 +41,7 @@ struct Counts {
     peak_sdus: u32,
 }
 
-/// A packet that was let in; it is in the books.
+/// An admitted packet; the buffer accounting includes it.
 pub(super) struct Admitted {
     pub packet: Box<Packet>,
     /// Packets in the buffer, this one included.
@@ -96,8 +96,9 @@ impl Buffer {
         self.counts.bytes_in
     }
 
-    /// Lets a packet in, or drops it, where packets are sent whole and those that wait cannot be taken out: `send` enters
-    /// it into the books, and says more. If bearers are watched, [`Departures::watch`] is next.
+    /// Admits or drops a packet where packets are sent whole and cannot be removed from the queue. `send`
+    /// adds the packet to the accounting; its result is returned. If bearers are watched, the caller calls
+    /// [`Departures::watch`] next.
     #[inline(always)]
     pub fn admit<T>(
         &mut self,
@@ -170,7 +171,8 @@ impl Buffer {
         }
     }
 
-    /// Lets a packet in for which there is room. The books, which are settled, know of packets one by one.
+    /// Admits a packet for which there is room. The accounting must be settled and track packets
+    /// individually.
     #[inline(always)]
     pub fn accept(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Admitted {
         let books = cx.bearer(self.index() as usize);
@@ -183,7 +185,7 @@ impl Buffer {
         Admitted { packet, queued_sdus }
     }
 
-    /// Counts a packet that is in the books.
+    /// Counts an admitted packet. The accounting already includes it.
     #[inline(always)]
     fn count(&mut self, packet: &Packet, queued_sdus: u32) {
         self.counts.sdus_in += 1;
@@ -226,12 +228,12 @@ impl Buffer {
         cx.note_marked(self.dir, packet, entered);
     }
 
-    /// The number of the packet that was let in last, from 0.
+    /// Index of the last admitted packet, from 0.
     pub fn last_number(&self) -> u64 {
         (self.counts.sdus_in + self.counts.sdus_evicted).saturating_sub(1)
     }
 
-    /// Keeps the packet that was let in last and is in the books, if the discipline holds packets; else it is for the
+    /// Stores the last admitted packet if the discipline holds packets. Otherwise returns it for the
     /// transmitter.
     #[inline]
     pub fn hold(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Option<Box<Packet>> {
@@ -375,8 +377,8 @@ impl Buffer {
         cx.drop(self.dir, packet, Reason::MaxTransmissions);
     }
 
-    /// The UE has left the cell. `packets` are those that the link layer held; those that the discipline holds go behind
-    /// them, and the books are those of an empty buffer.
+    /// Empties the buffer after the UE has left the cell. `packets` holds the packets of the link layer; the
+    /// packets of the discipline are appended, and the accounting is reset to an empty buffer.
     #[cold]
     pub fn withdraw(&mut self, cx: &mut Cx<'_>, rate: Bitrate, packets: &mut crate::radio::Packets) {
         packets.extend(std::iter::from_fn(|| self.pull(cx, u64::MAX)).map(|next| next.packet));
@@ -388,7 +390,7 @@ impl Buffer {
         }
     }
 
-    /// A packet that was sent does not arrive; the books are without it.
+    /// Drops a transmitted packet that does not arrive. It has already left the accounting.
     #[cold]
     pub fn lose(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         self.counts.sdus_discarded += 1;
@@ -397,33 +399,33 @@ impl Buffer {
         cx.drop(self.dir, packet, Reason::LinkLoss);
     }
 
-    /// Tells those who subscribed to radio events.
+    /// Notifies the subscribers to radio events.
     #[inline]
     pub fn tell(&self, cx: &mut Cx<'_>, kind: RadioEventKind, flow: u16, seq: u32, len: u32) {
         let (ue, dir) = (self.ue, self.dir);
         cx.radio_event(|| RadioEvent { kind, ue, dir, flow, seq, len });
     }
 
-    /// The same of a packet that is dropped here.
+    /// Notifies the subscribers to radio events of a packet that is dropped here.
     #[cold]
     fn tell_drop(&self, cx: &mut Cx<'_>, kind: RadioEventKind, packet: &Packet) {
         let (flow, seq, len) = (packet.flow, packet.seq, packet.len);
         cx.radio_drop(RadioEvent { kind, ue: self.ue, dir: self.dir, flow, seq, len });
     }
 
-    /// The terms of a bearer of this rate, for opening its books.
+    /// Terms of a bearer of this rate, used to open its accounting.
     pub fn terms(&self, rate: Bitrate, by_flow: bool) -> Terms {
         Terms { rate, limit_sdus: self.queue.limit_sdus(), by_flow }
     }
 
-    /// Packets that were sent, and the time that it took, if all are sent whole: those in the buffer are taken
-    /// off, and the part of the present one that is not sent yet. `all` is the time of all that came.
+    /// Number of packets transmitted and the time it took, where all packets are sent whole. `all` is the
+    /// transmission time of all packets admitted, `unsent` the part that is not transmitted yet.
     pub fn service(&self, cx: &mut Cx<'_>, all: Duration, unsent: Duration) -> Served {
         let sdus = self.counts.sdus_in - u64::from(self.view(cx).sdus);
         Served { sdus, busy_s: all.saturating_sub(unsent).as_secs_f64() }
     }
 
-    /// What the books say now. They are those of this cell, wherever the UE is.
+    /// Current state of the buffer accounting, which stays with this cell wherever the UE is.
     pub fn view(&self, cx: &mut Cx<'_>) -> BearerView {
         let now = cx.now;
         cx.bearer(self.index() as usize).view(now)
@@ -499,7 +501,7 @@ pub(super) fn make_bearers<B>(ues: u16, make: impl Fn(u16, Dir) -> B) -> Vec<B> 
     (0..ues).flat_map(|ue| Dir::BOTH.map(|dir| make(ue, dir))).collect()
 }
 
-/// What a cell asks of its path: a timer, a lane and books for each bearer.
+/// Layout of a cell: a timer, a lane and buffer accounting per bearer.
 pub(super) fn cell_layout<'a>(buffers: impl Iterator<Item = &'a Buffer>) -> Layout {
     let lanes: Vec<Dir> = buffers.map(|buffer| buffer.dir).collect();
     let bearers = lanes.len() as u32;
@@ -532,7 +534,7 @@ pub(super) fn share(sent: f64, possible: f64) -> f64 {
     if possible > 0.0 { sent / possible } else { 0.0 }
 }
 
-/// What is told of a packet that has left a buffer.
+/// Identifies a packet that has left a buffer, for events.
 #[derive(Clone, Copy)]
 pub(super) struct Gone {
     pub id: u32,
@@ -548,8 +550,8 @@ impl Gone {
     }
 }
 
-/// Ends of transmissions that were computed ahead, as events: the packets in a buffer whose ends somebody wants to know,
-/// in their order.
+/// Reports the starts and ends of precomputed transmissions as events. Holds the packets of a buffer in
+/// order, while there are subscribers.
 #[derive(Default)]
 pub(super) struct Departures(VecDeque<Watched>);
 
@@ -557,14 +559,15 @@ pub(super) struct Departures(VecDeque<Watched>);
 struct Watched {
     entered: Instant,
     end: Instant,
-    /// From there to its arrival.
+    /// From the end of the transmission to the arrival.
     behind: Duration,
     packet: Gone,
 }
 
 impl Departures {
-    /// A packet was let in that will be sent until `end` and arrive at `arrival`; it starts now if nothing is before it.
-    /// A transmission that ends at this very instant is, until its end has been told.
+    /// Records an admitted packet that is transmitted until `end` and arrives at `arrival`. It starts now if
+    /// no packet precedes it. A transmission that ends at this instant precedes it until its end has been
+    /// reported.
     #[cold]
     #[inline(never)]
     pub fn watch(

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// The delay line of one direction of a bearer.
 pub(super) struct DelayLine {
     lane: u32,
-    /// The latest arrival of those put in, on a line that keeps the order.
+    /// Latest arrival so far, on a line that preserves order.
     last: Instant,
     overtaking: Option<Overtaking>,
     packets: u64,
@@ -24,7 +24,7 @@ pub(super) struct DelayLine {
 struct Overtaking {
     timer: u32,
     dir: Dir,
-    /// By arrival; of those that arrive together the first that was sent comes first.
+    /// Packets in transit by arrival time; packets that arrive together stay in order of transmission.
     under_way: BTreeMap<(Instant, u64), Box<Packet>>,
 }
 

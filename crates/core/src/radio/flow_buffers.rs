@@ -1,13 +1,14 @@
-//! Packets that wait for a transmitter, in one buffer or in one for each flow.
+//! Packets queued for a transmitter, in one buffer or in one per flow.
 //!
-//! With `shared` all flows of a bearer wait in one line, in front of which the queue discipline stands. With
-//! `per_flow` each flow has a line with a discipline of its own, which sees the flow's packets alone, and the
-//! lines are served in turn, a packet each; a flow that comes to wait goes behind those that do. Source:
-//! \[chan2002\] section 5, "per-TCP-flow queue".
+//! With `shared`, all flows of a bearer share one queue, with the queue discipline in front of it. With
+//! `per_flow`, each flow has its own queue and discipline. Queues are served round robin, one packet per
+//! turn; a flow that becomes backlogged joins at the end of the round. Source: \[chan2002\] section 5,
+//! "per-TCP-flow queue".
 //!
-//! Of several counters of a discipline (PDPC's) the books of the bearer have the highest. ASSUMED: no source has both.
+//! If several disciplines have a discard counter (PDPC), the bearer's accounting has the highest. ASSUMED: no
+//! source combines per-flow queues with PDPC.
 //!
-//! Left out: turns by bytes (deficit round robin); packets of one flow are of one size where it matters.
+//! Left out: turns by bytes (deficit round robin), as packets of a flow have equal sizes where it matters.
 
 use super::buffer::{Admitted, Buffer, queue_name};
 use crate::element::{Bearer, Cx, adopt};
@@ -29,7 +30,7 @@ parameters! {
     }
 }
 
-/// A packet with the time at which it came.
+/// A packet with its time of arrival at the queue.
 pub(super) struct Waiting {
     pub entered: Instant,
     pub packet: Box<Packet>,
@@ -150,7 +151,7 @@ impl FlowBuffers {
         Some(next)
     }
 
-    /// The last octet of a packet that was started is sent: it leaves the books.
+    /// Finishes a packet: its last byte is sent, and it leaves the accounting.
     pub fn finish(&mut self, cx: &mut Cx<'_>, buffer: &Buffer, packet: &Packet) {
         let number = self.number(packet);
         let Line { discipline, books, .. } = self.line(number);
@@ -160,7 +161,7 @@ impl FlowBuffers {
         self.note_counter(cx, buffer);
     }
 
-    /// The bearer's books learn of the disciplines' counters.
+    /// Copies the disciplines' counters to the bearer's accounting.
     fn note_counter(&self, cx: &mut Cx<'_>, buffer: &Buffer) {
         let counters = self.lines.iter().map(|line| line.discipline.discard_counter());
         cx.bearer(buffer.index() as usize).note_counter(counters.max().unwrap_or(0));

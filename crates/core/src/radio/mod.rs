@@ -1,7 +1,7 @@
 //! Cells: the radio bearers of UEs, each its own or shared.
 //!
-//! A cell is the [`Element`] in the middle of the path. Each UE has a bearer in either direction: an SDU buffer with a
-//! queue discipline, a transmitter, and the way over the air.
+//! A cell is the [`Element`] in the middle of the path. Each UE has a bearer in either direction: an SDU
+//! buffer with a queue discipline, a transmitter, and the radio link.
 //!
 //! ```text
 //! packet -> queue discipline -> buffer -> transmitter (rlc, slots) -> channel -> delay -> packet
@@ -10,9 +10,10 @@
 //! [`dch`] has dedicated channels with a link layer, [`variable`] sends packets whole at a rate and delay that vary,
 //! and in [`evdo`] a scheduler shares the downlink among the UEs.
 //!
-//! Contract: a cell keeps the books of its bearers, which boxes read by [`Cx::radio`](crate::element::Cx::radio): what
-//! waits, what has started, what is acknowledged. Every packet that enters a buffer leaves it by one event: delivered,
-//! evicted or discarded. A packet for a UE that is not in the cell is dropped.
+//! Contract: a cell updates the buffer accounting of its bearers, which middleboxes read by
+//! [`Cx::radio`](crate::element::Cx::radio): queued, started and acknowledged data. Every packet that enters
+//! a buffer leaves it by one event: delivered, evicted or discarded. A packet for a UE that is not in the
+//! cell is dropped.
 
 mod activity;
 mod bearers;
@@ -54,7 +55,7 @@ use crate::umts::TrafficClass;
 #[allow(clippy::vec_box)]
 type Packets = Vec<Box<Packet>>;
 
-/// What is asked of a cell's parameters.
+/// Interface of a cell's parameters.
 pub trait Component {
     /// Makes the cell.
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element>;
@@ -93,7 +94,7 @@ pub trait Component {
         false
     }
 
-    /// Width of a subcarrier, Hz, of a cell whose UEs can measure how strongly they hear it; `None` of others.
+    /// Subcarrier width, Hz, if the UEs can measure the cell's signal strength; otherwise `None`.
     fn subcarrier_hz(&self) -> Option<f64> {
         None
     }
@@ -123,16 +124,16 @@ registry! {
     }
 }
 
-/// What a cell is told beside its own parameters.
+/// Settings of a cell in addition to its own parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Seed of the run.
     pub run_seed: u64,
     /// Hand-overs of its UEs.
     pub handovers: &'a [handover::Episode],
-    /// Traffic classes of its UEs by number; those beyond the list have the default.
+    /// Traffic classes of its UEs by index; later UEs have the default.
     pub classes: &'a [TrafficClass],
-    /// What its UEs hear of it and of other cells, where they measure.
+    /// Reception of this cell and of others by its UEs, where they measure.
     pub air: Option<&'a CellAir>,
     /// Whether parameters may change, and outages come, while the cell runs.
     pub may_change: bool,

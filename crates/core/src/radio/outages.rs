@@ -1,15 +1,17 @@
-//! Outages of UEs in a cell, as hand-overs bring them.
+//! Outages of UEs in a cell, as caused by hand-overs.
 //!
-//! With `bearers = "pause"` neither direction of the UE begins a transmission from the beginning of the outage on until
-//! its end. One that began before is completed, TTIs stay on their grid, buffers go on admitting, and link layers stand
-//! still: what their timers want is done with the first TTI behind the outage. With `"lose"` both sides go on sending,
-//! and a TTI, slot or packet is lost of which any part is on the air during the outage; draws of the channel are made
-//! all the same. Subscribers hear of both (`Layout::outages`).
+//! With `bearers = "pause"`, neither direction of the UE starts a transmission during the outage. A
+//! transmission that started before is completed, TTIs stay on their grid, buffers continue to admit packets,
+//! and link layers stand still: expired timers are handled with the first TTI after the outage. With
+//! `"lose"`, both sides continue to send, and a TTI, slot or packet is lost if any part of its transmission
+//! overlaps the outage. The channel's random draws are made anyway. Subscribers are notified of both kinds
+//! (`Layout::outages`).
 //!
-//! A UE that leaves the cell stands still from the outage on, with what its bearers hold; where the hand-over forwards, all
-//! packets are withdrawn that have not been handed up at the other side, and leave for the new cell in their order, as does
-//! each that comes later. A UE that comes in stands still until the outage ends; where it was in the cell before, its
-//! bearers begin anew, and what they still hold is dropped. A cell without hand-overs is not wrapped, and pays nothing.
+//! A UE that leaves the cell stands still from the outage on, with the data that its bearers hold. Where the
+//! hand-over forwards, all packets that have not been delivered to the upper layer are withdrawn and leave
+//! for the new cell in order; later packets follow them. A UE that enters stands still until the outage ends.
+//! If it was in the cell before, its bearers are re-established, and data that they still hold is dropped. A
+//! cell without hand-overs is not wrapped, so it has no cost.
 
 use crate::channel::Channel;
 use crate::element::{Change as ElementChange, Cx, Element, FAR, Layout, Outage, Port, RadioEvent, as_same};
@@ -29,16 +31,16 @@ pub(super) trait Pausable: Element {
     /// From now on until then neither direction of the UE begins a transmission.
     fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant);
 
-    /// Takes out all packets of a UE that stands still which have not been handed up at the other side, by the direction in
-    /// which they go, in their order. What is on the air is lost.
+    /// Withdraws all packets of a paused UE that have not been delivered to the upper layer, per direction,
+    /// in order. Data in transmission is lost.
     fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [crate::radio::Packets; 2];
 
-    /// The UE comes back, and its packets have been withdrawn: link layers begin with new entities at `at`, before which
-    /// neither direction begins a transmission.
+    /// Resumes a UE that has returned after its packets were withdrawn: link layers start with new entities
+    /// at `at`, and neither direction starts a transmission before that.
     fn resume(&mut self, cx: &mut Cx<'_>, ue: u16, at: Instant);
 
-    /// Neither direction of a UE starts a transmission before `until`, which may be earlier than in the call before.
-    /// Link layers keep their state. Called only while nothing of the UE is on the air.
+    /// Neither direction of a UE starts a transmission before `until`, which may be earlier than in the call
+    /// before. Link layers keep their state. Called only while no transmission of the UE is in progress.
     fn hold(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant);
 
     /// End of the latest transmission of a UE in either direction.
@@ -114,11 +116,11 @@ struct Change {
 enum Act {
     /// The UE has reported the outage, or its link has failed: nothing yet.
     Report(Measured),
-    /// They stand still until the outage ends.
+    /// The bearers stand still until the outage ends.
     Pause,
-    /// They stand still from now on. With the pair of ports by which packets are forwarded, if they are.
+    /// The bearers stand still from now on. `forward` is the pair of ports for forwarded packets, if any.
     Leave { forward: Option<u16> },
-    /// They stand still until the outage ends, and begin anew if the UE was here before.
+    /// The bearers stand still until the outage ends, and are re-established if the UE was here before.
     Enter,
 }
 
@@ -128,11 +130,11 @@ struct WithOutages {
     changes: Vec<Change>,
     /// The first that is still to come.
     next: usize,
-    /// The timer behind those of the cell.
+    /// The timer after the cell's own timers.
     timer: u32,
-    /// UEs that have left the cell, and by which ports packets are forwarded, if they are.
+    /// UEs that have left the cell, with the ports for forwarded packets, if any.
     away: BTreeMap<u16, Option<u16>>,
-    /// Number of the last pair of ports to another cell.
+    /// Index of the last pair of ports to another cell.
     sides: u16,
 }
 
@@ -288,7 +290,7 @@ impl Element for WithOutages {
 pub(super) struct Silences(Vec<(Instant, Instant)>);
 
 impl Silences {
-    /// Those of a UE.
+    /// Silences of a UE.
     pub fn of(handovers: &[Episode], ue: u16) -> Self {
         let here = handovers.iter().filter(|episode| episode.role != Role::Enter);
         let mine = here.map(|episode| &episode.handover).filter(|handover| handover.ue == ue);
@@ -307,7 +309,7 @@ impl Silences {
     }
 }
 
-/// A channel of blocks that loses all that is on the air in a silence.
+/// A channel of blocks that loses every block whose transmission overlaps a silence.
 struct Silenced {
     channel: Box<dyn Channel>,
     air: Duration,

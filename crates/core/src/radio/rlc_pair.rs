@@ -1,6 +1,6 @@
 //! The link layer of a UE: an entity at the network and one at the UE, and the bearers between them.
 //!
-//! A cell says when a TTI is filled and when it arrives; what follows for SDUs is done here.
+//! A cell decides when a TTI is filled and when it arrives; the effects on SDUs are handled here.
 
 use super::rlc_bearer::{OF_TTIS, RlcBearer};
 use crate::element::Cx;
@@ -19,10 +19,10 @@ pub(super) struct RlcPair {
     /// The entities, by the direction in which they send.
     ends: [Box<dyn End>; 2],
     bearers: [RlcBearer; 2],
-    /// When timers of these entities end that need no TTI, as far as they receive.
+    /// Per entity, the next expiry of receive timers that need no TTI.
     expiries: [Instant; 2],
     parameters: Box<Parameters>,
-    /// Reports of entities that others have replaced, by the direction in which they sent.
+    /// Reports of entities that have been replaced, by the direction they sent in.
     replaced: [Vec<Value>; 2],
 }
 
@@ -53,7 +53,7 @@ impl RlcPair {
         self.bearers.each_mut().map(|bearer| bearer.withdraw(cx))
     }
 
-    /// The UE comes back, and its packets have been withdrawn: goes on with new entities.
+    /// Resumes with new entities after the UE has returned and its packets were withdrawn.
     #[cold]
     pub fn resume(&mut self) {
         let Some(ends) = self.parameters.ends() else { return };
@@ -91,7 +91,7 @@ impl RlcPair {
         self.bearers.iter().for_each(|bearer| bearer.open(cx));
     }
 
-    /// When the entity that sends in this direction wants a TTI.
+    /// When the entity that sends in this direction needs a TTI.
     #[inline]
     pub fn deadline(&self, dir: Dir) -> Instant {
         self.ends[dir.index()].deadline()
@@ -126,8 +126,8 @@ impl RlcPair {
         self.settle_sent(cx, dir, report);
     }
 
-    /// Takes everything out of a TTI that is lost for good. Whether it tells of ends of SDUs, so that it is to be handed up all the
-    /// same: where nothing is sent again, see [`Ttis::resends`](rlc::Ttis::resends).
+    /// Empties a TTI that is lost for good. Returns whether it marks ends of SDUs and must therefore be
+    /// passed up anyway: only without retransmissions, see [`Ttis::resends`](rlc::Ttis::resends).
     pub fn lose(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &mut Tti) -> bool {
         let sent = cx.probes_any(OF_PDUS).then(|| tti.clone());
         let bearer = self.bearer(dir);
@@ -155,7 +155,7 @@ impl RlcPair {
         network.min(ue)
     }
 
-    /// Does what is due by these timers.
+    /// Handles expired timers of the entities.
     #[inline]
     pub fn handle_expiry(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for dir in Dir::BOTH {
@@ -168,7 +168,7 @@ impl RlcPair {
         }
     }
 
-    /// Both entities begin anew: the UE goes to another cell.
+    /// Re-establishes both entities: the UE changes the cell.
     pub fn re_establish(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for dir in Dir::BOTH {
             self.ends[dir.index()].re_establish(cx.now, report);
@@ -178,7 +178,7 @@ impl RlcPair {
         }
     }
 
-    /// Does what has followed from filling a TTI.
+    /// Settles the effects of filling a TTI.
     #[inline(always)]
     pub fn settle_sent(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
         self.bearers[dir.index()].settle_started(cx, report);
@@ -189,7 +189,8 @@ impl RlcPair {
         self.bearers[dir.index()].feed(cx, self.ends[dir.index()].as_mut(), 1);
     }
 
-    /// The entity that sends in this direction has begun anew: STATUS PDUs of the other one report on its new numbers.
+    /// The entity that sends in this direction has restarted: STATUS PDUs of the other entity report on its
+    /// new numbers.
     #[cold]
     #[inline(never)]
     fn note_beginning(&mut self, dir: Dir, report: &Report) {

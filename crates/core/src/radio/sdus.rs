@@ -1,6 +1,6 @@
 //! The packets of one direction of a bearer, whose link layer knows them as SDUs by number.
 //!
-//! A packet is here from the moment at which it enters the buffer until both ends of the link layer are done with it.
+//! A packet is stored from its entry into the buffer until both ends of the link layer have finished with it.
 
 use crate::packet::Packet;
 use crate::time::Instant;
@@ -47,7 +47,7 @@ impl Sdus {
         self.entries.get_mut(number.checked_sub(self.first)? as usize)
     }
 
-    /// Takes out an SDU of which nothing was sent: its entity does not know it any more.
+    /// Takes out an unsent SDU that its entity has already removed.
     pub fn evict(&mut self, number: u64) -> Option<Box<Packet>> {
         let sdu = self.get(number)?;
         sdu.released = true;
@@ -60,7 +60,7 @@ impl Sdus {
         self.entries.drain(..).filter_map(|sdu| sdu.packet).collect()
     }
 
-    /// Forgets those in front that are done with at both ends.
+    /// Removes leading SDUs that both ends have finished with.
     #[inline(always)]
     pub fn forget(&mut self) {
         while self.entries.front().is_some_and(|sdu| sdu.released && sdu.packet.is_none()) {

@@ -103,7 +103,8 @@ impl Config {
         classes.chain([self.bearer(dir)])
     }
 
-    /// Refuses bearers of classes that cannot be, each with those that take the place of a direction not named.
+    /// Rejects invalid bearers of a class. A direction that the class does not configure uses the cell's own
+    /// bearer.
     fn validate_classes(&self) -> Result<(), ScenarioError> {
         for (class, bearers) in &self.qos {
             let key = format!("qos.{}", class.name());

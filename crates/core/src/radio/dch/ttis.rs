@@ -6,8 +6,8 @@
 //!               packets <- entity <- channel <- TTI <- entity <- SDU buffer          uplink
 //! ```
 //!
-//! A UE's two bearers share a timer, which stands at the next arrival, or at the next TTI that an entity wants. What
-//! arrives at the instant at which a TTI starts arrives before.
+//! The two bearers of a UE share a timer. It is set to the next arrival, or to the next TTI that an entity
+//! needs. A TTI that arrives at the start of another TTI is processed first.
 
 use super::config::{BearerConfig, Config};
 use crate::element::{Cx, Element, Layout, Port, as_same};

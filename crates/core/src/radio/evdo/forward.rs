@@ -64,7 +64,7 @@ impl Forward {
         }
     }
 
-    /// The next slot to begin is this link's; those that passed served no user.
+    /// Starts with the next slot. The slots that passed served no user.
     fn wake(&mut self, cx: &mut Cx<'_>) {
         let slot = first_from(cx.now).max(self.slot);
         self.scheduler.handle_slots(slot - self.slot, &[]);
@@ -110,8 +110,8 @@ impl Forward {
         self.scheduler.choose(&self.rates)
     }
 
-    /// The user has the air until its packet is sent, each physical-layer packet at the rate that it asks for
-    /// when this begins. Slots in which it asks for none pass.
+    /// Serves one user until its packet is sent. Each physical-layer packet has the rate that the user
+    /// requests at its start; slots without a request stay empty.
     fn send_packet(&mut self, cx: &mut Cx<'_>, number: usize) {
         let user = &mut self.users[number];
         let Some(mut left) = user.start_next(cx) else { return };

@@ -1,20 +1,21 @@
-//! A cell of 1xEV-DO, as HDR was called before: all UEs share the forward link, slot by slot, and each has
-//! an uplink of its own.
+//! A cell of 1xEV-DO (formerly HDR): all UEs share the forward link, slot by slot, and each has its own
+//! uplink.
 //!
 //! ```text
 //! network:  SDU buffer of each UE -> scheduler -> slots at the rate that the UE asks for -> delay -> UE
 //! UE:       SDU buffer -> circuit -> delay -> network
 //! ```
 //!
-//! In each slot of 5/3 ms a UE asks for the highest rate that its signal-to-noise ratio allows ([`rates`]): the
-//! mean times its fading. IP packets travel in physical-layer packets of the rate asked for, one after the
-//! other, each lasting its number of slots without interruption. What a packet leaves free of its last
-//! one is padding, unless `share_slots`. With `slots = "plain"` there are no such packets: each slot carries the rate
-//! that is asked for in it, as models that schedule IP packets have it.
+//! In each slot of 5/3 ms, a UE requests the highest rate that its signal-to-noise ratio, mean times fading,
+//! supports ([`rates`]). IP packets travel in physical-layer packets of the requested rate, sent
+//! sequentially; each takes its number of slots without interruption. The room left in a packet's last
+//! physical-layer packet is padding, unless `share_slots` is set. With `slots = "plain"` there are no
+//! physical-layer packets: each slot carries the rate requested in that slot, as in models that schedule IP
+//! packets.
 //!
-//! Left out: control channel and pilot, hand-over, interleaving of slots, the age of requests. ASSUMED: a
-//! physical-layer packet that is lost is known to be at once, and sent again in the UE's next slots at the
-//! rate asked for then, as the radio link protocol would after a while. Sources: \[chan2002\] 6.4 and 6.5;
+//! Left out: control channel and pilot, hand-over, interleaving of slots, the age of requests. ASSUMED: the
+//! loss of a physical-layer packet is detected at once, and its data is retransmitted in the UE's next slots
+//! at the rate requested then; the radio link protocol would do so later. Sources: \[chan2002\] 6.4 and 6.5;
 //! Bender et al. 2000 (see [`rates`]).
 
 mod forward;
@@ -72,12 +73,14 @@ parameters! {
         pub mean_sinr: Each<Decibel> = Each::All(Decibel::from_thousandths(2400)),
         /// Slow variation around the mean, for each UE on its own.
         pub shadowing: ShadowingConfig,
-        /// Times in which a UE hears hardly anything, for each UE on its own; none if absent.
+        /// Outages, in which the signal-to-noise ratio of a UE is very low, independent for each UE; none if
+        /// absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub outages: Option<OutagesConfig>,
         /// How the ratio varies around its mean, for each UE on its own.
         pub fading: fading::Config,
-        /// From which ratio on each rate is asked for, the lowest rate first.
+        /// Thresholds, dB, lowest rate first: the minimum signal-to-noise ratio for which a UE requests each
+        /// rate.
         pub thresholds: [Decibel; RATES] = THRESHOLDS,
         /// Who is served next.
         pub scheduler: scheduler::Config,
@@ -88,7 +91,7 @@ parameters! {
         /// Whether what a packet leaves free of its last physical-layer packet is used for the next packet of the
         /// same UE; with choose = "slot" only.
         pub share_slots: bool,
-        /// Probability that a physical-layer packet is lost and sent again.
+        /// Probability that a physical-layer packet is lost and retransmitted.
         pub per: Probability,
     }
 
@@ -113,7 +116,7 @@ parameters! {
 }
 
 impl Slots {
-    /// What is sent at each rate.
+    /// Physical-layer packets by rate.
     const fn packets(self) -> &'static [PhysicalPacket; RATES] {
         match self {
             Self::Physical => &PHYSICAL_PACKETS,
@@ -169,7 +172,7 @@ impl Component for Config {
     }
 }
 
-/// A channel that allows a rate more seldom than this is taken for a mistake.
+/// Requests for a rate that are rarer than this indicate a configuration error.
 const LEAST_SHARE: f64 = 1e-4;
 
 impl DownlinkConfig {
@@ -263,7 +266,7 @@ impl Element for Evdo {
         let pairs = self.forward.users.iter().zip(&self.uplinks);
         let reports: Vec<_> = pairs.flat_map(|(user, uplink)| [user.report(cx), uplink.report(cx)]).collect();
         let mut report = cell_report("radio.evdo", &reports);
-        // Fairness is among those who want something.
+        // Fairness among UEs with traffic.
         let wanting = self.forward.users.iter().filter(|user| user.buffer.bytes_in() > 0);
         let bytes: Vec<u64> = wanting.map(|user| user.bytes_delivered(cx)).collect();
         let busy: u64 = self.forward.users.iter().map(|user| user.slots_served).sum();

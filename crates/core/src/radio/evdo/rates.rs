@@ -9,7 +9,7 @@
 use super::slots::PER_SECOND;
 use crate::units::Decibel;
 
-/// What is sent in one go.
+/// A physical-layer packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhysicalPacket {
     /// bit/s while it lasts.
@@ -59,7 +59,7 @@ pub const PLAIN_SLOTS: [PhysicalPacket; RATES] = {
     plain
 };
 
-/// The ratio from which on each rate is asked for.
+/// Minimum signal-to-noise ratio for which each rate is requested.
 pub const THRESHOLDS: [Decibel; RATES] = [
     Decibel::from_thousandths(-12_500),
     Decibel::from_thousandths(-9500),

@@ -17,7 +17,7 @@ pub(super) const fn start_of(slot: u64) -> Instant {
 /// The first slot that begins at or after an instant.
 pub(super) const fn first_from(at: Instant) -> u64 {
     let Some(before) = at.as_nanos().checked_sub(1) else { return 0 };
-    // The slot behind the last that has begun before; of each 5 ms three begin: no product that could overflow.
+    // The slot after the last slot that started earlier. 3 slots start per 5 ms; no product can overflow.
     before / NUMERATOR * DENOMINATOR + before % NUMERATOR * DENOMINATOR / NUMERATOR + 1
 }
 

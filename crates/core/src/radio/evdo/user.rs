@@ -1,4 +1,4 @@
-//! One UE at the forward link: what waits for it, what of it is being sent, and how it gets there.
+//! One UE at the forward link: its queue, the packet in service, and the path after transmission.
 
 use super::rates::PhysicalPacket;
 use super::slots::{PER_SECOND, lasting};
@@ -24,16 +24,16 @@ pub(super) struct User {
     pub terminal: Terminal,
     /// What a byte of a packet takes of the room in a slot.
     parts: u32,
-    /// Mean of the rates that the terminal asks for.
+    /// Mean of the rates that the terminal requests.
     rate: Bitrate,
     /// Whether a physical-layer packet is lost.
     lost: Threshold,
     errors: Stream,
-    /// Packets whose last octet is in the transmission under way.
+    /// Packets whose last byte is in the current transmission.
     ended: Vec<Waiting>,
-    /// Slots of the transmission under way.
+    /// Slots of the current transmission.
     slots: u64,
-    /// Slots of those before.
+    /// Slots of all earlier transmissions.
     pub slots_served: u64,
     delay: Sampler<Duration>,
     delays: Stream,
@@ -108,7 +108,7 @@ impl User {
         self.in_service.as_ref().map(|packet| packet.left)
     }
 
-    /// How much of the packet in service will be left after the transmission under way.
+    /// Sets how much of the packet in service is left after the current transmission.
     pub fn leave(&mut self, left: u32) {
         if let Some(packet) = self.in_service.take() {
             if left == 0 {
@@ -119,7 +119,7 @@ impl User {
         }
     }
 
-    /// A physical-layer packet is part of the transmission under way. Returns the room in it if it arrives.
+    /// Adds a physical-layer packet to the current transmission. Returns the room in it if it arrives.
     pub fn transmit(&mut self, packet: &PhysicalPacket) -> u32 {
         self.slots += packet.slots;
         if self.errors.chance(self.lost) { 0 } else { packet.room }
@@ -140,7 +140,7 @@ impl User {
         }
     }
 
-    /// Whether no packet overtakes another on its way behind the transmission.
+    /// Whether packets keep their order after transmission.
     pub fn keeps_order(&self) -> bool {
         self.line.keeps_order()
     }

@@ -1,15 +1,16 @@
-//! Enhanced dedicated channel (E-DCH, "HSUPA") as far as TCP feels it: TTIs of 2 or 10 ms, blocks by category, grants that rise
-//! while UEs are unhappy, HARQ, and the load that the UEs of a cell share.
+//! Enhanced dedicated channel (E-DCH, "HSUPA") in the detail that TCP can observe: TTIs of 2 or 10 ms, block
+//! sizes by category, grants that rise while UEs are unhappy, HARQ, and the shared load of the UEs of a cell.
 //!
-//! n PDUs in a TTI need a chip ratio x = Eb/N0 x R / 3.84 Mbit/s and cause a load of x / (1 + x); the loads of a TTI add up to
-//! 1 - 1 / rise at most (noise rise; Holma, Toskala: "WCDMA for UMTS", 8.2.2). A UE's power bounds it where load / (1 - largest
-//! load) exceeds the ratio at which the Node B hears it at full power. Fast power control holds the block error rate of each
-//! transmission (`harq.bler`), whatever the fading.
+//! n PDUs in a TTI need a chip ratio x = Eb/N0 x R / 3.84 Mbit/s and cause a load of x / (1 + x). The loads
+//! of a TTI add up to at most 1 - 1 / rise (noise rise; Holma, Toskala: "WCDMA for UMTS", 8.2.2). A UE is
+//! limited by its power where load / (1 - largest load) exceeds its ratio at the Node B at full power. Fast
+//! power control keeps the block error rate of each transmission at `harq.bler`, regardless of fading.
 //!
-//! A UE whose buffer the Node B does not know of sends its scheduling information (SI) in its next TTI, and is granted
-//! `initial` PDUs. As long as it needs longer than `happy_delay` at its grant, the happy bit says so, and each TTI's relative
-//! grant is UP: one `step` more. An empty buffer ends the grant. HARQ is synchronous: 8 processes of 2 ms, 4 of 10 ms. The RNC
-//! puts blocks in order (MAC-es). `unscheduled` PDUs per TTI need no grant.
+//! A UE whose buffer is unknown to the Node B sends its scheduling information (SI) in its next TTI and is
+//! granted `initial` PDUs. While its buffer needs longer than `happy_delay` at its grant, the happy bit says
+//! so, and the relative grant of each TTI is UP: one `step` more. An empty buffer ends the grant. HARQ is
+//! synchronous: 8 processes of 2 ms, 4 of 10 ms. The RNC puts blocks in order (MAC-es). `unscheduled` PDUs
+//! per TTI need no grant.
 //!
 //! DEVIATION: scheduling information is exact, and grants are given per TTI: among UEs that do not fit together the scheduler
 //! chooses in each TTI. ASSUMED: `rise`, `eb_n0`, `step`.
@@ -39,9 +40,9 @@ parameters! {
         pub tti: Duration = Duration::from_millis(10),
         /// Category of the UEs (TS 25.306 table 5.1g), 1 to 6.
         pub category: u8 = 5,
-        /// What the Node B hears of a UE at full power over its own noise, per chip.
+        /// Ratio of a UE's received power, at full transmit power, to the Node B's own noise, per chip.
         pub reception: sinr::Config,
-        /// How far the UEs may raise the noise that the Node B hears.
+        /// Largest noise rise at the Node B that the UEs may cause.
         pub rise: Decibel = Decibel::from_thousandths(6000),
         /// Energy of a bit over noise and interference that power control holds.
         pub eb_n0: Decibel = Decibel::from_thousandths(2000),
@@ -132,7 +133,7 @@ impl Config {
         }
     }
 
-    /// A UE, as the Node B hears it.
+    /// A UE with its reception at the Node B.
     pub(super) fn sender(&self, plan: &Plan<'_>, ue: u16) -> Sender {
         let of = (ue, Dir::Uplink);
         let sinr = Sinr::new(&self.reception, plan.run_seed, of, 1.0 / self.tti.as_secs_f64());

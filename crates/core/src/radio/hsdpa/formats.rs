@@ -80,7 +80,7 @@ const TABLE: [Row; ROWS] = [
 /// A category of UEs, TS 25.306 table 5.1a.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::radio) struct Category {
-    /// Least number of TTIs from one block to the next.
+    /// Minimum distance between two blocks, TTIs.
     pub inter_tti: u8,
     /// Largest transport block, bits.
     pub largest_bits: u32,
@@ -122,7 +122,7 @@ impl Category {
         })
     }
 
-    /// The same of a number that is known to be right.
+    /// Category of a number that is known to be valid.
     pub const fn of_valid(number: u8) -> Self {
         CATEGORY[number as usize - 1]
     }
@@ -144,7 +144,7 @@ pub(in crate::radio) struct Hsdpa {
     category: Category,
     /// Codes that the cell has for HSDPA.
     codes: u32,
-    /// SINR from which on each row is reported, dB.
+    /// Minimum SINR for which each row is reported, dB.
     least: [f32; ROWS],
     /// Steepness of each row's BLER.
     steepness: [f64; ROWS],
@@ -241,7 +241,7 @@ fn fall(steep: f64) -> f64 {
     libm::pow(1.0 + libm::pow(10.0, steep), -1.0 / 0.7)
 }
 
-/// The row of a block, between two where its size lies between theirs.
+/// Row of a block, interpolated between two rows if its size lies between their sizes.
 fn between_rows(block: Format) -> f64 {
     let index = usize::from(block.cqi) - 1;
     let upper = TABLE[index].bits;
@@ -441,7 +441,7 @@ mod tests {
         }
     }
 
-    /// The SINR at which a block is lost with that probability.
+    /// SINR that causes this block error rate.
     fn sinr_of(air: &Hsdpa, block: Format, bler: f64) -> f32 {
         let (mut low, mut high) = (-40.0_f32, 40.0);
         for _ in 0..60 {

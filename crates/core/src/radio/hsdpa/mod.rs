@@ -62,7 +62,8 @@ parameters! {
         pub queue: queue::Config,
         /// Link layer: rlc.am, rlc.um or rlc.tm; their TTIs are those of the cell.
         pub rlc: rlc::Config = rlc::Config::Am(am()),
-        /// What the UEs hear: signal-to-interference-and-noise ratio per chip of the HS-PDSCH, before despreading.
+        /// Reception of the UEs: signal-to-interference-and-noise ratio per chip of the HS-PDSCH, before
+        /// despreading.
         pub reception: sinr::Config,
         /// Category of the UEs (TS 25.306 table 5.1a), 1 to 12: codes, least time between blocks, largest block.
         pub category: u8 = 8,
@@ -100,16 +101,16 @@ parameters! {
         pub rlc: rlc::Config = rlc::Config::Am(rlc::am::Config { tti: Duration::from_millis(20), ..am() }),
         /// Block errors.
         pub channel: channel::Config,
-        /// An enhanced dedicated channel (E-DCH) in place of the dedicated one: its blocks replace `rate` and `channel`.
-        /// Absent: the dedicated channel.
+        /// An enhanced dedicated channel (E-DCH) instead of the dedicated channel: its blocks replace `rate`
+        /// and `channel`. If absent, the dedicated channel is used.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub edch: Option<edch::Config>,
     }
 
     /// MAC-hs at the UE, which puts blocks in order.
     pub struct ReorderingConfig {
-        /// T1: how long a missing block is waited for, from the first block behind it on; if absent until the window
-        /// has moved beyond it.
+        /// T1: how long the UE waits for a missing block, from the first later block on; if absent, until the
+        /// window has moved beyond it.
         pub t1: Option<Duration> = Some(Duration::from_millis(60)),
         /// Window of transmission sequence numbers (TSN), up to 32.
         pub window: u8 = 16,
@@ -199,7 +200,7 @@ impl Component for Config {
 }
 
 impl Config {
-    /// What the cell is, beside its UEs.
+    /// Parameters of the cell, without its UEs.
     fn setup(&self) -> Setup {
         let downlink = &self.downlink;
         let category = Category::of_valid(downlink.category);
@@ -275,7 +276,7 @@ impl UplinkConfig {
 }
 
 impl UplinkConfig {
-    /// Refuses keys that say nothing of an enhanced dedicated channel.
+    /// Rejects keys that have no effect on an enhanced dedicated channel.
     fn check_unused(&self) -> Result<(), ScenarioError> {
         let free = Self::default();
         let given = [

@@ -9,16 +9,16 @@
 //! bits in a resource element. The eNodeB sends at the largest I_TBS of the row's modulation (TS 36.213 table 7.1.7.1-1)
 //! whose block on all PRBs, with 24 bits of CRC, has that efficiency at most. `i_tbs` replaces this rule.
 //!
-//! How likely a block is lost follows from its modulation, size and PRBs: [`curve`]. A UE reports the highest row of which
-//! a block on all PRBs would be lost with a probability of 10 % at most (TS 36.213 §7.2.3), or follows another rule
-//! ([`Thresholds`]). At a row's threshold, blocks of its I_TBS on all PRBs are lost less often than 10 %, as their code
-//! rate is lower; blocks of the lowest row are lost more often, because no I_TBS is as low, and so are blocks of few PRBs:
-//! their CRC weighs more, and a short code is worse.
+//! The loss probability of a block follows from its modulation, size and PRBs: [`curve`]. A UE reports the
+//! highest row whose block on all PRBs is lost with a probability of at most 10 % (TS 36.213 §7.2.3), or
+//! follows another rule ([`Thresholds`]). At a row's threshold, blocks of its I_TBS on all PRBs are lost less
+//! often than 10 %, as their code rate is lower. Blocks of the lowest row are lost more often, because no
+//! I_TBS is as low. So are blocks of few PRBs: their CRC weighs more, and a short code is worse.
 //!
-//! With several layers a row is a CQI and a number of layers: rank and CQI rise together, as a UE's rank indicator and CQI
-//! do. Each layer carries a block of that I_TBS, and of n layers each hears `layer_loss` less than a single one. Two or four
-//! layers carry two codewords (TS 36.211 §6.3.3.2), each lost by the curve. Rows that carry no more than a row of lower SINR
-//! are left out.
+//! With several layers a row is a CQI and a number of layers: rank and CQI rise together, like a UE's rank
+//! indicator and CQI. Each layer carries a block of that I_TBS; with n layers, the SINR of each is
+//! `layer_loss` below that of a single layer. Two or four layers carry two codewords (TS 36.211 §6.3.3.2),
+//! each lost by the curve. Rows that carry no more than a row of lower SINR are left out.
 //!
 //! DEVIATION: the codewords of a TTI share a HARQ process, and are retransmitted together if one of them is lost.
 //!
@@ -43,14 +43,14 @@ parameters! {
         pub elements_per_prb: u16 = 138,
         /// The most layers, 1, 2 or 4: as many as carry most at the UE's SINR are used.
         pub layers: u8 = 1,
-        /// From which SINR on each CQI is reported.
+        /// Rule for the SINR thresholds of the CQIs.
         pub thresholds: Thresholds,
         /// I_TBS of the blocks for every CQI, or for CQI 1 to 15 each its own; by efficiency if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub i_tbs: Option<Each<u8>>,
     }
 
-    /// From which SINR on each CQI is reported.
+    /// Rule for the SINR thresholds of the CQIs.
     pub enum Thresholds {
         /// From where 10 % of the blocks of this CQI on all PRBs are lost.
         #[default]
@@ -174,7 +174,7 @@ struct Row {
     cqi: u8,
     layers: u8,
     i_tbs: u8,
-    /// SINR of a single layer from which on it is reported, dB.
+    /// Minimum SINR of a single layer for which it is reported, dB.
     least_db: f32,
 }
 
@@ -193,12 +193,12 @@ pub(in crate::radio) struct Lte {
     /// SINR that each of n layers has less than a single one, dB.
     layer_loss_db: Vec<f64>,
     rows: Vec<Row>,
-    /// If all rows have a single layer: by row, the most bits in a PRB of this row and those below it, times 10.
+    /// If all rows have a single layer: by row, the most bits in a PRB of this row or a lower one, times 10.
     most_per_prb: Option<Vec<u64>>,
 }
 
 impl Lte {
-    /// Of parameters that are valid.
+    /// Builds the air interface from valid parameters.
     pub fn new(config: &Config, layer_loss: &[Decibel]) -> Self {
         let prbs = config.prbs().unwrap_or_default();
         let elements_per_prb = u32::from(config.elements_per_prb);
@@ -258,7 +258,7 @@ impl Lte {
 }
 
 impl Thresholds {
-    /// The SINR from which on a row is reported on so many resource elements, dB.
+    /// Minimum SINR, dB, for which a row is reported on this number of resource elements.
     fn sinr(self, row: usize, elements: u32) -> f64 {
         match self {
             Self::LinkLevel => {
@@ -561,7 +561,7 @@ mod tests {
         }
     }
 
-    /// Two codewords, each of which a single layer would lose alike at 4 dB less.
+    /// A block of two codewords: each is lost as often as a single layer at 4 dB less.
     #[test]
     fn a_block_of_two_codewords_is_lost_if_one_of_them_is() {
         let (two, one) = (with_layers(2), lte("10 MHz"));

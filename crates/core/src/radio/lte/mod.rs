@@ -6,10 +6,10 @@
 //! UE:     buffer -> RLC -> scheduling request, grant -> transport block -> eNodeB
 //! ```
 //!
-//! A UE reports the row of the CQI table that it can receive; the eNodeB sends it as many physical resource blocks (PRBs)
-//! of that row as it needs and there are ([`formats`]). HARQ repeats lost blocks after 8 ms. Blocks arrive out of order;
-//! RLC of TS 36.322 puts them in order. At a hand-over RLC begins anew, and the SDUs that are not confirmed are forwarded
-//! and sent again (TS 36.300 §10.1.2.3).
+//! A UE reports the row of the CQI table that it can receive; the eNodeB sends it physical resource blocks
+//! (PRBs) of that row ([`formats`]), as many as the UE needs and the cell has left. HARQ retransmits lost
+//! blocks after 8 ms. Blocks arrive out of order; RLC of TS 36.322 puts them in order. At a hand-over RLC is
+//! re-established, and unconfirmed SDUs are forwarded and retransmitted (TS 36.300 §10.1.2.3).
 //!
 //! Left out: control channels, semi-persistent scheduling, carrier aggregation, an uplink
 //! that the UEs share: grants come as if there were always room.
@@ -73,7 +73,7 @@ parameters! {
         /// PDCP of NR above rlc.am_nr or rlc.um_nr; with its defaults if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub pdcp: Option<pdcp::Config>,
-        /// What the UEs hear: signal-to-interference-and-noise ratio.
+        /// Reception of the UEs: signal-to-interference-and-noise ratio.
         pub reception: sinr::Config,
         /// Transport blocks.
         pub blocks: formats::Config,
@@ -131,7 +131,7 @@ parameters! {
         pub interval: Duration = Duration::from_millis(5),
         /// Size of a block that is granted.
         pub block: Bytes = Bytes::from_bytes(3000),
-        /// Probability that a block is lost; it is sent again after 8 ms.
+        /// Probability that a block is lost; it is retransmitted after 8 ms.
         pub bler: Probability,
         /// How often a block is sent at most.
         pub max_transmissions: u8 = 4,
@@ -359,7 +359,7 @@ impl UplinkConfig {
         self.scheduled.as_ref().map_or(self.max_transmissions, |own| own.harq.max_transmissions)
     }
 
-    /// Refuses keys that say nothing of an uplink that is scheduled.
+    /// Rejects keys that have no effect on a scheduled uplink.
     fn check_unused(&self) -> Result<(), ScenarioError> {
         let free = Self::default();
         let given = [

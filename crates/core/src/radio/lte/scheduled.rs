@@ -24,7 +24,7 @@ use crate::units::{Bytes, Decibel};
 parameters! {
     /// An uplink whose PRBs the eNodeB schedules among the UEs.
     pub struct Config {
-        /// What the eNodeB hears of a UE on a single PRB at full power; on n PRBs it is 10 log10(n) less.
+        /// SINR of a UE at the eNodeB on a single PRB at full power; on n PRBs it is 10 log10(n) dB lower.
         pub reception: sinr::Config = reception(),
         /// Transport blocks. The bandwidth is that of the downlink.
         pub blocks: uplink_blocks::Config,
@@ -37,7 +37,8 @@ parameters! {
         pub standing: Option<Standing>,
         /// Who is served next.
         pub scheduler: scheduler::Config,
-        /// What the eNodeB makes of what it hears; if absent it measures in each TTI, and uses that 8 ms later.
+        /// Link adaptation at the eNodeB; if absent it measures in each TTI, and uses the measurement 8 ms
+        /// later.
         pub adaptation: Adaptation,
         /// Retransmission of blocks, 8 ms later each time.
         pub harq: HarqConfig,
@@ -84,7 +85,7 @@ impl Config {
         }
     }
 
-    /// A UE, as the eNodeB hears it.
+    /// A UE with its reception at the eNodeB.
     pub(super) fn sender(&self, plan: &Plan<'_>, ue: u16) -> Sender {
         let of = (ue, Dir::Uplink);
         let sinr = Sinr::new(&self.reception, plan.run_seed, of, 1.0 / SLOT.as_secs_f64());

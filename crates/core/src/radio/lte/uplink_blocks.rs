@@ -1,9 +1,9 @@
 //! Transport blocks of LTE's uplink (PUSCH): modulation and I_TBS by SINR, PRBs, block sizes and errors.
 //!
-//! A row is an I_TBS with the modulation of its MCS (TS 36.213 table 8.6.1-1): QPSK up to I_TBS 10, 16QAM from 10 to 19, 64QAM
-//! from 19 to 26. A UE without 64QAM sends I_TBS 20 and above with 16QAM (TS 36.213 §8.6.1), up to code rate 0.93. Rows are
-//! ordered by the SINR at which 10 % of their blocks over all PRBs are lost ([`curve`]); a row that carries no more than a
-//! row of lower SINR is left out.
+//! A row is an I_TBS with the modulation of its MCS (TS 36.213 table 8.6.1-1): QPSK up to I_TBS 10, 16QAM
+//! from 10 to 19, 64QAM from 19 to 26. A UE without 64QAM sends I_TBS 20 and above with 16QAM (TS 36.213
+//! §8.6.1), up to code rate 0.93. Rows are ordered by the SINR that causes 10 % of their blocks over all PRBs
+//! to be lost ([`curve`]); a row that carries no more than a row of lower SINR is left out.
 //!
 //! The transform precoder (SC-FDMA) takes 2^a 3^b 5^c PRBs (TS 36.211 §5.3.3): 48 of 49 PRBs are used.
 //!
@@ -62,7 +62,7 @@ const HIGHEST_RATE: f64 = 0.93;
 struct Row {
     i_tbs: u8,
     modulation: Modulation,
-    /// SINR of a PRB from which on the row is used, dB.
+    /// Minimum SINR of a PRB for which the row is used, dB.
     least_db: f32,
 }
 

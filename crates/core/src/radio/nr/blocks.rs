@@ -74,7 +74,7 @@ pub(super) struct CodeBlocks {
 }
 
 impl CodeBlocks {
-    /// Of a transport block of so many bits at a code rate of `rate` / 2048.
+    /// Segments a transport block of `bits` bits at a code rate of `rate` / 2048.
     pub fn of(bits: u32, rate: u32) -> Self {
         let with_crc = bits + if bits > LARGEST_OF_TABLE { 24 } else { 16 };
         // TS 38.212 §7.2.2: A <= 292, or A <= 3824 and R <= 0.67, or R <= 1/4.
@@ -87,7 +87,7 @@ impl CodeBlocks {
         Self { graph, count, bits: all / count }
     }
 
-    /// Z_c (TS 38.212 §5.2.2): the smallest lifting size of which K_b times is enough for a code block.
+    /// Z_c (TS 38.212 §5.2.2): the smallest lifting size whose K_b-fold is enough for a code block.
     #[cfg(test)]
     pub fn lifting_size(self, transport_bits: u32) -> u32 {
         let with_crc = transport_bits + if transport_bits > LARGEST_OF_TABLE { 24 } else { 16 };

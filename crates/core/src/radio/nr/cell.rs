@@ -138,7 +138,8 @@ impl Config {
         1.0 / self.slot().as_secs_f64()
     }
 
-    /// A UE in its uplink, as the gNB hears it: when it decides on a slot, the slots that it has processed.
+    /// A UE's uplink with its reception at the gNB. Decisions on a slot use the latest slots processed by
+    /// then.
     fn sender(&self, plan: &Plan<'_>, ue: u16, frame: &Frame) -> Sender {
         let uplink = &self.uplink;
         let sinr = Sinr::new(&uplink.reception, plan.run_seed, (ue, Dir::Uplink), self.slots_per_s());
@@ -201,7 +202,7 @@ impl Config {
         let both = [(&config.downlink, Dir::Downlink), (&config.uplink, Dir::Uplink)];
         let bearer = |(own, dir): (&BearerConfig, Dir)| {
             let ttis = own.rlc.ttis()?;
-            // Its numbers are those behind all default bearers.
+            // Its indices follow those of all default bearers.
             let bearer =
                 RlcBearer::new((&own.queue, &own.rlc, ttis), terms[dir.index()], plan, self.ues + ue, dir);
             Some(bearer.second_of(ue).with_pdcp(&own.rlc, &own.pdcp))

@@ -1,11 +1,12 @@
 //! Transport blocks of NR: which MCS and how many layers by SINR, their sizes by PRBs, and how they are lost.
 //!
-//! A row is a number of layers and an MCS. The rows of a carrier are those pairs of which no other carries more at a lower
-//! SINR: rank and MCS rise together, as a UE's rank indicator and CQI do. Of several layers each hears `layer_loss` less
-//! than a single one. A row is reported from the SINR on at which 10 % of its blocks on all PRBs are lost ([`super::curve`]).
+//! A row is a number of layers and an MCS. The rows of a carrier are the pairs that carry more than any pair
+//! of lower SINR: rank and MCS rise together, like a UE's rank indicator and CQI. With several layers, the
+//! SINR of each is `layer_loss` below that of a single layer. A row is reported from the SINR on that causes
+//! 10 % of its blocks on all PRBs to be lost ([`super::curve`]).
 //!
-//! A UE reports a rank and a CQI of the table that goes with the MCS table: 15 code rates instead of 28 MCS, so that the gNB
-//! knows of up to 2 dB less than the UE hears. Its outer loop moves on from there.
+//! A UE reports a rank and a CQI of the table that belongs to the MCS table. It has 15 code rates instead of
+//! 28 MCS, so the report can be up to 2 dB below the UE's SINR. The gNB's outer loop corrects this.
 //!
 //! Left out: CQI by subband, precoding.
 
@@ -165,7 +166,7 @@ impl UplinkBlocks {
 struct Row {
     layers: u8,
     mcs: u8,
-    /// SINR of a single layer from which on it is reported, dB.
+    /// Minimum SINR of a single layer for which it is reported, dB.
     least_db: f32,
 }
 
@@ -413,7 +414,7 @@ mod tests {
         assert_eq!([12.5, 20.0].map(layers), [Some(3), Some(4)]);
         let best = nr.rows.last().unwrap();
         assert_eq!((best.layers, best.mcs), (4, 27));
-        // Acceptance test 5, behind the loss of four layers.
+        // Acceptance test 5, after the loss of four layers is subtracted.
         assert!((f64::from(best.least_db) - 9.0 - 25.32).abs() < 0.03, "{best:?}");
     }
 

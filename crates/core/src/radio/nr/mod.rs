@@ -59,7 +59,7 @@ parameters! {
         pub special: Special,
         /// From a decision to the slot that it is about.
         pub lead: Duration = Duration::from_millis(1),
-        /// From the end of an uplink slot to a decision by what it brought: answers, requests, reports.
+        /// From the end of an uplink slot to a decision based on its contents: answers, requests, reports.
         pub processing: Duration = Duration::from_millis(1),
         /// Carriers of the downlink, alike, 1 to 8 (carrier aggregation): each has its own fading, reports and HARQ, and all
         /// carry what one RLC entity sends. The uplink, answers included, uses the first.
@@ -96,7 +96,7 @@ parameters! {
         pub rlc: rlc::Config = rlc::Config::AmNr(Default::default()),
         /// PDCP above it.
         pub pdcp: pdcp::Config,
-        /// What the UEs hear on a single layer: signal-to-interference-and-noise ratio.
+        /// Reception of the UEs on a single layer: signal-to-interference-and-noise ratio.
         pub reception: sinr::Config,
         /// Transport blocks.
         pub blocks: DownlinkBlocks,
@@ -107,8 +107,9 @@ parameters! {
         pub scheduler: scheduler::Config,
         /// How the resource blocks of a slot are shared out.
         pub sharing: Sharing,
-        /// Size of a resource block group (RBG), PRBs: UEs get whole ones, but for the last. If absent by the bandwidth
-        /// (TS 38.214 table 5.1.2.2.1-1, configuration 1: 2 up to 36 PRBs, 4 up to 72, 8 up to 144, else 16).
+        /// Size of a resource block group (RBG), PRBs. UEs get whole groups; only the last group may be
+        /// smaller. If absent, by the bandwidth (TS 38.214 table 5.1.2.2.1-1, configuration 1: 2 up to 36
+        /// PRBs, 4 up to 72, 8 up to 144, else 16).
         #[serde(skip_serializing_if = "Option::is_none")]
         pub group: Option<u8>,
         /// What UEs take that are not simulated; nothing if absent.
@@ -143,8 +144,8 @@ parameters! {
         pub rlc: rlc::Config = rlc::Config::AmNr(Default::default()),
         /// PDCP above it.
         pub pdcp: pdcp::Config,
-        /// What the gNB hears of a UE on a single PRB at full power; on n PRBs it is 10 log10(n) less. At 40 dB a UE has
-        /// 67 Mbit/s of 100 MHz and TDD, at 15 dB 2 Mbit/s.
+        /// SINR of a UE at the gNB on a single PRB at full power; on n PRBs it is 10 log10(n) dB lower. At 40
+        /// dB a UE has 67 Mbit/s of 100 MHz and TDD, at 15 dB 2 Mbit/s.
         pub reception: sinr::Config = uplink_reception(),
         /// Transport blocks.
         pub blocks: UplinkBlocks,
@@ -159,7 +160,8 @@ parameters! {
         pub standing: Option<Standing>,
         /// Who is served next.
         pub scheduler: scheduler::Config,
-        /// What the gNB makes of what it hears; if absent it measures in each slot, and knows after the times of the frame.
+        /// Link adaptation at the gNB; if absent it measures in each slot, and uses the measurement after the
+        /// times of the frame.
         pub adaptation: Adaptation,
         /// Repetition of blocks; if absent with 16 processes.
         pub harq: HarqConfig,

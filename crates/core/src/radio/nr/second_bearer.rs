@@ -13,7 +13,7 @@ parameters! {
     pub struct SecondBearer {
         /// Whether it carries packets with ECT(1) or CE (L4S), and what else their flows send.
         pub l4s: bool,
-        /// It carries these flows, by their numbers, as a packet filter for their 5QI would choose them.
+        /// IDs of the flows that it carries, as a packet filter for their 5QI would choose them.
         pub flows: Vec<u16>,
         /// The share of a block that it may take while the default bearer has data for the rest; 100 % is strict priority.
         pub share: Probability = Probability::new(1.0).unwrap_or_default(),

@@ -10,8 +10,8 @@ pub(super) struct Mcs {
     pub modulation: u32,
     /// R: code rate times 2048, so that the half steps of table 5.1.3.1-2 are whole.
     pub rate: u32,
-    /// SNR at which the capacity of bit-interleaved coded modulation (BICM) with this modulation is `modulation` times the
-    /// code rate, dB.
+    /// SNR, dB, that gives a capacity of bit-interleaved coded modulation (BICM) of `modulation` times the
+    /// code rate.
     pub limit_db: f64,
     /// Standard deviation of the link curve for a code block of 8448 bits, dB: [`super::curve`].
     pub spread_db: f64,

@@ -1,10 +1,11 @@
 //! The air interface of a shared cell: which transport blocks there are, which of them a SINR takes, and how likely one
 //! is lost.
 //!
-//! A slot has *units*, which blocks share: channelisation codes in HSDPA, physical resource blocks (PRBs) in LTE. The
-//! UE reports a *CQI*, a row of the standard's table: the highest whose blocks would be lost with a probability of 10 %
-//! at most. The Node B or eNodeB picks a block for at most that row that carries what waits. All SINR are those of a
-//! slot, after the receiver has combined what it has of the block.
+//! A slot has *units*, which blocks share: channelisation codes in HSDPA, physical resource blocks (PRBs) in
+//! LTE. The UE reports a *CQI*, a row of the standard's table: the highest row whose blocks would be lost
+//! with a probability of at most 10 %. The Node B or eNodeB picks a block of at most that row that carries
+//! the queued data. Every SINR is that of a slot, after the receiver has combined all transmissions of the
+//! block.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -40,7 +41,7 @@ pub(in crate::radio) trait Air: Send + Sync {
         self.cqi_near(sinr_db, near)
     }
 
-    /// The SINR from which on a row, 1 or higher, is reported, dB.
+    /// Minimum SINR, dB, for which a row, 1 or higher, is reported.
     fn least_sinr(&self, cqi: u8) -> f32;
 
     /// The smallest block for at most this row, within so many units, that carries so many bits; if none does, the
@@ -50,8 +51,8 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// The probability that a block is lost at this SINR.
     fn bler(&self, block: Format, sinr_db: f32) -> f64;
 
-    /// The equivalent SINR, a ratio, of a block that was `heard` with so many transmissions and is heard at `ratio` now: the sum
-    /// of both (Chase combining).
+    /// Equivalent SINR, a ratio, of a block after several transmissions with combined ratio `heard` and one
+    /// with `ratio` now: the sum of both (Chase combining).
     fn combine(&self, _block: Format, heard: f64, ratio: f64, _transmissions: u8) -> f64 {
         heard + ratio
     }
@@ -68,7 +69,7 @@ pub(in crate::radio) trait Air: Send + Sync {
         true
     }
 
-    /// A row as traces have it.
+    /// Number of a row in traces.
     fn number(&self, row: u8) -> u16 {
         row.into()
     }

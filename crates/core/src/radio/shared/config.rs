@@ -6,7 +6,7 @@ use crate::time::Duration;
 use crate::units::{Bytes, Decibel, Probability};
 
 parameters! {
-    /// From what a UE hears to the row of the table by which it is sent to.
+    /// Link adaptation: how a UE's reception determines the row of the table used for it.
     pub struct Adaptation {
         /// Time between two reports of channel quality (CQI), whole slots; if absent 2 ms (HSDPA), 5 ms (LTE) or 20 ms (NR).
         pub period: Option<Duration>,
@@ -23,16 +23,17 @@ parameters! {
         pub step: Decibel = Decibel::from_thousandths(500),
     }
 
-    /// Hybrid ARQ: blocks that are lost are sent again at once, and combined.
+    /// Hybrid ARQ: lost blocks are retransmitted at once, and the receiver combines the transmissions.
     pub struct HarqConfig {
         /// Blocks of a UE that may be in transit; if absent as many as the round trip has slots, 6 (HSDPA), 8 (LTE), 8 or 4
         /// (E-DCH of 2 or 10 ms), or 16 (NR).
         pub processes: Option<u8>,
         /// How often a block is sent at most, the first time included.
         pub max_transmissions: u8 = 4,
-        /// Whether a receiver adds up what it has heard of a block: Chase combining, or incremental redundancy (NR).
+        /// Whether a receiver combines the transmissions of a block: Chase combining, or incremental
+        /// redundancy (NR).
         pub combining: bool = true,
-        /// Probability that NACK is taken for ACK: the block is not sent again.
+        /// Probability that a NACK is decoded as an ACK, so the block is not retransmitted.
         pub nack_as_ack: Probability,
         /// Probability that a block is lost, by transmission; the last value is that of all further ones. If empty, what
         /// the air interface says for the ratio at the UE.

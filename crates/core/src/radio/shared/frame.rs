@@ -1,10 +1,11 @@
 //! The frame of a cell: which slots carry what, and when the answer to a block is known.
 //!
-//! Slots are counted from 0, and so is the pattern that repeats. A slot is decided on `lead` slots before it is on the air.
-//! A block of downlink slot n is answered in the first uplink slot f at or after n + K1, and the answer counts in
-//! decisions from `processing` slots after the end of f on, hence for slots from f + 1 + processing + lead on. The same
-//! holds for what the network learns in an uplink slot: a scheduling request, a buffer status report, a lost block. A
-//! grant in downlink slot d is for a block in the first uplink slot at or after d + K2.
+//! Slots are counted from 0, and so is the pattern that repeats. The decision on a slot is made `lead` slots
+//! before it starts. A block of downlink slot n is answered in the first uplink slot f at or after n + K1.
+//! The answer counts in decisions from `processing` slots after the end of f on, hence for slots from f + 1 +
+//! processing + lead on. The same delay applies to everything that the network learns in an uplink slot: a
+//! scheduling request, a buffer status report, a lost block. A grant in downlink slot d is for a block in the
+//! first uplink slot at or after d + K2.
 //!
 //! Without a pattern ([`Frame::fdd`]) every slot carries a downlink, and an answer counts one round trip after its block.
 
@@ -38,7 +39,7 @@ impl Slot {
 pub(in crate::radio) struct Timing {
     /// From a decision to its slot.
     pub lead: u64,
-    /// From the end of an uplink slot to a decision by what it brought.
+    /// From the end of an uplink slot to a decision based on its contents.
     pub processing: u64,
     /// K1: from a block to its answer at least.
     pub k1: u64,
@@ -120,12 +121,12 @@ impl Frame {
         slot
     }
 
-    /// Of the first so many slots those with a downlink.
+    /// Number of downlink slots among the first `slots` slots.
     pub fn downs_in(&self, slots: u64) -> u64 {
         self.count_in(slots, Slot::is_down)
     }
 
-    /// Of the first so many slots those with an uplink.
+    /// Number of uplink slots among the first `slots` slots.
     pub fn ups_in(&self, slots: u64) -> u64 {
         self.count_in(slots, Slot::is_up)
     }
@@ -140,14 +141,15 @@ impl Frame {
         self.next_up(slot + self.timing.k1)
     }
 
-    /// The first slot in which a block can be sent again whose answer came in uplink slot `up`. A special slot lacks the
-    /// elements.
+    /// First slot for the retransmission of a block whose answer came in uplink slot `up`. A special slot
+    /// lacks the resource elements.
     fn repeated(&self, up: u64) -> u64 {
         let heard = up + 1 + self.timing.processing + self.timing.lead;
         self.next(heard, |slot| matches!(slot, Slot::Down | Slot::Both))
     }
 
-    /// The first slot in which the answer to a block of this one counts: the block is sent again, or its process is free.
+    /// First slot in which the answer to a block of `slot` counts: the block is retransmitted, or its process
+    /// is free.
     #[inline]
     pub fn answered(&self, slot: u64) -> u64 {
         slot + self.answers[self.place(slot)]
@@ -193,7 +195,8 @@ mod tests {
         assert_eq!(k1(&frame("F", 1, 4)), [4]);
     }
 
-    /// Slots until a block of each downlink slot can be sent again, and the longest of these.
+    /// Slots from each downlink slot to the earliest retransmission of its block, and the longest of these
+    /// times.
     #[test]
     fn round_trips_by_slot() {
         let trips = |frame: &Frame| {

@@ -1,18 +1,18 @@
-//! HARQ processes of a UE: blocks on their way, and those that are to be sent again.
+//! HARQ processes of a UE: blocks in transit, and blocks to be retransmitted.
 //!
-//! A process carries one block. Its outcome is known one round trip after each transmission: then the process is free
-//! again, or its block is due once more, in the same size. The receiver combines all transmissions of a block: it adds their
-//! signal-to-noise ratios (Chase combining; D. Chase, IEEE Trans. Commun. 33(5), 1985), or their information
-//! ([`Air::combine`]).
+//! A process carries one block. Its outcome is known one round trip after each transmission: then the process
+//! is free, or its block is pending retransmission in the same size. The receiver combines all transmissions
+//! of a block: it adds their signal-to-noise ratios (Chase combining; D. Chase, IEEE Trans. Commun. 33(5),
+//! 1985), or their information ([`Air::combine`]).
 
 use super::air::{Air, Format};
 use super::reception::Steps;
 use crate::rlc::Tti;
 
-/// What is sent as one.
+/// A transport block and its PDUs.
 pub(in crate::radio) struct Block {
     pub tti: Box<Tti>,
-    /// Number among the blocks of its UE, from 0.
+    /// Index among the blocks of its UE, from 0.
     pub number: u64,
 }
 
@@ -73,9 +73,9 @@ fn decibel(ratio: f64) -> f32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Free,
-    /// On its way, or waiting for the answer.
+    /// In transit, or waiting for the answer.
     Awaited,
-    /// To be sent again.
+    /// To be retransmitted.
     Due,
 }
 
@@ -84,9 +84,9 @@ pub(super) struct Harq {
     processes: Vec<Process>,
     /// Which are free, by bits.
     free: u32,
-    /// Which are due.
+    /// Processes to be retransmitted, by bits.
     due: u32,
-    /// Counts up when all are flushed: answers to what was sent before mean nothing.
+    /// Incremented when all processes are flushed: answers to earlier blocks are ignored.
     pub epoch: u32,
 }
 

@@ -27,7 +27,7 @@ parameters! {
         pub delay: Duration = Duration::from_millis(15),
         /// How often the Node B grants credits.
         pub interval: Duration = Duration::from_millis(10),
-        /// PDUs of a UE that may be granted, under way and in the Node B's queue, all together.
+        /// Limit of PDUs of a UE that are granted, in transit, or in the Node B's queue, in total.
         pub capacity: u32 = 500,
     }
 }
@@ -82,7 +82,7 @@ impl Iub {
         granted.min(arrival).min(self.next_grant).min(sends)
     }
 
-    /// Does what is due: credits and PDUs arrive, the RNC sends, the Node B grants.
+    /// Handles expired timers: credits and PDUs arrive, the RNC sends, the Node B grants.
     pub fn handle_due(
         &mut self,
         cx: &mut Cx<'_>,

@@ -1,8 +1,8 @@
-//! Load of other UEs as a random process: what they take of a shared downlink, without simulating them.
+//! Load of other UEs as a random process: their use of a shared downlink, without simulating them.
 //!
-//! Their share of the resource units is Gaussian around its mean, with an autocorrelation that falls exponentially, and is
-//! limited to 0 and 1. They take it TTI by TTI or unit by unit ([`Grain`]). Both depend on the number of the slot only, so
-//! the traffic of the simulated UEs does not change them.
+//! Their share of the resource units is Gaussian around its mean, with an autocorrelation that falls
+//! exponentially, and is limited to 0 and 1. They use it TTI by TTI or unit by unit ([`Grain`]). Both depend
+//! only on the slot index, so the traffic of the simulated UEs does not change them.
 //!
 //! Retransmissions of the simulated UEs come before the load. Left out: that others give way where the scheduler prefers a
 //! simulated UE, and their load on the uplink.

@@ -7,17 +7,19 @@
 //!
 //! In each slot, in this order:
 //!
-//! 1. Answers of UEs come in: a block was received and its process is free, or it is due once more.
-//! 2. Blocks that are due are sent again, the oldest first, in their size. Their UEs get nothing else in this slot.
-//! 3. The scheduler chooses among the UEs that have something to send, a free process and a report of a row that is of use;
-//!    it is asked again while units (codes, PRBs) are left.
+//! 1. Answers of UEs are processed: a block was received and its process is free, or it is to be
+//!    retransmitted.
+//! 2. Blocks to be retransmitted are sent in their original size, the oldest first. Their UEs get nothing
+//!    else in this slot.
+//! 3. The scheduler chooses among the UEs that have data, a free process and a usable report; it is called
+//!    repeatedly while units (codes, PRBs) are left.
 //! 4. RLC fills each block. The ratio at the UE in this slot decides whether it is lost.
 //!
-//! Work is done for UEs that have something to send alone; a cell in which nobody has is silent. A block that is sent in a
-//! slot arrives at its end and the delay of the downlink. An answer comes one round trip after the slot.
+//! Only UEs that have data cost work; an idle cell schedules nothing. A block that is sent in a slot arrives
+//! at its end plus the delay of the downlink. An answer comes one round trip after the slot.
 //!
-//! Left out: control channels and their errors, power, several antennas. A block of which
-//! something is on the air when its UE changes the cell is lost.
+//! Left out: control channels and their errors, power, several antennas. A block is lost if its UE changes
+//! the cell during the transmission.
 
 pub mod air;
 mod config;
@@ -63,13 +65,13 @@ pub(super) use ue::{Reordered, Source, Ue};
 use uplink::Uplink;
 pub(super) use uplink::{Ramp, Sender, UplinkSetup};
 
-/// What a kind of shared cell is, beside its UEs.
+/// Parameters of a kind of shared cell, without its UEs.
 pub(super) struct Setup {
     /// Key of the cell in a scenario.
     pub name: &'static str,
     pub slot: Duration,
     pub air: Box<dyn Air>,
-    /// The same with the resource elements of special slots, if there are any with data.
+    /// Air interface with the resource elements of special slots, if special slots carry data.
     pub special_air: Option<Box<dyn Air>>,
     pub framing: Framing,
     pub scheduler: Box<dyn Scheduler>,
@@ -153,8 +155,8 @@ impl Framing {
         }
     }
 
-    /// Bits to ask for so that no block is larger than the PDUs in it need: `wanted` in the unit of the entity, and the
-    /// bits of the largest block that there is.
+    /// Number of bits to request so that no block is larger than its PDUs need. `wanted` is in the unit of
+    /// the entity; `most` is the size of the largest block available.
     pub fn fit(self, wanted: u64, most: u32) -> u64 {
         match self {
             Self::Pdus { .. } => self.bits(wanted.min(self.room(most))),
@@ -186,7 +188,7 @@ pub(super) struct SharedCell {
     downlink: Downlink,
     /// The uplink, where the cell schedules it.
     uplink: Option<Uplink>,
-    /// Blocks that were received, with the time at which they are decoded.
+    /// Received blocks, with their decoding times.
     arrivals: VecDeque<Arrival>,
     /// Reused from call to call; empty between calls.
     work: Work,
@@ -199,7 +201,7 @@ pub(super) struct Work {
     pub spare: Spare,
 }
 
-/// A block on its way up.
+/// A received block in decoding.
 struct Arrival {
     at: Instant,
     ue: u16,
@@ -344,7 +346,7 @@ impl Pausable for SharedCell {
 
 impl Element for SharedCell {
     fn layout(&self) -> Layout {
-        // Second bearers have the numbers behind all others.
+        // Second bearers have the indices after all default bearers.
         let second = self.ues.iter().filter_map(|ue| ue.pair.second());
         let pairs = self.ues.iter().map(|ue| &*ue.pair).chain(second);
         let layout = cell_layout(pairs.flat_map(|pair| pair.bearers().iter().map(|bearer| &bearer.buffer)));

@@ -1,7 +1,7 @@
-//! What a UE hears, what it reports of that, and by which row of the table it is sent to.
+//! Reception of a UE, its reports, and the row of the table used to send to it.
 //!
-//! The ratio of a slot depends on the slot's number alone, and so does the number that decides whether a block of it is
-//! lost: other traffic, another scheduler or another TCP change neither.
+//! The ratio of a slot depends only on the slot index, and so does the random number that decides whether a
+//! block is lost: other traffic, another scheduler or another TCP change neither.
 
 use super::air::Air;
 use super::config::Adaptation;
@@ -85,7 +85,7 @@ pub(in crate::radio) struct Reception {
     outer_loop: Option<OuterLoop>,
     /// What it adds to reports, dB.
     pub offset: f32,
-    /// The row that report and offset make, once it was asked for.
+    /// The row for report and offset, once it has been computed.
     row: Option<u8>,
     /// The row that report and offset made last.
     near: u8,
@@ -137,7 +137,7 @@ impl Reception {
         }
     }
 
-    /// The same with interference of other cells.
+    /// Adds interference of other cells.
     #[must_use]
     pub fn with_interference(mut self, interference: Option<Interference>) -> Self {
         self.interference = interference;
@@ -170,7 +170,7 @@ impl Reception {
         heard.1[(slot % BLOCK as u64) as usize]
     }
 
-    /// What is known of the ratio in this slot, dB, with what the outer loop adds.
+    /// Estimated ratio of this slot, dB: the latest known measurement plus the outer loop's offset.
     pub fn estimate(&mut self, slot: u64) -> f32 {
         let known = slot.saturating_sub(self.age);
         self.measured(known - known % self.period) + self.offset
@@ -182,7 +182,7 @@ impl Reception {
         self.sinr(slot) + noise as f32
     }
 
-    /// The row that the UE has reported, as far as the cell knows in this slot; 0: none.
+    /// Row that the UE has reported, known to the cell in this slot; 0: none.
     fn reported(&mut self, air: &dyn Air, slot: u64) -> u8 {
         let known = slot.saturating_sub(self.age);
         let measured = known - known % self.period;
@@ -195,7 +195,7 @@ impl Reception {
         self.report.1
     }
 
-    /// The row by which the UE is sent to in this slot, 0 for none; not below the row `least`.
+    /// Row used to send to the UE in this slot, 0 for none; not below the row `least`.
     pub fn row(&mut self, air: &dyn Air, slot: u64, least: u8) -> u8 {
         let reported = self.reported(air, slot);
         let (offset, near) = (self.offset, &mut self.near);
@@ -219,8 +219,8 @@ impl Reception {
         probability > 0.0 && self.feedback.at(slot) < probability
     }
 
-    /// Which steps of the outer loop the answer to a block may cause that is sent now by the row in use. `tests_row`: the
-    /// block is as large as the row allows; the ACK of a smaller one says nothing of that row.
+    /// Outer-loop steps allowed for the answer to a block sent now with the row in use. `tests_row`: the
+    /// block is as large as the row allows; the ACK of a smaller block is no evidence for that row.
     pub fn steps(&self, air: &dyn Air, rows: Rows, row: u8, tests_row: bool) -> Steps {
         let lowest = air.least_sinr(rows.lowest) - air.least_sinr(self.report.1.max(1));
         Steps { up: tests_row && row < rows.highest, lowest }
@@ -250,7 +250,7 @@ mod tests {
 
     const ROWS: Rows = Rows { least: 1, lowest: 2, highest: 15 };
 
-    /// A UE that hears this in each slot, with steps of 0.5 dB down and 0.5 / 9 dB up.
+    /// A UE with this SINR in each slot, with steps of 0.5 dB down and 0.5 / 9 dB up.
     fn reception(sinr_db: &str) -> (Reception, Lte) {
         adapted(sinr_db, &Adaptation::default())
     }
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(after(&mut reception, &air, 2, true, true), 3);
     }
 
-    /// What counts is the row of the block, not that of the report by which its answer finds the UE.
+    /// A loss counts for the row of the block, even if the row in use has changed before the answer arrives.
     #[test]
     fn a_loss_counts_though_the_channel_has_become_worse() {
         let (mut reception, air) = reception("10 dB");

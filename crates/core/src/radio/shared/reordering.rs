@@ -1,18 +1,20 @@
 //! MAC-hs: transport blocks of a UE back in order (TS 25.321 §11.6.2), and their numbers at the Node B.
 //!
-//! HARQ repeats blocks while others pass them, so they arrive out of order. Each has a transmission sequence number
-//! (TSN), modulo 64 on the air. The UE hands blocks up in order and holds those behind a gap, until
+//! HARQ retransmissions let later blocks overtake, so blocks arrive out of order. Each has a transmission
+//! sequence number (TSN), transmitted modulo 64. The UE delivers blocks in order and holds blocks beyond a
+//! gap, until
 //!
 //! * the missing block arrives,
-//! * T1 ends, which started with the first block behind the gap, or
+//! * T1 expires, which started with the first block beyond the gap, or
 //! * a block arrives so far ahead that the gap falls out of the window.
 //!
-//! What was not there by then is given up, and refused if it still comes. RLC above repeats it. A lost block that is
-//! the last of its burst starts no T1; RLC's poll has to find it.
+//! A block still missing then is given up, and refused if it arrives later. RLC above retransmits its PDUs.
+//! The loss of the last block of a burst starts no T1; RLC's poll must detect it.
 //!
-//! A TSN is read as the one in the window, which ends at the highest received, or else as one above. The sender keeps
-//! this unambiguous as to repetitions: it repeats no TSN that a newer one has pushed out of the window. If as many new
-//! blocks as 64 less the window are lost in a row, nothing helps: the next one is taken for an old one, and refused.
+//! A TSN is read as the number within the window, which ends at the highest received number, or else as a
+//! number above. The sender keeps retransmissions unambiguous: it does not retransmit a TSN that a newer one
+//! has pushed out of the window. A loss of 64 minus the window consecutive new blocks remains ambiguous: the
+//! next block is mistaken for an old one and refused.
 //!
 //! Numbers count without wrapping inside, from 64 on, so that the window below the first one exists. Left out: several
 //! priority queues; a UE has one. The queue itself is [`crate::reordering`]. Clause by clause:
@@ -21,7 +23,7 @@
 use crate::reordering;
 use crate::time::{Duration, Instant};
 
-/// TSNs on the air.
+/// Number of TSN values.
 const MODULUS: u64 = 64;
 
 /// The largest window: half of the TSNs.
@@ -30,7 +32,7 @@ pub(in crate::radio) const LARGEST_WINDOW: u8 = 32;
 /// The numbers of a UE's blocks at the Node B.
 #[derive(Clone, Debug)]
 pub(in crate::radio) struct Numbers {
-    /// How far back a block is sent again; `None` if it always is.
+    /// How far back a block may be retransmitted; `None` if there is no limit.
     window: Option<u64>,
     next: u64,
 }
@@ -40,13 +42,13 @@ impl Numbers {
         Self { window: window.map(u64::from), next: MODULUS }
     }
 
-    /// The number of a new block.
+    /// Assigns the number of the next new block.
     pub fn take(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
     }
 
-    /// Whether the block of that number may be sent again.
+    /// Whether the block with this number may be retransmitted.
     pub fn may_repeat(&self, number: u64) -> bool {
         self.window.is_none_or(|window| number + window >= self.next)
     }
@@ -57,7 +59,7 @@ impl Numbers {
     }
 }
 
-/// A number as it is on the air.
+/// The TSN of a number, as transmitted.
 pub(in crate::radio) fn tsn(number: u64) -> u8 {
     (number % MODULUS) as u8
 }
@@ -177,7 +179,7 @@ mod tests {
         };
         // 25 ms after number 11, which came at 22 ms: 11 to 23 are there, and 24 follows.
         assert_eq!(end_of_gap(Some(T1)), (at(47), 14));
-        // Number 42 is the 32nd behind it, 64 ms later.
+        // Number 42 is the 32nd after it, 64 ms later.
         assert_eq!(end_of_gap(None), (at(84), 32));
     }
 
@@ -189,7 +191,7 @@ mod tests {
         queue.arrive(10, [3, 5]);
         assert_eq!(queue.reordering.expiry(), at(25));
         assert!(queue.expire(24).is_empty());
-        // The gap at 0 is given up, those at 2 and 4 have their own time.
+        // T1 gives up the gap at 0; the gaps at 2 and 4 need their own expiry.
         assert_eq!(queue.expire(25), [1]);
         assert_eq!(queue.reordering.expiry(), at(50));
         // T1_TSN is 5, the highest held: both gaps end with it.
@@ -317,7 +319,8 @@ mod tests {
     }
 
     proptest! {
-        /// T1 of 38 ms is longer than three repetitions take, 12 ms each: nothing but what HARQ lost is missing.
+        /// T1 of 38 ms is longer than three retransmissions of 12 ms each: only blocks that HARQ lost are
+        /// missing.
         #[test]
         fn whatever_order_harq_makes_blocks_go_up_in_order_and_once(
             needed in prop::collection::vec(prop_oneof![6 => Just(1_u8), 3 => 2_u8..=4, 1 => Just(5)], 1..300),

@@ -1,4 +1,4 @@
-//! One UE of a shared cell: its link layer, what waits for blocks, its HARQ, and its uplink.
+//! One UE of a shared cell: its link layer, data queued for blocks, HARQ, and uplink.
 
 use super::air::Air;
 use super::harq::{Block, Harq};
@@ -35,7 +35,7 @@ impl Source {
 /// Blocks in their order.
 pub(in crate::radio) struct Reordered {
     queue: Reordering<Block>,
-    /// Those that were lost for good, for the entity above: it hears of them where they would have been.
+    /// Blocks lost for good. The entity above is notified of each at its position in the sequence.
     lost: VecDeque<Block>,
     out: Vec<Block>,
 }
@@ -123,7 +123,7 @@ impl Ue {
         }
     }
 
-    /// The UE has further carriers, on which it hears this.
+    /// Adds further carriers with their receptions.
     pub fn with_carriers(mut self, receptions: Vec<Reception>) -> Self {
         let processes = self.harq.processes();
         let on_carrier = |reception| OnCarrier { reception, harq: Harq::new(processes), next_slot: 0 };
@@ -158,7 +158,8 @@ impl Ue {
         self.pair.bearers()
     }
 
-    /// Opens the bearers' books. The downlink goes by slots of the cell, whatever TTI its link layer is configured for.
+    /// Opens the accounting of the bearers. The downlink uses the cell's slots, regardless of the TTI of its
+    /// link layer.
     pub fn open(&self, cx: &mut Cx<'_>, slot: Duration) {
         self.pair.open(cx);
         let pairs = [Some(&*self.pair), self.pair.second()];
@@ -266,7 +267,7 @@ impl Ue {
         self.plan_uplink(now);
     }
 
-    /// Hands up what the reordering has let go, and before each block those in front of it that were lost.
+    /// Delivers the blocks released by reordering; before each block, the lost blocks that precede it.
     fn hand_up_ordered(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         let Some(reordered) = &mut self.reordered else { return };
         let mut out = std::mem::take(&mut reordered.out);
@@ -305,12 +306,13 @@ impl Ue {
         }
     }
 
-    /// Tells of the PDUs of a block that arrives.
+    /// Records the outcome of the PDUs of a block that arrives.
     pub(super) fn note_arrives(&mut self, cx: &mut Cx<'_>, dir: Dir, block: &Block) {
         self.pair.note_arrives(cx, dir, &block.tti);
     }
 
-    /// Gives blocks up that newer ones have pushed out of the receiver's window; whether there was any.
+    /// Discards blocks that newer ones have pushed out of the receiver's window. Returns whether there was
+    /// any.
     pub(super) fn give_up_behind(&mut self, cx: &mut Cx<'_>, work: &mut Work) -> bool {
         let mut any = false;
         while let Some((_, process)) = self.harq.first_due() {
@@ -450,7 +452,7 @@ impl Ue {
         }
     }
 
-    /// Sets the timer to what happens next. `active`: slots ask the UE anyway whether it has something to send.
+    /// Sets the timer to the next event. `active`: the UE's data is checked in every slot anyway.
     pub fn arm(&mut self, cx: &mut Cx<'_>, active: bool) {
         let mut at = self.pair.expiry();
         if let Some(uplink) = &self.uplink {
@@ -459,7 +461,7 @@ impl Ue {
                 at = at.min(uplink.next_end());
             }
         } else {
-            // What is due now, the cell knows.
+            // The cell handles data that is ready now.
             let wanted = self.pair.deadline(Dir::Uplink);
             at = at.min(if wanted > cx.now { wanted } else { Instant::NEVER });
         }

@@ -84,7 +84,7 @@ impl BearerConfig {
         self.channel.order() == Order::Free
     }
 
-    /// The bearer, whose own timer has the number of the bearer; `arrivals` is its second one.
+    /// Builds the bearer. Its own timer has the bearer's index; `arrivals` is the index of its second timer.
     pub(super) fn build(&self, plan: &Plan<'_>, ue: u16, dir: Dir, arrivals: u32) -> Box<dyn Bearer> {
         match self.channel.kind() {
             Kind::Packets => Box::new(PacketBearer::new(self, plan, ue, dir, arrivals)),
@@ -101,7 +101,8 @@ pub(super) trait Bearer: Any + Send + Sync {
 
     fn open(&self, cx: &mut Cx<'_>);
 
-    /// Whether each packet's arrival is computed when it comes, in order, and without a timer if nobody looks.
+    /// Whether each packet's arrival is computed when it enters, in order, and without a timer unless there
+    /// are subscribers.
     fn is_computed(&self) -> bool;
 
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>);

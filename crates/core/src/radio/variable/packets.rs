@@ -1,9 +1,9 @@
-//! A bearer that sends packets whole over a channel that says how long each takes: \[chan2002\] section 4, a
-//! server of variable rate and, behind it, a link of variable delay.
+//! A bearer that sends packets whole over a channel that determines how long each takes: \[chan2002\] section
+//! 4, a server of variable rate, followed by a link of variable delay.
 //!
-//! Where packets leave in the order in which they came and all of them arrive, the end of a transmission is computed
-//! when the packet comes, and nothing is scheduled for it unless somebody looks. Where flows take turns or packets are
-//! lost on the air, or the queue discipline drops packets that wait, a timer ends each transmission and the next is
+//! Where packets leave in order and all of them arrive, the end of a transmission is computed when the packet
+//! enters, and it is scheduled only for subscribers. Where flows take turns, packets are lost over the radio
+//! link, or the queue discipline drops queued packets, a timer ends each transmission and the next packet is
 //! chosen.
 
 use super::{Bearer, BearerConfig};
@@ -75,7 +75,7 @@ impl PacketBearer {
 
     #[inline(never)]
     fn handle_sdu_in_turn(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        // An end at this instant counts as gone, as in books that are settled.
+        // A transmission that ends at this instant counts as finished, as in settled accounting.
         if self.in_service().is_some_and(|present| present.service.end <= cx.now) {
             self.handle_timer(cx);
         }

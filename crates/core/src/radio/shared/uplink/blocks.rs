@@ -103,7 +103,7 @@ impl Uplink {
         }
     }
 
-    /// The block of a process goes on the air in this slot.
+    /// Transmits the block of a process in this slot.
     fn transmit(&mut self, cx: &mut Cx<'_>, ue: &mut Ue, number: u16, process: u8, slot: u64) {
         let (at, end) = (self.known_after(slot), self.start_of(slot + 1));
         let sender = &mut self.senders[usize::from(number)];

@@ -4,18 +4,20 @@
 //! data -> SR in its occasion -> grant -> block with BSR -> grants until the BSR says 0
 //! ```
 //!
-//! A UE whose data nobody knows of sends a scheduling request (SR) in its next occasion, the first uplink slot at or after
-//! each multiple of `sr_period`. The network grants it `first_block`. Each block carries a buffer status report (BSR) of
-//! what is left behind it, for which the network grants blocks of `most_block` at most, less what it has granted since.
-//! What an uplink slot brought counts in decisions after [`Frame::processing`]; the decision for an uplink slot is that of
-//! the last downlink slot that can grant it. In a decision lost blocks come first, the oldest first, then the UEs that the
-//! scheduler chooses among those that asked.
+//! A UE whose data is unknown to the network sends a scheduling request (SR) in its next occasion, the first
+//! uplink slot at or after each multiple of `sr_period`. The network grants it `first_block`. Each block
+//! carries a buffer status report (BSR) of the data that remains, for which the network grants blocks of
+//! `most_block` at most, minus its grants since then. Information from an uplink slot counts in decisions
+//! after [`Frame::processing`]; the decision for an uplink slot is that of the last downlink slot that can
+//! grant it. In a decision lost blocks come first, the oldest first, then the UEs that the scheduler chooses
+//! among the UEs with requests.
 //!
 //! A standing grant needs no request: the UE has a block of a given size in each uplink slot at or after each multiple of a
 //! period, if resource blocks are left. A UE with standing grants sends no SR.
 //!
-//! A block is filled one slot before it is on the air. It arrives at its end and the delay of the uplink. The SINR of a UE
-//! is that of a single PRB at full power: on n PRBs it is 10 log10(n) less, so that a UE far away gets fewer PRBs.
+//! A block is filled one slot before its transmission. It arrives at the end of its slot plus the delay of
+//! the uplink. The SINR of a UE is that of a single PRB at full power: on n PRBs it is 10 log10(n) less, so a
+//! UE far away gets fewer PRBs.
 //!
 //! Units of `first_block`, `most_block` and standing blocks are octets of SDUs: a block is larger by [`HEADERS`].
 //!
@@ -55,7 +57,7 @@ pub(in crate::radio) struct Ramp {
     pub patience: f64,
 }
 
-/// What a kind of cell says of its uplink.
+/// Parameters of the uplink of a kind of cell.
 pub(in crate::radio) struct UplinkSetup {
     pub frame: Frame,
     pub slot: Duration,
@@ -97,7 +99,7 @@ pub(super) struct Uplink {
     /// By number of PRBs, by how much its SINR is below that of one, dB.
     spread_db: Vec<f32>,
     highest: u8,
-    /// By how much all transmissions of a block together are heard better than one, dB.
+    /// Gain of combining all transmissions of a block over a single one, dB.
     combined_db: f32,
     /// Room of a block for headers of its SDUs, in the unit of the entity.
     headers: u64,
@@ -117,13 +119,13 @@ pub(super) struct Uplink {
     /// What the network will learn, in the order of time.
     news: VecDeque<News>,
     arrivals: VecDeque<Arrival>,
-    /// Ends of slots that somebody wants to know of: UE, PDUs sent and lost.
+    /// Pending ends of slots for probes: UE, PDUs sent and lost.
     ended: VecDeque<(Instant, u16, u32, u32)>,
-    /// UEs to which something happened.
+    /// UEs affected by recent events.
     touched: Vec<u16>,
     rates: Vec<f64>,
     served: Vec<(usize, f64)>,
-    /// The slot up to which the scheduler knows.
+    /// End of the slots reported to the scheduler.
     scheduled: u64,
 }
 
@@ -178,7 +180,7 @@ impl Uplink {
         now.as_nanos().div_ceil(self.setup.slot.as_nanos())
     }
 
-    /// When the network can decide by what a slot brought.
+    /// When the network can use the contents of a slot in a decision.
     fn known_after(&self, slot: u64) -> Instant {
         self.start_of(slot + 1 + self.setup.frame.processing())
     }
@@ -290,12 +292,12 @@ impl Uplink {
         }
     }
 
-    /// A UE to which something happened, until there is none.
+    /// Takes a UE affected by recent events; `None` if there are no more.
     pub fn take_touched(&mut self) -> Option<u16> {
         self.touched.pop()
     }
 
-    /// What was granted is gone, and blocks on their way are lost.
+    /// Discards grants; blocks in transit are lost.
     pub fn change_cell(&mut self, cx: &mut Cx<'_>, ue: &mut Ue, number: u16, work: &mut Work) {
         let sender = &mut self.senders[usize::from(number)];
         for block in sender.harq.flush() {
@@ -316,7 +318,7 @@ impl Uplink {
         self.arrivals.retain(|arrival| arrival.ue != number);
     }
 
-    /// Does what is due.
+    /// Handles expired timers.
     pub fn handle_timer(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], work: &mut Work) {
         while let Some((_, ue, pdus_sent, pdus_lost)) = pop_if(&mut self.ended, |ended| ended.0 <= cx.now) {
             if cx.probes(Kind::SlotEnded) {

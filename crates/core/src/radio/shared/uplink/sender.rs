@@ -1,4 +1,4 @@
-//! A UE as its uplink sees it, and what passes between it and the network.
+//! A UE in its uplink, and its exchange with the network.
 
 use super::Ramp;
 use crate::element::Cx;
@@ -21,11 +21,11 @@ pub(in crate::radio) struct Sender {
     pub(super) known: (u64, u64),
     /// An SR has come, and is not answered.
     pub(super) requested: bool,
-    /// Slots and octets of grants, as long as no BSR says what is left behind them.
+    /// Slots and octets of grants that no BSR has superseded.
     pub(super) granted: VecDeque<(u64, u64)>,
     /// Grants that are not filled.
     pub(super) unfilled: u32,
-    /// The network has been told, or is being told, that there is something to send.
+    /// The network knows, or is being notified, that there is data to send.
     pub(super) told: bool,
     /// The last slot in which it had a block, or might have had one.
     pub(super) passed: Option<u64>,
@@ -125,7 +125,7 @@ impl Sender {
         self
     }
 
-    /// The number of a new block that is first transmitted in this slot.
+    /// Numbers a new block whose first transmission is in this slot.
     pub(super) fn number(&mut self, slot: u64) -> u64 {
         self.order.as_mut().map_or(slot, |order| order.numbers.take())
     }
@@ -176,7 +176,7 @@ impl Sender {
         self.serving as u64
     }
 
-    /// What the network knows of and has not granted, octets.
+    /// Octets known to the network and not granted yet.
     pub(super) fn needed(&self) -> u64 {
         let (known, slot) = self.known;
         let granted = self.granted.iter().filter(|(at, _)| *at > slot);
