@@ -1,12 +1,14 @@
 //! The bearers of a UE: the default one, and maybe a second one with its own queues, PDCP and RLC.
 //!
-//! MAC puts PDUs of both into the same block (logical channel prioritisation, TS 38.321 §5.4.3.1): the second bearer comes first,
-//! and takes at most its share of the block while the default bearer has something to send for the rest.
+//! MAC puts PDUs of both into the same block (logical channel prioritisation, TS 38.321 §5.4.3.1). The second
+//! bearer comes first, and uses at most its share of the block while the default bearer has data for the
+//! rest.
 //!
-//! The second bearer carries the packets of chosen flows, or those with ECT(1) or CE. What a flow has once sent there in one
-//! direction it also has in the other (reflective mapping, TS 23.501 §5.7.5.3), so that ACKs of L4S flows take the same bearer.
+//! The second bearer carries the packets of selected flows, or packets with ECT(1) or CE. Once a flow uses it
+//! in one direction, it uses it in both (reflective mapping, TS 23.501 §5.7.5.3), so ACKs of L4S flows take
+//! the same bearer.
 //!
-//! Everything else about a UE goes by its default bearer: [`Bearers`] dereferences to it.
+//! Everything else about a UE depends on its default bearer: [`Bearers`] dereferences to it.
 
 use super::Packets;
 use super::rlc_bearer::OF_TTIS;
@@ -58,7 +60,7 @@ impl Selector {
 pub(super) struct Second {
     pub pair: RlcPair,
     pub selector: Selector,
-    /// The share of a block that it may take while the default bearer needs the rest.
+    /// Share of a block that the second bearer may use while the default bearer needs the rest.
     pub share: f64,
 }
 
@@ -105,7 +107,7 @@ impl Bearers {
         self.second.as_mut().map(|second| &mut second.pair)
     }
 
-    /// Takes over the parameters of bearers with others; returns whether one differs.
+    /// Adopts the parameters of other bearers; returns whether any differs.
     #[cold]
     pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
         let second = match (self.second_mut(), fresh.second) {
@@ -120,7 +122,7 @@ impl Bearers {
         self.second().iter().for_each(|second| second.open(cx));
     }
 
-    /// Takes out all packets that have not been handed up, downlink first.
+    /// Withdraws all packets that have not been delivered to the upper layer, downlink first.
     #[cold]
     pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [Packets; 2] {
         let mut packets = self.first.withdraw(cx);
@@ -154,18 +156,18 @@ impl Bearers {
         self.first.handle_sdu(cx, dir, packet);
     }
 
-    /// What the entities that send in this direction would send now.
+    /// Backlog of the entities that send in this direction.
     pub fn backlog(&self, now: Instant, dir: Dir) -> u64 {
         let first = self.first.backlog(now, dir);
         self.second().map_or(first, |second| first.saturating_add(second.backlog(now, dir)))
     }
 
-    /// Whether there is any.
+    /// Whether there is a backlog.
     pub fn has_backlog(&self, now: Instant, dir: Dir) -> bool {
         self.first.has_backlog(now, dir) || self.second().is_some_and(|second| second.has_backlog(now, dir))
     }
 
-    /// That, with what queue disciplines hold, where the entities have `own`.
+    /// Backlog including packets held by queue disciplines, where the entities have `own`.
     pub fn with_held(&self, cx: &mut Cx<'_>, dir: Dir, own: u64) -> u64 {
         match self.second() {
             None => self.first.bearers()[dir.index()].with_held(cx, own),
@@ -197,7 +199,7 @@ impl Bearers {
         self.first.handle_tti(cx, dir, tti, report);
     }
 
-    /// Takes what the second bearer has in a TTI out of it: it is lost.
+    /// Removes the second bearer's part of a TTI, which is lost.
     pub fn lose_second(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &mut Tti, report: &mut Report) {
         let (Some(pair), Some(mut other)) = (self.second_mut(), tti.other.take()) else { return };
         if pair.lose(cx, dir, &mut other) {
@@ -215,7 +217,7 @@ impl Bearers {
         }
     }
 
-    /// So much of each wait of this direction is no queue.
+    /// Excludes `wait` from the queueing delay of this direction.
     pub fn excuse(&mut self, dir: Dir, wait: Duration) {
         self.first.bearer(dir).buffer.excuse(wait);
         if let Some(second) = self.second_mut() {
@@ -315,7 +317,7 @@ mod tests {
         let mut l4s = Selector::new(true, &[70]);
         assert!(!l4s.takes(&packet(3, Packet::ECT_0)) && !l4s.takes(&packet(3, 0)));
         assert!(l4s.takes(&packet(3, Packet::ECT_1)));
-        // Its ACKs too, which cannot be marked.
+        // ACKs of these flows too, though they cannot be marked.
         assert!(l4s.takes(&packet(3, 0)) && l4s.takes(&packet(70, 0)) && !l4s.takes(&packet(67, 0)));
         let mut flows = Selector::new(false, &[1]);
         assert!(!flows.takes(&packet(0, Packet::ECT_1)) && flows.takes(&packet(1, 0)));

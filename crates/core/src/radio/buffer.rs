@@ -48,14 +48,14 @@ pub(super) struct Admitted {
     pub queued_sdus: u32,
 }
 
-/// What a transmitter of whole packets has done.
+/// Service of a transmitter of whole packets.
 #[derive(Clone, Copy)]
 pub(super) struct Served {
     pub sdus: u64,
     pub busy_s: f64,
 }
 
-/// What has left a buffer at its far end.
+/// Packets that have left a buffer at its far end.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Delivered {
     pub sdus: u64,
@@ -63,7 +63,8 @@ pub(super) struct Delivered {
 }
 
 impl Buffer {
-    /// The buffer of a transmitter of this rate and TTI. What the discipline draws from is named after the bearer.
+    /// The buffer of a transmitter with this rate and TTI. The random stream of its discipline is named after
+    /// the bearer.
     pub fn new(
         queue: &queue::Config,
         (rate, tti): (Bitrate, Duration),
@@ -78,13 +79,13 @@ impl Buffer {
         Self { index, ue, dir, delay, queue, marks, counts: Counts::default(), evicted: Vec::new() }
     }
 
-    /// Number of the bearer, of its timer and of its lane.
+    /// Index of the bearer, of its timer and of its lane.
     pub fn index(&self) -> u32 {
         self.index
     }
 
-    /// Takes over the limits of a buffer with other parameters, in front of a transmitter that has this rate from now on.
-    /// Returns whether the limits differ.
+    /// Adopts the limits of another buffer, for a transmitter that has this rate from now on. Returns whether
+    /// the limits differ.
     #[cold]
     pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self, rate: Bitrate) -> bool {
         let differs = self.queue.adopt(fresh.queue);
@@ -193,12 +194,12 @@ impl Buffer {
         self.counts.peak_sdus = self.counts.peak_sdus.max(queued_sdus);
     }
 
-    /// Drops a packet that comes.
+    /// Drops an arriving packet.
     #[cold]
     pub fn refuse(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, verdict: Verdict) {
         let reason = match verdict {
             Verdict::Drop(reason) => reason,
-            // Something was to be dropped, and nothing waits.
+            // A packet was to be dropped, but none is queued.
             Verdict::Enter | Verdict::Mark | Verdict::DropWaiting => Reason::EarlyDrop,
         };
         self.counts.sdus_dropped += 1;
@@ -206,8 +207,8 @@ impl Buffer {
         cx.drop(self.dir, packet, reason);
     }
 
-    /// Drops a packet that was let in and has been taken out of its line; it counts as if it had been dropped when
-    /// it came.
+    /// Drops a packet that was admitted and has been removed from its queue. It counts as if it had been
+    /// dropped on arrival.
     #[cold]
     pub fn evict(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         self.counts.sdus_in -= 1;
@@ -219,7 +220,7 @@ impl Buffer {
         cx.drop(self.dir, packet, Reason::Evicted);
     }
 
-    /// Marks a packet that came at `entered`.
+    /// Marks a packet that entered at `entered`.
     #[cold]
     #[inline(never)]
     pub fn mark(&mut self, cx: &mut Cx<'_>, packet: &mut Packet, entered: Instant) {
@@ -263,18 +264,19 @@ impl Buffer {
         self.queue.held_bytes()
     }
 
-    /// Bytes of packets that the transmitter has and has not begun.
+    /// Bytes of unstarted packets in the transmitter.
     pub fn waiting_behind(&self, cx: &mut Cx<'_>) -> u64 {
         cx.bearer(self.index() as usize).untransmitted_bytes() - self.held_bytes()
     }
 
-    /// So much of each wait is no queue from now on: see [`Discipline::excuse`].
+    /// Excludes this part of each wait from the queueing delay from now on: see [`Discipline::excuse`].
     #[inline]
     pub fn excuse(&mut self, wait: Duration) {
         self.queue.excuse(wait);
     }
 
-    /// The next packet that the discipline holds, for a transmitter that has fewer than `octets` which it has not begun.
+    /// Dequeues the next packet from the discipline if the transmitter has fewer than `octets` unstarted
+    /// octets.
     pub fn pull(&mut self, cx: &mut Cx<'_>, octets: u64) -> Option<Waiting> {
         if self.held_bytes() == 0 || self.waiting_behind(cx) >= octets {
             return None;
@@ -306,7 +308,7 @@ impl Buffer {
         self.tell(cx, RadioEventKind::Enqueued, packet.flow, packet.seq, packet.len);
     }
 
-    /// The first octet of a packet that was entered one by one is sent.
+    /// Starts the transmission of an SDU that is accounted for individually.
     #[inline]
     pub fn start(&mut self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32) {
         let (now, books) = (cx.now, cx.bearer(self.index as usize));
@@ -315,7 +317,7 @@ impl Buffer {
         self.tell(cx, RadioEventKind::Started, flow, seq, len);
     }
 
-    /// A packet that was entered one by one leaves at the far end, after this time in the buffer.
+    /// Delivers an SDU that is accounted for individually, after this time in the buffer.
     pub fn deliver(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, waited: Duration) {
         let index = self.index();
         self.leave(cx, packet.flow, packet.len, true);
@@ -327,7 +329,7 @@ impl Buffer {
         }
     }
 
-    /// A packet that was entered one by one, and started, leaves the buffer.
+    /// Removes a started SDU that is accounted for individually from the buffer.
     #[inline]
     pub fn leave(&mut self, cx: &mut Cx<'_>, flow: u16, len: u32, delivered: bool) {
         let (now, books) = (cx.now, cx.bearer(self.index() as usize));
@@ -336,7 +338,7 @@ impl Buffer {
         books.note_counter(self.queue.discard_counter());
     }
 
-    /// A packet arrives so long after it came.
+    /// Records that a packet arrives this long after its entry.
     #[inline]
     pub fn probe_delivered(&self, cx: &mut Cx<'_>, gone: Gone, delay: Duration) {
         if cx.probes(Kind::BearerDelivered) {
@@ -361,7 +363,7 @@ impl Buffer {
         });
     }
 
-    /// A packet left the buffer; it arrives so long after it came.
+    /// Records that a packet left the buffer and arrives this long after its entry.
     #[inline]
     pub fn note_delivered(&self, cx: &mut Cx<'_>, gone: Gone, delay: Duration) {
         self.probe_delivered(cx, gone, delay);
@@ -439,7 +441,7 @@ impl Buffer {
         }
     }
 
-    /// What every bearer counts; the cell adds its own.
+    /// Report fields common to all bearers; the cell adds its own.
     pub fn report(&self, delivered: Delivered) -> Map<String, Value> {
         let counts = &self.counts;
         let entries = [
@@ -461,7 +463,7 @@ impl Buffer {
     }
 }
 
-/// The rate of a transmitter, and what it could have carried since the start.
+/// The rate of a transmitter, and its capacity since the start.
 #[derive(Clone, Copy)]
 pub(super) struct Capacity {
     pub rate: Bitrate,
@@ -491,7 +493,7 @@ impl Capacity {
     }
 }
 
-/// What the queue discipline of a bearer draws from.
+/// Name of the random stream of a bearer's queue discipline.
 pub(super) fn queue_name(ue: u16, dir: Dir) -> String {
     format!("ue{ue}.{}.queue", dir.name())
 }
@@ -508,15 +510,16 @@ pub(super) fn cell_layout<'a>(buffers: impl Iterator<Item = &'a Buffer>) -> Layo
     Layout { timers: bearers, lanes, bearers, passes_on: true, ..Layout::default() }
 }
 
-/// The report of a cell from those of its bearers, which come UE by UE, downlink first.
+/// Combines the reports of a cell's bearers, which are ordered by UE, downlink first.
 pub(super) fn cell_report(element: &str, bearers: &[Value]) -> Value {
     let ues: Vec<_> =
         bearers.chunks(2).map(|pair| json!({ "downlink": pair[0], "uplink": pair[1] })).collect();
     json!({ "element": element, "ues": ues })
 }
 
-/// Adds to a bearer's report what its transmitter did: time spent sending, packets sent in a second of it, and the
-/// mean time from the end of a transmission to the arrival; null where a bearer knows no such thing.
+/// Adds the transmitter's service to a bearer's report: time spent sending, packets sent per second of it,
+/// and the mean time from the end of a transmission to the arrival. Values that a bearer does not have are
+/// null.
 pub(super) fn report_service(
     report: &mut Map<String, Value>,
     served: Option<Served>,
@@ -529,7 +532,7 @@ pub(super) fn report_service(
     report.insert("mean_delay_ms".into(), mean_delay_ms.into());
 }
 
-/// What share of what could be sent was, 0 to 1.
+/// Utilisation: the share of the possible amount that was sent, 0 to 1.
 pub(super) fn share(sent: f64, possible: f64) -> f64 {
     if possible > 0.0 { sent / possible } else { 0.0 }
 }

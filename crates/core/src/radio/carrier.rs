@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 pub(super) struct Carrier {
     ttis: Ttis,
     grants: Option<Grants>,
-    /// PDUs of a TTI, or octets where PDUs have no size of their own.
+    /// PDUs per TTI, or octets where PDUs have no size of their own.
     pub room: u64,
     /// Time from the start of a TTI to the earliest start of the next; longer than a TTI only at a low rate.
     spacing: Duration,
@@ -88,7 +88,7 @@ impl Carrier {
         }
     }
 
-    /// Finds the next TTI, if one is wanted at this time.
+    /// Finds the next TTI, if one is needed at this time.
     #[inline]
     pub fn plan(&mut self, now: Instant, wanted: Instant) {
         if let Some(grants) = &mut self.grants {
@@ -105,19 +105,19 @@ impl Carrier {
         };
     }
 
-    /// Delay of a packet that is due to grants, not to a queue.
+    /// Delay of a packet caused by grants rather than by a queue.
     #[inline]
     pub fn grant_delay(&self, now: Instant) -> Duration {
         self.grants.as_ref().map_or(Duration::ZERO, |grants| grants.delay(now))
     }
 
-    /// Whether the next TTI that is wanted is the earliest that there can be, as under load.
+    /// Whether the next needed TTI is the earliest possible one, as under load.
     #[inline]
     pub fn is_next(&self, now: Instant) -> bool {
         self.next_tti <= self.free_at || self.next_tti < now + self.ttis.tti
     }
 
-    /// No TTI starts before `until`, except what has started.
+    /// Starts no TTI before `until`; a TTI in progress continues.
     pub fn pause(&mut self, until: Instant) {
         self.free_at = self.free_at.max(self.ttis.next(until));
         if let Some(grants) = &mut self.grants {
@@ -145,8 +145,8 @@ impl Carrier {
         }
     }
 
-    /// A dedicated channel has at most this rate from now on; its own with `None`. A rate below one PDU per TTI leaves
-    /// TTIs empty.
+    /// Limits a dedicated channel to this rate from now on; `None` restores its own rate. A rate below one
+    /// PDU per TTI leaves TTIs empty.
     #[cold]
     pub fn limit_rate(&mut self, rate: Option<Bitrate>) {
         let rate = rate.map_or(self.rate, |limit| limit.min(self.rate));
@@ -156,8 +156,8 @@ impl Carrier {
         self.spacing = tti.saturating_mul(ttis.max(1));
     }
 
-    /// Takes over the rate and the channel of a dedicated channel with other parameters; returns whether one differs. A
-    /// limit of the rate ends.
+    /// Adopts the rate and the channel of another dedicated channel; returns whether any differs. A rate
+    /// limit ends.
     #[cold]
     pub fn adopt(&mut self, now: Instant, fresh: Self) -> bool {
         let differs = match (&mut self.losses, fresh.losses) {
@@ -248,7 +248,8 @@ impl Carrier {
         self.on_air.insert(place, (at, tti));
     }
 
-    /// Decides what of a TTI that ends then arrives: how many PDUs do not, and how much later than at once the others do.
+    /// Decides the outcome of a TTI that ends then: the number of lost PDUs, and the extra delay of the
+    /// others.
     #[inline(always)]
     fn lose(&mut self, tti: &mut Tti, end: Instant) -> (u64, Duration) {
         let lost = match &mut self.losses {

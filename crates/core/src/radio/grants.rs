@@ -26,15 +26,15 @@ pub(super) struct Grants {
     /// No SR before.
     paused_until: Instant,
     state: State,
-    /// Since when the UE has had something to send for which nothing is granted yet.
+    /// Since when the UE has had data for which it has no grant.
     asking_since: Option<Instant>,
-    /// Delay of a packet that grants explain, while they follow each other.
+    /// Delay of a packet caused by grants, while they follow each other.
     delay: Duration,
 }
 
 #[derive(Clone, Copy)]
 enum State {
-    /// Nothing is granted. An SR may be planned: when, if it is.
+    /// No grant. Contains the time of the planned SR, if any.
     Idle(Instant),
     /// More is granted: the first TTI since the SR, and the next.
     Granted { next: Instant },
@@ -71,7 +71,7 @@ impl Grants {
     pub fn plan(&mut self, now: Instant, wanted: Instant) -> Instant {
         match self.state {
             State::Granted { next } if wanted <= next => return next,
-            // It was sent: a grant comes in any case.
+            // The SR was sent: a grant follows in any case.
             State::Idle(sr) if sr < now => return sr + self.processing,
             _ => {}
         }
@@ -82,7 +82,7 @@ impl Grants {
             }
             _ => {
                 let from = wanted.max(now).max(self.paused_until);
-                // What is wanted later may be overtaken.
+                // A later request may be overtaken by an earlier one.
                 self.asking_since = Some(self.asking_since.filter(|since| *since <= now).unwrap_or(from));
                 self.occasion(from)
             }
@@ -97,7 +97,7 @@ impl Grants {
         Instant::from_nanos(offset + from.as_nanos().saturating_sub(offset).div_ceil(period) * period)
     }
 
-    /// A TTI began, and there is `more` to send than went into it.
+    /// A TTI started; `more` data is left than fitted into it.
     pub fn begun(&mut self, now: Instant, more: bool) {
         self.state = match (more, self.state) {
             (false, _) => State::Idle(Instant::NEVER),
@@ -111,7 +111,7 @@ impl Grants {
         self.asking_since = None;
     }
 
-    /// The UE is out of reach until then; what was granted is gone.
+    /// Makes the UE unreachable until then; its grants are lost.
     pub fn pause(&mut self, until: Instant) {
         self.paused_until = until;
         self.state = State::Idle(Instant::NEVER);
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(delays(&grants, [61, 70]), [0, 9]);
         grants.begun(ms(70), true);
         assert_eq!(delays(&grants, [70, 78]), [17, 17]);
-        // Out of reach: that is no wait for a grant.
+        // Unreachable time does not count as delay by grants.
         grants.pause(ms(200));
         grants.plan(ms(80), ms(80));
         assert_eq!(delays(&grants, [150, 200]), [0, 0]);

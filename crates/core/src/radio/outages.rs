@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 
 /// A cell whose bearers can stand still.
 pub(super) trait Pausable: Element {
-    /// From now on until then neither direction of the UE begins a transmission.
+    /// Starts no transmission of the UE, in either direction, from now until `until`.
     fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant);
 
     /// Withdraws all packets of a paused UE that have not been delivered to the upper layer, per direction,
@@ -51,11 +51,11 @@ pub(super) trait Pausable: Element {
         let _ = (ue, rate);
     }
 
-    /// Takes over the parameters of a cell of the same kind; returns whether one differs.
+    /// Adopts the parameters of another cell of the same kind; returns whether any differs.
     fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool;
 }
 
-/// The cell with the hand-overs of its plan, and with outages that come as changes.
+/// Wraps the cell with the hand-overs of its plan, and with outages that are started as changes.
 pub(super) fn with_outages(cell: Box<dyn Pausable>, plan: &Plan<'_>) -> Box<dyn Element> {
     if plan.handovers.is_empty() && !plan.may_change {
         return cell;
@@ -85,7 +85,7 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, plan: &Plan<'_>) -> Box<dyn 
         change(handover.begins(), Outage::Began, *role != Role::Enter, during);
         change(handover.ends(), Outage::Ended, *role != Role::Leave, after);
     }
-    // At one instant an outage ends before another begins.
+    // At the same instant, an outage ends before another starts.
     let rank = |phase| match phase {
         Outage::Ended => 0,
         Outage::Expected => 1,
@@ -111,10 +111,10 @@ struct Change {
     handover: Config,
 }
 
-/// What becomes of a UE's bearers.
+/// Effect on a UE's bearers.
 #[derive(Clone, Copy)]
 enum Act {
-    /// The UE has reported the outage, or its link has failed: nothing yet.
+    /// The UE has reported the outage, or its link has failed: no effect yet.
     Report(Measured),
     /// The bearers stand still until the outage ends.
     Pause,
@@ -128,7 +128,7 @@ struct WithOutages {
     cell: Box<dyn Pausable>,
     /// In order of time.
     changes: Vec<Change>,
-    /// The first that is still to come.
+    /// Index of the next change.
     next: usize,
     /// The timer after the cell's own timers.
     timer: u32,
@@ -139,7 +139,7 @@ struct WithOutages {
 }
 
 impl WithOutages {
-    /// Whatever comes at the instant of a change comes after it.
+    /// Applies due changes. A change precedes other events at its instant.
     fn catch_up(&mut self, cx: &mut Cx<'_>) {
         while let Some(change) = self.changes.get(self.next).filter(|change| change.at <= cx.now) {
             let Change { phase, is_told, act, ref handover, .. } = *change;
@@ -209,9 +209,9 @@ impl WithOutages {
 impl Element for WithOutages {
     fn layout(&self) -> Layout {
         let layout = self.cell.layout();
-        // An outage comes between anything.
+        // An outage can occur at any time.
         let (early, by_lanes) = Default::default();
-        // What is forwarded leaves at once.
+        // Forwarded packets leave at once.
         let ahead = if self.sides > 0 { Default::default() } else { layout.ahead };
         Layout { timers: layout.timers + 1, timers_tell: false, early, by_lanes, ahead, ..layout }
     }
@@ -285,7 +285,7 @@ impl Element for WithOutages {
     }
 }
 
-/// When nothing that a UE sends, or that is sent to it, arrives.
+/// Silences: periods in which nothing sent by or to a UE arrives.
 #[derive(Clone, Default)]
 pub(super) struct Silences(Vec<(Instant, Instant)>);
 
@@ -298,12 +298,12 @@ impl Silences {
         Self(lost.map(|handover| (handover.begins(), handover.ends())).collect())
     }
 
-    /// Whether anything of a transmission that took this time and ends now falls into one of them.
+    /// Whether a transmission that took this time and ends now overlaps a silence.
     pub fn cover(&self, took: Duration, now: Instant) -> bool {
         self.0.iter().any(|&(begins, ends)| begins < now && now < ends + took)
     }
 
-    /// The channel with these silences, where a transmission takes this time.
+    /// The channel with these silences, for transmissions that take this time.
     pub fn over(self, channel: Box<dyn Channel>, air: Duration) -> Box<dyn Channel> {
         if self.0.is_empty() { channel } else { Box::new(Silenced { channel, air, silences: self }) }
     }
@@ -336,7 +336,8 @@ mod tests {
         let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
         let silences = Silences(vec![(ms(100), ms(200))]);
         let covers = |end| silences.cover(Duration::from_millis(10), ms(end));
-        // From 90 to 100 ms it is over when the silence begins; from 200 ms on the silence is.
+        // From 90 to 100 ms, the transmission ends when the silence starts; from 200 ms on, the silence has
+        // ended.
         assert_eq!([100, 101, 209, 210].map(covers), [false, true, true, false]);
     }
 }

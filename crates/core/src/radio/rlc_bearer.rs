@@ -22,7 +22,7 @@ use crate::units::Bitrate;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 
-/// Probes of what a TTI has in it.
+/// Probes of the contents of a TTI.
 pub(super) const OF_TTIS: ProbeMask =
     ProbeMask::NONE.with(Kind::RlcData).with(Kind::RlcSdu).with(Kind::RlcStatus).with(Kind::SlotEnded);
 
@@ -42,7 +42,7 @@ pub(super) struct RlcBearer {
     pub counts: Counts,
     capture: PduCapture,
     radio_bearer: u8,
-    /// Octets of the largest packet that the layers below take.
+    /// Octets of the largest packet that the lower layers accept.
     largest_sdu: u32,
     /// Number of PDU 0 in events, where numbers continue after the entity is restarted.
     numbered_from: u64,
@@ -84,7 +84,7 @@ impl Occupancy {
 }
 
 impl RlcBearer {
-    /// A bearer of this rate and this delay behind the transmission.
+    /// A bearer with this rate and this delay after the transmission.
     pub fn new(
         (queue, rlc, ttis): (&queue::Config, &rlc::Config, Ttis),
         (rate, delay): (Bitrate, Duration),
@@ -123,7 +123,7 @@ impl RlcBearer {
         self
     }
 
-    /// Takes over the rate and the limits of a bearer with other parameters; returns whether one differs.
+    /// Adopts the rate and the limits of another bearer; returns whether any differs.
     #[cold]
     pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
         let rate = fresh.capacity.rate;
@@ -140,7 +140,7 @@ impl RlcBearer {
         });
     }
 
-    /// Takes out all packets that have not been handed up, in their order.
+    /// Withdraws all packets that have not been delivered to the upper layer, in order.
     #[cold]
     pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> crate::radio::Packets {
         let mut packets = self.sdus.withdraw();
@@ -166,7 +166,7 @@ impl RlcBearer {
         self.numbered_from
     }
 
-    /// Lets a packet in, or drops it, or another one that waits.
+    /// Admits the packet, or drops it or another queued packet.
     #[inline]
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, packet: Box<Packet>) {
         if packet.len > self.largest_sdu {
@@ -232,7 +232,7 @@ impl RlcBearer {
     #[cold]
     pub fn note_fates(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction, own) = (self.buffer.ue, self.buffer.dir, self.buffer.index());
-        // STATUS PDUs report on the data that goes the other way.
+        // STATUS PDUs report on data of the opposite direction.
         let [bearer, reported] = [own, own ^ 1].map(|index| cx.bearer_number(index as usize));
         let alone = sent.control.iter().filter_map(|control| match control {
             Control::Status(status) => Some((status, !arrives.control.contains(control))),
@@ -379,14 +379,14 @@ impl RlcBearer {
         self.sdus.forget();
     }
 
-    /// Notes what the buffer holds from now on.
+    /// Records the buffer's occupancy from now on.
     #[inline]
     fn note_occupancy(&mut self, cx: &mut Cx<'_>) {
         let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
         self.occupancy.set(cx.now, queued_sdus);
     }
 
-    /// Does what the end has reported that receives in this direction.
+    /// Settles the report of the entity that receives in this direction.
     #[inline(always)]
     pub fn settle_received(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         if !(report.up.is_empty() && report.lost.is_empty()) {
@@ -487,7 +487,7 @@ impl RlcBearer {
         self.counts.delivered.bytes
     }
 
-    /// What every such bearer counts, with the report of its entity, and of PDCP at the other end.
+    /// Report fields common to all such bearers, with the report of the entity, and of PDCP at the other end.
     pub fn report(&self, cx: &mut Cx<'_>, entity: Value, pdcp: Option<Value>) -> Map<String, Value> {
         let (counts, capacity) = (&self.counts, self.capacity.bytes(cx.now));
         let mut report = self.buffer.report(counts.delivered);

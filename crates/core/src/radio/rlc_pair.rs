@@ -11,7 +11,7 @@ use crate::time::Instant;
 use crate::trace::{Kind, ProbeMask};
 use serde_json::Value;
 
-/// Probes of what became of PDUs.
+/// Probes of the outcome of PDUs.
 const OF_PDUS: ProbeMask = ProbeMask::NONE.with(Kind::RlcData).with(Kind::RlcStatus);
 
 /// The link layer of a UE.
@@ -47,7 +47,7 @@ impl RlcPair {
         Some(Self { ends: parameters.ends()?, bearers, expiries, parameters, replaced })
     }
 
-    /// Takes out all packets that have not been handed up, downlink first.
+    /// Withdraws all packets that have not been delivered to the upper layer, downlink first.
     #[cold]
     pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [crate::radio::Packets; 2] {
         self.bearers.each_mut().map(|bearer| bearer.withdraw(cx))
@@ -80,7 +80,7 @@ impl RlcPair {
         &mut self.bearers[dir.index()]
     }
 
-    /// Takes over rates and limits of bearers with other parameters; returns whether one differs.
+    /// Adopts the rates and limits of other bearers; returns whether any differs.
     #[cold]
     pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
         let each = self.bearers.iter_mut().zip(fresh.bearers);
@@ -138,12 +138,12 @@ impl RlcPair {
         !bearer.ttis.resends && !tti.data.ends.is_empty()
     }
 
-    /// What the entity that sends in this direction would send now.
+    /// Backlog of the entity that sends in this direction.
     pub fn backlog(&self, now: Instant, dir: Dir) -> u64 {
         self.ends[dir.index()].backlog(now)
     }
 
-    /// Whether the entity that sends in this direction has anything to send now.
+    /// Whether the entity that sends in this direction has data to send now.
     pub fn has_backlog(&self, now: Instant, dir: Dir) -> bool {
         self.ends[dir.index()].has_backlog(now)
     }
@@ -200,7 +200,8 @@ impl RlcPair {
         self.bearers[dir.reverse().index()].reported_from = numbered_from;
     }
 
-    /// A TTI arrives that was sent in this direction. Whether the deadline of the other one may have changed.
+    /// Handles a TTI that arrives in this direction. Returns whether the deadline of the other direction may
+    /// have changed.
     #[inline(always)]
     pub fn handle_tti(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti, report: &mut Report) -> bool {
         let other = dir.reverse();

@@ -6,7 +6,7 @@ use crate::packet::Packet;
 use crate::time::Instant;
 use std::collections::VecDeque;
 
-/// SDUs of one direction, from the first on that is not done with.
+/// SDUs of one direction, from the first unfinished one on.
 #[derive(Default)]
 pub(super) struct Sdus {
     first: u64,
@@ -16,7 +16,7 @@ pub(super) struct Sdus {
 pub(super) struct Sdu {
     /// `None` once it has left.
     pub packet: Option<Box<Packet>>,
-    /// Number of the packet.
+    /// ID of the packet.
     pub id: u32,
     pub flow: u16,
     pub seq: u32,
@@ -24,7 +24,7 @@ pub(super) struct Sdu {
     pub entered: Instant,
     /// Its entity is done with it.
     pub released: bool,
-    /// Its entity has given it up.
+    /// Its entity has discarded it.
     pub given_up: bool,
 }
 
@@ -54,7 +54,7 @@ impl Sdus {
         sdu.packet.take()
     }
 
-    /// Takes out all packets that are left, in their order, and forgets all SDUs.
+    /// Withdraws all remaining packets in order and removes all SDUs.
     pub fn withdraw(&mut self) -> crate::radio::Packets {
         self.first += self.entries.len() as u64;
         self.entries.drain(..).filter_map(|sdu| sdu.packet).collect()

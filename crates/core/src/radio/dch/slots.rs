@@ -224,7 +224,7 @@ impl Bearer {
         }
     }
 
-    /// Packets go at the bearer's own rate, or at this one if it is lower.
+    /// Limits the bearer's own rate to this rate.
     fn limit_rate(&mut self, most: Option<Bitrate>) {
         let rate = most.map_or(self.capacity.rate, |most| most.min(self.capacity.rate));
         let limit = (rate != self.rate).then_some(rate);
@@ -263,8 +263,8 @@ impl Bearer {
         report.into()
     }
 
-    /// What the transmitter did, where it sends packets whole: the time follows from rate and bytes. `None` with several
-    /// rates.
+    /// Service of the transmitter, where it sends packets whole: the time follows from rate and bytes. `None`
+    /// with several rates.
     fn served(&self, cx: &mut Cx<'_>) -> Option<Served> {
         let now = cx.now;
         if self.has_been_limited {
@@ -295,7 +295,7 @@ impl Dch {
         self.bearers.iter().all(|bearer| bearer.link_layer.is_none())
     }
 
-    /// A packet comes to such a cell: when it arrives, and on which lane; or `None` if it is dropped.
+    /// Enters a packet into such a cell. Returns its arrival time and lane; `None` if it is dropped.
     #[inline(always)]
     pub fn pass(
         &mut self,
@@ -362,7 +362,7 @@ impl Pausable for Dch {
 
 impl Element for Dch {
     fn layout(&self) -> Layout {
-        // However a packet is sent, it takes its bearer's delay from the end of that.
+        // Regardless of how a packet is sent, its bearer's delay follows the end of the transmission.
         let least = |dir| {
             let own = self.bearers.iter().map(|bearer| &bearer.buffer).filter(|buffer| buffer.dir == dir);
             own.map(|buffer| buffer.delay).min().unwrap_or(Duration::ZERO)

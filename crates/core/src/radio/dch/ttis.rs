@@ -1,4 +1,4 @@
-//! Dedicated channels whose link layer goes by TTIs: entities at the network and at each UE, and the PDUs
+//! Dedicated channels whose link layer is based on TTIs: entities at the network and at each UE, and the PDUs
 //! between them.
 //!
 //! ```text
@@ -61,7 +61,7 @@ struct TtiCell {
 struct Ue {
     pair: RlcPair,
     carriers: [Carrier; 2],
-    /// What the timer is set to.
+    /// Time that the timer is set to.
     armed: Instant,
 }
 
@@ -129,7 +129,7 @@ impl Ue {
         self.plan(cx.now, dir);
     }
 
-    /// No TTI starts before `until`, except what has started.
+    /// Starts no TTI before `until`; a TTI in progress continues.
     #[cold]
     fn pause(&mut self, cx: &mut Cx<'_>, until: Instant) {
         for dir in Dir::BOTH {
@@ -172,7 +172,7 @@ impl Ue {
         each.fold(pairs, |differs, (own, new)| own.adopt(cx.now, new) | differs)
     }
 
-    /// Finds the next TTI of a direction, after something has happened to its end.
+    /// Finds the next TTI of a direction after a change in its sending entity.
     #[inline]
     fn plan(&mut self, now: Instant, dir: Dir) {
         let wanted = self.pair.deadline(dir);

@@ -63,54 +63,54 @@ parameters! {
     pub struct DownlinkConfig {
         /// Discipline of each UE's SDU buffer.
         pub queue: queue::Config,
-        /// Whether all flows of a UE share its buffer, or each has its own.
+        /// Whether all flows of a UE share one buffer, or each flow has its own.
         pub buffer: Sharing,
-        /// Delay behind the transmission, drawn for each packet.
+        /// Delay after the transmission, drawn for each packet.
         pub delay: distribution::Config<Duration>,
         /// Whether a packet may overtake another of its UE on that way.
         pub order: Order,
-        /// Mean signal-to-interference-and-noise ratio: one for all UEs, or a list with one for each.
+        /// Mean signal-to-interference-and-noise ratio: one value for all UEs, or a list with one per UE.
         pub mean_sinr: Each<Decibel> = Each::All(Decibel::from_thousandths(2400)),
-        /// Slow variation around the mean, for each UE on its own.
+        /// Slow variation around the mean, independent for each UE.
         pub shadowing: ShadowingConfig,
         /// Outages, in which the signal-to-noise ratio of a UE is very low, independent for each UE; none if
         /// absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub outages: Option<OutagesConfig>,
-        /// How the ratio varies around its mean, for each UE on its own.
+        /// Fading: variation of the ratio around its mean, independent for each UE.
         pub fading: fading::Config,
         /// Thresholds, dB, lowest rate first: the minimum signal-to-noise ratio for which a UE requests each
         /// rate.
         pub thresholds: [Decibel; RATES] = THRESHOLDS,
         /// Who is served next.
         pub scheduler: scheduler::Config,
-        /// What a slot carries.
+        /// Content of a slot.
         pub slots: Slots,
         /// For how long a UE is chosen.
         pub choose: Choose,
-        /// Whether what a packet leaves free of its last physical-layer packet is used for the next packet of the
+        /// Whether the room left in a packet's last physical-layer packet is used for the next packet of the
         /// same UE; with choose = "slot" only.
         pub share_slots: bool,
         /// Probability that a physical-layer packet is lost and retransmitted.
         pub per: Probability,
     }
 
-    /// What a slot carries.
+    /// Content of a slot.
     pub enum Slots {
-        /// A part of a physical-layer packet, which lasts 1 to 16 slots at the rate asked for when it begins.
+        /// A part of a physical-layer packet, which lasts 1 to 16 slots at the rate requested at its start.
         #[default]
         Physical,
-        /// The rate asked for in this slot times its time: a packet of one slot.
+        /// The rate requested in this slot times its duration: a packet of one slot.
         Plain,
     }
 
     /// For how long a UE is chosen.
     pub enum Choose {
-        /// Until an IP packet is sent: in one physical-layer packet after another, each at the rate asked for when it
-        /// begins; in slots without any rate no UE is served.
+        /// Until an IP packet is sent: in consecutive physical-layer packets, each at the rate requested at
+        /// its start; in slots without any rate no UE is served.
         #[default]
         Packet,
-        /// For one physical-layer packet. What is left of an IP packet waits until its UE is chosen again.
+        /// For one physical-layer packet. The rest of an IP packet waits until its UE is chosen again.
         Slot,
     }
 }
@@ -124,7 +124,7 @@ impl Slots {
         }
     }
 
-    /// In which parts of a byte the room in them is counted.
+    /// Units per byte in which their room is counted.
     const fn parts(self) -> u32 {
         match self {
             Self::Physical => 1,
@@ -172,7 +172,7 @@ impl Component for Config {
     }
 }
 
-/// Requests for a rate that are rarer than this indicate a configuration error.
+/// Minimum probability that any rate is possible; a lower one is rejected as a configuration error.
 const LEAST_SHARE: f64 = 1e-4;
 
 impl DownlinkConfig {
@@ -218,7 +218,8 @@ impl DownlinkConfig {
 struct Evdo {
     forward: Forward,
     uplinks: Vec<Box<dyn Bearer>>,
-    /// On some bearer packets may overtake each other: each has a second timer, behind those of all.
+    /// Packets may overtake each other on some bearer: each bearer has a second timer, after the first timers
+    /// of all.
     overtakes: bool,
 }
 

@@ -90,7 +90,7 @@ impl Terminal {
         usize::from(met).checked_sub(1).map(|rate| &self.packets[rate])
     }
 
-    /// Nothing waits any more.
+    /// Stops counting: no data is queued any more.
     pub fn rest(&mut self, slot: u64) {
         dispatch!(Level::new(), simd => self.count_until(simd, slot));
         self.next = None;

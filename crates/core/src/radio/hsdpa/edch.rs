@@ -12,10 +12,11 @@
 //! synchronous: 8 processes of 2 ms, 4 of 10 ms. The RNC puts blocks in order (MAC-es). `unscheduled` PDUs
 //! per TTI need no grant.
 //!
-//! DEVIATION: scheduling information is exact, and grants are given per TTI: among UEs that do not fit together the scheduler
-//! chooses in each TTI. ASSUMED: `rise`, `eb_n0`, `step`.
+//! DEVIATION: scheduling information is exact, and grants are given per TTI: if not all UEs fit, the
+//! scheduler chooses among them in each TTI. ASSUMED: `rise`, `eb_n0`, `step`.
 //!
-//! Left out: soft handover (serving and other Node Bs), DPCCH's own load, E-TFC tables (blocks are as large as their PDUs).
+//! Left out: soft handover (serving and other Node Bs), DPCCH's own load, E-TFC tables (blocks are as large
+//! as their PDUs).
 //!
 //! Sources: TS 25.309, TS 25.321 §9.2.5, §11.8, TS 25.306 table 5.1g.
 
@@ -50,14 +51,15 @@ parameters! {
         pub initial: u8 = 1,
         /// By how much a relative grant (UP) raises a grant.
         pub step: Decibel = Decibel::from_thousandths(1000),
-        /// A UE is unhappy if its buffer takes longer than this at its grant (Happy_Bit_Delay_Condition).
+        /// A UE is unhappy if it needs longer than this to empty its buffer at its grant
+        /// (Happy_Bit_Delay_Condition).
         pub happy_delay: Duration = Duration::from_millis(50),
         /// PDUs that a UE may send in each TTI without a grant (non-scheduled transmission); 0: none.
         pub unscheduled: u8,
         /// Who is served next.
         pub scheduler: scheduler::Config,
-        /// Retransmission of blocks, 16 ms (TTI of 2 ms) or 40 ms later each time. `bler` as power control holds it: 10 % of
-        /// first transmissions and 1 % of others if empty.
+        /// Retransmission of blocks, 16 ms (TTI of 2 ms) or 40 ms later each time. `bler` is the target of
+        /// power control: 10 % of first transmissions and 1 % of others if empty.
         pub harq: HarqConfig,
         /// MAC-es in the RNC.
         pub reordering: ReorderingConfig,
@@ -96,7 +98,7 @@ impl Config {
         }
     }
 
-    /// TTIs from one transmission of a process to the next, which is how many processes there are.
+    /// TTIs from one transmission of a process to the next, equal to the number of processes.
     fn round_trip(&self) -> u64 {
         if self.tti == SHORT_TTI { 8 } else { 4 }
     }
@@ -107,7 +109,7 @@ impl Config {
         Frame::of(vec![Slot::Both], timing)
     }
 
-    /// The uplink of a valid cell of so many UEs, with PDUs of so many bits.
+    /// The uplink of a valid cell with this number of UEs and this PDU size, bits.
     pub(super) fn setup(&self, ues: u16, pdu_bits: u32, delay: Duration) -> UplinkSetup {
         let mut harq = self.harq.clone();
         if harq.bler.is_empty() {
@@ -188,7 +190,7 @@ impl Config {
     }
 }
 
-/// What n PDUs in a TTI need.
+/// Requirements of n PDUs in a TTI.
 #[derive(Clone, Copy, Debug)]
 struct Need {
     /// Ratio at full power, dB.
@@ -196,7 +198,7 @@ struct Need {
     units: u32,
 }
 
-/// The blocks of a UE, and the loads that they cause. A row is a number of PDUs.
+/// The blocks of a UE, and their loads. A row is a number of PDUs.
 #[derive(Clone, Debug)]
 pub(super) struct Edch {
     pdu_bits: u32,

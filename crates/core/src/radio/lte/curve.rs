@@ -1,8 +1,8 @@
 //! The link curve of LTE: how likely a transport block is lost at an SINR without fading (AWGN).
 //!
-//! No code of n symbols carries K bits without losing blocks (Polyanskiy, Poor, Verdú: "Channel Coding Rate in the Finite
-//! Blocklength Regime", IEEE Trans. Inf. Theory 56(5), 2010, normal approximation), and the turbo code of TS 36.212 loses
-//! as many blocks as the best code does [`LOSS_DB`] below:
+//! No code of n symbols carries K bits without losing blocks (Polyanskiy, Poor, Verdú: "Channel Coding Rate
+//! in the Finite Blocklength Regime", IEEE Trans. Inf. Theory 56(5), 2010, normal approximation). The turbo
+//! code of TS 36.212 loses as many blocks as the best code at a SINR lower by [`LOSS_DB`]:
 //!
 //! ```text
 //! P(lost) = Q((SINR - S50) / sd),   S50 = limit(R) + LOSS_DB,   sd = spread(R) / sqrt(n),   R = K / (bits of n symbols)
@@ -14,8 +14,8 @@
 //! Below the mother code's rate of 1/3, rate matching repeats coded bits (TS 36.212 §5.1.4.1.2): the code
 //! stays that of rate 1/3, and the receiver adds up the repetitions.
 //!
-//! A transport block with its CRC of 24 bits that is larger than 6144 bits is segmented into equal code blocks with a CRC
-//! of 24 bits each (TS 36.212 §5.1.2), and is lost if one of them is.
+//! A transport block with its CRC of 24 bits that is larger than 6144 bits is segmented into equal code
+//! blocks with a CRC of 24 bits each (TS 36.212 §5.1.2). It is lost if any of them is.
 //!
 //! Left out: filler bits, the sizes of the turbo code's interleaver, and error floors.
 
@@ -44,7 +44,7 @@ pub(super) enum Modulation {
     Qam64,
 }
 
-/// The code rate of the first value of [`CURVES`], and from one to the next.
+/// The first code rate of [`CURVES`], and the step between rates.
 const FIRST_RATE: f64 = 0.30;
 const RATE_STEP: f64 = 0.05;
 const RATES: usize = 14;
@@ -122,14 +122,15 @@ impl Modulation {
     }
 }
 
-/// The probability that a transport block of so many bits, which fills so many symbols (resource elements), is lost.
+/// Probability that a transport block of `bits` bits in `symbols` symbols (resource elements) is lost.
 pub(super) fn bler(modulation: Modulation, bits: u32, symbols: u32, sinr_db: f64) -> f64 {
     let (above, code_blocks) = above(modulation, bits, symbols, sinr_db);
     let of_one = libm::erfc(above / std::f64::consts::SQRT_2) / 2.0;
     if code_blocks > 1 { 1.0 - libm::pow(1.0 - of_one, code_blocks.into()) } else { of_one }
 }
 
-/// Decides by a uniform number whether one of `codewords` such blocks is lost; `None` if the probability is needed.
+/// Decides with a uniform number whether one of `codewords` such blocks is lost; `None` if the probability is
+/// needed.
 pub(super) fn is_lost(
     (modulation, bits, symbols): (Modulation, u32, u32),
     codewords: u32,
@@ -154,7 +155,7 @@ fn above(modulation: Modulation, bits: u32, symbols: u32, sinr_db: f64) -> (f64,
     ((sinr_db - s50 - limit) * symbols.sqrt() / spread, code_blocks)
 }
 
-/// Code blocks of a transport block of so many bits.
+/// Number of code blocks of a transport block of `bits` bits.
 fn code_blocks(bits: u32) -> u32 {
     let with_crc = bits + CRC;
     if with_crc <= LARGEST { 1 } else { with_crc.div_ceil(LARGEST - CRC) }
@@ -297,7 +298,8 @@ mod tests {
         low
     }
 
-    /// ns-3's curves were simulated by others than TU Wien's. They are as steep, and 0.8 to 1.7 dB from the limit.
+    /// ns-3's curves are from a simulation independent of TU Wien's. They are as steep, and 0.8 to 1.7 dB
+    /// from the limit.
     #[test]
     fn the_curve_is_near_ns3s_and_as_steep() {
         for (modulation, rate, of_sizes) in NS3 {

@@ -20,11 +20,11 @@ use crate::sinr::Sinr;
 use crate::time::Duration;
 use crate::units::{Bitrate, Decibel};
 
-/// From what a report is about to its first use, and between reports.
+/// From the measurement of a report to its first use, and between reports.
 const AGE: Duration = Duration::from_millis(5);
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// Over which time the schedulers average.
+/// Averaging time of the schedulers.
 const WINDOW: Duration = Duration::from_millis(100);
 
 /// A block is a MAC PDU: RLC counts the subheader of each of its PDUs (TS 38.321 §6.1.2).
@@ -149,7 +149,7 @@ impl Config {
         Sender::new(reception, uplink.harq.processes.unwrap_or(PROCESSES))
     }
 
-    /// `None` if its link layers do not go together, which is refused before.
+    /// `None` if its link layers are incompatible, which validation rejects.
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, uplink_setup: &UplinkSetup) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);

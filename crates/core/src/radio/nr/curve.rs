@@ -14,8 +14,8 @@
 //! Sionna SYS 2.2.0 (Apache-2.0) with 500 bits or more, of all MCS tables. A transport block is lost if one
 //! of its C code blocks is: 1 - (1 - P)^C.
 //!
-//! Left out: the term log2(n)/2 of the approximation, which moves S50 by 0.07 dB at most from 2000 bits on and by 0.2 dB at
-//! 100 bits; blocks of fewer bits, for which the approximation ends; error floors.
+//! Left out: the term log2(n)/2 of the approximation, which moves S50 by 0.07 dB at most from 2000 bits on
+//! and by 0.2 dB at 100 bits; blocks of fewer bits, where the approximation does not hold; error floors.
 
 use super::blocks::CodeBlocks;
 use super::tables::Mcs;

@@ -1,4 +1,4 @@
-//! Mutual information of a resource element, and what HARQ's incremental redundancy makes of it.
+//! Mutual information of a resource element, and its use for HARQ's incremental redundancy.
 //!
 //! A retransmission of NR carries other bits of the mother code (redundancy versions 0, 2, 3, 1 of a circular
 //! buffer), so the receiver accumulates *information*: a block decodes once its transmissions have carried
@@ -9,10 +9,11 @@
 //! I(equivalent) = f (I(before) + I(now)) + (1 - f) I(before + now)
 //! ```
 //!
-//! `f` is the share of the retransmission whose bits were not transmitted before. The rest repeats bits, whose energy adds
-//! (Chase combining). The buffer ends at the mother code, of rate 1/3 (base graph 1) or 1/5 (2), and in a downlink at 2/3 of the
-//! rate of the carrier's largest block (limited-buffer rate matching, TS 38.212 §5.4.2.1). At low code rates both sums agree;
-//! at 948/1024 a second transmission gains 10 dB where the buffer has room for it, and Chase combining 3 dB.
+//! `f` is the share of the retransmission whose bits were not transmitted before. The rest repeats bits,
+//! whose energy adds (Chase combining). The buffer ends at the mother code, of rate 1/3 (base graph 1) or 1/5
+//! (2), and in a downlink at 2/3 of the rate of the carrier's largest block (limited-buffer rate matching, TS
+//! 38.212 §5.4.2.1). At low code rates both sums agree. At 948/1024, a second transmission gains 10 dB where
+//! the buffer has room for it, and 3 dB with Chase combining.
 //!
 //! ASSUMED: redundancy versions do not overlap before the buffer is used up.
 
@@ -102,7 +103,8 @@ pub(super) fn combine(modulation: u32, buffer: f64, transmissions: u8, before: f
     }
     let information = |ratio| information(modulation, ratio);
     let all = new * (information(before) + information(now)) + (1.0 - new) * information(before + now);
-    // Sums agree where a modulation carries in proportion to the power; between columns they differ by rounding.
+    // The sums agree where a modulation's information is proportional to the power; between columns they
+    // differ by rounding.
     ratio_for(modulation, all).max(before + now)
 }
 
@@ -119,7 +121,7 @@ mod tests {
         10.0 * libm::log10(ratio)
     }
 
-    /// The limits of the MCS tables, which were integrated on their own.
+    /// The limits of the MCS tables, which were integrated separately.
     #[test]
     fn information_is_the_efficiency_at_the_limit_of_an_mcs() {
         for mcs in QAM64.iter().chain(&QAM256).chain(&QAM64_LOW_SE) {

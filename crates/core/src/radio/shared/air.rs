@@ -1,5 +1,5 @@
-//! The air interface of a shared cell: which transport blocks there are, which of them a SINR takes, and how likely one
-//! is lost.
+//! The air interface of a shared cell: its transport blocks, the blocks suitable for a SINR, and their loss
+//! probability.
 //!
 //! A slot has *units*, which blocks share: channelisation codes in HSDPA, physical resource blocks (PRBs) in
 //! LTE. The UE reports a *CQI*, a row of the standard's table: the highest row whose blocks would be lost
@@ -26,7 +26,8 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// Units of a slot.
     fn units(&self) -> u32;
 
-    /// The highest row whose blocks are lost with a probability of 10 % at most at this SINR; 0 if there is none.
+    /// The highest row whose blocks are lost with a probability of at most 10 % at this SINR; 0 if there is
+    /// none.
     fn cqi(&self, sinr_db: f32) -> u8;
 
     /// Like [`cqi`](Self::cqi), for a result that is mostly `near`.
@@ -35,8 +36,8 @@ pub(in crate::radio) trait Air: Send + Sync {
         self.cqi(sinr_db)
     }
 
-    /// The row that a UE's report of this SINR leads to, which is mostly `near`: that of `cqi`, or a lower one if reports are
-    /// coarser than rows.
+    /// The row that follows from a UE's report of this SINR, usually `near`: that of `cqi`, or a lower one if
+    /// reports are coarser than rows.
     fn reported(&self, sinr_db: f32, near: u8) -> u8 {
         self.cqi_near(sinr_db, near)
     }
@@ -44,8 +45,8 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// Minimum SINR, dB, for which a row, 1 or higher, is reported.
     fn least_sinr(&self, cqi: u8) -> f32;
 
-    /// The smallest block for at most this row, within so many units, that carries so many bits; if none does, the
-    /// largest. `None` if no block fits.
+    /// The smallest block of at most this row, within `units` units, that carries `bits` bits. If none does,
+    /// the largest block; `None` if no block fits.
     fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format>;
 
     /// The probability that a block is lost at this SINR.
@@ -64,7 +65,7 @@ pub(in crate::radio) trait Air: Send + Sync {
         None
     }
 
-    /// Whether a sender's power is shared among the units of its block, so that on n of them each has 10 log10(n) less.
+    /// Whether the units of a block share the sender's power, so each of n units has 10 log10(n) dB less.
     fn units_share_power(&self) -> bool {
         true
     }
@@ -74,7 +75,7 @@ pub(in crate::radio) trait Air: Send + Sync {
         row.into()
     }
 
-    /// Under which keys a report has the share of each row in all blocks, from the blocks of each row.
+    /// Report entries with the share of each row in all blocks, from the number of blocks per row.
     fn shares(&self, blocks: &[u64]) -> Vec<(&'static str, Value)> {
         vec![("cqi", shares(blocks.iter().copied().enumerate()))]
     }

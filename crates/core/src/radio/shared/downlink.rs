@@ -35,19 +35,19 @@ pub(super) struct Downlink {
     group: u32,
     shares: Shares,
     carriers: u8,
-    /// The carrier that is worked.
+    /// The carrier being processed.
     carrier: u8,
     ues_per_slot: usize,
     least_interval: u64,
     frame: Frame,
     max_transmissions: u8,
     combining: bool,
-    /// Probabilities of loss by transmission; those of the air interface if empty.
+    /// Loss probability by transmission; the air interface decides if empty.
     bler: Vec<f64>,
     nack_as_ack: f64,
-    /// The next slot to be worked.
+    /// The next slot to process.
     slot: u64,
-    /// UEs that have something to send, in the order of their numbers; and by UE, whether it is one of them.
+    /// UEs with data, in the order of their indices; and by UE, whether it is one of them.
     active: Vec<u16>,
     is_active: Vec<bool>,
     /// UEs affected by the slot processed last.
@@ -62,7 +62,7 @@ pub(super) struct Downlink {
     in_use: Vec<u8>,
     /// UEs sent new data in this slot, with their rates.
     served: Vec<(usize, f64)>,
-    /// UEs with a due block, by its age; reused.
+    /// UEs with a block to retransmit, by its age; reused.
     due: Vec<(u64, u16, u8)>,
     /// UEs that share this slot; reused.
     sharers: Vec<Sharer>,
@@ -166,7 +166,7 @@ impl Downlink {
         now.as_nanos().div_ceil(self.slot_length.as_nanos()) + self.frame.lead()
     }
 
-    /// Slots with a downlink that have begun by then.
+    /// Number of downlink slots that have started by then.
     pub fn slots_until(&self, now: Instant) -> u64 {
         self.frame.downs_in(now.as_nanos().div_ceil(self.slot_length.as_nanos()))
     }
@@ -185,7 +185,7 @@ impl Downlink {
         !was_active
     }
 
-    /// A UE has something to send.
+    /// Activates a UE that has data to send.
     pub fn activate(&mut self, cx: &mut Cx<'_>, ue: usize, timer: u32) {
         if self.insert(ue as u16) && self.active.len() == 1 {
             self.pass_until(self.open_slot(cx.now));
@@ -256,7 +256,7 @@ impl Downlink {
         });
     }
 
-    /// Exchanges what UEs have on the first carrier for what they have on this one, and back.
+    /// Swaps the UEs' state of the first carrier with that of this carrier; a second call reverts the swap.
     fn select(&mut self, ues: &mut [Ue], carrier: u8) {
         self.carrier = carrier;
         if carrier > 0 {
@@ -301,7 +301,7 @@ impl Downlink {
         left: &mut u32,
         to: &mut usize,
     ) {
-        // A block needs the same elements again, which a special slot does not have.
+        // A retransmission needs the same resource elements, which a special slot does not have.
         let has_room = !self.is_special();
         let mut due = std::mem::take(&mut self.due);
         for &number in &self.active {
@@ -334,7 +334,7 @@ impl Downlink {
         self.due = due;
     }
 
-    /// Units that a block takes again that was sent in slot `since`: fewer if that was a special one.
+    /// Units for the retransmission of a block sent in slot `since`: fewer if that was a special slot.
     fn units_again(&self, format: Format, since: u64) -> u32 {
         if !self.frame.is_special(since) {
             return format.units;
@@ -381,7 +381,7 @@ impl Downlink {
         let mut candidates = 0;
         for &number in &self.active {
             let ue = &mut ues[usize::from(number)];
-            // Who is sent a block again has `next_slot` behind this slot.
+            // A UE with a retransmission in this slot has a later `next_slot`.
             if !self.may_send(cx.now, ue) || ue.harq.free().is_none() {
                 continue;
             }
@@ -456,7 +456,7 @@ impl Downlink {
         self.sharers.sort_unstable();
     }
 
-    /// Sends a new block to a UE within its share of what is left.
+    /// Sends a new block to a UE within its share of the remaining units.
     #[expect(clippy::too_many_arguments, reason = "state of a slot that its steps share")]
     fn send_share(
         &mut self,
@@ -483,7 +483,7 @@ impl Downlink {
         }
     }
 
-    /// Sends a new block within these units, if RLC has anything for it.
+    /// Sends a new block within these units, if RLC has data for it.
     fn send_new(
         &mut self,
         cx: &mut Cx<'_>,

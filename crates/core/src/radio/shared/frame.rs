@@ -1,4 +1,4 @@
-//! The frame of a cell: which slots carry what, and when the answer to a block is known.
+//! The frame of a cell: the direction of each slot, and when the answer to a block is known.
 //!
 //! Slots are counted from 0, and so is the pattern that repeats. The decision on a slot is made `lead` slots
 //! before it starts. A block of downlink slot n is answered in the first uplink slot f at or after n + K1.
@@ -7,9 +7,10 @@
 //! scheduling request, a buffer status report, a lost block. A grant in downlink slot d is for a block in the
 //! first uplink slot at or after d + K2.
 //!
-//! Without a pattern ([`Frame::fdd`]) every slot carries a downlink, and an answer counts one round trip after its block.
+//! Without a pattern ([`Frame::fdd`]), every slot carries a downlink, and an answer counts one round trip
+//! after its block.
 
-/// What a slot of the pattern carries.
+/// Type of a slot of the pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::radio) enum Slot {
     /// D: downlink.
@@ -20,7 +21,7 @@ pub(in crate::radio) enum Slot {
     Guard,
     /// U: uplink.
     Up,
-    /// Downlink and uplink on carriers of their own (FDD).
+    /// Downlink and uplink on separate carriers (FDD).
     Both,
 }
 
@@ -52,12 +53,12 @@ pub(in crate::radio) struct Timing {
 pub(in crate::radio) struct Frame {
     pattern: Vec<Slot>,
     timing: Timing,
-    /// By place in the pattern: slots from a block there to the first slot in which its answer counts.
+    /// By place in the pattern: slots from a block to the first slot in which its answer counts.
     answers: Vec<u64>,
 }
 
 impl Frame {
-    /// Every slot carries a downlink, is decided on when it begins, and is answered after this many slots.
+    /// Every slot carries a downlink, is decided on at its start, and is answered after `round_trip` slots.
     pub fn fdd(round_trip: u64) -> Self {
         let timing = Timing { lead: 0, processing: 0, k1: 1, k2: 1 };
         Self { pattern: vec![Slot::Both], timing, answers: vec![round_trip] }
@@ -91,7 +92,7 @@ impl Frame {
         self.timing.lead
     }
 
-    /// Slots from the end of an uplink slot until the network knows what it brought.
+    /// Slots from the end of an uplink slot until the network knows its contents.
     pub fn processing(&self) -> u64 {
         self.timing.processing
     }
@@ -104,12 +105,12 @@ impl Frame {
         self.at(slot) == Slot::Special
     }
 
-    /// The first slot from this one on with a downlink.
+    /// The first downlink slot from this one on.
     pub fn next_down(&self, slot: u64) -> u64 {
         self.next(slot, Slot::is_down)
     }
 
-    /// The first slot from this one on with an uplink.
+    /// The first uplink slot from this one on.
     pub fn next_up(&self, slot: u64) -> u64 {
         self.next(slot, Slot::is_up)
     }
@@ -136,7 +137,7 @@ impl Frame {
         slots / self.period() * count(&self.pattern) + count(&self.pattern[..self.place(slots)])
     }
 
-    /// The uplink slot in which a block of this slot is answered.
+    /// The uplink slot that answers a block of this slot.
     pub fn answer(&self, slot: u64) -> u64 {
         self.next_up(slot + self.timing.k1)
     }

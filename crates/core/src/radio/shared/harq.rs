@@ -27,15 +27,16 @@ pub(super) struct Process {
     pub transmissions: u8,
     /// The slot of the first transmission.
     pub since: u64,
-    /// What its answer may do to the outer loop.
+    /// Outer-loop steps that its answer may cause.
     pub steps: Steps,
-    /// Octets that its buffer status report has, in an uplink.
+    /// Octets in its buffer status report, in an uplink.
     pub left: u64,
 }
 
 impl Process {
-    /// Counts a transmission that is received at this SINR; returns whether the block is lost. It is lost in a silence, and
-    /// if the uniform number `draw` is below the probability: `given` by transmission, or else that of the air interface.
+    /// Adds a transmission received at this SINR; returns whether the block is lost. It is lost in a silence,
+    /// or if the uniform number `draw` is below the probability: `given` by transmission, otherwise that of
+    /// the air interface.
     pub fn is_lost(
         &mut self,
         (air, given): (&dyn Air, &[f64]),
@@ -82,7 +83,7 @@ pub(super) enum State {
 /// The processes of a UE.
 pub(super) struct Harq {
     processes: Vec<Process>,
-    /// Which are free, by bits.
+    /// Free processes, by bits.
     free: u32,
     /// Processes to be retransmitted, by bits.
     due: u32,
@@ -107,7 +108,7 @@ impl Harq {
         Self { processes, free, due: 0, epoch: 0 }
     }
 
-    /// How many there are.
+    /// Number of processes.
     pub fn processes(&self) -> u8 {
         self.processes.len() as u8
     }
@@ -125,7 +126,7 @@ impl Harq {
         self.due != 0
     }
 
-    /// The due process whose block was sent first, and when that was.
+    /// The pending process whose block was sent first, and its time.
     pub fn first_due(&self) -> Option<(u64, u8)> {
         let mut left = self.due;
         let mut first = None;
@@ -140,7 +141,7 @@ impl Harq {
         first
     }
 
-    /// A free process takes a block.
+    /// Assigns a block to a free process.
     pub fn begin(&mut self, number: u8, (format, steps): (Format, Steps), block: Block, slot: u64) {
         self.free &= !(1 << number);
         *self.process(number) = Process {

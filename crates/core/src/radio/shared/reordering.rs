@@ -16,8 +16,8 @@
 //! has pushed out of the window. A loss of 64 minus the window consecutive new blocks remains ambiguous: the
 //! next block is mistaken for an old one and refused.
 //!
-//! Numbers count without wrapping inside, from 64 on, so that the window below the first one exists. Left out: several
-//! priority queues; a UE has one. The queue itself is [`crate::reordering`]. Clause by clause:
+//! Internally, numbers count without wrapping, from 64 on, so the window below the first one exists. Left
+//! out: several priority queues; a UE has one. The queue itself is [`crate::reordering`]. Clause by clause:
 //! `docs/models/mac-hs.md`.
 
 use crate::reordering;
@@ -77,8 +77,8 @@ impl<T> Reordering<T> {
         Self { window, queue: reordering::Reordering::new(MODULUS, Some(window), t1) }
     }
 
-    /// A block arrives; hands up to `out` what is in order now. Returns the block if it is refused: it was received
-    /// before, or given up.
+    /// Handles a block that arrives; delivers the blocks that are now in order to `out`. Returns the block if
+    /// it is refused: it was received before, or given up.
     pub fn handle_block(&mut self, now: Instant, tsn: u8, block: T, out: &mut Vec<T>) -> Option<T> {
         self.queue.handle(now, self.number(tsn), block, out)
     }
@@ -88,17 +88,17 @@ impl<T> Reordering<T> {
         self.queue.expiry()
     }
 
-    /// T1 ends, if its time has come: gaps below T1_TSN are given up.
+    /// Handles the expiry of T1, if its time has come: gaps below T1_TSN are given up.
     pub fn handle_expiry(&mut self, now: Instant, out: &mut Vec<T>) {
         self.queue.handle_expiry(now, out);
     }
 
-    /// MAC-hs is reset: hands up what is held, and expects TSN 0.
+    /// Resets MAC-hs: delivers the held blocks, and expects TSN 0.
     pub fn reset(&mut self, out: &mut Vec<T>) {
         self.queue.reset(MODULUS, out);
     }
 
-    /// The number that a TSN stands for.
+    /// The number represented by a TSN.
     fn number(&self, tsn: u8) -> u64 {
         let upper_edge = self.queue.end() - 1;
         let below = (upper_edge - u64::from(tsn)) % MODULUS;
@@ -117,7 +117,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    /// A queue whose blocks are their numbers, from 0, and what it handed up.
+    /// A queue whose blocks are their numbers, from 0, and the blocks that it delivered.
     struct Queue {
         reordering: Reordering<u64>,
         up: Vec<u64>,
@@ -177,7 +177,7 @@ mod tests {
             }
             panic!("the gap was never given up")
         };
-        // 25 ms after number 11, which came at 22 ms: 11 to 23 are there, and 24 follows.
+        // 25 ms after number 11, which arrived at 22 ms: 11 to 23 are there, and 24 follows.
         assert_eq!(end_of_gap(Some(T1)), (at(47), 14));
         // Number 42 is the 32nd after it, 64 ms later.
         assert_eq!(end_of_gap(None), (at(84), 32));
@@ -218,7 +218,7 @@ mod tests {
         // The window is 2 to 33.
         assert_eq!(queue.arrive(2, [33]), [1]);
         assert_eq!(queue.arrive(4, [2]), [2, 3]);
-        // 34 to 65: nothing that was held is in it.
+        // 34 to 65: no held block is in it.
         assert_eq!(queue.arrive(6, [65]), [20, 33]);
         assert_eq!(queue.arrive(8, [34, 35]), [34, 35]);
     }
@@ -280,8 +280,8 @@ mod tests {
         assert_eq!((arrives(32), arrives(33)), (1, 0));
     }
 
-    /// What six HARQ processes make of blocks: the TTI, from 0, and the number of each that arrives. `needed` has the
-    /// transmissions that each block needs; one that needs more than four is lost.
+    /// Blocks through six HARQ processes: the TTI, from 0, and the number of each block that arrives.
+    /// `needed` contains the transmissions that each block needs; a block that needs more than four is lost.
     fn harq(needed: &[u8]) -> Vec<(u64, u64)> {
         let mut numbers = Numbers::new(Some(32));
         // The block of each and how often it was sent.

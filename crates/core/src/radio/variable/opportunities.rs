@@ -1,4 +1,4 @@
-//! A bearer whose channel gives opportunities: \[mahimahi\]'s link.
+//! A bearer whose channel provides transmission opportunities: the link of \[mahimahi\].
 //!
 //! Packets leave in order. Several small packets share an opportunity. A packet that is larger than the rest
 //! of an opportunity uses that rest and continues in the next one; it is delivered with its last byte. An
@@ -28,9 +28,10 @@ pub(super) struct OpportunityBearer {
     channel: Box<dyn Channel>,
     /// The packet in transmission, if the discipline holds packets; otherwise all queued packets.
     waiting: VecDeque<Waiting>,
-    /// What the packet at the head has taken of opportunities, bytes.
+    /// Bytes of the packet at the head that opportunities have carried.
     sent: u32,
-    /// What the packets at the head will use; `None` while nothing waits, and when the channel has ended.
+    /// The next opportunity for the packets at the head; `None` while none is queued, and when the channel
+    /// has ended.
     next: Option<Opportunity>,
     /// Opportunities before this are lost.
     paused_until: Instant,
@@ -66,7 +67,7 @@ impl Bearer for OpportunityBearer {
 
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let (waiting, sent) = (&mut self.waiting, self.sent);
-        // The packet at the head may have begun.
+        // The packet at the head may have started.
         let first = usize::from(sent > 0);
         let take_waiting = || waiting.remove(first).map(|taken| taken.packet);
         let Some(Admitted { packet, queued_sdus, .. }) = self.buffer.admit_or_evict(cx, packet, take_waiting)
@@ -82,7 +83,7 @@ impl Bearer for OpportunityBearer {
         }
     }
 
-    /// An opportunity has come.
+    /// Handles an opportunity.
     fn handle_timer(&mut self, cx: &mut Cx<'_>) {
         let Some(opportunity) = self.next.take() else { return };
         self.send(cx, opportunity.bytes);
@@ -114,7 +115,7 @@ impl Bearer for OpportunityBearer {
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let delivered = self.buffer.delivered(cx);
         let offered = self.channel.offered(cx.now);
-        // As the channel counts: with what it adds to each packet.
+        // In the channel's units, with its overhead per packet.
         let overhead = u64::from(self.channel.packet_bytes(0));
         let carried = delivered.bytes + delivered.sdus * overhead;
         let mut report = self.buffer.report(self.buffer.delivered(cx));

@@ -26,14 +26,14 @@ pub(super) struct PacketBearer {
     channel: Box<dyn Channel>,
     transmitter: Transmitter,
     line: DelayLine,
-    /// Time that the packets took or will take of the transmitter.
+    /// Total transmission time of all packets so far.
     busy: Duration,
     /// No transmission starts before this.
     paused_until: Instant,
 }
 
 enum Transmitter {
-    /// Ends are computed ahead.
+    /// Ends are computed in advance.
     Ahead(Departures),
     /// A timer ends each transmission.
     Timed { waiting: Box<FlowBuffers>, by_flow: bool, in_service: Option<InService> },
@@ -46,8 +46,7 @@ struct InService {
 }
 
 impl PacketBearer {
-    /// A bearer. `arrivals` is the timer of a line on which
-    /// packets overtake.
+    /// A bearer. `arrivals` is the timer of a line with overtaking.
     pub fn new(config: &BearerConfig, plan: &Plan<'_>, ue: u16, dir: Dir, arrivals: u32) -> Self {
         let run_seed = plan.run_seed;
         let rate = config.channel.mean_rate().unwrap_or_default();
@@ -155,7 +154,7 @@ impl Bearer for PacketBearer {
         match &mut self.transmitter {
             Transmitter::Ahead(departures) => departures.handle_end(cx, &self.buffer),
             Transmitter::Timed { waiting, in_service, .. } => {
-                // Done already if a packet came at its very end.
+                // Already done if a packet arrived at its very end.
                 if in_service.as_ref().is_some_and(|packet| packet.service.end > cx.now) {
                     return;
                 }
@@ -197,7 +196,7 @@ impl Bearer for PacketBearer {
         self.buffer.adopt(cx, fresh.buffer, fresh.rate) | limits | channels
     }
 
-    /// The timer of a line on which packets overtake.
+    /// Handles the timer of a line with overtaking.
     fn handle_arrival(&mut self, cx: &mut Cx<'_>) {
         self.line.handle_timer(cx);
     }

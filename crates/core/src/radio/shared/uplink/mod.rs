@@ -12,8 +12,8 @@
 //! grant it. In a decision lost blocks come first, the oldest first, then the UEs that the scheduler chooses
 //! among the UEs with requests.
 //!
-//! A standing grant needs no request: the UE has a block of a given size in each uplink slot at or after each multiple of a
-//! period, if resource blocks are left. A UE with standing grants sends no SR.
+//! A standing grant needs no request: the UE has a block of a given size in each uplink slot at or after each
+//! multiple of a period, if resource blocks are left. A UE with standing grants sends no SR.
 //!
 //! A block is filled one slot before its transmission. It arrives at the end of its slot plus the delay of
 //! the uplink. The SINR of a UE is that of a single PRB at full power: on n PRBs it is 10 log10(n) less, so a
@@ -21,8 +21,9 @@
 //!
 //! Units of `first_block`, `most_block` and standing blocks are octets of SDUs: a block is larger by [`HEADERS`].
 //!
-//! Left out: the levels of a BSR (values are exact), sr-ProhibitTimer and sr-TransMax, errors of control channels, random
-//! access, priorities of logical channels. Whether an SR is still needed when it is sent is decided when it arrives.
+//! Left out: the levels of a BSR (values are exact), sr-ProhibitTimer and sr-TransMax, errors of control
+//! channels, random access, priorities of logical channels. Whether an SR is still needed is decided when it
+//! arrives.
 //!
 //! Sources: TS 38.321 §5.4 (SR, BSR, HARQ), TS 38.213 §9.2.4 (occasions), TS 38.214 §6.1.
 
@@ -48,7 +49,7 @@ use std::collections::VecDeque;
 /// Octets of a block for the headers of MAC, RLC and PDCP: 11 for each of three SDUs or segments.
 const HEADERS: u64 = 33;
 
-/// Grants that rise step by step from the first one.
+/// Grants that increase step by step from the first one.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::radio) struct Ramp {
     /// Factor of a step.
@@ -67,11 +68,11 @@ pub(in crate::radio) struct UplinkSetup {
     pub harq: HarqConfig,
     /// Time between two occasions for an SR, slots.
     pub sr_period: u64,
-    /// What is granted for an SR, octets.
+    /// Octets granted for an SR.
     pub first_block: u64,
-    /// What is granted to a UE in a slot at most, octets.
+    /// Maximum number of octets granted to a UE per slot.
     pub most_block: u64,
-    /// Standing grants: slots from one to the next, and octets of each.
+    /// Standing grants: distance in slots, and octets of each.
     pub standing: Option<(u64, u64)>,
     /// How grants of a UE rise; at once if absent.
     pub ramp: Option<Ramp>,
@@ -80,7 +81,7 @@ pub(in crate::radio) struct UplinkSetup {
 }
 
 impl UplinkSetup {
-    /// What a UE alone in the cell would get with the largest blocks that it is granted.
+    /// Rate of a UE that is alone in the cell, with the largest blocks that it is granted.
     pub fn largest_rate(&self) -> Bitrate {
         let units = self.air.units();
         let largest =
@@ -94,9 +95,9 @@ impl UplinkSetup {
 /// The uplink of a cell.
 pub(super) struct Uplink {
     setup: UplinkSetup,
-    /// Probabilities of loss by transmission; those of the air interface if empty.
+    /// Loss probability by transmission; the air interface decides if empty.
     bler: Vec<f64>,
-    /// By number of PRBs, by how much its SINR is below that of one, dB.
+    /// SINR loss on n PRBs compared with a single one, dB, by n.
     spread_db: Vec<f32>,
     highest: u8,
     /// Gain of combining all transmissions of a block over a single one, dB.
@@ -106,17 +107,17 @@ pub(super) struct Uplink {
     /// Whether blocks are put in order before RLC.
     orders: bool,
     senders: Vec<Sender>,
-    /// UEs for which the network has something to grant, in the order of their numbers.
+    /// UEs with ungranted data known to the network, in the order of their indices.
     asking: Vec<u16>,
-    /// UEs with standing grants and something to send.
+    /// UEs with standing grants and data to send.
     waiting: Vec<u16>,
     /// The first uplink slot that is not decided on.
     undecided: u64,
     /// Granted slots, in their order.
     planned: VecDeque<Planned>,
-    /// The slot filled last, and units that are left there.
+    /// The slot filled last, and its unused units.
     filled: (u64, u32),
-    /// What the network will learn, in the order of time.
+    /// Information that the network will receive, in order of time.
     news: VecDeque<News>,
     arrivals: VecDeque<Arrival>,
     /// Pending ends of slots for probes: UE, PDUs sent and lost.
@@ -160,7 +161,7 @@ impl Uplink {
         }
     }
 
-    /// Takes over the mean SINR of an uplink with other parameters; returns whether one differs.
+    /// Adopts the mean SINR of another uplink; returns whether any differs.
     #[cold]
     pub fn adopt(&mut self, fresh: Self) -> bool {
         let each = self.senders.iter_mut().zip(fresh.senders);
@@ -175,7 +176,7 @@ impl Uplink {
         Instant::from_nanos(slot * self.setup.slot.as_nanos())
     }
 
-    /// The first slot that begins then or later.
+    /// The first slot that starts then or later.
     fn slot_from(&self, now: Instant) -> u64 {
         now.as_nanos().div_ceil(self.setup.slot.as_nanos())
     }
@@ -204,7 +205,7 @@ impl Uplink {
         }
     }
 
-    /// The slot in which a standing grant is used next.
+    /// The next slot in which a standing grant is used.
     fn next_standing(&self, now: Instant) -> Option<u64> {
         let (every, _) = self.setup.standing?;
         let from = self.slot_from(now) + 1;
@@ -215,7 +216,7 @@ impl Uplink {
         self.waiting.iter().map(next).min()
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     pub fn next_event(&mut self, now: Instant) -> Instant {
         let mut next = self.news.front().map_or(Instant::NEVER, |news| news.at);
         next = next.min(self.arrivals.front().map_or(Instant::NEVER, |arrival| arrival.at));
@@ -246,7 +247,7 @@ impl Uplink {
         }
     }
 
-    /// Something may have come to a UE to be sent. Whether that changes what happens next.
+    /// Checks a UE for new data to send. Returns whether the time of the next event changes.
     #[inline]
     pub fn note(&mut self, now: Instant, ue: &Ue, number: u16) -> bool {
         let wanted = ue.pair.deadline(Dir::Uplink);
@@ -283,7 +284,7 @@ impl Uplink {
         self.news.insert(place, news);
     }
 
-    /// How much of a wait is due to grants, not to a queue.
+    /// The part of a wait that is caused by grants rather than by a queue.
     pub fn grant_delay(&self, now: Instant, ue: usize) -> Duration {
         let sender = &self.senders[ue];
         match sender.since {
@@ -312,7 +313,7 @@ impl Uplink {
         self.waiting.retain(|other| *other != number);
     }
 
-    /// What a UE has sent before is lost.
+    /// Drops blocks that a UE has sent before.
     #[cold]
     pub fn flush(&mut self, number: u16) {
         self.arrivals.retain(|arrival| arrival.ue != number);
