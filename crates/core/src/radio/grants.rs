@@ -34,7 +34,7 @@ pub(super) struct Grants {
 
 #[derive(Clone, Copy)]
 enum State {
-    /// No grant. Contains the time of the planned SR, if any.
+    /// No grant; contains the time of the planned SR, `NEVER` if none is planned.
     Idle(Instant),
     /// More is granted: the first TTI since the SR, and the next.
     Granted { next: Instant },

@@ -82,7 +82,7 @@ parameters! {
         /// Thresholds, dB, lowest rate first: the minimum signal-to-noise ratio for which a UE requests each
         /// rate.
         pub thresholds: [Decibel; RATES] = THRESHOLDS,
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
         /// Content of a slot.
         pub slots: Slots,

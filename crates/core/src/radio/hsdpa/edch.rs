@@ -56,7 +56,7 @@ parameters! {
         pub happy_delay: Duration = Duration::from_millis(50),
         /// PDUs that a UE may send in each TTI without a grant (non-scheduled transmission); 0: none.
         pub unscheduled: u8,
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
         /// Retransmission of blocks, 16 ms (TTI of 2 ms) or 40 ms later each time. `bler` is the target of
         /// power control: 10 % of first transmissions and 1 % of others if empty.

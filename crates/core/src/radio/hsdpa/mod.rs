@@ -70,7 +70,7 @@ parameters! {
         pub category: u8 = 8,
         /// Codes that the cell gives to HSDPA, 1 to 15.
         pub codes: u8 = 10,
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
         /// UEs in a TTI, up to 4: each takes codes and a control channel (HS-SCCH).
         pub ues_per_tti: u8 = 1,

@@ -22,8 +22,8 @@ use crate::time::Duration;
 const SEED: u64 = 1;
 
 impl Config {
-    /// Minimum retransmission time of a PDU, for the UE with the worst reception; `None` if that UE is never
-    /// served.
+    /// Minimum retransmission time of a PDU, for the UE with the lowest mean rate above 0; `None` if there is no
+    /// such UE.
     fn round_trip(&self) -> Option<Duration> {
         let setup = self.setup();
         let rate_of = |ue| {

@@ -80,7 +80,7 @@ parameters! {
         /// By how much the SINR of a layer is lower with 1, 2, 3 and 4 of them: their share of the power (0, 3, 4.8 and
         /// 6 dB), and their interference.
         pub layer_loss: Vec<Decibel> = layer_loss(),
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
         /// How the resource blocks of a TTI are shared out.
         pub sharing: Sharing,

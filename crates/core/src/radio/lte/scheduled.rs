@@ -37,7 +37,7 @@ parameters! {
         /// Grants that a UE has without asking (proactive grants, semi-persistent scheduling); absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub standing: Option<Standing>,
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
         /// Link adaptation at the eNodeB; if absent it measures in each TTI, and uses the measurement 8 ms
         /// later.

@@ -20,7 +20,7 @@ parameters! {
     pub struct Config {
         /// The highest modulation of the UEs: "16qam" (UE categories 1 to 4), or "64qam" (category 5).
         pub modulation: Highest,
-        /// Resource elements of a PRB that carry data: 144 without two symbols of reference signals, 132 with
+        /// Resource elements of a PRB that carry data: 144 with two symbols of reference signals, 132 with
         /// a sounding reference signal (SRS) too.
         pub elements_per_prb: u16 = 144,
         /// PRBs of the control channel (PUCCH), at both edges of the carrier.

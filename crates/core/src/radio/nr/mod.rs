@@ -104,7 +104,7 @@ parameters! {
         /// By how much the SINR of a layer is lower with 1, 2, 3 and 4 of them: their share of the power (0, 3, 4.8 and
         /// 6 dB), and their interference.
         pub layer_loss: Vec<Decibel> = layer_loss(),
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
         /// How the resource blocks of a slot are shared out.
         pub sharing: Sharing,
@@ -159,7 +159,7 @@ parameters! {
         /// Grants that a UE has without asking (proactive or configured grants); absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub standing: Option<Standing>,
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
         /// Link adaptation at the gNB; if absent it measures in each slot, and uses the measurement after the
         /// times of the frame.

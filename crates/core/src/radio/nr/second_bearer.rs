@@ -12,7 +12,7 @@ parameters! {
     /// A second data radio bearer of each UE, with its own queues, PDCP and RLC. Each block serves it before
     /// the default one.
     pub struct SecondBearer {
-        /// Whether it carries packets with ECT(1) or CE (L4S), and all later packets of their flows.
+        /// Whether it carries packets with ECT(1) or CE (L4S), and all later packets of their flows in both directions.
         pub l4s: bool,
         /// IDs of the flows that it carries, as a packet filter for their 5QI would choose them.
         pub flows: Vec<u16>,

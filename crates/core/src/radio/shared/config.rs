@@ -24,12 +24,12 @@ parameters! {
         pub step: Decibel = Decibel::from_thousandths(500),
     }
 
-    /// Hybrid ARQ: lost blocks are retransmitted at once, and the receiver combines the transmissions.
+    /// Hybrid ARQ: lost blocks are retransmitted, and the receiver combines the transmissions.
     pub struct HarqConfig {
         /// Blocks of a UE that may be in transit; if absent as many as the round trip has slots, 6 (HSDPA), 8 (LTE), 8 or 4
         /// (E-DCH of 2 or 10 ms), or 16 (NR).
         pub processes: Option<u8>,
-        /// How often a block is sent at most, the first time included.
+        /// Maximum number of transmissions of a block, including the first.
         pub max_transmissions: u8 = 4,
         /// Whether a receiver combines the transmissions of a block: Chase combining, or incremental
         /// redundancy (NR).

@@ -1,4 +1,4 @@
-//! The frame of a cell: the direction of each slot, and when the answer to a block is known.
+//! The frame of a cell: the direction of each slot, and when the answer (HARQ feedback) to a block is known.
 //!
 //! Slots are counted from 0, and so is the pattern that repeats. The decision on a slot is made `lead` slots
 //! before it starts. A block of downlink slot n is answered in the first uplink slot f at or after n + K1.

@@ -313,7 +313,7 @@ impl Uplink {
         self.waiting.retain(|other| *other != number);
     }
 
-    /// Drops blocks that a UE has sent before.
+    /// Drops blocks that a UE has sent and that are not delivered yet.
     #[cold]
     pub fn flush(&mut self, number: u16) {
         self.arrivals.retain(|arrival| arrival.ue != number);
