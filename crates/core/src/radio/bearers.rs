@@ -23,7 +23,7 @@ use std::ops::{Deref, DerefMut};
 /// Selects the packets of a second bearer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selector {
-    /// Select packets with ECT(1) or CE, and all later packets of their flows.
+    /// Whether it selects packets with ECT(1) or CE, and all later packets of their flows.
     pub l4s: bool,
     /// Selected flows: one bit per flow ID.
     flows: Vec<u64>,
