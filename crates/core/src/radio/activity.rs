@@ -1,9 +1,9 @@
-//! A cell whose UEs fall asleep when they are silent: DRX and RRC states in front of any kind of cell.
+//! A cell whose UEs enter sleep states when idle: DRX and RRC states in front of any kind of cell.
 //!
-//! A packet enters the buffer of its bearer at once. If it finds its UE asleep, neither direction of the UE starts a
-//! transmission until the UE has woken up ([`Clock`]); queue disciplines see this time as waiting. A cell without
-//! `activity` is not wrapped, and costs nothing. State changes are computed when a packet comes; timers run only while
-//! the probe `activity` is enabled.
+//! A packet enters the buffer of its bearer at once. If its UE is asleep, neither direction of the UE starts
+//! a transmission until the UE has woken up ([`Clock`]); queue disciplines count this time as queueing delay.
+//! A cell without `activity` is not wrapped, so it has no cost. State changes are computed when a packet
+//! arrives; timers run only while the probe `activity` is enabled.
 
 use super::outages::Pausable;
 use crate::activity::{Clock, Config};
@@ -14,7 +14,7 @@ use crate::trace::{Activity as State, Event, Kind};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The cell with UEs of this activity, if any is given.
+/// Wraps the cell with this activity configuration, if any.
 pub(super) fn with_activity(cell: Box<dyn Pausable>, config: Option<&Config>, ues: u16) -> Box<dyn Pausable> {
     let Some(config) = config.cloned().map(Arc::new) else { return cell };
     let user =
@@ -28,13 +28,13 @@ struct WithActivity {
     cell: Box<dyn Pausable>,
     config: Arc<Config>,
     users: Vec<User>,
-    /// The timer behind those of the cell.
+    /// The timer after the cell's own timers.
     timer: u32,
 }
 
 struct User {
     clock: Clock,
-    /// End of the outage that a hand-over brings.
+    /// End of the outage caused by a hand-over.
     paused_until: Instant,
     /// State in the last event.
     told: Option<State>,
@@ -49,7 +49,7 @@ impl WithActivity {
         self.cell.hold(cx, ue, until.max(user.paused_until));
     }
 
-    /// A packet comes for the UE, or from it.
+    /// Wakes the UE for a packet to or from it.
     fn wake(&mut self, cx: &mut Cx<'_>, ue: u16, dir: Dir) {
         let sent = self.cell.sent_until(ue);
         if let Some(until) = self.users[usize::from(ue)].clock.wake(cx.now, dir, sent) {
@@ -57,8 +57,9 @@ impl WithActivity {
         }
     }
 
-    /// A packet of `len` bytes enters its buffer: on CELL_FACH, whether the buffer asks for a dedicated channel then. Asked
-    /// before, as a cell may start to send the packet at once.
+    /// Called before a packet of `len` bytes enters its buffer: on CELL_FACH, requests a dedicated channel if
+    /// the packet makes the buffer exceed its threshold. The check comes first because the cell may start to
+    /// send the packet at once.
     fn check_threshold(&mut self, cx: &mut Cx<'_>, ue: u16, dir: Dir, len: u64) {
         let Some(shared) =
             self.config.shared.as_ref().filter(|_| self.users[usize::from(ue)].clock.is_shared())
@@ -74,7 +75,7 @@ impl WithActivity {
         }
     }
 
-    /// Tells of states that have changed, and sets the timer to the next change.
+    /// Records the states that have changed and sets the timer to the next change.
     #[cold]
     fn tell(&mut self, cx: &mut Cx<'_>) {
         let mut next = Instant::NEVER;
@@ -99,7 +100,7 @@ impl WithActivity {
         }
     }
 
-    /// What the UE did until now.
+    /// Activity of the UE until now.
     fn report_of(&self, cx: &Cx<'_>, ue: u16) -> Value {
         let clock = &self.users[usize::from(ue)].clock;
         let time_in = clock.time_in(cx.now, self.cell.sent_until(ue));
@@ -128,7 +129,7 @@ impl Pausable for WithActivity {
     fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
         if let Some(user) = self.users.get_mut(usize::from(ue)) {
             user.paused_until = until;
-            // At the end of an outage the UE tells the network where it is.
+            // At the end of an outage the UE reports its location to the network.
             if until < crate::element::FAR {
                 user.clock.touch(cx.now, until, self.cell.sent_until(ue));
                 self.cell.limit_rate(ue, None);
@@ -168,7 +169,7 @@ impl Pausable for WithActivity {
 impl Element for WithActivity {
     fn layout(&self) -> Layout {
         let layout = self.cell.layout();
-        // A promotion comes between anything.
+        // A promotion can occur at any time.
         let (early, by_lanes) = Default::default();
         Layout { timers: layout.timers + 1, timers_tell: false, early, by_lanes, ..layout }
     }

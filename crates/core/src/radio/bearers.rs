@@ -1,12 +1,14 @@
 //! The bearers of a UE: the default one, and maybe a second one with its own queues, PDCP and RLC.
 //!
-//! MAC puts PDUs of both into the same block (logical channel prioritisation, TS 38.321 §5.4.3.1): the second bearer comes first,
-//! and takes at most its share of the block while the default bearer has something to send for the rest.
+//! MAC puts PDUs of both into the same block (logical channel prioritisation, TS 38.321 §5.4.3.1). The second
+//! bearer comes first, and uses at most its share of the block while the default bearer has data for the
+//! rest.
 //!
-//! The second bearer carries the packets of chosen flows, or those with ECT(1) or CE. What a flow has once sent there in one
-//! direction it also has in the other (reflective mapping, TS 23.501 §5.7.5.3), so that ACKs of L4S flows take the same bearer.
+//! The second bearer carries the packets of selected flows, or packets with ECT(1) or CE. Once a flow uses it
+//! in one direction, it uses it in both (reflective mapping, TS 23.501 §5.7.5.3), so ACKs of L4S flows take
+//! the same bearer.
 //!
-//! Everything else about a UE goes by its default bearer: [`Bearers`] dereferences to it.
+//! Everything else about a UE depends on its default bearer: [`Bearers`] dereferences to it.
 
 use super::Packets;
 use super::rlc_bearer::OF_TTIS;
@@ -18,12 +20,12 @@ use crate::time::{Duration, Instant};
 use serde_json::{Map, Value};
 use std::ops::{Deref, DerefMut};
 
-/// Which packets a second bearer carries.
+/// Selects the packets of a second bearer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selector {
-    /// Those with ECT(1) or CE, and what else their flows send.
+    /// Whether it selects packets with ECT(1) or CE, and all later packets of their flows.
     pub l4s: bool,
-    /// Flows, by bits of their numbers.
+    /// Selected flows: one bit per flow ID.
     flows: Vec<u64>,
 }
 
@@ -54,11 +56,11 @@ impl Selector {
     }
 }
 
-/// A bearer beside the default one.
+/// A bearer in addition to the default one.
 pub(super) struct Second {
     pub pair: RlcPair,
     pub selector: Selector,
-    /// The share of a block that it may take while the default bearer needs the rest.
+    /// Share of a block that the second bearer may use while the default bearer needs the rest.
     pub share: f64,
 }
 
@@ -91,7 +93,7 @@ impl DerefMut for Bearers {
 }
 
 impl Bearers {
-    /// The same with a second bearer.
+    /// Adds a second bearer.
     pub fn with_second(self, second: Second) -> Self {
         Self { second: Some(Box::new(second)), ..self }
     }
@@ -105,7 +107,7 @@ impl Bearers {
         self.second.as_mut().map(|second| &mut second.pair)
     }
 
-    /// Takes over the parameters of bearers with others; returns whether one differs.
+    /// Adopts the parameters of other bearers; returns whether any differs.
     #[cold]
     pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
         let second = match (self.second_mut(), fresh.second) {
@@ -120,7 +122,7 @@ impl Bearers {
         self.second().iter().for_each(|second| second.open(cx));
     }
 
-    /// Takes out all packets that have not been handed up, downlink first.
+    /// Withdraws all packets that have not been delivered to the upper layer, downlink first.
     #[cold]
     pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [Packets; 2] {
         let mut packets = self.first.withdraw(cx);
@@ -136,7 +138,7 @@ impl Bearers {
         self.second_mut().into_iter().for_each(RlcPair::resume);
     }
 
-    /// When an entity that sends in this direction wants a TTI.
+    /// When an entity that sends in this direction next needs a TTI.
     #[inline]
     pub fn deadline(&self, dir: Dir) -> Instant {
         let first = self.first.deadline(dir);
@@ -154,18 +156,18 @@ impl Bearers {
         self.first.handle_sdu(cx, dir, packet);
     }
 
-    /// What the entities that send in this direction would send now.
+    /// Backlog of the entities that send in this direction.
     pub fn backlog(&self, now: Instant, dir: Dir) -> u64 {
         let first = self.first.backlog(now, dir);
         self.second().map_or(first, |second| first.saturating_add(second.backlog(now, dir)))
     }
 
-    /// Whether there is any.
+    /// Whether there is a backlog.
     pub fn has_backlog(&self, now: Instant, dir: Dir) -> bool {
         self.first.has_backlog(now, dir) || self.second().is_some_and(|second| second.has_backlog(now, dir))
     }
 
-    /// That, with what queue disciplines hold, where the entities have `own`.
+    /// Backlog including packets held by queue disciplines, where the entities have `own`.
     pub fn with_held(&self, cx: &mut Cx<'_>, dir: Dir, own: u64) -> u64 {
         match self.second() {
             None => self.first.bearers()[dir.index()].with_held(cx, own),
@@ -197,7 +199,7 @@ impl Bearers {
         self.first.handle_tti(cx, dir, tti, report);
     }
 
-    /// Takes what the second bearer has in a TTI out of it: it is lost.
+    /// Removes the second bearer's part of a TTI, which is lost.
     pub fn lose_second(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &mut Tti, report: &mut Report) {
         let (Some(pair), Some(mut other)) = (self.second_mut(), tti.other.take()) else { return };
         if pair.lose(cx, dir, &mut other) {
@@ -205,7 +207,7 @@ impl Bearers {
         }
     }
 
-    /// Tells of the PDUs of a TTI that arrives.
+    /// Records the outcome of the PDUs of a TTI that arrives.
     pub fn note_arrives(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti) {
         if cx.probes_any(OF_TTIS) {
             self.first.bearer(dir).note_fates(cx, tti, tti);
@@ -215,7 +217,7 @@ impl Bearers {
         }
     }
 
-    /// So much of each wait of this direction is no queue.
+    /// Excludes `wait` from the queueing delay of this direction.
     pub fn excuse(&mut self, dir: Dir, wait: Duration) {
         self.first.bearer(dir).buffer.excuse(wait);
         if let Some(second) = self.second_mut() {
@@ -230,7 +232,7 @@ impl Bearers {
         self.second().map_or(first, |second| first.min(second.expiry()))
     }
 
-    /// Does what is due by these timers.
+    /// Handles expired timers.
     #[inline]
     pub fn handle_expiry(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         self.first.handle_expiry(cx, report);
@@ -239,7 +241,7 @@ impl Bearers {
         }
     }
 
-    /// All entities begin anew: the UE goes to another cell.
+    /// Re-establishes all entities: the UE changes the cell.
     pub fn re_establish(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         self.first.re_establish(cx, report);
         if let Some(second) = self.second_mut() {
@@ -273,7 +275,8 @@ impl Bearers {
 }
 
 impl Second {
-    /// Fills its part of a TTI of so much room, of which the default bearer would take `rest`; how much of the room is used.
+    /// Fills the second bearer's part of a TTI with `room`; the default bearer would use `rest` of it.
+    /// Returns the room used.
     fn fill(
         &mut self,
         cx: &mut Cx<'_>,
@@ -314,7 +317,7 @@ mod tests {
         let mut l4s = Selector::new(true, &[70]);
         assert!(!l4s.takes(&packet(3, Packet::ECT_0)) && !l4s.takes(&packet(3, 0)));
         assert!(l4s.takes(&packet(3, Packet::ECT_1)));
-        // Its ACKs too, which cannot be marked.
+        // ACKs of these flows too, though they cannot be marked.
         assert!(l4s.takes(&packet(3, 0)) && l4s.takes(&packet(70, 0)) && !l4s.takes(&packet(67, 0)));
         let mut flows = Selector::new(false, &[1]);
         assert!(!flows.takes(&packet(0, Packet::ECT_1)) && flows.takes(&packet(1, 0)));

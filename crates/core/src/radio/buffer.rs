@@ -10,12 +10,12 @@ use crate::units::Bitrate;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
-/// The buffer of one direction of a UE's bearer. Its books are the path's (see `Cx::radio`).
+/// The buffer of one direction of a UE's bearer. The path keeps its accounting (see `Cx::radio`).
 pub(super) struct Buffer {
     index: u32,
     pub ue: u16,
     pub dir: Dir,
-    /// One-way delay behind the transmission.
+    /// One-way delay after the transmission.
     pub delay: Duration,
     queue: Discipline,
     /// Whether the discipline may mark packets.
@@ -29,11 +29,11 @@ pub(super) struct Buffer {
 struct Counts {
     sdus_in: u64,
     sdus_dropped: u64,
-    /// Of these, packets that had been let in.
+    /// Part of `sdus_dropped`: packets dropped after they had been admitted.
     sdus_evicted: u64,
     sdus_marked: u64,
     sdus_discarded: u64,
-    /// Taken out as the UE had left the cell, with those that had come to the discipline.
+    /// Packets withdrawn because the UE left the cell, including packets held by the discipline.
     sdus_withdrawn: u64,
     bytes_in: u64,
     bytes_discarded: u64,
@@ -41,21 +41,21 @@ struct Counts {
     peak_sdus: u32,
 }
 
-/// A packet that was let in; it is in the books.
+/// An admitted packet; the buffer accounting includes it.
 pub(super) struct Admitted {
     pub packet: Box<Packet>,
     /// Packets in the buffer, this one included.
     pub queued_sdus: u32,
 }
 
-/// What a transmitter of whole packets has done.
+/// Service of a transmitter of whole packets.
 #[derive(Clone, Copy)]
 pub(super) struct Served {
     pub sdus: u64,
     pub busy_s: f64,
 }
 
-/// What has left a buffer at its far end.
+/// Packets that have left a buffer at its far end.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Delivered {
     pub sdus: u64,
@@ -63,7 +63,8 @@ pub(super) struct Delivered {
 }
 
 impl Buffer {
-    /// The buffer of a transmitter of this rate and TTI. What the discipline draws from is named after the bearer.
+    /// The buffer of a transmitter with this rate and TTI. The random stream of its discipline is named after
+    /// the bearer.
     pub fn new(
         queue: &queue::Config,
         (rate, tti): (Bitrate, Duration),
@@ -78,13 +79,13 @@ impl Buffer {
         Self { index, ue, dir, delay, queue, marks, counts: Counts::default(), evicted: Vec::new() }
     }
 
-    /// Number of the bearer, of its timer and of its lane.
+    /// Index of the bearer, of its timer and of its lane.
     pub fn index(&self) -> u32 {
         self.index
     }
 
-    /// Takes over the limits of a buffer with other parameters, in front of a transmitter that has this rate from now on.
-    /// Returns whether the limits differ.
+    /// Adopts the limits of another buffer, for a transmitter that has this rate from now on. Returns whether
+    /// the limits differ.
     #[cold]
     pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self, rate: Bitrate) -> bool {
         let differs = self.queue.adopt(fresh.queue);
@@ -96,8 +97,9 @@ impl Buffer {
         self.counts.bytes_in
     }
 
-    /// Lets a packet in, or drops it, where packets are sent whole and those that wait cannot be taken out: `send` enters
-    /// it into the books, and says more. If bearers are watched, [`Departures::watch`] is next.
+    /// Admits or drops a packet where packets are sent whole and cannot be removed from the queue. `send`
+    /// adds the packet to the accounting; its result is returned. If bearers are watched, the caller calls
+    /// [`Departures::watch`] next.
     #[inline(always)]
     pub fn admit<T>(
         &mut self,
@@ -170,7 +172,8 @@ impl Buffer {
         }
     }
 
-    /// Lets a packet in for which there is room. The books, which are settled, know of packets one by one.
+    /// Admits a packet for which there is room. The accounting must be settled and track packets
+    /// individually.
     #[inline(always)]
     pub fn accept(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Admitted {
         let books = cx.bearer(self.index() as usize);
@@ -183,7 +186,7 @@ impl Buffer {
         Admitted { packet, queued_sdus }
     }
 
-    /// Counts a packet that is in the books.
+    /// Counts an admitted packet. The accounting already includes it.
     #[inline(always)]
     fn count(&mut self, packet: &Packet, queued_sdus: u32) {
         self.counts.sdus_in += 1;
@@ -191,12 +194,12 @@ impl Buffer {
         self.counts.peak_sdus = self.counts.peak_sdus.max(queued_sdus);
     }
 
-    /// Drops a packet that comes.
+    /// Drops an arriving packet.
     #[cold]
     pub fn refuse(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, verdict: Verdict) {
         let reason = match verdict {
             Verdict::Drop(reason) => reason,
-            // Something was to be dropped, and nothing waits.
+            // A packet was to be dropped, but none is queued.
             Verdict::Enter | Verdict::Mark | Verdict::DropWaiting => Reason::EarlyDrop,
         };
         self.counts.sdus_dropped += 1;
@@ -204,8 +207,8 @@ impl Buffer {
         cx.drop(self.dir, packet, reason);
     }
 
-    /// Drops a packet that was let in and has been taken out of its line; it counts as if it had been dropped when
-    /// it came.
+    /// Drops a packet that was admitted and has been removed from its queue. It counts as if it had been
+    /// dropped on arrival.
     #[cold]
     pub fn evict(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         self.counts.sdus_in -= 1;
@@ -217,7 +220,7 @@ impl Buffer {
         cx.drop(self.dir, packet, Reason::Evicted);
     }
 
-    /// Marks a packet that came at `entered`.
+    /// Marks a packet that entered at `entered`.
     #[cold]
     #[inline(never)]
     pub fn mark(&mut self, cx: &mut Cx<'_>, packet: &mut Packet, entered: Instant) {
@@ -226,12 +229,12 @@ impl Buffer {
         cx.note_marked(self.dir, packet, entered);
     }
 
-    /// The number of the packet that was let in last, from 0.
+    /// Index of the last admitted packet, from 0.
     pub fn last_number(&self) -> u64 {
         (self.counts.sdus_in + self.counts.sdus_evicted).saturating_sub(1)
     }
 
-    /// Keeps the packet that was let in last and is in the books, if the discipline holds packets; else it is for the
+    /// Stores the last admitted packet if the discipline holds packets. Otherwise returns it for the
     /// transmitter.
     #[inline]
     pub fn hold(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Option<Box<Packet>> {
@@ -261,18 +264,19 @@ impl Buffer {
         self.queue.held_bytes()
     }
 
-    /// Bytes of packets that the transmitter has and has not begun.
+    /// Bytes of unstarted packets in the transmitter.
     pub fn waiting_behind(&self, cx: &mut Cx<'_>) -> u64 {
         cx.bearer(self.index() as usize).untransmitted_bytes() - self.held_bytes()
     }
 
-    /// So much of each wait is no queue from now on: see [`Discipline::excuse`].
+    /// Excludes this part of each wait from the queueing delay from now on: see [`Discipline::excuse`].
     #[inline]
     pub fn excuse(&mut self, wait: Duration) {
         self.queue.excuse(wait);
     }
 
-    /// The next packet that the discipline holds, for a transmitter that has fewer than `octets` which it has not begun.
+    /// Dequeues the next packet from the discipline if the transmitter has fewer than `octets` unstarted
+    /// octets.
     pub fn pull(&mut self, cx: &mut Cx<'_>, octets: u64) -> Option<Waiting> {
         if self.held_bytes() == 0 || self.waiting_behind(cx) >= octets {
             return None;
@@ -304,7 +308,7 @@ impl Buffer {
         self.tell(cx, RadioEventKind::Enqueued, packet.flow, packet.seq, packet.len);
     }
 
-    /// The first octet of a packet that was entered one by one is sent.
+    /// Starts the transmission of an SDU that is accounted for individually.
     #[inline]
     pub fn start(&mut self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32) {
         let (now, books) = (cx.now, cx.bearer(self.index as usize));
@@ -313,7 +317,7 @@ impl Buffer {
         self.tell(cx, RadioEventKind::Started, flow, seq, len);
     }
 
-    /// A packet that was entered one by one leaves at the far end, after this time in the buffer.
+    /// Delivers an SDU that is accounted for individually, after this time in the buffer.
     pub fn deliver(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>, waited: Duration) {
         let index = self.index();
         self.leave(cx, packet.flow, packet.len, true);
@@ -325,7 +329,7 @@ impl Buffer {
         }
     }
 
-    /// A packet that was entered one by one, and started, leaves the buffer.
+    /// Removes a started SDU that is accounted for individually from the buffer.
     #[inline]
     pub fn leave(&mut self, cx: &mut Cx<'_>, flow: u16, len: u32, delivered: bool) {
         let (now, books) = (cx.now, cx.bearer(self.index() as usize));
@@ -334,7 +338,7 @@ impl Buffer {
         books.note_counter(self.queue.discard_counter());
     }
 
-    /// A packet arrives so long after it came.
+    /// Records that a packet arrives this long after its entry.
     #[inline]
     pub fn probe_delivered(&self, cx: &mut Cx<'_>, gone: Gone, delay: Duration) {
         if cx.probes(Kind::BearerDelivered) {
@@ -359,7 +363,7 @@ impl Buffer {
         });
     }
 
-    /// A packet left the buffer; it arrives so long after it came.
+    /// Records that a packet left the buffer and arrives this long after its entry.
     #[inline]
     pub fn note_delivered(&self, cx: &mut Cx<'_>, gone: Gone, delay: Duration) {
         self.probe_delivered(cx, gone, delay);
@@ -375,8 +379,8 @@ impl Buffer {
         cx.drop(self.dir, packet, Reason::MaxTransmissions);
     }
 
-    /// The UE has left the cell. `packets` are those that the link layer held; those that the discipline holds go behind
-    /// them, and the books are those of an empty buffer.
+    /// Empties the buffer after the UE has left the cell. `packets` holds the packets of the link layer; the
+    /// packets of the discipline are appended, and the accounting is reset to an empty buffer.
     #[cold]
     pub fn withdraw(&mut self, cx: &mut Cx<'_>, rate: Bitrate, packets: &mut crate::radio::Packets) {
         packets.extend(std::iter::from_fn(|| self.pull(cx, u64::MAX)).map(|next| next.packet));
@@ -388,7 +392,7 @@ impl Buffer {
         }
     }
 
-    /// A packet that was sent does not arrive; the books are without it.
+    /// Drops a transmitted packet that does not arrive. It has already left the accounting.
     #[cold]
     pub fn lose(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         self.counts.sdus_discarded += 1;
@@ -397,33 +401,33 @@ impl Buffer {
         cx.drop(self.dir, packet, Reason::LinkLoss);
     }
 
-    /// Tells those who subscribed to radio events.
+    /// Notifies the subscribers to radio events.
     #[inline]
     pub fn tell(&self, cx: &mut Cx<'_>, kind: RadioEventKind, flow: u16, seq: u32, len: u32) {
         let (ue, dir) = (self.ue, self.dir);
         cx.radio_event(|| RadioEvent { kind, ue, dir, flow, seq, len });
     }
 
-    /// The same of a packet that is dropped here.
+    /// Notifies the subscribers to radio events of a packet that is dropped here.
     #[cold]
     fn tell_drop(&self, cx: &mut Cx<'_>, kind: RadioEventKind, packet: &Packet) {
         let (flow, seq, len) = (packet.flow, packet.seq, packet.len);
         cx.radio_drop(RadioEvent { kind, ue: self.ue, dir: self.dir, flow, seq, len });
     }
 
-    /// The terms of a bearer of this rate, for opening its books.
+    /// Terms of a bearer of this rate, used to open its accounting.
     pub fn terms(&self, rate: Bitrate, by_flow: bool) -> Terms {
         Terms { rate, limit_sdus: self.queue.limit_sdus(), by_flow }
     }
 
-    /// Packets that were sent, and the time that it took, if all are sent whole: those in the buffer are taken
-    /// off, and the part of the present one that is not sent yet. `all` is the time of all that came.
+    /// Number of packets transmitted and the time it took, where all packets are sent whole. `all` is the
+    /// transmission time of all packets admitted, `unsent` the part that is not transmitted yet.
     pub fn service(&self, cx: &mut Cx<'_>, all: Duration, unsent: Duration) -> Served {
         let sdus = self.counts.sdus_in - u64::from(self.view(cx).sdus);
         Served { sdus, busy_s: all.saturating_sub(unsent).as_secs_f64() }
     }
 
-    /// What the books say now. They are those of this cell, wherever the UE is.
+    /// Current state of the buffer accounting, which stays with this cell wherever the UE is.
     pub fn view(&self, cx: &mut Cx<'_>) -> BearerView {
         let now = cx.now;
         cx.bearer(self.index() as usize).view(now)
@@ -437,7 +441,7 @@ impl Buffer {
         }
     }
 
-    /// What every bearer counts; the cell adds its own.
+    /// Report fields common to all bearers; the cell adds its own.
     pub fn report(&self, delivered: Delivered) -> Map<String, Value> {
         let counts = &self.counts;
         let entries = [
@@ -459,7 +463,7 @@ impl Buffer {
     }
 }
 
-/// The rate of a transmitter, and what it could have carried since the start.
+/// The rate of a transmitter, and its capacity since the start.
 #[derive(Clone, Copy)]
 pub(super) struct Capacity {
     pub rate: Bitrate,
@@ -489,7 +493,7 @@ impl Capacity {
     }
 }
 
-/// What the queue discipline of a bearer draws from.
+/// Name of the random stream of a bearer's queue discipline.
 pub(super) fn queue_name(ue: u16, dir: Dir) -> String {
     format!("ue{ue}.{}.queue", dir.name())
 }
@@ -499,22 +503,23 @@ pub(super) fn make_bearers<B>(ues: u16, make: impl Fn(u16, Dir) -> B) -> Vec<B> 
     (0..ues).flat_map(|ue| Dir::BOTH.map(|dir| make(ue, dir))).collect()
 }
 
-/// What a cell asks of its path: a timer, a lane and books for each bearer.
+/// Layout of a cell: a timer, a lane and buffer accounting per bearer.
 pub(super) fn cell_layout<'a>(buffers: impl Iterator<Item = &'a Buffer>) -> Layout {
     let lanes: Vec<Dir> = buffers.map(|buffer| buffer.dir).collect();
     let bearers = lanes.len() as u32;
     Layout { timers: bearers, lanes, bearers, passes_on: true, ..Layout::default() }
 }
 
-/// The report of a cell from those of its bearers, which come UE by UE, downlink first.
+/// Combines the reports of a cell's bearers, which are ordered by UE, downlink first.
 pub(super) fn cell_report(element: &str, bearers: &[Value]) -> Value {
     let ues: Vec<_> =
         bearers.chunks(2).map(|pair| json!({ "downlink": pair[0], "uplink": pair[1] })).collect();
     json!({ "element": element, "ues": ues })
 }
 
-/// Adds to a bearer's report what its transmitter did: time spent sending, packets sent in a second of it, and the
-/// mean time from the end of a transmission to the arrival; null where a bearer knows no such thing.
+/// Adds the transmitter's service to a bearer's report: time spent sending, packets sent per second of it,
+/// and the mean time from the end of a transmission to the arrival. Values that a bearer does not have are
+/// null.
 pub(super) fn report_service(
     report: &mut Map<String, Value>,
     served: Option<Served>,
@@ -527,12 +532,12 @@ pub(super) fn report_service(
     report.insert("mean_delay_ms".into(), mean_delay_ms.into());
 }
 
-/// What share of what could be sent was, 0 to 1.
+/// Utilisation: the share of the possible amount that was sent, 0 to 1.
 pub(super) fn share(sent: f64, possible: f64) -> f64 {
     if possible > 0.0 { sent / possible } else { 0.0 }
 }
 
-/// What is told of a packet that has left a buffer.
+/// Identifies a packet that has left a buffer, for events.
 #[derive(Clone, Copy)]
 pub(super) struct Gone {
     pub id: u32,
@@ -548,8 +553,8 @@ impl Gone {
     }
 }
 
-/// Ends of transmissions that were computed ahead, as events: the packets in a buffer whose ends somebody wants to know,
-/// in their order.
+/// Reports the starts and ends of precomputed transmissions as events. Holds the packets of a buffer in
+/// order, while there are subscribers.
 #[derive(Default)]
 pub(super) struct Departures(VecDeque<Watched>);
 
@@ -557,14 +562,15 @@ pub(super) struct Departures(VecDeque<Watched>);
 struct Watched {
     entered: Instant,
     end: Instant,
-    /// From there to its arrival.
+    /// From the end of the transmission to the arrival.
     behind: Duration,
     packet: Gone,
 }
 
 impl Departures {
-    /// A packet was let in that will be sent until `end` and arrive at `arrival`; it starts now if nothing is before it.
-    /// A transmission that ends at this very instant is, until its end has been told.
+    /// Records an admitted packet that is transmitted until `end` and arrives at `arrival`. It starts now if
+    /// no packet precedes it. A transmission that ends at this instant precedes it until its end has been
+    /// reported.
     #[cold]
     #[inline(never)]
     pub fn watch(

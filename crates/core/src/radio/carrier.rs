@@ -1,8 +1,8 @@
-//! What carries the TTIs of one direction of a UE: when one may start, how much goes into it, and what arrives.
+//! Carries the TTIs of one direction of a UE: when a TTI may start, how many PDUs fit, and which PDUs arrive.
 //!
-//! A dedicated channel has a grid of TTIs that nobody else uses. Where the network grants each transmission
-//! ([`Grants`]) the UE asks first. A TTI that starts at `t` arrives at `t` + its length + the delay of the bearer, if the
-//! channel lets it; the channel is asked for the moment at which it ends. Idle TTIs cost nothing.
+//! A dedicated channel has its own grid of TTIs. Where the network grants each transmission ([`Grants`]), the
+//! UE requests a grant first. A TTI that starts at `t` arrives at `t` + its length + the delay of the bearer
+//! unless the channel loses it; the loss is decided for the end of the TTI. Idle TTIs cost nothing.
 
 use super::grants::Grants;
 use super::outages::Silences;
@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 pub(super) struct Carrier {
     ttis: Ttis,
     grants: Option<Grants>,
-    /// PDUs of a TTI, or octets where PDUs have no size of their own.
+    /// PDUs per TTI, or octets where PDUs have no size of their own.
     pub room: u64,
     /// Time from the start of a TTI to the earliest start of the next; longer than a TTI only at a low rate.
     spacing: Duration,
@@ -32,13 +32,13 @@ pub(super) struct Carrier {
     pub free_at: Instant,
     /// End of the last TTI used.
     pub sent_until: Instant,
-    /// The next TTI that the sending entity wants.
+    /// The next TTI that the sending entity needs.
     pub next_tti: Instant,
     /// The TTI being transmitted; kept only while the `slot_ended` probe is on.
     ending: Option<Ending>,
-    /// TTIs on their way with their time of arrival, earliest first.
+    /// TTIs in transit with their arrival times, earliest first.
     on_air: VecDeque<(Instant, Box<Tti>)>,
-    /// When the first of them arrives.
+    /// Arrival of the first TTI in transit.
     pub next_arrival: Instant,
     pub spare: Spare,
 }
@@ -50,11 +50,11 @@ struct Ending {
     pdus_lost: u32,
 }
 
-/// What becomes of TTIs.
+/// Outcome of TTIs.
 pub(super) enum Losses {
-    /// What the channel says.
+    /// As decided by the channel.
     Channel(Box<dyn Channel>),
-    /// Lost TTIs are sent again after a round trip, up to this many times in all.
+    /// HARQ: lost TTIs are retransmitted after a round trip, up to this total number of transmissions.
     Harq { lost: Threshold, stream: Stream, max_transmissions: u8, round_trip: Duration, silences: Silences },
 }
 
@@ -88,7 +88,7 @@ impl Carrier {
         }
     }
 
-    /// Finds the next TTI, if one is wanted at this time.
+    /// Finds the next TTI, if one is needed at this time.
     #[inline]
     pub fn plan(&mut self, now: Instant, wanted: Instant) {
         if let Some(grants) = &mut self.grants {
@@ -105,19 +105,19 @@ impl Carrier {
         };
     }
 
-    /// Delay of a packet that is due to grants, not to a queue.
+    /// Delay of a packet caused by grants rather than by a queue.
     #[inline]
     pub fn grant_delay(&self, now: Instant) -> Duration {
         self.grants.as_ref().map_or(Duration::ZERO, |grants| grants.delay(now))
     }
 
-    /// Whether the next TTI that is wanted is the earliest that there can be, as under load.
+    /// Whether the next needed TTI is the earliest possible one, as under load.
     #[inline]
     pub fn is_next(&self, now: Instant) -> bool {
         self.next_tti <= self.free_at || self.next_tti < now + self.ttis.tti
     }
 
-    /// No TTI starts before `until`, except what has started.
+    /// Starts no TTI before `until`; a TTI in progress continues.
     pub fn pause(&mut self, until: Instant) {
         self.free_at = self.free_at.max(self.ttis.next(until));
         if let Some(grants) = &mut self.grants {
@@ -125,7 +125,8 @@ impl Carrier {
         }
     }
 
-    /// The UE comes back: no TTI starts before `at`, whatever was before, and what is on the air is lost.
+    /// Resumes transmission when the UE returns. TTIs in transit are lost; no TTI starts before `at`,
+    /// regardless of earlier pauses.
     pub fn resume(&mut self, at: Instant) {
         self.flush();
         self.free_at = self.ttis.next(at);
@@ -134,7 +135,8 @@ impl Carrier {
         }
     }
 
-    /// Like `pause`, where nothing is on the air and `until` may be earlier than that of the call before.
+    /// Like `pause`, but called only while no TTI is being transmitted; `until` may be earlier than in the
+    /// previous call.
     pub fn hold(&mut self, until: Instant) {
         self.free_at = self.ttis.next(until);
         self.next_tti = Instant::NEVER;
@@ -143,8 +145,8 @@ impl Carrier {
         }
     }
 
-    /// A dedicated channel has at most this rate from now on; its own with `None`. A rate below one PDU per TTI leaves
-    /// TTIs empty.
+    /// Limits a dedicated channel to this rate from now on; `None` restores its own rate. A rate below one
+    /// PDU per TTI leaves TTIs empty.
     #[cold]
     pub fn limit_rate(&mut self, rate: Option<Bitrate>) {
         let rate = rate.map_or(self.rate, |limit| limit.min(self.rate));
@@ -154,8 +156,8 @@ impl Carrier {
         self.spacing = tti.saturating_mul(ttis.max(1));
     }
 
-    /// Takes over the rate and the channel of a dedicated channel with other parameters; returns whether one differs. A
-    /// limit of the rate ends.
+    /// Adopts the rate and the channel of another dedicated channel; returns whether any differs. A rate
+    /// limit ends.
     #[cold]
     pub fn adopt(&mut self, now: Instant, fresh: Self) -> bool {
         let differs = match (&mut self.losses, fresh.losses) {
@@ -169,7 +171,7 @@ impl Carrier {
         true
     }
 
-    /// A TTI began that the entity was asked to fill, and it has `more` to send.
+    /// A TTI for the entity started, and the entity has `more` to send.
     #[inline]
     pub fn begun(&mut self, now: Instant, more: bool) {
         if let Some(grants) = &mut self.grants {
@@ -177,7 +179,7 @@ impl Carrier {
         }
     }
 
-    /// What is on its way is lost.
+    /// Drops all TTIs in transit.
     pub fn flush(&mut self) {
         while let Some(tti) = self.take_arrived(Instant::NEVER) {
             self.spare.keep(tti);
@@ -190,7 +192,7 @@ impl Carrier {
         self.next_tti.min(self.next_arrival)
     }
 
-    /// The end of the TTI on the air, while somebody wants to know of it.
+    /// End of the TTI being transmitted, while the `slot_ended` probe is enabled.
     #[cold]
     pub fn next_end(&self) -> Instant {
         self.ending.as_ref().map_or(Instant::NEVER, |ending| ending.at)
@@ -207,7 +209,7 @@ impl Carrier {
         Some(tti)
     }
 
-    /// Puts a TTI of the bearer on the air that starts now.
+    /// Transmits a TTI of the bearer that starts now.
     #[inline(always)]
     pub fn transmit(&mut self, cx: &mut Cx<'_>, bearer: &mut RlcBearer, mut tti: Box<Tti>, report: &Report) {
         let end = cx.now + self.ttis.tti;
@@ -246,7 +248,8 @@ impl Carrier {
         self.on_air.insert(place, (at, tti));
     }
 
-    /// Decides what of a TTI that ends then arrives: how many PDUs do not, and how much later than at once the others do.
+    /// Decides the outcome of a TTI that ends then: the number of lost PDUs, and the extra delay of the
+    /// others.
     #[inline(always)]
     fn lose(&mut self, tti: &mut Tti, end: Instant) -> (u64, Duration) {
         let lost = match &mut self.losses {
@@ -293,7 +296,7 @@ impl Carrier {
         (lost, later)
     }
 
-    /// Tells of the TTI that ends now.
+    /// Records the TTI that ends now.
     #[cold]
     pub fn note_ended(&mut self, cx: &mut Cx<'_>, bearer: &RlcBearer) {
         if let Some(Ending { pdus_sent, pdus_lost, .. }) = self.ending.take_if(|ending| ending.at <= cx.now) {

@@ -1,9 +1,9 @@
-//! The way behind the transmitter of a bearer, on which packets are delayed by different times: in their order,
-//! or each for itself.
+//! The path after the transmitter of a bearer, with a variable delay per packet: in order, or with
+//! overtaking.
 //!
 //! In order, a packet arrives after its own delay or with the packet before it, whichever is later
-//! (\[chan2002\] 6.1). A lane of the path, whose times never decrease, holds these. Packets that may overtake
-//! each other wait in an ordered map, with a timer for the first.
+//! (\[chan2002\] 6.1). A lane of the path, whose times never decrease, holds these packets. Packets that may
+//! overtake each other are stored in an ordered map, with a timer for the first.
 
 use crate::channel::Order;
 use crate::element::Cx;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// The delay line of one direction of a bearer.
 pub(super) struct DelayLine {
     lane: u32,
-    /// The latest arrival of those put in, on a line that keeps the order.
+    /// Latest arrival so far, on a line that preserves order.
     last: Instant,
     overtaking: Option<Overtaking>,
     packets: u64,
@@ -24,12 +24,12 @@ pub(super) struct DelayLine {
 struct Overtaking {
     timer: u32,
     dir: Dir,
-    /// By arrival; of those that arrive together the first that was sent comes first.
+    /// Packets in transit by arrival time; packets that arrive together stay in order of transmission.
     under_way: BTreeMap<(Instant, u64), Box<Packet>>,
 }
 
 impl DelayLine {
-    /// A line that leads to `lane`, or in direction `dir` with a timer of its own if the order is free.
+    /// A line that leads to `lane`, or, with free order, in direction `dir` with its own timer.
     pub fn new(order: Order, lane: u32, timer: u32, dir: Dir) -> Self {
         let overtaking = match order {
             Order::Kept => None,
@@ -43,8 +43,8 @@ impl DelayLine {
         self.overtaking.is_none()
     }
 
-    /// When a packet arrives whose last bit is sent at `end`. Asked once for each packet that is put in, in the
-    /// order of these times.
+    /// Arrival time of a packet whose last bit is sent at `end`. Called once per packet, in the order of
+    /// these times.
     #[inline]
     pub fn arrival(&mut self, end: Instant, delay: Duration) -> Instant {
         let own = end + delay;
@@ -55,7 +55,7 @@ impl DelayLine {
         at
     }
 
-    /// Puts the packet in that arrives at `at`, now or ahead of the end of its transmission.
+    /// Inserts a packet that arrives at `at`, now or before the end of its transmission.
     #[inline]
     pub fn put(&mut self, cx: &mut Cx<'_>, at: Instant, packet: Box<Packet>) {
         match &mut self.overtaking {
@@ -76,7 +76,7 @@ impl DelayLine {
         overtaking.await_first(cx);
     }
 
-    /// Mean time from the end of a transmission to the arrival, of all packets that were put in.
+    /// Mean time from the end of a transmission to the arrival, over all packets inserted.
     pub fn mean_delay_ms(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.delays_ns as f64 / self.packets as f64 / 1e6)
     }

@@ -1,6 +1,6 @@
-//! How evenly what there is was shared: a cell's service, or the goodput of flows.
+//! Fairness of the service of a cell or of the goodput of flows.
 
-/// Jain's index of fairness: 1 if all have the same, 1/n if one has everything; `None` if all have nothing.
+/// Jain's index of fairness: 1 for equal shares, 1/n if one has everything; `None` if all shares are 0.
 /// Source: Jain, Chiu and Hawe, DEC-TR-301, 1984.
 pub fn jain_index(shares: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let sum: f64 = shares.clone().sum();

@@ -1,13 +1,14 @@
-//! Packets that wait for a transmitter, in one buffer or in one for each flow.
+//! Packets queued for a transmitter, in one buffer or in one per flow.
 //!
-//! With `shared` all flows of a bearer wait in one line, in front of which the queue discipline stands. With
-//! `per_flow` each flow has a line with a discipline of its own, which sees the flow's packets alone, and the
-//! lines are served in turn, a packet each; a flow that comes to wait goes behind those that do. Source:
-//! \[chan2002\] section 5, "per-TCP-flow queue".
+//! With `shared`, all flows of a bearer share one queue, with the queue discipline in front of it. With
+//! `per_flow`, each flow has its own queue and discipline. Queues are served round robin, one packet per
+//! turn; a flow that becomes backlogged joins at the end of the round. Source: \[chan2002\] section 5,
+//! "per-TCP-flow queue".
 //!
-//! Of several counters of a discipline (PDPC's) the books of the bearer have the highest. ASSUMED: no source has both.
+//! If several disciplines have a discard counter (PDPC), the bearer's accounting has the highest. ASSUMED: no
+//! source combines per-flow queues with PDPC.
 //!
-//! Left out: turns by bytes (deficit round robin); packets of one flow are of one size where it matters.
+//! Left out: turns by bytes (deficit round robin), as packets of a flow have equal sizes where it matters.
 
 use super::buffer::{Admitted, Buffer, queue_name};
 use crate::element::{Bearer, Cx, adopt};
@@ -24,18 +25,18 @@ parameters! {
         /// All flows of a bearer.
         #[default]
         Shared,
-        /// No flow: each has a buffer of its own, and they are served in turn, packet by packet.
+        /// Per flow: each has its own buffer, and they are served round robin, packet by packet.
         PerFlow,
     }
 }
 
-/// A packet with the time at which it came.
+/// A packet with its time of arrival at the queue.
 pub(super) struct Waiting {
     pub entered: Instant,
     pub packet: Box<Packet>,
 }
 
-/// The packets that wait in front of one direction of a UE's bearer. Each line asks its own discipline; that of the
+/// The packets queued for one direction of a UE's bearer. Each queue has its own discipline; that of the
 /// [`Buffer`] is not used.
 pub(super) struct FlowBuffers {
     queue: queue::Config,
@@ -44,21 +45,21 @@ pub(super) struct FlowBuffers {
     name: String,
     rate: Bitrate,
     tti: Duration,
-    /// By flow, or the one line of all.
+    /// One queue per flow, or a single one.
     lines: Vec<Line>,
-    /// The lines in which packets wait, by whose turn it is.
+    /// Backlogged queues, in the order of their turns.
     turns: VecDeque<u16>,
 }
 
 struct Line {
     discipline: Discipline,
-    /// What the discipline sees.
+    /// Buffer accounting for the discipline.
     books: Bearer,
     waiting: VecDeque<Waiting>,
 }
 
 impl FlowBuffers {
-    /// What the disciplines draw from is named after `buffer`.
+    /// The random streams of the disciplines are named after `buffer`.
     pub fn new(
         queue: &queue::Config,
         sharing: Sharing,
@@ -71,7 +72,7 @@ impl FlowBuffers {
         Self { queue: queue.clone(), sharing, run_seed, name, rate, tti, lines, turns }
     }
 
-    /// The number of the line in which a packet waits.
+    /// Index of the queue of a packet.
     fn number(&self, packet: &Packet) -> u16 {
         match self.sharing {
             Sharing::Shared => 0,
@@ -79,7 +80,7 @@ impl FlowBuffers {
         }
     }
 
-    /// The line of this number, made if there is none.
+    /// The queue with this index, created if it does not exist.
     fn line(&mut self, number: u16) -> &mut Line {
         while self.lines.len() <= usize::from(number) {
             let name = match self.sharing {
@@ -96,7 +97,7 @@ impl FlowBuffers {
         &mut self.lines[usize::from(number)]
     }
 
-    /// Lets a packet in, or drops it, or another one that waits. Returns whether it is in.
+    /// Admits the packet, or drops it or another queued packet. Returns whether it is admitted.
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, packet: Box<Packet>) -> bool {
         let number = self.number(&packet);
         let line = self.line(number);
@@ -106,14 +107,14 @@ impl FlowBuffers {
         self.note_counter(cx, buffer);
         match (waited, waits) {
             (false, true) => self.turns.push_back(number),
-            // The waiting packet was dropped, and so was the one that came.
+            // The discipline dropped both the queued packet and the new one.
             (true, false) => self.turns.retain(|turn| *turn != number),
             _ => {}
         }
         is_in
     }
 
-    /// Takes over the limits of buffers with other parameters; returns whether they differ.
+    /// Adopts the limits of other buffers; returns whether they differ.
     #[cold]
     pub fn adopt(&mut self, fresh: Self) -> bool {
         let Self { run_seed, name, rate, tti, .. } = &fresh;
@@ -125,7 +126,7 @@ impl FlowBuffers {
         adopt(&mut self.queue, fresh.queue)
     }
 
-    /// Whether no packet waits.
+    /// Whether no packet is queued.
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty()
     }
@@ -134,7 +135,7 @@ impl FlowBuffers {
     pub fn start_next(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer) -> Option<Waiting> {
         let (number, next) = loop {
             let number = self.turns.pop_front()?;
-            // A discipline may have dropped all that was there.
+            // The discipline may have dropped all its packets.
             if let Some(next) = self.lines[usize::from(number)].pop(cx, buffer) {
                 break (number, next);
             }
@@ -150,7 +151,7 @@ impl FlowBuffers {
         Some(next)
     }
 
-    /// The last octet of a packet that was started is sent: it leaves the books.
+    /// Finishes a packet: its last byte is sent, and it leaves the accounting.
     pub fn finish(&mut self, cx: &mut Cx<'_>, buffer: &Buffer, packet: &Packet) {
         let number = self.number(packet);
         let Line { discipline, books, .. } = self.line(number);
@@ -160,7 +161,7 @@ impl FlowBuffers {
         self.note_counter(cx, buffer);
     }
 
-    /// The bearer's books learn of the disciplines' counters.
+    /// Copies the disciplines' counters to the bearer's accounting.
     fn note_counter(&self, cx: &mut Cx<'_>, buffer: &Buffer) {
         let counters = self.lines.iter().map(|line| line.discipline.discard_counter());
         cx.bearer(buffer.index() as usize).note_counter(counters.max().unwrap_or(0));
@@ -168,7 +169,7 @@ impl FlowBuffers {
 }
 
 impl Line {
-    /// Lets a packet in, or drops it, or another one that waits. Returns whether it is in.
+    /// Admits the packet, or drops it or another queued packet. Returns whether it is admitted.
     fn take_in(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, packet: Box<Packet>) -> bool {
         let Some(Admitted { packet, .. }) = self.admit(cx, buffer, packet) else { return false };
         self.books.enter(&packet);
@@ -188,7 +189,7 @@ impl Line {
         !self.waiting.is_empty() || self.discipline.held_bytes() > 0
     }
 
-    /// Takes the next packet out that is to be sent.
+    /// Dequeues the next packet to send.
     fn pop(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer) -> Option<Waiting> {
         let Some(queue) = self.discipline.queue() else { return self.waiting.pop_front() };
         let mut evicted = Vec::new();

@@ -1,16 +1,17 @@
-//! Grants of an uplink: a UE that has something to send asks for room, and gets it while it has more.
+//! Uplink grants: a UE with data requests resources, and is granted TTIs while it has more.
 //!
 //! ```text
 //! data -> wait for SR -> processing -> TTI with BSR -> processing -> TTI, and one each interval while data waits
 //! ```
 //!
-//! An idle UE sends a scheduling request (SR) at its next occasion; the first TTI follows after `processing`. It carries a
-//! buffer status report (BSR), which the network knows of after the same time; from then on grants follow each other
-//! until a TTI leaves nothing to send. Sources: TS 36.321 §5.4.4, §5.4.5; TS 36.213 §8. ASSUMED: grants follow each other
-//! at equal intervals; the network knows at each of them whether something waits.
+//! An idle UE sends a scheduling request (SR) at its next occasion. The first TTI follows after `processing`
+//! and carries a buffer status report (BSR), which the network can use after the same time. From then on,
+//! grants follow each other until a TTI leaves no data to send. Sources: TS 36.321 §5.4.4, §5.4.5; TS 36.213
+//! §8. ASSUMED: grants follow each other at equal intervals, and the network knows at each of them whether
+//! data is queued.
 //!
-//! A UE that has to ask delays everything it sends until its buffer is empty again, however slowly its sender sends:
-//! [`Grants::delay`] is this delay, which queue disciplines do not count as a queue.
+//! A UE that needs an SR delays all its packets until its buffer is empty again, however low its sending
+//! rate. [`Grants::delay`] is this delay; queue disciplines do not count it as queueing delay.
 
 use crate::time::{Duration, Instant};
 
@@ -25,15 +26,15 @@ pub(super) struct Grants {
     /// No SR before.
     paused_until: Instant,
     state: State,
-    /// Since when the UE has had something to send for which nothing is granted yet.
+    /// Since when the UE has had data for which it has no grant.
     asking_since: Option<Instant>,
-    /// Delay of a packet that grants explain, while they follow each other.
+    /// Delay of a packet caused by grants, while they follow each other.
     delay: Duration,
 }
 
 #[derive(Clone, Copy)]
 enum State {
-    /// Nothing is granted. An SR may be planned: when, if it is.
+    /// No grant; contains the time of the planned SR, `NEVER` if none is planned.
     Idle(Instant),
     /// More is granted: the first TTI since the SR, and the next.
     Granted { next: Instant },
@@ -54,9 +55,10 @@ impl Grants {
         }
     }
 
-    /// How long a packet may have waited by now with no other one in front of it: since the UE began to ask; and once
-    /// grants follow each other, from there to the first TTI and on to the next one. Packets that come while the UE asks
-    /// are sent one grant after the other, so the delay is theirs until a TTI leaves nothing to send.
+    /// Maximum time that a packet may have waited by now without another packet before it. It counts from the
+    /// start of the request; once grants follow each other, up to the first TTI and on to the next one.
+    /// Packets that arrive during the request are sent in consecutive grants, so the delay applies until a
+    /// TTI leaves no data to send.
     pub fn delay(&self, now: Instant) -> Duration {
         match self.state {
             State::Idle(_) => self.asking_since.map_or(Duration::ZERO, |since| now.since(since)),
@@ -64,12 +66,12 @@ impl Grants {
         }
     }
 
-    /// When the next TTI is, for an entity that wants one from `wanted` on; `NEVER` if it wants none.
+    /// Start of the next TTI for an entity that needs one from `wanted` on; `NEVER` if it needs none.
     #[inline(never)]
     pub fn plan(&mut self, now: Instant, wanted: Instant) -> Instant {
         match self.state {
             State::Granted { next } if wanted <= next => return next,
-            // It was sent: a grant comes in any case.
+            // The SR was sent: a grant follows in any case.
             State::Idle(sr) if sr < now => return sr + self.processing,
             _ => {}
         }
@@ -80,7 +82,7 @@ impl Grants {
             }
             _ => {
                 let from = wanted.max(now).max(self.paused_until);
-                // What is wanted later may be overtaken.
+                // A later request may be overtaken by an earlier one.
                 self.asking_since = Some(self.asking_since.filter(|since| *since <= now).unwrap_or(from));
                 self.occasion(from)
             }
@@ -95,7 +97,7 @@ impl Grants {
         Instant::from_nanos(offset + from.as_nanos().saturating_sub(offset).div_ceil(period) * period)
     }
 
-    /// A TTI began, and there is `more` to send than went into it.
+    /// A TTI started; `more` data is left than fitted into it.
     pub fn begun(&mut self, now: Instant, more: bool) {
         self.state = match (more, self.state) {
             (false, _) => State::Idle(Instant::NEVER),
@@ -109,7 +111,7 @@ impl Grants {
         self.asking_since = None;
     }
 
-    /// The UE is out of reach until then; what was granted is gone.
+    /// Makes the UE unreachable until then; its grants are lost.
     pub fn pause(&mut self, until: Instant) {
         self.paused_until = until;
         self.state = State::Idle(Instant::NEVER);
@@ -137,7 +139,7 @@ mod tests {
         assert_eq!(grants.plan(ms(3), ms(3)), ms(20));
         // Asked again before the SR and after it: the same one.
         assert_eq!([grants.plan(ms(4), ms(4)), grants.plan(ms(13), ms(13))], [ms(20); 2]);
-        // What was asked for is granted even if nothing is left to send.
+        // A requested grant is given even if no data is left.
         assert_eq!(grants.plan(ms(14), Instant::NEVER), ms(20));
         grants.begun(ms(20), false);
         assert_eq!(grants.plan(ms(21), ms(21)), ms(30));
@@ -165,7 +167,7 @@ mod tests {
         let delays = |of: &Grants, at: [u64; 2]| at.map(|time| of.delay(ms(time)).as_micros() / 1000);
         assert_eq!(delays(&grants, [0, 3]), [0, 0]);
         grants.plan(ms(3), ms(3));
-        // Asked again: it has waited since 3 ms all the same.
+        // Requested again: the delay still counts from 3 ms.
         grants.plan(ms(15), ms(15));
         assert_eq!(delays(&grants, [3, 20]), [0, 17]);
         grants.begun(ms(20), true);
@@ -174,13 +176,13 @@ mod tests {
         assert_eq!(delays(&grants, [28, 33]), [25, 25]);
         grants.begun(ms(33), false);
         assert_eq!(delays(&grants, [33, 60]), [0, 0]);
-        // A timer would want a TTI at 90 ms, but data comes at 61.
+        // A timer requests a TTI at 90 ms, but data arrives at 61 ms.
         grants.plan(ms(60), ms(90));
         grants.plan(ms(61), ms(61));
         assert_eq!(delays(&grants, [61, 70]), [0, 9]);
         grants.begun(ms(70), true);
         assert_eq!(delays(&grants, [70, 78]), [17, 17]);
-        // Out of reach: that is no wait for a grant.
+        // Unreachable time does not count as delay by grants.
         grants.pause(ms(200));
         grants.plan(ms(80), ms(80));
         assert_eq!(delays(&grants, [150, 200]), [0, 0]);

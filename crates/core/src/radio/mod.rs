@@ -1,18 +1,19 @@
-//! Cells: the radio bearers of UEs, each its own or shared.
+//! Cells: the radio bearers of UEs, each dedicated or shared.
 //!
-//! A cell is the [`Element`] in the middle of the path. Each UE has a bearer in either direction: an SDU buffer with a
-//! queue discipline, a transmitter, and the way over the air.
+//! A cell is the [`Element`] in the middle of the path. Each UE has a bearer in either direction: an SDU
+//! buffer with a queue discipline, a transmitter, and the radio link.
 //!
 //! ```text
 //! packet -> queue discipline -> buffer -> transmitter (rlc, slots) -> channel -> delay -> packet
 //! ```
 //!
-//! [`dch`] has dedicated channels with a link layer, [`variable`] sends packets whole at a rate and delay that vary,
-//! and in [`evdo`] a scheduler shares the downlink among the UEs.
+//! [`dch`] has dedicated channels with a link layer, [`variable`] sends packets whole at a variable rate and
+//! delay, and in [`evdo`] a scheduler shares the downlink among the UEs.
 //!
-//! Contract: a cell keeps the books of its bearers, which boxes read by [`Cx::radio`](crate::element::Cx::radio): what
-//! waits, what has started, what is acknowledged. Every packet that enters a buffer leaves it by one event: delivered,
-//! evicted or discarded. A packet for a UE that is not in the cell is dropped.
+//! Contract: a cell updates the buffer accounting of its bearers, which middleboxes read by
+//! [`Cx::radio`](crate::element::Cx::radio): queued, started and acknowledged data. Every packet that enters
+//! a buffer leaves it by one event: delivered, evicted or discarded. A packet for a UE that is not in the
+//! cell is dropped.
 
 mod activity;
 mod bearers;
@@ -50,11 +51,11 @@ use crate::sinr::{self, Sinr};
 use crate::time::Instant;
 use crate::umts::TrafficClass;
 
-/// Packets in their order. Boxes, because a box is what travels.
+/// Packets in order. Boxed, because packets are passed as boxes.
 #[allow(clippy::vec_box)]
 type Packets = Vec<Box<Packet>>;
 
-/// What is asked of a cell's parameters.
+/// Interface of a cell's parameters.
 pub trait Component {
     /// Makes the cell.
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element>;
@@ -65,12 +66,12 @@ pub trait Component {
     /// The queue disciplines of the buffers in this direction.
     fn queues(&self, dir: Dir) -> Vec<&queue::Config>;
 
-    /// Octets of the largest packet that the bearers of this direction take; `None` without a limit.
+    /// Octets of the largest packet that the bearers of this direction accept; `None` without a limit.
     fn largest_sdu(&self, _dir: Dir) -> Option<u32> {
         None
     }
 
-    /// Refuses what no cell can do.
+    /// Rejects impossible parameters.
     fn validate(&self) -> Result<(), ScenarioError>;
 
     /// Refuses keys that are of no use without a core network.
@@ -78,12 +79,12 @@ pub trait Component {
         Ok(())
     }
 
-    /// When the first bearer goes dead for good, because its channel has an end; `None` if none does.
+    /// When the first bearer stops for good because its channel has an end; `None` if none does.
     fn ends(&self) -> Option<Instant> {
         None
     }
 
-    /// What may be meant but is seldom wanted, in the form of errors.
+    /// Warnings about parameters that are valid but rarely intended, in the form of errors.
     fn remarks(&self) -> Vec<ScenarioError> {
         Vec::new()
     }
@@ -93,12 +94,12 @@ pub trait Component {
         false
     }
 
-    /// Width of a subcarrier, Hz, of a cell whose UEs can measure how strongly they hear it; `None` of others.
+    /// Subcarrier width, Hz, if the UEs can measure the cell's signal strength; otherwise `None`.
     fn subcarrier_hz(&self) -> Option<f64> {
         None
     }
 
-    /// Whether an outage of a UE may come as a change while it runs.
+    /// Whether an outage of a UE may be started as a change during the run.
     fn has_outages(&self) -> bool {
         self.has_handovers()
     }
@@ -123,28 +124,28 @@ registry! {
     }
 }
 
-/// What a cell is told beside its own parameters.
+/// Settings of a cell in addition to its own parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Seed of the run.
     pub run_seed: u64,
     /// Hand-overs of its UEs.
     pub handovers: &'a [handover::Episode],
-    /// Traffic classes of its UEs by number; those beyond the list have the default.
+    /// Traffic classes of its UEs by index; later UEs have the default.
     pub classes: &'a [TrafficClass],
-    /// What its UEs hear of it and of other cells, where they measure.
+    /// Reception of this cell and of others by its UEs, where they measure.
     pub air: Option<&'a CellAir>,
-    /// Whether parameters may change, and outages come, while the cell runs.
+    /// Whether parameters may change, and outages occur, while the cell runs.
     pub may_change: bool,
 }
 
 impl Plan<'_> {
-    /// A cell in which nothing else happens.
+    /// The plan of a cell without hand-overs, classes and changes.
     pub const fn of(run_seed: u64) -> Self {
         Self { run_seed, handovers: &[], classes: &[], air: None, may_change: false }
     }
 
-    /// The SINR of a UE in the downlink: that of its parameters, or of what it measures.
+    /// Downlink SINR of a UE: from its parameters, or from its measurements.
     fn sinr(&self, reception: &sinr::Config, (ue, carrier): (u16, u8), slots_per_s: f64) -> Sinr {
         let sinr = Sinr::on_carrier(reception, self.run_seed, (ue, Dir::Downlink, carrier), slots_per_s);
         sinr.of_signal(self.air.and_then(|air| air.signal(ue)))
@@ -157,18 +158,18 @@ impl Plan<'_> {
 }
 
 impl Config {
-    /// How many packets may wait in any buffer of this direction; `None` if one has no such limit.
+    /// Maximum number of packets in any buffer of this direction; `None` if one has no such limit.
     pub fn limit_sdus(&self, dir: Dir) -> Option<u32> {
         let limits = self.queues(dir).into_iter().map(|queue| queue.limit_sdus());
         limits.reduce(|one, other| Some(one?.min(other?))).flatten()
     }
 
-    /// Whether a queue discipline of this direction counts what it has to deliver until it drops again.
+    /// Whether a queue discipline of this direction counts deliveries until its next drop.
     pub fn has_discard_counter(&self, dir: Dir) -> bool {
         self.queues(dir).iter().any(|queue| queue.has_discard_counter())
     }
 
-    /// Refuses hand-overs in a cell that has none.
+    /// Rejects hand-overs in a cell that does not support them.
     pub fn check_handovers(&self, handovers: &[handover::Config]) -> Result<(), ScenarioError> {
         if handovers.is_empty() || self.has_handovers() {
             return Ok(());

@@ -1,15 +1,17 @@
-//! Outages of UEs in a cell, as hand-overs bring them.
+//! Outages of UEs in a cell, as caused by hand-overs.
 //!
-//! With `bearers = "pause"` neither direction of the UE begins a transmission from the beginning of the outage on until
-//! its end. One that began before is completed, TTIs stay on their grid, buffers go on admitting, and link layers stand
-//! still: what their timers want is done with the first TTI behind the outage. With `"lose"` both sides go on sending,
-//! and a TTI, slot or packet is lost of which any part is on the air during the outage; draws of the channel are made
-//! all the same. Subscribers hear of both (`Layout::outages`).
+//! With `bearers = "pause"`, neither direction of the UE starts a transmission during the outage. A
+//! transmission that started before is completed, TTIs stay on their grid, buffers continue to admit packets,
+//! and link layers stand still: expired timers are handled with the first TTI after the outage. With
+//! `"lose"`, both sides continue to send, and a TTI, slot or packet is lost if any part of its transmission
+//! overlaps the outage. The channel's random draws are made anyway. Subscribers are notified of both kinds
+//! (`Layout::outages`).
 //!
-//! A UE that leaves the cell stands still from the outage on, with what its bearers hold; where the hand-over forwards, all
-//! packets are withdrawn that have not been handed up at the other side, and leave for the new cell in their order, as does
-//! each that comes later. A UE that comes in stands still until the outage ends; where it was in the cell before, its
-//! bearers begin anew, and what they still hold is dropped. A cell without hand-overs is not wrapped, and pays nothing.
+//! A UE that leaves the cell stands still from the outage on, with the data that its bearers hold. Where the
+//! hand-over forwards, all packets that have not been delivered to the upper layer are withdrawn and leave
+//! for the new cell in order; later packets follow them. A UE that enters stands still until the outage ends.
+//! If it was in the cell before, its bearers are re-established, and data that they still hold is dropped. A
+//! cell without hand-overs is not wrapped, so it has no cost.
 
 use crate::channel::Channel;
 use crate::element::{Change as ElementChange, Cx, Element, FAR, Layout, Outage, Port, RadioEvent, as_same};
@@ -26,19 +28,19 @@ use std::collections::BTreeMap;
 
 /// A cell whose bearers can stand still.
 pub(super) trait Pausable: Element {
-    /// From now on until then neither direction of the UE begins a transmission.
+    /// Starts no transmission of the UE, in either direction, from now until `until`.
     fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant);
 
-    /// Takes out all packets of a UE that stands still which have not been handed up at the other side, by the direction in
-    /// which they go, in their order. What is on the air is lost.
+    /// Withdraws all packets of a paused UE that have not been delivered to the upper layer, per direction,
+    /// in order. Data in transmission is lost.
     fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [crate::radio::Packets; 2];
 
-    /// The UE comes back, and its packets have been withdrawn: link layers begin with new entities at `at`, before which
-    /// neither direction begins a transmission.
+    /// Resumes a UE that has returned after its packets were withdrawn: link layers start with new entities
+    /// at `at`, and neither direction starts a transmission before that.
     fn resume(&mut self, cx: &mut Cx<'_>, ue: u16, at: Instant);
 
-    /// Neither direction of a UE starts a transmission before `until`, which may be earlier than in the call before.
-    /// Link layers keep their state. Called only while nothing of the UE is on the air.
+    /// Neither direction of a UE starts a transmission before `until`, which may be earlier than in the call
+    /// before. Link layers keep their state. Called only while no transmission of the UE is in progress.
     fn hold(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant);
 
     /// End of the latest transmission of a UE in either direction.
@@ -49,11 +51,11 @@ pub(super) trait Pausable: Element {
         let _ = (ue, rate);
     }
 
-    /// Takes over the parameters of a cell of the same kind; returns whether one differs.
+    /// Adopts the parameters of another cell of the same kind; returns whether any differs.
     fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool;
 }
 
-/// The cell with the hand-overs of its plan, and with outages that come as changes.
+/// Wraps the cell with the hand-overs of its plan, and with outages that are started as changes.
 pub(super) fn with_outages(cell: Box<dyn Pausable>, plan: &Plan<'_>) -> Box<dyn Element> {
     if plan.handovers.is_empty() && !plan.may_change {
         return cell;
@@ -83,7 +85,7 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, plan: &Plan<'_>) -> Box<dyn 
         change(handover.begins(), Outage::Began, *role != Role::Enter, during);
         change(handover.ends(), Outage::Ended, *role != Role::Leave, after);
     }
-    // At one instant an outage ends before another begins.
+    // At the same instant, an outage ends before another starts.
     let rank = |phase| match phase {
         Outage::Ended => 0,
         Outage::Expected => 1,
@@ -109,16 +111,16 @@ struct Change {
     handover: Config,
 }
 
-/// What becomes of a UE's bearers.
+/// Effect on a UE's bearers.
 #[derive(Clone, Copy)]
 enum Act {
-    /// The UE has reported the outage, or its link has failed: nothing yet.
+    /// The UE has reported the outage, or its link has failed: no effect yet.
     Report(Measured),
-    /// They stand still until the outage ends.
+    /// The bearers stand still until the outage ends.
     Pause,
-    /// They stand still from now on. With the pair of ports by which packets are forwarded, if they are.
+    /// The bearers stand still from now on. `forward` is the pair of ports for forwarded packets, if any.
     Leave { forward: Option<u16> },
-    /// They stand still until the outage ends, and begin anew if the UE was here before.
+    /// The bearers stand still until the outage ends, and are re-established if the UE was here before.
     Enter,
 }
 
@@ -126,18 +128,18 @@ struct WithOutages {
     cell: Box<dyn Pausable>,
     /// In order of time.
     changes: Vec<Change>,
-    /// The first that is still to come.
+    /// Index of the next change.
     next: usize,
-    /// The timer behind those of the cell.
+    /// The timer after the cell's own timers.
     timer: u32,
-    /// UEs that have left the cell, and by which ports packets are forwarded, if they are.
+    /// UEs that have left the cell, with the ports for forwarded packets, if any.
     away: BTreeMap<u16, Option<u16>>,
-    /// Number of the last pair of ports to another cell.
+    /// Index of the last pair of ports to another cell.
     sides: u16,
 }
 
 impl WithOutages {
-    /// Whatever comes at the instant of a change comes after it.
+    /// Applies due changes. A change precedes other events at its instant.
     fn catch_up(&mut self, cx: &mut Cx<'_>) {
         while let Some(change) = self.changes.get(self.next).filter(|change| change.at <= cx.now) {
             let Change { phase, is_told, act, ref handover, .. } = *change;
@@ -207,9 +209,9 @@ impl WithOutages {
 impl Element for WithOutages {
     fn layout(&self) -> Layout {
         let layout = self.cell.layout();
-        // An outage comes between anything.
+        // An outage can occur at any time.
         let (early, by_lanes) = Default::default();
-        // What is forwarded leaves at once.
+        // Forwarded packets leave at once.
         let ahead = if self.sides > 0 { Default::default() } else { layout.ahead };
         Layout { timers: layout.timers + 1, timers_tell: false, early, by_lanes, ahead, ..layout }
     }
@@ -283,12 +285,12 @@ impl Element for WithOutages {
     }
 }
 
-/// When nothing that a UE sends, or that is sent to it, arrives.
+/// Silences: periods in which nothing sent by or to a UE arrives.
 #[derive(Clone, Default)]
 pub(super) struct Silences(Vec<(Instant, Instant)>);
 
 impl Silences {
-    /// Those of a UE.
+    /// Silences of a UE.
     pub fn of(handovers: &[Episode], ue: u16) -> Self {
         let here = handovers.iter().filter(|episode| episode.role != Role::Enter);
         let mine = here.map(|episode| &episode.handover).filter(|handover| handover.ue == ue);
@@ -296,18 +298,18 @@ impl Silences {
         Self(lost.map(|handover| (handover.begins(), handover.ends())).collect())
     }
 
-    /// Whether anything of a transmission that took this time and ends now falls into one of them.
+    /// Whether a transmission that took this time and ends now overlaps a silence.
     pub fn cover(&self, took: Duration, now: Instant) -> bool {
         self.0.iter().any(|&(begins, ends)| begins < now && now < ends + took)
     }
 
-    /// The channel with these silences, where a transmission takes this time.
+    /// The channel with these silences, for transmissions that take this time.
     pub fn over(self, channel: Box<dyn Channel>, air: Duration) -> Box<dyn Channel> {
         if self.0.is_empty() { channel } else { Box::new(Silenced { channel, air, silences: self }) }
     }
 }
 
-/// A channel of blocks that loses all that is on the air in a silence.
+/// A channel of blocks that loses every block whose transmission overlaps a silence.
 struct Silenced {
     channel: Box<dyn Channel>,
     air: Duration,
@@ -334,7 +336,8 @@ mod tests {
         let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
         let silences = Silences(vec![(ms(100), ms(200))]);
         let covers = |end| silences.cover(Duration::from_millis(10), ms(end));
-        // From 90 to 100 ms it is over when the silence begins; from 200 ms on the silence is.
+        // From 90 to 100 ms, the transmission ends when the silence starts; from 200 ms on, the silence has
+        // ended.
         assert_eq!([100, 101, 209, 210].map(covers), [false, true, true, false]);
     }
 }

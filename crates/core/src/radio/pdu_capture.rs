@@ -8,7 +8,7 @@ use crate::rlc::{self, Report, Tti};
 use crate::wire::octets_of;
 use crate::wire::rlc::udp::{Channel, Mode, datagram_of};
 
-/// Number of a UE's first radio bearer; lower ones are those of signalling (TS 34.108 §6.10).
+/// ID of a UE's first radio bearer; lower IDs are for signalling (TS 34.108 §6.10).
 pub(super) const RADIO_BEARER: u8 = 5;
 
 /// Writes the PDUs of one direction of a UE's bearer.
@@ -35,8 +35,8 @@ impl PduCapture {
         }
     }
 
-    /// Writes the PDUs of a TTI that starts now. `arrives` has the PDUs not lost, and `started` are the SDUs that
-    /// begin in it.
+    /// Writes the PDUs of a TTI that starts now. `arrives` contains the PDUs that are not lost; the
+    /// transmission of the SDUs in `started` starts in this TTI.
     pub fn write<'a>(
         &mut self,
         cx: &mut Cx<'_>,

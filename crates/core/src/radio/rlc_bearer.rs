@@ -1,9 +1,10 @@
-//! One direction of a UE's bearer whose link layer has entities at both ends: the buffer of SDUs, what becomes of them,
-//! and what is told of it.
+//! One direction of a UE's bearer whose link layer has entities at both ends: the SDU buffer, the outcome of
+//! its SDUs, and their events.
 //!
-//! Entities know SDUs by number; the packets are here ([`Sdus`]). An SDU counts as held by the buffer until its entity is
-//! done with it, in acknowledged mode until it is acknowledged. The packet leaves at the other side when it is handed up
-//! there: before that, or after it if the entity there waits for another SDU.
+//! Entities identify SDUs by number; the packets are stored here ([`Sdus`]). An SDU counts as held by the
+//! buffer until its entity has finished with it; in acknowledged mode, until it is acknowledged. The packet
+//! leaves at the other side when it is delivered to the upper layer there. That may be earlier, or later if
+//! the receiving entity waits for another SDU.
 
 use super::Plan;
 use super::buffer::{Buffer, Capacity, Delivered, Gone, report_service, share};
@@ -21,35 +22,35 @@ use crate::units::Bitrate;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 
-/// Probes of what a TTI has in it.
+/// Probes of the contents of a TTI.
 pub(super) const OF_TTIS: ProbeMask =
     ProbeMask::NONE.with(Kind::RlcData).with(Kind::RlcSdu).with(Kind::RlcStatus).with(Kind::SlotEnded);
 
 /// One direction of a bearer.
 pub(super) struct RlcBearer {
     pub buffer: Buffer,
-    /// Of the transmitter, at its mean rate where that varies.
+    /// Capacity of the transmitter, at its mean rate if the rate varies.
     capacity: Capacity,
     pub ttis: Ttis,
     sdus: Sdus,
-    /// The first SDU whose end was not on the air yet, as far as probes look on.
+    /// First SDU whose end has not been transmitted; kept only while the `rlc_sdu` probe is enabled.
     next_ended: u64,
-    /// Of SDUs that a queue discipline has handed on, from `next_ended` on: their numbers among those that came, which
-    /// are those of the link layer otherwise. Kept while probes look on.
+    /// Admission numbers of the SDUs dequeued from a queue discipline, from `next_ended` on. Without such a
+    /// discipline they equal the link layer's numbers. Kept only while the `rlc_sdu` probe is enabled.
     numbers: VecDeque<u64>,
     occupancy: Occupancy,
     pub counts: Counts,
     capture: PduCapture,
     radio_bearer: u8,
-    /// Octets of the largest packet that the layers below take.
+    /// Octets of the largest packet that the lower layers accept.
     largest_sdu: u32,
-    /// Number of PDU 0 in events: numbers there go on where the entity begins anew.
+    /// Number of PDU 0 in events, where numbers continue after the entity is restarted.
     numbered_from: u64,
-    /// Behind the highest number that was told.
+    /// End (exclusive) of the PDU numbers reported.
     numbered_to: u64,
     /// `numbered_from` of the data on which STATUS PDUs of this direction report.
     pub reported_from: u64,
-    /// A new beginning was noted before what followed from it was settled.
+    /// A restart was recorded, and its consequences are not settled yet.
     has_noted: bool,
 }
 
@@ -83,7 +84,7 @@ impl Occupancy {
 }
 
 impl RlcBearer {
-    /// A bearer of this rate and this delay behind the transmission.
+    /// A bearer with this rate and this delay after the transmission.
     pub fn new(
         (queue, rlc, ttis): (&queue::Config, &rlc::Config, Ttis),
         (rate, delay): (Bitrate, Duration),
@@ -116,13 +117,13 @@ impl RlcBearer {
         self
     }
 
-    /// The same as a second bearer of a UE; before it was one of the UE of the number that its buffer has.
+    /// Makes this the second bearer of `ue`. Its buffer index remains that of the UE index it was built with.
     pub fn second_of(mut self, ue: u16) -> Self {
         (self.buffer.ue, self.radio_bearer) = (ue, RADIO_BEARER + 1);
         self
     }
 
-    /// Takes over the rate and the limits of a bearer with other parameters; returns whether one differs.
+    /// Adopts the rate and the limits of another bearer; returns whether any differs.
     #[cold]
     pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
         let rate = fresh.capacity.rate;
@@ -139,7 +140,7 @@ impl RlcBearer {
         });
     }
 
-    /// Takes out all packets that have not been handed up, in their order.
+    /// Withdraws all packets that have not been delivered to the upper layer, in order.
     #[cold]
     pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> crate::radio::Packets {
         let mut packets = self.sdus.withdraw();
@@ -148,7 +149,8 @@ impl RlcBearer {
         packets
     }
 
-    /// Goes on with a new entity, which numbers SDUs and PDUs from 0; numbers of PDUs in events go on. Nothing is held.
+    /// Continues with a new entity, which numbers SDUs and PDUs from 0; PDU numbers in events continue. No
+    /// SDU is held.
     #[cold]
     pub fn resume(&mut self, rlc: &rlc::Config, pdcp: &pdcp::Config) {
         self.sdus = Sdus::default();
@@ -164,7 +166,7 @@ impl RlcBearer {
         self.numbered_from
     }
 
-    /// Lets a packet in, or drops it, or another one that waits.
+    /// Admits the packet, or drops it or another queued packet.
     #[inline]
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, packet: Box<Packet>) {
         if packet.len > self.largest_sdu {
@@ -182,8 +184,8 @@ impl RlcBearer {
         self.sdus.push(cx.now, sdu);
     }
 
-    /// Hands SDUs that the queue discipline holds on to the entity while this has fewer than `octets` of SDUs that it has
-    /// not begun. It is never without one while there is any, so that it knows when it wants a TTI.
+    /// Passes SDUs from the queue discipline to the entity while the entity has fewer than `octets` octets of
+    /// unstarted SDUs. The entity has at least one SDU while any is queued, so it knows when it needs a TTI.
     #[inline]
     pub fn feed(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, octets: u64) {
         if self.buffer.held_bytes() > 0 {
@@ -203,8 +205,9 @@ impl RlcBearer {
         self.note_occupancy(cx);
     }
 
-    /// What waits for the entity, in what the room of a TTI is counted in, where that has `own` to send. An entity whose
-    /// window is closed does not count the SDUs that it has, and would not send more.
+    /// Data queued for the entity, in the unit of a TTI's room, where the entity itself has `own` to send. An
+    /// entity with a closed window does not count its SDUs and could not send more; held packets are then not
+    /// counted.
     #[inline]
     pub fn with_held(&self, cx: &mut Cx<'_>, own: u64) -> u64 {
         let held = self.buffer.held_bytes();
@@ -214,7 +217,7 @@ impl RlcBearer {
         own + held.div_ceil(self.ttis.payload)
     }
 
-    /// Writes PDUs that are sent now into the capture, if they are to be there. `arrives` has those that are not lost.
+    /// Writes the PDUs sent now to the capture, if it is enabled. `arrives` holds the PDUs that are not lost.
     pub fn capture_pdus(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti, report: &Report) {
         if cx.captures_pdus() {
             self.capture.settle(report);
@@ -229,14 +232,14 @@ impl RlcBearer {
     #[cold]
     pub fn note_fates(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction, own) = (self.buffer.ue, self.buffer.dir, self.buffer.index());
-        // STATUS PDUs report on the data that goes the other way.
+        // STATUS PDUs report on data of the opposite direction.
         let [bearer, reported] = [own, own ^ 1].map(|index| cx.bearer_number(index as usize));
         let alone = sent.control.iter().filter_map(|control| match control {
             Control::Status(status) => Some((status, !arrives.control.contains(control))),
             Control::Reset(_) | Control::ResetAck(_) => None,
         });
         let piggybacked = sent.piggybacked.iter().map(|(_, status)| (status, arrives.piggybacked.is_none()));
-        // Those that only command report nothing.
+        // STATUS PDUs without LSN carry only commands and report nothing.
         let of_umts = alone
             .chain(piggybacked)
             .filter_map(|(status, lost)| Some((status.lsn?, status.missing.count() as u32, lost)));
@@ -287,7 +290,7 @@ impl RlcBearer {
         }
     }
 
-    /// Tells of the SDUs that end in these PDUs, the first time that they do.
+    /// Records each SDU whose end is sent in these PDUs for the first time.
     #[cold]
     pub fn note_ends(&mut self, cx: &mut Cx<'_>, sent: &Tti) {
         if !cx.probes(Kind::RlcSdu) {
@@ -319,7 +322,7 @@ impl RlcBearer {
         }
     }
 
-    /// Tells of the SDUs that were begun in a TTI.
+    /// Accounts for the SDUs whose transmission started in a TTI.
     #[inline(always)]
     pub fn settle_started(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for number in report.started.clone() {
@@ -331,7 +334,7 @@ impl RlcBearer {
         report.started = 0..0;
     }
 
-    /// Does what the end has reported that sends in this direction.
+    /// Settles the report of the entity that sends in this direction.
     #[inline(always)]
     pub fn settle_sent(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         if cx.captures_pdus() {
@@ -343,7 +346,7 @@ impl RlcBearer {
         }
     }
 
-    /// Goes on with numbers in events if the entity has begun anew, the first time that a report says so.
+    /// Continues the numbering in events if the entity has restarted, at the first report of the restart.
     #[cold]
     pub fn note_beginning(&mut self, report: &Report) {
         if report.began_anew && !self.has_noted {
@@ -352,7 +355,7 @@ impl RlcBearer {
         }
     }
 
-    /// What follows from a new beginning is settled now. The number of PDU 0 in events.
+    /// Completes the handling of a restart. Returns the number of PDU 0 in events.
     pub fn settle_beginning(&mut self) -> u64 {
         self.has_noted = false;
         self.numbered_from
@@ -376,14 +379,14 @@ impl RlcBearer {
         self.sdus.forget();
     }
 
-    /// Notes what the buffer holds from now on.
+    /// Records the buffer's occupancy from now on.
     #[inline]
     fn note_occupancy(&mut self, cx: &mut Cx<'_>) {
         let queued_sdus = cx.bearer(self.buffer.index() as usize).sdus();
         self.occupancy.set(cx.now, queued_sdus);
     }
 
-    /// Does what the end has reported that receives in this direction.
+    /// Settles the report of the entity that receives in this direction.
     #[inline(always)]
     pub fn settle_received(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         if !(report.up.is_empty() && report.lost.is_empty()) {
@@ -432,7 +435,7 @@ impl RlcBearer {
         });
     }
 
-    /// The entity gives an SDU up; whether it arrives all the same, its peer will tell.
+    /// The entity discards an SDU; its peer reports whether the SDU arrives anyway.
     #[inline(never)]
     fn give_up(&mut self, cx: &mut Cx<'_>, number: u64) {
         if let Some(sdu) = self.sdus.get(number) {
@@ -441,7 +444,7 @@ impl RlcBearer {
         self.release(cx, number, RadioEventKind::Discarded);
     }
 
-    /// The entity gives an SDU up of which it has sent nothing.
+    /// The entity discards an SDU whose transmission has not started.
     #[inline(never)]
     fn drop_unsent(&mut self, cx: &mut Cx<'_>, number: u64) {
         if let Some(sdu) = self.sdus.get(number).filter(|sdu| !sdu.released) {
@@ -451,11 +454,11 @@ impl RlcBearer {
         }
     }
 
-    /// An SDU will not be handed up at the other side.
+    /// An SDU will not be delivered to the upper layer at the other side.
     #[inline(never)]
     fn lose_sdu(&mut self, cx: &mut Cx<'_>, number: u64) {
         let Some(sdu) = self.sdus.get(number) else { return };
-        // Where PDUs are sent again, an end loses what the other one gives up, by a discard or a reset.
+        // With retransmissions, a receiver loses only SDUs that its peer discards, by a discard or a reset.
         let given_up = sdu.given_up || self.ttis.resends;
         let reason = if given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
         self.drop_sdu(cx, number, reason);
@@ -484,7 +487,7 @@ impl RlcBearer {
         self.counts.delivered.bytes
     }
 
-    /// What every such bearer counts, with the report of its entity, and of PDCP at the other end.
+    /// Report fields common to all such bearers, with the report of the entity, and of PDCP at the other end.
     pub fn report(&self, cx: &mut Cx<'_>, entity: Value, pdcp: Option<Value>) -> Map<String, Value> {
         let (counts, capacity) = (&self.counts, self.capacity.bytes(cx.now));
         let mut report = self.buffer.report(counts.delivered);

@@ -1,6 +1,6 @@
 //! The link layer of a UE: an entity at the network and one at the UE, and the bearers between them.
 //!
-//! A cell says when a TTI is filled and when it arrives; what follows for SDUs is done here.
+//! A cell decides when a TTI is filled and when it arrives; the effects on SDUs are handled here.
 
 use super::rlc_bearer::{OF_TTIS, RlcBearer};
 use crate::element::Cx;
@@ -11,7 +11,7 @@ use crate::time::Instant;
 use crate::trace::{Kind, ProbeMask};
 use serde_json::Value;
 
-/// Probes of what became of PDUs.
+/// Probes of the outcome of PDUs.
 const OF_PDUS: ProbeMask = ProbeMask::NONE.with(Kind::RlcData).with(Kind::RlcStatus);
 
 /// The link layer of a UE.
@@ -19,10 +19,10 @@ pub(super) struct RlcPair {
     /// The entities, by the direction in which they send.
     ends: [Box<dyn End>; 2],
     bearers: [RlcBearer; 2],
-    /// When timers of these entities end that need no TTI, as far as they receive.
+    /// Per entity, the next expiry of receive timers that need no TTI.
     expiries: [Instant; 2],
     parameters: Box<Parameters>,
-    /// Reports of entities that others have replaced, by the direction in which they sent.
+    /// Reports of entities that have been replaced, by the direction they sent in.
     replaced: [Vec<Value>; 2],
 }
 
@@ -47,13 +47,13 @@ impl RlcPair {
         Some(Self { ends: parameters.ends()?, bearers, expiries, parameters, replaced })
     }
 
-    /// Takes out all packets that have not been handed up, downlink first.
+    /// Withdraws all packets that have not been delivered to the upper layer, downlink first.
     #[cold]
     pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [crate::radio::Packets; 2] {
         self.bearers.each_mut().map(|bearer| bearer.withdraw(cx))
     }
 
-    /// The UE comes back, and its packets have been withdrawn: goes on with new entities.
+    /// Resumes with new entities after the UE has returned and its packets were withdrawn.
     #[cold]
     pub fn resume(&mut self) {
         let Some(ends) = self.parameters.ends() else { return };
@@ -80,7 +80,7 @@ impl RlcPair {
         &mut self.bearers[dir.index()]
     }
 
-    /// Takes over rates and limits of bearers with other parameters; returns whether one differs.
+    /// Adopts the rates and limits of other bearers; returns whether any differs.
     #[cold]
     pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
         let each = self.bearers.iter_mut().zip(fresh.bearers);
@@ -91,7 +91,7 @@ impl RlcPair {
         self.bearers.iter().for_each(|bearer| bearer.open(cx));
     }
 
-    /// When the entity that sends in this direction wants a TTI.
+    /// When the entity that sends in this direction needs a TTI.
     #[inline]
     pub fn deadline(&self, dir: Dir) -> Instant {
         self.ends[dir.index()].deadline()
@@ -126,8 +126,8 @@ impl RlcPair {
         self.settle_sent(cx, dir, report);
     }
 
-    /// Takes everything out of a TTI that is lost for good. Whether it tells of ends of SDUs, so that it is to be handed up all the
-    /// same: where nothing is sent again, see [`Ttis::resends`](rlc::Ttis::resends).
+    /// Empties a TTI that is lost for good. Returns whether it marks ends of SDUs and must therefore be
+    /// passed up anyway: only without retransmissions, see [`Ttis::resends`](rlc::Ttis::resends).
     pub fn lose(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &mut Tti) -> bool {
         let sent = cx.probes_any(OF_PDUS).then(|| tti.clone());
         let bearer = self.bearer(dir);
@@ -138,12 +138,12 @@ impl RlcPair {
         !bearer.ttis.resends && !tti.data.ends.is_empty()
     }
 
-    /// What the entity that sends in this direction would send now.
+    /// Backlog of the entity that sends in this direction.
     pub fn backlog(&self, now: Instant, dir: Dir) -> u64 {
         self.ends[dir.index()].backlog(now)
     }
 
-    /// Whether the entity that sends in this direction has anything to send now.
+    /// Whether the entity that sends in this direction has data to send now.
     pub fn has_backlog(&self, now: Instant, dir: Dir) -> bool {
         self.ends[dir.index()].has_backlog(now)
     }
@@ -155,7 +155,7 @@ impl RlcPair {
         network.min(ue)
     }
 
-    /// Does what is due by these timers.
+    /// Handles expired timers of the entities.
     #[inline]
     pub fn handle_expiry(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for dir in Dir::BOTH {
@@ -168,7 +168,7 @@ impl RlcPair {
         }
     }
 
-    /// Both entities begin anew: the UE goes to another cell.
+    /// Re-establishes both entities: the UE changes the cell.
     pub fn re_establish(&mut self, cx: &mut Cx<'_>, report: &mut Report) {
         for dir in Dir::BOTH {
             self.ends[dir.index()].re_establish(cx.now, report);
@@ -178,7 +178,7 @@ impl RlcPair {
         }
     }
 
-    /// Does what has followed from filling a TTI.
+    /// Settles the effects of filling a TTI.
     #[inline(always)]
     pub fn settle_sent(&mut self, cx: &mut Cx<'_>, dir: Dir, report: &mut Report) {
         self.bearers[dir.index()].settle_started(cx, report);
@@ -189,7 +189,8 @@ impl RlcPair {
         self.bearers[dir.index()].feed(cx, self.ends[dir.index()].as_mut(), 1);
     }
 
-    /// The entity that sends in this direction has begun anew: STATUS PDUs of the other one report on its new numbers.
+    /// The entity that sends in this direction has restarted: STATUS PDUs of the other entity report on its
+    /// new numbers.
     #[cold]
     #[inline(never)]
     fn note_beginning(&mut self, dir: Dir, report: &Report) {
@@ -199,7 +200,8 @@ impl RlcPair {
         self.bearers[dir.reverse().index()].reported_from = numbered_from;
     }
 
-    /// A TTI arrives that was sent in this direction. Whether the deadline of the other one may have changed.
+    /// Handles a TTI that arrives in this direction. Returns whether the deadline of the other direction may
+    /// have changed.
     #[inline(always)]
     pub fn handle_tti(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti, report: &mut Report) -> bool {
         let other = dir.reverse();

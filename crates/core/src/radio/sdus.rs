@@ -1,12 +1,12 @@
 //! The packets of one direction of a bearer, whose link layer knows them as SDUs by number.
 //!
-//! A packet is here from the moment at which it enters the buffer until both ends of the link layer are done with it.
+//! A packet is stored from its entry into the buffer until both ends of the link layer have finished with it.
 
 use crate::packet::Packet;
 use crate::time::Instant;
 use std::collections::VecDeque;
 
-/// SDUs of one direction, from the first on that is not done with.
+/// SDUs of one direction, from the first unfinished one on.
 #[derive(Default)]
 pub(super) struct Sdus {
     first: u64,
@@ -16,7 +16,7 @@ pub(super) struct Sdus {
 pub(super) struct Sdu {
     /// `None` once it has left.
     pub packet: Option<Box<Packet>>,
-    /// Number of the packet.
+    /// ID of the packet.
     pub id: u32,
     pub flow: u16,
     pub seq: u32,
@@ -24,7 +24,7 @@ pub(super) struct Sdu {
     pub entered: Instant,
     /// Its entity is done with it.
     pub released: bool,
-    /// Its entity has given it up.
+    /// Its entity has discarded it.
     pub given_up: bool,
 }
 
@@ -47,20 +47,20 @@ impl Sdus {
         self.entries.get_mut(number.checked_sub(self.first)? as usize)
     }
 
-    /// Takes out an SDU of which nothing was sent: its entity does not know it any more.
+    /// Takes out an unsent SDU that its entity has already removed.
     pub fn evict(&mut self, number: u64) -> Option<Box<Packet>> {
         let sdu = self.get(number)?;
         sdu.released = true;
         sdu.packet.take()
     }
 
-    /// Takes out all packets that are left, in their order, and forgets all SDUs.
+    /// Withdraws all remaining packets in order and removes all SDUs.
     pub fn withdraw(&mut self) -> crate::radio::Packets {
         self.first += self.entries.len() as u64;
         self.entries.drain(..).filter_map(|sdu| sdu.packet).collect()
     }
 
-    /// Forgets those in front that are done with at both ends.
+    /// Removes leading SDUs that both ends have finished with.
     #[inline(always)]
     pub fn forget(&mut self) {
         while self.entries.front().is_some_and(|sdu| sdu.released && sdu.packet.is_none()) {

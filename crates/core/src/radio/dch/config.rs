@@ -1,4 +1,5 @@
-//! Parameters of a cell of dedicated channels: its bearers, those of traffic classes, and whether they go together.
+//! Parameters of a cell of dedicated channels: its bearers, the bearers of traffic classes, and their
+//! consistency.
 
 use crate::activity::{self, Offers};
 use crate::channel;
@@ -22,7 +23,7 @@ parameters! {
         pub downlink: BearerConfig,
         /// Bearers from the UEs.
         pub uplink: BearerConfig = BearerConfig { rate: Bitrate::from_bps(64_000), ..Default::default() },
-        /// Bearers of the UEs of a traffic class, where they are others; the classes are in `[umts]`.
+        /// Bearers of the UEs of a traffic class, where they differ; the classes are in `[umts]`.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub qos: BTreeMap<TrafficClass, ClassConfig>,
         /// DRX and RRC states of silent UEs; always active if absent.
@@ -30,8 +31,8 @@ parameters! {
         pub activity: Option<activity::Config>,
     }
 
-    /// Bearers of the UEs of a traffic class, where they are not the cell's own. What one does not say is as the cell's
-    /// own of its direction.
+    /// Bearers of the UEs of a traffic class, where they are not the cell's own. A direction that is not
+    /// given uses the cell's own bearer.
     pub struct ClassConfig {
         /// Bearers towards the UEs.
         pub downlink: Option<BearerConfig>,
@@ -52,7 +53,7 @@ parameters! {
         /// Rate at IP level.
         #[schemars(extend("x-changes" = true))]
         pub rate: Bitrate = Bitrate::from_bps(384_000),
-        /// One-way delay behind the transmission.
+        /// One-way delay after the transmission.
         pub delay: Duration,
         /// Discipline of the SDU buffer.
         pub queue: queue::Config,
@@ -97,13 +98,14 @@ impl Config {
         self.qos.get(&class).and_then(|bearers| bearers.bearer(dir)).unwrap_or_else(|| self.bearer(dir))
     }
 
-    /// The bearers of a direction, of every class and the cell's own.
+    /// The bearers of a direction: those of every class and the cell's own.
     pub(super) fn bearers(&self, dir: Dir) -> impl Iterator<Item = &BearerConfig> {
         let classes = self.qos.values().filter_map(move |bearers| bearers.bearer(dir));
         classes.chain([self.bearer(dir)])
     }
 
-    /// Refuses bearers of classes that cannot be, each with those that take the place of a direction not named.
+    /// Rejects invalid bearers of a class. A direction that the class does not configure uses the cell's own
+    /// bearer.
     fn validate_classes(&self) -> Result<(), ScenarioError> {
         for (class, bearers) in &self.qos {
             let key = format!("qos.{}", class.name());
@@ -123,7 +125,7 @@ impl Config {
         Ok(())
     }
 
-    /// The cell keeps time for all its bearers in one way.
+    /// Checks that all bearers of the cell use the same time structure, with or without TTIs.
     fn validate_family(&self, class: TrafficClass) -> Result<(), ScenarioError> {
         let family = |rlc: &rlc::Config| if rlc.ttis().is_some() { "by TTIs" } else { "without TTIs" };
         let own = &self.bearer(Dir::Downlink).rlc;

@@ -5,8 +5,9 @@
 //! UE:   SDU buffer -> rlc -> ... -> RNC                                                      uplink
 //! ```
 //!
-//! Bearers without a link layer (`rlc.none`), and those whose link layer fills a slot at a time, are in [`slots`]; link
-//! layers that go by TTIs, with entities at both ends, in [`ttis`]. A UE may be out of reach for a time: see `outages`.
+//! Bearers without a link layer (`rlc.none`), and bearers whose link layer fills one slot at a time, are in
+//! [`slots`]; link layers based on TTIs, with entities at both ends, are in [`ttis`]. A UE may be unreachable
+//! for a time: see `outages`.
 //!
 //! Left out: soft hand-over, power control beyond the channel's block error rate, signalling.
 

@@ -1,9 +1,10 @@
 //! Bearers of a dedicated channel one by one: packets sent whole, or a link layer that fills a slot at a time.
 //!
-//! Packets are sent whole without a link layer: their ends of transmission are computed when they come, and scheduled
-//! only if somebody subscribed to radio events. With a link layer of slots a bearer has one timer: the end of the
-//! slot, or the moment to ask again while it is idle. A bearer without a link layer has [`Whole`] in the place of one
-//! if its UE has outages or falls asleep, or if its queue discipline wants packets to wait one by one.
+//! Without a link layer, packets are sent whole: the end of a transmission is computed when the packet
+//! enters, and it is scheduled only for subscribers to radio events. With a link layer of slots, a bearer has
+//! one timer: the end of the slot or, while it is idle, the next moment to try again. [`Whole`] replaces a
+//! missing link layer if the UE has outages or sleep states, or if the queue discipline releases packets one
+//! by one.
 
 use super::config::{BearerConfig, Config};
 use crate::channel::Channel;
@@ -33,15 +34,15 @@ pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Box<dyn Pausable> {
 /// One direction of a UE's bearer.
 struct Bearer {
     buffer: Buffer,
-    /// By which slots are as long as they are.
+    /// Rate that determines the length of a slot.
     rate: Bitrate,
-    /// At the rate that the bearer has now.
+    /// Capacity at the bearer's current rate.
     capacity: Capacity,
     /// Length of a slot; zero where packets are sent whole.
     slot: Duration,
     /// `None` sends packets whole.
     link_layer: Option<LinkLayer>,
-    /// Without a link layer, and only if somebody looks: packets in the buffer.
+    /// Packets in the buffer; only without a link layer and with subscribers to radio events.
     departures: Departures,
     counts: Counts,
     /// Packets went at a rate that was not the bearer's.
@@ -51,17 +52,17 @@ struct Bearer {
 struct LinkLayer {
     rlc: Box<dyn Rlc>,
     channel: Box<dyn Channel>,
-    /// PDUs are on the air.
+    /// PDUs are being transmitted.
     busy: bool,
     /// Packets are sent whole.
     is_whole: bool,
-    /// Nothing begins before this.
+    /// No transmission starts before this.
     paused_until: Instant,
     /// End of the last slot or packet.
     sent_until: Instant,
-    /// Rate at which packets are sent whole, where it is not the bearer's.
+    /// Rate for packets that are sent whole, if it differs from the bearer's.
     limit: Option<Bitrate>,
-    /// When the slot began that is under way.
+    /// Start of the slot in progress.
     began: Instant,
     /// Octets of a slot; 1 if packets are sent whole.
     slot_octets: u64,
@@ -176,7 +177,7 @@ impl Bearer {
         self.start_slot(cx, boundary, report);
     }
 
-    /// Takes out all packets that have not arrived. A slot on the air ends with nothing in it.
+    /// Withdraws all packets that have not arrived. A slot in progress ends empty.
     fn withdraw(&mut self, cx: &mut Cx<'_>) -> crate::radio::Packets {
         let Some(link_layer) = &mut self.link_layer else { return Vec::new() };
         let mut packets = link_layer.rlc.withdraw();
@@ -223,7 +224,7 @@ impl Bearer {
         }
     }
 
-    /// Packets go at the bearer's own rate, or at this one if it is lower.
+    /// Limits the bearer's own rate to this rate.
     fn limit_rate(&mut self, most: Option<Bitrate>) {
         let rate = most.map_or(self.capacity.rate, |most| most.min(self.capacity.rate));
         let limit = (rate != self.rate).then_some(rate);
@@ -262,8 +263,8 @@ impl Bearer {
         report.into()
     }
 
-    /// What the transmitter did, where it sends packets whole: the time follows from rate and bytes. `None` with several
-    /// rates.
+    /// Service of the transmitter, where it sends packets whole: the time follows from rate and bytes. `None`
+    /// with several rates.
     fn served(&self, cx: &mut Cx<'_>) -> Option<Served> {
         let now = cx.now;
         if self.has_been_limited {
@@ -289,12 +290,12 @@ pub(crate) struct Dch {
 }
 
 impl Dch {
-    /// Whether all arrivals are computed when packets come, and no bearer has a timer but to tell of them.
+    /// Whether all arrivals are computed when packets enter, so bearers need timers only to report events.
     pub fn is_computed(&self) -> bool {
         self.bearers.iter().all(|bearer| bearer.link_layer.is_none())
     }
 
-    /// A packet comes to such a cell: when it arrives, and on which lane; or `None` if it is dropped.
+    /// Enters a packet into such a cell. Returns its arrival time and lane; `None` if it is dropped.
     #[inline(always)]
     pub fn pass(
         &mut self,
@@ -361,7 +362,7 @@ impl Pausable for Dch {
 
 impl Element for Dch {
     fn layout(&self) -> Layout {
-        // However a packet is sent, it takes its bearer's delay from the end of that.
+        // Regardless of how a packet is sent, its bearer's delay follows the end of the transmission.
         let least = |dir| {
             let own = self.bearers.iter().map(|bearer| &bearer.buffer).filter(|buffer| buffer.dir == dir);
             own.map(|buffer| buffer.delay).min().unwrap_or(Duration::ZERO)
@@ -406,15 +407,15 @@ impl Element for Dch {
     }
 }
 
-/// A line of packets in front of a transmitter, sent whole, one after the other, each with an end of its own: for a
-/// channel without link layer whose UE has outages or falls asleep, or a queue that packets leave one by one. What is lost is told as
-/// discarded.
+/// A queue of packets in front of a transmitter that sends them whole, each with its own end of transmission.
+/// It serves a channel without link layer whose UE has outages or sleep states, or whose queue discipline
+/// releases packets one by one. Lost packets are reported as discarded.
 struct Whole {
     rate: Bitrate,
     silences: Silences,
-    /// With their time of arrival; the first may be on the air.
+    /// Packets with their time of entry; the first may be in transmission.
     waiting: VecDeque<(Instant, Box<Packet>)>,
-    /// How long the first takes, while it is on the air.
+    /// Transmission time of the first packet, while it is in transmission.
     air: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! Dedicated channels whose link layer goes by TTIs: entities at the network and at each UE, and the PDUs
+//! Dedicated channels whose link layer is based on TTIs: entities at the network and at each UE, and the PDUs
 //! between them.
 //!
 //! ```text
@@ -6,8 +6,8 @@
 //!               packets <- entity <- channel <- TTI <- entity <- SDU buffer          uplink
 //! ```
 //!
-//! A UE's two bearers share a timer, which stands at the next arrival, or at the next TTI that an entity wants. What
-//! arrives at the instant at which a TTI starts arrives before.
+//! The two bearers of a UE share a timer. It is set to the next arrival, or to the next TTI that an entity
+//! needs. A TTI that arrives at the start of another TTI is processed first.
 
 use super::config::{BearerConfig, Config};
 use crate::element::{Cx, Element, Layout, Port, as_same};
@@ -61,7 +61,7 @@ struct TtiCell {
 struct Ue {
     pair: RlcPair,
     carriers: [Carrier; 2],
-    /// What the timer is set to.
+    /// Time that the timer is set to.
     armed: Instant,
 }
 
@@ -129,7 +129,7 @@ impl Ue {
         self.plan(cx.now, dir);
     }
 
-    /// No TTI starts before `until`, except what has started.
+    /// Starts no TTI before `until`; a TTI in progress continues.
     #[cold]
     fn pause(&mut self, cx: &mut Cx<'_>, until: Instant) {
         for dir in Dir::BOTH {
@@ -172,7 +172,7 @@ impl Ue {
         each.fold(pairs, |differs, (own, new)| own.adopt(cx.now, new) | differs)
     }
 
-    /// Finds the next TTI of a direction, after something has happened to its end.
+    /// Finds the next TTI of a direction after a change in its sending entity.
     #[inline]
     fn plan(&mut self, now: Instant, dir: Dir) {
         let wanted = self.pair.deadline(dir);

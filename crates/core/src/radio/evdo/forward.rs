@@ -1,7 +1,8 @@
-//! The forward link: one user at a time has the air, and a scheduler says who.
+//! The forward link: a scheduler selects the one user that is served at a time.
 //!
-//! Only slots in which something waits are worked, and the events among them are choices and ends: while
-//! a user keeps the air no other user's requests matter, so that the end of its packet can be computed.
+//! Only slots with queued data are processed, and their events are scheduling decisions and ends of packets.
+//! While one user is served, the requests of others do not matter, so the end of its packet can be computed
+//! in advance.
 
 use super::slots::{first_from, start_of};
 use super::user::User;
@@ -16,8 +17,8 @@ pub(super) const TIMER: u32 = 0;
 /// Slots over which the scheduler averages: \[chan2002\] 6.4.
 const WINDOW: u32 = 1000;
 
-/// Slots for which the sending of a packet is computed ahead, before the next such step: a channel without any rate
-/// may last.
+/// Number of slots computed in advance for a packet, before the next such step: a channel may have no rate
+/// for a long time.
 const AHEAD: u64 = 256;
 
 /// The forward link of a cell.
@@ -27,15 +28,15 @@ pub(super) struct Forward {
     choose: Choose,
     share_slots: bool,
     state: State,
-    /// The first slot that is not spoken for: the one that begins when the timer expires.
+    /// The first slot that is not assigned: it starts when the timer expires.
     slot: u64,
-    /// At what each user could be sent to in that slot, bit/s; reused.
+    /// Rate of each user in that slot, bit/s; reused.
     rates: Vec<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing waits.
+    /// No data is queued.
     Idle,
     /// A user is to be chosen.
     Free,
@@ -57,14 +58,14 @@ impl Forward {
         }
     }
 
-    /// A packet for a user came from the network.
+    /// A packet for a user arrives from the network.
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, user: usize, packet: Box<Packet>) {
         if self.users[user].handle_sdu(cx, packet) && self.state == State::Idle {
             self.wake(cx);
         }
     }
 
-    /// The next slot to begin is this link's; those that passed served no user.
+    /// Starts with the next slot. The slots that passed served no user.
     fn wake(&mut self, cx: &mut Cx<'_>) {
         let slot = first_from(cx.now).max(self.slot);
         self.scheduler.handle_slots(slot - self.slot, &[]);
@@ -73,7 +74,7 @@ impl Forward {
         cx.arm(TIMER, start_of(slot));
     }
 
-    /// The slot `self.slot` begins.
+    /// Processes the start of the slot `self.slot`.
     pub fn handle_slot(&mut self, cx: &mut Cx<'_>) {
         let mut keeps = None;
         if let State::Sending(user) = self.state {
@@ -110,8 +111,8 @@ impl Forward {
         self.scheduler.choose(&self.rates)
     }
 
-    /// The user has the air until its packet is sent, each physical-layer packet at the rate that it asks for
-    /// when this begins. Slots in which it asks for none pass.
+    /// Serves one user until its packet is sent. Each physical-layer packet has the rate that the user
+    /// requests at its start; slots without a request stay empty.
     fn send_packet(&mut self, cx: &mut Cx<'_>, number: usize) {
         let user = &mut self.users[number];
         let Some(mut left) = user.start_next(cx) else { return };
@@ -127,7 +128,7 @@ impl Forward {
         user.leave(left);
     }
 
-    /// The user has the air for one physical-layer packet.
+    /// Serves the user for one physical-layer packet.
     fn send_physical_packet(&mut self, cx: &mut Cx<'_>, number: usize) {
         let user = &mut self.users[number];
         let Some(packet) = user.terminal.request(self.slot) else { return };

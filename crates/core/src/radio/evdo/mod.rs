@@ -1,20 +1,21 @@
-//! A cell of 1xEV-DO, as HDR was called before: all UEs share the forward link, slot by slot, and each has
-//! an uplink of its own.
+//! A cell of 1xEV-DO (formerly HDR): all UEs share the forward link, slot by slot, and each has its own
+//! uplink.
 //!
 //! ```text
 //! network:  SDU buffer of each UE -> scheduler -> slots at the rate that the UE asks for -> delay -> UE
 //! UE:       SDU buffer -> circuit -> delay -> network
 //! ```
 //!
-//! In each slot of 5/3 ms a UE asks for the highest rate that its signal-to-noise ratio allows ([`rates`]): the
-//! mean times its fading. IP packets travel in physical-layer packets of the rate asked for, one after the
-//! other, each lasting its number of slots without interruption. What a packet leaves free of its last
-//! one is padding, unless `share_slots`. With `slots = "plain"` there are no such packets: each slot carries the rate
-//! that is asked for in it, as models that schedule IP packets have it.
+//! In each slot of 5/3 ms, a UE requests the highest rate that its signal-to-noise ratio, mean times fading,
+//! supports ([`rates`]). IP packets travel in physical-layer packets of the requested rate, sent
+//! sequentially; each takes its number of slots without interruption. The room left in a packet's last
+//! physical-layer packet is padding, unless `share_slots` is set. With `slots = "plain"` there are no
+//! physical-layer packets: each slot carries the rate requested in that slot, as in models that schedule IP
+//! packets.
 //!
-//! Left out: control channel and pilot, hand-over, interleaving of slots, the age of requests. ASSUMED: a
-//! physical-layer packet that is lost is known to be at once, and sent again in the UE's next slots at the
-//! rate asked for then, as the radio link protocol would after a while. Sources: \[chan2002\] 6.4 and 6.5;
+//! Left out: control channel and pilot, hand-over, interleaving of slots, the age of requests. ASSUMED: the
+//! loss of a physical-layer packet is detected at once, and its data is retransmitted in the UE's next slots
+//! at the rate requested then; the radio link protocol would do so later. Sources: \[chan2002\] 6.4 and 6.5;
 //! Bender et al. 2000 (see [`rates`]).
 
 mod forward;
@@ -62,58 +63,60 @@ parameters! {
     pub struct DownlinkConfig {
         /// Discipline of each UE's SDU buffer.
         pub queue: queue::Config,
-        /// Whether all flows of a UE share its buffer, or each has its own.
+        /// Whether all flows of a UE share one buffer, or each flow has its own.
         pub buffer: Sharing,
-        /// Delay behind the transmission, drawn for each packet.
+        /// Delay after the transmission, drawn for each packet.
         pub delay: distribution::Config<Duration>,
         /// Whether a packet may overtake another of its UE on that way.
         pub order: Order,
-        /// Mean signal-to-interference-and-noise ratio: one for all UEs, or a list with one for each.
+        /// Mean signal-to-interference-and-noise ratio: one value for all UEs, or a list with one per UE.
         pub mean_sinr: Each<Decibel> = Each::All(Decibel::from_thousandths(2400)),
-        /// Slow variation around the mean, for each UE on its own.
+        /// Slow variation around the mean, independent for each UE.
         pub shadowing: ShadowingConfig,
-        /// Times in which a UE hears hardly anything, for each UE on its own; none if absent.
+        /// Outages, in which the signal-to-noise ratio of a UE is very low, independent for each UE; none if
+        /// absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub outages: Option<OutagesConfig>,
-        /// How the ratio varies around its mean, for each UE on its own.
+        /// Fading: variation of the ratio around its mean, independent for each UE.
         pub fading: fading::Config,
-        /// From which ratio on each rate is asked for, the lowest rate first.
+        /// Thresholds, dB, lowest rate first: the minimum signal-to-noise ratio for which a UE requests each
+        /// rate.
         pub thresholds: [Decibel; RATES] = THRESHOLDS,
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
-        /// What a slot carries.
+        /// Content of a slot.
         pub slots: Slots,
         /// For how long a UE is chosen.
         pub choose: Choose,
-        /// Whether what a packet leaves free of its last physical-layer packet is used for the next packet of the
+        /// Whether the room left in a packet's last physical-layer packet is used for the next packet of the
         /// same UE; with choose = "slot" only.
         pub share_slots: bool,
-        /// Probability that a physical-layer packet is lost and sent again.
+        /// Probability that a physical-layer packet is lost and retransmitted.
         pub per: Probability,
     }
 
-    /// What a slot carries.
+    /// Content of a slot.
     pub enum Slots {
-        /// A part of a physical-layer packet, which lasts 1 to 16 slots at the rate asked for when it begins.
+        /// A part of a physical-layer packet, which lasts 1 to 16 slots at the rate requested at its start.
         #[default]
         Physical,
-        /// The rate asked for in this slot times its time: a packet of one slot.
+        /// The rate requested in this slot times its duration: a packet of one slot.
         Plain,
     }
 
     /// For how long a UE is chosen.
     pub enum Choose {
-        /// Until an IP packet is sent: in one physical-layer packet after another, each at the rate asked for when it
-        /// begins; in slots without any rate no UE is served.
+        /// Until an IP packet is sent: in consecutive physical-layer packets, each at the rate requested at
+        /// its start; in slots without any rate no UE is served.
         #[default]
         Packet,
-        /// For one physical-layer packet. What is left of an IP packet waits until its UE is chosen again.
+        /// For one physical-layer packet. The rest of an IP packet waits until its UE is chosen again.
         Slot,
     }
 }
 
 impl Slots {
-    /// What is sent at each rate.
+    /// Physical-layer packets by rate.
     const fn packets(self) -> &'static [PhysicalPacket; RATES] {
         match self {
             Self::Physical => &PHYSICAL_PACKETS,
@@ -121,7 +124,7 @@ impl Slots {
         }
     }
 
-    /// In which parts of a byte the room in them is counted.
+    /// Units per byte in which their room is counted.
     const fn parts(self) -> u32 {
         match self {
             Self::Physical => 1,
@@ -169,7 +172,7 @@ impl Component for Config {
     }
 }
 
-/// A channel that allows a rate more seldom than this is taken for a mistake.
+/// Minimum probability that any rate is possible; a lower one is rejected as a configuration error.
 const LEAST_SHARE: f64 = 1e-4;
 
 impl DownlinkConfig {
@@ -215,7 +218,8 @@ impl DownlinkConfig {
 struct Evdo {
     forward: Forward,
     uplinks: Vec<Box<dyn Bearer>>,
-    /// On some bearer packets may overtake each other: each has a second timer, behind those of all.
+    /// Packets may overtake each other on some bearer: each bearer has a second timer, after the first timers
+    /// of all.
     overtakes: bool,
 }
 
@@ -263,7 +267,7 @@ impl Element for Evdo {
         let pairs = self.forward.users.iter().zip(&self.uplinks);
         let reports: Vec<_> = pairs.flat_map(|(user, uplink)| [user.report(cx), uplink.report(cx)]).collect();
         let mut report = cell_report("radio.evdo", &reports);
-        // Fairness is among those who want something.
+        // Fairness among UEs with traffic.
         let wanting = self.forward.users.iter().filter(|user| user.buffer.bytes_in() > 0);
         let bytes: Vec<u64> = wanting.map(|user| user.bytes_delivered(cx)).collect();
         let busy: u64 = self.forward.users.iter().map(|user| user.slots_served).sum();

@@ -1,15 +1,15 @@
-//! The rates of the forward link of 1xEV-DO (HDR) and the signal-to-noise ratios that they take.
+//! The rates of the forward link of 1xEV-DO (HDR) and the signal-to-noise ratios that they require.
 //!
-//! A physical-layer packet of each rate has its number of bits and lasts its number of slots of 2048 chips at
-//! 1.2288 Mchip/s. The ratios are those for 1 % of lost packets on a channel that stands still. Source: Bender
-//! et al., "CDMA/HDR: a bandwidth-efficient high-speed wireless data service for nomadic users", IEEE
-//! Communications Magazine 38(7), 2000, Tables 1 and 2. Left out: the second, long formats of 3GPP2 C.S0024
-//! (IS-856), its interleaving of up to four packets, and the end of a packet before its last slot.
+//! A physical-layer packet of each rate has a fixed number of bits and of slots of 2048 chips at 1.2288
+//! Mchip/s. The ratios are for 1 % packet loss on a channel without fading. Source: Bender et al., "CDMA/HDR:
+//! a bandwidth-efficient high-speed wireless data service for nomadic users", IEEE Communications Magazine
+//! 38(7), 2000, Tables 1 and 2. Left out: the second, long formats of 3GPP2 C.S0024 (IS-856), its
+//! interleaving of up to four packets, and early termination of a packet.
 
 use super::slots::PER_SECOND;
 use crate::units::Decibel;
 
-/// What is sent in one go.
+/// A physical-layer packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhysicalPacket {
     /// bit/s while it lasts.
@@ -44,7 +44,7 @@ pub const PHYSICAL_PACKETS: [PhysicalPacket; RATES] = [
     packet(2_457_600, 4096, 1, "2457.6 kbit/s"),
 ];
 
-/// What a plain slot holds, in parts of a byte: so many make the room at each rate a whole number.
+/// Units per byte for the room of a plain slot, chosen so that the room at each rate is a whole number.
 pub const PLAIN_PARTS: u32 = 3;
 
 /// The rates with slots that each hold the rate times their time, and no packet of several slots.
@@ -59,7 +59,7 @@ pub const PLAIN_SLOTS: [PhysicalPacket; RATES] = {
     plain
 };
 
-/// The ratio from which on each rate is asked for.
+/// Minimum signal-to-noise ratio for which each rate is requested.
 pub const THRESHOLDS: [Decibel; RATES] = [
     Decibel::from_thousandths(-12_500),
     Decibel::from_thousandths(-9500),

@@ -1,4 +1,4 @@
-//! Slots of 5/3 ms: 600 begin in each second, the first at the start of the run.
+//! Slots of 5/3 ms: 600 start in each second, the first at the start of the run.
 
 use crate::time::{Duration, Instant};
 
@@ -9,15 +9,15 @@ pub(super) const PER_SECOND: u64 = 600;
 const NUMERATOR: u64 = 5_000_000;
 const DENOMINATOR: u64 = 3;
 
-/// When a slot begins, rounded up to a nanosecond.
+/// Start of a slot, rounded up to a nanosecond.
 pub(super) const fn start_of(slot: u64) -> Instant {
     Instant::from_nanos((slot * NUMERATOR).div_ceil(DENOMINATOR))
 }
 
-/// The first slot that begins at or after an instant.
+/// The first slot that starts at or after an instant.
 pub(super) const fn first_from(at: Instant) -> u64 {
     let Some(before) = at.as_nanos().checked_sub(1) else { return 0 };
-    // The slot behind the last that has begun before; of each 5 ms three begin: no product that could overflow.
+    // The slot after the last slot that started earlier. 3 slots start per 5 ms; no product can overflow.
     before / NUMERATOR * DENOMINATOR + before % NUMERATOR * DENOMINATOR / NUMERATOR + 1
 }
 

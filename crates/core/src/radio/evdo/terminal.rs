@@ -1,7 +1,7 @@
-//! What a terminal hears: its signal-to-noise ratio in each slot, and so the rate that it asks for.
+//! The signal-to-noise ratio of a terminal in each slot, and the rate that it requests.
 //!
-//! The terminal asks for the highest rate whose threshold its ratio of the slot meets (data rate control,
-//! DRC), or for none. Left out: that a request is some slots old when it is served, and errors in it.
+//! The terminal requests the highest rate whose threshold its ratio in the slot meets (data rate control,
+//! DRC), or none. Left out: the delay of some slots between a request and its use, and errors in requests.
 
 use super::DownlinkConfig;
 use super::rates::{PhysicalPacket, RATES};
@@ -14,7 +14,7 @@ use fearless_simd::{Level, Simd, dispatch, f32x16, prelude::*, u8x32, u32x16};
 use serde_json::{Map, Value, json};
 use std::ops::Range;
 
-/// What a UE's gain has beside its fading: shadowing and outages.
+/// Slow variation of a UE's gain, in addition to fading: shadowing and outages.
 pub(super) struct Slow {
     shadowing: Option<Shadowing>,
     outages: Option<Outages>,
@@ -31,7 +31,7 @@ impl Slow {
         has_any.then(|| Self { shadowing, outages, mean_db: mean_sinr.as_db() })
     }
 
-    /// Multiplies the gains of the slots of a block by what shadowing and outages are over the mean.
+    /// Multiplies the gains of the slots of a block by shadowing and outages, relative to the mean.
     #[cold]
     fn apply(&mut self, block: u64, gains: &mut [f32; BLOCK]) {
         for (slot, gain) in (block * BLOCK as u64..).zip(gains) {
@@ -48,16 +48,16 @@ impl Slow {
 pub(super) struct Terminal {
     fading: Box<dyn Fading>,
     slow: Option<Slow>,
-    /// What is sent at each rate.
+    /// Physical-layer packets by rate.
     packets: &'static [PhysicalPacket; RATES],
-    /// The gain from which on each rate is asked for.
+    /// Minimum gain for which each rate is requested.
     thresholds: [f32; RATES],
-    /// For each slot of the present block how many thresholds are met: 0 for no rate.
+    /// For each slot of the current block, the number of thresholds met; 0 for no rate.
     requests: [u8; BLOCK],
     block: u64,
-    /// The first slot whose request is not counted yet; `None` while nothing waits for the UE.
+    /// First slot whose request is not counted yet; `None` while the UE has no data queued.
     next: Option<u64>,
-    /// Slots by request, among those in which something waited.
+    /// Number of slots by request, counted while data is queued.
     histogram: [u64; RATES + 1],
 }
 
@@ -80,7 +80,7 @@ impl Terminal {
         }
     }
 
-    /// What the terminal asks for in a slot in which something waits for it, if a rate would do.
+    /// Rate requested in a slot with queued data, if any rate is possible.
     #[inline]
     pub fn request(&mut self, slot: u64) -> Option<&'static PhysicalPacket> {
         if slot / BLOCK as u64 != self.block || self.next.is_none() {
@@ -90,7 +90,7 @@ impl Terminal {
         usize::from(met).checked_sub(1).map(|rate| &self.packets[rate])
     }
 
-    /// Nothing waits any more.
+    /// Stops counting: no data is queued any more.
     pub fn rest(&mut self, slot: u64) {
         dispatch!(Level::new(), simd => self.count_until(simd, slot));
         self.next = None;
@@ -105,7 +105,7 @@ impl Terminal {
         self.next = Some(slot);
     }
 
-    /// Counts what was asked for up to a slot.
+    /// Counts requests up to a slot.
     #[inline(always)]
     fn count_until<S: Simd>(&mut self, simd: S, slot: u64) {
         let mut next = self.next.unwrap_or(slot);
@@ -154,7 +154,7 @@ impl Terminal {
         }
     }
 
-    /// The share of slots in which each rate was asked for, among those in which something waited.
+    /// Share of slots per requested rate, among slots with queued data.
     pub fn report(&self) -> Value {
         let slots = self.histogram.iter().sum::<u64>().max(1);
         let names = std::iter::once("none").chain(self.packets.iter().map(|packet| packet.name));
@@ -165,7 +165,7 @@ impl Terminal {
     }
 }
 
-/// The gain from which on each threshold is met.
+/// Minimum gain that meets each threshold.
 fn gains(mean_sinr: Decibel, thresholds: &[Decibel; RATES]) -> [f64; RATES] {
     let mean = mean_sinr.as_ratio();
     thresholds.map(|threshold| threshold.as_ratio() / mean)

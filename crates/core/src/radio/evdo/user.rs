@@ -1,4 +1,4 @@
-//! One UE at the forward link: what waits for it, what of it is being sent, and how it gets there.
+//! One UE at the forward link: its queue, the packet in service, and the path after transmission.
 
 use super::rates::PhysicalPacket;
 use super::slots::{PER_SECOND, lasting};
@@ -22,18 +22,18 @@ pub(super) struct User {
     waiting: FlowBuffers,
     in_service: Option<InService>,
     pub terminal: Terminal,
-    /// What a byte of a packet takes of the room in a slot.
+    /// Units of a slot's room per byte of a packet.
     parts: u32,
-    /// Mean of the rates that the terminal asks for.
+    /// Mean of the rates that the terminal requests.
     rate: Bitrate,
     /// Whether a physical-layer packet is lost.
     lost: Threshold,
     errors: Stream,
-    /// Packets whose last octet is in the transmission under way.
+    /// Packets whose last byte is in the current transmission.
     ended: Vec<Waiting>,
-    /// Slots of the transmission under way.
+    /// Slots of the current transmission.
     slots: u64,
-    /// Slots of those before.
+    /// Slots of all earlier transmissions.
     pub slots_served: u64,
     delay: Sampler<Duration>,
     delays: Stream,
@@ -47,7 +47,7 @@ struct InService {
 }
 
 impl User {
-    /// `arrivals` is the timer of a delay line on which packets overtake.
+    /// `arrivals` is the timer of a delay line with overtaking.
     pub fn new(config: &DownlinkConfig, run_seed: u64, ue: u16, arrivals: u32) -> Self {
         let stream = |part: &str| rng::stream(run_seed, &format!("ue{ue}.downlink.{part}"));
         let fading = config.fading.build(PER_SECOND as f64, stream("fading"));
@@ -82,12 +82,12 @@ impl User {
         cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.rate, self.by_flow));
     }
 
-    /// Lets a packet in, or drops it. Returns whether it is in.
+    /// Admits or drops a packet. Returns whether it is admitted.
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> bool {
         self.waiting.handle_sdu(cx, &mut self.buffer, packet)
     }
 
-    /// Whether there is anything to send.
+    /// Whether data is queued.
     #[inline]
     pub fn waits(&self) -> bool {
         self.in_service.is_some() || !self.waiting.is_empty()
@@ -98,7 +98,7 @@ impl User {
         self.in_service.is_some()
     }
 
-    /// How much room what is left of the packet in service takes; if there is none, the next, which starts.
+    /// Room that the rest of the packet in service needs; if there is none, the next packet starts.
     pub fn start_next(&mut self, cx: &mut Cx<'_>) -> Option<u32> {
         if self.in_service.is_none() {
             let waiting = self.waiting.start_next(cx, &mut self.buffer)?;
@@ -108,7 +108,7 @@ impl User {
         self.in_service.as_ref().map(|packet| packet.left)
     }
 
-    /// How much of the packet in service will be left after the transmission under way.
+    /// Sets how much of the packet in service is left after the current transmission.
     pub fn leave(&mut self, left: u32) {
         if let Some(packet) = self.in_service.take() {
             if left == 0 {
@@ -119,13 +119,13 @@ impl User {
         }
     }
 
-    /// A physical-layer packet is part of the transmission under way. Returns the room in it if it arrives.
+    /// Adds a physical-layer packet to the current transmission. Returns the room in it if it arrives.
     pub fn transmit(&mut self, packet: &PhysicalPacket) -> u32 {
         self.slots += packet.slots;
         if self.errors.chance(self.lost) { 0 } else { packet.room }
     }
 
-    /// The transmission ends where `slot` begins.
+    /// Ends the transmission at the start of `slot`.
     pub fn finish(&mut self, cx: &mut Cx<'_>, slot: u64) {
         self.slots_served += std::mem::take(&mut self.slots);
         for Waiting { entered, packet } in self.ended.drain(..) {
@@ -140,12 +140,12 @@ impl User {
         }
     }
 
-    /// Whether no packet overtakes another on its way behind the transmission.
+    /// Whether packets keep their order after transmission.
     pub fn keeps_order(&self) -> bool {
         self.line.keeps_order()
     }
 
-    /// The timer of a delay line on which packets overtake.
+    /// Handles the timer of a delay line with overtaking.
     pub fn handle_arrival(&mut self, cx: &mut Cx<'_>) {
         self.line.handle_timer(cx);
     }
@@ -154,7 +154,7 @@ impl User {
         self.buffer.delivered(cx).bytes
     }
 
-    /// `utilisation` is the share of what the UE could have had on average without the others.
+    /// `utilisation` is relative to the mean that the UE could have had without the others.
     pub fn report(&self, cx: &mut Cx<'_>) -> Value {
         let delivered = self.buffer.delivered(cx);
         let seconds = cx.now.since(Instant::ZERO).as_secs_f64();

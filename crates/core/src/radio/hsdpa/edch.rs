@@ -1,20 +1,22 @@
-//! Enhanced dedicated channel (E-DCH, "HSUPA") as far as TCP feels it: TTIs of 2 or 10 ms, blocks by category, grants that rise
-//! while UEs are unhappy, HARQ, and the load that the UEs of a cell share.
+//! Enhanced dedicated channel (E-DCH, "HSUPA") in the detail that TCP can observe: TTIs of 2 or 10 ms, block
+//! sizes by category, grants that rise while UEs are unhappy, HARQ, and the shared load of the UEs of a cell.
 //!
-//! n PDUs in a TTI need a chip ratio x = Eb/N0 x R / 3.84 Mbit/s and cause a load of x / (1 + x); the loads of a TTI add up to
-//! 1 - 1 / rise at most (noise rise; Holma, Toskala: "WCDMA for UMTS", 8.2.2). A UE's power bounds it where load / (1 - largest
-//! load) exceeds the ratio at which the Node B hears it at full power. Fast power control holds the block error rate of each
-//! transmission (`harq.bler`), whatever the fading.
+//! n PDUs in a TTI need a chip ratio x = Eb/N0 x R / 3.84 Mbit/s and cause a load of x / (1 + x). The loads
+//! of a TTI add up to at most 1 - 1 / rise (noise rise; Holma, Toskala: "WCDMA for UMTS", 8.2.2). A UE is
+//! limited by its power where load / (1 - largest load) exceeds its ratio at the Node B at full power. Fast
+//! power control keeps the block error rate of each transmission at `harq.bler`, regardless of fading.
 //!
-//! A UE whose buffer the Node B does not know of sends its scheduling information (SI) in its next TTI, and is granted
-//! `initial` PDUs. As long as it needs longer than `happy_delay` at its grant, the happy bit says so, and each TTI's relative
-//! grant is UP: one `step` more. An empty buffer ends the grant. HARQ is synchronous: 8 processes of 2 ms, 4 of 10 ms. The RNC
-//! puts blocks in order (MAC-es). `unscheduled` PDUs per TTI need no grant.
+//! A UE whose buffer is unknown to the Node B sends its scheduling information (SI) in its next TTI and is
+//! granted `initial` PDUs. While its buffer needs longer than `happy_delay` at its grant, the happy bit says
+//! so, and the relative grant of each TTI is UP: one `step` more. An empty buffer ends the grant. HARQ is
+//! synchronous: 8 processes of 2 ms, 4 of 10 ms. The RNC puts blocks in order (MAC-es). `unscheduled` PDUs
+//! per TTI need no grant.
 //!
-//! DEVIATION: scheduling information is exact, and grants are given per TTI: among UEs that do not fit together the scheduler
-//! chooses in each TTI. ASSUMED: `rise`, `eb_n0`, `step`.
+//! DEVIATION: scheduling information is exact, and grants are given per TTI: if not all UEs fit, the
+//! scheduler chooses among them in each TTI. ASSUMED: `rise`, `eb_n0`, `step`.
 //!
-//! Left out: soft handover (serving and other Node Bs), DPCCH's own load, E-TFC tables (blocks are as large as their PDUs).
+//! Left out: soft handover (serving and other Node Bs), DPCCH's own load, E-TFC tables (blocks are as large
+//! as their PDUs).
 //!
 //! Sources: TS 25.309, TS 25.321 §9.2.5, §11.8, TS 25.306 table 5.1g.
 
@@ -39,9 +41,9 @@ parameters! {
         pub tti: Duration = Duration::from_millis(10),
         /// Category of the UEs (TS 25.306 table 5.1g), 1 to 6.
         pub category: u8 = 5,
-        /// What the Node B hears of a UE at full power over its own noise, per chip.
+        /// Ratio of a UE's received power, at full transmit power, to the Node B's own noise, per chip.
         pub reception: sinr::Config,
-        /// How far the UEs may raise the noise that the Node B hears.
+        /// Largest noise rise at the Node B that the UEs may cause.
         pub rise: Decibel = Decibel::from_thousandths(6000),
         /// Energy of a bit over noise and interference that power control holds.
         pub eb_n0: Decibel = Decibel::from_thousandths(2000),
@@ -49,14 +51,15 @@ parameters! {
         pub initial: u8 = 1,
         /// By how much a relative grant (UP) raises a grant.
         pub step: Decibel = Decibel::from_thousandths(1000),
-        /// A UE is unhappy if its buffer takes longer than this at its grant (Happy_Bit_Delay_Condition).
+        /// A UE is unhappy if it needs longer than this to empty its buffer at its grant
+        /// (Happy_Bit_Delay_Condition).
         pub happy_delay: Duration = Duration::from_millis(50),
         /// PDUs that a UE may send in each TTI without a grant (non-scheduled transmission); 0: none.
         pub unscheduled: u8,
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
-        /// Retransmission of blocks, 16 ms (TTI of 2 ms) or 40 ms later each time. `bler` as power control holds it: 10 % of
-        /// first transmissions and 1 % of others if empty.
+        /// Retransmission of blocks, 16 ms (TTI of 2 ms) or 40 ms later each time. `bler` is the target of
+        /// power control: 10 % of first transmissions and 1 % of others if empty.
         pub harq: HarqConfig,
         /// MAC-es in the RNC.
         pub reordering: ReorderingConfig,
@@ -95,7 +98,7 @@ impl Config {
         }
     }
 
-    /// TTIs from one transmission of a process to the next, which is how many processes there are.
+    /// TTIs from one transmission of a process to the next, equal to the number of processes.
     fn round_trip(&self) -> u64 {
         if self.tti == SHORT_TTI { 8 } else { 4 }
     }
@@ -106,7 +109,7 @@ impl Config {
         Frame::of(vec![Slot::Both], timing)
     }
 
-    /// The uplink of a valid cell of so many UEs, with PDUs of so many bits.
+    /// The uplink of a valid cell with this number of UEs and this PDU size, bits.
     pub(super) fn setup(&self, ues: u16, pdu_bits: u32, delay: Duration) -> UplinkSetup {
         let mut harq = self.harq.clone();
         if harq.bler.is_empty() {
@@ -132,7 +135,7 @@ impl Config {
         }
     }
 
-    /// A UE, as the Node B hears it.
+    /// A UE with its reception at the Node B.
     pub(super) fn sender(&self, plan: &Plan<'_>, ue: u16) -> Sender {
         let of = (ue, Dir::Uplink);
         let sinr = Sinr::new(&self.reception, plan.run_seed, of, 1.0 / self.tti.as_secs_f64());
@@ -187,7 +190,7 @@ impl Config {
     }
 }
 
-/// What n PDUs in a TTI need.
+/// Requirements of n PDUs in a TTI.
 #[derive(Clone, Copy, Debug)]
 struct Need {
     /// Ratio at full power, dB.
@@ -195,7 +198,7 @@ struct Need {
     units: u32,
 }
 
-/// The blocks of a UE, and the loads that they cause. A row is a number of PDUs.
+/// The blocks of a UE, and their loads. A row is a number of PDUs.
 #[derive(Clone, Debug)]
 pub(super) struct Edch {
     pdu_bits: u32,

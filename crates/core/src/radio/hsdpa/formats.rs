@@ -1,29 +1,29 @@
 //! Transport blocks of HSDPA: sizes and codes by CQI and UE category, CQI by SINR, and how blocks are lost.
 //!
-//! A UE's category says how many codes it receives, how often, and which of the CQI tables 7A to 7E of TS 25.214 it
-//! reports by. The tables agree with 7D up to their own last row, which the reports above it name again with less and
-//! less power. The Node B sends such a block at full power, so that it is lost as seldom as its own row says, and a CQI
-//! above the last row is worth reporting: it tells how much the channel may still fall.
+//! A UE's category determines its number of codes, its minimum TTI distance, and its CQI table, 7A to 7E of
+//! TS 25.214. The tables agree with 7D up to their own last row. CQIs above it name that row with reduced
+//! power. The Node B sends such a block at full power, so it is lost as rarely as its own row implies, and a
+//! CQI above the last row still has a use: it shows the margin of the channel.
 //!
-//! A block has one of the 254 sizes of TS 25.321 annex A: the smallest that carries the PDUs in it, up to the size of the
-//! row. Where not even one PDU fits into the row's block, the block is as large as one PDU needs, and HARQ has to combine
-//! several transmissions of it: a row is a recommendation, and the Node B may send more (TS 25.214 §6A.2). A size between
-//! those of two rows takes the codes of the upper one, and is lost as a row between the two would be, on a straight line
-//! by bits (ASSUMED; two rows are 1 dB apart).
+//! A block has one of the 254 sizes of TS 25.321 annex A: the smallest that carries its PDUs, up to the size
+//! of the row. If not even one PDU fits into the row's block, the block is as large as one PDU needs, and
+//! HARQ has to combine several transmissions: a row is a recommendation, and the Node B may send more (TS
+//! 25.214 §6A.2). A size between two rows uses the codes of the upper row; its row number for the BLER is
+//! interpolated linearly by bits (ASSUMED; two rows are 1 dB apart).
 //!
-//! SINR are per chip, at a spreading factor of 16: that of a symbol is 12.04 dB higher. Both fits, of the CQI and of the
-//! BLER, are those of Brouwer et al., "Usage of link-level performance indicators for HSDPA network-level simulations in
-//! E-UMTS", IEEE ISSSTA 2004:
+//! SINR are per chip, at a spreading factor of 16: that of a symbol is 12.04 dB higher. Both fits, of the CQI
+//! and of the BLER, are from Brouwer et al., "Usage of link-level performance indicators for HSDPA
+//! network-level simulations in E-UMTS", IEEE ISSSTA 2004:
 //!
 //! ```text
 //! CQI  = floor(s / 1.02 + 16.62), 0 to 30
 //! BLER = (1 + 10^(2 (S - 1.03 CQI + 5.26) / (sqrt 3 - log10 CQI)))^(-1 / 0.7),   S = s + 12.04 dB
 //! ```
 //!
-//! With that shift, which puts the one on the axis of the other, they agree at a BLER of 10 % within 0.2 dB.
+//! With this shift between their axes, the two fits agree at a BLER of 10 % within 0.2 dB.
 //!
-//! Left out: other numbers of codes for a size, and the gain of incremental redundancy beyond what combining adds to the
-//! SINR (Chase).
+//! Left out: other numbers of codes for a size, and the gain of incremental redundancy beyond the SINR sum of
+//! Chase combining.
 
 use crate::error::ScenarioError;
 use crate::radio::shared::air::{Air, Format, row_near};
@@ -80,7 +80,7 @@ const TABLE: [Row; ROWS] = [
 /// A category of UEs, TS 25.306 table 5.1a.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::radio) struct Category {
-    /// Least number of TTIs from one block to the next.
+    /// Minimum distance between two blocks, TTIs.
     pub inter_tti: u8,
     /// Largest transport block, bits.
     pub largest_bits: u32,
@@ -122,7 +122,7 @@ impl Category {
         })
     }
 
-    /// The same of a number that is known to be right.
+    /// Category of a number that is known to be valid.
     pub const fn of_valid(number: u8) -> Self {
         CATEGORY[number as usize - 1]
     }
@@ -144,13 +144,13 @@ pub(in crate::radio) struct Hsdpa {
     category: Category,
     /// Codes that the cell has for HSDPA.
     codes: u32,
-    /// SINR from which on each row is reported, dB.
+    /// Minimum SINR for which each row is reported, dB.
     least: [f32; ROWS],
     /// Steepness of each row's BLER.
     steepness: [f64; ROWS],
     /// Sizes of blocks that carry a PDU, bits.
     sizes: Vec<u32>,
-    /// By number of codes, how many rows need no more.
+    /// By number of codes, the number of rows that need no more codes.
     rows_within: [u8; MOST_CODES + 1],
 }
 
@@ -158,7 +158,7 @@ pub(in crate::radio) struct Hsdpa {
 const MOST_CODES: usize = 15;
 
 impl Hsdpa {
-    /// `pdu_bits`: size of the PDUs of RLC. The category has blocks for at least one of them.
+    /// `pdu_bits`: RLC PDU size. The category has blocks for at least one PDU.
     pub fn new(category: Category, codes: u32, pdu_bits: u32) -> Self {
         let least = std::array::from_fn(|row| (1.02 * ((row + 1) as f64 - 16.62)) as f32);
         let carries = |bits: &u32| (HEADER_BITS + pdu_bits..=category.largest_bits).contains(bits);
@@ -205,7 +205,7 @@ impl Air for Hsdpa {
             false => self.sizes[self.sizes.partition_point(|size| u64::from(*size) < bits)].min(most),
         };
         let index = TABLE.partition_point(|row| row.bits < size).min(ROWS - 1);
-        // One PDU may take more than the row has, on fewer codes than a block of its size has in the table.
+        // One PDU may need more than the row has, on fewer codes than the table has for a block of its size.
         let codes = TABLE[index].codes.min(units);
         let fits = size <= TABLE[within].bits || size + CRC_BITS <= codes * QPSK_BITS;
         fits.then_some(Format { cqi: index as u8 + 1, units: codes, bits: size })
@@ -225,7 +225,7 @@ impl Air for Hsdpa {
     }
 }
 
-/// Returns how far the SINR of a symbol is above the one that the row's BLER is centred at, dB.
+/// Distance of the symbol's SINR above the center of the row's BLER curve, dB.
 fn above(row: f64, sinr_db: f32) -> f64 {
     f64::from(sinr_db) + SPREADING_DB - 1.03 * row + 5.26
 }
@@ -241,7 +241,7 @@ fn fall(steep: f64) -> f64 {
     libm::pow(1.0 + libm::pow(10.0, steep), -1.0 / 0.7)
 }
 
-/// The row of a block, between two where its size lies between theirs.
+/// Row of a block, interpolated between two rows if its size lies between their sizes.
 fn between_rows(block: Format) -> f64 {
     let index = usize::from(block.cqi) - 1;
     let upper = TABLE[index].bits;
@@ -256,7 +256,7 @@ fn between_rows(block: Format) -> f64 {
 mod tests {
     use super::*;
 
-    /// Number of RLC PDUs of a size that a transport block carries.
+    /// Number of RLC PDUs of this size that a transport block carries.
     fn pdus(bits: u32, pdu_bits: u32) -> u32 {
         (bits - HEADER_BITS) / pdu_bits
     }
@@ -441,7 +441,7 @@ mod tests {
         }
     }
 
-    /// The SINR at which a block is lost with that probability.
+    /// SINR that causes this block error rate.
     fn sinr_of(air: &Hsdpa, block: Format, bler: f64) -> f32 {
         let (mut low, mut high) = (-40.0_f32, 40.0);
         for _ in 0..60 {

@@ -6,9 +6,10 @@
 //! UE:  MAC-hs reordering -> RLC -> packets;  ACKs and STATUS PDUs over a dedicated channel
 //! ```
 //!
-//! A UE reports the row of its category's table (CQI) that it can receive; the Node B sends it a block of that row
-//! ([`formats`]). HARQ repeats lost blocks within 12 ms, the UE puts blocks in order ([`reordering`](super::shared::reordering)), and what HARQ gives
-//! up RLC in the RNC repairs. When the UE changes the cell, what HARQ and the Node B hold is lost.
+//! A UE reports the row of its category's table (CQI) that it can receive; the Node B sends it a block of
+//! that row ([`formats`]). HARQ retransmits lost blocks within 12 ms, the UE puts blocks in order
+//! ([`reordering`](super::shared::reordering)), and RLC in the RNC recovers blocks that HARQ discards. When
+//! the UE changes the cell, all data in HARQ and in the Node B is lost.
 //!
 //! Sources: TS 25.308, TS 25.211 §7.7 (timing), TS 25.214 §6A.2 (CQI), TS 25.321 §11.6 (MAC-hs), TS 25.435 (Iub).
 
@@ -62,29 +63,30 @@ parameters! {
         pub queue: queue::Config,
         /// Link layer: rlc.am, rlc.um or rlc.tm; their TTIs are those of the cell.
         pub rlc: rlc::Config = rlc::Config::Am(am()),
-        /// What the UEs hear: signal-to-interference-and-noise ratio per chip of the HS-PDSCH, before despreading.
+        /// Reception of the UEs: signal-to-interference-and-noise ratio per chip of the HS-PDSCH, before
+        /// despreading.
         pub reception: sinr::Config,
         /// Category of the UEs (TS 25.306 table 5.1a), 1 to 12: codes, least time between blocks, largest block.
         pub category: u8 = 8,
         /// Codes that the cell gives to HSDPA, 1 to 15.
         pub codes: u8 = 10,
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
         /// UEs in a TTI, up to 4: each takes codes and a control channel (HS-SCCH).
         pub ues_per_tti: u8 = 1,
-        /// What UEs take that are not simulated; nothing if absent.
+        /// Load of UEs that are not simulated; none if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub load: Option<shared::Load>,
-        /// Reports of channel quality, and what is made of them.
+        /// Reports of channel quality, and link adaptation.
         pub adaptation: Adaptation,
-        /// Repetition of blocks.
+        /// Retransmission of blocks.
         pub harq: HarqConfig,
         /// MAC-hs at the UE.
         pub reordering: ReorderingConfig,
         /// Between RNC and Node B.
         pub iub: iub::Config,
-        /// From the end of a TTI in the Node B to the SDU that the UE hands up: the HS-PDSCH begins 2 slots behind
-        /// the HS-SCCH, and the UE decodes within 7.5.
+        /// From the end of a TTI in the Node B to the delivery of the SDU at the UE: the HS-PDSCH starts 2
+        /// slots after the HS-SCCH, and the UE decodes within 7.5.
         pub delay: Duration = Duration::from_nanos(6_300_000),
     }
 
@@ -92,7 +94,7 @@ parameters! {
     pub struct UplinkConfig {
         /// Rate at IP level.
         pub rate: Bitrate = Bitrate::from_bps(64_000),
-        /// One-way delay behind the transmission.
+        /// One-way delay after the transmission.
         pub delay: Duration = Duration::from_millis(15),
         /// Discipline of the UE's SDU buffer.
         pub queue: queue::Config,
@@ -100,16 +102,16 @@ parameters! {
         pub rlc: rlc::Config = rlc::Config::Am(rlc::am::Config { tti: Duration::from_millis(20), ..am() }),
         /// Block errors.
         pub channel: channel::Config,
-        /// An enhanced dedicated channel (E-DCH) in place of the dedicated one: its blocks replace `rate` and `channel`.
-        /// Absent: the dedicated channel.
+        /// An enhanced dedicated channel (E-DCH) instead of the dedicated channel: its blocks replace `rate`
+        /// and `channel`. If absent, the dedicated channel is used.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub edch: Option<edch::Config>,
     }
 
     /// MAC-hs at the UE, which puts blocks in order.
     pub struct ReorderingConfig {
-        /// T1: how long a missing block is waited for, from the first block behind it on; if absent until the window
-        /// has moved beyond it.
+        /// T1: how long the UE waits for a missing block, from the first later block on; if absent, until the
+        /// window has moved beyond it.
         pub t1: Option<Duration> = Some(Duration::from_millis(60)),
         /// Window of transmission sequence numbers (TSN), up to 32.
         pub window: u8 = 16,
@@ -134,7 +136,7 @@ const SLOT: Duration = Duration::from_millis(2);
 /// TTIs from one transmission of a process to the next: 12 ms.
 const ROUND_TRIP: u64 = 6;
 
-/// TTIs from what a report is about to its first use: 5.3 ms and processing.
+/// TTIs from the measurement of a report to its first use: 5.3 ms and processing.
 const AGE: u64 = 3;
 
 /// TTIs over which the scheduler averages: 100 ms.
@@ -199,7 +201,7 @@ impl Component for Config {
 }
 
 impl Config {
-    /// What the cell is, beside its UEs.
+    /// Parameters of the cell, without its UEs.
     fn setup(&self) -> Setup {
         let downlink = &self.downlink;
         let category = Category::of_valid(downlink.category);
@@ -230,7 +232,7 @@ impl Config {
         8 * self.uplink.rlc.pdu_octets().unwrap_or(1)
     }
 
-    /// `None` if its link layers do not go together, which is refused before.
+    /// `None` if its link layers are incompatible, which validation rejects.
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, up_rate: Bitrate) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
@@ -267,7 +269,7 @@ impl Config {
 }
 
 impl UplinkConfig {
-    /// As a bearer of a cell of dedicated channels, by whose rules it goes.
+    /// Equivalent bearer of a cell of dedicated channels, whose rules apply.
     fn bearer(&self) -> dch::BearerConfig {
         let Self { rate, delay, queue, rlc, channel, .. } = self.clone();
         dch::BearerConfig { rate, delay, queue, rlc, pdcp: None, channel }
@@ -275,7 +277,7 @@ impl UplinkConfig {
 }
 
 impl UplinkConfig {
-    /// Refuses keys that say nothing of an enhanced dedicated channel.
+    /// Rejects keys that have no effect on an enhanced dedicated channel.
     fn check_unused(&self) -> Result<(), ScenarioError> {
         let free = Self::default();
         let given = [

@@ -1,15 +1,15 @@
 //! Timers of RLC that are too short for the buffer of the Node B.
 //!
-//! A PDU that HARQ gives up is reported missing by a STATUS PDU. Its retransmission leaves the RNC behind all that the
-//! Node B holds, and the next report names the PDU again if it is sent before the retransmission has arrived: it is then
-//! retransmitted once more for each such report. The round trip is at least
+//! A STATUS PDU reports a PDU missing after HARQ has discarded it. The RNC retransmits it, and the
+//! retransmission queues after all PDUs in the Node B. Each further report sent before the retransmission
+//! arrives names the PDU again and causes another retransmission. The round trip is at least
 //!
 //! ```text
 //! capacity x PDU / rate + 2 x delay of the Iub + 12 ms of HARQ
 //! ```
 //!
-//! with the rate of a UE that is alone in the cell; beside others it is longer. Timer_Status_Prohibit (TS 25.322 §9.5 f)
-//! and Timer_Poll (§9.5 a) shall not be shorter.
+//! with the rate of a UE that is alone in the cell; it is longer with other UEs. Timer_Status_Prohibit (TS
+//! 25.322 §9.5 f) and Timer_Poll (§9.5 a) must not be shorter.
 
 use super::{Config, ROUND_TRIP, SLOT};
 use crate::error::ScenarioError;
@@ -22,8 +22,8 @@ use crate::time::Duration;
 const SEED: u64 = 1;
 
 impl Config {
-    /// How long the retransmission of a PDU takes at least, for the UE that is received worst; `None` if it is sent
-    /// nothing.
+    /// Minimum retransmission time of a PDU, for the UE with the lowest mean rate above 0; `None` if there is no
+    /// such UE.
     fn round_trip(&self) -> Option<Duration> {
         let setup = self.setup();
         let rate_of = |ue| {

@@ -1,20 +1,21 @@
 //! The link curve of LTE: how likely a transport block is lost at an SINR without fading (AWGN).
 //!
-//! No code of n symbols carries K bits without losing blocks (Polyanskiy, Poor, Verdú: "Channel Coding Rate in the Finite
-//! Blocklength Regime", IEEE Trans. Inf. Theory 56(5), 2010, normal approximation), and the turbo code of TS 36.212 loses
-//! as many blocks as the best code does [`LOSS_DB`] below:
+//! No code of n symbols carries K bits without losing blocks (Polyanskiy, Poor, Verdú: "Channel Coding Rate
+//! in the Finite Blocklength Regime", IEEE Trans. Inf. Theory 56(5), 2010, normal approximation). The turbo
+//! code of TS 36.212 loses as many blocks as the best code at a SINR lower by [`LOSS_DB`]:
 //!
 //! ```text
 //! P(lost) = Q((SINR - S50) / sd),   S50 = limit(R) + LOSS_DB,   sd = spread(R) / sqrt(n),   R = K / (bits of n symbols)
 //! ```
 //!
-//! `limit` is the SINR at which the capacity of bit-interleaved coded modulation (BICM; Caire, Taricco, Biglieri, IEEE
-//! Trans. Inf. Theory 44(3), 1998) with Gray-mapped QPSK, 16QAM or 64QAM is the code rate R. `spread` is the square root of
-//! the dispersion there, divided by the slope of the capacity over dB. Below the mother code's rate of 1/3, rate matching
-//! repeats coded bits (TS 36.212 §5.1.4.1.2): the code stays that of rate 1/3, and the receiver adds up the repetitions.
+//! `limit` is the SINR where the capacity of bit-interleaved coded modulation (BICM; Caire, Taricco,
+//! Biglieri, IEEE Trans. Inf. Theory 44(3), 1998) with Gray-mapped QPSK, 16QAM or 64QAM equals the code rate
+//! R. `spread` is the square root of the dispersion there, divided by the slope of the capacity over dB.
+//! Below the mother code's rate of 1/3, rate matching repeats coded bits (TS 36.212 §5.1.4.1.2): the code
+//! stays that of rate 1/3, and the receiver adds up the repetitions.
 //!
-//! A transport block with its CRC of 24 bits that is larger than 6144 bits is segmented into equal code blocks with a CRC
-//! of 24 bits each (TS 36.212 §5.1.2), and is lost if one of them is.
+//! A transport block with its CRC of 24 bits that is larger than 6144 bits is segmented into equal code
+//! blocks with a CRC of 24 bits each (TS 36.212 §5.1.2). It is lost if any of them is.
 //!
 //! Left out: filler bits, the sizes of the turbo code's interleaver, and error floors.
 
@@ -43,7 +44,7 @@ pub(super) enum Modulation {
     Qam64,
 }
 
-/// The code rate of the first value of [`CURVES`], and from one to the next.
+/// The first code rate of [`CURVES`], and the step between rates.
 const FIRST_RATE: f64 = 0.30;
 const RATE_STEP: f64 = 0.05;
 const RATES: usize = 14;
@@ -121,14 +122,15 @@ impl Modulation {
     }
 }
 
-/// The probability that a transport block of so many bits, which fills so many symbols (resource elements), is lost.
+/// Probability that a transport block of `bits` bits in `symbols` symbols (resource elements) is lost.
 pub(super) fn bler(modulation: Modulation, bits: u32, symbols: u32, sinr_db: f64) -> f64 {
     let (above, code_blocks) = above(modulation, bits, symbols, sinr_db);
     let of_one = libm::erfc(above / std::f64::consts::SQRT_2) / 2.0;
     if code_blocks > 1 { 1.0 - libm::pow(1.0 - of_one, code_blocks.into()) } else { of_one }
 }
 
-/// Decides by a uniform number whether one of `codewords` such blocks is lost; `None` if the probability is needed.
+/// Decides with a uniform number whether one of `codewords` such blocks is lost; `None` if the probability is
+/// needed.
 pub(super) fn is_lost(
     (modulation, bits, symbols): (Modulation, u32, u32),
     codewords: u32,
@@ -153,13 +155,13 @@ fn above(modulation: Modulation, bits: u32, symbols: u32, sinr_db: f64) -> (f64,
     ((sinr_db - s50 - limit) * symbols.sqrt() / spread, code_blocks)
 }
 
-/// Code blocks of a transport block of so many bits.
+/// Number of code blocks of a transport block of `bits` bits.
 fn code_blocks(bits: u32) -> u32 {
     let with_crc = bits + CRC;
     if with_crc <= LARGEST { 1 } else { with_crc.div_ceil(LARGEST - CRC) }
 }
 
-/// The SINR at which a share of such blocks is lost, dB.
+/// SINR, dB, that causes this share of such blocks to be lost.
 pub(super) fn sinr_at(lost: f64, modulation: Modulation, bits: u32, symbols: u32) -> f64 {
     let (mut low, mut high) = (-40.0, 60.0);
     for _ in 0..50 {
@@ -223,8 +225,8 @@ mod tests {
         }
     }
 
-    /// TU Wien's curves of CQI 1 to 15: bits of the transport block, and the SNR at which 10 % of the blocks were lost.
-    /// Each has 960 symbols: 6 PRBs of 160.
+    /// TU Wien's curves of CQI 1 to 15: bits of the transport block, and the SNR with 10 % of the blocks
+    /// lost. Each has 960 symbols: 6 PRBs of 160.
     const VIENNA: [(u32, f64); 15] = [
         (120, -7.00),
         (200, -5.17),
@@ -264,12 +266,13 @@ mod tests {
         assert!((off.iter().sum::<f64>() / 15.0).abs() < 0.15, "{off:?}");
     }
 
-    /// Mutual information of a coded bit at which half of the blocks are lost, and the standard deviation around it.
+    /// Mutual information of a coded bit with half of the blocks lost, and the standard deviation around it.
     type Information = (f64, f64);
 
-    /// ns-3's error model (`lte-mi-error-model.cc`, as of ns-3.37): by modulation and code rate, for code blocks of 6144
-    /// bits, the mutual information of a coded bit at which half of them are lost, and the standard deviation around it;
-    /// and for 1024 bits. The SINR of that information is BICM's, which ns-3's own tables follow.
+    /// ns-3's error model (`lte-mi-error-model.cc`, as of ns-3.37): by modulation and code rate, for code
+    /// blocks of 6144 bits and of 1024 bits, the mutual information of a coded bit with half of the blocks
+    /// lost, and the standard deviation around it. BICM maps that information to a SINR, as in ns-3's own
+    /// tables.
     const NS3: [(Modulation, f64, [Information; 2]); 11] = [
         (Modulation::Qpsk, 0.11, [(0.1612, 0.0032), (0.1638, 0.0078)]),
         (Modulation::Qpsk, 0.19, [(0.2605, 0.0054), (0.2636, 0.0121)]),
@@ -284,7 +287,7 @@ mod tests {
         (Modulation::Qam64, 0.70, [(0.7407, 0.0081), (0.7508, 0.0200)]),
     ];
 
-    /// The SINR at which a coded bit has that mutual information, dB.
+    /// SINR, dB, that gives a coded bit this mutual information.
     fn sinr_of(information: f64, modulation: Modulation) -> f64 {
         let (mut low, mut high) = (-20.0, 40.0);
         for _ in 0..40 {
@@ -295,7 +298,8 @@ mod tests {
         low
     }
 
-    /// ns-3's curves were simulated by others than TU Wien's. They are as steep, and 0.8 to 1.7 dB from the limit.
+    /// ns-3's curves are from a simulation independent of TU Wien's. They are as steep, and 0.8 to 1.7 dB
+    /// from the limit.
     #[test]
     fn the_curve_is_near_ns3s_and_as_steep() {
         for (modulation, rate, of_sizes) in NS3 {
@@ -311,7 +315,7 @@ mod tests {
         }
     }
 
-    /// `docs/models/shared-cells.md` has a line for each CQI, and beside it one for each of ns-3's curves.
+    /// `docs/models/shared-cells.md` has a line for each CQI, and next to it one for each of ns-3's curves.
     #[test]
     fn the_documented_table_is_current() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models/shared-cells.md");

@@ -1,29 +1,30 @@
 //! Transport blocks of LTE: PRBs by bandwidth, CQI by SINR, sizes by CQI and PRBs, and how blocks are lost.
 //!
-//! A transport block's rate is its index I_TBS, 0 to 26, and its size follows from that and its number of physical
-//! resource blocks (PRBs). Table 7.1.7.2.1-1 of TS 36.213 lists all sizes. Here a size is the bits that a PRB carries in
-//! that table, times the number of PRBs, rounded down to octets: 1 % off in the mean, 8 % at most from 10 PRBs on,
-//! 18 % at 4.
+//! The rate of a transport block is its index I_TBS, 0 to 26; its size follows from the index and the number
+//! of physical resource blocks (PRBs). Table 7.1.7.2.1-1 of TS 36.213 lists all sizes. Here a size is the
+//! number of bits per PRB in that table times the number of PRBs, rounded down to octets: the error is 1 % in
+//! the mean, at most 8 % from 10 PRBs on, and 18 % at 4.
 //!
-//! A row of the CQI table (TS 36.213 table 7.2.3-1) is a code rate and a modulation, hence an efficiency: information
-//! bits in a resource element. The eNodeB sends at the largest I_TBS of the row's modulation (TS 36.213 table 7.1.7.1-1)
-//! whose block on all PRBs, with 24 bits of CRC, has that efficiency at most. `i_tbs` replaces this rule.
+//! A row of the CQI table (TS 36.213 table 7.2.3-1) is a code rate and a modulation, hence an efficiency:
+//! information bits per resource element. The eNodeB uses the largest I_TBS of the row's modulation (TS
+//! 36.213 table 7.1.7.1-1) whose block on all PRBs, with 24 bits of CRC, has at most that efficiency. `i_tbs`
+//! replaces this rule.
 //!
-//! How likely a block is lost follows from its modulation, size and PRBs: [`curve`]. A UE reports the highest row of which
-//! a block on all PRBs would be lost with a probability of 10 % at most (TS 36.213 §7.2.3), or follows another rule
-//! ([`Thresholds`]). At a row's threshold, blocks of its I_TBS on all PRBs are lost less often than 10 %, as their code
-//! rate is lower; blocks of the lowest row are lost more often, because no I_TBS is as low, and so are blocks of few PRBs:
-//! their CRC weighs more, and a short code is worse.
+//! The loss probability of a block follows from its modulation, size and PRBs: [`curve`]. A UE reports the
+//! highest row whose block on all PRBs is lost with a probability of at most 10 % (TS 36.213 §7.2.3), or
+//! follows another rule ([`Thresholds`]). At a row's threshold, blocks of its I_TBS on all PRBs are lost less
+//! often than 10 %, as their code rate is lower. Blocks of the lowest row are lost more often, because no
+//! I_TBS is as low. So are blocks of few PRBs: their CRC weighs more, and a short code is worse.
 //!
-//! With several layers a row is a CQI and a number of layers: rank and CQI rise together, as a UE's rank indicator and CQI
-//! do. Each layer carries a block of that I_TBS, and of n layers each hears `layer_loss` less than a single one. Two or four
-//! layers carry two codewords (TS 36.211 §6.3.3.2), each lost by the curve. Rows that carry no more than a row of lower SINR
-//! are left out.
+//! With several layers a row is a CQI and a number of layers: rank and CQI rise together, like a UE's rank
+//! indicator and CQI. Each layer carries a block of that I_TBS; with n layers, the SINR of each is
+//! `layer_loss` below that of a single layer. Two or four layers carry two codewords (TS 36.211 §6.3.3.2),
+//! each lost by the curve. Rows that carry no more than a row of lower SINR are left out.
 //!
 //! DEVIATION: the codewords of a TTI share a HARQ process, and are retransmitted together if one of them is lost.
 //!
-//! Left out: CQI by subband, precoding and its reports, 256QAM, and retransmissions with other redundancy versions (HARQ
-//! combines after Chase).
+//! Left out: CQI by subband, precoding and its reports, 256QAM, and retransmissions with other redundancy
+//! versions (HARQ uses Chase combining).
 
 use super::curve::{self, CRC, Modulation};
 use crate::each::Each;
@@ -43,14 +44,14 @@ parameters! {
         pub elements_per_prb: u16 = 138,
         /// The most layers, 1, 2 or 4: as many as carry most at the UE's SINR are used.
         pub layers: u8 = 1,
-        /// From which SINR on each CQI is reported.
+        /// Rule for the SINR thresholds of the CQIs.
         pub thresholds: Thresholds,
-        /// I_TBS of the blocks for every CQI, or for CQI 1 to 15 each its own; by efficiency if absent.
+        /// I_TBS of the blocks, one for every CQI or a list for CQI 1 to 15; by efficiency if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub i_tbs: Option<Each<u8>>,
     }
 
-    /// From which SINR on each CQI is reported.
+    /// Rule for the SINR thresholds of the CQIs.
     pub enum Thresholds {
         /// From where 10 % of the blocks of this CQI on all PRBs are lost.
         #[default]
@@ -104,7 +105,7 @@ pub(super) const BITS_PER_PRB: [u32; SIZES] = [
     3958, 4311, 4652, 5020, 5393, 5746, 6109, 6342, 7390,
 ];
 
-/// PRBs of a resource block group in a carrier of so many: TS 36.213 table 7.1.6.1-1.
+/// PRBs per resource block group in a carrier of `prbs` PRBs: TS 36.213 table 7.1.6.1-1.
 pub(super) fn group(prbs: u32) -> u32 {
     match prbs {
         0..=10 => 1,
@@ -114,9 +115,10 @@ pub(super) fn group(prbs: u32) -> u32 {
     }
 }
 
-/// Downlink grants in a TTI of a carrier. Three control symbols of two antennas have 8 resource element groups per PRB; without
-/// those of PCFICH (4) and PHICH (3 per 8 PRBs), 9 make a control channel element (CCE): TS 36.211 (6.2.4), (6.7.4), (6.8.1),
-/// (6.9.3). ASSUMED: a grant takes four CCEs in the mean, and half of them are grants of the uplink.
+/// Downlink grants in a TTI of a carrier. Three control symbols of two antennas have 8 resource element
+/// groups per PRB. Except for those of PCFICH (4) and PHICH (3 per 8 PRBs), 9 make a control channel element
+/// (CCE): TS 36.211 (6.2.4), (6.7.4), (6.8.1), (6.9.3). ASSUMED: a grant takes four CCEs in the mean, and
+/// half of the grants are for the uplink.
 pub(super) fn grants(prbs: u32) -> u32 {
     let cces = (8 * prbs - 4 - 3 * prbs.div_ceil(8)) / 9;
     (cces / 8).max(1)
@@ -133,7 +135,7 @@ impl Config {
         PRBS.iter().find(|(tenths, _)| tenths * MILLIHERTZ == millihertz).map(|(_, prbs)| *prbs)
     }
 
-    /// Refuses what no carrier has.
+    /// Rejects parameters that no carrier has.
     pub fn validate(&self) -> Result<(), ScenarioError> {
         if self.prbs().is_none() {
             let message = format!("{} is no bandwidth of LTE", self.bandwidth);
@@ -174,12 +176,12 @@ struct Row {
     cqi: u8,
     layers: u8,
     i_tbs: u8,
-    /// SINR of a single layer from which on it is reported, dB.
+    /// Minimum SINR of a single layer for which it is reported, dB.
     least_db: f32,
 }
 
 impl Row {
-    /// Bits on so many PRBs.
+    /// Bits on `prbs` PRBs.
     fn size(self, prbs: u32) -> u32 {
         u32::from(self.layers) * size(self.i_tbs, prbs)
     }
@@ -190,15 +192,15 @@ impl Row {
 pub(in crate::radio) struct Lte {
     prbs: u32,
     elements_per_prb: u32,
-    /// SINR that each of n layers has less than a single one, dB.
+    /// SINR loss of each of n layers compared with a single layer, dB.
     layer_loss_db: Vec<f64>,
     rows: Vec<Row>,
-    /// If all rows have a single layer: by row, the most bits in a PRB of this row and those below it, times 10.
+    /// If all rows have a single layer: by row, the most bits in a PRB of this row or a lower one, times 10.
     most_per_prb: Option<Vec<u64>>,
 }
 
 impl Lte {
-    /// Of parameters that are valid.
+    /// Builds the air interface from valid parameters.
     pub fn new(config: &Config, layer_loss: &[Decibel]) -> Self {
         let prbs = config.prbs().unwrap_or_default();
         let elements_per_prb = u32::from(config.elements_per_prb);
@@ -258,7 +260,7 @@ impl Lte {
 }
 
 impl Thresholds {
-    /// The SINR from which on a row is reported on so many resource elements, dB.
+    /// Minimum SINR, dB, for which a row is reported on this number of resource elements.
     fn sinr(self, row: usize, elements: u32) -> f64 {
         match self {
             Self::LinkLevel => {
@@ -302,7 +304,8 @@ impl Air for Lte {
         if prbs == 0 {
             return None;
         }
-        // With one layer a size is at least `bits` if a PRB has at least so many, times 10: one division for these rows.
+        // With one layer, a size is at least `bits` if bits per PRB, times 10, reach this: one division for
+        // all rows.
         let needed = bits.div_ceil(8).saturating_mul(80).div_ceil(prbs.into());
         let row = match &self.most_per_prb {
             // Only few rows below the highest one carry as much.
@@ -345,7 +348,7 @@ impl Air for Lte {
     }
 }
 
-/// PRBs in which so many bits fit, one at least.
+/// Number of PRBs that `bits` bits need, at least one.
 pub(super) fn prbs_for(i_tbs: u8, bits: u64) -> u64 {
     let octets = bits.div_ceil(8).max(1);
     octets.saturating_mul(80).div_ceil(u64::from(BITS_PER_PRB[usize::from(i_tbs)]))
@@ -465,9 +468,10 @@ mod tests {
     #[test]
     fn the_cqi_is_the_row_whose_threshold_the_sinr_meets() {
         let lte = lte("10 MHz");
-        // 6900 resource elements. CQI 1: the limit of a rate of 1/3, -2.27 dB, less 6.41 dB of repetition; 1.2 dB of loss;
-        // 1.28 x 8.6 dB / sqrt(1577 symbols). CQI 4: -2.27 - 0.45 + 1.2 + 0.14. CQI 15: with seven code
-        // blocks' CRCs a rate of 0.930, 18.66 + 1.2 dB, and for a tenth of the blocks 2.17 x 5.2 dB / sqrt(986).
+        // 6900 resource elements. CQI 1: the limit of a rate of 1/3, -2.27 dB, minus 6.41 dB of repetition;
+        // 1.2 dB of loss; 1.28 x 8.6 dB / sqrt(1577 symbols). CQI 4: -2.27 - 0.45 + 1.2 + 0.14. CQI 15: with
+        // seven code blocks' CRCs a rate of 0.930, 18.66 + 1.2 dB, and for a tenth of the blocks 2.17 x 5.2
+        // dB / sqrt(986).
         let sinrs = [-7.25, -7.15, -1.43, -1.32, 20.17, 20.27, 50.0];
         assert_eq!(sinrs.map(|sinr| lte.cqi(sinr)), [0, 1, 3, 4, 14, 15, 15]);
         // G = 7.4 dB: 10 log10(2^0.1523 - 1) + 7.42 = -2.1 and 10 log10(2^5.5547 - 1) + 7.42 = 24.1.
@@ -521,7 +525,7 @@ mod tests {
         let (fixed, own) = (Lte::new(&fixed, &[]), Lte::new(&own, &[]));
         let ends = |lte: &Lte| [lte.rows[0].i_tbs, lte.rows[14].i_tbs];
         assert_eq!((ends(&fixed), ends(&own)), ([20, 20], [5, 19]));
-        // How a block is lost depends on the block, whatever was reported.
+        // The loss of a block depends only on the block, not on the report.
         assert_eq!(fixed.bler(largest(&fixed, 1), 12.0), fixed.bler(largest(&fixed, 15), 12.0));
         assert!(fixed.bler(largest(&fixed, 1), 12.5) > own.bler(largest(&own, 15), 12.5));
     }
@@ -561,7 +565,7 @@ mod tests {
         }
     }
 
-    /// Two codewords, each of which a single layer would lose alike at 4 dB less.
+    /// A block of two codewords: each is lost as often as a single layer at 4 dB less.
     #[test]
     fn a_block_of_two_codewords_is_lost_if_one_of_them_is() {
         let (two, one) = (with_layers(2), lte("10 MHz"));

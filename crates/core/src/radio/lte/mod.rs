@@ -1,18 +1,18 @@
-//! Long Term Evolution (LTE), FDD: a downlink whose resource blocks the UEs of a cell share, and for each UE an uplink by
-//! grants.
+//! Long Term Evolution (LTE), FDD: a downlink whose resource blocks the UEs of a cell share, and a granted
+//! uplink per UE.
 //!
 //! ```text
 //! eNodeB: buffer (PDCP) -> RLC -> scheduler -> transport block in a TTI of 1 ms, HARQ -> UE: RLC, which reorders -> packets
 //! UE:     buffer -> RLC -> scheduling request, grant -> transport block -> eNodeB
 //! ```
 //!
-//! A UE reports the row of the CQI table that it can receive; the eNodeB sends it as many physical resource blocks (PRBs)
-//! of that row as it needs and there are ([`formats`]). HARQ repeats lost blocks after 8 ms. Blocks arrive out of order;
-//! RLC of TS 36.322 puts them in order. At a hand-over RLC begins anew, and the SDUs that are not confirmed are forwarded
-//! and sent again (TS 36.300 §10.1.2.3).
+//! A UE reports the row of the CQI table that it can receive; the eNodeB sends it physical resource blocks
+//! (PRBs) of that row ([`formats`]), as many as the UE needs and the cell has left. HARQ retransmits lost
+//! blocks after 8 ms. Blocks arrive out of order; RLC of TS 36.322 puts them in order. At a hand-over RLC is
+//! re-established, and unconfirmed SDUs are forwarded and retransmitted (TS 36.300 §10.1.2.3).
 //!
-//! Left out: control channels, semi-persistent scheduling, carrier aggregation, an uplink
-//! that the UEs share: grants come as if there were always room.
+//! Left out: control channels, semi-persistent scheduling, carrier aggregation, and, without `scheduled`, a
+//! shared uplink: every grant finds room.
 //!
 //! Sources: TS 36.213 (CQI, block sizes, timing), TS 36.321 (HARQ, SR, BSR), TS 36.322 (RLC).
 
@@ -67,50 +67,51 @@ parameters! {
     pub struct DownlinkConfig {
         /// Discipline of each UE's buffer in the eNodeB.
         pub queue: queue::Config,
-        /// Link layer: rlc.am_lte or rlc.um_lte, or those of NR as on a master node of LTE (EN-DC): rlc.am_nr, rlc.um_nr.
-        /// Its TTIs are those of the cell.
+        /// Link layer: rlc.am_lte or rlc.um_lte, or, as on a master node of LTE (EN-DC), rlc.am_nr or
+        /// rlc.um_nr. Its TTIs are those of the cell.
         pub rlc: rlc::Config = rlc::Config::AmLte(Default::default()),
         /// PDCP of NR above rlc.am_nr or rlc.um_nr; with its defaults if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub pdcp: Option<pdcp::Config>,
-        /// What the UEs hear: signal-to-interference-and-noise ratio.
+        /// Reception of the UEs: signal-to-interference-and-noise ratio.
         pub reception: sinr::Config,
         /// Transport blocks.
         pub blocks: formats::Config,
         /// By how much the SINR of a layer is lower with 1, 2, 3 and 4 of them: their share of the power (0, 3, 4.8 and
         /// 6 dB), and their interference.
         pub layer_loss: Vec<Decibel> = layer_loss(),
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
         /// How the resource blocks of a TTI are shared out.
         pub sharing: Sharing,
-        /// Size of a resource block group (RBG), PRBs: UEs get whole ones, and PRBs that are no whole one stay unused. If
-        /// absent, it follows from the bandwidth (TS 36.213 table 7.1.6.1-1: 1, 2, 2, 3, 4, 4), and the last one may be smaller.
+        /// Size of a resource block group (RBG), PRBs: UEs get whole groups, and PRBs outside a whole group
+        /// stay unused. If absent, it follows from the bandwidth (TS 36.213 table 7.1.6.1-1: 1, 2, 2, 3, 4,
+        /// 4), and the last group may be smaller.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub group: Option<u8>,
-        /// Number of UEs that get blocks in a TTI at most. If absent, with `max_min` as many as the control channel has
-        /// grants for, by the bandwidth (1, 1, 2, 5, 7, 10), and otherwise any number.
+        /// Maximum number of UEs that get blocks in a TTI. If absent, with `max_min` it is the number of
+        /// grants in the control channel, by the bandwidth (1, 1, 2, 5, 7, 10); otherwise any number.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub ues_per_tti: Option<u8>,
-        /// What UEs take that are not simulated; nothing if absent.
+        /// Load of UEs that are not simulated; none if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub load: Option<shared::Load>,
-        /// Reports of channel quality, and what is made of them.
+        /// Reports of channel quality, and link adaptation.
         pub adaptation: Adaptation,
-        /// Repetition of blocks.
+        /// Retransmission of blocks.
         pub harq: HarqConfig,
-        /// From the end of a TTI to the SDU that the UE hands up.
+        /// From the end of a TTI to the delivery of the SDU at the UE.
         pub delay: Duration = Duration::from_millis(3),
     }
 
     /// How the resource blocks of a TTI are shared out.
     pub enum Sharing {
-        /// All that have something to send get equally many RBGs, and what one does not need goes to the others.
+        /// All UEs with data get the same number of RBGs; RBGs that a UE does not need go to the others.
         #[default]
         MaxMin,
         /// The UE that is chosen first gets all that it can use, then the next.
         InTurn,
-        /// All that have something to send get equally many RBGs, needed or not, and what cannot be divided stays unused.
+        /// All UEs with data get the same number of RBGs, needed or not; an indivisible rest stays unused.
         Equally,
     }
 
@@ -131,14 +132,14 @@ parameters! {
         pub interval: Duration = Duration::from_millis(5),
         /// Size of a block that is granted.
         pub block: Bytes = Bytes::from_bytes(3000),
-        /// Probability that a block is lost; it is sent again after 8 ms.
+        /// Probability that a block is lost; it is retransmitted after 8 ms.
         pub bler: Probability,
         /// How often a block is sent at most.
         pub max_transmissions: u8 = 4,
         /// From the end of a TTI to the packet that the eNodeB passes on.
         pub delay: Duration = Duration::from_millis(3),
-        /// The uplink that the UEs share, right to the PRB; its grants replace `processing`, `interval`, `block`, `bler` and
-        /// `max_transmissions`. Absent: grants come as if no other UE had any.
+        /// The uplink that the UEs share, modelled per PRB; its grants replace `processing`, `interval`,
+        /// `block`, `bler` and `max_transmissions`. If absent, grants are given as if no other UE had any.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub scheduled: Option<scheduled::Config>,
     }
@@ -160,14 +161,14 @@ const SLOT: Duration = Duration::from_millis(1);
 /// TTIs from one transmission of a process to the next.
 const ROUND_TRIP: u64 = 8;
 
-/// TTIs from what a report is about to its first use, and between reports.
+/// TTIs from the measurement of a report to its first use, and between reports.
 const AGE: u64 = 6;
 const PERIOD: u64 = 5;
 
 /// TTIs over which the scheduler averages.
 const WINDOW: u32 = 100;
 
-/// Octets of MAC's header in front of RLC's PDUs (TS 36.321 §6.1.2): a subheader with a length, and one without.
+/// Octets of MAC's header before RLC's PDUs (TS 36.321 §6.1.2): a subheader with a length, and one without.
 const HEADER_OCTETS: u32 = 3;
 const FRAMING: Framing = Framing::Octets { header_octets: HEADER_OCTETS };
 
@@ -224,8 +225,8 @@ impl Component for Config {
         vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
     }
 
-    /// A STATUS PDU waits for a scheduling request and its grant; the retransmission is a block of the downlink. In the
-    /// uplink it is the other way round.
+    /// In the downlink, a STATUS PDU waits for a scheduling request and its grant, and the retransmission
+    /// takes a downlink block. In the uplink the roles are exchanged.
     fn remarks(&self) -> Vec<ScenarioError> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let standing = uplink.scheduled.as_ref().and_then(|own| own.standing.as_ref());
@@ -276,7 +277,7 @@ impl Config {
         [&self.downlink.pdcp, &self.uplink.pdcp].map(|pdcp| pdcp.clone().unwrap_or_default())
     }
 
-    /// `None` if its link layers do not go together, which is refused before.
+    /// `None` if its link layers are incompatible, which validation rejects.
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, up_rate: Bitrate) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let pdcp = self.pdcp();
@@ -348,7 +349,7 @@ impl UplinkConfig {
             round_trip: SLOT.saturating_mul(ROUND_TRIP),
             silences: silences.clone(),
         };
-        // UEs have their occasions one after the other.
+        // The occasions of the UEs follow each other.
         let offset = Duration::from_nanos(u64::from(ue) * SLOT.as_nanos() % self.sr_period.as_nanos());
         let grants = Grants::new(self.sr_period, offset, self.processing, self.interval);
         let room = self.block.as_u64() - u64::from(HEADER_OCTETS);
@@ -359,7 +360,7 @@ impl UplinkConfig {
         self.scheduled.as_ref().map_or(self.max_transmissions, |own| own.harq.max_transmissions)
     }
 
-    /// Refuses keys that say nothing of an uplink that is scheduled.
+    /// Rejects keys that have no effect on a scheduled uplink.
     fn check_unused(&self) -> Result<(), ScenarioError> {
         let free = Self::default();
         let given = [
@@ -413,7 +414,7 @@ impl UplinkConfig {
     }
 }
 
-/// Refuses a link layer that is not LTE's, and one that does not wait for `transmissions` of HARQ, set by `key`.
+/// Rejects a link layer that is not LTE's, or that does not wait for `transmissions` of HARQ, set by `key`.
 pub(super) fn validate_rlc(rlc: &rlc::Config, transmissions: u8, key: &str) -> Result<(), ScenarioError> {
     if rlc.ttis().is_none_or(|ttis| ttis.payload != 1) || rlc.pdu_octets().is_some() {
         let message = format!("rlc.{} has no PDUs that fill what is granted", rlc.name());

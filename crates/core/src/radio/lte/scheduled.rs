@@ -1,10 +1,12 @@
 //! The scheduled form of LTE's uplink: the UEs of a cell share its PRBs ([`shared::uplink`](super::super::shared)).
 //!
-//! A scheduling request or buffer status report of TTI n is answered by a grant in n + 4 for a block in n + 8, and a lost
-//! block is retransmitted in n + 8 (synchronous HARQ of FDD): TS 36.213 §8, §8.0; TS 36.321 §5.4.
+//! A scheduling request or buffer status report of TTI n is answered by a grant in n + 4 for a block in n +
+//! 8, and a lost block is retransmitted in n + 8 (synchronous HARQ of FDD): TS 36.213 §8, §8.0; TS 36.321
+//! §5.4.
 //!
-//! Left out: what [`shared::uplink`](super::super::shared) leaves out; adaptive retransmissions, TTI bundling, semi-persistent
-//! scheduling beyond standing grants, open-loop power control (each UE sends at full power).
+//! Left out: everything that [`shared::uplink`](super::super::shared) leaves out; adaptive retransmissions,
+//! TTI bundling, semi-persistent scheduling beyond standing grants, open-loop power control (each UE sends at
+//! full power).
 
 use super::uplink_blocks::{self, LteUplink};
 use super::{FRAMING, ROUND_TRIP, SLOT, WINDOW, validate_rlc};
@@ -24,20 +26,21 @@ use crate::units::{Bytes, Decibel};
 parameters! {
     /// An uplink whose PRBs the eNodeB schedules among the UEs.
     pub struct Config {
-        /// What the eNodeB hears of a UE on a single PRB at full power; on n PRBs it is 10 log10(n) less.
+        /// SINR of a UE at the eNodeB on a single PRB at full power; on n PRBs it is 10 log10(n) dB lower.
         pub reception: sinr::Config = reception(),
         /// Transport blocks. The bandwidth is that of the downlink.
         pub blocks: uplink_blocks::Config,
-        /// Octets of SDUs that are granted for a scheduling request.
+        /// Octets of SDUs granted for a scheduling request.
         pub first_block: Bytes = Bytes::from_bytes(300),
-        /// Octets of SDUs that are granted to a UE in a TTI at most.
+        /// Maximum number of octets of SDUs granted to a UE per TTI.
         pub most_block: Bytes = Bytes::from_bytes(10_000),
         /// Grants that a UE has without asking (proactive grants, semi-persistent scheduling); absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub standing: Option<Standing>,
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
-        /// What the eNodeB makes of what it hears; if absent it measures in each TTI, and uses that 8 ms later.
+        /// Link adaptation at the eNodeB; if absent it measures in each TTI, and uses the measurement 8 ms
+        /// later.
         pub adaptation: Adaptation,
         /// Retransmission of blocks, 8 ms later each time.
         pub harq: HarqConfig,
@@ -55,7 +58,7 @@ fn reception() -> sinr::Config {
 /// TTIs from a grant to its block: TS 36.213 §8.0.
 const K2: u64 = 4;
 
-/// TTIs from what a measurement is about to the block that it decides.
+/// TTIs from a measurement to the block that uses it.
 const AGE: u64 = ROUND_TRIP;
 
 impl Config {
@@ -65,7 +68,7 @@ impl Config {
         Frame::of(vec![Slot::Both], timing)
     }
 
-    /// The uplink of a valid cell of so many UEs and PRBs.
+    /// The uplink of a valid cell with this number of UEs and PRBs.
     pub(super) fn setup(&self, ues: u16, prbs: u32, sr_period: Duration, delay: Duration) -> UplinkSetup {
         let ttis = |time: Duration| time.as_nanos() / SLOT.as_nanos();
         UplinkSetup {
@@ -84,7 +87,7 @@ impl Config {
         }
     }
 
-    /// A UE, as the eNodeB hears it.
+    /// A UE with its reception at the eNodeB.
     pub(super) fn sender(&self, plan: &Plan<'_>, ue: u16) -> Sender {
         let of = (ue, Dir::Uplink);
         let sinr = Sinr::new(&self.reception, plan.run_seed, of, 1.0 / SLOT.as_secs_f64());

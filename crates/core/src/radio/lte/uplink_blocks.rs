@@ -1,11 +1,11 @@
 //! Transport blocks of LTE's uplink (PUSCH): modulation and I_TBS by SINR, PRBs, block sizes and errors.
 //!
-//! A row is an I_TBS with the modulation of its MCS (TS 36.213 table 8.6.1-1): QPSK up to I_TBS 10, 16QAM from 10 to 19, 64QAM
-//! from 19 to 26. A UE without 64QAM sends I_TBS 20 and above with 16QAM (TS 36.213 §8.6.1), up to code rate 0.93. Rows are
-//! ordered by the SINR at which 10 % of their blocks over all PRBs are lost ([`curve`]); a row that carries no more than a
-//! row of lower SINR is left out.
+//! A row is an I_TBS with the modulation of its MCS (TS 36.213 table 8.6.1-1): QPSK up to I_TBS 10, 16QAM
+//! from 10 to 19, 64QAM from 19 to 26. A UE without 64QAM sends I_TBS 20 and above with 16QAM (TS 36.213
+//! §8.6.1), up to code rate 0.93. Rows are ordered by the SINR that causes 10 % of their blocks over all PRBs
+//! to be lost ([`curve`]); a row that carries no more than a row of lower SINR is left out.
 //!
-//! The transform precoder (SC-FDMA) takes 2^a 3^b 5^c PRBs (TS 36.211 §5.3.3): 48 of 49 PRBs are used.
+//! The transform precoder (SC-FDMA) requires 2^a 3^b 5^c PRBs (TS 36.211 §5.3.3): 48 of 49 PRBs are used.
 //!
 //! Left out: frequency hopping, allocation in contiguous PRBs as a constraint between UEs, SRS, UCI on PUSCH.
 
@@ -20,8 +20,8 @@ parameters! {
     pub struct Config {
         /// The highest modulation of the UEs: "16qam" (UE categories 1 to 4), or "64qam" (category 5).
         pub modulation: Highest,
-        /// Resource elements of a PRB that carry data: 144 behind two symbols of reference signals, 132 with a sounding
-        /// reference signal (SRS).
+        /// Resource elements of a PRB that carry data: 144 with two symbols of reference signals, 132 with
+        /// a sounding reference signal (SRS) too.
         pub elements_per_prb: u16 = 144,
         /// PRBs of the control channel (PUCCH), at both edges of the carrier.
         pub reserved_prbs: u8 = 2,
@@ -40,7 +40,7 @@ parameters! {
 }
 
 impl Config {
-    /// Refuses blocks that a carrier of so many PRBs does not have.
+    /// Rejects blocks that a carrier of `prbs` PRBs does not have.
     pub(super) fn validate(&self, prbs: u32) -> Result<(), ScenarioError> {
         if !(100..=156).contains(&self.elements_per_prb) {
             let message = format!("{} resource elements in a PRB", self.elements_per_prb);
@@ -62,7 +62,7 @@ const HIGHEST_RATE: f64 = 0.93;
 struct Row {
     i_tbs: u8,
     modulation: Modulation,
-    /// SINR of a PRB from which on the row is used, dB.
+    /// Minimum SINR of a PRB for which the row is used, dB.
     least_db: f32,
 }
 
@@ -85,7 +85,7 @@ fn pairs(highest: Highest) -> impl Iterator<Item = (u8, Modulation)> {
 }
 
 impl LteUplink {
-    /// Blocks of a valid carrier of so many PRBs.
+    /// Blocks of a valid carrier of `prbs` PRBs.
     pub fn new(config: &Config, prbs: u32) -> Self {
         let elements_per_prb = u32::from(config.elements_per_prb);
         let prbs = largest_allowed(prbs - u32::from(config.reserved_prbs));
@@ -114,7 +114,7 @@ impl LteUplink {
     }
 }
 
-/// Whether the transform precoder takes so many PRBs.
+/// Whether the transform precoder supports this number of PRBs.
 fn is_allowed(prbs: u32) -> bool {
     let without = |mut left: u32, factor| {
         while left > 0 && left.is_multiple_of(factor) {
@@ -125,7 +125,7 @@ fn is_allowed(prbs: u32) -> bool {
     [2, 3, 5].into_iter().fold(prbs, without) == 1
 }
 
-/// The largest allocation of at most so many PRBs, 0 for 0.
+/// The largest allocation of at most `most` PRBs, 0 for 0.
 fn largest_allowed(most: u32) -> u32 {
     (1..=most).rev().find(|prbs| is_allowed(*prbs)).unwrap_or(0)
 }

@@ -1,5 +1,5 @@
-//! Sizes of transport blocks (TS 38.214 §5.1.3.2), and how they are cut into code blocks (TS 38.212 §5.2.2, §7.2.2), in
-//! integers.
+//! Sizes of transport blocks (TS 38.214 §5.1.3.2), and their segmentation into code blocks (TS 38.212 §5.2.2,
+//! §7.2.2), in integers.
 
 /// The most resource elements of a PRB that count (TS 38.214 §5.1.3.2).
 const MOST_ELEMENTS: u32 = 156;
@@ -19,7 +19,7 @@ const LARGEST_OF_TABLE: u32 = 3824;
 /// Code rates are in 2048ths.
 const RATES: u64 = 2048;
 
-/// Resource elements of a PRB in so many symbols, without reference symbols and other overhead.
+/// Resource elements of a PRB in `symbols` symbols, without reference symbols and other overhead.
 pub(super) fn elements_of_prb(symbols: u32, dmrs: u32, overhead: u32) -> u32 {
     (12 * symbols).saturating_sub(dmrs + overhead)
 }
@@ -40,7 +40,7 @@ pub(super) fn size(elements: u32, prbs: u32, layers: u32, modulation: u32, rate:
     }
 }
 
-/// Step 3: N_info is quantized downwards, and takes the next size of the table.
+/// Step 3: N_info is quantized downwards and rounded up to the next size of the table.
 fn small(info: u64) -> u32 {
     let whole = info / RATES;
     let n = whole.checked_ilog2().unwrap_or(0).saturating_sub(6).max(3);
@@ -63,7 +63,7 @@ fn large(info: u64, low_rate: bool) -> u32 {
     (8 * blocks * with_crc.div_ceil(8 * blocks) - 24) as u32
 }
 
-/// How a transport block is cut for the LDPC code.
+/// Segmentation of a transport block for the LDPC code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CodeBlocks {
     /// LDPC base graph, 1 or 2.
@@ -74,7 +74,7 @@ pub(super) struct CodeBlocks {
 }
 
 impl CodeBlocks {
-    /// Of a transport block of so many bits at a code rate of `rate` / 2048.
+    /// Segments a transport block of `bits` bits at a code rate of `rate` / 2048.
     pub fn of(bits: u32, rate: u32) -> Self {
         let with_crc = bits + if bits > LARGEST_OF_TABLE { 24 } else { 16 };
         // TS 38.212 §7.2.2: A <= 292, or A <= 3824 and R <= 0.67, or R <= 1/4.
@@ -87,7 +87,7 @@ impl CodeBlocks {
         Self { graph, count, bits: all / count }
     }
 
-    /// Z_c (TS 38.212 §5.2.2): the smallest lifting size of which K_b times is enough for a code block.
+    /// Z_c (TS 38.212 §5.2.2): the smallest lifting size whose K_b-fold is enough for a code block.
     #[cfg(test)]
     pub fn lifting_size(self, transport_bits: u32) -> u32 {
         let with_crc = transport_bits + if transport_bits > LARGEST_OF_TABLE { 24 } else { 16 };

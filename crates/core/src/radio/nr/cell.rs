@@ -20,11 +20,11 @@ use crate::sinr::Sinr;
 use crate::time::Duration;
 use crate::units::{Bitrate, Decibel};
 
-/// From what a report is about to its first use, and between reports.
+/// From the measurement of a report to its first use, and between reports.
 const AGE: Duration = Duration::from_millis(5);
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// Over which time the schedulers average.
+/// Averaging time of the schedulers.
 const WINDOW: Duration = Duration::from_millis(100);
 
 /// A block is a MAC PDU: RLC counts the subheader of each of its PDUs (TS 38.321 §6.1.2).
@@ -138,7 +138,8 @@ impl Config {
         1.0 / self.slot().as_secs_f64()
     }
 
-    /// A UE in its uplink, as the gNB hears it: when it decides on a slot, the slots that it has processed.
+    /// A UE's uplink with its reception at the gNB. Decisions on a slot use the latest slots processed by
+    /// then.
     fn sender(&self, plan: &Plan<'_>, ue: u16, frame: &Frame) -> Sender {
         let uplink = &self.uplink;
         let sinr = Sinr::new(&uplink.reception, plan.run_seed, (ue, Dir::Uplink), self.slots_per_s());
@@ -148,7 +149,7 @@ impl Config {
         Sender::new(reception, uplink.harq.processes.unwrap_or(PROCESSES))
     }
 
-    /// `None` if its link layers do not go together, which is refused before.
+    /// `None` if its link layers are incompatible, which validation rejects.
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, uplink_setup: &UplinkSetup) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
@@ -201,7 +202,7 @@ impl Config {
         let both = [(&config.downlink, Dir::Downlink), (&config.uplink, Dir::Uplink)];
         let bearer = |(own, dir): (&BearerConfig, Dir)| {
             let ttis = own.rlc.ttis()?;
-            // Its numbers are those behind all default bearers.
+            // Its indices follow those of all default bearers.
             let bearer =
                 RlcBearer::new((&own.queue, &own.rlc, ttis), terms[dir.index()], plan, self.ues + ue, dir);
             Some(bearer.second_of(ue).with_pdcp(&own.rlc, &own.pdcp))

@@ -8,13 +8,14 @@
 //! P(code block lost) = Q((SINR - S50) / sd),   S50 = limit(MCS) + loss,   sd = spread(MCS) sqrt(8448 / K)
 //! ```
 //!
-//! where `limit` is the SNR at which the capacity is the MCS's efficiency, and `spread` the standard deviation at 8448 bits,
-//! the largest code block of LDPC base graph 1 ([`super::tables`]). `loss` is by how much LDPC with belief propagation is
-//! worse than the approximation: 0.88 ± 0.10 dB over the 411 curves of Sionna SYS 2.2.0 (Apache-2.0) with 500 bits or more,
-//! of all MCS tables. A transport block is lost if one of its C code blocks is: 1 - (1 - P)^C.
+//! where `limit` is the SNR that gives a capacity equal to the MCS's efficiency, and `spread` the standard
+//! deviation at 8448 bits, the largest code block of LDPC base graph 1 ([`super::tables`]). `loss` is by how
+//! much LDPC with belief propagation is worse than the approximation: 0.88 ± 0.10 dB over the 411 curves of
+//! Sionna SYS 2.2.0 (Apache-2.0) with 500 bits or more, of all MCS tables. A transport block is lost if one
+//! of its C code blocks is: 1 - (1 - P)^C.
 //!
-//! Left out: the term log2(n)/2 of the approximation, which moves S50 by 0.07 dB at most from 2000 bits on and by 0.2 dB at
-//! 100 bits; blocks of fewer bits, for which the approximation ends; error floors.
+//! Left out: the term log2(n)/2 of the approximation, which moves S50 by 0.07 dB at most from 2000 bits on
+//! and by 0.2 dB at 100 bits; blocks of fewer bits, where the approximation does not hold; error floors.
 
 use super::blocks::CodeBlocks;
 use super::tables::Mcs;
@@ -32,7 +33,7 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// Of a transport block of so many bits.
+    /// Curve of a transport block of `bits` bits.
     pub fn new(mcs: &Mcs, loss_db: f64, bits: u32) -> Self {
         let blocks = CodeBlocks::of(bits, mcs.rate);
         let spread = mcs.spread_db * (LARGEST / f64::from(blocks.bits)).sqrt();
@@ -56,7 +57,7 @@ impl Curve {
         if self.blocks == 1 { of_one } else { -libm::expm1(f64::from(self.blocks) * libm::log1p(-of_one)) }
     }
 
-    /// The SINR at which this share is lost, dB.
+    /// SINR, dB, that causes this share of blocks to be lost.
     pub fn sinr_at(self, lost: f64) -> f64 {
         let (mut low, mut high) = (-40.0, 60.0);
         for _ in 0..50 {
@@ -91,8 +92,9 @@ mod tests {
         near(at(4, 8448.0), 2.30);
     }
 
-    /// MCS table, MCS, bits of a code block and the SINR at which 10 % of them are lost, dB: all curves of Sionna SYS 2.2.0 (3000
-    /// blocks a point, PDSCH) with 500 bits or more that have a point on both sides of 10 % between 0.1 and 99.5 %.
+    /// MCS table, MCS, bits of a code block and the SINR with 10 % of them lost, dB: all curves of Sionna SYS
+    /// 2.2.0 (3000 blocks per point, PDSCH) with 500 bits or more that have a point on both sides of 10 %
+    /// between 0.1 and 99.5 %.
     const MEASURED: &str = include_str!("../../../tests/data/nr_bler_tenth.csv");
 
     /// Acceptance test 4: from 1000 bits on within 0.25 dB. Code blocks of 500 bits are up to 0.34 dB off at 948/1024, where the

@@ -1,11 +1,12 @@
 //! Transport blocks of NR: which MCS and how many layers by SINR, their sizes by PRBs, and how they are lost.
 //!
-//! A row is a number of layers and an MCS. The rows of a carrier are those pairs of which no other carries more at a lower
-//! SINR: rank and MCS rise together, as a UE's rank indicator and CQI do. Of several layers each hears `layer_loss` less
-//! than a single one. A row is reported from the SINR on at which 10 % of its blocks on all PRBs are lost ([`super::curve`]).
+//! A row is a number of layers and an MCS. The rows of a carrier are the pairs that carry more than any pair
+//! of lower SINR: rank and MCS rise together, like a UE's rank indicator and CQI. With several layers, the
+//! SINR of each is `layer_loss` below that of a single layer. A row is reported from the SINR on that causes
+//! 10 % of its blocks on all PRBs to be lost ([`super::curve`]).
 //!
-//! A UE reports a rank and a CQI of the table that goes with the MCS table: 15 code rates instead of 28 MCS, so that the gNB
-//! knows of up to 2 dB less than the UE hears. Its outer loop moves on from there.
+//! A UE reports a rank and a CQI of the table that belongs to the MCS table. It has 15 code rates instead of
+//! 28 MCS, so the report can be up to 2 dB below the UE's SINR. The gNB's outer loop corrects this.
 //!
 //! Left out: CQI by subband, precoding.
 
@@ -23,7 +24,8 @@ use serde_json::Value;
 parameters! {
     /// Transport blocks of an NR carrier in the downlink.
     pub struct DownlinkBlocks {
-        /// Bandwidth of the carrier; which there are depends on the subcarrier spacing (TS 38.101-1 table 5.3.2-1).
+        /// Bandwidth of the carrier; the valid values depend on the subcarrier spacing (TS 38.101-1 table
+        /// 5.3.2-1).
         pub bandwidth: Frequency = Frequency::from_millihertz(100_000_000_000),
         /// MCS table.
         pub table: Table = Table::Qam256,
@@ -34,8 +36,8 @@ parameters! {
         pub dmrs: u8 = 24,
         /// The most layers, 1 to 4.
         pub layers: u8 = 4,
-        /// By how much the link is worse than BICM's normal approximation. The default is LDPC's with a receiver that
-        /// knows the channel; real receivers lose 1 to 2 dB more.
+        /// Loss of the link compared with BICM's normal approximation. The default is that of LDPC with a
+        /// receiver that knows the channel; real receivers lose 1 to 2 dB more.
         pub loss: Decibel = Decibel::from_thousandths(880),
     }
 
@@ -71,9 +73,9 @@ parameters! {
 }
 
 parameters! {
-    /// What a UE reports of the channel.
+    /// Form of a UE's channel report.
     pub enum Report {
-        /// A rank and a CQI: TS 38.214 table 5.2.2.1-2, -3 or -4, whichever goes with the MCS table.
+        /// A rank and a CQI of the table that belongs to the MCS table: TS 38.214 table 5.2.2.1-2, -3 or -4.
         #[default]
         Cqi,
         /// A rank and an MCS: finer than any UE reports.
@@ -114,7 +116,7 @@ pub(super) fn prbs(scs_khz: u32, bandwidth: Frequency) -> Result<u32, ScenarioEr
     })
 }
 
-/// Resource elements of a PRB in a downlink of so many symbols.
+/// Resource elements of a PRB in a downlink of `symbols` symbols.
 pub(super) fn downlink_elements(config: &DownlinkBlocks, symbols: u8) -> u32 {
     let data = u32::from(symbols.saturating_sub(config.control_symbols));
     let dmrs = if symbols < 8 { config.dmrs / 2 } else { config.dmrs };
@@ -165,11 +167,11 @@ impl UplinkBlocks {
 struct Row {
     layers: u8,
     mcs: u8,
-    /// SINR of a single layer from which on it is reported, dB.
+    /// Minimum SINR of a single layer for which it is reported, dB.
     least_db: f32,
 }
 
-/// What a carrier's blocks are made of.
+/// Parameters of a carrier's blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Carrier {
     pub prbs: u32,
@@ -190,9 +192,9 @@ pub(super) struct Carrier {
 pub(super) struct Nr {
     carrier: Carrier,
     rows: Vec<Row>,
-    /// By rising SINR, dB, what a UE reports, as the highest row that the report allows.
+    /// Thresholds of the reports by rising SINR, dB, each with the highest row that the report allows.
     reports: Vec<(f32, u8)>,
-    /// TBS_LBRM, which limits the buffer of HARQ.
+    /// TBS_LBRM, which limits the HARQ buffer.
     largest: Option<u32>,
 }
 
@@ -205,12 +207,12 @@ impl Nr {
         nr
     }
 
-    /// The same rows with other elements: those of a special slot.
+    /// The same carrier with the resource elements of a special slot.
     pub fn with_elements(&self, elements: u32) -> Self {
         Self { carrier: Carrier { elements, ..self.carrier.clone() }, ..self.clone() }
     }
 
-    /// The reports that say more than all of lower SINR.
+    /// The reports that allow more than all reports of lower SINR.
     fn reports(&self) -> Vec<(f32, u8)> {
         let with_layers = |(layers, mcs): (u8, &Mcs)| {
             let bits = blocks::size(
@@ -242,7 +244,7 @@ impl Nr {
             most = most.max(*bits);
             says_more
         });
-        // A CQI of a lower code rate than any MCS leaves the gNB its lowest one.
+        // For a CQI with a lower code rate than any MCS, the gNB uses its lowest row.
         all.into_iter().map(|(least_db, _)| (least_db, self.cqi(least_db).max(1))).collect()
     }
 
@@ -290,7 +292,7 @@ impl Nr {
         self.rows.get(usize::from(number).checked_sub(1)?).copied()
     }
 
-    /// The fewest PRBs, of `most`, on which a row carries so many bits.
+    /// The fewest PRBs, up to `most`, on which a row carries `bits` bits.
     fn prbs_for(&self, row: Row, most: u32, bits: u64) -> u32 {
         if bits > u64::from(self.size(row, most)) {
             return most;
@@ -311,8 +313,8 @@ impl Nr {
 }
 
 impl Carrier {
-    /// TBS_LBRM (TS 38.212 §5.4.2.1): the block of the most layers, the highest modulation of the table and 948/1024 on so many
-    /// PRBs.
+    /// TBS_LBRM (TS 38.212 §5.4.2.1): the block with the maximum number of layers, the highest modulation of
+    /// the table and 948/1024 on this number of PRBs.
     fn largest_block(&self) -> u32 {
         let modulation = self.table.rows().iter().map(|mcs| mcs.modulation).max().unwrap_or(2);
         let prbs = [32, 66, 107, 135, 162, 217].into_iter().find(|most| self.prbs <= *most).unwrap_or(273);
@@ -408,17 +410,18 @@ mod tests {
         }
         let layers = |sinr| nr.row(nr.cqi(sinr)).map(|row| row.layers);
         assert_eq!([-7.0, -5.0, 60.0].map(layers), [None, Some(1), Some(4)]);
-        // By hand from the curves, bits per symbol: at 12.5 dB 4 x 1.18 (MCS 4 with 3.5 dB) and 3 x 1.69 (MCS 6 with 5.5 dB), at
-        // 20 dB 4 x 3.03 (MCS 12 with 11 dB) and 3 x 3.61 (MCS 14 with 13 dB).
+        // By hand from the curves, bits per symbol: at 12.5 dB 4 x 1.18 (MCS 4 with 3.5 dB) and 3 x 1.69 (MCS
+        // 6 with 5.5 dB), at 20 dB 4 x 3.03 (MCS 12 with 11 dB) and 3 x 3.61 (MCS 14 with 13 dB).
         assert_eq!([12.5, 20.0].map(layers), [Some(3), Some(4)]);
         let best = nr.rows.last().unwrap();
         assert_eq!((best.layers, best.mcs), (4, 27));
-        // Acceptance test 5, behind the loss of four layers.
+        // Acceptance test 5, after the loss of four layers is subtracted.
         assert!((f64::from(best.least_db) - 9.0 - 25.32).abs() < 0.03, "{best:?}");
     }
 
-    /// What a UE reports: rank 1 and the 15 CQIs, each from where 10 % of its blocks are lost (TS 38.214 §5.2.2.1), and the MCS
-    /// of the largest efficiency at most the CQI's. CQI 1 (78/1024) is below any MCS of the table.
+    /// Reports of a UE: rank 1 and the 15 CQIs, each from the SINR with 10 % of its blocks lost (TS 38.214
+    /// §5.2.2.1), and the MCS of the largest efficiency up to the CQI's. CQI 1 (78/1024) is below any MCS of
+    /// the table.
     #[test]
     fn a_report_is_a_cqi_of_the_table_in_use() {
         let last_mcs = [(Table::Qam64, 28), (Table::Qam256, 27), (Table::Qam64LowSe, 28)];
@@ -441,7 +444,8 @@ mod tests {
             let best = nr.row(nr.reported(60.0, 0)).unwrap();
             assert_eq!((best.mcs, nr.reported(-30.0, 0)), (last, 0), "{table:?}");
         }
-        // Between CQI 8 (567/1024, 64QAM) and CQI 9 (666/1024) lies MCS 14 (616/1024), which no CQI stands for.
+        // Between CQI 8 (567/1024, 64QAM) and CQI 9 (666/1024) lies MCS 14 (616/1024), which no CQI
+        // represents.
         let nr = Nr::new(carrier(273, 132, Table::Qam256, 1));
         let between = nr.curve(Row { layers: 1, mcs: 14, least_db: 0.0 }, 200_000).sinr_at(0.1) as f32 + 0.1;
         let reported = nr.row(nr.reported(between, 0)).unwrap().mcs;

@@ -1,18 +1,19 @@
-//! Mutual information of a resource element, and what HARQ's incremental redundancy makes of it.
+//! Mutual information of a resource element, and its use for HARQ's incremental redundancy.
 //!
-//! A retransmission of NR carries other bits of the mother code (redundancy versions 0, 2, 3, 1 of a circular buffer), so what
-//! the receiver has adds up as *information*: a block decodes once its transmissions have carried its efficiency together, as
-//! if it had been sent once at a lower code rate. The decoder's curve ([`super::curve`]) is asked at the SINR at which a single
-//! transmission carries as much:
+//! A retransmission of NR carries other bits of the mother code (redundancy versions 0, 2, 3, 1 of a circular
+//! buffer), so the receiver accumulates *information*: a block decodes once its transmissions have carried
+//! its efficiency together, as if it had been sent once at a lower code rate. The decoder's curve
+//! ([`super::curve`]) is evaluated for the SINR of a single transmission that carries as much:
 //!
 //! ```text
 //! I(equivalent) = f (I(before) + I(now)) + (1 - f) I(before + now)
 //! ```
 //!
-//! `f` is the share of the retransmission whose bits were not transmitted before. The rest repeats bits, whose energy adds
-//! (Chase combining). The buffer ends at the mother code, of rate 1/3 (base graph 1) or 1/5 (2), and in a downlink at 2/3 of the
-//! rate of the carrier's largest block (limited-buffer rate matching, TS 38.212 §5.4.2.1). At low code rates both sums agree;
-//! at 948/1024 a second transmission gains 10 dB where the buffer has room for it, and Chase combining 3 dB.
+//! `f` is the share of the retransmission whose bits were not transmitted before. The rest repeats bits,
+//! whose energy adds (Chase combining). The buffer ends at the mother code, of rate 1/3 (base graph 1) or 1/5
+//! (2), and in a downlink at 2/3 of the rate of the carrier's largest block (limited-buffer rate matching, TS
+//! 38.212 §5.4.2.1). At low code rates both sums agree. At 948/1024, a second transmission gains 10 dB where
+//! the buffer has room for it, and 3 dB with Chase combining.
 //!
 //! ASSUMED: redundancy versions do not overlap before the buffer is used up.
 
@@ -71,7 +72,7 @@ fn information(modulation: u32, ratio: f64) -> f64 {
     row[below] + (row[above] - row[below]) * (column - below as f64).min(1.0)
 }
 
-/// The SNR, a ratio, at which a resource element carries so many bits; the last column's if there is none.
+/// SNR, a ratio, that lets a resource element carry `bits` bits; the last column's if there is none.
 fn ratio_for(modulation: u32, bits: f64) -> f64 {
     let row = of_modulation(modulation);
     let above = row.partition_point(|own| *own < bits);
@@ -93,8 +94,8 @@ pub(super) fn buffer(mcs: &Mcs, bits: u32, largest: Option<u32>) -> f64 {
     (f64::from(mcs.rate) / 2048.0 / mother.max(limited)).max(1.0)
 }
 
-/// The equivalent SNR, a ratio, of what was heard `before` in so many `transmissions` and what is heard `now`, in a buffer for
-/// `buffer` transmissions.
+/// Equivalent SNR, a ratio, after `transmissions` transmissions with combined SNR `before` and one with SNR
+/// `now`. The buffer has room for `buffer` transmissions.
 pub(super) fn combine(modulation: u32, buffer: f64, transmissions: u8, before: f64, now: f64) -> f64 {
     let new = (buffer - f64::from(transmissions)).clamp(0.0, 1.0);
     if new <= 0.0 {
@@ -102,7 +103,8 @@ pub(super) fn combine(modulation: u32, buffer: f64, transmissions: u8, before: f
     }
     let information = |ratio| information(modulation, ratio);
     let all = new * (information(before) + information(now)) + (1.0 - new) * information(before + now);
-    // Sums agree where a modulation carries in proportion to the power; between columns they differ by rounding.
+    // The sums agree where a modulation's information is proportional to the power; between columns they
+    // differ by rounding.
     ratio_for(modulation, all).max(before + now)
 }
 
@@ -119,7 +121,7 @@ mod tests {
         10.0 * libm::log10(ratio)
     }
 
-    /// The limits of the MCS tables, which were integrated on their own.
+    /// The limits of the MCS tables, which were integrated separately.
     #[test]
     fn information_is_the_efficiency_at_the_limit_of_an_mcs() {
         for mcs in QAM64.iter().chain(&QAM256).chain(&QAM64_LOW_SE) {
@@ -132,8 +134,9 @@ mod tests {
         assert!(information(8, ratio(60.0)) > 7.999);
     }
 
-    /// Two halves of the information: the limit of half the code rate. MCS 28 of 948/1024 x 6 bits is heard twice where one of
-    /// 474/1024 x 6 is heard once, 8.65 dB by the table; Chase combining needs 3.01 dB less than 18.46.
+    /// Two halves of the information need the limit of half the code rate. Two transmissions of MCS 28,
+    /// 948/1024 x 6 bits, need as much each as one transmission of 474/1024 x 6, 8.65 dB by the table; Chase
+    /// combining needs 3.01 dB less than 18.46.
     #[test]
     fn two_transmissions_are_one_of_half_the_code_rate() {
         let twice = |buffer, each_db: f64| db(combine(6, buffer, 1, ratio(each_db), ratio(each_db)));
@@ -143,7 +146,7 @@ mod tests {
         assert!((least(1.0).unwrap() - 15.45).abs() < 0.02, "{:?}", least(1.0));
         let partly = least(1.4).unwrap();
         assert!(partly > 8.8 && partly < 15.4, "{partly}");
-        // A transmission that nobody hears adds nothing, however many bits it would have brought.
+        // A transmission with very low SNR adds nothing, however many bits it would have carried.
         let lone = combine(6, 3.0, 1, ratio(-30.0), ratio(15.0));
         assert!((db(lone) - 15.0).abs() < 0.02, "{}", db(lone));
     }

@@ -1,15 +1,15 @@
-//! 5G New Radio (NR): a cell whose downlink and uplink the UEs share, right to the slot, with TDD and FDD.
+//! 5G New Radio (NR): a cell whose UEs share downlink and uplink, modelled per slot, with TDD and FDD.
 //!
 //! ```text
 //! gNB: buffer -> PDCP, RLC -> scheduler -> transport block in a slot, HARQ -> UE: RLC, PDCP -> packets
 //! UE:  buffer -> PDCP, RLC -> SR, grant, transport block with BSR, HARQ -> gNB
 //! ```
 //!
-//! Which slot carries what, K1, K2 and what the gNB needs from an answer to a decision are the [`Frame`]'s. A row of
-//! the link adaptation is a number of layers and an MCS ([`formats`]); sizes are those of TS 38.214 to the bit
-//! ([`blocks`]), and how blocks are lost follows from finite-blocklength theory ([`curve`]). HARQ adds the
-//! information of a block's transmissions (incremental redundancy, [`information`]). The uplink is
-//! granted: SR, BSR, dynamic and standing grants, HARQ ([`super::shared`]).
+//! The [`Frame`] defines the direction of each slot, K1, K2, and the gNB's processing time from an answer to
+//! a decision. A row of the link adaptation is a number of layers and an MCS ([`formats`]). Sizes follow TS
+//! 38.214 exactly ([`blocks`]), and block errors follow finite-blocklength theory ([`curve`]). HARQ adds the
+//! information of a block's transmissions (incremental redundancy, [`information`]). The uplink is granted:
+//! SR, BSR, dynamic and standing grants, HARQ ([`super::shared`]).
 //!
 //! Left out: beams, precoding and PMI, MU-MIMO, code block groups, dynamic TDD and mini-slots, bandwidth part switches,
 //! errors of control channels, random access as a procedure, interference by load.
@@ -59,10 +59,11 @@ parameters! {
         pub special: Special,
         /// From a decision to the slot that it is about.
         pub lead: Duration = Duration::from_millis(1),
-        /// From the end of an uplink slot to a decision by what it brought: answers, requests, reports.
+        /// From the end of an uplink slot to a decision based on its contents: answers, requests, reports.
         pub processing: Duration = Duration::from_millis(1),
-        /// Carriers of the downlink, alike, 1 to 8 (carrier aggregation): each has its own fading, reports and HARQ, and all
-        /// carry what one RLC entity sends. The uplink, answers included, uses the first.
+        /// Number of downlink carriers, 1 to 8 (carrier aggregation). They have equal parameters; each has
+        /// its own fading, reports and HARQ, and all serve one RLC entity. The uplink, answers included, uses
+        /// the first.
         pub carriers: u8 = 1,
         /// K1: slots from a block to its answer at least.
         pub k1: u8 = 4,
@@ -80,7 +81,7 @@ parameters! {
         pub activity: Option<activity::Config>,
     }
 
-    /// Symbols of a special slot; what is left of 14 is the guard.
+    /// Symbols of a special slot; the rest of the 14 symbols is the guard.
     pub struct Special {
         /// Symbols of the downlink.
         pub down: u8 = 6,
@@ -90,37 +91,38 @@ parameters! {
 
     /// The downlink.
     pub struct DownlinkConfig {
-        /// Discipline of each UE's buffer in the gNB; by default droptail of 6 MB of packets that wait.
+        /// Discipline of each UE's buffer in the gNB; by default droptail of 6 MB of queued packets.
         pub queue: queue::Config = droptail(6_000_000),
         /// Link layer: rlc.am_nr or rlc.um_nr.
         pub rlc: rlc::Config = rlc::Config::AmNr(Default::default()),
         /// PDCP above it.
         pub pdcp: pdcp::Config,
-        /// What the UEs hear on a single layer: signal-to-interference-and-noise ratio.
+        /// Reception of the UEs on a single layer: signal-to-interference-and-noise ratio.
         pub reception: sinr::Config,
         /// Transport blocks.
         pub blocks: DownlinkBlocks,
         /// By how much the SINR of a layer is lower with 1, 2, 3 and 4 of them: their share of the power (0, 3, 4.8 and
         /// 6 dB), and their interference.
         pub layer_loss: Vec<Decibel> = layer_loss(),
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
         /// How the resource blocks of a slot are shared out.
         pub sharing: Sharing,
-        /// Size of a resource block group (RBG), PRBs: UEs get whole ones, but for the last. If absent by the bandwidth
-        /// (TS 38.214 table 5.1.2.2.1-1, configuration 1: 2 up to 36 PRBs, 4 up to 72, 8 up to 144, else 16).
+        /// Size of a resource block group (RBG), PRBs. UEs get whole groups; only the last group may be
+        /// smaller. If absent, by the bandwidth (TS 38.214 table 5.1.2.2.1-1, configuration 1: 2 up to 36
+        /// PRBs, 4 up to 72, 8 up to 144, else 16).
         #[serde(skip_serializing_if = "Option::is_none")]
         pub group: Option<u8>,
-        /// What UEs take that are not simulated; nothing if absent.
+        /// Load of UEs that are not simulated; none if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub load: Option<shared::Load>,
-        /// Reports of channel quality, and what is made of them; if absent each 20 ms, used after 5 ms.
+        /// Reports of channel quality, and link adaptation; if absent, a report every 20 ms, used after 5 ms.
         pub adaptation: Adaptation,
-        /// What a UE reports.
+        /// Form of a UE's channel report.
         pub report: Report,
-        /// Repetition of blocks; if absent with 16 processes.
+        /// Retransmission of blocks; if absent with 16 processes.
         pub harq: HarqConfig,
-        /// From the end of a slot to the packet that the UE hands up.
+        /// From the end of a slot to the delivery of the packet at the UE.
         pub delay: Duration = Duration::from_millis(1),
     }
 
@@ -129,39 +131,40 @@ parameters! {
         /// The UE that is chosen first gets all that it can use, then the next.
         #[default]
         InTurn,
-        /// All that have something to send get equally many RBGs, and what one does not need goes to the others.
+        /// All UEs with data get the same number of RBGs; RBGs that a UE does not need go to the others.
         MaxMin,
-        /// All that have something to send get equally many RBGs, needed or not, and what cannot be divided stays unused.
+        /// All UEs with data get the same number of RBGs, needed or not; an indivisible rest stays unused.
         Equally,
     }
 
     /// The uplink.
     pub struct UplinkConfig {
-        /// Discipline of each UE's buffer; by default droptail of 1 MB of packets that wait.
+        /// Discipline of each UE's buffer; by default droptail of 1 MB of queued packets.
         pub queue: queue::Config = droptail(1_000_000),
         /// Link layer: rlc.am_nr or rlc.um_nr.
         pub rlc: rlc::Config = rlc::Config::AmNr(Default::default()),
         /// PDCP above it.
         pub pdcp: pdcp::Config,
-        /// What the gNB hears of a UE on a single PRB at full power; on n PRBs it is 10 log10(n) less. At 40 dB a UE has
-        /// 67 Mbit/s of 100 MHz and TDD, at 15 dB 2 Mbit/s.
+        /// SINR of a UE at the gNB on a single PRB at full power; on n PRBs it is 10 log10(n) dB lower. At 40
+        /// dB a UE has 67 Mbit/s of 100 MHz and TDD, at 15 dB 2 Mbit/s.
         pub reception: sinr::Config = uplink_reception(),
         /// Transport blocks.
         pub blocks: UplinkBlocks,
         /// Time between two occasions for a scheduling request (SR) of a UE.
         pub sr_period: Duration = Duration::from_millis(10),
-        /// Octets of SDUs that are granted for a scheduling request.
+        /// Octets of SDUs granted for a scheduling request.
         pub first_block: Bytes = Bytes::from_bytes(300),
-        /// Octets of SDUs that are granted to a UE in a slot at most.
+        /// Maximum number of octets of SDUs granted to a UE per slot.
         pub most_block: Bytes = Bytes::from_bytes(20_000),
         /// Grants that a UE has without asking (proactive or configured grants); absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub standing: Option<Standing>,
-        /// Who is served next.
+        /// Scheduler, which selects the UE to serve next.
         pub scheduler: scheduler::Config,
-        /// What the gNB makes of what it hears; if absent it measures in each slot, and knows after the times of the frame.
+        /// Link adaptation at the gNB; if absent it measures in each slot, and uses the measurement after the
+        /// times of the frame.
         pub adaptation: Adaptation,
-        /// Repetition of blocks; if absent with 16 processes.
+        /// Retransmission of blocks; if absent with 16 processes.
         pub harq: HarqConfig,
         /// From the end of a slot to the packet that the gNB passes on.
         pub delay: Duration = Duration::from_millis(2),
@@ -194,7 +197,7 @@ impl From<Sharing> for Shares {
     }
 }
 
-/// HARQ processes of a UE, and the most that there are since Release 17.
+/// HARQ processes of a UE, the maximum since Release 17.
 const PROCESSES: u8 = 16;
 const MOST_PROCESSES: u64 = 32;
 
@@ -222,8 +225,8 @@ impl Component for Config {
         Some(pdcp::LARGEST_SDU)
     }
 
-    /// A STATUS PDU waits for a scheduling request and its grant, and the retransmission for a slot. In the uplink it is the
-    /// other way round.
+    /// In the downlink, a STATUS PDU waits for a scheduling request and its grant, and the retransmission for
+    /// a slot. In the uplink the roles are exchanged.
     fn remarks(&self) -> Vec<ScenarioError> {
         let (downlink, uplink, slot) = (&self.downlink, &self.uplink, self.slot());
         let frame = self.frame();
@@ -281,7 +284,7 @@ impl Component for Config {
 }
 
 impl Config {
-    /// Subcarrier spacing in kHz, if it is one of NR's with data.
+    /// Subcarrier spacing in kHz, if NR uses it for data.
     fn scs_khz(&self) -> Option<u32> {
         [15, 30, 60, 120].into_iter().find(|khz| u64::from(*khz) * 1_000_000 == self.scs.as_millihertz())
     }
@@ -291,7 +294,7 @@ impl Config {
         Duration::from_nanos(15_000_000 / u64::from(self.scs_khz().unwrap_or(15)))
     }
 
-    /// Slots that a time takes, rounded up.
+    /// Number of slots for this time, rounded up.
     fn slots(&self, time: Duration) -> u64 {
         time.as_nanos().div_ceil(self.slot().as_nanos())
     }

@@ -9,13 +9,15 @@ use crate::rlc;
 use crate::units::Probability;
 
 parameters! {
-    /// A second data radio bearer of each UE, with its own queues, PDCP and RLC, before the default one in each block.
+    /// A second data radio bearer of each UE, with its own queues, PDCP and RLC. Each block serves it before
+    /// the default one.
     pub struct SecondBearer {
-        /// Whether it carries packets with ECT(1) or CE (L4S), and what else their flows send.
+        /// Whether it carries packets with ECT(1) or CE (L4S), and all later packets of their flows in both directions.
         pub l4s: bool,
-        /// It carries these flows, by their numbers, as a packet filter for their 5QI would choose them.
+        /// IDs of the flows that it carries, as a packet filter for their 5QI would choose them.
         pub flows: Vec<u16>,
-        /// The share of a block that it may take while the default bearer has data for the rest; 100 % is strict priority.
+        /// Share of a block that it may use while the default bearer has data for the rest; 100 % is strict
+        /// priority.
         pub share: Probability = Probability::new(1.0).unwrap_or_default(),
         /// The downlink of the bearer.
         pub downlink: BearerConfig,

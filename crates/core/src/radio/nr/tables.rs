@@ -10,8 +10,8 @@ pub(super) struct Mcs {
     pub modulation: u32,
     /// R: code rate times 2048, so that the half steps of table 5.1.3.1-2 are whole.
     pub rate: u32,
-    /// SNR at which the capacity of bit-interleaved coded modulation (BICM) with this modulation is `modulation` times the
-    /// code rate, dB.
+    /// SNR, dB, that gives a capacity of bit-interleaved coded modulation (BICM) of `modulation` times the
+    /// code rate.
     pub limit_db: f64,
     /// Standard deviation of the link curve for a code block of 8448 bits, dB: [`super::curve`].
     pub spread_db: f64,
@@ -176,14 +176,14 @@ pub(super) const CQI_LOW_SE: [(u32, u32); 15] = [
     (6, 1544),
 ];
 
-/// The MCS of this modulation and code rate, from whichever table has it.
+/// The MCS with this modulation and code rate, from any table.
 pub(super) fn mcs_of((modulation, rate): (u32, u32)) -> Option<&'static Mcs> {
     let all = QAM64_LOW_SE.iter().chain(&QAM64).chain(&QAM256);
     all.into_iter().find(|mcs| (mcs.modulation, mcs.rate) == (modulation, rate))
 }
 
-/// By subcarrier spacing in kHz: bandwidths in MHz with their number of PRBs. At 60 kHz those of FR1, and above 100 MHz
-/// that of FR2.
+/// By subcarrier spacing in kHz: bandwidths in MHz with their number of PRBs. At 60 kHz the bandwidths are
+/// those of FR1, and above 100 MHz those of FR2.
 pub(super) const PRBS: [(u32, &[(u32, u32)]); 4] = [
     (
         15,

@@ -1,10 +1,11 @@
-//! The air interface of a shared cell: which transport blocks there are, which of them a SINR takes, and how likely one
-//! is lost.
+//! The air interface of a shared cell: its transport blocks, the blocks suitable for a SINR, and their loss
+//! probability.
 //!
-//! A slot has *units*, which blocks share: channelisation codes in HSDPA, physical resource blocks (PRBs) in LTE. The
-//! UE reports a *CQI*, a row of the standard's table: the highest whose blocks would be lost with a probability of 10 %
-//! at most. The Node B or eNodeB picks a block for at most that row that carries what waits. All SINR are those of a
-//! slot, after the receiver has combined what it has of the block.
+//! A slot has *units*, which blocks share: channelisation codes in HSDPA, physical resource blocks (PRBs) in
+//! LTE. The UE reports a *CQI*, a row of the standard's table: the highest row whose blocks would be lost
+//! with a probability of at most 10 %. The Node B or eNodeB picks a block of at most that row that carries
+//! the queued data. Every SINR is that of a slot, after the receiver has combined all transmissions of the
+//! block.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -25,7 +26,8 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// Units of a slot.
     fn units(&self) -> u32;
 
-    /// The highest row whose blocks are lost with a probability of 10 % at most at this SINR; 0 if there is none.
+    /// The highest row whose blocks are lost with a probability of at most 10 % at this SINR; 0 if there is
+    /// none.
     fn cqi(&self, sinr_db: f32) -> u8;
 
     /// Like [`cqi`](Self::cqi), for a result that is mostly `near`.
@@ -34,24 +36,24 @@ pub(in crate::radio) trait Air: Send + Sync {
         self.cqi(sinr_db)
     }
 
-    /// The row that a UE's report of this SINR leads to, which is mostly `near`: that of `cqi`, or a lower one if reports are
-    /// coarser than rows.
+    /// The row that follows from a UE's report of this SINR, usually `near`: that of `cqi`, or a lower one if
+    /// reports are coarser than rows.
     fn reported(&self, sinr_db: f32, near: u8) -> u8 {
         self.cqi_near(sinr_db, near)
     }
 
-    /// The SINR from which on a row, 1 or higher, is reported, dB.
+    /// Minimum SINR, dB, for which a row, 1 or higher, is reported.
     fn least_sinr(&self, cqi: u8) -> f32;
 
-    /// The smallest block for at most this row, within so many units, that carries so many bits; if none does, the
-    /// largest. `None` if no block fits.
+    /// The smallest block of at most this row, within `units` units, that carries `bits` bits. If none does,
+    /// the largest block; `None` if no block fits.
     fn format(&self, cqi: u8, units: u32, bits: u64) -> Option<Format>;
 
     /// The probability that a block is lost at this SINR.
     fn bler(&self, block: Format, sinr_db: f32) -> f64;
 
-    /// The equivalent SINR, a ratio, of a block that was `heard` with so many transmissions and is heard at `ratio` now: the sum
-    /// of both (Chase combining).
+    /// Equivalent SINR, a ratio, of a block after several transmissions with combined ratio `heard` and one
+    /// with `ratio` now: the sum of both (Chase combining).
     fn combine(&self, _block: Format, heard: f64, ratio: f64, _transmissions: u8) -> f64 {
         heard + ratio
     }
@@ -63,17 +65,17 @@ pub(in crate::radio) trait Air: Send + Sync {
         None
     }
 
-    /// Whether a sender's power is shared among the units of its block, so that on n of them each has 10 log10(n) less.
+    /// Whether the units of a block share the sender's power, so each of n units has 10 log10(n) dB less.
     fn units_share_power(&self) -> bool {
         true
     }
 
-    /// A row as traces have it.
+    /// Number of a row in traces.
     fn number(&self, row: u8) -> u16 {
         row.into()
     }
 
-    /// Under which keys a report has the share of each row in all blocks, from the blocks of each row.
+    /// Report entries with the share of each row in all blocks, from the number of blocks per row.
     fn shares(&self, blocks: &[u64]) -> Vec<(&'static str, Value)> {
         vec![("cqi", shares(blocks.iter().copied().enumerate()))]
     }

@@ -6,7 +6,7 @@ use crate::time::Duration;
 use crate::units::{Bytes, Decibel, Probability};
 
 parameters! {
-    /// From what a UE hears to the row of the table by which it is sent to.
+    /// Link adaptation: how a UE's reception determines the row of the table used for it.
     pub struct Adaptation {
         /// Time between two reports of channel quality (CQI), whole slots; if absent 2 ms (HSDPA), 5 ms (LTE) or 20 ms (NR).
         pub period: Option<Duration>,
@@ -15,35 +15,37 @@ parameters! {
         /// Standard deviation of the SINR that a report is about around the SINR of its slot: error of the measurement, or
         /// subbands that differ.
         pub noise: Decibel,
-        /// Whether an outer loop moves what reports say until `target_bler` is met; else they are taken as they are.
+        /// Whether an outer loop adds an offset to reports until `target_bler` is met; otherwise reports are
+        /// used unchanged.
         pub outer_loop: bool = true,
-        /// What share of first transmissions is to be lost.
+        /// Target loss ratio of first transmissions.
         pub target_bler: Probability = tenth(),
         /// By how much the outer loop moves after a loss.
         pub step: Decibel = Decibel::from_thousandths(500),
     }
 
-    /// Hybrid ARQ: blocks that are lost are sent again at once, and combined.
+    /// Hybrid ARQ: lost blocks are retransmitted, and the receiver combines the transmissions.
     pub struct HarqConfig {
         /// Blocks of a UE that may be in transit; if absent as many as the round trip has slots, 6 (HSDPA), 8 (LTE), 8 or 4
         /// (E-DCH of 2 or 10 ms), or 16 (NR).
         pub processes: Option<u8>,
-        /// How often a block is sent at most, the first time included.
+        /// Maximum number of transmissions of a block, including the first.
         pub max_transmissions: u8 = 4,
-        /// Whether a receiver adds up what it has heard of a block: Chase combining, or incremental redundancy (NR).
+        /// Whether a receiver combines the transmissions of a block: Chase combining, or incremental
+        /// redundancy (NR).
         pub combining: bool = true,
-        /// Probability that NACK is taken for ACK: the block is not sent again.
+        /// Probability that a NACK is decoded as an ACK, so the block is not retransmitted.
         pub nack_as_ack: Probability,
-        /// Probability that a block is lost, by transmission; the last value is that of all further ones. If empty, what
-        /// the air interface says for the ratio at the UE.
+        /// Probability that a block is lost, by transmission; the last value applies to all further ones. If
+        /// empty, it follows from the air interface and the UE's ratio.
         pub bler: Vec<Probability>,
     }
 
     /// Standing grants of each UE.
     pub struct Standing {
-        /// Time from one to the next: each is in the first uplink slot at or after a multiple of it.
+        /// Period of the grants: each is in the first uplink slot at or after a multiple of it.
         pub every: Duration = Duration::from_millis(5),
-        /// Octets of SDUs in each.
+        /// Octets of SDUs per grant.
         pub block: Bytes = Bytes::from_bytes(120),
     }
 }
@@ -53,9 +55,9 @@ parameters! {
 pub(in crate::radio) enum Shares {
     /// The UE that is chosen first gets all that it can use, then the next.
     InTurn,
-    /// All get equally many groups, whether they need them or not; what is left over stays unused.
+    /// All UEs get the same number of groups, needed or not; the rest stays unused.
     Equal,
-    /// Equally many groups, and what a UE does not need goes to the others.
+    /// All UEs get the same number of groups; groups that a UE does not need go to the others.
     MaxMin,
 }
 
@@ -64,7 +66,7 @@ fn tenth() -> Probability {
 }
 
 impl Adaptation {
-    /// Period and age of reports in slots; what is absent is as here.
+    /// Period and age of reports in slots; absent values use the given defaults.
     pub(in crate::radio) fn slots(&self, slot: Duration, (period, age): (u64, u64)) -> (u64, u64) {
         let slots = |time: Duration| time.as_nanos() / slot.as_nanos();
         (self.period.map_or(period, slots), self.age.map_or(age, slots))
@@ -102,7 +104,7 @@ pub(in crate::radio) fn layer_loss() -> Vec<Decibel> {
     [0, 4000, 7000, 9000].map(Decibel::from_thousandths).to_vec()
 }
 
-/// Refuses losses that are not one rising ratio for each number of layers.
+/// Rejects losses unless there is one per number of layers, in rising order.
 pub(in crate::radio) fn validate_layer_loss(layers: u8, losses: &[Decibel]) -> Result<(), ScenarioError> {
     let enough = (usize::from(layers)..=MOST_LAYERS).contains(&losses.len());
     if enough && losses.is_sorted() && losses.iter().all(|loss| *loss >= Decibel::default()) {
@@ -113,7 +115,7 @@ pub(in crate::radio) fn validate_layer_loss(layers: u8, losses: &[Decibel]) -> R
     Err(ScenarioError::new("layer_loss", message, hint))
 }
 
-/// Refuses a time that is not a whole number of slots, one at least.
+/// Rejects a time that is not a whole number of slots, at least one.
 pub(in crate::radio) fn whole_slots(key: &str, time: Duration, slot: Duration) -> Result<(), ScenarioError> {
     if !time.is_zero() && time.as_nanos().is_multiple_of(slot.as_nanos()) {
         return Ok(());

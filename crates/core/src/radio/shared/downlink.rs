@@ -16,7 +16,7 @@ use crate::trace::{Event, Kind};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A ratio at which the highest row is reported.
+/// A ratio for which the highest row is reported.
 pub(super) const EXCELLENT_DB: f32 = 1000.0;
 
 /// The downlink of a cell.
@@ -35,46 +35,45 @@ pub(super) struct Downlink {
     group: u32,
     shares: Shares,
     carriers: u8,
-    /// The carrier that is worked.
+    /// The carrier being processed.
     carrier: u8,
     ues_per_slot: usize,
     least_interval: u64,
     frame: Frame,
     max_transmissions: u8,
     combining: bool,
-    /// Probabilities of loss by transmission; those of the air interface if empty.
+    /// Loss probability by transmission; the air interface decides if empty.
     bler: Vec<f64>,
     nack_as_ack: f64,
-    /// The next slot to be worked.
+    /// The next slot to process.
     slot: u64,
-    /// UEs that have something to send, in the order of their numbers; and by UE, whether it is one of them.
+    /// UEs with data, in the order of their indices; and by UE, whether it is one of them.
     active: Vec<u16>,
     is_active: Vec<bool>,
-    /// UEs to which something happened in the slot worked last.
+    /// UEs affected by the slot processed last.
     touched: Vec<u16>,
-    /// Answers on their way, in the order of their slots.
+    /// Pending answers, in the order of their slots.
     answers: VecDeque<Answer>,
-    /// By UE, bit/s at which it could be sent to in this slot; zero outside of a slot.
+    /// By UE, possible bit rate in this slot, bit/s; zero outside of a slot.
     rates: Vec<f64>,
-    /// By UE, what waits for blocks in this slot, from when it was asked until something is taken of it; `None` outside
-    /// of a slot.
+    /// By UE, data queued for blocks in this slot, cached until some of it is sent; `None` outside of a slot.
     backlogs: Vec<Option<u64>>,
-    /// By UE with a rate in this slot, the row by which it is sent to.
+    /// By UE with a rate in this slot, the row in use.
     in_use: Vec<u8>,
     /// UEs sent new data in this slot, with their rates.
     served: Vec<(usize, f64)>,
-    /// UEs with a due block, by its age; reused.
+    /// UEs with a block to retransmit, by its age; reused.
     due: Vec<(u64, u16, u8)>,
     /// UEs that share this slot; reused.
     sharers: Vec<Sharer>,
     pub busy_slots: u64,
-    /// What UEs take that are not simulated.
+    /// Load of UEs that are not simulated.
     pub others: Option<Others>,
-    /// The share of each slot's units that are sent, where other cells hear it.
+    /// The share of each slot's units that are sent, where the cell interferes with others.
     load: Option<Arc<CellLoad>>,
 }
 
-/// A UE that shares a slot with others, by what it needs, then by turns.
+/// A UE that shares a slot with others, ordered by need, then by turn.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Sharer {
     groups: u32,
@@ -144,7 +143,7 @@ impl Downlink {
         1.0 / self.slot_length.as_secs_f64()
     }
 
-    /// Whether other cells hear it.
+    /// Whether the cell interferes with others.
     pub fn is_loud(&self) -> bool {
         self.load.is_some()
     }
@@ -167,7 +166,7 @@ impl Downlink {
         now.as_nanos().div_ceil(self.slot_length.as_nanos()) + self.frame.lead()
     }
 
-    /// Slots with a downlink that have begun by then.
+    /// Number of downlink slots that have started by then.
     pub fn slots_until(&self, now: Instant) -> u64 {
         self.frame.downs_in(now.as_nanos().div_ceil(self.slot_length.as_nanos()))
     }
@@ -176,7 +175,7 @@ impl Downlink {
         self.is_active[ue]
     }
 
-    /// Adds a UE to those that the next slots serve; returns whether it was not among them.
+    /// Adds a UE to the UEs that the next slots serve; returns whether it is new there.
     fn insert(&mut self, ue: u16) -> bool {
         let was_active = std::mem::replace(&mut self.is_active[usize::from(ue)], true);
         if !was_active {
@@ -186,7 +185,7 @@ impl Downlink {
         !was_active
     }
 
-    /// A UE has something to send.
+    /// Activates a UE that has data to send.
     pub fn activate(&mut self, cx: &mut Cx<'_>, ue: usize, timer: u32) {
         if self.insert(ue as u16) && self.active.len() == 1 {
             self.pass_until(self.open_slot(cx.now));
@@ -194,7 +193,7 @@ impl Downlink {
         }
     }
 
-    /// Slots pass in which nobody is sent to.
+    /// Skips slots in which no UE is served.
     fn pass_until(&mut self, slot: u64) {
         if slot > self.slot {
             self.scheduler.handle_slots(slot - self.slot, &[]);
@@ -202,12 +201,12 @@ impl Downlink {
         }
     }
 
-    /// A UE to which something happened in the slot worked last, until there is none.
+    /// Takes a UE affected by the slot processed last; `None` if there are no more.
     pub fn take_touched(&mut self) -> Option<u16> {
         self.touched.pop()
     }
 
-    /// The timer stands at the next slot if somebody waits for it, else at the next answer.
+    /// Sets the timer to the next slot if a UE is active, otherwise to the next answer.
     pub fn arm(&self, cx: &mut Cx<'_>, timer: u32) {
         let slot = match (self.active.is_empty(), self.answers.front()) {
             (false, _) => self.slot,
@@ -257,7 +256,7 @@ impl Downlink {
         });
     }
 
-    /// Exchanges what UEs have on the first carrier for what they have on this one, and back.
+    /// Swaps the UEs' state of the first carrier with that of this carrier; a second call reverts the swap.
     fn select(&mut self, ues: &mut [Ue], carrier: u8) {
         self.carrier = carrier;
         if carrier > 0 {
@@ -276,7 +275,7 @@ impl Downlink {
             ue.select(carrier);
             let this = ue.harq.process(process);
             let (transmissions, steps) = (this.transmissions, this.steps);
-            // What the network hears; the block is lost either way.
+            // The answer as decoded by the network; the block is lost either way.
             let nack = this.block.is_some() && !ue.reception.misreads(slot, self.nack_as_ack);
             if transmissions == 1 {
                 ue.reception.handle_first(!nack, steps);
@@ -292,7 +291,7 @@ impl Downlink {
         }
     }
 
-    /// Sends blocks again that are due.
+    /// Retransmits pending blocks.
     fn repeat(
         &mut self,
         cx: &mut Cx<'_>,
@@ -302,7 +301,7 @@ impl Downlink {
         left: &mut u32,
         to: &mut usize,
     ) {
-        // A block needs the same elements again, which a special slot does not have.
+        // A retransmission needs the same resource elements, which a special slot does not have.
         let has_room = !self.is_special();
         let mut due = std::mem::take(&mut self.due);
         for &number in &self.active {
@@ -335,7 +334,7 @@ impl Downlink {
         self.due = due;
     }
 
-    /// Units that a block takes again that was sent in slot `since`: fewer if that was a special one.
+    /// Units for the retransmission of a block sent in slot `since`: fewer if that was a special slot.
     fn units_again(&self, format: Format, since: u64) -> u32 {
         if !self.frame.is_special(since) {
             return format.units;
@@ -366,7 +365,7 @@ impl Downlink {
         self.slot >= ue.next_slot && now >= ue.paused_until
     }
 
-    /// Sends what waits to whom the scheduler chooses.
+    /// Sends queued data to the UEs that the scheduler chooses.
     fn serve(
         &mut self,
         cx: &mut Cx<'_>,
@@ -382,7 +381,7 @@ impl Downlink {
         let mut candidates = 0;
         for &number in &self.active {
             let ue = &mut ues[usize::from(number)];
-            // Who is sent a block again has `next_slot` behind this slot.
+            // A UE with a retransmission in this slot has a later `next_slot`.
             if !self.may_send(cx.now, ue) || ue.harq.free().is_none() {
                 continue;
             }
@@ -432,9 +431,9 @@ impl Downlink {
         f64::from(block.bits) / self.slot_s
     }
 
-    /// The UEs that the scheduler chooses, at most so many, into `sharers`: who needs least comes first, so that what it
-    /// leaves goes to the others, and of those that need equally much who comes last takes turns, as the last gets what
-    /// cannot be divided.
+    /// Fills `sharers` with at most `most` UEs chosen by the scheduler. The UE with the least need comes
+    /// first, so its unused share goes to the others. UEs of equal need take turns in the last place, as the
+    /// last UE gets the indivisible rest.
     fn choose_sharers(&mut self, cx: &mut Cx<'_>, ues: &[Ue], most: u32) {
         while self.sharers.len() < most as usize
             && let Some(number) = self.scheduler.choose(&self.rates)
@@ -457,7 +456,7 @@ impl Downlink {
         self.sharers.sort_unstable();
     }
 
-    /// Sends a new block to a UE within its share of what is left.
+    /// Sends a new block to a UE within its share of the remaining units.
     #[expect(clippy::too_many_arguments, reason = "state of a slot that its steps share")]
     fn send_share(
         &mut self,
@@ -484,7 +483,7 @@ impl Downlink {
         }
     }
 
-    /// Sends a new block within these units, if RLC has anything for it.
+    /// Sends a new block within these units, if RLC has data for it.
     fn send_new(
         &mut self,
         cx: &mut Cx<'_>,
@@ -527,15 +526,15 @@ impl Downlink {
         Some(format)
     }
 
-    /// Whether a block, within units of which the largest is `most`, is as large as its row allows: neither a lack of data
-    /// nor of units has made it more robust.
+    /// Whether a block is as large as its row allows: neither a lack of data nor of units has made it more
+    /// robust. `most` is the largest block within the units.
     fn tests_row(&self, row: u8, most: Format, format: Format) -> bool {
         let has_units = self.largest(row).is_some_and(|largest| most.cqi >= largest.cqi);
         let room = |block: Format| self.framing.room(block.bits);
         has_units && (format.cqi >= most.cqi || room(format) >= room(most))
     }
 
-    /// The block of a process goes on the air in this slot.
+    /// Transmits the block of a process in this slot.
     fn transmit(
         &mut self,
         cx: &mut Cx<'_>,

@@ -1,14 +1,16 @@
-//! The frame of a cell: which slots carry what, and when the answer to a block is known.
+//! The frame of a cell: the direction of each slot, and when the answer (HARQ feedback) to a block is known.
 //!
-//! Slots are counted from 0, and so is the pattern that repeats. A slot is decided on `lead` slots before it is on the air.
-//! A block of downlink slot n is answered in the first uplink slot f at or after n + K1, and the answer counts in
-//! decisions from `processing` slots after the end of f on, hence for slots from f + 1 + processing + lead on. The same
-//! holds for what the network learns in an uplink slot: a scheduling request, a buffer status report, a lost block. A
-//! grant in downlink slot d is for a block in the first uplink slot at or after d + K2.
+//! Slots are counted from 0, and so is the pattern that repeats. The decision on a slot is made `lead` slots
+//! before it starts. A block of downlink slot n is answered in the first uplink slot f at or after n + K1.
+//! The answer counts in decisions from `processing` slots after the end of f on, hence for slots from f + 1 +
+//! processing + lead on. The same delay applies to everything that the network learns in an uplink slot: a
+//! scheduling request, a buffer status report, a lost block. A grant in downlink slot d is for a block in the
+//! first uplink slot at or after d + K2.
 //!
-//! Without a pattern ([`Frame::fdd`]) every slot carries a downlink, and an answer counts one round trip after its block.
+//! Without a pattern ([`Frame::fdd`]), every slot carries a downlink, and an answer counts one round trip
+//! after its block.
 
-/// What a slot of the pattern carries.
+/// Type of a slot of the pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::radio) enum Slot {
     /// D: downlink.
@@ -19,7 +21,7 @@ pub(in crate::radio) enum Slot {
     Guard,
     /// U: uplink.
     Up,
-    /// Downlink and uplink on carriers of their own (FDD).
+    /// Downlink and uplink on separate carriers (FDD).
     Both,
 }
 
@@ -38,7 +40,7 @@ impl Slot {
 pub(in crate::radio) struct Timing {
     /// From a decision to its slot.
     pub lead: u64,
-    /// From the end of an uplink slot to a decision by what it brought.
+    /// From the end of an uplink slot to a decision based on its contents.
     pub processing: u64,
     /// K1: from a block to its answer at least.
     pub k1: u64,
@@ -51,12 +53,12 @@ pub(in crate::radio) struct Timing {
 pub(in crate::radio) struct Frame {
     pattern: Vec<Slot>,
     timing: Timing,
-    /// By place in the pattern: slots from a block there to the first slot in which its answer counts.
+    /// By place in the pattern: slots from a block to the first slot in which its answer counts.
     answers: Vec<u64>,
 }
 
 impl Frame {
-    /// Every slot carries a downlink, is decided on when it begins, and is answered after this many slots.
+    /// Every slot carries a downlink, is decided on at its start, and is answered after `round_trip` slots.
     pub fn fdd(round_trip: u64) -> Self {
         let timing = Timing { lead: 0, processing: 0, k1: 1, k2: 1 };
         Self { pattern: vec![Slot::Both], timing, answers: vec![round_trip] }
@@ -90,7 +92,7 @@ impl Frame {
         self.timing.lead
     }
 
-    /// Slots from the end of an uplink slot until the network knows what it brought.
+    /// Slots from the end of an uplink slot until the network knows its contents.
     pub fn processing(&self) -> u64 {
         self.timing.processing
     }
@@ -103,12 +105,12 @@ impl Frame {
         self.at(slot) == Slot::Special
     }
 
-    /// The first slot from this one on with a downlink.
+    /// The first downlink slot from this one on.
     pub fn next_down(&self, slot: u64) -> u64 {
         self.next(slot, Slot::is_down)
     }
 
-    /// The first slot from this one on with an uplink.
+    /// The first uplink slot from this one on.
     pub fn next_up(&self, slot: u64) -> u64 {
         self.next(slot, Slot::is_up)
     }
@@ -120,12 +122,12 @@ impl Frame {
         slot
     }
 
-    /// Of the first so many slots those with a downlink.
+    /// Number of downlink slots among the first `slots` slots.
     pub fn downs_in(&self, slots: u64) -> u64 {
         self.count_in(slots, Slot::is_down)
     }
 
-    /// Of the first so many slots those with an uplink.
+    /// Number of uplink slots among the first `slots` slots.
     pub fn ups_in(&self, slots: u64) -> u64 {
         self.count_in(slots, Slot::is_up)
     }
@@ -135,19 +137,20 @@ impl Frame {
         slots / self.period() * count(&self.pattern) + count(&self.pattern[..self.place(slots)])
     }
 
-    /// The uplink slot in which a block of this slot is answered.
+    /// The uplink slot that answers a block of this slot.
     pub fn answer(&self, slot: u64) -> u64 {
         self.next_up(slot + self.timing.k1)
     }
 
-    /// The first slot in which a block can be sent again whose answer came in uplink slot `up`. A special slot lacks the
-    /// elements.
+    /// First slot for the retransmission of a block whose answer came in uplink slot `up`. A special slot
+    /// lacks the resource elements.
     fn repeated(&self, up: u64) -> u64 {
         let heard = up + 1 + self.timing.processing + self.timing.lead;
         self.next(heard, |slot| matches!(slot, Slot::Down | Slot::Both))
     }
 
-    /// The first slot in which the answer to a block of this one counts: the block is sent again, or its process is free.
+    /// First slot in which the answer to a block of `slot` counts: the block is retransmitted, or its process
+    /// is free.
     #[inline]
     pub fn answered(&self, slot: u64) -> u64 {
         slot + self.answers[self.place(slot)]
@@ -193,7 +196,8 @@ mod tests {
         assert_eq!(k1(&frame("F", 1, 4)), [4]);
     }
 
-    /// Slots until a block of each downlink slot can be sent again, and the longest of these.
+    /// Slots from each downlink slot to the earliest retransmission of its block, and the longest of these
+    /// times.
     #[test]
     fn round_trips_by_slot() {
         let trips = |frame: &Frame| {

@@ -1,18 +1,18 @@
-//! HARQ processes of a UE: blocks on their way, and those that are to be sent again.
+//! HARQ processes of a UE: blocks in transit, and blocks to be retransmitted.
 //!
-//! A process carries one block. Its outcome is known one round trip after each transmission: then the process is free
-//! again, or its block is due once more, in the same size. The receiver combines all transmissions of a block: it adds their
-//! signal-to-noise ratios (Chase combining; D. Chase, IEEE Trans. Commun. 33(5), 1985), or their information
-//! ([`Air::combine`]).
+//! A process carries one block. Its outcome is known one round trip after each transmission: then the process
+//! is free, or its block is pending retransmission in the same size. The receiver combines all transmissions
+//! of a block: it adds their signal-to-noise ratios (Chase combining; D. Chase, IEEE Trans. Commun. 33(5),
+//! 1985), or their information ([`Air::combine`]).
 
 use super::air::{Air, Format};
 use super::reception::Steps;
 use crate::rlc::Tti;
 
-/// What is sent as one.
+/// A transport block and its PDUs.
 pub(in crate::radio) struct Block {
     pub tti: Box<Tti>,
-    /// Number among the blocks of its UE, from 0.
+    /// Index among the blocks of its UE, from 0.
     pub number: u64,
 }
 
@@ -27,15 +27,16 @@ pub(super) struct Process {
     pub transmissions: u8,
     /// The slot of the first transmission.
     pub since: u64,
-    /// What its answer may do to the outer loop.
+    /// Outer-loop steps that its answer may cause.
     pub steps: Steps,
-    /// Octets that its buffer status report has, in an uplink.
+    /// Octets in its buffer status report, in an uplink.
     pub left: u64,
 }
 
 impl Process {
-    /// Counts a transmission that is received at this SINR; returns whether the block is lost. It is lost in a silence, and
-    /// if the uniform number `draw` is below the probability: `given` by transmission, or else that of the air interface.
+    /// Adds a transmission received at this SINR; returns whether the block is lost. It is lost in a silence,
+    /// or if the uniform number `draw` is below the probability: `given` by transmission, otherwise that of
+    /// the air interface.
     pub fn is_lost(
         &mut self,
         (air, given): (&dyn Air, &[f64]),
@@ -73,20 +74,20 @@ fn decibel(ratio: f64) -> f32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Free,
-    /// On its way, or waiting for the answer.
+    /// In transit, or waiting for the answer.
     Awaited,
-    /// To be sent again.
+    /// To be retransmitted.
     Due,
 }
 
 /// The processes of a UE.
 pub(super) struct Harq {
     processes: Vec<Process>,
-    /// Which are free, by bits.
+    /// Free processes, by bits.
     free: u32,
-    /// Which are due.
+    /// Processes to be retransmitted, by bits.
     due: u32,
-    /// Counts up when all are flushed: answers to what was sent before mean nothing.
+    /// Incremented when all processes are flushed: answers to earlier blocks are ignored.
     pub epoch: u32,
 }
 
@@ -107,7 +108,7 @@ impl Harq {
         Self { processes, free, due: 0, epoch: 0 }
     }
 
-    /// How many there are.
+    /// Number of processes.
     pub fn processes(&self) -> u8 {
         self.processes.len() as u8
     }
@@ -125,7 +126,7 @@ impl Harq {
         self.due != 0
     }
 
-    /// The due process whose block was sent first, and when that was.
+    /// The pending process whose block was sent first, and its time.
     pub fn first_due(&self) -> Option<(u64, u8)> {
         let mut left = self.due;
         let mut first = None;
@@ -140,7 +141,7 @@ impl Harq {
         first
     }
 
-    /// A free process takes a block.
+    /// Assigns a block to a free process.
     pub fn begin(&mut self, number: u8, (format, steps): (Format, Steps), block: Block, slot: u64) {
         self.free &= !(1 << number);
         *self.process(number) = Process {

@@ -1,13 +1,14 @@
-//! Between RNC and Node B: the Iub, with its flow control, and the PDUs that wait in the Node B.
+//! The Iub between RNC and Node B, with its flow control, and the PDUs queued in the Node B.
 //!
 //! ```text
 //! RNC: entity -> PDUs, as far as credits go -> delay -> Node B: queue -> blocks
 //!                credits <- delay <- what of the queue's capacity is free, each interval
 //! ```
 //!
-//! The Node B grants what of its capacity is neither queued nor granted before (TS 25.435 §5.1.6, HS-DSCH capacity
-//! allocation; how much is left to the implementation). ASSUMED: grants are for each UE, on a grid of intervals, and do not
-//! expire; at the start all of the capacity is granted. Left out: frames of the Iub and their loss.
+//! The Node B grants the part of its capacity that is neither queued nor granted before (TS 25.435 §5.1.6,
+//! HS-DSCH capacity allocation; the amount is left to the implementation). ASSUMED: grants are per UE, on a
+//! grid of intervals, and do not expire; at the start the whole capacity is granted. Left out: frames of the
+//! Iub and their loss.
 
 use super::pop_if;
 use crate::element::Cx;
@@ -27,7 +28,7 @@ parameters! {
         pub delay: Duration = Duration::from_millis(15),
         /// How often the Node B grants credits.
         pub interval: Duration = Duration::from_millis(10),
-        /// PDUs of a UE that may be granted, under way and in the Node B's queue, all together.
+        /// Limit of PDUs of a UE that are granted, in transit, or in the Node B's queue, in total.
         pub capacity: u32 = 500,
     }
 }
@@ -74,7 +75,7 @@ impl Iub {
         }
     }
 
-    /// When something happens next of itself; `wanted` is when the entity in the RNC has something to send.
+    /// Time of the next event; `wanted` is when the entity in the RNC has data to send.
     pub fn next_event(&self, wanted: Instant) -> Instant {
         let granted = self.granted.front().map_or(Instant::NEVER, |(at, _)| *at);
         let arrival = self.on_way.front().map_or(Instant::NEVER, |(at, _)| *at);
@@ -82,7 +83,7 @@ impl Iub {
         granted.min(arrival).min(self.next_grant).min(sends)
     }
 
-    /// Does what is due: credits and PDUs arrive, the RNC sends, the Node B grants.
+    /// Handles expired timers: credits and PDUs arrive, the RNC sends, the Node B grants.
     pub fn handle_due(
         &mut self,
         cx: &mut Cx<'_>,
@@ -142,7 +143,7 @@ impl Iub {
     }
 }
 
-/// PDUs that wait to go into blocks, in their order.
+/// PDUs queued for blocks, in order.
 #[derive(Default)]
 pub(in crate::radio) struct PduQueue {
     ttis: VecDeque<Box<Tti>>,
@@ -155,7 +156,7 @@ impl PduQueue {
         self.ttis.push_back(tti);
     }
 
-    /// Takes at most so many PDUs into `out`, which is empty. TTIs that were used up go to `spare`.
+    /// Moves at most `pdus` PDUs into `out`, which is empty. Used TTIs go to `spare`.
     pub fn take(&mut self, pdus: u64, out: &mut Tti, spare: &mut Spare) {
         let mut room = pdus;
         while room > 0
@@ -172,7 +173,7 @@ impl PduQueue {
     }
 }
 
-/// Moves the first PDUs, at most so many, with what belongs to them; how many.
+/// Moves the first PDUs, at most `pdus`, with their associated data; returns their number.
 fn move_pdus(from: &mut Tti, pdus: u64, out: &mut Tti) -> u64 {
     let control = from.control.len().min(pdus as usize);
     out.control.extend(from.control.drain(..control));
@@ -223,7 +224,7 @@ mod tests {
         let end = |sdu, first, sn| SduEnd { sdu, first, sn };
         let control = Control::Reset(Reset { rsn: false, hfni: 0, next_sdu: 0 });
         let mut queue = PduQueue::default();
-        // Two repeated, out of their order, then new ones.
+        // Two retransmitted PDUs, out of order, then new ones.
         let mut first = Tti { control: vec![control.clone()], ..Tti::default() };
         first.data.runs = vec![run(7, 9, false), run(3, 4, true), run(20, 25, false)];
         first.data.ends = vec![end(2, 5, 8), end(1, 1, 3), end(6, 18, 20), end(7, 20, 24)];

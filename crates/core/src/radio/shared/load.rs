@@ -1,11 +1,11 @@
-//! Load of other UEs as a random process: what they take of a shared downlink, without simulating them.
+//! Load of other UEs as a random process: their use of a shared downlink, without simulating them.
 //!
-//! Their share of the resource units is Gaussian around its mean, with an autocorrelation that falls exponentially, and is
-//! limited to 0 and 1. They take it TTI by TTI or unit by unit ([`Grain`]). Both depend on the number of the slot only, so
-//! the traffic of the simulated UEs does not change them.
+//! Their share of the resource units is Gaussian around its mean, with an autocorrelation that falls
+//! exponentially, and is limited to 0 and 1. They use it TTI by TTI or unit by unit ([`Grain`]). Both depend
+//! only on the slot index, so the traffic of the simulated UEs does not change them.
 //!
-//! Retransmissions of the simulated UEs come before the load. Left out: that others give way where the scheduler prefers a
-//! simulated UE, and their load on the uplink.
+//! Retransmissions of the simulated UEs take precedence over the load. Left out: other UEs that yield when
+//! the scheduler prefers a simulated UE, and their load on the uplink.
 
 use super::reception::Draws;
 use crate::error::ScenarioError;
@@ -16,24 +16,24 @@ use crate::time::Duration;
 use crate::units::Probability;
 
 parameters! {
-    /// What other UEs take of a shared downlink.
+    /// Load of other UEs on a shared downlink.
     pub struct Load {
-        /// Mean share of the resource units that others take.
+        /// Mean share of the resource units used by other UEs.
         pub mean: Probability,
         /// Standard deviation of that share over time, before it is limited to 0 and 100 %.
         pub sd: Probability,
         /// Time after which the autocorrelation of the share is 1/e.
         pub decorrelation: Duration = Duration::from_secs(2),
-        /// Whether others take whole slots, or a part of each.
+        /// Whether other UEs use whole slots, or a part of each slot.
         pub grain: Grain,
     }
 
-    /// In what the load of others is counted.
+    /// Granularity of the load.
     pub enum Grain {
-        /// Others have a slot to themselves, or none of it.
+        /// Other UEs use a slot completely or not at all.
         #[default]
         Tti,
-        /// Others have some resource units (PRBs, codes) of every slot.
+        /// Other UEs use some resource units (PRBs, codes) of every slot.
         Units,
     }
 }
@@ -43,7 +43,7 @@ const MOST_SD: f64 = 0.5;
 const SHORTEST: Duration = Duration::from_millis(100);
 
 impl Load {
-    /// Refuses a load that leaves nothing.
+    /// Rejects a load that leaves no units.
     ///
     /// # Errors
     /// With the key below this table.
@@ -87,7 +87,7 @@ impl Others {
         }
     }
 
-    /// Units of a slot that others take, of so many that come in such groups.
+    /// Units of a slot used by other UEs, out of `units` in groups of `group`.
     pub fn units(&mut self, slot: u64, units: u32, group: u32) -> u32 {
         let share = (self.mean + self.sd * self.share.at(slot as f64 / self.slots_per_s)).clamp(0.0, 1.0);
         let draw = self.draws.at(slot);

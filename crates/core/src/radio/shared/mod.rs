@@ -7,17 +7,19 @@
 //!
 //! In each slot, in this order:
 //!
-//! 1. Answers of UEs come in: a block was received and its process is free, or it is due once more.
-//! 2. Blocks that are due are sent again, the oldest first, in their size. Their UEs get nothing else in this slot.
-//! 3. The scheduler chooses among the UEs that have something to send, a free process and a report of a row that is of use;
-//!    it is asked again while units (codes, PRBs) are left.
+//! 1. Answers of UEs are processed: a block was received and its process is free, or it is to be
+//!    retransmitted.
+//! 2. Blocks to be retransmitted are sent in their original size, the oldest first. Their UEs get nothing
+//!    else in this slot.
+//! 3. The scheduler chooses among the UEs that have data, a free process and a usable report; it is called
+//!    repeatedly while units (codes, PRBs) are left.
 //! 4. RLC fills each block. The ratio at the UE in this slot decides whether it is lost.
 //!
-//! Work is done for UEs that have something to send alone; a cell in which nobody has is silent. A block that is sent in a
-//! slot arrives at its end and the delay of the downlink. An answer comes one round trip after the slot.
+//! Only UEs that have data cost work; an idle cell schedules nothing. A block that is sent in a slot arrives
+//! at its end plus the delay of the downlink. An answer comes one round trip after the slot.
 //!
-//! Left out: control channels and their errors, power, several antennas. A block of which
-//! something is on the air when its UE changes the cell is lost.
+//! Left out: control channels and their errors, power, several antennas. A block is lost if its UE changes
+//! the cell during the transmission.
 
 pub mod air;
 mod config;
@@ -63,29 +65,29 @@ pub(super) use ue::{Reordered, Source, Ue};
 use uplink::Uplink;
 pub(super) use uplink::{Ramp, Sender, UplinkSetup};
 
-/// What a kind of shared cell is, beside its UEs.
+/// Parameters of a kind of shared cell, without its UEs.
 pub(super) struct Setup {
     /// Key of the cell in a scenario.
     pub name: &'static str,
     pub slot: Duration,
     pub air: Box<dyn Air>,
-    /// The same with the resource elements of special slots, if there are any with data.
+    /// Air interface with the resource elements of special slots, if special slots carry data.
     pub special_air: Option<Box<dyn Air>>,
     pub framing: Framing,
     pub scheduler: Box<dyn Scheduler>,
-    /// Units of a slot that are given to UEs.
+    /// Units per slot that are assigned to UEs.
     pub units: u32,
-    /// Units are given in groups of so many; the last one may be smaller.
+    /// Units per group; units are assigned in groups, and the last group may be smaller.
     pub group: u32,
     /// How groups are shared out.
     pub shares: Shares,
-    /// Carriers, alike, each with a block and HARQ of its own for each UE.
+    /// Number of carriers with equal parameters; each has its own block and HARQ for each UE.
     pub carriers: u8,
     /// UEs that may be sent to in a slot.
     pub ues_per_slot: usize,
-    /// Slots from one transmission to a UE to the next.
+    /// Minimum number of slots from one transmission to a UE to the next.
     pub least_interval: u64,
-    /// Which slots carry what, and when blocks are answered.
+    /// Direction of the slots, and times of answers.
     pub frame: Frame,
     pub harq: HarqConfig,
 }
@@ -95,9 +97,9 @@ impl Setup {
         1.0 / self.slot.as_secs_f64()
     }
 
-    /// What a UE alone in the cell would get on average if its reports were never late, without repetitions.
+    /// Mean rate of a UE that is alone in the cell, with reports without delay and no retransmissions.
     pub fn mean_rate(&self, mut sinr: Sinr) -> Bitrate {
-        // Enough for a bearer's nominal rate, spread over the time in which a fading of 1 Hz varies.
+        // Enough for a bearer's nominal rate: spread over the time in which a fading of 1 Hz varies.
         const BLOCKS: u64 = 64;
         const APART: u64 = 17;
         let mut bits = 0.0;
@@ -121,9 +123,9 @@ impl Setup {
 /// How RLC's PDUs lie in a block.
 #[derive(Clone, Copy)]
 pub(super) enum Framing {
-    /// PDUs of one size behind a header.
+    /// PDUs of one size after a header.
     Pdus { header_bits: u32, pdu_bits: u32 },
-    /// PDUs that fill a block behind a header.
+    /// PDUs that fill a block after a header.
     Octets { header_octets: u32 },
 }
 
@@ -153,8 +155,8 @@ impl Framing {
         }
     }
 
-    /// Bits to ask for so that no block is larger than the PDUs in it need: `wanted` in the unit of the entity, and the
-    /// bits of the largest block that there is.
+    /// Number of bits to request so that no block is larger than its PDUs need. `wanted` is in the unit of
+    /// the entity; `most` is the size of the largest block available.
     pub fn fit(self, wanted: u64, most: u32) -> u64 {
         match self {
             Self::Pdus { .. } => self.bits(wanted.min(self.room(most))),
@@ -162,7 +164,7 @@ impl Framing {
         }
     }
 
-    /// The rows that are of use, of those up to `last`, by the room of a block with all units.
+    /// The usable rows up to `last`, by the room of a block with all units.
     pub fn rows(self, air: &dyn Air, last: u8) -> Rows {
         // A PDU of LTE needs a header and data.
         let needed = if matches!(self, Self::Pdus { .. }) { 1 } else { 5 };
@@ -186,20 +188,20 @@ pub(super) struct SharedCell {
     downlink: Downlink,
     /// The uplink, where the cell schedules it.
     uplink: Option<Uplink>,
-    /// Blocks that were received, with the time at which they are decoded.
+    /// Received blocks, with their decoding times.
     arrivals: VecDeque<Arrival>,
     /// Reused from call to call; empty between calls.
     work: Work,
 }
 
-/// What calls share for its memory.
+/// Buffers reused between calls.
 #[derive(Default)]
 pub(super) struct Work {
     pub report: Report,
     pub spare: Spare,
 }
 
-/// A block on its way up.
+/// A received block in decoding.
 struct Arrival {
     at: Instant,
     ue: u16,
@@ -209,7 +211,7 @@ struct Arrival {
 }
 
 impl SharedCell {
-    /// `load`: where the cell says in which share of its units it sends, if another cell wants to know.
+    /// `load` receives the share of units sent in each slot, if another cell needs it.
     pub fn new(setup: Setup, ues: Vec<Ue>, load: Option<Arc<CellLoad>>) -> Self {
         let name = setup.name;
         let downlink = Downlink::new(setup, ues.len(), load);
@@ -217,7 +219,7 @@ impl SharedCell {
         Self { name, ues, bearers, downlink, uplink: None, arrivals: VecDeque::new(), work: Work::default() }
     }
 
-    /// Others, who are not simulated, take a part of the downlink.
+    /// Adds a load of UEs that are not simulated.
     pub fn with_load(mut self, load: Option<&Load>, run_seed: u64) -> Self {
         self.downlink.others = load.map(|load| Others::new(load, run_seed, self.downlink.slots_per_s()));
         self
@@ -229,12 +231,12 @@ impl SharedCell {
         self
     }
 
-    /// Timers behind those of the UEs: of slots, of blocks that arrive, and of the uplink.
+    /// Timers after the UEs' timers: of slots, of arriving blocks, and of the uplink.
     fn timers(&self) -> [u32; 3] {
         [self.bearers, self.bearers + 1, self.bearers + 2]
     }
 
-    /// After anything that may have given the UE something to send.
+    /// Updates the timers after any event that may have given the UE data to send.
     fn settle(&mut self, cx: &mut Cx<'_>, ue: usize) {
         let [slots, _, uplinks] = self.timers();
         let user = &mut self.ues[ue];
@@ -251,7 +253,7 @@ impl SharedCell {
 
     fn handle_slot(&mut self, cx: &mut Cx<'_>) {
         let [slots, blocks, _] = self.timers();
-        // What is decoded at the beginning of a slot comes before it.
+        // Blocks decoded at the start of a slot precede the slot.
         self.handle_arrivals(cx);
         self.downlink.handle_slot(cx, &mut self.ues, &mut self.arrivals, &mut self.work);
         while let Some(number) = self.downlink.take_touched() {
@@ -344,7 +346,7 @@ impl Pausable for SharedCell {
 
 impl Element for SharedCell {
     fn layout(&self) -> Layout {
-        // Second bearers have the numbers behind all others.
+        // Second bearers have the indices after all default bearers.
         let second = self.ues.iter().filter_map(|ue| ue.pair.second());
         let pairs = self.ues.iter().map(|ue| &*ue.pair).chain(second);
         let layout = cell_layout(pairs.flat_map(|pair| pair.bearers().iter().map(|bearer| &bearer.buffer)));
@@ -352,7 +354,7 @@ impl Element for SharedCell {
         if !self.downlink.is_loud() {
             return layout;
         }
-        // The load of a slot is known to other cells when the slot begins, and no later.
+        // Other cells know the load of a slot only once the slot starts.
         let (early, by_lanes, ahead) = Default::default();
         Layout { early, by_lanes, ahead, ..layout }
     }

@@ -1,7 +1,7 @@
-//! What a UE hears, what it reports of that, and by which row of the table it is sent to.
+//! Reception of a UE, its reports, and the row of the table used to send to it.
 //!
-//! The ratio of a slot depends on the slot's number alone, and so does the number that decides whether a block of it is
-//! lost: other traffic, another scheduler or another TCP change neither.
+//! The ratio of a slot depends only on the slot index, and so does the random number that decides whether a
+//! block is lost: other traffic, another scheduler or another TCP change neither.
 
 use super::air::Air;
 use super::config::Adaptation;
@@ -46,15 +46,15 @@ struct OuterLoop {
 /// The rows of a cell's table that are of any use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::radio) struct Rows {
-    /// The lowest row whose blocks carry anything: with a lower report nothing is sent.
+    /// The lowest row whose blocks carry data: with a lower report no block is sent.
     pub least: u8,
-    /// The highest row with the same block as `least`: a lower row changes nothing.
+    /// The highest row with the same block as `least`: a lower row has no further effect.
     pub lowest: u8,
-    /// The lowest row with the largest block: a higher row changes nothing.
+    /// The lowest row with the largest block: a higher row has no further effect.
     pub highest: u8,
 }
 
-/// What the answer to a block may do to the outer loop.
+/// Outer-loop steps that the answer to a block may cause.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::radio) struct Steps {
     /// Whether an ACK counts.
@@ -70,7 +70,7 @@ impl Steps {
     }
 }
 
-/// The receiver of a UE, as its cell sees it, or of the network for one UE.
+/// The receiver of a UE, as known to its cell, or the network's receiver for one UE.
 pub(in crate::radio) struct Reception {
     sinr: Sinr,
     /// The ratios of two blocks: reports are of the past.
@@ -78,14 +78,14 @@ pub(in crate::radio) struct Reception {
     interference: Option<Interference>,
     period: u64,
     age: u64,
-    /// Standard deviation of what is measured, dB, and its draws by slot.
+    /// Standard deviation of measurements, dB, and their draws by slot.
     noise: Option<(f64, Stream)>,
     /// Slot and CQI of the report used last.
     report: (u64, u8),
     outer_loop: Option<OuterLoop>,
-    /// What it adds to reports, dB.
+    /// Offset added to reports, dB.
     pub offset: f32,
-    /// The row that report and offset make, once it was asked for.
+    /// The row for report and offset, once it has been computed.
     row: Option<u8>,
     /// The row that report and offset made last.
     near: u8,
@@ -137,14 +137,14 @@ impl Reception {
         }
     }
 
-    /// The same with interference of other cells.
+    /// Adds interference of other cells.
     #[must_use]
     pub fn with_interference(mut self, interference: Option<Interference>) -> Self {
         self.interference = interference;
         self
     }
 
-    /// Takes over the mean SINR of a receiver with other parameters; returns whether it differs.
+    /// Adopts the mean SINR of another receiver; returns whether it differs.
     #[cold]
     pub fn adopt(&mut self, fresh: Self) -> bool {
         let differs = self.sinr.adopt(fresh.sinr);
@@ -170,7 +170,7 @@ impl Reception {
         heard.1[(slot % BLOCK as u64) as usize]
     }
 
-    /// What is known of the ratio in this slot, dB, with what the outer loop adds.
+    /// Estimated ratio of this slot, dB: the latest known measurement plus the outer loop's offset.
     pub fn estimate(&mut self, slot: u64) -> f32 {
         let known = slot.saturating_sub(self.age);
         self.measured(known - known % self.period) + self.offset
@@ -182,7 +182,7 @@ impl Reception {
         self.sinr(slot) + noise as f32
     }
 
-    /// The row that the UE has reported, as far as the cell knows in this slot; 0: none.
+    /// Row that the UE has reported, known to the cell in this slot; 0: none.
     fn reported(&mut self, air: &dyn Air, slot: u64) -> u8 {
         let known = slot.saturating_sub(self.age);
         let measured = known - known % self.period;
@@ -195,7 +195,7 @@ impl Reception {
         self.report.1
     }
 
-    /// The row by which the UE is sent to in this slot, 0 for none; not below the row `least`.
+    /// Row used to send to the UE in this slot, 0 for none; not below the row `least`.
     pub fn row(&mut self, air: &dyn Air, slot: u64, least: u8) -> u8 {
         let reported = self.reported(air, slot);
         let (offset, near) = (self.offset, &mut self.near);
@@ -214,22 +214,23 @@ impl Reception {
         self.errors.at(slot)
     }
 
-    /// Whether the answer that comes in this slot is misread.
+    /// Whether the answer received in this slot is misread.
     pub fn misreads(&mut self, slot: u64, probability: f64) -> bool {
         probability > 0.0 && self.feedback.at(slot) < probability
     }
 
-    /// Which steps of the outer loop the answer to a block may cause that is sent now by the row in use. `tests_row`: the
-    /// block is as large as the row allows; the ACK of a smaller one says nothing of that row.
+    /// Outer-loop steps allowed for the answer to a block sent now with the row in use. `tests_row`: the
+    /// block is as large as the row allows; the ACK of a smaller block is no evidence for that row.
     pub fn steps(&self, air: &dyn Air, rows: Rows, row: u8, tests_row: bool) -> Steps {
         let lowest = air.least_sinr(rows.lowest) - air.least_sinr(self.report.1.max(1));
         Steps { up: tests_row && row < rows.highest, lowest }
     }
 
-    /// The outer loop takes a step after the answer to a first transmission.
+    /// Applies the outer loop's step for the answer to a first transmission.
     ///
-    /// It takes no step up from the highest row, and none down beyond where the lowest begins: where the row cannot follow,
-    /// the offset would grow without end, and count against the UE when the channel changes (integrator windup).
+    /// No step leads above the highest row or below the start of the lowest row. Where the row cannot follow,
+    /// the offset would grow without limit and act against the UE when the channel changes (integrator
+    /// windup).
     pub fn handle_first(&mut self, acknowledged: bool, steps: Steps) {
         let Some(OuterLoop { up, down }) = self.outer_loop else { return };
         if !acknowledged {
@@ -250,7 +251,7 @@ mod tests {
 
     const ROWS: Rows = Rows { least: 1, lowest: 2, highest: 15 };
 
-    /// A UE that hears this in each slot, with steps of 0.5 dB down and 0.5 / 9 dB up.
+    /// A UE with this SINR in each slot, with steps of 0.5 dB down and 0.5 / 9 dB up.
     fn reception(sinr_db: &str) -> (Reception, Lte) {
         adapted(sinr_db, &Adaptation::default())
     }
@@ -263,7 +264,7 @@ mod tests {
         (reception, Lte::new(&formats::Config::default(), &[]))
     }
 
-    /// The row in use after so many blocks and their answers.
+    /// The row in use after this number of blocks and their answers.
     fn after(
         reception: &mut Reception,
         air: &Lte,
@@ -301,7 +302,7 @@ mod tests {
         assert_eq!(reception.offset, 0.0);
         // The first loss counts at once.
         assert_eq!(after(&mut reception, &air, 1, false, true), 14);
-        // From CQI 13 it goes two rows up, and no further than a step.
+        // From CQI 13 it rises two rows, and no further than a step.
         let (mut lower, _) = self::reception("17 dB");
         assert_eq!(after(&mut lower, &air, 10_000, true, true), 15);
         let apart = air.least_sinr(15) - air.least_sinr(air.cqi(17.0));
@@ -314,12 +315,12 @@ mod tests {
         assert!(after(&mut reception, &air, 10_000, false, true) <= 2);
         let apart = air.least_sinr(2) - air.least_sinr(air.cqi(2.0));
         assert!((reception.offset - apart).abs() < 0.001, "{} {apart}", reception.offset);
-        // The third row begins 2.02 dB higher: 37 steps of 0.0556 dB.
+        // The third row starts 2.02 dB higher: 37 steps of 0.0556 dB.
         assert!(after(&mut reception, &air, 35, true, true) <= 2);
         assert_eq!(after(&mut reception, &air, 2, true, true), 3);
     }
 
-    /// What counts is the row of the block, not that of the report by which its answer finds the UE.
+    /// A loss counts for the row of the block, even if the row in use has changed before the answer arrives.
     #[test]
     fn a_loss_counts_though_the_channel_has_become_worse() {
         let (mut reception, air) = reception("10 dB");

@@ -1,27 +1,29 @@
 //! MAC-hs: transport blocks of a UE back in order (TS 25.321 §11.6.2), and their numbers at the Node B.
 //!
-//! HARQ repeats blocks while others pass them, so they arrive out of order. Each has a transmission sequence number
-//! (TSN), modulo 64 on the air. The UE hands blocks up in order and holds those behind a gap, until
+//! HARQ retransmissions let later blocks overtake, so blocks arrive out of order. Each has a transmission
+//! sequence number (TSN), transmitted modulo 64. The UE delivers blocks in order and holds blocks beyond a
+//! gap, until
 //!
 //! * the missing block arrives,
-//! * T1 ends, which started with the first block behind the gap, or
+//! * T1 expires, which started with the first block beyond the gap, or
 //! * a block arrives so far ahead that the gap falls out of the window.
 //!
-//! What was not there by then is given up, and refused if it still comes. RLC above repeats it. A lost block that is
-//! the last of its burst starts no T1; RLC's poll has to find it.
+//! A block still missing then is given up, and refused if it arrives later. RLC above retransmits its PDUs.
+//! The loss of the last block of a burst starts no T1; RLC's poll must detect it.
 //!
-//! A TSN is read as the one in the window, which ends at the highest received, or else as one above. The sender keeps
-//! this unambiguous as to repetitions: it repeats no TSN that a newer one has pushed out of the window. If as many new
-//! blocks as 64 less the window are lost in a row, nothing helps: the next one is taken for an old one, and refused.
+//! A TSN is read as the number within the window, which ends at the highest received number, or else as a
+//! number above. The sender keeps retransmissions unambiguous: it does not retransmit a TSN that a newer one
+//! has pushed out of the window. A loss of 64 minus the window consecutive new blocks remains ambiguous: the
+//! next block is mistaken for an old one and refused.
 //!
-//! Numbers count without wrapping inside, from 64 on, so that the window below the first one exists. Left out: several
-//! priority queues; a UE has one. The queue itself is [`crate::reordering`]. Clause by clause:
+//! Internally, numbers count without wrapping, from 64 on, so the window below the first one exists. Left
+//! out: several priority queues; a UE has one. The queue itself is [`crate::reordering`]. Clause by clause:
 //! `docs/models/mac-hs.md`.
 
 use crate::reordering;
 use crate::time::{Duration, Instant};
 
-/// TSNs on the air.
+/// Number of TSN values.
 const MODULUS: u64 = 64;
 
 /// The largest window: half of the TSNs.
@@ -30,7 +32,7 @@ pub(in crate::radio) const LARGEST_WINDOW: u8 = 32;
 /// The numbers of a UE's blocks at the Node B.
 #[derive(Clone, Debug)]
 pub(in crate::radio) struct Numbers {
-    /// How far back a block is sent again; `None` if it always is.
+    /// How far back a block may be retransmitted; `None` if there is no limit.
     window: Option<u64>,
     next: u64,
 }
@@ -40,13 +42,13 @@ impl Numbers {
         Self { window: window.map(u64::from), next: MODULUS }
     }
 
-    /// The number of a new block.
+    /// Assigns the number of the next new block.
     pub fn take(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
     }
 
-    /// Whether the block of that number may be sent again.
+    /// Whether the block with this number may be retransmitted.
     pub fn may_repeat(&self, number: u64) -> bool {
         self.window.is_none_or(|window| number + window >= self.next)
     }
@@ -57,7 +59,7 @@ impl Numbers {
     }
 }
 
-/// A number as it is on the air.
+/// The TSN of a number, as transmitted.
 pub(in crate::radio) fn tsn(number: u64) -> u8 {
     (number % MODULUS) as u8
 }
@@ -75,8 +77,8 @@ impl<T> Reordering<T> {
         Self { window, queue: reordering::Reordering::new(MODULUS, Some(window), t1) }
     }
 
-    /// A block arrives; hands up to `out` what is in order now. Returns the block if it is refused: it was received
-    /// before, or given up.
+    /// Handles a block that arrives; delivers the blocks that are now in order to `out`. Returns the block if
+    /// it is refused: it was received before, or given up.
     pub fn handle_block(&mut self, now: Instant, tsn: u8, block: T, out: &mut Vec<T>) -> Option<T> {
         self.queue.handle(now, self.number(tsn), block, out)
     }
@@ -86,17 +88,17 @@ impl<T> Reordering<T> {
         self.queue.expiry()
     }
 
-    /// T1 ends, if its time has come: gaps below T1_TSN are given up.
+    /// Handles the expiry of T1, if its time has come: gaps below T1_TSN are given up.
     pub fn handle_expiry(&mut self, now: Instant, out: &mut Vec<T>) {
         self.queue.handle_expiry(now, out);
     }
 
-    /// MAC-hs is reset: hands up what is held, and expects TSN 0.
+    /// Resets MAC-hs: delivers the held blocks, and expects TSN 0.
     pub fn reset(&mut self, out: &mut Vec<T>) {
         self.queue.reset(MODULUS, out);
     }
 
-    /// The number that a TSN stands for.
+    /// The number represented by a TSN.
     fn number(&self, tsn: u8) -> u64 {
         let upper_edge = self.queue.end() - 1;
         let below = (upper_edge - u64::from(tsn)) % MODULUS;
@@ -115,7 +117,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    /// A queue whose blocks are their numbers, from 0, and what it handed up.
+    /// A queue whose blocks are their numbers, from 0, and the blocks that it delivered.
     struct Queue {
         reordering: Reordering<u64>,
         up: Vec<u64>,
@@ -175,9 +177,9 @@ mod tests {
             }
             panic!("the gap was never given up")
         };
-        // 25 ms after number 11, which came at 22 ms: 11 to 23 are there, and 24 follows.
+        // 25 ms after number 11, which arrived at 22 ms: 11 to 23 are there, and 24 follows.
         assert_eq!(end_of_gap(Some(T1)), (at(47), 14));
-        // Number 42 is the 32nd behind it, 64 ms later.
+        // Number 42 is the 32nd after it, 64 ms later.
         assert_eq!(end_of_gap(None), (at(84), 32));
     }
 
@@ -189,7 +191,7 @@ mod tests {
         queue.arrive(10, [3, 5]);
         assert_eq!(queue.reordering.expiry(), at(25));
         assert!(queue.expire(24).is_empty());
-        // The gap at 0 is given up, those at 2 and 4 have their own time.
+        // T1 gives up the gap at 0; the gaps at 2 and 4 need their own expiry.
         assert_eq!(queue.expire(25), [1]);
         assert_eq!(queue.reordering.expiry(), at(50));
         // T1_TSN is 5, the highest held: both gaps end with it.
@@ -216,7 +218,7 @@ mod tests {
         // The window is 2 to 33.
         assert_eq!(queue.arrive(2, [33]), [1]);
         assert_eq!(queue.arrive(4, [2]), [2, 3]);
-        // 34 to 65: nothing that was held is in it.
+        // 34 to 65: no held block is in it.
         assert_eq!(queue.arrive(6, [65]), [20, 33]);
         assert_eq!(queue.arrive(8, [34, 35]), [34, 35]);
     }
@@ -278,8 +280,8 @@ mod tests {
         assert_eq!((arrives(32), arrives(33)), (1, 0));
     }
 
-    /// What six HARQ processes make of blocks: the TTI, from 0, and the number of each that arrives. `needed` has the
-    /// transmissions that each block needs; one that needs more than four is lost.
+    /// Blocks through six HARQ processes: the TTI, from 0, and the number of each block that arrives.
+    /// `needed` contains the transmissions that each block needs; a block that needs more than four is lost.
     fn harq(needed: &[u8]) -> Vec<(u64, u64)> {
         let mut numbers = Numbers::new(Some(32));
         // The block of each and how often it was sent.
@@ -317,7 +319,8 @@ mod tests {
     }
 
     proptest! {
-        /// T1 of 38 ms is longer than three repetitions take, 12 ms each: nothing but what HARQ lost is missing.
+        /// T1 of 38 ms is longer than three retransmissions of 12 ms each: only blocks that HARQ lost are
+        /// missing.
         #[test]
         fn whatever_order_harq_makes_blocks_go_up_in_order_and_once(
             needed in prop::collection::vec(prop_oneof![6 => Just(1_u8), 3 => 2_u8..=4, 1 => Just(5)], 1..300),

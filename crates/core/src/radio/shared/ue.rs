@@ -1,4 +1,4 @@
-//! One UE of a shared cell: its link layer, what waits for blocks, its HARQ, and its uplink.
+//! One UE of a shared cell: its link layer, data queued for blocks, HARQ, and uplink.
 
 use super::air::Air;
 use super::harq::{Block, Harq};
@@ -18,11 +18,11 @@ use crate::trace::Kind;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// Where PDUs wait for blocks.
+/// Location of PDUs queued for blocks.
 pub(in crate::radio) enum Source {
     /// In the entity, which fills a block when it is sent.
     Rlc,
-    /// In the Node B, behind the Iub.
+    /// In the Node B, after the Iub.
     NodeB(Box<Iub>),
 }
 
@@ -35,7 +35,7 @@ impl Source {
 /// Blocks in their order.
 pub(in crate::radio) struct Reordered {
     queue: Reordering<Block>,
-    /// Those that were lost for good, for the entity above: it hears of them where they would have been.
+    /// Blocks lost for good. The entity above is notified of each at its position in the sequence.
     lost: VecDeque<Block>,
     out: Vec<Block>,
 }
@@ -47,7 +47,7 @@ impl Reordered {
     }
 }
 
-/// What a UE's downlink counts.
+/// Counters of a UE's downlink.
 #[derive(Default)]
 pub(super) struct Counts {
     /// Blocks sent for the first time, and how many of these transmissions were lost.
@@ -57,7 +57,7 @@ pub(super) struct Counts {
     pub repeats: u64,
     /// Blocks that never arrived.
     pub blocks_lost: u64,
-    /// Slots in which something was sent.
+    /// Slots with a transmission.
     pub slots: u64,
     /// Bits of blocks that arrived.
     pub bits: u64,
@@ -65,7 +65,7 @@ pub(super) struct Counts {
     pub rows: Vec<u64>,
 }
 
-/// What a UE has on a further carrier of its cell.
+/// State of a UE on a further carrier of its cell.
 pub(super) struct OnCarrier {
     reception: Reception,
     harq: Harq,
@@ -77,22 +77,22 @@ pub(in crate::radio) struct Ue {
     pub(super) pair: Bearers,
     pub(super) reception: Reception,
     pub(super) harq: Harq,
-    /// The further carriers; what the UE has on the first one, or on the one that is selected, is in the UE itself.
+    /// State on further carriers; that of the first carrier, or of the selected one, is in the UE itself.
     further: Vec<OnCarrier>,
     pub(super) source: Source,
-    /// Where blocks are put in order before RLC; RLC itself does where there is none.
+    /// Reordering of blocks before RLC; if `None`, RLC reorders.
     reordered: Option<Reordered>,
-    /// An uplink of its own; `None` where the cell schedules it.
+    /// A dedicated uplink; `None` where the cell schedules it.
     uplink: Option<Carrier>,
     pub(super) silences: Silences,
     pub(super) numbers: Numbers,
-    /// The first slot in which the UE may be sent to again.
+    /// The first slot in which the cell may send to the UE again.
     pub(super) next_slot: u64,
     pub(super) paused_until: Instant,
-    /// End of the last slot in which the cell sent to the UE, or the UE by a grant of the cell.
+    /// End of the last slot with a transmission to the UE, or by the UE with a grant of the cell.
     pub(super) slot_until: Instant,
     pub(super) counts: Counts,
-    /// What the timer is set to.
+    /// Time that the timer is set to.
     armed: Instant,
 }
 
@@ -123,7 +123,7 @@ impl Ue {
         }
     }
 
-    /// The UE has further carriers, on which it hears this.
+    /// Adds further carriers with their receptions.
     pub fn with_carriers(mut self, receptions: Vec<Reception>) -> Self {
         let processes = self.harq.processes();
         let on_carrier = |reception| OnCarrier { reception, harq: Harq::new(processes), next_slot: 0 };
@@ -131,7 +131,7 @@ impl Ue {
         self
     }
 
-    /// Exchanges what the UE has on the first carrier for what it has on this one; the same call again reverts that.
+    /// Swaps the state of the first carrier with that of this carrier; a second call reverts the swap.
     pub(super) fn select(&mut self, carrier: u8) {
         let Some(other) = self.further.get_mut(usize::from(carrier).wrapping_sub(1)) else { return };
         std::mem::swap(&mut self.reception, &mut other.reception);
@@ -139,7 +139,7 @@ impl Ue {
         std::mem::swap(&mut self.next_slot, &mut other.next_slot);
     }
 
-    /// Takes over the parameters of a UE with others; returns whether one differs.
+    /// Adopts the parameters of another UE; returns whether any differs.
     #[cold]
     pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
         let pairs = self.pair.adopt(cx, fresh.pair);
@@ -158,7 +158,8 @@ impl Ue {
         self.pair.bearers()
     }
 
-    /// Opens the bearers' books. The downlink goes by slots of the cell, whatever TTI its link layer is configured for.
+    /// Opens the accounting of the bearers. The downlink uses the cell's slots, regardless of the TTI of its
+    /// link layer.
     pub fn open(&self, cx: &mut Cx<'_>, slot: Duration) {
         self.pair.open(cx);
         let pairs = [Some(&*self.pair), self.pair.second()];
@@ -170,7 +171,7 @@ impl Ue {
         }
     }
 
-    /// Room that everything would take that waits for blocks, in the unit of the entity.
+    /// Room needed for all data queued for blocks, in the unit of the entity.
     pub(super) fn backlog(&self, now: Instant) -> u64 {
         match &self.source {
             Source::Rlc => self.pair.backlog(now, Dir::Downlink),
@@ -178,7 +179,7 @@ impl Ue {
         }
     }
 
-    /// Room that everything would take that waits in front of the entity too, where `backlog` waits for blocks.
+    /// Room needed including data queued before the entity, where `backlog` is queued for blocks.
     pub(super) fn wanted(&self, cx: &mut Cx<'_>, backlog: u64) -> u64 {
         match &self.source {
             Source::Rlc => self.pair.with_held(cx, Dir::Downlink, backlog),
@@ -186,7 +187,7 @@ impl Ue {
         }
     }
 
-    /// Whether there is anything to send in the next slot.
+    /// Whether the UE has data for the next slot.
     pub fn has_work(&self, now: Instant) -> bool {
         self.has_work_with(now, None)
     }
@@ -224,12 +225,12 @@ impl Ue {
         }
     }
 
-    /// So much of each wait of the uplink is no queue.
+    /// Excludes this part of each wait from the queueing delay of the uplink.
     pub(super) fn excuse(&mut self, wait: Duration) {
         self.pair.excuse(Dir::Uplink, wait);
     }
 
-    /// The discipline of the uplink learns which part of a wait is no queue.
+    /// Sets the part of the uplink's waiting time that its discipline excludes from the queueing delay.
     #[inline]
     fn note_grant_delay(&mut self, now: Instant) {
         if let Some(uplink) = &self.uplink {
@@ -238,7 +239,7 @@ impl Ue {
         }
     }
 
-    /// The RNC sends what it may.
+    /// Lets the RNC send within its credits.
     fn handle_source(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         if let Source::NodeB(iub) = &mut self.source
             && cx.now >= self.paused_until
@@ -266,7 +267,7 @@ impl Ue {
         self.plan_uplink(now);
     }
 
-    /// Hands up what the reordering has let go, and before each block those in front of it that were lost.
+    /// Delivers the blocks released by reordering; before each block, the lost blocks that precede it.
     fn hand_up_ordered(&mut self, cx: &mut Cx<'_>, work: &mut Work) {
         let Some(reordered) = &mut self.reordered else { return };
         let mut out = std::mem::take(&mut reordered.out);
@@ -305,12 +306,13 @@ impl Ue {
         }
     }
 
-    /// Tells of the PDUs of a block that arrives.
+    /// Records the outcome of the PDUs of a block that arrives.
     pub(super) fn note_arrives(&mut self, cx: &mut Cx<'_>, dir: Dir, block: &Block) {
         self.pair.note_arrives(cx, dir, &block.tti);
     }
 
-    /// Gives blocks up that newer ones have pushed out of the receiver's window; whether there was any.
+    /// Discards blocks that newer ones have pushed out of the receiver's window. Returns whether there was
+    /// any.
     pub(super) fn give_up_behind(&mut self, cx: &mut Cx<'_>, work: &mut Work) -> bool {
         let mut any = false;
         while let Some((_, process)) = self.harq.first_due() {
@@ -376,7 +378,7 @@ impl Ue {
         }
     }
 
-    /// The UE goes to another cell, or comes back to this one, and is out of reach until then.
+    /// Changes the cell, or returns to this one; the UE is unreachable until `until`.
     pub fn change_cell(&mut self, cx: &mut Cx<'_>, until: Instant, work: &mut Work) {
         self.paused_until = until;
         let mut blocks = self.harq.flush();
@@ -393,7 +395,7 @@ impl Ue {
                 self.lose(cx, Dir::Downlink, Block { tti, number }, work);
             }
         }
-        // TS 25.321 §11.6.2: what the reordering holds goes up.
+        // TS 25.321 §11.6.2: blocks held by the reordering are delivered.
         if let Some(Reordered { queue, out, .. }) = &mut self.reordered {
             queue.reset(out);
             self.numbers.reset();
@@ -412,14 +414,14 @@ impl Ue {
         self.plan_uplink(cx.now);
     }
 
-    /// Takes out all packets that have not been handed up, after the UE has left the cell.
+    /// Withdraws all packets that have not been delivered to the upper layer, after the UE has left the cell.
     #[cold]
     pub fn withdraw(&mut self, cx: &mut Cx<'_>) -> [crate::radio::Packets; 2] {
         self.uplink.iter_mut().for_each(Carrier::flush);
         self.pair.withdraw(cx)
     }
 
-    /// The UE comes back, and its packets have been withdrawn.
+    /// Resumes after the UE has returned and its packets were withdrawn.
     #[cold]
     pub fn resume(&mut self, cx: &mut Cx<'_>, at: Instant) {
         self.paused_until = at;
@@ -450,7 +452,7 @@ impl Ue {
         }
     }
 
-    /// Sets the timer to what happens next. `active`: slots ask the UE anyway whether it has something to send.
+    /// Sets the timer to the next event. `active`: the UE's data is checked in every slot anyway.
     pub fn arm(&mut self, cx: &mut Cx<'_>, active: bool) {
         let mut at = self.pair.expiry();
         if let Some(uplink) = &self.uplink {
@@ -459,7 +461,7 @@ impl Ue {
                 at = at.min(uplink.next_end());
             }
         } else {
-            // What is due now, the cell knows.
+            // The cell handles data that is ready now.
             let wanted = self.pair.deadline(Dir::Uplink);
             at = at.min(if wanted > cx.now { wanted } else { Instant::NEVER });
         }

@@ -1,7 +1,9 @@
-//! Bounds of block error rates, which mostly decide whether a block is lost without computing its probability.
+//! Bounds of block error rates, which usually decide whether a block is lost without computing its
+//! probability.
 //!
-//! A block is lost if a uniform number is below a probability that falls with the SINR. The probability needs functions
-//! such as `erfc` and `pow`; a table at equal steps bounds it from both sides, and few numbers lie between the bounds.
+//! A block is lost if a uniform number is below a probability that decreases with the SINR. The probability
+//! needs functions such as `erfc` and `pow`; a table at equal steps bounds it from both sides, and few
+//! numbers lie between the bounds.
 
 use std::sync::LazyLock;
 
@@ -45,7 +47,8 @@ impl Waterfall {
 mod tests {
     use super::*;
 
-    /// The probability itself decides the same, and in one of eight cases at most it is needed.
+    /// The bounds decide as the probability itself does; the probability is needed in at most one of eight
+    /// cases.
     #[test]
     fn bounds_decide_as_the_probability_does() {
         let of_one = |above: f64| libm::erfc(above / std::f64::consts::SQRT_2) / 2.0;

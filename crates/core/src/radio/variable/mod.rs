@@ -1,5 +1,5 @@
-//! A packet service of variable rate and delay, without link layer: each UE has a downlink and an uplink bearer
-//! of its own, and the channel of a bearer says when how much may be sent, or how long a packet takes.
+//! A packet service of variable rate and delay, without link layer: each UE has a downlink and an uplink
+//! bearer. The channel of a bearer determines when how much may be sent, or how long a packet takes.
 //!
 //! ```text
 //! network:  SDU buffer (queue discipline) -> transmitter, as the channel lets it -> delay -> UE      downlink
@@ -41,13 +41,13 @@ parameters! {
 
     /// One direction of a UE's bearer.
     pub struct BearerConfig {
-        /// One-way delay behind the transmission.
+        /// One-way delay after the transmission.
         pub delay: Duration,
         /// Discipline of the SDU buffer.
         pub queue: queue::Config,
-        /// Whether all flows share a buffer, or each has its own.
+        /// Whether all flows share a buffer, or each flow has its own.
         pub buffer: Sharing,
-        /// When how much may be sent, or how long a packet takes.
+        /// Channel: when how much may be sent, or how long a packet takes.
         pub channel: channel::Config = channel::Config::TraceFile(channel::trace_file::Config::default()),
     }
 }
@@ -84,7 +84,7 @@ impl BearerConfig {
         self.channel.order() == Order::Free
     }
 
-    /// The bearer, whose own timer has the number of the bearer; `arrivals` is its second one.
+    /// Builds the bearer. Its own timer has the bearer's index; `arrivals` is the index of its second timer.
     pub(super) fn build(&self, plan: &Plan<'_>, ue: u16, dir: Dir, arrivals: u32) -> Box<dyn Bearer> {
         match self.channel.kind() {
             Kind::Packets => Box::new(PacketBearer::new(self, plan, ue, dir, arrivals)),
@@ -95,18 +95,19 @@ impl BearerConfig {
     }
 }
 
-/// One direction of a UE's bearer. What its channel is decides how packets are sent.
+/// One direction of a UE's bearer. The type of its channel decides how packets are sent.
 pub(super) trait Bearer: Any + Send + Sync {
     fn buffer(&self) -> &Buffer;
 
     fn open(&self, cx: &mut Cx<'_>);
 
-    /// Whether each packet's arrival is computed when it comes, in order, and without a timer if nobody looks.
+    /// Whether each packet's arrival is computed when it enters, in order, and without a timer unless there
+    /// are subscribers.
     fn is_computed(&self) -> bool;
 
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>);
 
-    /// The bearer's own timer.
+    /// Handles the bearer's own timer.
     fn handle_timer(&mut self, cx: &mut Cx<'_>);
 
     /// Its second timer.
@@ -114,10 +115,10 @@ pub(super) trait Bearer: Any + Send + Sync {
 
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value;
 
-    /// No transmission starts before `until`, except what has started.
+    /// Starts no transmission before `until`; one in progress continues.
     fn pause(&mut self, cx: &mut Cx<'_>, until: Instant);
 
-    /// Takes over the parameters of a bearer of the same kind; returns whether one differs.
+    /// Adopts the parameters of another bearer of the same kind; returns whether any differs.
     fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Bearer>) -> bool;
 }
 
@@ -158,7 +159,8 @@ impl Component for Config {
 
 struct Variable {
     bearers: Vec<Box<dyn Bearer>>,
-    /// On some bearer packets may overtake each other: each has a second timer, behind those of all.
+    /// Packets may overtake each other on some bearer: each bearer has a second timer, after the first timers
+    /// of all.
     overtakes: bool,
 }
 

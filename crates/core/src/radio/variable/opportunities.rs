@@ -1,13 +1,13 @@
-//! A bearer whose channel gives opportunities: \[mahimahi\]'s link.
+//! A bearer whose channel provides transmission opportunities: the link of \[mahimahi\].
 //!
-//! Packets leave in their order. Several small ones share an opportunity; one that is larger than what is
-//! left of an opportunity takes the rest and goes on in the next, and it is delivered with its last byte.
-//! An opportunity that finds the buffer empty is lost, and so is what it has left when the buffer is
-//! empty. A packet that comes at the very instant of an opportunity into an empty buffer is in time.
-//! The timer of a bearer is armed only while something waits: an idle bearer costs nothing.
+//! Packets leave in order. Several small packets share an opportunity. A packet that is larger than the rest
+//! of an opportunity uses that rest and continues in the next one; it is delivered with its last byte. An
+//! opportunity with an empty buffer is lost, and so is the rest of one when the buffer becomes empty. A
+//! packet that enters an empty buffer at the instant of an opportunity can use it. The timer of a bearer is
+//! armed only while data is queued, so an idle bearer costs nothing.
 //!
-//! Left out: losses on the air, which a trace of deliveries does not show. Source: mm-link(1) of mahimahi, whose
-//! link this is with `channel.trace_file`.
+//! Left out: radio losses, which a trace of deliveries does not show. Source: mm-link(1) of mahimahi, which
+//! this models with `channel.trace_file`.
 
 use super::{Bearer, BearerConfig};
 use crate::channel::{Channel, Opportunity};
@@ -26,11 +26,12 @@ pub(super) struct OpportunityBearer {
     /// Mean of the channel's.
     rate: Bitrate,
     channel: Box<dyn Channel>,
-    /// Of packets that the discipline holds, the one that has begun.
+    /// The packet in transmission, if the discipline holds packets; otherwise all queued packets.
     waiting: VecDeque<Waiting>,
-    /// What the packet at the head has taken of opportunities, bytes.
+    /// Bytes of the packet at the head that opportunities have carried.
     sent: u32,
-    /// What the packets at the head will use; `None` while nothing waits, and when the channel has ended.
+    /// The next opportunity for the packets at the head; `None` while none is queued, and when the channel
+    /// has ended.
     next: Option<Opportunity>,
     /// Opportunities before this are lost.
     paused_until: Instant,
@@ -66,7 +67,7 @@ impl Bearer for OpportunityBearer {
 
     fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let (waiting, sent) = (&mut self.waiting, self.sent);
-        // The packet at the head may have begun.
+        // The packet at the head may have started.
         let first = usize::from(sent > 0);
         let take_waiting = || waiting.remove(first).map(|taken| taken.packet);
         let Some(Admitted { packet, queued_sdus, .. }) = self.buffer.admit_or_evict(cx, packet, take_waiting)
@@ -76,13 +77,13 @@ impl Bearer for OpportunityBearer {
         if let Some(packet) = self.buffer.hold(cx, packet) {
             self.waiting.push_back(Waiting { entered: cx.now, packet });
         }
-        // Of one that was taken out the opportunity is left.
+        // A removed packet leaves its opportunity in `next`.
         if queued_sdus == 1 && self.next.is_none() {
             self.await_opportunity(cx);
         }
     }
 
-    /// An opportunity has come.
+    /// Handles an opportunity.
     fn handle_timer(&mut self, cx: &mut Cx<'_>) {
         let Some(opportunity) = self.next.take() else { return };
         self.send(cx, opportunity.bytes);
@@ -114,7 +115,7 @@ impl Bearer for OpportunityBearer {
     fn report(&self, cx: &mut Cx<'_>) -> serde_json::Value {
         let delivered = self.buffer.delivered(cx);
         let offered = self.channel.offered(cx.now);
-        // As the channel counts: with what it adds to each packet.
+        // In the channel's units, with its overhead per packet.
         let overhead = u64::from(self.channel.packet_bytes(0));
         let carried = delivered.bytes + delivered.sdus * overhead;
         let mut report = self.buffer.report(self.buffer.delivered(cx));

@@ -1,9 +1,9 @@
-//! A bearer that sends packets whole over a channel that says how long each takes: \[chan2002\] section 4, a
-//! server of variable rate and, behind it, a link of variable delay.
+//! A bearer that sends packets whole over a channel that determines how long each takes: \[chan2002\] section
+//! 4, a server of variable rate, followed by a link of variable delay.
 //!
-//! Where packets leave in the order in which they came and all of them arrive, the end of a transmission is computed
-//! when the packet comes, and nothing is scheduled for it unless somebody looks. Where flows take turns or packets are
-//! lost on the air, or the queue discipline drops packets that wait, a timer ends each transmission and the next is
+//! Where packets leave in order and all of them arrive, the end of a transmission is computed when the packet
+//! enters, and it is scheduled only for subscribers. Where flows take turns, packets are lost over the radio
+//! link, or the queue discipline drops queued packets, a timer ends each transmission and the next packet is
 //! chosen.
 
 use super::{Bearer, BearerConfig};
@@ -26,14 +26,14 @@ pub(super) struct PacketBearer {
     channel: Box<dyn Channel>,
     transmitter: Transmitter,
     line: DelayLine,
-    /// Time that the packets took or will take of the transmitter.
+    /// Total transmission time of all packets so far.
     busy: Duration,
     /// No transmission starts before this.
     paused_until: Instant,
 }
 
 enum Transmitter {
-    /// Ends are computed ahead.
+    /// Ends are computed in advance.
     Ahead(Departures),
     /// A timer ends each transmission.
     Timed { waiting: Box<FlowBuffers>, by_flow: bool, in_service: Option<InService> },
@@ -46,8 +46,7 @@ struct InService {
 }
 
 impl PacketBearer {
-    /// A bearer. `arrivals` is the timer of a line on which
-    /// packets overtake.
+    /// A bearer. `arrivals` is the timer of a line with overtaking.
     pub fn new(config: &BearerConfig, plan: &Plan<'_>, ue: u16, dir: Dir, arrivals: u32) -> Self {
         let run_seed = plan.run_seed;
         let rate = config.channel.mean_rate().unwrap_or_default();
@@ -75,7 +74,7 @@ impl PacketBearer {
 
     #[inline(never)]
     fn handle_sdu_in_turn(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        // An end at this instant counts as gone, as in books that are settled.
+        // A transmission that ends at this instant counts as finished, as in settled accounting.
         if self.in_service().is_some_and(|present| present.service.end <= cx.now) {
             self.handle_timer(cx);
         }
@@ -155,7 +154,7 @@ impl Bearer for PacketBearer {
         match &mut self.transmitter {
             Transmitter::Ahead(departures) => departures.handle_end(cx, &self.buffer),
             Transmitter::Timed { waiting, in_service, .. } => {
-                // Done already if a packet came at its very end.
+                // Already done if a packet arrived at its very end.
                 if in_service.as_ref().is_some_and(|packet| packet.service.end > cx.now) {
                     return;
                 }
@@ -197,7 +196,7 @@ impl Bearer for PacketBearer {
         self.buffer.adopt(cx, fresh.buffer, fresh.rate) | limits | channels
     }
 
-    /// The timer of a line on which packets overtake.
+    /// Handles the timer of a line with overtaking.
     fn handle_arrival(&mut self, cx: &mut Cx<'_>) {
         self.line.handle_timer(cx);
     }

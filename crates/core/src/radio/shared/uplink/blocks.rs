@@ -1,4 +1,4 @@
-//! The blocks of an uplink slot: what UEs put into them, and which are lost.
+//! The blocks of an uplink slot: their contents and their losses.
 
 use super::Uplink;
 use super::sender::{Arrival, Grant, News, What};
@@ -12,7 +12,7 @@ use crate::time::Duration;
 use crate::trace::{Event, Kind};
 
 impl Uplink {
-    /// Fills the blocks of the slot that begins one slot from now.
+    /// Fills the blocks of the slot that starts one slot from now.
     pub(super) fn fill_slot(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], work: &mut Work) {
         let slot = self.slot_from(cx.now) + 1;
         if self.start_of(slot - 1) != cx.now {
@@ -93,7 +93,7 @@ impl Uplink {
                 sender.harq.process(process).left = left;
                 self.transmit(cx, ue, grant.ue, process, slot);
             }
-            // Padding, with a BSR of what there is.
+            // Padding, with a BSR of the queued data.
             None => {
                 let (at, epoch) = (self.known_after(slot), grant.epoch);
                 let what = What::Left { octets: left, slot, process: None };
@@ -103,7 +103,7 @@ impl Uplink {
         }
     }
 
-    /// The block of a process goes on the air in this slot.
+    /// Transmits the block of a process in this slot.
     fn transmit(&mut self, cx: &mut Cx<'_>, ue: &mut Ue, number: u16, process: u8, slot: u64) {
         let (at, end) = (self.known_after(slot), self.start_of(slot + 1));
         let sender = &mut self.senders[usize::from(number)];

@@ -1,4 +1,4 @@
-//! What the network decides for an uplink slot: who gets which block.
+//! Decisions of the network on an uplink slot: UEs and their blocks.
 
 use super::Uplink;
 use super::sender::{Grant, Planned};
@@ -7,7 +7,7 @@ use crate::radio::shared::air::Format;
 use crate::radio::shared::reception::Steps;
 use crate::radio::shared::ue::Ue;
 
-/// The least room of a block, octets: with less, headers of RLC (2 to 5 octets) outweigh the data.
+/// Minimum room of a block, octets: with less, headers of RLC (2 to 5 octets) outweigh the data.
 const LEAST_ROOM: u64 = 10;
 
 impl Uplink {
@@ -83,9 +83,9 @@ impl Uplink {
         f64::from(block.bits) / self.setup.slot.as_secs_f64()
     }
 
-    /// The block on the fewest PRBs, of `most`, that carries so many octets of SDUs at an SINR on a single PRB, or else the
-    /// largest one. A UE gets no PRBs on which its power does not reach for the lowest row even with all retransmissions, unless
-    /// a PDU needs them.
+    /// The block on the fewest PRBs, up to `most`, that carries `octets` octets of SDUs at this SINR of a
+    /// single PRB, or else the largest one. A UE gets no more PRBs than its power supports with the lowest
+    /// row and all retransmissions, unless a PDU needs them.
     pub(super) fn fit(&self, sinr_db: f32, most: u32, octets: u64) -> Option<Format> {
         let air = self.setup.air.as_ref();
         let wanted = match octets {
@@ -122,7 +122,7 @@ impl Uplink {
         best
     }
 
-    /// What the answer to a block may do to the outer loop.
+    /// Outer-loop steps that the answer to a block may cause.
     pub(super) fn steps(&self, ue: usize, estimate: f32, format: Format) -> Steps {
         let on_one = estimate - self.senders[ue].reception.offset;
         let lowest = self.setup.air.least_sinr(1) + self.spread_db[format.units as usize] - on_one;

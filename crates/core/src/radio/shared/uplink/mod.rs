@@ -4,23 +4,26 @@
 //! data -> SR in its occasion -> grant -> block with BSR -> grants until the BSR says 0
 //! ```
 //!
-//! A UE whose data nobody knows of sends a scheduling request (SR) in its next occasion, the first uplink slot at or after
-//! each multiple of `sr_period`. The network grants it `first_block`. Each block carries a buffer status report (BSR) of
-//! what is left behind it, for which the network grants blocks of `most_block` at most, less what it has granted since.
-//! What an uplink slot brought counts in decisions after [`Frame::processing`]; the decision for an uplink slot is that of
-//! the last downlink slot that can grant it. In a decision lost blocks come first, the oldest first, then the UEs that the
-//! scheduler chooses among those that asked.
+//! A UE whose data is unknown to the network sends a scheduling request (SR) in its next occasion, the first
+//! uplink slot at or after each multiple of `sr_period`. The network grants it `first_block`. Each block
+//! carries a buffer status report (BSR) of the data that remains, for which the network grants blocks of
+//! `most_block` at most, minus its grants since then. Information from an uplink slot counts in decisions
+//! after [`Frame::processing`]; the decision for an uplink slot is that of the last downlink slot that can
+//! grant it. In a decision lost blocks come first, the oldest first, then the UEs that the scheduler chooses
+//! among the UEs with requests.
 //!
-//! A standing grant needs no request: the UE has a block of a given size in each uplink slot at or after each multiple of a
-//! period, if resource blocks are left. A UE with standing grants sends no SR.
+//! A standing grant needs no request: the UE has a block of a given size in each uplink slot at or after each
+//! multiple of a period, if resource blocks are left. A UE with standing grants sends no SR.
 //!
-//! A block is filled one slot before it is on the air. It arrives at its end and the delay of the uplink. The SINR of a UE
-//! is that of a single PRB at full power: on n PRBs it is 10 log10(n) less, so that a UE far away gets fewer PRBs.
+//! A block is filled one slot before its transmission. It arrives at the end of its slot plus the delay of
+//! the uplink. The SINR of a UE is that of a single PRB at full power: on n PRBs it is 10 log10(n) less, so a
+//! UE far away gets fewer PRBs.
 //!
 //! Units of `first_block`, `most_block` and standing blocks are octets of SDUs: a block is larger by [`HEADERS`].
 //!
-//! Left out: the levels of a BSR (values are exact), sr-ProhibitTimer and sr-TransMax, errors of control channels, random
-//! access, priorities of logical channels. Whether an SR is still needed when it is sent is decided when it arrives.
+//! Left out: the levels of a BSR (values are exact), sr-ProhibitTimer and sr-TransMax, errors of control
+//! channels, random access, priorities of logical channels. Whether an SR is still needed is decided when it
+//! arrives.
 //!
 //! Sources: TS 38.321 §5.4 (SR, BSR, HARQ), TS 38.213 §9.2.4 (occasions), TS 38.214 §6.1.
 
@@ -46,7 +49,7 @@ use std::collections::VecDeque;
 /// Octets of a block for the headers of MAC, RLC and PDCP: 11 for each of three SDUs or segments.
 const HEADERS: u64 = 33;
 
-/// Grants that rise step by step from the first one.
+/// Grants that increase step by step from the first one.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::radio) struct Ramp {
     /// Factor of a step.
@@ -55,7 +58,7 @@ pub(in crate::radio) struct Ramp {
     pub patience: f64,
 }
 
-/// What a kind of cell says of its uplink.
+/// Parameters of the uplink of a kind of cell.
 pub(in crate::radio) struct UplinkSetup {
     pub frame: Frame,
     pub slot: Duration,
@@ -65,11 +68,11 @@ pub(in crate::radio) struct UplinkSetup {
     pub harq: HarqConfig,
     /// Time between two occasions for an SR, slots.
     pub sr_period: u64,
-    /// What is granted for an SR, octets.
+    /// Octets granted for an SR.
     pub first_block: u64,
-    /// What is granted to a UE in a slot at most, octets.
+    /// Maximum number of octets granted to a UE per slot.
     pub most_block: u64,
-    /// Standing grants: slots from one to the next, and octets of each.
+    /// Standing grants: distance in slots, and octets of each.
     pub standing: Option<(u64, u64)>,
     /// How grants of a UE rise; at once if absent.
     pub ramp: Option<Ramp>,
@@ -78,7 +81,7 @@ pub(in crate::radio) struct UplinkSetup {
 }
 
 impl UplinkSetup {
-    /// What a UE alone in the cell would get with the largest blocks that it is granted.
+    /// Rate of a UE that is alone in the cell, with the largest blocks that it is granted.
     pub fn largest_rate(&self) -> Bitrate {
         let units = self.air.units();
         let largest =
@@ -92,38 +95,38 @@ impl UplinkSetup {
 /// The uplink of a cell.
 pub(super) struct Uplink {
     setup: UplinkSetup,
-    /// Probabilities of loss by transmission; those of the air interface if empty.
+    /// Loss probability by transmission; the air interface decides if empty.
     bler: Vec<f64>,
-    /// By number of PRBs, by how much its SINR is below that of one, dB.
+    /// SINR loss on n PRBs compared with a single one, dB, by n.
     spread_db: Vec<f32>,
     highest: u8,
-    /// By how much all transmissions of a block together are heard better than one, dB.
+    /// Gain of combining all transmissions of a block over a single one, dB.
     combined_db: f32,
     /// Room of a block for headers of its SDUs, in the unit of the entity.
     headers: u64,
     /// Whether blocks are put in order before RLC.
     orders: bool,
     senders: Vec<Sender>,
-    /// UEs for which the network has something to grant, in the order of their numbers.
+    /// UEs with ungranted data known to the network, in the order of their indices.
     asking: Vec<u16>,
-    /// UEs with standing grants and something to send.
+    /// UEs with standing grants and data to send.
     waiting: Vec<u16>,
     /// The first uplink slot that is not decided on.
     undecided: u64,
     /// Granted slots, in their order.
     planned: VecDeque<Planned>,
-    /// The slot filled last, and units that are left there.
+    /// The slot filled last, and its unused units.
     filled: (u64, u32),
-    /// What the network will learn, in the order of time.
+    /// Information that the network will receive, in order of time.
     news: VecDeque<News>,
     arrivals: VecDeque<Arrival>,
-    /// Ends of slots that somebody wants to know of: UE, PDUs sent and lost.
+    /// Pending ends of slots for probes: UE, PDUs sent and lost.
     ended: VecDeque<(Instant, u16, u32, u32)>,
-    /// UEs to which something happened.
+    /// UEs affected by recent events.
     touched: Vec<u16>,
     rates: Vec<f64>,
     served: Vec<(usize, f64)>,
-    /// The slot up to which the scheduler knows.
+    /// End of the slots reported to the scheduler.
     scheduled: u64,
 }
 
@@ -158,7 +161,7 @@ impl Uplink {
         }
     }
 
-    /// Takes over the mean SINR of an uplink with other parameters; returns whether one differs.
+    /// Adopts the mean SINR of another uplink; returns whether any differs.
     #[cold]
     pub fn adopt(&mut self, fresh: Self) -> bool {
         let each = self.senders.iter_mut().zip(fresh.senders);
@@ -173,12 +176,12 @@ impl Uplink {
         Instant::from_nanos(slot * self.setup.slot.as_nanos())
     }
 
-    /// The first slot that begins then or later.
+    /// The first slot that starts then or later.
     fn slot_from(&self, now: Instant) -> u64 {
         now.as_nanos().div_ceil(self.setup.slot.as_nanos())
     }
 
-    /// When the network can decide by what a slot brought.
+    /// When the network can use the contents of a slot in a decision.
     fn known_after(&self, slot: u64) -> Instant {
         self.start_of(slot + 1 + self.setup.frame.processing())
     }
@@ -202,7 +205,7 @@ impl Uplink {
         }
     }
 
-    /// The slot in which a standing grant is used next.
+    /// The next slot in which a standing grant is used.
     fn next_standing(&self, now: Instant) -> Option<u64> {
         let (every, _) = self.setup.standing?;
         let from = self.slot_from(now) + 1;
@@ -213,7 +216,7 @@ impl Uplink {
         self.waiting.iter().map(next).min()
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     pub fn next_event(&mut self, now: Instant) -> Instant {
         let mut next = self.news.front().map_or(Instant::NEVER, |news| news.at);
         next = next.min(self.arrivals.front().map_or(Instant::NEVER, |arrival| arrival.at));
@@ -244,7 +247,7 @@ impl Uplink {
         }
     }
 
-    /// Something may have come to a UE to be sent. Whether that changes what happens next.
+    /// Checks a UE for new data to send. Returns whether the time of the next event changes.
     #[inline]
     pub fn note(&mut self, now: Instant, ue: &Ue, number: u16) -> bool {
         let wanted = ue.pair.deadline(Dir::Uplink);
@@ -281,7 +284,7 @@ impl Uplink {
         self.news.insert(place, news);
     }
 
-    /// How much of a wait is due to grants, not to a queue.
+    /// The part of a wait that is caused by grants rather than by a queue.
     pub fn grant_delay(&self, now: Instant, ue: usize) -> Duration {
         let sender = &self.senders[ue];
         match sender.since {
@@ -290,12 +293,12 @@ impl Uplink {
         }
     }
 
-    /// A UE to which something happened, until there is none.
+    /// Takes a UE affected by recent events; `None` if there are no more.
     pub fn take_touched(&mut self) -> Option<u16> {
         self.touched.pop()
     }
 
-    /// What was granted is gone, and blocks on their way are lost.
+    /// Discards grants; blocks in transit are lost.
     pub fn change_cell(&mut self, cx: &mut Cx<'_>, ue: &mut Ue, number: u16, work: &mut Work) {
         let sender = &mut self.senders[usize::from(number)];
         for block in sender.harq.flush() {
@@ -310,13 +313,13 @@ impl Uplink {
         self.waiting.retain(|other| *other != number);
     }
 
-    /// What a UE has sent before is lost.
+    /// Drops blocks that a UE has sent and that are not delivered yet.
     #[cold]
     pub fn flush(&mut self, number: u16) {
         self.arrivals.retain(|arrival| arrival.ue != number);
     }
 
-    /// Does what is due.
+    /// Handles expired timers.
     pub fn handle_timer(&mut self, cx: &mut Cx<'_>, ues: &mut [Ue], work: &mut Work) {
         while let Some((_, ue, pdus_sent, pdus_lost)) = pop_if(&mut self.ended, |ended| ended.0 <= cx.now) {
             if cx.probes(Kind::SlotEnded) {

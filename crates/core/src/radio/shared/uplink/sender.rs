@@ -1,4 +1,4 @@
-//! A UE as its uplink sees it, and what passes between it and the network.
+//! A UE in its uplink, and its exchange with the network.
 
 use super::Ramp;
 use crate::element::Cx;
@@ -17,25 +17,25 @@ use std::collections::VecDeque;
 pub(in crate::radio) struct Sender {
     pub(super) reception: Reception,
     pub(super) harq: Harq,
-    /// What the network knows that the UE has to send, octets, from a BSR of this slot.
+    /// Data of the UE as known to the network, octets, from a BSR of this slot.
     pub(super) known: (u64, u64),
-    /// An SR has come, and is not answered.
+    /// An SR has arrived and is not answered yet.
     pub(super) requested: bool,
-    /// Slots and octets of grants, as long as no BSR says what is left behind them.
+    /// Slots and octets of grants that no BSR has superseded.
     pub(super) granted: VecDeque<(u64, u64)>,
     /// Grants that are not filled.
     pub(super) unfilled: u32,
-    /// The network has been told, or is being told, that there is something to send.
+    /// The network knows, or is being notified, that there is data to send.
     pub(super) told: bool,
     /// The last slot in which it had a block, or might have had one.
     pub(super) passed: Option<u64>,
-    /// Since when the UE has had something to send, and the delay that its first grant explains.
+    /// Since when the UE has had data to send, and the delay caused by its first grant.
     pub(super) since: Option<Instant>,
     pub(super) delay: Duration,
     pub(super) counts: Counts,
     /// The grant that rises, in the unit of the entity; 0 before the first.
     pub(super) serving: f64,
-    /// Where blocks are put in order before RLC; RLC itself does where there is none.
+    /// Reordering of blocks before RLC; if `None`, RLC reorders.
     pub(super) order: Option<Order>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Grant {
     pub(super) ue: u16,
     pub(super) epoch: u32,
     pub(super) format: Format,
-    /// The process that is due; a new block has none yet.
+    /// The process to be retransmitted; `None` for a new block.
     pub(super) again: Option<u8>,
     pub(super) steps: Steps,
 }
@@ -88,7 +88,7 @@ pub(super) struct News {
 
 pub(super) enum What {
     Request,
-    /// What a block has left behind, and the slot in which that was.
+    /// Data left after a block, and the slot of the block.
     Left {
         octets: u64,
         slot: u64,
@@ -118,19 +118,19 @@ impl Sender {
         }
     }
 
-    /// Its blocks are put in order within this window; gaps are waited for as long as T1.
+    /// Puts its blocks in order within this window; T1 limits the wait for a gap.
     pub fn in_order(mut self, window: u8, t1: Option<Duration>) -> Self {
         let (numbers, queue) = (Numbers::new(Some(window)), Reordering::new(window, t1));
         self.order = Some(Order { numbers, queue, out: Vec::new() });
         self
     }
 
-    /// The number of a new block that is first transmitted in this slot.
+    /// Numbers a new block whose first transmission is in this slot.
     pub(super) fn number(&mut self, slot: u64) -> u64 {
         self.order.as_mut().map_or(slot, |order| order.numbers.take())
     }
 
-    /// Hands a block that arrives up to RLC, in its order. Returns it if its gap was given up before.
+    /// Delivers a block that arrives to RLC, in order. Returns the block if its gap was given up before.
     pub(super) fn put_in_order(
         &mut self,
         cx: &mut Cx<'_>,
@@ -147,7 +147,7 @@ impl Sender {
         refused
     }
 
-    /// When gaps are given up.
+    /// When the next gap is given up.
     pub(super) fn order_expiry(&self) -> Instant {
         self.order.as_ref().map_or(Instant::NEVER, |order| order.queue.expiry())
     }
@@ -158,7 +158,7 @@ impl Sender {
         order.out.drain(..).for_each(|block| hand_up(cx, ue, block, work));
     }
 
-    /// Hands up what is held, and begins with the first number again.
+    /// Delivers the held blocks, and restarts with the first number.
     pub(super) fn reset_order(&mut self, cx: &mut Cx<'_>, ue: &mut Ue, work: &mut Work) {
         let Some(order) = &mut self.order else { return };
         order.queue.reset(&mut order.out);
@@ -166,7 +166,7 @@ impl Sender {
         order.out.drain(..).for_each(|block| hand_up(cx, ue, block, work));
     }
 
-    /// The grant of this slot: `first` to begin with, and a step more each time that the UE is unhappy.
+    /// The grant of this slot: `first` initially, and a step more each time that the UE is unhappy.
     pub(super) fn raise(&mut self, ramp: Ramp, first: u64) -> u64 {
         if self.serving == 0.0 {
             self.serving = first as f64;
@@ -176,7 +176,7 @@ impl Sender {
         self.serving as u64
     }
 
-    /// What the network knows of and has not granted, octets.
+    /// Octets known to the network and not granted yet.
     pub(super) fn needed(&self) -> u64 {
         let (known, slot) = self.known;
         let granted = self.granted.iter().filter(|(at, _)| *at > slot);
