@@ -5,8 +5,8 @@ use crate::wire::{self, Endpoints};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Flows that are measured. Boxes must tell connections apart for as long as a link lasts: what comes beyond has
-/// numbers from here on, the oldest of which are used again.
+/// Number of flows that are measured. Middleboxes must distinguish connections for as long as a link lasts, so flows
+/// beyond this limit get IDs from here on, and the oldest of these IDs are reused.
 pub const MOST_FLOWS: u16 = 4096;
 
 /// Numbers beyond [`MOST_FLOWS`].
@@ -91,7 +91,7 @@ impl Flows {
         }
     }
 
-    /// The number of the flow to which a packet belongs; `bytes` are those that `packet` was read from.
+    /// Returns the ID of the flow a packet belongs to; `packet` was read from `bytes`.
     pub fn number(&mut self, dir: Dir, bytes: &[u8], packet: &Packet) -> u16 {
         let key = wire::endpoints(bytes)
             .map_or(FlowKey::UNREADABLE, |(protocol, endpoints)| FlowKey::new(dir, protocol, endpoints));
@@ -108,7 +108,7 @@ impl Flows {
         }
     }
 
-    /// The number of a TCP connection over an interface of which no packet has been read yet.
+    /// Returns the ID of a TCP connection over an interface before its first packet.
     pub fn reserve(&mut self, server: SocketAddr, ue: SocketAddr, interface: u16) -> u16 {
         self.add(FlowKey { protocol: TCP, server, ue }, None, interface)
     }
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(number(&mut flows, Dir::Downlink, port, Flags::ACK, 7), port);
         assert_eq!(flows.endpoints(port, Dir::Downlink).unwrap().dst.port(), port);
         assert_eq!(flows.endpoints(MOST_FLOWS + 100, Dir::Uplink), None);
-        // A connection over the same ports has another number, and all of them begin anew at last.
+        // A connection over the same ports gets another ID; after the last ID they start over.
         assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::SYN, 8), MOST_FLOWS + 100);
         for seq in 9..9 + (u16::MAX - MOST_FLOWS - 100) {
             number(&mut flows, Dir::Uplink, 1, Flags::SYN, seq.into());
