@@ -19,7 +19,7 @@ use serde::Serialize;
 /// Bytes of a UDP or an ICMP echo header: RFC 768, RFC 792.
 const DATAGRAM_HEADER_BYTES: u32 = 8;
 
-/// What is known of a flow at the end of a run. Times in seconds or milliseconds, rates in bit/s.
+/// Report on a flow at the end of a run. Times in seconds or milliseconds, rates in bit/s.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowReport {
     /// Number of the UE, or of its interface in a scenario with `[[ue]]`.
@@ -49,8 +49,7 @@ pub struct FlowReport {
     pub bytes_acked: u64,
     /// Payload handed to the receiving application.
     pub bytes_received: u64,
-    /// What the sender counted; without TCP zero, but for round-trip times, which are those of requests and their
-    /// answers.
+    /// Counters of the sender; zero without TCP, except for RTTs, which are measured from requests to their responses.
     #[serde(flatten)]
     pub sender: Counters,
     /// From the transmission by the sender's host to the arrival at the receiver's, of each packet with data that arrived:
@@ -61,31 +60,31 @@ pub struct FlowReport {
     pub queueing_delay_ms: DelayReport,
     /// What the receiver counted.
     pub receiver: tcp::receiver::Counters,
-    /// Of a flow that has agreed on ECN.
+    /// Report on ECN, if the flow has negotiated it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<tcp::ecn::Report>,
-    /// Of a flow that acts on radio network feedback.
+    /// Report on radio network feedback, if the flow uses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rnf: Option<tcp::recovery::rnf::Report>,
-    /// Of a flow without TCP.
+    /// Report on datagrams, for a flow without TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramReport>,
-    /// Of a call.
+    /// Report on media, for a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<media::Both>,
-    /// Of a flow that makes several transfers.
+    /// Report on transfers, for a flow that makes several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfers: Option<TransfersReport>,
     /// Of adaptive streaming.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub video: Option<adaptive_video::Report>,
-    /// Of a page, at its first connection.
+    /// Report on a page, at its first connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebReport>,
 }
 
 impl FlowReport {
-    /// A flow of which nothing has been counted.
+    /// An empty report for a flow.
     pub(super) fn new(spec: &FlowSpec) -> Self {
         Self {
             ue: spec.ue,
@@ -184,9 +183,9 @@ impl FlowReport {
 /// connection of a page is a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct JainIndex {
-    /// Of flows whose data goes to the UEs.
+    /// Index of flows whose data goes to the UEs.
     pub downlink: Option<f64>,
-    /// Of flows whose data goes to the server.
+    /// Index of flows whose data goes to the server.
     pub uplink: Option<f64>,
 }
 
