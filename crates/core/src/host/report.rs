@@ -134,7 +134,8 @@ impl FlowReport {
         }
     }
 
-    /// Reports both ends of a flow without TCP, with the number of its datagrams that were dropped. Fields of TCP are zero.
+    /// Reports both endpoints of a flow without TCP; `dropped` counts its datagrams dropped on the path. Fields of TCP
+    /// are zero.
     fn of_datagrams(spec: &FlowSpec, ends: [&dyn Datagrams; 2], dropped: u64, now: Instant) -> Self {
         let mut report = DatagramReport::default();
         ends.iter().for_each(|end| end.report(&mut report));
@@ -198,8 +199,8 @@ impl JainIndex {
     }
 }
 
-/// Reports of all flows from both hosts, in the order of the flows. `dropped` counts the datagrams of a UE's flow that were
-/// dropped on their way in a direction: others that did not arrive are in transit, and not lost.
+/// Reports of all flows from both hosts, in the order of the flows. `dropped` counts the datagrams of a UE's flow that
+/// were dropped in a direction: others that did not arrive are in transit, and not lost.
 pub fn flow_reports(
     server: &Host,
     ues: &Host,
@@ -236,7 +237,8 @@ pub fn flow_reports(
     flows.collect()
 }
 
-/// Endpoints of a host that have a report of their own, with their index: all but the connections of files that come and go.
+/// Endpoints of a host that have a separate report, with their index: every endpoint except the connections of files
+/// that come and go.
 fn reported(host: &Host) -> impl Iterator<Item = (usize, &Endpoint)> {
     let mut skipped = 0;
     host.endpoints.iter().enumerate().filter(move |(index, endpoint)| {

@@ -12,8 +12,9 @@
 //!
 //! RSRP does not depend on traffic, so all decisions are known when a run begins ([`plan`]).
 //!
-//! Left out: errors of measurements, fast fading in measurements and in interference, the uplink of the links (its losses
-//! stay those that the cell says), offsets of single cells, events other than A3, hand-overs to another kind of cell.
+//! Left out: errors of measurements, fast fading in measurements and in interference, the uplink of the links (its
+//! losses follow the parameters of the cell), offsets of single cells, events other than A3, hand-overs to another kind
+//! of cell.
 //!
 //! Sources: TS 36.331 §5.5.3.2, §5.5.4.4, §5.3.7, §5.3.11; TS 36.133 §5.1.2, §6.1.2, §7.6.
 
@@ -75,8 +76,9 @@ parameters! {
         /// Path of the series, from the folder of the scenario. A resolved scenario has its text instead.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub file: Option<String>,
-        /// The series itself, in place of a file: CSV with the columns time_s and, for each cell, NAME_dbm: its reference
-        /// signal received power, of one subcarrier; or UE.NAME_dbm for a single UE. Straight lines lie between the lines of it.
+        /// The series itself, instead of a file: CSV with the columns time_s and, for each cell, NAME_dbm: its
+        /// reference signal received power, of one subcarrier; or UE.NAME_dbm for a single UE. Values between its lines
+        /// are interpolated linearly.
         pub rows: Rows,
     }
 

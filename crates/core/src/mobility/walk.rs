@@ -133,7 +133,7 @@ impl<'a> Walk<'a> {
         now >= self.away && self.failed.is_none()
     }
 
-    /// SINR of a cell where all others send, dB: control channels and reference signals are always on the air.
+    /// SINR of a cell while all others send, dB: control channels and reference signals are always transmitted.
     fn sinr_db(&self, cell: usize, heard: &[Option<f64>]) -> f64 {
         let power = |dbm: f64| libm::pow(10.0, dbm / 10.0);
         let others = heard.iter().enumerate().filter(|(other, _)| *other != cell);

@@ -10,7 +10,7 @@
 //! which slot a block catches that comes back exactly at a slot boundary (`tie`), the order of
 //! blocks that come back together (`requeue`), whether slots follow a grid (`slots`).
 //!
-//! Blocks are ranges of one stream of octets, the SDUs one behind the other without padding.
+//! Blocks are ranges of one stream of octets: the SDUs concatenated without padding.
 
 use super::{Component, Errors, Rlc, Slot, SlotReport};
 use crate::channel::{self, Channel};
@@ -205,7 +205,7 @@ struct FixedDelayArq {
     next_up: u64,
     queue: VecDeque<Block>,
     on_air: Vec<Block>,
-    /// Lost blocks on their way back to the queue, earliest first.
+    /// Lost blocks until their return to the queue, earliest first.
     returning: VecDeque<(Instant, Block)>,
 }
 

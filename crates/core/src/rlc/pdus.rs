@@ -57,8 +57,8 @@ pub struct SduEnd {
 pub struct Transmission {
     /// PDUs in the order in which they are sent.
     pub runs: Vec<Run>,
-    /// Ends of SDUs in these PDUs, in the same order. Those in PDUs of no run do not count: who loses PDUs
-    /// takes them out of the runs only.
+    /// Ends of SDUs in these PDUs, in the same order. Ends in PDUs of no run are ignored: losing PDUs removes them only
+    /// from the runs.
     pub ends: Vec<SduEnd>,
 }
 
@@ -80,7 +80,7 @@ impl Transmission {
     }
 }
 
-/// What goes on the air in one TTI. The owner keeps it and has it filled again, so that its memory is reused.
+/// PDUs transmitted in one TTI. The owner keeps it and has it filled again, so that its memory is reused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tti {
     /// Control PDUs; they go first.
@@ -89,7 +89,7 @@ pub struct Tti {
     pub data: Transmission,
     /// A STATUS PDU in the padding of one of the data PDUs, with the sequence number of that.
     pub piggybacked: Option<(u64, Status)>,
-    /// What PDUs of LTE have beside a sequence number.
+    /// Fields of LTE PDUs in addition to a sequence number.
     pub lte: Pdus,
     /// PDUs of NR; there are no others then.
     pub nr: nr_pdus::Pdus,
@@ -148,8 +148,8 @@ impl Tti {
         self.lte.status = None;
     }
 
-    /// Asks `lost` for each PDU, in the order in which they are sent, and takes those out that are; how many. Those of a second
-    /// bearer stay.
+    /// Calls `lost` for each PDU, in the order of transmission, and removes the lost ones; returns how many. PDUs of a
+    /// second bearer stay.
     pub fn lose(&mut self, mut lost: impl FnMut() -> bool) -> u64 {
         let all = self.pdus();
         self.control.retain(|_| !lost());

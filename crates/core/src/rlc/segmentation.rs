@@ -11,7 +11,7 @@ use crate::rlc::sdu_queue::SduQueue;
 /// Where an SDU lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its end, as the receiver hears of it.
+    /// Its end, as reported to the receiver.
     pub end: SduEnd,
     /// The PDU with its last octet.
     pub last: u64,
@@ -68,7 +68,7 @@ impl Segmentation {
         (octets + ends * self.li_octets).div_ceil(self.payload)
     }
 
-    /// SDUs of which no octet is in a PDU.
+    /// Number of SDUs with no octet in a PDU.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
@@ -84,8 +84,8 @@ impl Segmentation {
         self.waiting.take(place)
     }
 
-    /// The SDU of which octets or the end are not in a PDU though its first octet is: its number, and the PDU
-    /// with that.
+    /// The SDU that has started but whose remaining octets or end are not in a PDU yet: its index, and the PDU with its
+    /// first octet.
     pub fn begun(&self) -> Option<(u64, u64)> {
         self.cut.map(|cut| (cut.sdu, cut.first)).or(self.unmarked)
     }
@@ -178,7 +178,7 @@ impl Segmentation {
     }
 
     /// The next SDU begins with PDU `sn`.
-    #[inline(never)] // So that its books are not loaded for PDUs in which none does.
+    #[inline(never)] // Keeps this code out of the path of PDUs in which no SDU starts.
     fn begin(&mut self, sn: u64) {
         if let Some((sdu, octets)) = self.waiting.pop() {
             self.octets -= u64::from(octets);

@@ -23,9 +23,9 @@ pub struct Entity {
 /// What an entity counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// AMD PDUs sent, with those sent again.
+    /// AMD PDUs sent, including retransmissions.
     pub data_pdus: u64,
-    /// AMD PDUs sent again.
+    /// AMD PDUs retransmitted.
     pub retransmitted_pdus: u64,
     /// AMD PDUs sent with the P bit.
     pub polls: u64,
@@ -53,7 +53,7 @@ impl Counts {
     fn count_run(&mut self, run: &Run, first_new: u64) {
         self.data_pdus += run.sns.len();
         self.polls += u64::from(run.poll) * run.sns.len();
-        // A run of polled PDUs may go on from the last one that is retransmitted to the first new one.
+        // A run of polled PDUs may extend from the last retransmitted PDU to the first new one.
         self.retransmitted_pdus += run.sns.end.min(first_new).saturating_sub(run.sns.first);
     }
 }
@@ -202,7 +202,7 @@ impl Entity {
         self.reset.is_ready()
     }
 
-    /// §11.4.4a: the error is unrecoverable. What was sent is given up; what waits stays where it is.
+    /// §11.4.4a: the error is unrecoverable. SDUs that have started are given up; queued ones stay.
     fn give_up(&mut self, report: &mut Report) {
         if self.counts.unrecoverable_errors == 0 {
             self.counts.unrecoverable_errors = 1;

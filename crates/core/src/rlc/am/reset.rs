@@ -1,8 +1,8 @@
 //! The reset of the link at one end (TS 25.322 §11.4).
 //!
-//! While its own RESET is unanswered, an entity sends no data and no STATUS, and takes neither. What the other
-//! end sent before it was reset arrives before its answer, as each direction keeps the order of its PDUs; so no
-//! PDU from before a reset is taken for one from after it, though both count from zero.
+//! While its own RESET is unanswered, an entity sends no data and no STATUS, and accepts neither. PDUs sent by the
+//! other end before its reset arrive before its answer, as each direction preserves the order of its PDUs; so no PDU
+//! from before a reset is mistaken for a later one, though both count from zero.
 
 use super::config::Config;
 use crate::rlc::control::{Control, Reset};

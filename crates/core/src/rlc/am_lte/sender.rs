@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Octets of the header of an AMD PDU without length indicators (§6.2.1.4).
 const HEADER: u64 = 2;
-/// The same of a segment (§6.2.1.5).
+/// Header of a segment (§6.2.1.5).
 const SEGMENT_HEADER: u64 = 4;
 
 /// maxRetxThreshold was reached.
@@ -24,11 +24,11 @@ pub struct Sender {
     vt_a: u64,
     /// PDUs from VT(A) to below VT(S).
     pdus: VecDeque<Sent>,
-    /// Octets that are to be sent again.
+    /// Octets to retransmit.
     missing: Ranges,
     polling: Polling,
     max_retx_threshold: u32,
-    /// The PDU with the first octet of the SDU that goes on.
+    /// The PDU with the first octet of the SDU that continues.
     begun_in: u64,
     counts: Counts,
 }
