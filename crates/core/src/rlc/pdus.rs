@@ -1,11 +1,11 @@
 //! PDUs as the simulator carries them: runs of sequence numbers with the ends of SDUs that lie in them.
 //!
-//! They hold no octets. PDUs of a TTI mostly share their fate, so that work is done for each TTI and each
-//! SDU, not for each PDU. Sequence numbers are counted without wrapping; on the wire they are taken modulo
-//! 4096 (AM) or 128 (UM).
+//! They hold no octets. PDUs of a TTI are mostly lost or received together, so work is done for each TTI and each SDU,
+//! not for each PDU. Sequence numbers are counted without wrapping; in real PDUs they are taken modulo 4096 (AM) or 128
+//! (UM).
 //!
-//! PDUs of LTE, which each have their own size, are told in [`Pdus`] besides; those of NR in [`nr_pdus::Pdus`] only, but
-//! for the ends of SDUs.
+//! PDUs of LTE, which each have their own size, are additionally listed in [`Pdus`]; PDUs of NR are listed only in
+//! [`nr_pdus::Pdus`], except for the ends of SDUs.
 
 use super::control::{Control, Status};
 use super::lte_pdus::Pdus;
@@ -17,12 +17,12 @@ use super::ranges::SnRange;
 pub struct Run {
     /// Their sequence numbers.
     pub sns: SnRange,
-    /// P: each of them asks for a status report.
+    /// P: each of them requests a status report.
     pub poll: bool,
 }
 
 impl Run {
-    /// Its parts that share their fate, with whether they are lost: in none of the runs that arrive.
+    /// Splits the run into parts with the same outcome: whether they are lost, i.e. in none of the runs that arrive.
     pub fn fates(self, arrive: &[Self]) -> impl Iterator<Item = (SnRange, bool)> {
         let SnRange { mut first, end } = self.sns;
         let arrived = move |sn| arrive.iter().find(|run| (run.sns.first..run.sns.end).contains(&sn));

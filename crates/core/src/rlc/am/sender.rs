@@ -384,7 +384,8 @@ impl Sender {
         self.config.max_dat.and_then(|max| self.vt_dat.count(sns, max))
     }
 
-    /// Like `schedule` for the PDU that only carries a poll; returns whether it must not be sent.
+    /// Counts another transmission of the PDU that only carries a poll; returns whether it has reached MaxDAT and must
+    /// not be sent.
     fn schedule_again(&mut self, sns: SnRange, report: &mut Report) -> bool {
         let reached = self.count(sns);
         if let Some(sn) = reached {
