@@ -127,10 +127,10 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bearers {
-    /// Both sides know of the outage: nothing is sent until it is over, and buffers retain their data.
+    /// Both sides expect the outage: nothing is sent until it is over, and buffers retain their data.
     #[default]
     Pause,
-    /// Neither side knows of the outage: both continue to send, and transmissions during the outage are lost.
+    /// Neither side expects the outage: both continue to send, and transmissions during the outage are lost.
     Lose,
 }
 

@@ -22,7 +22,7 @@ pub struct Pdu {
     pub part: Option<Part>,
     /// Place of its first end of an SDU in [`Pdus::ends`],
     pub first_end: u32,
-    /// and the octet following the last.
+    /// and the place after its last one.
     pub next_end: u32,
 }
 
