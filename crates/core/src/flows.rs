@@ -14,7 +14,7 @@ const MOST_UNMEASURED: usize = (u16::MAX - MOST_FLOWS) as usize + 1;
 
 const TCP: u8 = 6;
 
-/// What a flow is known by, whichever way a packet goes.
+/// Key of a flow, independent of the direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowKey {
     /// Number of the protocol above IP, of fragments that of IPv6's fragment header, 255 if unreadable.
@@ -26,7 +26,7 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    /// What cannot be read belongs together.
+    /// Common key of all unreadable packets.
     const UNREADABLE: Self = {
         let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         Self { protocol: u8::MAX, server: nowhere, ue: nowhere }
@@ -99,7 +99,7 @@ impl Flows {
         let syn = opens.then_some(packet.seq);
         match self.known.get_mut(&key) {
             Some(known) if !opens || known.syn == syn => known.number,
-            // The SYN that was there first was lost on the way to us, or this is garbage: keep the number.
+            // The first SYN was lost before this point, or this is garbage: keep the ID.
             Some(known) if known.syn.is_none() => {
                 known.syn = syn;
                 known.number
@@ -153,7 +153,7 @@ impl Flows {
         self.interfaces.get(usize::from(flow)).copied().unwrap_or(0)
     }
 
-    /// Addresses of a packet of this flow that goes this way.
+    /// Addresses of a packet of this flow in this direction.
     pub fn endpoints(&self, flow: u16, dir: Dir) -> Option<Endpoints> {
         let beyond = || self.unmeasured.get(usize::from(flow).checked_sub(usize::from(MOST_FLOWS))?);
         let FlowKey { server, ue, .. } = *self.keys.get(usize::from(flow)).or_else(beyond)?;
@@ -243,7 +243,7 @@ mod tests {
         }
         assert_eq!(number(&mut flows, Dir::Uplink, 2, Flags::SYN, 9), MOST_FLOWS);
         assert_eq!(number(&mut flows, Dir::Uplink, 2, Flags::ACK, 1), MOST_FLOWS);
-        // Whose number has gone to another is a new flow, and those whose number has not keep it.
+        // A flow whose ID was reused gets a new one; the others keep theirs.
         assert_eq!(number(&mut flows, Dir::Uplink, MOST_FLOWS, Flags::ACK, 1), MOST_FLOWS + 1);
         assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::ACK, 1), MOST_FLOWS + 100);
         assert_eq!(number(&mut flows, Dir::Uplink, 3, Flags::ACK, 1), 3);

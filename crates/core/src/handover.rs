@@ -42,19 +42,19 @@ pub struct Config {
     pub outage: Duration,
     /// How long before the outage the UE is notified of it.
     pub warning: Duration,
-    /// What becomes of what the bearers hold.
+    /// Whether the bearers pause or lose transmissions during the outage.
     pub bearers: Bearers,
     /// The serving RNC changes with it, and the path through `[umts]`.
     pub relocation: Option<umts::Relocation>,
-    /// What led to it, if a UE has measured it.
+    /// Measurement that triggered it, if a UE has measured it.
     #[serde(skip)]
     pub measured: Option<Measured>,
 }
 
-/// What led to a hand-over.
+/// Measurement that triggered a hand-over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// What it was.
+    /// Cause.
     pub cause: Cause,
     /// When the UE reported it, or when its link failed.
     pub at: Instant,
@@ -98,7 +98,7 @@ pub enum NumberOrName {
 pub struct Episode {
     /// The hand-over.
     pub handover: Config,
-    /// What it is for the cell.
+    /// Role of the cell in it.
     pub role: Role,
     /// Index of the pair of ports over which the cell forwards its data of the UE; `None` if it does not forward.
     pub forward: Option<u16>,
@@ -112,7 +112,7 @@ impl Episode {
     }
 }
 
-/// What a hand-over is for a cell.
+/// Role of a cell in a hand-over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The UE is in the cell before and after it.
@@ -123,7 +123,7 @@ pub enum Role {
     Enter,
 }
 
-/// What becomes of what the bearers hold when an outage begins.
+/// Behaviour of the bearers during an outage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bearers {
@@ -135,7 +135,7 @@ pub enum Bearers {
 }
 
 impl Config {
-    /// When the UE knows that the outage will begin.
+    /// When the UE is notified of the outage.
     pub fn expected(&self) -> Instant {
         Instant::ZERO + self.at.saturating_sub(self.warning)
     }
@@ -154,7 +154,7 @@ impl Config {
         }
     }
 
-    /// When downlink packets take the way to the new cell.
+    /// When downlink packets are switched to the new cell.
     pub fn switches(&self) -> Instant {
         self.ends() + self.path_switch.unwrap_or_default()
     }

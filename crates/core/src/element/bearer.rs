@@ -9,7 +9,7 @@ use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
 use std::collections::VecDeque;
 
-/// What a bearer's buffer holds.
+/// Occupancy of a bearer's buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BearerView {
     /// Packets (SDUs) not yet delivered: waiting, in transmission, or unacknowledged.
@@ -30,7 +30,7 @@ pub struct BearerView {
     pub discard_counter: u64,
 }
 
-/// What one flow holds in a bearer's buffer.
+/// Occupancy of a bearer's buffer by one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowView {
     /// Packets not yet delivered.
@@ -39,13 +39,13 @@ pub struct FlowView {
     pub bytes: u64,
     /// Packets not yet started.
     pub untransmitted_sdus: u32,
-    /// End of the TCP segment that came in last: its sequence number plus its payload.
+    /// End of the TCP segment that arrived last: its sequence number plus its payload.
     pub last_seq_end: u32,
     /// Most packets that may be queued in the flow's buffer in addition to the one in service; `None` for no limit.
     pub limit_sdus: Option<u32>,
-    /// Packets that wait in that buffer: the flow's, and those of all others that share it.
+    /// Packets queued in that buffer, of all flows that share it.
     pub waiting_sdus: u32,
-    /// Whether other flows share it.
+    /// Whether other flows share that buffer.
     pub is_shared: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct RadioEvent {
     pub len: u32,
 }
 
-/// What may happen to a packet in a bearer's buffer.
+/// Events of a packet in a bearer's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RadioEventKind {
     /// It was taken into the buffer.
@@ -159,7 +159,7 @@ pub struct Bearer {
     busy_until: Instant,
     busy_len: u32,
     busy_flow: u16,
-    /// That packet is still there.
+    /// Whether the packet of the last departure is still in the buffer.
     is_busy: bool,
     /// Bytes of these departures and of the last one.
     departing_bytes: u64,
@@ -198,7 +198,7 @@ impl Bearer {
         Departure { end: self.busy_until, len: self.busy_len, flow: self.busy_flow }
     }
 
-    /// What the buffer holds at `now`.
+    /// Occupancy of the buffer at `now`.
     pub fn view(&mut self, now: Instant) -> BearerView {
         self.settle(now);
         BearerView {
@@ -240,7 +240,7 @@ impl Bearer {
         self.rate
     }
 
-    /// What `flow` holds in the buffer at `now`.
+    /// Occupancy of the buffer by `flow` at `now`.
     pub fn flow_view(&mut self, now: Instant, flow: u16) -> FlowView {
         self.settle(now);
         let books =
@@ -335,7 +335,7 @@ impl Bearer {
         self.busy_until.max(now)
     }
 
-    /// Sent whole: the transmission of a packet ends at `end`, behind those of the others.
+    /// Sent whole: the transmission of a packet ends at `end`, after all earlier ones.
     #[inline(always)]
     pub(crate) fn depart(&mut self, end: Instant, packet: &Packet) {
         if self.is_busy {
@@ -349,7 +349,7 @@ impl Bearer {
         }
     }
 
-    /// Takes out what has departed by `now`: an end at `now` counts as gone.
+    /// Removes packets that have departed by `now`, inclusive.
     #[inline(always)]
     pub(crate) fn settle(&mut self, now: Instant) {
         if self.busy_until <= now {
@@ -396,7 +396,7 @@ mod tests {
         }
         let view = bearer.view(Instant::ZERO);
         assert_eq!((view.sdus, view.bytes, view.untransmitted_sdus), (3, 420, 2));
-        // An end at the moment of reading counts as gone.
+        // A transmission that ends at `now` counts as finished.
         let later = bearer.view(Instant::ZERO + tx);
         assert_eq!((later.sdus, later.untransmitted_sdus, later.untransmitted_bytes), (2, 1, 140));
         assert_eq!(bearer.flow_view(Instant::ZERO + tx, 0).sdus, 0);

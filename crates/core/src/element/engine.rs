@@ -36,7 +36,7 @@ impl Base {
         self.lane as usize
     }
 
-    /// Base of the element behind one of this layout, whose ports begin at `port`.
+    /// Base of the element after one of this layout; its ports start at `port`.
     fn behind(self, layout: &Layout, port: u32) -> Self {
         Self {
             element: self.element + 1,
@@ -115,7 +115,7 @@ pub(crate) struct Engine {
     made: u32,
     /// Packets created so far: the largest number that was ever in the path at once, as the pool comes first.
     pub created: u64,
-    /// Number of packets that stops the run.
+    /// Stops the run at this number of packets.
     pub most_packets: u64,
     /// The present call of the driver handles all events before this time, so early delivery may extend up to it.
     pub horizon: Instant,
@@ -341,7 +341,7 @@ impl<'a> Cx<'a> {
         None
     }
 
-    /// Base of the box behind this one, which is a box of this layout.
+    /// Base of the inline element after this one, which has this layout.
     pub(crate) fn base_behind(&self, layout: &Layout) -> Base {
         self.base.behind(layout, self.base.port + 2)
     }
@@ -383,7 +383,7 @@ impl<'a> Cx<'a> {
         self.probe(Kind::Made, || Event::Made { ue, flow, packet, element, copy_of });
     }
 
-    /// An element that is no host uses a packet up, which it answers itself.
+    /// Consumes a packet at an element other than a host, which responds to it itself.
     #[cold]
     pub fn keep(&mut self, dir: Dir, packet: Box<Packet>) {
         let (ue, flow, id, element) = (packet.ue, packet.flow, packet.id, self.base.element);
@@ -494,13 +494,13 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// What a UE's bearer holds, settled to now. An unknown UE has an empty bearer.
+    /// Occupancy of a UE's bearer, now. An unknown UE has an empty bearer.
     pub fn radio(&mut self, ue: u16, dir: Dir) -> BearerView {
         let now = self.now;
         self.bearer_of(ue, dir).map(|bearer| bearer.view(now)).unwrap_or_default()
     }
 
-    /// What one flow holds in a UE's bearer, settled to now.
+    /// Occupancy of a UE's bearer by one flow, now.
     ///
     /// # Panics
     /// If no element's layout asked for flow views.
@@ -549,7 +549,7 @@ impl<'a> Cx<'a> {
         &mut self.engine.bearers[self.base.bearer as usize + index]
     }
 
-    /// Tells the subscribers, before the next packet is handed over.
+    /// Notifies the subscribers before the next packet is handed over.
     #[inline]
     pub(crate) fn radio_event(&mut self, event: impl FnOnce() -> RadioEvent) {
         if self.engine.radio_wanted {

@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(line.gates, [(NodeId(0), Port::UP), (NodeId(1), Port::DOWN)]);
         assert_eq!(line.target(0, Port::DOWN), Target::new(1, Port::UP));
         assert_eq!(line.target(1, Port::UP), Target::new(0, Port::DOWN));
-        // Node 0 stands for both: the edge between them has the ports 2 and 3.
+        // Node 0 represents both: the edge between them has the ports 2 and 3.
         let joined = line.targets(&[0, 0]);
         assert_eq!(joined[1..3], [Target::new(0, Port(2)), Target::new(0, Port(3))]);
     }

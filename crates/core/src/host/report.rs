@@ -58,7 +58,7 @@ pub struct FlowReport {
     /// How far one-way delays are above their minimum: RFC 5481 (4.2). What the path adds to its shortest delay: waiting
     /// in buffers and for a grant, retransmissions below TCP.
     pub queueing_delay_ms: DelayReport,
-    /// What the receiver counted.
+    /// Counters of the receiver.
     pub receiver: tcp::receiver::Counters,
     /// Report on ECN, if the flow has negotiated it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ pub struct FlowReport {
     /// Report on transfers, for a flow that makes several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfers: Option<TransfersReport>,
-    /// Of adaptive streaming.
+    /// Report on adaptive streaming.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub video: Option<adaptive_video::Report>,
     /// Report on a page, at its first connection.

@@ -63,7 +63,7 @@ pub trait Transmit: Send + Sync {
         let _ = (now, report);
     }
 
-    /// What the end counted.
+    /// Counters of the end.
     fn report(&self) -> serde_json::Value;
 }
 
@@ -79,12 +79,12 @@ pub trait Receive: Send + Sync {
         Instant::NEVER
     }
 
-    /// That timer has ended.
+    /// Handles the expiry of that timer.
     fn handle_expiry(&mut self, now: Instant, report: &mut Report) {
         let _ = (now, report);
     }
 
-    /// What PDCP counted as the receiver; `None` without PDCP.
+    /// PDCP's counters as the receiver; `None` without PDCP.
     fn received(&self) -> Option<serde_json::Value> {
         None
     }
@@ -95,7 +95,7 @@ pub trait Receive: Send + Sync {
     }
 }
 
-/// What happened to SDUs; the cell clears it.
+/// Outcome of SDUs; the cell clears it.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Sent by this end: SDUs whose transmission has started, except SDUs in this range that were taken out of the
@@ -105,18 +105,18 @@ pub struct Report {
     pub confirmed: Vec<u64>,
     /// Sent by this end: SDUs that left its buffer, given up. The other end reports whether they arrive anyway.
     pub discarded: Vec<u64>,
-    /// Sent by this end: they left its buffer, given up before any octet was sent.
+    /// Sent by this end: SDUs that left its buffer, discarded before any octet was sent.
     pub unsent: Vec<u64>,
     /// This end's sequence numbers restart: its next PDU is new, and number 0.
     pub began_anew: bool,
-    /// Received by this end: handed up, in this order.
+    /// Received by this end: delivered SDUs, in this order.
     pub up: Vec<u64>,
     /// Received by this end: will never be handed up. Those may be named too that left the other end's buffer
     /// before any octet was sent.
     pub lost: Vec<u64>,
 }
 
-/// An end whose directions do not talk to each other.
+/// An end with independent directions.
 pub struct Halves {
     /// Sends.
     pub tx: Box<dyn Transmit>,
@@ -180,7 +180,7 @@ impl Receive for Halves {
     }
 }
 
-/// What a sender of PDUs that are sent once counts.
+/// Counters of a sender without retransmission.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// PDUs sent.

@@ -93,7 +93,7 @@ pub struct Tti {
     pub lte: Pdus,
     /// PDUs of NR; there are no others then.
     pub nr: nr_pdus::Pdus,
-    /// What a second bearer of NR has in the same block.
+    /// PDUs of a second bearer of NR in the same block.
     pub other: Option<Box<Self>>,
 }
 
@@ -115,7 +115,7 @@ impl Tti {
             && self.other.is_none()
     }
 
-    /// Becomes like another one, in the memory that it has.
+    /// Copies another one, reusing its memory.
     pub fn copy(&mut self, other: &Self) {
         let Self { control, data, piggybacked, lte, nr, other } = other;
         self.control.clone_from(control);

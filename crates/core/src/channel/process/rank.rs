@@ -93,7 +93,7 @@ pub(super) fn normals(stream: &mut Stream) -> [f64; 2] {
     [radius * libm::cos(angle), radius * libm::sin(angle)]
 }
 
-/// Draws for a step of 100 ms of the run, common to both directions of a UE.
+/// Draws for a step of 100 ms of the run, from the stream common to both directions of a UE.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     /// Decides whether the other draws of an episode are common.

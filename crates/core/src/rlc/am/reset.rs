@@ -46,7 +46,7 @@ impl Procedure {
         self.state == State::Ready
     }
 
-    /// Whether there is neither a reset nor one to be answered.
+    /// Whether there is neither a reset in progress nor one to respond to.
     pub fn is_quiet(&self) -> bool {
         self.is_ready() && !self.answer_due
     }
@@ -56,14 +56,14 @@ impl Procedure {
         self.state == State::Dead
     }
 
-    /// §11.4.2: begins a reset.
+    /// §11.4.2: starts a reset.
     pub fn start(&mut self, hfni: u32, next_sdu: u64) {
         if self.is_ready() {
             self.state = State::Pending(Reset { rsn: self.rsn, hfni, next_sdu }, Instant::ZERO);
         }
     }
 
-    /// When something is to be sent.
+    /// When there is a PDU to send.
     pub fn deadline(&self) -> Instant {
         match self.state {
             State::Dead => Instant::NEVER,

@@ -242,7 +242,7 @@ impl Sender {
         }
     }
 
-    /// Takes a STATUS PDU; an erroneous one changes nothing.
+    /// Processes a STATUS PDU; an erroneous one changes nothing.
     pub fn handle_status(
         &mut self,
         now: Instant,
@@ -318,7 +318,7 @@ impl Sender {
         self.vt_s > from && !(sent_last && self.acknowledged.covers(SnRange::new(from, self.vt_s)))
     }
 
-    /// Nothing waits, and something is unacknowledged.
+    /// Whether the buffer is empty and PDUs are unacknowledged.
     fn is_drained(&self) -> bool {
         self.segmentation.is_empty() && self.is_unacknowledged()
     }
@@ -336,7 +336,7 @@ impl Sender {
         self.polling.handle_deadline(now, anything);
     }
 
-    /// §11.6.6.3: an answer that is out of place is passed over.
+    /// §11.6.6.3: an unexpected response is ignored.
     fn handle_mrw_ack(&mut self, ack: MrwAck, report: &mut Report) {
         if (self.vt_a..=self.vt_s).contains(&ack.sn_ack) && self.discard.is_ended_by(ack) {
             self.acknowledge(ack.sn_ack);
@@ -366,7 +366,7 @@ impl Sender {
         wrong.map_or(Ok(()), |sn| Err(Erroneous { sn, vt_a, vt_s }))
     }
 
-    /// What of `missing` does not wait for its retransmission yet.
+    /// Part of `missing` that is not yet scheduled for retransmission.
     fn newly_missing(&self, missing: &Ranges) -> Ranges {
         if self.config.max_dat.is_none() {
             return Ranges::default();
@@ -379,7 +379,7 @@ impl Sender {
         new
     }
 
-    /// Counts PDUs scheduled again. The last one whose VT(DAT) has reached MaxDAT.
+    /// Counts PDUs scheduled again. Returns the last one whose VT(DAT) has reached MaxDAT.
     fn count(&mut self, sns: SnRange) -> Option<u64> {
         self.config.max_dat.and_then(|max| self.vt_dat.count(sns, max))
     }
@@ -483,7 +483,7 @@ impl Sender {
     /// Confirms SDUs whose PDUs are all acknowledged. Ends are kept as long as the PDU that carries them may be
     /// retransmitted.
     fn confirm(&mut self, report: &mut Report) {
-        // Those told before, when their PDUs lay beyond VT(A).
+        // SDUs confirmed before, when their PDUs lay beyond VT(A).
         let mut beyond = self.confirmed.as_slice().iter().peekable();
         while let Some(&SduEnd { sdu, .. }) = self.ends.front().filter(|end| end.sn < self.vt_a) {
             self.ends.pop_front();

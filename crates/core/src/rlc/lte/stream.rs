@@ -18,15 +18,15 @@ pub struct Stream {
     sdus: VecDeque<Sdu>,
     /// Number of these, from the first, that have started since the entity was established.
     begun: usize,
-    /// The first so many have been begun at some time.
+    /// Number of these, from the first, that have ever started.
     known: usize,
-    /// Octets cut.
+    /// Octets of the stream that are in PDUs.
     cut: u64,
     /// End offset of the last SDU that has started.
     end: u64,
-    /// Octets of SDUs not begun.
+    /// Octets of SDUs that have not started.
     waiting: u64,
-    /// Number of the next SDU to come.
+    /// Index of the next SDU to arrive.
     next: u64,
     discard_timer: Option<Duration>,
 }
@@ -35,9 +35,9 @@ pub struct Stream {
 struct Sdu {
     number: u64,
     octets: u32,
-    /// Once begun: the octet of the stream that is its first.
+    /// Offset of its first octet in the stream, once it has started.
     first: u64,
-    /// When discardTimer ends.
+    /// When discardTimer expires.
     expires: Instant,
 }
 
@@ -53,7 +53,7 @@ impl Stream {
         Self { sdus: VecDeque::new(), begun: 0, known: 0, cut: 0, end: 0, waiting: 0, next: 0, discard_timer }
     }
 
-    /// Takes an SDU in.
+    /// Enqueues an SDU.
     pub fn push(&mut self, now: Instant, octets: u32) {
         // No packet is empty.
         let octets = octets.max(1);
@@ -87,12 +87,12 @@ impl Stream {
         }
     }
 
-    /// Octets that were not cut.
+    /// Octets not yet in a PDU.
     pub fn uncut(&self) -> u64 {
         self.end - self.cut + self.waiting
     }
 
-    /// SDUs with octets that were not cut.
+    /// Number of SDUs with octets not yet in a PDU.
     pub fn uncut_sdus(&self) -> u64 {
         (self.sdus.len() - self.begun) as u64 + u64::from(self.cut < self.end)
     }
@@ -148,12 +148,12 @@ impl Stream {
         (begins, ending.map(|sdu| (End { at: sdu.end(), sdu: sdu.number }, sdu.first)))
     }
 
-    /// SDUs that end within octets that were cut.
+    /// SDUs that end within transmitted octets.
     pub fn ends_in(&self, octets: &Ranges) -> u64 {
         octets.as_slice().iter().map(|&octets| self.within(octets).1.count() as u64).sum()
     }
 
-    /// Forgets SDUs that end at this octet or before; they were sent, or confirmed.
+    /// Removes SDUs that end at this octet or before; they were sent, or confirmed.
     pub fn confirm(&mut self, octet: u64, confirmed: &mut Vec<u64>) {
         while self.begun > 0
             && let Some(sdu) = self.sdus.front().filter(|sdu| sdu.end() <= octet)
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(cut(&[10], &[2, 0, 3]), [None, None, Some((0, 1))]);
     }
 
-    /// §6.2.2.5: 11 bits hold no more.
+    /// §6.2.2.5: the limit of 11 bits.
     #[test]
     fn an_sdu_of_more_than_2047_octets_ends_its_pdu() {
         assert_eq!(cut(&[2047, 10], &[5000]), [Some((0, 2057))]);
