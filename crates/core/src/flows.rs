@@ -243,7 +243,7 @@ mod tests {
         }
         assert_eq!(number(&mut flows, Dir::Uplink, 2, Flags::SYN, 9), MOST_FLOWS);
         assert_eq!(number(&mut flows, Dir::Uplink, 2, Flags::ACK, 1), MOST_FLOWS);
-        // A flow whose ID was reused gets a new one; the others keep theirs.
+        // A flow whose ID was reused gets a new one; all other flows keep their IDs.
         assert_eq!(number(&mut flows, Dir::Uplink, MOST_FLOWS, Flags::ACK, 1), MOST_FLOWS + 1);
         assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::ACK, 1), MOST_FLOWS + 100);
         assert_eq!(number(&mut flows, Dir::Uplink, 3, Flags::ACK, 1), 3);
