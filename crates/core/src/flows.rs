@@ -5,8 +5,8 @@ use crate::wire::{self, Endpoints};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Flows that are measured. Boxes must tell connections apart for as long as a link lasts: what comes beyond has
-/// numbers from here on, the oldest of which are used again.
+/// Number of flows that are measured. Middleboxes must distinguish connections for as long as a link lasts, so flows
+/// beyond this limit get IDs from here on, and the oldest of these IDs are reused.
 pub const MOST_FLOWS: u16 = 4096;
 
 /// Numbers beyond [`MOST_FLOWS`].
@@ -14,7 +14,7 @@ const MOST_UNMEASURED: usize = (u16::MAX - MOST_FLOWS) as usize + 1;
 
 const TCP: u8 = 6;
 
-/// What a flow is known by, whichever way a packet goes.
+/// Key of a flow, independent of the direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowKey {
     /// Number of the protocol above IP, of fragments that of IPv6's fragment header, 255 if unreadable.
@@ -26,7 +26,7 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    /// What cannot be read belongs together.
+    /// Common key of all unreadable packets.
     const UNREADABLE: Self = {
         let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         Self { protocol: u8::MAX, server: nowhere, ue: nowhere }
@@ -91,7 +91,7 @@ impl Flows {
         }
     }
 
-    /// The number of the flow to which a packet belongs; `bytes` are those that `packet` was read from.
+    /// Returns the ID of the flow a packet belongs to; `packet` was read from `bytes`.
     pub fn number(&mut self, dir: Dir, bytes: &[u8], packet: &Packet) -> u16 {
         let key = wire::endpoints(bytes)
             .map_or(FlowKey::UNREADABLE, |(protocol, endpoints)| FlowKey::new(dir, protocol, endpoints));
@@ -99,7 +99,7 @@ impl Flows {
         let syn = opens.then_some(packet.seq);
         match self.known.get_mut(&key) {
             Some(known) if !opens || known.syn == syn => known.number,
-            // The SYN that was there first was lost on the way to us, or this is garbage: keep the number.
+            // The first SYN was lost before this point, or this is garbage: keep the ID.
             Some(known) if known.syn.is_none() => {
                 known.syn = syn;
                 known.number
@@ -108,7 +108,7 @@ impl Flows {
         }
     }
 
-    /// The number of a TCP connection over an interface of which no packet has been read yet.
+    /// Returns the ID of a TCP connection over an interface before its first packet.
     pub fn reserve(&mut self, server: SocketAddr, ue: SocketAddr, interface: u16) -> u16 {
         self.add(FlowKey { protocol: TCP, server, ue }, None, interface)
     }
@@ -153,7 +153,7 @@ impl Flows {
         self.interfaces.get(usize::from(flow)).copied().unwrap_or(0)
     }
 
-    /// Addresses of a packet of this flow that goes this way.
+    /// Addresses of a packet of this flow in this direction.
     pub fn endpoints(&self, flow: u16, dir: Dir) -> Option<Endpoints> {
         let beyond = || self.unmeasured.get(usize::from(flow).checked_sub(usize::from(MOST_FLOWS))?);
         let FlowKey { server, ue, .. } = *self.keys.get(usize::from(flow)).or_else(beyond)?;
@@ -236,14 +236,14 @@ mod tests {
         assert_eq!(number(&mut flows, Dir::Downlink, port, Flags::ACK, 7), port);
         assert_eq!(flows.endpoints(port, Dir::Downlink).unwrap().dst.port(), port);
         assert_eq!(flows.endpoints(MOST_FLOWS + 100, Dir::Uplink), None);
-        // A connection over the same ports has another number, and all of them begin anew at last.
+        // A connection over the same ports gets another ID; after the last ID they start over.
         assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::SYN, 8), MOST_FLOWS + 100);
         for seq in 9..9 + (u16::MAX - MOST_FLOWS - 100) {
             number(&mut flows, Dir::Uplink, 1, Flags::SYN, seq.into());
         }
         assert_eq!(number(&mut flows, Dir::Uplink, 2, Flags::SYN, 9), MOST_FLOWS);
         assert_eq!(number(&mut flows, Dir::Uplink, 2, Flags::ACK, 1), MOST_FLOWS);
-        // Whose number has gone to another is a new flow, and those whose number has not keep it.
+        // A flow whose ID was reused gets a new one; all other flows keep their IDs.
         assert_eq!(number(&mut flows, Dir::Uplink, MOST_FLOWS, Flags::ACK, 1), MOST_FLOWS + 1);
         assert_eq!(number(&mut flows, Dir::Uplink, port, Flags::ACK, 1), MOST_FLOWS + 100);
         assert_eq!(number(&mut flows, Dir::Uplink, 3, Flags::ACK, 1), 3);

@@ -1,4 +1,4 @@
-//! Hand-overs: for a time a UE hears no cell.
+//! Hand-overs: for a time a UE is in no cell's coverage.
 //!
 //! A hard hand-over, or a shadow, is an outage of both bearers of a UE at a time that the scenario says. If the serving
 //! RNC changes with it (SRNS relocation, TS 25.331 and TS 23.060), the path through the core network does as well.
@@ -23,8 +23,8 @@ pub struct Config {
     /// Number of the UE, or its name in `[[ue]]`.
     #[schemars(with = "NumberOrName")]
     pub ue: u16,
-    /// Name of the cell that it leaves, where the UE has several interfaces: that to which the interface was attached at the
-    /// start.
+    /// Name of the cell that the UE leaves, if the UE has several interfaces: the cell the interface was attached to at
+    /// the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Name of the cell in which it is after the outage; the same if absent.
@@ -40,21 +40,21 @@ pub struct Config {
     pub at: Duration,
     /// How long the UE is out of reach, in both directions.
     pub outage: Duration,
-    /// How long before the outage the UE knows of it.
+    /// How long before the outage the UE is notified of it.
     pub warning: Duration,
-    /// What becomes of what the bearers hold.
+    /// Whether the bearers pause or lose transmissions during the outage.
     pub bearers: Bearers,
     /// The serving RNC changes with it, and the path through `[umts]`.
     pub relocation: Option<umts::Relocation>,
-    /// What led to it, if a UE has measured it.
+    /// Measurement that triggered it, if a UE has measured it.
     #[serde(skip)]
     pub measured: Option<Measured>,
 }
 
-/// What led to a hand-over.
+/// Measurement that triggered a hand-over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// What it was.
+    /// Cause.
     pub cause: Cause,
     /// When the UE reported it, or when its link failed.
     pub at: Instant,
@@ -93,14 +93,14 @@ pub enum NumberOrName {
     Name(String),
 }
 
-/// A hand-over as one cell has it.
+/// A hand-over from the point of view of one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
     /// The hand-over.
     pub handover: Config,
-    /// What it is for the cell.
+    /// Role of the cell in it.
     pub role: Role,
-    /// Number of the pair of ports by which the cell forwards what it holds of the UE; `None` if it does not.
+    /// Index of the pair of ports over which the cell forwards its data of the UE; `None` if it does not forward.
     pub forward: Option<u16>,
 }
 
@@ -112,7 +112,7 @@ impl Episode {
     }
 }
 
-/// What a hand-over is for a cell.
+/// Role of a cell in a hand-over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The UE is in the cell before and after it.
@@ -123,19 +123,19 @@ pub enum Role {
     Enter,
 }
 
-/// What becomes of what the bearers hold when an outage begins.
+/// Behaviour of the bearers during an outage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bearers {
-    /// Both ends know: nothing is sent until the outage is over, and buffers keep what they hold.
+    /// Both sides expect the outage: nothing is sent until it is over, and buffers retain their data.
     #[default]
     Pause,
-    /// Neither end knows: sending goes on, and whatever is on the air during the outage is lost.
+    /// Neither side expects the outage: both continue to send, and transmissions during the outage are lost.
     Lose,
 }
 
 impl Config {
-    /// When the UE knows that the outage will begin.
+    /// When the UE is notified of the outage.
     pub fn expected(&self) -> Instant {
         Instant::ZERO + self.at.saturating_sub(self.warning)
     }
@@ -145,7 +145,8 @@ impl Config {
         Instant::ZERO + self.at
     }
 
-    /// When the UE is no longer served by a cell that it leaves: neither end knows of the outage with `lose`.
+    /// When a cell that the UE leaves stops serving it: with `lose` only after the outage, as neither side is aware of
+    /// it.
     pub fn leaves(&self) -> Instant {
         match self.bearers {
             Bearers::Pause => self.begins(),
@@ -153,7 +154,7 @@ impl Config {
         }
     }
 
-    /// When downlink packets take the way to the new cell.
+    /// When downlink packets are switched to the new cell.
     pub fn switches(&self) -> Instant {
         self.ends() + self.path_switch.unwrap_or_default()
     }

@@ -166,7 +166,7 @@ impl Interface {
         cx.emit(self.dir, packet);
     }
 
-    /// Writes what passes the host's interface into the capture, if there is one.
+    /// Writes a packet at the host's interface into the capture, if there is one.
     #[inline]
     fn capture(&mut self, cx: &mut Cx<'_>, packet: &Packet, dir: Dir) {
         if cx.captures() {
@@ -383,7 +383,7 @@ fn path_event(ue: u16, flow: u16, view: &PathView) -> Event {
     }
 }
 
-/// Tells of a segment with data.
+/// Reports a segment with data to the probe.
 #[inline]
 fn probe_sent(cx: &mut Cx<'_>, packet: &Packet, transmit: &Transmit) {
     // Asked here, as what a closure takes along is written down even while the probe is off.
@@ -400,7 +400,7 @@ fn tell_sent(cx: &mut Cx<'_>, packet: &Packet, transmit: Transmit) {
     cx.probe(Kind::SegmentSent, || Event::SegmentSent { ue, flow, packet, seq, payload_bytes, cause });
 }
 
-/// Tells of data that arrived at `seq`.
+/// Reports data that arrived at `seq` to the probe.
 #[inline]
 fn probe_received(cx: &mut Cx<'_>, packet: &Packet, seq: u64, rcv_nxt: u64) {
     if cx.probes(Kind::SegmentReceived) {

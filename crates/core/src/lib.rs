@@ -1,10 +1,10 @@
 //! The models of airpath and the event loop that runs them.
 //!
-//! A packet's way from a server to a UE and its ACK's way back lead through a straight line of
-//! elements. Simulator and live driver run the same objects; nothing in this crate reads a clock,
-//! opens a socket or a file, starts a thread or prints.
+//! A packet from a server to a UE, and its ACK in the reverse direction, pass through a straight line of elements.
+//! Simulator and live driver run the same objects; nothing in this crate reads a clock, opens a socket or a file,
+//! starts a thread or prints.
 //!
-//! The modules, lower to higher; each uses only those above it (`tests/all/layers.rs`):
+//! The modules, lower to higher; each uses only the modules listed before it (`tests/all/layers.rs`):
 //!
 //! * [`error`], [`time`], [`delays`], `csv`, `parsed`, [`units`], [`each`], [`rng`], [`distribution`], [`recording`], [`packet`], [`wire`], [`flows`],
 //!   [`gtp`], [`trace`]: the vocabulary;

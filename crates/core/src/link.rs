@@ -77,7 +77,8 @@ impl Config {
         self.build_for(run_seed, name, false)
     }
 
-    /// Like `build`. If the link may change, packets wait one by one, so that a new rate holds for those that wait.
+    /// Like `build`. If the link may change, packets are queued individually, so a new rate also applies to queued
+    /// packets.
     pub(crate) fn build_for(&self, run_seed: u64, name: &str, may_change: bool) -> Box<dyn Element> {
         let halves = self.halves(run_seed, name);
         let in_line = Dir::BOTH.map(|dir| {

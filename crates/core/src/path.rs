@@ -262,9 +262,9 @@ impl Path {
         true
     }
 
-    /// Changes elements now, after all that is due has been handled: by the parameters of those of `fresh`, a graph of the same
-    /// scenario with other values, and by an outage of a UE of this length. Returns how many have changed, each of which
-    /// is told by an event.
+    /// Changes elements now, after all events scheduled for now: their parameters, taken from `fresh`, a graph of the
+    /// same scenario with other values, and an outage of a UE of this length. Returns how many elements have changed;
+    /// each change is reported by an event.
     ///
     /// The path must have been built of a graph that may change ([`Graph::set_may_change`]).
     pub fn change(&mut self, text: &str, fresh: Option<Graph>, outage: Option<(u16, Duration)>) -> usize {

@@ -2,8 +2,8 @@
 
 use crate::packet::Dir;
 
-/// A port of an element. Even ports lead towards servers, odd ports towards UEs; a box on a way has the ports [`Port::UP`]
-/// and [`Port::DOWN`].
+/// A port of an element. Even ports lead towards servers, odd ports towards UEs; an inline element has the ports
+/// [`Port::UP`] and [`Port::DOWN`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Port(pub u16);
 
@@ -19,20 +19,20 @@ impl Port {
         if self.0 & 1 == 0 { Dir::Downlink } else { Dir::Uplink }
     }
 
-    /// Port of the pair with this number by which packets leave in this direction; a box on a way has pair 0.
+    /// Egress port in this direction of the pair with this index; an inline element has pair 0.
     #[inline(always)]
     pub fn of_pair(number: u16, dir: Dir) -> Self {
         Self(2 * number + Self::from(dir).0)
     }
 
-    /// The other port of its pair, by which a packet leaves that arrived at this one and is passed on.
+    /// The other port of its pair: the egress port of a packet that arrived at this one and is passed on.
     #[inline(always)]
     pub const fn through(self) -> Self {
         Self(self.0 ^ 1)
     }
 }
 
-/// Port of a box by which packets leave in this direction.
+/// Egress port of an inline element in this direction.
 impl From<Dir> for Port {
     #[inline(always)]
     fn from(dir: Dir) -> Self {
@@ -43,7 +43,7 @@ impl From<Dir> for Port {
     }
 }
 
-/// Where a packet goes that leaves an element by a port: a node, and the port at which it arrives there.
+/// Destination of a packet that leaves an element by a port: a node, and its ingress port there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target(u32);
 
@@ -58,7 +58,7 @@ impl Target {
         Self::new(u16::MAX, Port(2 * gate + (port.through().0 & 1)))
     }
 
-    /// Number of the node. No path has as many nodes as the number of a target outside.
+    /// Index of the node. A path has fewer nodes than the index of a target outside.
     #[inline(always)]
     pub const fn node(self) -> u16 {
         (self.0 & 0xffff) as u16

@@ -4,9 +4,9 @@
 //! seed and that name alone: not from how many other streams there are or how much they draw.
 //! Swapping the TCP therefore leaves the channel realisation untouched (common random numbers).
 //!
-//! The generator is PCG XSL RR 128/64 (MCG), M. O'Neill, "PCG: A Family of Simple Fast
-//! Space-Efficient Statistically Good Algorithms for Random Number Generation", Harvey Mudd College
-//! HMC-CS-2014-0905. The 128-bit state of a stream, of which the lowest bit is always set, comes from
+//! The generator is PCG XSL RR 128/64 (MCG), M. O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically
+//! Good Algorithms for Random Number Generation", Harvey Mudd College HMC-CS-2014-0905. The 128-bit state of a stream,
+//! whose lowest bit is always set, comes from
 //!
 //! ```text
 //! x     = mix(run_seed + GAMMA) ^ fnv1a_64(name)
@@ -73,8 +73,8 @@ impl Stream {
         Self(self.0.wrapping_mul(factor))
     }
 
-    /// True with probability `p`. Draws exactly once whatever `p` is, so that streams stay in step
-    /// when a run is repeated with another probability.
+    /// True with probability `p`. Draws exactly once for every `p`, so streams stay aligned when a run is repeated with
+    /// another probability.
     pub fn chance(&mut self, p: Threshold) -> bool {
         self.next_u64() >> 1 < p.0
     }
@@ -213,8 +213,8 @@ mod tests {
 
     #[test]
     fn streams_of_different_names_and_seeds_are_uncorrelated() {
-        // Of two independent streams each of the 64 bits agrees with probability 1/2: of n = 6.4e6
-        // compared bits, n/2 +- 6 standard deviations (sqrt(n)/2 each) agree in all but 2e-9 of cases.
+        // In two independent streams each of the 64 bits agrees with probability 1/2: among n = 6.4e6 compared bits,
+        // the number that agree is within n/2 +- 6 standard deviations (sqrt(n)/2 each) except with probability 2e-9.
         const DRAWS: u32 = 100_000;
         for (one, two) in [((1, "ue0"), (1, "ue1")), ((1, "ue0"), (2, "ue0")), ((1, "ue1"), (2, "ue0"))] {
             let (mut a, mut b) = (stream(one.0, one.1), stream(two.0, two.1));

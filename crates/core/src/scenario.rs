@@ -79,11 +79,11 @@ pub struct Scenario {
     /// Changes of parameters, and outages, while it runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub change: Vec<Change>,
-    /// Endpoints of every flow that says nothing else.
+    /// TCP endpoints of every flow without settings of its own.
     pub tcp: tcp::Config,
     /// Flows.
     pub flow: Vec<Flow>,
-    /// Whether a driver may change it while it runs, beside the list of changes.
+    /// Whether a driver may change the scenario while it runs, in addition to the list of changes.
     #[serde(skip)]
     pub is_steered: bool,
 }
@@ -319,7 +319,8 @@ impl Scenario {
         self.validate_reuse()
     }
 
-    /// Refuses boxes between endpoints that use a connection's number again: they would take it for the old connection.
+    /// Refuses middleboxes between endpoints that reuse a connection ID: they would mistake the new connection for the
+    /// old one.
     fn validate_reuse(&self) -> Result<(), ScenarioError> {
         let reuses = self.flow.iter().position(|flow| flow.app.reuses_connections());
         let follows = |(_, config, _): &(String, &middlebox::Config, _)| config.follows_connections();

@@ -6,7 +6,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::Activity as State;
 use std::sync::Arc;
 
-/// A radio frame, by which the paging occasions of UEs are apart.
+/// A radio frame: the distance between the paging occasions of successive UEs.
 const FRAME: Duration = Duration::from_millis(10);
 
 /// The state of a UE.
@@ -15,13 +15,13 @@ pub(crate) struct Clock {
     ue: u64,
     /// The state in which the UE sends and receives since `opens`: active or shared.
     base: State,
-    /// The state from which the UE was woken last; until `paged` it is still in it.
+    /// The state that the last wake-up ended; the UE remains in it until `paged`.
     slept: State,
     /// When the promotion starts, or started.
     paged: Instant,
     /// When the UE can send and receive.
     opens: Instant,
-    /// When the last wake-up was asked for; the time before it is in `spent`.
+    /// When the last wake-up was requested; the time before it is in `spent`.
     asked: Instant,
     spent: [Duration; State::ALL.len()],
     /// Number of wake-ups from each state.
@@ -149,7 +149,7 @@ impl Clock {
         }
     }
 
-    /// Sets the paging occasion, and returns the time of the promotion behind it.
+    /// Sets the paging occasion, and returns the duration of the promotion after it.
     fn page(&mut self, state: Option<&Released>, now: Instant, dir: Dir) -> Duration {
         let Some(state) = state else { return Duration::ZERO };
         self.base = match state.into {
@@ -162,7 +162,7 @@ impl Clock {
         state.promotion
     }
 
-    /// The first time from `now` on at which a UE listens that has been in DRX since `began`.
+    /// Returns the first time from `now` on when a UE that has been in DRX since `began` listens.
     fn on_duration(&self, drx: &Drx, now: Instant, began: Instant) -> Instant {
         let offset = drx.on.saturating_mul(self.ue);
         let listens = |from: Instant, cycle: Duration| {
@@ -189,7 +189,7 @@ impl Clock {
         self.asked = now;
     }
 
-    /// Time in each state since the last wake-up was asked for.
+    /// Time in each state since the last wake-up was requested.
     fn since_asked(&self, now: Instant, sent: Instant) -> [Duration; State::ALL.len()] {
         let mut spent = [Duration::ZERO; State::ALL.len()];
         let mut add = |state: State, from: Instant, to: Instant| {
@@ -215,7 +215,7 @@ impl Clock {
         total
     }
 
-    /// Number of times at which a packet found the UE in each state and woke it.
+    /// How often a packet found the UE in each state and woke it.
     pub fn woken(&self) -> [u64; State::ALL.len()] {
         self.woken
     }

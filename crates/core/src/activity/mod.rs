@@ -28,7 +28,7 @@ use crate::units::{Bitrate, Bytes, Power};
 parameters! {
     /// What a silent UE does; a UE without it is always active.
     pub struct Config {
-        /// Name of the preset whose keys are below those that are written.
+        /// Name of the preset that supplies the keys that are not set here.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub preset: Option<String>,
         /// Discontinuous reception (DRX) while connected.
@@ -148,7 +148,7 @@ impl Powers {
 }
 
 impl Shared {
-    /// Whether a buffer that holds so much asks for a dedicated channel.
+    /// Whether a buffer of this size triggers a dedicated channel.
     pub(crate) fn is_exceeded(&self, dir: Dir, bytes: u64) -> bool {
         bytes > dir.pick(&self.threshold.downlink, &self.threshold.uplink).as_u64()
     }

@@ -67,7 +67,7 @@ const BOLA_PER_LEVEL_S: f64 = 2.0;
 /// Weight of a second of stalling, Mbit/s: Yin et al.
 const STALL_WEIGHT: f64 = 4.3;
 
-/// What is known of a player.
+/// Report on a player.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// From the request for the first segment until playing starts, seconds; `None` before.
@@ -158,7 +158,7 @@ struct Player {
     first_request: Option<Instant>,
     /// When the next segment is requested.
     next_request: Option<Instant>,
-    /// Bytes of the segment that is on its way.
+    /// Bytes of the segment being downloaded.
     downloading: Option<u64>,
     supplied: u64,
     level: usize,

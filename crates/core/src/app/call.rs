@@ -1,8 +1,8 @@
 //! A call: video and audio over RTP and UDP, in both directions, each under a rate controller.
 //!
-//! Both callers send frames whose rate follows the target of their controller, and feedback on what arrives: RFC 8888 reports,
-//! requests for lost packets (RFC 4585) and for key frames. Feedback has octets, and travels and is lost like other packets.
-//! A call never ends a run; the flow's `stop` ends it.
+//! Both callers send frames whose rate follows the target of their controller, and feedback on received packets: RFC
+//! 8888 reports, requests for lost packets (RFC 4585) and for key frames. Feedback takes up bytes, and travels and is
+//! lost like other packets. A call never ends a run; the flow's `stop` ends it.
 //!
 //! Left out: forward error correction, simulcast and temporal layers, discontinuous audio, call setup, several streams.
 

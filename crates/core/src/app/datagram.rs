@@ -59,7 +59,7 @@ pub struct Datagram {
     pub part: u16,
     /// Whether it is the last packet of its frame.
     pub ends_frame: bool,
-    /// Whether its frame can be decoded without those before it.
+    /// Whether its frame can be decoded without earlier frames.
     pub is_key: bool,
     /// Payload that the receiver reads; empty where only its length matters.
     pub octets: Vec<u8>,

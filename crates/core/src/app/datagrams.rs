@@ -12,8 +12,7 @@ use crate::time::{Duration, Instant};
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
 
-/// One end of a flow of datagrams, without I/O. After every call drain `poll_transmit` and read
-/// `deadline` anew.
+/// One endpoint of a flow of datagrams, without I/O. After every call drain `poll_transmit` and read `deadline` again.
 pub trait Datagrams: Send + Sync {
     /// The flow starts at `start`; called once, before.
     fn open(&mut self, _start: Instant) {}
@@ -43,17 +42,16 @@ pub struct Ends {
     pub receiver: Box<dyn Datagrams>,
 }
 
-/// What is known of a flow of datagrams at the end of a run.
+/// Report on a flow of datagrams at the end of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Packets sent in the direction of the flow.
     pub sent: u64,
-    /// Of these, packets that arrived, each counted once.
+    /// Packets sent that arrived, each counted once.
     pub received: u64,
-    /// Of the packets sent, those that will not arrive: sent = received + lost, except for packets in transit when the
-    /// run ends.
+    /// Packets sent that will not arrive: sent = received + lost, except for packets in transit when the run ends.
     pub lost: u64,
-    /// Of the packets received, those that arrived after a later one.
+    /// Packets received after a packet that was sent later.
     pub out_of_order: u64,
     /// Further copies of packets received; neither in `received` nor in the flow's bytes.
     pub duplicates: u64,
@@ -157,7 +155,7 @@ impl Datagrams for Sink {
 }
 
 impl Report {
-    /// Takes packets in transit off what is lost: `dropped` packets of the flow were dropped on the path.
+    /// Removes packets in transit from `lost`: `dropped` packets of the flow were dropped on the path.
     pub fn settle(&mut self, dropped: u64) {
         self.lost = self.lost.min(dropped);
     }
@@ -195,7 +193,7 @@ impl Seen {
     }
 }
 
-/// What arrives at the receiving end of a flow.
+/// Packets that arrived at the receiving end of a flow.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     received: u64,
@@ -252,7 +250,7 @@ mod tests {
     #[test]
     fn loss_order_delay_and_jitter_are_those_computed_by_hand() {
         let mut arrivals = Arrivals::default();
-        // The second copy of packet 1 changes nothing but its own count.
+        // The second copy of packet 1 changes only the count of duplicates.
         for (number, delay_ms) in [(0, 10), (1, 26), (1, 500), (4, 26), (3, 10)] {
             let stamp = Instant::ZERO + Duration::from_secs(number.into());
             arrivals.add(stamp + Duration::from_millis(delay_ms), &Datagram::new(number, 100, stamp));

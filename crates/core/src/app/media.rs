@@ -1,4 +1,4 @@
-//! What is known of the media of a call: rates and frames as sent, delays and freezes as received.
+//! Statistics of the media of a call: rates and frames as sent, delays and freezes as received.
 
 use super::datagram::{Datagram, Kind};
 use crate::controller::Outcome;
@@ -148,7 +148,7 @@ impl Sent {
         Self { clock: Clock::new(start), ..Self::default() }
     }
 
-    /// The encoder asks for the target.
+    /// Records the target bitrate read by the encoder.
     pub(super) fn on_target(&mut self, now: Instant, target_bps: f64) {
         for _ in 0..self.clock.advance(now) {
             let (sum, count) = self.second;
@@ -170,7 +170,7 @@ impl Sent {
         self.reported_marked += outcomes.iter().filter(|outcome| outcome.ce).count() as u64;
     }
 
-    /// Computes what follows from the counts.
+    /// Computes the quantities derived from the counts.
     pub(super) fn close(mut self) -> Self {
         self.target_bps = (self.all.1 > 0).then(|| self.all.0 / self.all.1 as f64);
         self.sent_bps = rate(self.bytes, self.clock.elapsed_s());
@@ -217,7 +217,7 @@ impl Received {
         self.gaps = (self.gaps.0 + gap_s, self.gaps.1 + gap_s * gap_s);
     }
 
-    /// Computes what follows from the counts.
+    /// Computes the quantities derived from the counts.
     pub(super) fn close(mut self) -> Self {
         self.received_bps = rate(self.bytes, self.clock.elapsed_s());
         self.frame_delay_ms = self.frame_delays.report();

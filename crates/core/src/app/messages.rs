@@ -1,9 +1,10 @@
 //! Messages over one TCP connection: an application that limits TCP.
 //!
-//! The next message is supplied an interval after the last one was supplied (`after = "start"`: TCP limited by a rate, or a
-//! server that pushes), or an interval after it was acknowledged (`after = "ack"`: a user who reads, then asks for more; an
-//! on-off user). The connection stays open: after a pause the window restarts as RFC 5681 (4.1) has it. A message is complete
-//! when its last byte is acknowledged. Left out: messages that travel as records of their own (TLS), teardown.
+//! The next message is supplied an interval after the last one was supplied (`after = "start"`: TCP limited by a rate,
+//! or a server that pushes), or an interval after it was acknowledged (`after = "ack"`: a user who reads, then requests
+//! more; an on-off user). The connection stays open: after a pause the window restarts as defined in RFC 5681 (4.1). A
+//! message is complete when its last byte is acknowledged. Left out: messages that travel as separate records (TLS),
+//! teardown.
 
 use super::transfers::Tally;
 use super::{App, Carrier, Component, StreamReport, Traffic};
@@ -34,7 +35,7 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum After {
-    /// The time at which the last message was supplied.
+    /// The time when the last message was supplied.
     #[default]
     Start,
     /// The acknowledgment of the last message.
@@ -85,7 +86,7 @@ impl Component for Config {
     }
 }
 
-/// A message of which something is not acknowledged.
+/// A message that is not fully acknowledged.
 struct Open {
     /// Offset of its end in the connection.
     end: u64,
@@ -104,7 +105,7 @@ struct Messages {
     supplied: u64,
     next: Option<Instant>,
     opened: bool,
-    /// Messages of which something is not acknowledged, in the order of their starts.
+    /// Messages that are not fully acknowledged, in the order of their starts.
     open: VecDeque<Open>,
     started: u64,
     tally: Tally,
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!(app.poll_supply(at(5)), 10_000);
         assert_eq!((app.deadline(), app.awaits_acked(), app.is_done()), (Some(at(105)), Some(10_000), false));
         assert_eq!((app.poll_supply(at(104)), app.poll_supply(at(105))), (0, 10_000));
-        // Late: the clock of the messages goes on from their own times.
+        // A late poll does not shift the schedule of the messages.
         assert_eq!((app.poll_supply(at(300)), app.deadline(), app.is_done()), (10_000, None, true));
         app.handle_acked(at(400), 30_000);
         let report = app.report(at(400)).transfers.unwrap();

@@ -38,8 +38,8 @@ pub enum Traffic {
     Arrivals(arrivals::Arrivals),
 }
 
-/// An application at the sending host of a TCP connection, without I/O. The host asks `poll_supply` when the flow starts,
-/// at each `deadline`, and after each call of `handle_acked`; then it reads the other methods anew.
+/// An application at the sending host of a TCP connection, without I/O. The host calls `poll_supply` when the flow
+/// starts, at each `deadline`, and after each call of `handle_acked`; then it reads the other methods again.
 pub trait App: Send + Sync {
     /// Bytes that the application supplies now, 0 for none; `u64::MAX` without end.
     fn poll_supply(&mut self, now: Instant) -> u64;
@@ -54,7 +54,7 @@ pub trait App: Send + Sync {
         None
     }
 
-    /// The first `acked` bytes have been acknowledged: those that were awaited, or more.
+    /// The first `acked` bytes have been acknowledged: at least the awaited ones.
     fn handle_acked(&mut self, now: Instant, acked: u64) {
         let _ = (now, acked);
     }
@@ -64,23 +64,23 @@ pub trait App: Send + Sync {
         true
     }
 
-    /// What is known of what it has supplied, at `now`.
+    /// Reports on the data supplied so far, at `now`.
     fn report(&self, now: Instant) -> StreamReport {
         let _ = now;
         StreamReport::default()
     }
 }
 
-/// What an application over TCP knows of its data.
+/// Report of an application over TCP on its data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamReport {
-    /// Of one that makes several transfers.
+    /// Report of an application that makes several transfers.
     pub transfers: Option<transfers::Report>,
-    /// Of a player.
+    /// Report of a video player.
     pub video: Option<adaptive_video::Report>,
 }
 
-/// What is asked of an application's parameters.
+/// Interface of an application's parameters.
 pub trait Component {
     /// Makes the application.
     fn build(&self, stream: Stream) -> Traffic;
@@ -178,7 +178,7 @@ fn validate_packet(key: &str, size: Bytes) -> Result<(), ScenarioError> {
     Err(ScenarioError::new(key, format!("packets of {size} cannot be sent"), hint))
 }
 
-/// Refuses a rate at which no packet is ever sent.
+/// Refuses a rate too low for any packet to be sent.
 fn validate_rate(key: &str, rate: Bitrate) -> Result<(), ScenarioError> {
     if rate.as_bps() == 0 {
         let hint = "write a positive rate such as \"64 kbit/s\"";

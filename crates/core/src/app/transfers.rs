@@ -4,7 +4,7 @@ use crate::delays::{DelayReport, Delays};
 use crate::time::Duration;
 use serde::Serialize;
 
-/// What is known of the transfers of a flow.
+/// Report on the transfers of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Transfers that have started.
@@ -37,7 +37,7 @@ impl Tally {
         self.times.add(time);
     }
 
-    /// What is known of them; `started` and `abandoned` are known to the owner.
+    /// Reports on the transfers; the caller supplies `started` and `abandoned`.
     pub fn report(&self, started: u64, abandoned: u64) -> Report {
         Report {
             started,

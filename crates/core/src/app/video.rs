@@ -141,7 +141,7 @@ impl Datagrams for Source {
         if self.left_in_frame == 0 {
             let interval = self.config.interval.as_nanos() as f64;
             let interval = interval * self.factor(self.config.interval_deviation.as_f64());
-            // Two frames at one instant would be one; a run must go on.
+            // Two frames at one instant would be one; the interval must stay positive.
             let interval = (interval as u64).max(1);
             self.begin_frame(Instant::from_nanos(self.frame_at.as_nanos().saturating_add(interval)));
         }

@@ -1,6 +1,6 @@
-//! A web page: a browser at the UE asks for the page and then for its objects, a server answers. HTTP/1.1, RFC
-//! 9112; \[lundsten\] 5.4.1 takes such a page for the typical small file of 3G, and the older way, a
-//! connection for each object, for the worse case.
+//! A web page: a browser at the UE requests the page and then its objects, a server responds. HTTP/1.1, RFC 9112;
+//! \[lundsten\] 5.4.1 treats such a page as the typical small file of 3G, and the older practice, a connection for each
+//! object, as the worse case.
 //!
 //! The objects are known when the page is complete. On a persistent connection (RFC 9112 (9.3)) a request
 //! follows the complete response before it, or with pipelining (9.3.2) all requests of objects go at once; the

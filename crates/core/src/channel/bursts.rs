@@ -13,7 +13,7 @@ pub(super) fn doppler_per_step(doppler: Frequency, step: Duration) -> f64 {
     doppler.as_hz() * step.as_secs_f64()
 }
 
-/// The step to which a transmission belongs that ends at `now`: one that ends on a boundary to the step before it.
+/// The step of a transmission that ends at `now`: one that ends on a boundary belongs to the step before it.
 pub(super) const fn step_of(now: Instant, step_ns: u64) -> u64 {
     now.as_nanos().div_ceil(step_ns)
 }

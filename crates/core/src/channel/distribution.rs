@@ -1,9 +1,9 @@
-//! A link whose rate and delay are drawn: anew for each packet, or for each interval of time.
+//! A link with random rate and delay, drawn for each packet or for each interval of time.
 //!
 //! * `redraw = "packet"`: both are drawn when a transmission begins, and hold for it.
-//! * `redraw = "100 ms"`: both hold from one multiple of the interval to the next. A packet under way goes on at
-//!   the new rate; its delay is that of the interval in which its last bit is sent. What is drawn for an
-//!   interval depends on the interval alone, not on the packets that meet it.
+//! * `redraw = "100 ms"`: both hold from one multiple of the interval to the next. A packet in transmission continues
+//!   at the new rate; its delay is the delay of the interval in which its last bit is sent. The values of an interval
+//!   depend only on the interval, not on the packets sent in it.
 //!
 //! Rate and delay draw from streams of their own: another distribution of the one leaves the other as it was. How
 //! negative draws are avoided stands in [`crate::distribution`].
@@ -130,7 +130,7 @@ const DRAWS_OF_AN_INTERVAL: u64 = 1_000_003;
 struct ByInterval {
     drawn: Drawn,
     interval: Duration,
-    /// The interval that was asked for last, by its number.
+    /// The interval queried last: its index and its piece.
     present: Option<(u64, Piece)>,
 }
 

@@ -1,17 +1,17 @@
 //! Block errors of a Rayleigh channel as a Markov chain of two states.
 //!
-//! Time is divided into steps, the TTIs of the bearer: all blocks whose transmission ends in one step share
-//! its fate. A step after a bad one is good with a probability that follows from block error rate and Doppler
-//! shift (see `transition`); bursts are geometric, of mean 1 / P(bad to good) steps. The chain starts in its
-//! stationary state. Steps in which nothing is sent cost nothing: over n steps the chain forgets the factor
-//! (1 - P(good to bad) - P(bad to good))^n of its state, and one draw decides.
+//! Time is divided into steps, the TTIs of the bearer: all blocks whose transmission ends in the same step are lost or
+//! received together. A step after a bad one is good with a probability that follows from block error rate and Doppler
+//! shift (see `transition`); bursts are geometric, of mean 1 / P(bad to good) steps. The chain starts in its stationary
+//! state. Steps without transmissions are skipped: over n steps the chain forgets the factor (1 - P(good to bad) -
+//! P(bad to good))^n of its state, and one draw decides.
 //!
-//! Leaves out what the first order leaves out: fades of real channels vary less in length than geometric ones.
-//! Source: M. Zorzi, R. R. Rao, L. B. Milstein, IEEE ICUPC 1995; for its use over 3G bearers J. J. Alcaraz,
-//! F. Cerdan, "Combining ACK Rate Control and AQM to Enhance TCP Performance over 3G Links". Their own reference for it,
-//! \[14\], is A. Chockalingam, M. Zorzi, "Wireless TCP Performance with Link Layer FEC/ARQ", IEEE ICC 1999. ASSUMED: the
-//! chain there is the one of 1995, where its probabilities are derived; the paper says of it that the Doppler shift
-//! determines the length of bursts, and prints no formula.
+//! Leaves out what the first order leaves out: fades of real channels vary less in length than geometric ones. Source:
+//! M. Zorzi, R. R. Rao, L. B. Milstein, IEEE ICUPC 1995; for its use over 3G bearers J. J. Alcaraz, F. Cerdan,
+//! "Combining ACK Rate Control and AQM to Enhance TCP Performance over 3G Links". Their own reference for it, \[14\],
+//! is A. Chockalingam, M. Zorzi, "Wireless TCP Performance with Link Layer FEC/ARQ", IEEE ICC 1999. ASSUMED: the chain
+//! there is the one of 1995, where its probabilities are derived; the paper states that the Doppler shift determines
+//! the length of bursts, and prints no formula.
 
 mod transition;
 
@@ -61,7 +61,7 @@ struct MarkovFading {
     bler: f64,
     /// P(good to bad) and P(bad to good) together are less than 1 by this.
     memory: f64,
-    /// The last step that was asked about, and whether it is bad.
+    /// The step queried last, and whether it is bad.
     last: Option<(u64, bool)>,
     stream: Stream,
 }

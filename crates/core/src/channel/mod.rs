@@ -35,9 +35,8 @@ pub trait Channel: Any + Send + Sync {
         false
     }
 
-    /// Takes the first opportunity at or after `from` that was not taken before; `None` if there is none
-    /// any more, or never is. Asked in order of time, and only while something waits: opportunities that
-    /// nobody asked for are lost, and cost nothing.
+    /// Takes the first opportunity at or after `from` that was not taken before; `None` if there is none. Called in
+    /// order of time, and only while packets are queued: opportunities in between are lost, without any cost.
     fn next_opportunity(&mut self, from: Instant) -> Option<Opportunity> {
         let _ = from;
         None
@@ -83,7 +82,7 @@ pub struct Opportunity {
 pub struct Service {
     /// When its last bit is sent; `NEVER` where the link has died.
     pub end: Instant,
-    /// How long it is under way from then on.
+    /// Delay between the end of transmission and arrival.
     pub delay: Duration,
     /// It does not arrive.
     pub lost: bool,
@@ -120,7 +119,7 @@ pub struct Offered {
     pub bytes: u64,
 }
 
-/// What is asked of a channel's parameters.
+/// Interface of a channel's parameters.
 pub trait Component {
     /// Makes the channel; what it draws from is named after it.
     fn build(&self, run_seed: u64, name: &str) -> Box<dyn Channel>;

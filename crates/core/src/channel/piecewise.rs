@@ -17,7 +17,7 @@ pub(super) struct Piece {
     pub until: Instant,
 }
 
-/// Pieces one behind the other.
+/// Consecutive pieces.
 pub(super) trait Pieces {
     /// The piece in which an instant lies. Instants never decrease.
     fn piece_at(&mut self, at: Instant) -> Piece;
@@ -56,7 +56,7 @@ pub(super) struct Known {
     pub loss: Probability,
 }
 
-/// Pieces that are known beforehand: once, the last of them without end, or anew after each period.
+/// Pieces known beforehand: played once, with the last one unlimited, or repeated after each period.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     /// The first begins at zero, each of the others behind the one before it.

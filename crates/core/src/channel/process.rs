@@ -11,12 +11,12 @@
 //! 3. Within a bin the packets lie in bursts and silences with the recorded distributions, by the level of the bin
 //!    ([`Texture`]).
 //!
-//! The uplink and the downlink of a UE may share a part of each component and of the episodes: the shared draws come from
-//! a stream that is named after the UE, so neither direction depends on when the other is asked.
+//! The uplink and the downlink of a UE may share a part of each component and of the episodes: the shared draws come
+//! from a stream that is named after the UE, so neither direction depends on when the other is queried.
 //!
 //! Left out: reaction to load, which only a modelled cell has; losses and delay; bursts after an outage, which change
 //! little. Source of 1: M. C. Cario, B. L. Nelson, "Autoregressive to anything: Time-series input processes for
-//! simulation", Operations Research Letters 19, 1996. ASSUMED: 2 and 3, chosen by what recorded links have.
+//! simulation", Operations Research Letters 19, 1996. ASSUMED: 2 and 3, based on recorded links.
 
 mod layout;
 mod model;
@@ -44,9 +44,9 @@ parameters! {
     pub struct Config {
         /// Path of a model, as JSON or TOML, from the folder of the scenario. A resolved scenario has the model instead.
         pub file: Option<String>,
-        /// The model itself, in place of a file.
+        /// The model itself, instead of a file.
         pub model: Model,
-        /// Mean rate to which the model is scaled; the model's own mean if absent.
+        /// Mean rate that the model is scaled to; the model's own mean if absent.
         pub mean: Option<Bitrate>,
         /// Where the opportunities of one millisecond lie in it.
         pub spacing: Spacing,

@@ -2,8 +2,8 @@
 //!
 //! A block is lost if the power of the channel is below -ln(1 - bler) of its mean: with exponentially distributed power
 //! that is so with probability `bler`. The power is that of [`jakes`], sampled once in each step, the TTI of the
-//! bearer: all blocks whose transmission ends in one step share its fate. Steps in which nothing is sent are not
-//! computed.
+//! bearer: all blocks whose transmission ends in the same step are lost or received together. Steps in which nothing is
+//! sent are not computed.
 //!
 //! `markov_fading` is the first-order model of the same channel, with bursts of the same mean length, but geometric.
 //! Here they vary less, and follow one another as fades do. With few oscillators the share of lost blocks is a little

@@ -1,12 +1,12 @@
 //! A link whose rate, delay and loss are a series in time, from a CSV file.
 //!
-//! The file begins with a line of the columns' names: `time_s` and `rate_kbps`, and `delay_ms` and `loss` where
-//! they are known. Each further line holds from its time to that of the next; the first begins at 0, and times
-//! rise. A rate of zero is an outage; a loss is the probability, 0 to 1, that a packet does not arrive. Behind
-//! its last line a series holds what that says, or begins anew after `repeat`.
+//! The file starts with a line of the columns' names: `time_s` and `rate_kbps`, and `delay_ms` and `loss` where they
+//! are known. Each further line holds from its time until the time of the next; the first starts at 0, and times rise.
+//! A rate of zero is an outage; a loss is the probability, 0 to 1, that a packet does not arrive. After its last line a
+//! series holds the values of that line, or restarts after `repeat`.
 //!
-//! A packet under way goes on at the new rate; its delay and its loss are those of the line in which its last bit
-//! is sent: it has used the link whether it arrives or not.
+//! A packet in transmission continues at the new rate; its delay and its loss are taken from the line in which its last
+//! bit is sent: it has used the link whether it arrives or not.
 //!
 //! Left out: what changes between two lines, which are joined by steps and not by slopes.
 
@@ -30,14 +30,14 @@ pub struct Config {
     /// Path of the series, from the folder of the scenario. A resolved scenario has its text instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The series itself, in place of a file: CSV with the columns time_s, rate_kbps, delay_ms and loss, of which
-    /// the latter two may be missing. Each line holds until the next.
+    /// The series itself, instead of a file: CSV with the columns time_s, rate_kbps, delay_ms and loss; delay_ms and
+    /// loss are optional. Each line holds until the next.
     pub rows: Rows,
     /// Where in the series the run begins: a time, or "random", by the seed, which requires repeat. At its beginning
     /// if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<Offset>,
-    /// After this time the series begins anew; it holds its last line if absent.
+    /// Period after which the series restarts; it holds its last line if absent.
     pub repeat: Option<Duration>,
     /// Whether a packet may overtake another when the delay falls.
     pub order: Order,

@@ -1,7 +1,7 @@
 //! A link that switches between rates, over and over: bandwidth oscillation.
 //!
-//! The steps follow each other, and behind the last comes the first. A packet under way goes on at the new rate;
-//! its delay is that of the step in which its last bit is sent. A rate of zero is an outage. Nothing is drawn.
+//! The steps follow each other and start over after the last. A packet in transmission continues at the new rate; its
+//! delay is the delay of the step in which its last bit is sent. A rate of zero is an outage. Nothing is random.
 //! ASSUMED: the paper names the oscillation and not its form; steps of any length can approach every form.
 //!
 //! Left out: losses; `series` has them. Source: \[chan2002\] section 2, "bandwidth oscillation".

@@ -1,8 +1,8 @@
 //! Delivery opportunities from a file: a link whose rate was recorded, packet by packet.
 //!
-//! The format is mahimahi's: a text of whole milliseconds, one in each line, never falling; each line is
-//! one opportunity to deliver 1500 bytes. At its end the trace begins anew, with its last time as the
-//! zero of the next round: a line 0 coincides with the last line of the round before, and both count.
+//! The format is mahimahi's: a text of whole milliseconds, one in each line, never falling; each line is one
+//! opportunity to deliver 1500 bytes. At its end the trace restarts, with its last time as the zero of the next round:
+//! a line 0 coincides with the last line of the round before, and both count.
 //!
 //! Where mahimahi's program and its documentation differ, or a file says too little, there is an option:
 //! what an opportunity carries ([`Accounting`]) and where in its millisecond it lies ([`Spacing`]).
@@ -31,13 +31,13 @@ pub struct Config {
     /// Path of the trace, from the folder of the scenario. A resolved scenario has its text instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The trace itself, in place of a file: milliseconds, one opportunity in each line.
+    /// The trace itself, instead of a file: milliseconds, one opportunity in each line.
     #[schemars(extend("x-changes" = true))]
     pub trace: Trace,
     /// Where in the trace the run begins: a time, or "random", by the seed. At its beginning if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<Offset>,
-    /// Whether the link is dead after the last line; otherwise the trace begins anew.
+    /// Whether the link is dead after the last line; otherwise the trace restarts.
     pub once: bool,
     /// What an opportunity carries.
     pub accounting: Accounting,
@@ -48,12 +48,12 @@ pub struct Config {
 /// What an opportunity carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Accounting {
-    /// 1500 bytes of IP packets, as the documentation of mahimahi has it.
+    /// 1500 bytes of IP packets, as in mahimahi's documentation.
     #[default]
     #[serde(rename = "ip_1500")]
     Ip1500,
-    /// 1504 bytes, of which each packet takes 4 more than it has: mahimahi's program, which sees the
-    /// header of a TUN device before each packet.
+    /// 1504 bytes, and each packet takes 4 bytes more than its length: mahimahi's program, which sees the header of a
+    /// TUN device before each packet.
     #[serde(rename = "tun_1504")]
     Tun1504,
 }

@@ -1,7 +1,7 @@
-//! Rate controllers: at which rate a real-time sender may encode and send, from feedback on each packet.
+//! Rate controllers: the rate that a real-time sender may encode and send with, from feedback on each packet.
 //!
-//! A controller is called with every feedback message of the receiver, and decides three things: the rate that the encoder
-//! aims at, the rate at which packets are paced, and how many bytes may be in flight. It reads no clock and draws no random
+//! A controller is called with every feedback message of the receiver, and decides three things: the target rate of the
+//! encoder, the pacing rate of packets, and how many bytes may be in flight. It reads no clock and draws no random
 //! numbers. Which packets are sent, and when, is decided by the sender (`app::call`).
 //!
 //! Feedback has the content of RFC 8888: of each packet whether it arrived, when, and with which ECN mark. Numbers are
@@ -34,7 +34,7 @@ pub struct Limits {
 pub struct Permit {
     /// Rate that the encoder aims at, bit/s.
     pub target_bps: f64,
-    /// Rate at which packets are paced, bit/s.
+    /// Pacing rate of packets, bit/s.
     pub pacing_bps: f64,
     /// Bytes that may be in flight; `u64::MAX` for no limit.
     pub window_bytes: u64,
@@ -73,7 +73,7 @@ pub struct Feedback<'a> {
 pub struct Probe {
     /// Index of the cluster.
     pub cluster: u32,
-    /// Rate at which it is sent, bit/s.
+    /// Sending rate of the cluster, bit/s.
     pub rate_bps: f64,
     /// Bytes to be sent at least.
     pub bytes: u64,

@@ -105,7 +105,7 @@ impl Scream {
         self.srtt_s.unwrap_or(0.05)
     }
 
-    /// How far the window is from the one at which there was congestion: small steps near it.
+    /// Scales steps by the distance of the window from the last window with congestion: small steps near it.
     fn scale(&self) -> f64 {
         let Some(at) = self.window_at_congestion else { return 1.0 };
         let apart = 8.0 * (self.window - at) / at;
@@ -160,7 +160,7 @@ impl Scream {
             self.window *= 1.0 - virtual_alpha / 2.0 / per_rtt;
         }
         self.window = self.window.max(MIN_WINDOW);
-        // Only the first of successive reductions tells at which window congestion began.
+        // Only the first of successive reductions shows the window where congestion started.
         let is_first = self.last_congestion.is_none_or(|last| now.since(last).as_secs_f64() > self.srtt());
         if is_first {
             self.window_at_congestion = Some(before);

@@ -2,12 +2,12 @@
 //!
 //! Mean and standard deviation (`sd`) refer to the quantity itself, before truncation and rounding.
 //!
-//! **Truncation.** A draw that nothing can have, a delay below zero or a rate below 1 bit/s, is drawn again, at
-//! most 63 times; should none be possible, which happens once in 2^64, the least possible value is taken. A
-//! distribution of which less than half is possible is refused, and so is a uniform one whose range reaches
-//! below. So only `normal` (all), and `poisson`, `exponential` and `lognormal` of rates and sizes, are cut;
-//! [`Config::mean`] is the mean after truncation. A draw is rounded to whole nanoseconds, bit/s or bytes, and no time
-//! exceeds [`Duration::LONGEST`].
+//! **Truncation.** An impossible draw, a delay below zero or a rate below 1 bit/s, is redrawn, at most 63 times; should
+//! none be possible, which happens once in 2^64, the least possible value is taken. A distribution with less than half
+//! of its probability in the possible range is refused, and so is a uniform one whose range reaches below. So only
+//! `normal` (all), and `poisson`, `exponential` and `lognormal` of rates and sizes, are truncated; [`Config::mean`] is
+//! the mean after truncation. A draw is rounded to whole nanoseconds, bit/s or bytes, and no time exceeds
+//! [`Duration::LONGEST`].
 //!
 //! Left out: correlation between draws.
 

@@ -1,63 +1,62 @@
-//! The books of a bearer's buffer, which every element may read and only the cell may write.
+//! Occupancy counters of a bearer's buffer: every element may read them, only the cell may update them.
 //!
-//! A bearer that sends packets whole does not schedule the ends of its transmissions: it computes
-//! them, and the books are settled (ends at or before now taken out) whenever somebody reads them. Other
-//! bearers, with a link layer or a channel of opportunities, enter, start and take out SDUs one by one.
+//! A bearer that sends packets whole does not schedule the ends of its transmissions: it computes them, and each read
+//! first removes the transmissions that ended at or before now. Other bearers, with a link layer or a channel of
+//! opportunities, enter, start and remove SDUs one by one.
 
 use crate::packet::{Dir, Packet};
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
 use std::collections::VecDeque;
 
-/// What a bearer's buffer holds.
+/// Occupancy of a bearer's buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BearerView {
     /// Packets (SDUs) not yet delivered: waiting, in transmission, or unacknowledged.
     pub sdus: u32,
     /// Their bytes.
     pub bytes: u64,
-    /// Packets of which no octet has been sent.
+    /// Packets not yet started.
     pub untransmitted_sdus: u32,
     /// Their bytes.
     pub untransmitted_bytes: u64,
     /// Rate of the bearer, its mean where it varies.
     pub rate: Bitrate,
-    /// Packets that may wait beside the one in service, those of one flow if each has a buffer; `None` for any
-    /// number.
+    /// Most packets that may be queued in addition to the one in service, per flow if each has a buffer; `None` for no
+    /// limit.
     pub limit_sdus: Option<u32>,
     /// PDPC's `Counter`, in its unit: the amount still to be delivered before the discipline may drop again. 0 if it
     /// may drop now; always 0 for other disciplines.
     pub discard_counter: u64,
 }
 
-/// What one flow holds in a bearer's buffer.
+/// Occupancy of a bearer's buffer by one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowView {
     /// Packets not yet delivered.
     pub sdus: u32,
     /// Their bytes.
     pub bytes: u64,
-    /// Packets of which no octet has been sent.
+    /// Packets not yet started.
     pub untransmitted_sdus: u32,
-    /// End of the TCP segment that came in last: its sequence number plus its payload.
+    /// End of the TCP segment that arrived last: its sequence number plus its payload.
     pub last_seq_end: u32,
-    /// Packets that may wait in the buffer in which the flow's are, beside the one in service; `None` for any
-    /// number.
+    /// Most packets that may be queued in the flow's buffer in addition to the one in service; `None` for no limit.
     pub limit_sdus: Option<u32>,
-    /// Packets that wait in that buffer: the flow's, and those of all others that share it.
+    /// Packets queued in that buffer, of all flows that share it.
     pub waiting_sdus: u32,
-    /// Whether other flows share it.
+    /// Whether other flows share that buffer.
     pub is_shared: bool,
 }
 
-/// What is known of a bearer when its books are opened.
+/// Parameters of a bearer that its counters start from.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Terms {
     /// Its rate, its mean where it varies.
     pub rate: Bitrate,
     /// Packets that may wait in a buffer.
     pub limit_sdus: Option<u32>,
-    /// Each flow has a buffer of its own; books by flow are then kept, whether somebody reads them or not.
+    /// Each flow has a separate buffer; counters by flow are then kept even without a reader.
     pub by_flow: bool,
 }
 
@@ -78,7 +77,7 @@ pub struct RadioEvent {
     pub len: u32,
 }
 
-/// What may happen to a packet in a bearer's buffer.
+/// Events of a packet in a bearer's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RadioEventKind {
     /// It was taken into the buffer.
@@ -120,11 +119,11 @@ struct Flow {
     last_seq_end: u32,
 }
 
-/// Books by flow. Behind a pointer, since few read them, and a bearer's books are touched by every packet.
+/// Counters by flow. Behind a pointer: few elements read them, but every packet updates its bearer's counters.
 #[derive(Debug, Default)]
 struct Flows(Vec<Flow>);
 
-/// Beyond the end of every run, and yet a time to which others can be added.
+/// Later than the end of every run, yet small enough to add other times.
 pub(crate) const FAR: Instant = Instant::from_nanos(u64::MAX / 4);
 
 /// A computed end of transmission.
@@ -135,7 +134,7 @@ struct Departure {
     flow: u16,
 }
 
-/// The books of one bearer, or of a link: two cache lines.
+/// Occupancy counters of one bearer or link: two cache lines.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Bearer {
@@ -151,7 +150,7 @@ pub struct Bearer {
     /// SDUs entered one by one.
     held: Count,
     untransmitted: Count,
-    /// Books by flow; `None` unless an element reads them.
+    /// Counters by flow; `None` unless an element reads them.
     flows: Option<Box<Flows>>,
     /// Computed ends of transmission (packets sent whole), earliest first, but the last one: so a packet that finds the
     /// transmitter idle, as most do on a fast link, is put into no line. The first is in transmission, the others wait.
@@ -160,25 +159,25 @@ pub struct Bearer {
     busy_until: Instant,
     busy_len: u32,
     busy_flow: u16,
-    /// That packet is still there.
+    /// Whether the packet of the last departure is still in the buffer.
     is_busy: bool,
-    /// Of these and that one.
+    /// Bytes of these departures and of the last one.
     departing_bytes: u64,
     discard_counter: u64,
 }
 
 impl Bearer {
-    /// The books of an empty buffer in front of a transmitter of this rate, also by flow if wanted.
+    /// Counters of an empty buffer in front of a transmitter of this rate, also by flow if requested.
     pub fn new(rate: Bitrate, by_flow: bool) -> Self {
         Self { rate, limit_sdus: u32::MAX, flows: by_flow.then(Box::default), ..Self::default() }
     }
 
-    /// Books that have not been opened.
+    /// Counters of a bearer not yet opened.
     pub(crate) fn closed() -> Self {
         Self::new(Bitrate::default(), false)
     }
 
-    /// The books of an empty buffer on these terms, also by flow if somebody reads these.
+    /// Counters of an empty buffer with these parameters, also by flow if an element reads them.
     pub(crate) fn open(terms: &Terms, flows_wanted: bool) -> Self {
         let Terms { rate, limit_sdus, by_flow } = *terms;
         let limit_sdus = limit_sdus.unwrap_or(u32::MAX);
@@ -199,7 +198,7 @@ impl Bearer {
         Departure { end: self.busy_until, len: self.busy_len, flow: self.busy_flow }
     }
 
-    /// What the buffer holds at `now`.
+    /// Occupancy of the buffer at `now`.
     pub fn view(&mut self, now: Instant) -> BearerView {
         self.settle(now);
         BearerView {
@@ -213,7 +212,7 @@ impl Bearer {
         }
     }
 
-    /// Packets not yet delivered when the books were settled last.
+    /// Packets not yet delivered at the last update.
     #[inline(always)]
     pub fn sdus(&self) -> u32 {
         self.held.sdus + self.departures.len() as u32 + u32::from(self.is_busy)
@@ -225,7 +224,7 @@ impl Bearer {
         self.held.bytes + self.departing_bytes
     }
 
-    /// Packets of which no octet had been sent when the books were settled last.
+    /// Packets not yet started at the last update.
     pub fn untransmitted_sdus(&self) -> u32 {
         self.untransmitted.sdus + self.departures.len() as u32
     }
@@ -241,7 +240,7 @@ impl Bearer {
         self.rate
     }
 
-    /// What `flow` holds in the buffer at `now`.
+    /// Occupancy of the buffer by `flow` at `now`.
     pub fn flow_view(&mut self, now: Instant, flow: u16) -> FlowView {
         self.settle(now);
         let books =
@@ -289,7 +288,7 @@ impl Bearer {
         }
     }
 
-    /// One by one: an SDU leaves the buffer of which nothing was sent.
+    /// One by one: an unsent SDU leaves the buffer.
     pub(crate) fn evict(&mut self, packet: &Packet) {
         self.start(packet.flow, packet.len);
         self.leave(packet.flow, packet.len);
@@ -313,7 +312,7 @@ impl Bearer {
         }
     }
 
-    /// Sent whole: a packet is sent behind the others. Returns the end of its transmission.
+    /// Sent whole: a packet is sent after all queued ones. Returns the end of its transmission.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Instant, packet: &Packet) -> Instant {
         if self.last_len != packet.len {
@@ -336,7 +335,7 @@ impl Bearer {
         self.busy_until.max(now)
     }
 
-    /// Sent whole: the transmission of a packet ends at `end`, behind those of the others.
+    /// Sent whole: the transmission of a packet ends at `end`, after all earlier ones.
     #[inline(always)]
     pub(crate) fn depart(&mut self, end: Instant, packet: &Packet) {
         if self.is_busy {
@@ -350,7 +349,7 @@ impl Bearer {
         }
     }
 
-    /// Takes out what has departed by `now`: an end at `now` counts as gone.
+    /// Removes packets that have departed by `now`, inclusive.
     #[inline(always)]
     pub(crate) fn settle(&mut self, now: Instant) {
         if self.busy_until <= now {
@@ -364,7 +363,7 @@ impl Bearer {
         }
     }
 
-    /// The books of the packet's flow, if somebody reads them, with its sequence number noted.
+    /// Counters of the packet's flow, if an element reads them; also stores the packet's sequence number.
     #[inline(never)]
     fn flow(&mut self, packet: &Packet) -> Option<&mut Flow> {
         let Flows(flows) = self.flows.as_deref_mut()?;
@@ -397,7 +396,7 @@ mod tests {
         }
         let view = bearer.view(Instant::ZERO);
         assert_eq!((view.sdus, view.bytes, view.untransmitted_sdus), (3, 420, 2));
-        // An end at the moment of reading counts as gone.
+        // A transmission that ends at `now` counts as finished.
         let later = bearer.view(Instant::ZERO + tx);
         assert_eq!((later.sdus, later.untransmitted_sdus, later.untransmitted_bytes), (2, 1, 140));
         assert_eq!(bearer.flow_view(Instant::ZERO + tx, 0).sdus, 0);

@@ -1,28 +1,27 @@
-//! Packets that are handed over ahead of their time.
+//! Early delivery: packets that are delivered before the run reaches their arrival time.
 //!
-//! A packet on a lane reaches the element behind it at a time that is known when it is put there. Where nothing else
-//! can touch what it will touch until then, the element may have it at once, with its own time as the present: it does
-//! then what it would do later, and the search for the next deadline is saved. On a path of links and bearers a packet
-//! goes all the way like this, from the sender to the receiver, and its ACK back to where the ways of UEs meet.
+//! The arrival time of a packet on a lane is known when it is put there. If nothing else can access the state that it
+//! will access until then, the next element may process it at once, with the arrival time as the present: the result is
+//! the same, and the search for the next deadline is saved. On a path of links and bearers, a packet is delivered early
+//! at each element from the sender to the receiver, and its ACK back to where the paths of UEs meet.
 //!
 //! Results are the same for every scenario, because each part of the path still sees the same packets and timers at the
 //! same times and in the same order; only parts that share nothing see them in another order among each other:
 //!
-//! * The element says so ([`Layout::early`]): what it does with packets of one direction, of one UE or of all, depends
-//!   on these packets and their times and on nothing else, and nothing else depends on it. It counts, drops, draws from
-//!   streams of its own, and emits.
-//! * Its packets come over one lane, for each UE or for all, and nothing comes past it ([`Layout::by_lanes`]). Lanes
-//!   keep the order.
-//! * Timers of the element that touch the same ([`Layout::timers_of_ues`]) are asked when the packet is handed over: if
-//!   one expires by then, the packet waits on its lane.
-//! * What the element emits at once goes to a neighbour of which the same holds, at that time. What it puts on a
-//!   lane leaves **later** than it came, so that it is there before the first event of its instant, as it would have
-//!   been: what is due at one instant comes in structural order in any case.
-//! * The run does not end or pause before: packets go ahead up to the driver's horizon. Where the last of finite
-//!   transfers ends the run, only packets do that precede the end ([`Packet::precedes_end`]): the end comes on the same
-//!   way behind them, if no element lets a packet overtake another.
-//! * Nobody looks on: with probes or a capture, whose order is that of time, all packets wait on their lanes. A box that
-//!   may read bearers or hear of them (every one that does not say otherwise) sees bearers as they are now.
+//! * The element declares it ([`Layout::early`]): its handling of packets of one direction, of one UE or of all,
+//!   depends only on these packets and their times, and nothing else depends on it. It counts, drops, draws from
+//!   separate streams, and emits.
+//! * All its packets come over one lane, for each UE or for all ([`Layout::by_lanes`]). Lanes preserve order.
+//! * Timers of the element that share state with the packet ([`Layout::timers_of_ues`]) are checked at delivery: if one
+//!   expires by then, the packet waits on its lane.
+//! * A packet that the element emits at once goes to a neighbour that meets the same conditions at that time. A packet
+//!   put on a lane leaves **later** than it came, so it is there before the first event of its instant, as without
+//!   early delivery: events of one instant are handled in structural order in any case.
+//! * The run does not end or pause before: early delivery stops at the driver's horizon. Where the last of finite
+//!   transfers ends the run, it applies only to packets that precede the end ([`Packet::precedes_end`]): the end
+//!   follows them over the same path, if no element reorders packets.
+//! * There is no observer: with probes or a capture, whose order is that of time, all packets wait on their lanes. An
+//!   element that may read bearers or subscribe to them (the default) sees bearers in their present state.
 //!
 //! [`Packet::precedes_end`]: crate::packet::Packet::precedes_end
 
@@ -31,9 +30,10 @@ use super::layout::{Early, Layout};
 use crate::agenda::Timers;
 use crate::packet::Dir;
 
-/// For each lane of a path, in the order of the agenda: whether its packets may go ahead, and past which timers not.
+/// For each lane of a path, in the order of the agenda: the timers that limit early delivery; `None` if it is not
+/// possible.
 pub(crate) fn lanes_ahead(layouts: &[Layout], topology: &Topology) -> Vec<Option<Timers>> {
-    // Each round knows of a packet's answers one element further; what has not been found early is not.
+    // Each round finds early delivery one element further along; elements not found yet count as `Never`.
     let mut found = vec![[Early::Never; 2]; layouts.len()];
     for _ in layouts {
         found = (0..layouts.len())

@@ -10,7 +10,7 @@ use crate::trace::{BearerRow, Event, Kind, ProbeMask, Reason, Recorder};
 use crate::wire::pcapng::PcapngWriter;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The number of an element, and where its ports, timers, lanes and bearers begin.
+/// The ID of an element, and where its ports, timers, lanes and bearers start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base {
     element: u16,
@@ -36,7 +36,7 @@ impl Base {
         self.lane as usize
     }
 
-    /// Base of the element behind one of this layout, whose ports begin at `port`.
+    /// Base of the element after one of this layout; its ports start at `port`.
     fn behind(self, layout: &Layout, port: u32) -> Self {
         Self {
             element: self.element + 1,
@@ -48,14 +48,14 @@ impl Base {
     }
 }
 
-/// A packet on its way from one element to the next, at the present instant or, from a lane, ahead of its time.
+/// A packet in transit from one element to the next, at the present instant or, from a lane, delivered early.
 pub(crate) struct Handover {
     pub at: Instant,
     pub target: Target,
     pub packet: Box<Packet>,
 }
 
-/// In place of the lane of a packet that goes in any case.
+/// Marks a packet that is not on a lane: it is delivered in any case.
 const NO_LANE: u32 = u32::MAX;
 
 /// Everything of a path except its elements.
@@ -63,32 +63,32 @@ pub(crate) struct Engine {
     pub agenda: Agenda,
     /// First in, first out; `first` is used while both are empty, which saves the queue's bookkeeping.
     pub first: Option<Handover>,
-    /// With the lanes on which they would have to wait.
+    /// Further handovers, each with the lane to fall back to.
     pub handovers: VecDeque<(u32, Handover)>,
-    /// Radio events of which subscribers have yet to be notified, each with its cell.
+    /// Radio events that subscribers have yet to be notified of, each with its cell.
     pub radio_events: VecDeque<(u16, RadioEvent)>,
-    /// Somebody subscribed to radio events.
+    /// Whether an element subscribed to radio events.
     pub radio_wanted: bool,
-    /// Somebody subscribed to drops, or to all of them.
+    /// Whether an element subscribed to drops, or to all radio events.
     pub drops_wanted: bool,
-    /// As [`watches_bearers`] has it.
+    /// Result of [`watches_bearers`].
     bearers_watched: bool,
-    /// Hand-overs that subscribers have yet to hear of: the UE, and how far its outage has come.
+    /// Hand-overs that subscribers have yet to be notified of: the UE, and the stage of its outage.
     pub outages: VecDeque<(u16, Outage)>,
-    /// Somebody subscribed to outages.
+    /// Whether an element subscribed to outages.
     outages_wanted: bool,
-    /// Somebody subscribed to either, or is told of each packet.
+    /// Whether any subscriber must be notified of radio events, outages or packets.
     pub tells: bool,
     bearers: Vec<Bearer>,
-    /// What the trace says of each of them, once.
+    /// Rows of the trace that describe the bearers, written once.
     pub bearer_rows: Vec<BearerRow>,
     /// First bearer of each element.
     first_bearer: Vec<u32>,
-    /// Bearers of each UE in the cell to which it is attached, by direction.
+    /// Bearers of each UE in the cell it is attached to, by direction.
     attached: Vec<[BearerId; 2]>,
     /// Target of each port, element by element.
     ports: Vec<Target>,
-    /// Somebody reads books by flow.
+    /// Whether an element reads counters by flow.
     flows_wanted: bool,
     /// The packet that was freed last, unless it is in use again: hosts answer one packet with another.
     spare: Option<Box<Packet>>,
@@ -97,7 +97,7 @@ pub(crate) struct Engine {
     pool: Vec<Box<Packet>>,
     pub recorder: Recorder,
     pub capture: Option<PcapngWriter>,
-    /// There is one.
+    /// Whether there is a capture.
     pub captures: bool,
     /// PDUs of the link layer are captured too.
     pub captures_pdus: bool,
@@ -107,7 +107,7 @@ pub(crate) struct Engine {
     pub drops: Vec<[u64; Reason::ALL.len()]>,
     /// Packets of flows without TCP that were dropped, by UE, flow and direction.
     pub datagram_drops: BTreeMap<(u16, u16, Dir), u64>,
-    /// Ends of finite transfers at which these are not complete; `None` where the run has a flow without end.
+    /// Ends of finite transfers that are not complete yet; `None` where the run has a flow without end.
     pub transfers_left: Option<u32>,
     /// All transfers are complete, or there are too many packets: nothing more is of interest.
     pub stopped: bool,
@@ -115,9 +115,9 @@ pub(crate) struct Engine {
     made: u32,
     /// Packets created so far: the largest number that was ever in the path at once, as the pool comes first.
     pub created: u64,
-    /// Number of packets that stops the run.
+    /// Stops the run at this number of packets.
     pub most_packets: u64,
-    /// What is due before this will be handled in the present call of the driver, so that it may be handed over now.
+    /// The present call of the driver handles all events before this time, so early delivery may extend up to it.
     pub horizon: Instant,
 }
 
@@ -201,7 +201,7 @@ impl Engine {
             && self.agenda.may_go_ahead(lane as usize, at)
     }
 
-    /// Takes the first packet of a lane if it may be handed over ahead of its time.
+    /// Takes the first packet of a lane if it may be delivered early.
     #[inline]
     pub fn take_ahead(&mut self, lane: usize) -> Option<(Instant, Target, Box<Packet>)> {
         self.agenda.take_ahead(lane, self.horizon, self.transfers_left.is_some())
@@ -214,7 +214,7 @@ impl Engine {
         std::mem::forget(self.first.replace(handover));
     }
 
-    /// Hands a packet over behind others.
+    /// Appends a packet to the handovers.
     #[cold]
     #[inline(never)]
     fn queue(&mut self, lane: u32, handover: Handover) {
@@ -315,14 +315,14 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// The same on a lane that stays inside the element: the packet, if the element may go on with it now as it would at
-    /// `at`.
+    /// Like `ahead_on`, on a lane that stays inside the element: returns the packet if the element may process it now
+    /// as it would at `at`.
     #[inline(always)]
     pub(crate) fn go_on_at(&mut self, at: Instant, lane: u32, packet: Box<Packet>) -> Option<Box<Packet>> {
         self.ahead_on(lane, at, packet).map(|(_, packet)| packet)
     }
 
-    /// Puts a packet on a lane, unless it may be handed over ahead of its time: where it goes then.
+    /// Puts a packet on a lane, or returns its target and the packet if it may be delivered early.
     #[inline(always)]
     fn ahead_on(&mut self, lane: u32, at: Instant, packet: Box<Packet>) -> Option<(Target, Box<Packet>)> {
         let (engine, lane) = (&mut *self.engine, self.base.lane + lane);
@@ -335,18 +335,18 @@ impl<'a> Cx<'a> {
                 engine.queue(lane, Handover { at, target, packet });
                 return None;
             }
-            // Without a horizon nothing goes ahead, and nothing of this lane is in the queue.
+            // Without a horizon there is no early delivery, and the queue contains no packet of this lane.
         }
         engine.agenda.put(lane as usize, at, packet);
         None
     }
 
-    /// Base of the box behind this one, which is a box of this layout.
+    /// Base of the inline element after this one, which has this layout.
     pub(crate) fn base_behind(&self, layout: &Layout) -> Base {
         self.base.behind(layout, self.base.port + 2)
     }
 
-    /// The same for another element, which this one stands for.
+    /// The context of another element that this one represents.
     #[inline(always)]
     pub(crate) fn of<'b>(&'b mut self, base: &'b Base) -> Cx<'b> {
         Cx { now: self.now, base, engine: self.engine }
@@ -370,7 +370,7 @@ impl<'a> Cx<'a> {
         self.engine.packet()
     }
 
-    /// Gives a packet that the element has copied, or made outside of the pool, a number of its own, and tells of it.
+    /// Gives a packet that the element has copied, or made outside of the pool, a new ID, and reports it.
     pub fn number(&mut self, packet: &mut Packet) {
         let copy_of = std::mem::replace(&mut packet.id, self.engine.next_id());
         self.tell_made(packet, copy_of);
@@ -383,7 +383,7 @@ impl<'a> Cx<'a> {
         self.probe(Kind::Made, || Event::Made { ue, flow, packet, element, copy_of });
     }
 
-    /// An element that is no host uses a packet up, which it answers itself.
+    /// Consumes a packet at an element other than a host, which responds to it itself.
     #[cold]
     pub fn keep(&mut self, dir: Dir, packet: Box<Packet>) {
         let (ue, flow, id, element) = (packet.ue, packet.flow, packet.id, self.base.element);
@@ -397,7 +397,7 @@ impl<'a> Cx<'a> {
         self.engine.free(packet);
     }
 
-    /// Drops a packet on its way towards `dir`: counted, and traced if somebody looks.
+    /// Drops a packet in transit towards `dir`: counted, and traced if the probe is enabled.
     #[cold]
     pub fn drop(&mut self, dir: Dir, packet: Box<Packet>, reason: Reason) {
         self.engine.drops[self.base.element as usize][reason as usize] += 1;
@@ -481,7 +481,7 @@ impl<'a> Cx<'a> {
         self.engine.captures_pdus
     }
 
-    /// Whether what passes the Iu goes into the capture.
+    /// Whether datagrams of the Iu are captured.
     #[inline]
     pub(crate) fn captures_iu(&self) -> bool {
         self.engine.iu_interface.is_some()
@@ -494,13 +494,13 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// What a UE's bearer holds, settled to now. An unknown UE has an empty bearer.
+    /// Occupancy of a UE's bearer, now. An unknown UE has an empty bearer.
     pub fn radio(&mut self, ue: u16, dir: Dir) -> BearerView {
         let now = self.now;
         self.bearer_of(ue, dir).map(|bearer| bearer.view(now)).unwrap_or_default()
     }
 
-    /// What one flow holds in a UE's bearer, settled to now.
+    /// Occupancy of a UE's bearer by one flow, now.
     ///
     /// # Panics
     /// If no element's layout asked for flow views.
@@ -510,7 +510,7 @@ impl<'a> Cx<'a> {
         self.bearer_of(ue, dir).map(|bearer| bearer.flow_view(now, flow)).unwrap_or_default()
     }
 
-    /// Attaches a UE to a cell, or to none: from now on its bearers are those in this cell.
+    /// Attaches a UE to a cell, or to none: from now on its bearers are the bearers in this cell.
     pub(crate) fn attach(&mut self, ue: u16, cell: Option<NodeId>) {
         let bearers = match cell {
             Some(cell) => BearerId::of(self.engine.first_bearer[usize::from(cell.0)], ue),
@@ -527,13 +527,13 @@ impl<'a> Cx<'a> {
         self.engine.bearers.get_mut(number as usize)
     }
 
-    /// The cell opens the books of a bearer.
+    /// Opens the counters of a bearer; called by the cell.
     pub(crate) fn open_bearer(&mut self, index: usize, terms: Terms) {
         self.engine.bearers[self.base.bearer as usize + index] =
             Bearer::open(&terms, self.engine.flows_wanted);
     }
 
-    /// Says what the table of bearers has of one beside whose it is.
+    /// Completes a bearer's row in the table of bearers; the UE and the direction are already set.
     pub(crate) fn describe_bearer(&mut self, index: usize, describe: impl FnOnce(&mut BearerRow)) {
         describe(&mut self.engine.bearer_rows[self.base.bearer as usize + index]);
     }
@@ -543,13 +543,13 @@ impl<'a> Cx<'a> {
         (self.base.bearer as usize + index) as u16
     }
 
-    /// The books of a bearer: for the cell that keeps it.
+    /// Returns the counters of a bearer to the cell that owns it.
     #[inline]
     pub(crate) fn bearer(&mut self, index: usize) -> &mut Bearer {
         &mut self.engine.bearers[self.base.bearer as usize + index]
     }
 
-    /// Tells the subscribers, before the next packet is handed over.
+    /// Notifies the subscribers before the next packet is handed over.
     #[inline]
     pub(crate) fn radio_event(&mut self, event: impl FnOnce() -> RadioEvent) {
         if self.engine.radio_wanted {
@@ -557,7 +557,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// The same of a drop, of which more may want to hear.
+    /// Like `radio_event` for a drop, which also goes to elements subscribed only to drops.
     #[cold]
     pub(crate) fn radio_drop(&mut self, event: RadioEvent) {
         if self.engine.drops_wanted {
@@ -565,7 +565,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Tells of a hand-over: the trace, and the subscribers before the next packet is handed over.
+    /// Reports a hand-over: to the trace, and to the subscribers before the next packet is handed over.
     #[cold]
     pub(crate) fn outage(&mut self, ue: u16, phase: Outage) {
         self.probe(Kind::Outage, || Event::Outage { ue, phase });
@@ -579,7 +579,7 @@ impl<'a> Cx<'a> {
         self.engine.drops[self.base.element as usize][reason as usize]
     }
 
-    /// As [`watches_bearers`] has it.
+    /// Result of [`watches_bearers`].
     #[inline]
     pub(crate) fn watches_bearers(&self) -> bool {
         self.engine.bearers_watched

@@ -22,7 +22,7 @@ pub struct Graph {
     /// Name of each node, empty without one.
     names: Vec<String>,
     edges: Vec<[Joint; 2]>,
-    /// Edges beside the ways of packets between server and UEs.
+    /// Side edges: not on the paths of packets between server and UEs.
     sides: Vec<[Joint; 2]>,
     /// Whether elements may get other parameters while the path runs.
     may_change: bool,
@@ -70,8 +70,8 @@ impl Graph {
         self.edges.push([upper, lower]);
     }
 
-    /// Joins two nodes beside the ways of packets, as cells that forward to each other: what is emitted by such a port
-    /// arrives as by any other, and the two nodes are not next to each other between server and UEs.
+    /// Joins two nodes by a side edge, e.g. cells that forward to each other: a packet emitted by such a port arrives
+    /// as over any other edge, but the two nodes are not neighbours between server and UEs.
     ///
     /// # Panics
     /// As [`Graph::join`].
@@ -90,7 +90,7 @@ impl Graph {
         );
     }
 
-    /// The joint at the other end of an edge, and whether it leads beside the ways of packets.
+    /// The joint at the other end of an edge, and whether it is a side edge.
     fn peer(&self, own: Joint) -> Option<(Joint, bool)> {
         let edges = self.edges.iter().map(|edge| (edge, false));
         let mut all = edges.chain(self.sides.iter().map(|edge| (edge, true)));
@@ -135,7 +135,7 @@ pub(crate) struct Topology {
     /// First port of each node in `targets`, and the number of all ports.
     first: Vec<u32>,
     targets: Vec<Target>,
-    /// Which of them lead beside the ways of packets.
+    /// Whether each target is reached by a side edge.
     beside: Vec<bool>,
     /// Where packets arrive that enter at a gate.
     pub gates: Vec<Joint>,
@@ -171,8 +171,8 @@ impl Topology {
         Self::new(&Graph::from(boxes.collect::<Vec<_>>()))
     }
 
-    /// Targets of all ports, where `owners[i]` stands for node `i`: an element that stands for two nodes has the ports 2
-    /// and 3 on the edge between them.
+    /// Targets of all ports, where element `owners[i]` represents node `i`: an element that represents two nodes has
+    /// the ports 2 and 3 on the edge between them.
     pub fn targets(&self, owners: &[u16]) -> Vec<Target> {
         let own = self.first.windows(2).zip(owners).flat_map(|(ports, owner)| {
             self.targets[ports[0] as usize..ports[1] as usize].iter().map(move |target| (*owner, *target))
@@ -195,12 +195,12 @@ impl Topology {
         self.targets[self.first_port(node) as usize + usize::from(port.0)]
     }
 
-    /// Nodes at which packets may arrive that leave `node` in direction `dir`; `None` for a gate.
+    /// Nodes that packets leaving `node` in direction `dir` may reach next; `None` for a gate.
     pub fn next(&self, node: usize, dir: Dir) -> impl Iterator<Item = Option<usize>> {
         self.leaving(node, dir).map(|(next, _)| next)
     }
 
-    /// The same, and whether the port leads beside the ways of packets.
+    /// Like `next`, and whether the port belongs to a side edge.
     fn leaving(&self, node: usize, dir: Dir) -> impl Iterator<Item = (Option<usize>, bool)> {
         let ports = self.first[node] as usize..self.first[node + 1] as usize;
         let all = self.targets[ports.clone()].iter().zip(&self.beside[ports]);
@@ -211,7 +211,7 @@ impl Topology {
         })
     }
 
-    /// Nodes that lie on the way of packets of `node`, in either direction, without those to which it leads beside.
+    /// Nodes on the paths of packets through `node`, in either direction, excluding nodes reached by side edges.
     pub fn around(&self, node: usize) -> Vec<usize> {
         let mut found = Vec::new();
         for dir in Dir::BOTH {
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(line.gates, [(NodeId(0), Port::UP), (NodeId(1), Port::DOWN)]);
         assert_eq!(line.target(0, Port::DOWN), Target::new(1, Port::UP));
         assert_eq!(line.target(1, Port::UP), Target::new(0, Port::DOWN));
-        // Node 0 stands for both: the edge between them has the ports 2 and 3.
+        // Node 0 represents both: the edge between them has the ports 2 and 3.
         let joined = line.targets(&[0, 0]);
         assert_eq!(joined[1..3], [Target::new(0, Port(2)), Target::new(0, Port(3))]);
     }

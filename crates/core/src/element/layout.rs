@@ -1,4 +1,4 @@
-//! What an element needs from its path, and says of itself.
+//! Requirements and declarations of an element, for its path.
 
 use crate::packet::Dir;
 use crate::time::Duration;
@@ -9,7 +9,7 @@ use crate::trace::{Kind, ProbeMask};
 pub struct Layout {
     /// Timers, with keys `0..timers`.
     pub timers: u32,
-    /// All timers are there to tell what happens in bearers, and are armed only if somebody wants to know.
+    /// All timers only serve reports of what happens in bearers, and are armed only if there is an observer.
     pub timers_tell: bool,
     /// The direction of each lane; lane `n` is the n-th.
     pub lanes: Vec<Dir>,
@@ -20,7 +20,7 @@ pub struct Layout {
     pub radio_drops: bool,
     /// Whether [`Element::handle_outage`](super::Element::handle_outage) is to be called.
     pub outages: bool,
-    /// Whether [`Cx::radio_flow`](super::Cx::radio_flow) is going to be called: books by flow are kept only then.
+    /// Whether [`Cx::radio_flow`](super::Cx::radio_flow) is going to be called: counters by flow are kept only then.
     pub flow_views: bool,
     /// Bearers that the element keeps, two for each UE (downlink first); only a cell has any.
     pub bearers: u32,
@@ -33,9 +33,9 @@ pub struct Layout {
     pub passes_on: bool,
     /// By direction: a radio event or an outage sets nothing off there.
     pub silent: [bool; 2],
-    /// By direction: whether packets may be handed to the element ahead of their time.
+    /// By direction: whether packets may be delivered early to the element.
     pub early: [Early; 2],
-    /// By direction: what leaves is put on a lane, and nothing is ever emitted at once.
+    /// By direction: departing packets are put on a lane, never emitted at once.
     pub by_lanes: [bool; 2],
     /// Index of each UE's first timer, followed by the total number of timers. Needed if timers share state with
     /// packets that are delivered early; empty otherwise.
@@ -58,18 +58,18 @@ pub enum Early {
 }
 
 impl Early {
-    /// Of a cell whose bearers in a direction are computed when a packet comes, or are not.
+    /// For a cell: `OfUe` if its bearers in a direction are computed when a packet arrives, else `Never`.
     pub(crate) fn of_ue_if(computed: bool) -> Self {
         if computed { Self::OfUe } else { Self::Never }
     }
 }
 
-/// Whether somebody subscribed to radio events.
+/// Whether any element subscribed to radio events.
 pub(super) fn wants_radio(layouts: &[Layout]) -> bool {
     layouts.iter().any(|layout| layout.radio_events)
 }
 
-/// Whether somebody wants to know what happens in the buffers of bearers.
+/// Whether an element or a probe observes the buffers of bearers.
 pub(crate) fn watches_bearers(layouts: &[Layout], probes: ProbeMask) -> bool {
     wants_radio(layouts) || probes.has(Kind::BearerEnqueued) || probes.has(Kind::BearerDelivered)
 }

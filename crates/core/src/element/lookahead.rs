@@ -5,8 +5,8 @@
 //! transmission that a middlebox subscribed to: the packet itself still needs the bearer's delay, and an ACK released
 //! in response still needs the wired link's delay.
 //!
-//! A lower bound, from what elements say of themselves ([`Layout::ahead`], [`Layout::passes_on`],
-//! [`Layout::silent`]); where they say nothing it is zero, and the driver wakes each time.
+//! The result is a lower bound, computed from the elements' declarations ([`Layout::ahead`], [`Layout::passes_on`],
+//! [`Layout::silent`]); without a declaration it is zero, and the driver wakes each time.
 
 use super::{Layout, Topology};
 use crate::packet::Dir;
@@ -62,7 +62,7 @@ impl Nodes<'_> {
         self.after_act(arrival, at, self.layouts[at].passes_on.then_some(dir))
     }
 
-    /// From a moment at which an element does something, in one direction or in any, and tells its subscribers.
+    /// Computes the bound from a moment when an element acts, in one direction or in any, and notifies its subscribers.
     fn after_act(self, arrival: &[[Duration; 2]], at: usize, only: Option<Dir>) -> Duration {
         let leaves = |who: usize, dir: Dir| {
             let ahead = self.layouts[who].ahead[dir.index()];
@@ -108,7 +108,7 @@ mod tests {
     fn what_is_inside_shows_after_the_shortest_way_out() {
         let found = lookahead(&[port(), link(75), cell(15), port()]);
         assert_eq!(found.timers, [MS(15), MS(15)]);
-        // Of the link to the cell, to the server; of the cell to the UE, to the link.
+        // Lanes: link to cell, link to server, cell to UE, cell to link.
         assert_eq!(found.lanes, [MS(15), MS(0), MS(0), MS(75)]);
     }
 
@@ -118,7 +118,7 @@ mod tests {
         let regulator = Layout { silent: [true, false], ..ears.clone() };
         let found = lookahead(&[port(), link(5), regulator, cell(15), port()]);
         assert_eq!(found.timers, [MS(5), MS(5), MS(5)]);
-        // At the UE, a box of which nothing is known may speak to the UE at once.
+        // At the UE, an element without declarations may send to the UE at once.
         assert_eq!(lookahead(&[port(), link(5), cell(15), ears, port()]).timers, [MS(0); 3]);
     }
 

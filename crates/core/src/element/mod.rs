@@ -1,9 +1,9 @@
 //! The seam: a node of the path, and what it may do.
 //!
-//! Every link, middlebox, cell and host is an [`Element`]. A box has two ports, towards the server and towards the UE. The
-//! path calls it when a packet arrives, when one of its timers expires, and for the events to which its [`Layout`]
-//! subscribes. In the call it has a [`Cx`], by which it emits packets, arms timers, drops and traces. It owns neither a
-//! clock nor a queue of events: packets in flight and timers belong to the path.
+//! Every link, middlebox, cell and host is an [`Element`]. A middlebox has two ports, towards the server and towards
+//! the UE. The path calls an element when a packet arrives, when one of its timers expires, and for the events that its
+//! [`Layout`] subscribes to. The call passes a [`Cx`] to emit packets, arm timers, drop and trace. An element owns
+//! neither a clock nor a queue of events: packets in flight and timers belong to the path.
 //!
 //! ```
 //! use airpath_core::element::{Cx, Element, Layout, Port};
@@ -65,7 +65,7 @@ pub trait Element: Any + Send + Sync {
     /// What the element needs from the path; asked once, at build.
     fn layout(&self) -> Layout;
 
-    /// Ports that lead somewhere: those of a box on a way, unless the element says otherwise. Asked once, at build.
+    /// Connected ports: both ports of an inline element by default. Called once, at build.
     fn ports(&self) -> Vec<Port> {
         vec![Port::UP, Port::DOWN]
     }
@@ -111,13 +111,13 @@ pub trait Element: Any + Send + Sync {
         serde_json::Value::Null
     }
 
-    /// A report for each of those that the element stands for, from the server's side.
+    /// Returns a report for each element that this one represents, from the server's side.
     fn reports(&self, cx: &mut Cx<'_>) -> Vec<serde_json::Value> {
         vec![self.report(cx)]
     }
 }
 
-/// The beginning of a report, and behind it what has been counted.
+/// Appends counters to a report.
 pub fn with_counters(mut report: Value, counters: &impl Serialize) -> Value {
     if let (Some(all), Ok(Value::Object(counted))) = (report.as_object_mut(), serde_json::to_value(counters))
     {

@@ -18,7 +18,7 @@ pub(super) struct ArrivalsEnd {
     arrivals: Arrivals,
     next: Option<Transfer>,
     started: u64,
-    /// Of files whose connection another file has taken.
+    /// Counts of files whose connection another file has taken.
     past: Counts,
 }
 
@@ -144,7 +144,7 @@ impl Host {
     }
 }
 
-/// What a host knows of the files of the flow whose own number is at `index`: how many have started, and the counts.
+/// A host's counts of the files of the flow whose own number is at `index`, preceded by how many have started.
 pub(super) fn counts(host: &Host, index: usize) -> (u64, Counts) {
     let End::Arrivals(end) = &host.endpoints[index].end else { return Default::default() };
     let mut counts = end.past.clone();

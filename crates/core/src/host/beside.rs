@@ -1,14 +1,14 @@
 //! One end of a path in whose cell some UEs are real and others simulated.
 //!
-//! Packets of real UEs pass the real end, which leads out of the path. Those of the others begin and end in the
-//! simulator's [`Host`], which holds their ends of the scenario's flows. Both are at one place of the path, so that
-//! positions of elements are those of the simulator.
+//! Packets of real UEs pass the real end, which leads out of the path. Packets of simulated UEs start and end in the
+//! simulator's [`Host`], which contains their endpoints of the scenario's flows. Both are at one place of the path, so
+//! positions of elements are as in the simulator.
 
 use super::Host;
 use crate::element::{Cx, Element, Layout, Port};
 use crate::packet::Packet;
 
-/// A real end, and simulated UEs beside it.
+/// A real end combined with simulated UEs.
 pub struct Beside<R> {
     real: R,
     /// Numbers of the real UEs.
@@ -18,7 +18,7 @@ pub struct Beside<R> {
     host_timers: u32,
 }
 
-/// A real end that may have simulated UEs beside it.
+/// A real end that can be combined with simulated UEs.
 pub trait RealEnd: Element {
     /// Its timers have keys from here on.
     fn set_first_timer(&mut self, first: u32);

@@ -1,5 +1,5 @@
-//! One end of a flow of datagrams at a host: packets that no box reads. A simulated packet has the fields of a datagram in
-//! those of a TCP header, which mean nothing in it:
+//! One endpoint of a flow of datagrams at a host: packets that no middlebox reads. A simulated packet stores the fields
+//! of a datagram in the fields of a TCP header, which are otherwise unused:
 //!
 //! | field of the packet | field of the datagram |
 //! |---|---|

@@ -4,7 +4,7 @@ use super::FlowSpec;
 
 /// Positions of flows that are sorted by UE and numbered from zero at each.
 pub(crate) struct FlowIndex {
-    /// Index of the first flow of each UE, and behind the last.
+    /// Index of the first flow of each UE, followed by the total number of flows.
     pub first_of_ue: Vec<u32>,
 }
 

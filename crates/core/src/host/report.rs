@@ -19,7 +19,7 @@ use serde::Serialize;
 /// Bytes of a UDP or an ICMP echo header: RFC 768, RFC 792.
 const DATAGRAM_HEADER_BYTES: u32 = 8;
 
-/// What is known of a flow at the end of a run. Times in seconds or milliseconds, rates in bit/s.
+/// Report on a flow at the end of a run. Times in seconds or milliseconds, rates in bit/s.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowReport {
     /// Number of the UE, or of its interface in a scenario with `[[ue]]`.
@@ -49,8 +49,7 @@ pub struct FlowReport {
     pub bytes_acked: u64,
     /// Payload handed to the receiving application.
     pub bytes_received: u64,
-    /// What the sender counted; without TCP zero, but for round-trip times, which are those of requests and their
-    /// answers.
+    /// Counters of the sender; zero without TCP, except for RTTs, which are measured from requests to their responses.
     #[serde(flatten)]
     pub sender: Counters,
     /// From the transmission by the sender's host to the arrival at the receiver's, of each packet with data that arrived:
@@ -59,33 +58,33 @@ pub struct FlowReport {
     /// How far one-way delays are above their minimum: RFC 5481 (4.2). What the path adds to its shortest delay: waiting
     /// in buffers and for a grant, retransmissions below TCP.
     pub queueing_delay_ms: DelayReport,
-    /// What the receiver counted.
+    /// Counters of the receiver.
     pub receiver: tcp::receiver::Counters,
-    /// Of a flow that has agreed on ECN.
+    /// Report on ECN, if the flow has negotiated it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<tcp::ecn::Report>,
-    /// Of a flow that acts on radio network feedback.
+    /// Report on radio network feedback, if the flow uses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rnf: Option<tcp::recovery::rnf::Report>,
-    /// Of a flow without TCP.
+    /// Report on datagrams, for a flow without TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramReport>,
-    /// Of a call.
+    /// Report on media, for a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<media::Both>,
-    /// Of a flow that makes several transfers.
+    /// Report on transfers, for a flow that makes several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfers: Option<TransfersReport>,
-    /// Of adaptive streaming.
+    /// Report on adaptive streaming.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub video: Option<adaptive_video::Report>,
-    /// Of a page, at its first connection.
+    /// Report on a page, at its first connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebReport>,
 }
 
 impl FlowReport {
-    /// A flow of which nothing has been counted.
+    /// An empty report for a flow.
     pub(super) fn new(spec: &FlowSpec) -> Self {
         Self {
             ue: spec.ue,
@@ -135,7 +134,8 @@ impl FlowReport {
         }
     }
 
-    /// Reports both ends of a flow without TCP, with the number of its datagrams that were dropped. Fields of TCP are zero.
+    /// Reports both endpoints of a flow without TCP; `dropped` counts its datagrams dropped on the path. Fields of TCP
+    /// are zero.
     fn of_datagrams(spec: &FlowSpec, ends: [&dyn Datagrams; 2], dropped: u64, now: Instant) -> Self {
         let mut report = DatagramReport::default();
         ends.iter().for_each(|end| end.report(&mut report));
@@ -184,9 +184,9 @@ impl FlowReport {
 /// connection of a page is a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct JainIndex {
-    /// Of flows whose data goes to the UEs.
+    /// Index of flows whose data goes to the UEs.
     pub downlink: Option<f64>,
-    /// Of flows whose data goes to the server.
+    /// Index of flows whose data goes to the server.
     pub uplink: Option<f64>,
 }
 
@@ -199,8 +199,8 @@ impl JainIndex {
     }
 }
 
-/// Reports of all flows from both hosts, in the order of the flows. `dropped` counts the datagrams of a UE's flow that were
-/// dropped on their way in a direction: others that did not arrive are in transit, and not lost.
+/// Reports of all flows from both hosts, in the order of the flows. `dropped` counts the datagrams of a UE's flow that
+/// were dropped in a direction: others that did not arrive are in transit, and not lost.
 pub fn flow_reports(
     server: &Host,
     ues: &Host,
@@ -237,7 +237,8 @@ pub fn flow_reports(
     flows.collect()
 }
 
-/// Endpoints of a host that have a report of their own, with their index: all but the connections of files that come and go.
+/// Endpoints of a host that have a separate report, with their index: every endpoint except the connections of files
+/// that come and go.
 fn reported(host: &Host) -> impl Iterator<Item = (usize, &Endpoint)> {
     let mut skipped = 0;
     host.endpoints.iter().enumerate().filter(move |(index, endpoint)| {

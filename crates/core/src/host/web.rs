@@ -1,6 +1,6 @@
 //! The ends of a page's connections: at the UE, where a browser asks, and at the server.
 //!
-//! Events tell of the responses, which are the data of the flow; requests are in captures.
+//! Events describe the responses, which are the data of the flow; requests are in captures.
 
 use super::end::{Counted, FlowEnd};
 use super::{FlowSpec, Interface, arm, probe_received, probe_sent, probe_tcp};

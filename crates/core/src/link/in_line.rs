@@ -73,7 +73,7 @@ impl Line {
 
     /// Lets a packet in, or drops it, or others.
     fn take_in(&mut self, cx: &mut Cx<'_>, half: &mut Half, latest: &mut Instant, mut packet: Box<Packet>) {
-        // An end at this instant counts as gone, as in books that are settled.
+        // A transmission that ends at this instant counts as finished, as in a bearer's counters.
         self.handle_end(cx, half, latest);
         loop {
             match half.queue.admit(cx.now, &packet, &half.books) {

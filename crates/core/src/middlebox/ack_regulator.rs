@@ -12,8 +12,8 @@
 //!
 //! | key | default | other |
 //! |---|---|---|
-//! | `reset`: `AckReleaseCount = 0` | `empty`: whenever the buffer is empty, before a release, and at the arrival of an ACK too | `departure`: only when a packet leaves the buffer empty, after the release (Figure 9): small buffers come to a stop, and go on after `idle_release` |
-//! | `window` | `less_duplicates`: the data beyond the last ACK released, less the duplicates of it, each of which tells of a packet that has left | `outstanding`: without that |
+//! | `reset`: `AckReleaseCount = 0` | `empty`: whenever the buffer is empty, before a release, and at the arrival of an ACK too | `departure`: only when a packet leaves the buffer empty, after the release (Figure 9): small buffers stall until `idle_release` |
+//! | `window` | `less_duplicates`: the data beyond the last ACK released, minus one packet for each duplicate of it, as each reports a packet that has left | `outstanding`: without that |
 //! | `threshold` | `with_service`: alpha times (limit + 1), with the packet in transmission | `waiting`: alpha times the limit |
 //!
 //! Line 3 of Figure 7 is read with the minus of the text; in print the line assigns, which would ignore the buffer.

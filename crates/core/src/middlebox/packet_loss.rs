@@ -39,7 +39,7 @@ pub struct Losses {
     /// Share of the packets that is dropped.
     #[schemars(extend("x-changes" = true))]
     pub loss: Probability,
-    /// Mean number of packets in a row that are dropped; 1 for drops that know nothing of each other.
+    /// Mean number of consecutive dropped packets; 1 for independent drops.
     #[schemars(extend("x-changes" = true))]
     pub burst: f64,
 }

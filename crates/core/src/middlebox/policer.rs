@@ -88,7 +88,7 @@ impl Half {
     fn conforms(&mut self, now: Instant, ue: u16, len: u32) -> bool {
         self.packets += 1;
         let Some(rate) = self.bucket.rate else { return true };
-        // Exact in whole numbers: a bit is a thousand million tokens, of which `rate` arrive in a nanosecond.
+        // Exact in whole numbers: a bit is 1e9 tokens, and `rate` tokens arrive per nanosecond.
         let full = u128::from(self.bucket.burst.as_u64()) * 8_000_000_000;
         let (tokens, counted) = self.ues.entry(ue).or_insert((full, now));
         let arrived = u128::from(rate.as_bps()) * u128::from(now.since(*counted).as_nanos());

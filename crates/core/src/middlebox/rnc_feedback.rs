@@ -120,7 +120,7 @@ fn tell(cx: &mut Cx<'_>, (ue, flow): (u16, u16), cached: usize, flagged: bool) {
 }
 
 impl RncFeedback {
-    /// Figure 3: a segment towards the radio. Returns the number of its connection's segments in the table.
+    /// Figure 3: a segment towards the radio. Returns how many segments of its connection are in the table.
     fn note(&mut self, packet: &Packet) -> Option<usize> {
         let key = (packet.ue, packet.flow);
         if packet.flags.has(Flags::RST) || packet.flags.has(Flags::SYN) {
@@ -174,8 +174,8 @@ impl RncFeedback {
         Some((after, is_lost))
     }
 
-    /// The buffer after the box has dropped a segment: congestion. Returns the number of its connection's segments left
-    /// in the table, if it was there.
+    /// Handles a segment dropped in the buffer after the middlebox: congestion. Returns how many segments of its
+    /// connection remain in the table, if it was there.
     fn forget_dropped(&mut self, key: (u16, u16), seq: u32) -> Option<usize> {
         let table = &mut self.connections.get_mut(&key)?.table;
         if !table.remove(seq) {

@@ -1,4 +1,4 @@
-//! What a UE receives of cells: signals, and the interference of those that send.
+//! Reception at a UE: signals of cells, and the interference of transmitting cells.
 
 use crate::fading::BLOCK;
 use crate::sinr::Signal;
@@ -36,7 +36,7 @@ impl CellLoad {
     }
 }
 
-/// What the UEs of a cell hear.
+/// Reception at the UEs of a cell.
 #[derive(Default)]
 pub struct CellAir {
     /// CellLoad of the cell itself.
@@ -45,7 +45,7 @@ pub struct CellAir {
     pub(super) ues: Vec<Option<Heard>>,
 }
 
-/// What one UE hears.
+/// Reception at one UE.
 pub(super) struct Heard {
     /// The cell itself.
     pub own: Signal,
@@ -60,7 +60,7 @@ impl CellAir {
         self.heard(ue).map(|heard| (heard.own.clone(), heard.noise_dbm))
     }
 
-    /// The interference at a UE, in slots of which there are so many in a second.
+    /// The interference at a UE, with this many slots per second.
     pub fn interference(&self, ue: u16, slots_per_s: f64) -> Option<Interference> {
         let heard = self.heard(ue).filter(|heard| !heard.others.is_empty())?;
         let sources = heard.others.clone();
@@ -84,7 +84,8 @@ pub struct Interference {
     sources: Vec<(Signal, Arc<CellLoad>)>,
     noise_dbm: f64,
     slots_per_s: f64,
-    /// Of two blocks of slots, as reports are of the past: the number, and each source over the noise.
+    /// Cache of two blocks of slots, as reports refer to the past: the index of the block, and each source over the
+    /// noise.
     blocks: [(u64, Vec<f32>); 2],
 }
 

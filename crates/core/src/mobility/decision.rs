@@ -11,10 +11,10 @@
 use super::Config;
 use crate::time::Duration;
 
-/// Period at which the filter's coefficient is defined (TS 36.331 §5.5.3.2).
+/// Measurement period that the filter's coefficient is defined for (TS 36.331 §5.5.3.2).
 const OF_COEFFICIENT: Duration = Duration::from_millis(200);
 
-/// What a UE has measured, by cell; those that it does not hear are `None`.
+/// Measurements of a UE by cell; `None` for cells that it does not receive.
 pub(super) struct Measurements {
     /// Share of the new value in the filter.
     share: f64,
@@ -71,7 +71,7 @@ impl Measurements {
         })
     }
 
-    /// Another cell serves the UE: no condition is met any longer; the filters go on.
+    /// Another cell serves the UE: no condition is met any longer; the filters continue.
     pub fn forget_events(&mut self) {
         self.entered.fill(None);
     }

@@ -76,7 +76,7 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    /// When the link fails that hears these ratios, each for so many milliseconds.
+    /// Returns when a link with these SINRs, each for so many milliseconds, fails.
     fn fails(config: &FailureConfig, parts: &[(f64, u64)]) -> Option<Duration> {
         let mut monitor = Monitor::new(config);
         let frames = parts.iter().flat_map(|(sinr_db, millis)| (0..millis / 10).map(|_| *sinr_db));

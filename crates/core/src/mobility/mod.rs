@@ -1,9 +1,10 @@
 //! Measured hand-overs, radio link failure, and interference by the load of other cells.
 //!
-//! A UE hears each cell with a reference signal received power (RSRP) that is a series in time, with shadowing of its own.
-//! It filters what it measures, reports a neighbour that is better by an offset for long enough (event A3), and changes to
-//! that cell after a preparation ([`decision`]). A UE whose serving cell becomes too weak before loses the link, and
-//! re-establishes it in the best cell ([`failure`]). Both become hand-overs as a scenario may also write them.
+//! A UE receives each cell with a reference signal received power (RSRP) that is a series in time, with shadowing of
+//! its own. It filters its measurements, reports a neighbour that is better by an offset for long enough (event A3),
+//! and changes to that cell after a preparation ([`decision`]). A UE whose serving cell becomes too weak before loses
+//! the link, and re-establishes it in the best cell ([`failure`]). Both become hand-overs as a scenario may also write
+//! them.
 //!
 //! ```text
 //! SINR of a slot = RSRP of the own cell / (noise + sum over other cells of RSRP x share of the slot before that they send in)
@@ -11,8 +12,9 @@
 //!
 //! RSRP does not depend on traffic, so all decisions are known when a run begins ([`plan`]).
 //!
-//! Left out: errors of measurements, fast fading in measurements and in interference, the uplink of the links (its losses
-//! stay those that the cell says), offsets of single cells, events other than A3, hand-overs to another kind of cell.
+//! Left out: errors of measurements, fast fading in measurements and in interference, the uplink of the links (its
+//! losses follow the parameters of the cell), offsets of single cells, events other than A3, hand-overs to another kind
+//! of cell.
 //!
 //! Sources: TS 36.331 §5.5.3.2, §5.5.4.4, §5.3.7, §5.3.11; TS 36.133 §5.1.2, §6.1.2, §7.6.
 
@@ -35,7 +37,7 @@ use crate::units::Decibel;
 parameters! {
     /// Measured hand-overs between cells.
     pub struct Config {
-        /// How strongly UEs hear cells.
+        /// RSRP of each cell at the UEs.
         pub series: SeriesConfig,
         /// Slow variation around the series, for each UE and each cell on its own.
         pub shadowing: ShadowingConfig,
@@ -56,7 +58,7 @@ parameters! {
         /// How long the event lasts before the UE reports it.
         pub time_to_trigger: Duration = Duration::from_millis(160),
         /// From the report to the beginning of the interruption: preparation of the other cell, and the command.
-        // ASSUMED: 50 ms, of which TS 36.331 §11.2 allows the UE 15 ms.
+        // ASSUMED: 50 ms, including the 15 ms that TS 36.331 §11.2 allows the UE.
         pub preparation: Duration = Duration::from_millis(50),
         /// How long the UE is out of reach.
         // TS 36.133 §5.1.2.1.2 to a known cell: 30 ms to an occasion of random access, and 20 ms.
@@ -69,13 +71,14 @@ parameters! {
         pub failure: FailureConfig,
     }
 
-    /// How strongly UEs hear cells, as a series in time.
+    /// RSRP of each cell at the UEs, as a series in time.
     pub struct SeriesConfig {
         /// Path of the series, from the folder of the scenario. A resolved scenario has its text instead.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub file: Option<String>,
-        /// The series itself, in place of a file: CSV with the columns time_s and, for each cell, NAME_dbm: its reference
-        /// signal received power, of one subcarrier; or UE.NAME_dbm for a single UE. Straight lines lie between the lines of it.
+        /// The series itself, instead of a file: CSV with the columns time_s and, for each cell, NAME_dbm: its
+        /// reference signal received power, of one subcarrier; or UE.NAME_dbm for a single UE. Values between its lines
+        /// are interpolated linearly.
         pub rows: Rows,
     }
 

@@ -1,4 +1,4 @@
-//! How strongly UEs hear cells, from CSV and back: the columns are `time_s`, and `CELL_dbm` or `UE.CELL_dbm`.
+//! RSRP of each cell at the UEs, from CSV and back: the columns are `time_s`, and `CELL_dbm` or `UE.CELL_dbm`.
 
 use crate::csv::{self, Column, shown, wrong};
 use crate::error::{ScenarioError, as_text};
@@ -23,19 +23,19 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// RSRP of a cell at a UE over time; `None` if the UE does not hear it.
+    /// RSRP of a cell at a UE over time; `None` if the UE does not receive it.
     pub(super) fn of(&self, ue: &str, cell: &str) -> Option<Mean> {
         let named =
             |name: &str| self.columns.iter().find(|(own, _)| own == name).map(|(_, mean)| mean.clone());
         named(&format!("{ue}.{cell}")).or_else(|| named(cell))
     }
 
-    /// Whether a UE hears a cell.
+    /// Whether a UE receives a cell.
     pub fn hears(&self, ue: &str, cell: &str) -> bool {
         self.of(ue, cell).is_some()
     }
 
-    /// The names of the columns that stand for a cell.
+    /// The names of the columns, one for each cell.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|(name, _)| name.as_str())
     }

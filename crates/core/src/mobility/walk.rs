@@ -17,12 +17,12 @@ pub struct Walker<'a> {
     pub ue: u16,
     /// Name of the UE.
     pub name: &'a str,
-    /// Number of the cell to which it is attached at the start.
+    /// Index of the cell it is attached to at the start.
     pub cell: usize,
 }
 
-/// What UEs measure in a run of some duration: their hand-overs in the order of time, and what each cell's UEs hear. `ues`
-/// is the number of all interfaces.
+/// Computes the hand-overs of a run in the order of time, and what each cell's UEs receive. `ues` counts all
+/// interfaces.
 pub fn plan(
     config: &Config,
     run_seed: u64,
@@ -51,14 +51,14 @@ pub fn plan(
     (handovers, airs)
 }
 
-/// `None` if the UE does not hear the cell.
+/// Signal of a cell; `None` if the UE does not receive the cell.
 fn signal(config: &Config, run_seed: u64, walker: &Walker<'_>, cell: &str) -> Option<Signal> {
     let mean = config.series.rows.of(walker.name, cell)?;
     let stream = rng::stream(run_seed, &format!("ue{}.{cell}.rsrp", walker.ue));
     Some(Signal::new(mean, Shadowing::of_stream(&config.shadowing, stream)))
 }
 
-/// One UE on its way.
+/// State of one UE during the run.
 struct Walk<'a> {
     config: &'a Config,
     ue: u16,
@@ -108,7 +108,7 @@ impl<'a> Walk<'a> {
         let time_s = now.as_secs_f64();
         let heard: Vec<Option<f64>> =
             self.signals.iter_mut().map(|signal| signal.as_mut().map(|signal| signal.at(time_s))).collect();
-        // What was due before this frame comes before its measurement.
+        // Reports and hand-overs scheduled before this frame precede its measurement.
         self.report(now.saturating_sub(Duration::from_nanos(1)));
         if now.as_nanos().is_multiple_of(self.config.period.as_nanos()) {
             self.measurements.measure(&heard);
@@ -133,7 +133,7 @@ impl<'a> Walk<'a> {
         now >= self.away && self.failed.is_none()
     }
 
-    /// SINR of a cell where all others send, dB: control channels and reference signals are always on the air.
+    /// SINR of a cell while all others send, dB: control channels and reference signals are always transmitted.
     fn sinr_db(&self, cell: usize, heard: &[Option<f64>]) -> f64 {
         let power = |dbm: f64| libm::pow(10.0, dbm / 10.0);
         let others = heard.iter().enumerate().filter(|(other, _)| *other != cell);

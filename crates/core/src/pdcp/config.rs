@@ -10,8 +10,8 @@ parameters! {
     pub struct Config {
         /// pdcp-SN-Size: bits of a sequence number, 12 or 18.
         pub sn: u8 = 18,
-        /// t-Reordering: a missing SDU is waited for this long. If absent, without limit. Longer than RLC takes to repair a
-        /// loss, which is t_reassembly, the way of a STATUS PDU and a retransmission.
+        /// t-Reordering: a missing SDU is waited for this long. If absent, without limit. Longer than RLC takes to
+        /// repair a loss, which is t_reassembly, the delay of a STATUS PDU and a retransmission.
         pub t_reordering: Option<Duration> = Some(Duration::from_millis(100)),
         /// discardTimer: an SDU whose transmission has not begun within this time is discarded. If absent, no SDU is discarded.
         pub discard_timer: Option<Duration>,

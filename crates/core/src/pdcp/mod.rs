@@ -1,9 +1,9 @@
 //! PDCP of NR (TS 38.323): numbers, order and recovery of the SDUs of a data radio bearer.
 //!
-//! RLC of NR hands SDUs up in any order, and begins from nothing when it is re-established. PDCP gives each SDU a COUNT,
-//! of which its header carries the lower 12 or 18 bits. The [`Receiver`] puts SDUs in order by COUNT, waits t-Reordering
-//! for those that are missing, and drops duplicates. The [`Transmitter`] keeps what has no COUNT yet, and what has to be
-//! transmitted again after RLC was re-established; a [`StatusReport`] of the receiver spares it what has arrived.
+//! RLC of NR delivers SDUs in any order, and starts from nothing when it is re-established. PDCP gives each SDU a
+//! COUNT, whose lower 12 or 18 bits are in its header. The [`Receiver`] puts SDUs in order by COUNT, waits t-Reordering
+//! for missing SDUs, and drops duplicates. The [`Transmitter`] keeps SDUs without a COUNT, and SDUs to be retransmitted
+//! after RLC was re-established; a [`StatusReport`] of the receiver excludes the SDUs that have arrived.
 //!
 //! ```text
 //! packet -> Transmitter: waits, COUNT -> RLC ... RLC -> Receiver: order, duplicates -> packet
@@ -14,7 +14,7 @@
 //! lower bits only, and the receiver infers the others as in §5.2.2.1, so that it mistakes them where a real one would.
 //!
 //! Left out: ciphering, integrity, header compression, SDAP, split bearers, duplication, DAPS. `docs/models/pdcp-nr.md`
-//! lists clause by clause what is implemented, and by which test that shows.
+//! lists clause by clause what is implemented, and the test that shows it.
 
 mod config;
 mod receiver;
@@ -59,7 +59,7 @@ pub struct StatusReport {
     pub number: u32,
     /// FMC: COUNT of the first SDU that is missing.
     pub fmc: u64,
-    /// For each SDU behind that one whether it was received, up to the last that was.
+    /// For each SDU after FMC, whether it was received, up to the last received one.
     pub bitmap: Vec<bool>,
 }
 

@@ -5,7 +5,7 @@ use crate::reordering::Reordering;
 use crate::time::Instant;
 use serde::Serialize;
 
-/// A PDU of a status report has so many octets at most, of which five are no bitmap (§5.4.1).
+/// Largest bitmap of a status report: the largest PDU minus five octets (§5.4.1), in bits.
 const LARGEST_BITMAP: usize = (super::LARGEST_SDU as usize - 5) * 8;
 
 /// The receiving side. SDUs are their numbers in the bearer.
@@ -18,7 +18,7 @@ pub struct Receiver {
     queue: Reordering<u64>,
     /// With `out_of_order` SDUs that have left `queue`; kept for its memory.
     out: Vec<u64>,
-    /// Number of the SDU behind the last one in order.
+    /// Number of the SDU after the last one in order.
     next_number: u64,
     reports: u32,
     counts: Counts,
@@ -95,7 +95,7 @@ impl Receiver {
         }
     }
 
-    /// SDUs have left `queue`, in `up` or in `out`: those before them that have not are lost.
+    /// SDUs have left `queue`, in `up` or in `out`: earlier SDUs still missing are lost.
     #[inline]
     fn pass_over(&mut self, up: &[u64], lost: &mut Vec<u64>) {
         let out = if self.out_of_order { &self.out[..] } else { up };

@@ -226,7 +226,7 @@ mod tests {
         let known = PdcpPdu { confirmed: true, ..taken[4] };
         pdcp.give_back([taken[0], taken[1], taken[2], taken[3], known, taken[5]].into_iter());
         let mut confirmed = Vec::new();
-        // 0 is below FMC = 1; of those behind 2 and 4 were received.
+        // 0 is below FMC = 1; in the bitmap 2 and 4 are received.
         let report = StatusReport { number: 0, fmc: 1, bitmap: vec![true, false, true] };
         pdcp.handle_status(&report, &mut confirmed);
         assert_eq!((confirmed, pdcp.pending()), (vec![0, 2], (3, 309)));

@@ -13,9 +13,9 @@
 //! queue.pop(now, &mut evicted)          // the next packet to send, and whether to mark it
 //! ```
 //!
-//! A discipline has no timer. State that changes in time steps (the probability of PIE) is updated when a packet
-//! arrives or leaves, by the number of steps elapsed: between two calls the queue does not change, so the result is the
-//! same, and an idle queue costs nothing.
+//! A discipline has no timer. State that changes in time steps (the probability of PIE) is updated for all elapsed
+//! steps when a packet arrives or leaves: between two calls the queue does not change, so the result is the same, and
+//! an idle queue costs nothing.
 
 mod control;
 mod fifo;

@@ -45,7 +45,7 @@ pub struct Config {
     pub packets: Option<u32>,
     /// At most this many bytes; unlimited if absent.
     pub bytes: Option<Bytes>,
-    /// Number of packets in the buffer at which one is dropped (`maxth`).
+    /// Occupancy in packets that triggers a drop (`maxth`).
     pub max_threshold: u32,
     /// Packets that count for the threshold and the counter.
     pub occupancy: Occupancy,

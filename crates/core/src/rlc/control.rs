@@ -1,7 +1,7 @@
 //! Control PDUs (TS 25.322 §9.2.1.5, §9.2.1.7), with sequence numbers that do not wrap.
 //!
-//! [`Mrw`] and [`Reset`] also carry the number of an SDU. It stands for what the octets of real PDUs tell: with
-//! which SDU the receiver goes on.
+//! [`Mrw`] and [`Reset`] also carry the index of an SDU, which a real receiver infers from the octets of PDUs: the SDU
+//! that the receiver continues with.
 
 use super::ranges::Ranges;
 

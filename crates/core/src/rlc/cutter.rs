@@ -10,10 +10,10 @@ pub struct Filling {
     pub rest: Rest,
 }
 
-/// What follows the octets of a PDU.
+/// Trailing part of a PDU, after its octets of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// Nothing; if an SDU does not end with them, it goes on in the next PDU.
+    /// Nothing; if no SDU ends with the octets, it continues in the next PDU.
     Nothing,
     /// Nothing. The last octet ends this SDU, and there is no room to tell.
     UntoldEnd(u64),
@@ -40,7 +40,7 @@ struct Cut {
 }
 
 impl Cutter {
-    /// Whether an SDU goes on in the next PDU.
+    /// Whether an SDU continues in the next PDU.
     pub fn goes_on(&self) -> bool {
         self.cut.is_some()
     }
@@ -50,8 +50,8 @@ impl Cutter {
         self.cut.take_if(|cut| sdus.contains(&cut.sdu));
     }
 
-    /// Fills a PDU. `room` tells how many octets of data there are beside so many length indicators, of which
-    /// the PDU has `indicators` for other purposes.
+    /// Fills a PDU. `room` returns how many octets of data fit in addition to a number of length indicators; the PDU
+    /// uses `indicators` of them for other purposes.
     pub fn fill(
         &mut self,
         room: impl Fn(usize) -> usize,

@@ -1,5 +1,5 @@
-//! Octets of PDUs, for captures. A simulated PDU has none: an encoder is a shadow of the sending side that is
-//! told what each TTI carries, and lays SDUs out by itself.
+//! Octets of PDUs, for captures. A simulated PDU has none: an encoder shadows the sending side. It is called with the
+//! content of each TTI, and lays SDUs out by itself.
 
 use super::pdus::Tti;
 use crate::wire::rlc::udp::Mode;
@@ -35,9 +35,8 @@ pub trait Encode: Send + Sync {
     /// The mode that its PDUs are of.
     fn mode(&self) -> Mode;
 
-    /// Hands each PDU of a TTI with its octets to `out`, in the order in which they are sent. `tti` is as the
-    /// end has filled it. `started` are the SDUs of which the first octet is in it: their numbers and all their
-    /// octets.
+    /// Passes each PDU of a TTI with its octets to `out`, in the order of transmission. `tti` is as filled by the
+    /// sending side. `started` yields the SDUs whose first octet is in it: their indices and all their octets.
     fn encode(
         &mut self,
         tti: &Tti,
@@ -48,11 +47,11 @@ pub trait Encode: Send + Sync {
     /// SDUs were given up: the rest of them is not sent. Others than these may be named, too.
     fn discard(&mut self, sdus: &[u64]);
 
-    /// SDUs were confirmed: they are not sent again.
+    /// SDUs were confirmed: they will not be retransmitted.
     fn confirm(&mut self, sdus: &[u64]) {
         let _ = sdus;
     }
 
-    /// The next PDU is new, and number 0; no SDU goes on in it.
+    /// The next PDU is new, and number 0; no SDU continues in it.
     fn begin_anew(&mut self);
 }

@@ -1,9 +1,9 @@
-//! Link layers whose PDUs stay on the way: the entities at both ends of a UE's bearers.
+//! Link layers with PDUs in transit: the entities at both ends of a UE's bearers.
 //!
-//! An [`End`] stands at the network and another at the UE; each sends SDUs in one direction and receives those of the
-//! other. The cell grants TTIs to either, carries what they put into a [`Tti`] to the other one, and says which
-//! arrive. SDUs are numbers, given by the order in which an end takes them, from 0; the cell keeps the
-//! packets. What happened to SDUs is told in a [`Report`].
+//! There is an [`End`] at the network and another at the UE; each sends SDUs in one direction and receives SDUs of the
+//! other. The cell grants TTIs to either, carries the content of a [`Tti`] to the other end, and decides which PDUs
+//! arrive. SDUs are identified by their index in the order of arrival at an end, from 0; the cell keeps the packets.
+//! The outcome of SDUs is returned in a [`Report`].
 
 use super::pdus::{Run, Tti};
 use super::ranges::SnRange;
@@ -15,11 +15,11 @@ use std::ops::{Range, RangeInclusive};
 
 /// One end of the link layer of a UE's bearers.
 pub trait End: Transmit + Receive {
-    /// Re-establishes this end after a change of cell (TS 36.322 §5.4); the peer does the same. PDUs in flight are
-    /// lost and sequence numbers restart at 0. An acknowledged-mode sender retransmits all unconfirmed SDUs from
-    /// their first octet, in order; an unacknowledged-mode sender discards the partly transmitted SDU and continues
-    /// with the next one. The receiver discards incomplete SDUs. SDUs already delivered may be delivered a second
-    /// time; the cell recognises them by their number.
+    /// Re-establishes this end after a change of cell (TS 36.322 §5.4); the peer does the same. PDUs in flight are lost
+    /// and sequence numbers restart at 0. An acknowledged-mode sender retransmits all unconfirmed SDUs from their first
+    /// octet, in order; an unacknowledged-mode sender discards the partly transmitted SDU and continues with the next
+    /// one. The receiver discards incomplete SDUs. SDUs already delivered may be delivered a second time; the cell
+    /// recognises them by index.
     fn re_establish(&mut self, now: Instant, report: &mut Report);
 }
 
@@ -35,16 +35,16 @@ pub trait Transmit: Send + Sync {
     /// Takes an SDU of `octets` into the buffer of the direction in which this end sends.
     fn handle_sdu(&mut self, now: Instant, octets: u32);
 
-    /// Takes an SDU out of the buffer: the one at `place` among those of which no octet was sent, 0 for the oldest. Its
-    /// number; it is never delivered.
+    /// Removes an SDU that has not started: the one at `place` in the queue, 0 for the oldest. Returns its index; it is
+    /// never delivered.
     fn take_waiting(&mut self, place: usize) -> Option<u64>;
 
-    /// When the end wants a TTI next if nothing else happens: at once if this has passed, never if it is
+    /// When the end needs a TTI next if nothing else happens: at once if this has passed, never if it is
     /// `Instant::NEVER`.
     fn deadline(&self) -> Instant;
 
-    /// What the end would send at `now` if there were room for everything, in what the room of a TTI is counted in;
-    /// 0 if it wants nothing. An estimate, never less than the first PDU takes.
+    /// Amount of data to send at `now` without a limit on room, in the unit of a TTI's room; 0 if there is none. An
+    /// estimate, never less than the first PDU takes.
     fn backlog(&self, now: Instant) -> u64 {
         u64::from(self.deadline() <= now)
     }
@@ -63,7 +63,7 @@ pub trait Transmit: Send + Sync {
         let _ = (now, report);
     }
 
-    /// What the end counted.
+    /// Counters of the end.
     fn report(&self) -> serde_json::Value;
 }
 
@@ -79,12 +79,12 @@ pub trait Receive: Send + Sync {
         Instant::NEVER
     }
 
-    /// That timer has ended.
+    /// Handles the expiry of that timer.
     fn handle_expiry(&mut self, now: Instant, report: &mut Report) {
         let _ = (now, report);
     }
 
-    /// What PDCP counted as the receiver; `None` without PDCP.
+    /// PDCP's counters as the receiver; `None` without PDCP.
     fn received(&self) -> Option<serde_json::Value> {
         None
     }
@@ -95,27 +95,28 @@ pub trait Receive: Send + Sync {
     }
 }
 
-/// What happened to SDUs; the cell clears it.
+/// Outcome of SDUs; the cell clears it.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Sent by this end: the first octet went on the air. Those among them that were taken out of the buffer did not.
+    /// Sent by this end: SDUs whose transmission has started, except SDUs in this range that were taken out of the
+    /// buffer.
     pub started: Range<u64>,
-    /// Sent by this end: they left its buffer, as far as it knows delivered.
+    /// Sent by this end: SDUs that left its buffer, delivered according to its feedback.
     pub confirmed: Vec<u64>,
-    /// Sent by this end: they left its buffer, given up. Whether they arrive all the same, the other end reports.
+    /// Sent by this end: SDUs that left its buffer, given up. The other end reports whether they arrive anyway.
     pub discarded: Vec<u64>,
-    /// Sent by this end: they left its buffer, given up before any octet was sent.
+    /// Sent by this end: SDUs that left its buffer, discarded before any octet was sent.
     pub unsent: Vec<u64>,
-    /// This end's sequence numbers begin anew: its next PDU is new, and number 0.
+    /// This end's sequence numbers restart: its next PDU is new, and number 0.
     pub began_anew: bool,
-    /// Received by this end: handed up, in this order.
+    /// Received by this end: delivered SDUs, in this order.
     pub up: Vec<u64>,
     /// Received by this end: will never be handed up. Those may be named too that left the other end's buffer
     /// before any octet was sent.
     pub lost: Vec<u64>,
 }
 
-/// An end whose directions do not talk to each other.
+/// An end with independent directions.
 pub struct Halves {
     /// Sends.
     pub tx: Box<dyn Transmit>,
@@ -179,7 +180,7 @@ impl Receive for Halves {
     }
 }
 
-/// What a sender of PDUs that are sent once counts.
+/// Counters of a sender without retransmission.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// PDUs sent.
@@ -210,15 +211,15 @@ pub struct Ttis {
     pub tti: Duration,
     /// Start of the first one; the others follow without gap.
     pub offset: Duration,
-    /// Octets of a PDU that the rate of the bearer counts: those behind the header. 1 where a PDU fills the room of a
-    /// TTI, which is counted in octets then.
+    /// Octets of a PDU that the rate of the bearer counts, without the header. 1 where a PDU fills the room of a TTI,
+    /// which is counted in octets then.
     pub payload: u64,
     /// Correlation of losses within a TTI.
     pub errors: Errors,
-    /// How many sequence numbers there are on the air.
+    /// Size of the sequence number space.
     pub sequence_numbers: u64,
-    /// Whether lost PDUs are sent again. Where they are not, the ends of SDUs in them reach the other end all the
-    /// same, which reports the losses.
+    /// Whether lost PDUs are retransmitted. If not, the ends of SDUs in them reach the other end anyway, which reports
+    /// the losses.
     pub resends: bool,
 }
 
@@ -278,7 +279,7 @@ parameters! {
         /// Each PDU is lost independently.
         #[default]
         PerPdu,
-        /// All PDUs of a TTI share its fate.
+        /// All PDUs of a TTI are lost or received together.
         PerTti,
     }
 }

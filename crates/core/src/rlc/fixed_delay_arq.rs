@@ -10,7 +10,7 @@
 //! which slot a block catches that comes back exactly at a slot boundary (`tie`), the order of
 //! blocks that come back together (`requeue`), whether slots follow a grid (`slots`).
 //!
-//! Blocks are ranges of one stream of octets, the SDUs one behind the other without padding.
+//! Blocks are ranges of one stream of octets: the SDUs concatenated without padding.
 
 use super::{Component, Errors, Rlc, Slot, SlotReport};
 use crate::channel::{self, Channel};
@@ -25,21 +25,21 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 parameters! {
-    /// ARQ whose lost PDUs come back a fixed time later.
+    /// ARQ with a fixed retransmission delay.
     pub struct Config {
         /// Length of a slot, the transmission time interval.
         pub tti: Duration = Duration::from_millis(20),
         /// Size of a PDU; one block that fills the TTI if absent.
         pub pdu: Option<Bytes>,
-        /// From the end of the slot in which a PDU was lost until it is back in the queue.
+        /// From the end of the slot in which a PDU was lost until it returns to the queue.
         pub retransmission_delay: Duration = Duration::from_millis(60),
-        /// Which slot a PDU catches that comes back exactly at a slot boundary.
+        /// Slot used by a PDU that returns exactly at a slot boundary.
         pub tie: Tie = Tie::Before,
-        /// Order in which SDUs are handed up.
+        /// Order in which SDUs are delivered.
         pub delivery: Delivery = Delivery::InSequence,
-        /// Order of PDUs that come back together.
+        /// Order of PDUs that return together.
         pub requeue: Requeue = Requeue::OneByOne,
-        /// Give an SDU up when one of its PDUs was lost this many times; never if absent.
+        /// An SDU is discarded when one of its PDUs was lost this many times; never if absent.
         pub max_transmissions: Option<u32>,
         /// Whether a new SDU fills the room left in the last block that was not sent yet.
         pub concatenation: bool = true,
@@ -50,30 +50,30 @@ parameters! {
     }
 }
 
-/// A PDU that comes back exactly when a slot begins: does it catch that slot?
+/// Slot used by a PDU that returns exactly when a slot starts.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tie {
-    /// It comes back before the slot is filled, and catches it.
+    /// It returns before the slot is filled, and uses it.
     #[default]
     Before,
-    /// It comes back after the slot was filled, and catches the next.
+    /// It returns after the slot was filled, and uses the next.
     After,
-    /// It catches the slot with this probability.
+    /// It uses the slot with this probability.
     Probability(Probability),
 }
 
 parameters! {
-    /// Order in which complete SDUs are handed up.
+    /// Order in which complete SDUs are delivered.
     pub enum Delivery {
         /// A complete SDU waits for those sent before it.
         #[default]
         InSequence,
-        /// A complete SDU is handed up at once.
+        /// A complete SDU is delivered at once.
         OutOfSequence,
     }
 
-    /// Order of PDUs that come back at the same instant.
+    /// Order of PDUs that return at the same instant.
     pub enum Requeue {
         /// Each is put in front of the one before: their order is reversed.
         #[default]
@@ -186,7 +186,7 @@ struct Sdu {
     /// Octets that have not arrived.
     missing: u64,
     entered: Instant,
-    /// `None` once handed up or given up.
+    /// `None` once delivered or discarded.
     packet: Option<Box<Packet>>,
 }
 
@@ -201,11 +201,11 @@ struct FixedDelayArq {
     /// SDUs from number `first_sdu` on.
     sdus: VecDeque<Sdu>,
     first_sdu: u64,
-    /// In-sequence delivery: the SDU to be handed up next.
+    /// In-sequence delivery: the next SDU to deliver.
     next_up: u64,
     queue: VecDeque<Block>,
     on_air: Vec<Block>,
-    /// Lost blocks on their way back to the queue, earliest first.
+    /// Lost blocks until their return to the queue, earliest first.
     returning: VecDeque<(Instant, Block)>,
 }
 
@@ -329,7 +329,7 @@ impl FixedDelayArq {
         }
     }
 
-    /// Puts blocks that are back by `now` at the head of the queue.
+    /// Puts blocks that have returned by `now` at the head of the queue.
     fn take_back(&mut self, now: Instant, boundary: bool) {
         // Where nothing else is waiting the bearer is idle, and whatever comes back goes at once.
         let mut is_waiting = !self.queue.is_empty();
@@ -337,7 +337,7 @@ impl FixedDelayArq {
             if at > now {
                 break;
             }
-            // One draw decides for all that come back at this instant.
+            // One draw decides for all blocks that return at this instant.
             if at == now && boundary && is_waiting && !self.stream.chance(self.tie_before) {
                 break;
             }
@@ -346,7 +346,7 @@ impl FixedDelayArq {
         }
     }
 
-    /// Puts the blocks that come back at one instant at the head of the queue.
+    /// Puts the blocks that return at one instant at the head of the queue.
     fn take_back_at(&mut self, instant: Instant) {
         let count = self.returning.iter().take_while(|(at, _)| *at == instant).count();
         let together = self.returning.drain(..count).map(|(_, block)| block);
@@ -409,7 +409,7 @@ impl FixedDelayArq {
         }
     }
 
-    /// Forgets leading SDUs that are done with.
+    /// Removes leading SDUs that are delivered or discarded.
     fn forget_finished(&mut self) {
         while self.sdus.front().is_some_and(|sdu| sdu.missing == 0 && sdu.packet.is_none()) {
             self.sdus.pop_front();

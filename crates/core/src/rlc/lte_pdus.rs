@@ -1,8 +1,8 @@
 //! PDUs of LTE as the simulator carries them.
 //!
-//! A PDU fills the room that it is given, so that each has its own size. It holds no octets: the octets of the SDUs of
-//! one direction, one behind the other, are a stream, and a PDU is a range of it, with the ends of SDUs that lie in
-//! the range. Octets of the stream are counted from 0 since the entities were established last.
+//! A PDU fills the room that it is given, so each has its own size. It holds no octets: the SDUs of one direction,
+//! concatenated, are a stream of octets, and a PDU is a range of it, with the ends of SDUs in that range. Octets of the
+//! stream are counted from 0 since the entities were established last.
 
 use crate::rlc::ranges::SnRange;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 pub struct Pdu {
     /// SN, not wrapped.
     pub sn: u64,
-    /// P: a STATUS PDU is asked for.
+    /// P: requests a STATUS PDU.
     pub poll: bool,
     /// The octets of the stream that it carries.
     pub octets: SnRange,
@@ -22,7 +22,7 @@ pub struct Pdu {
     pub part: Option<Part>,
     /// Place of its first end of an SDU in [`Pdus::ends`],
     pub first_end: u32,
-    /// and of the one behind the last.
+    /// and the place after its last one.
     pub next_end: u32,
 }
 
@@ -69,7 +69,7 @@ pub const fn li_octets(indicators: u64) -> u64 {
 pub struct Status {
     /// ACK_SN, not wrapped: PDUs below this one that are not named have arrived.
     pub ack_sn: u64,
-    /// What is missing, in increasing order.
+    /// Missing PDUs and parts of PDUs, in increasing order.
     pub nacks: Vec<Nack>,
 }
 
@@ -98,7 +98,7 @@ impl Status {
         self.nacks.chunk_by(|one, next| one.sn == next.sn).count() as u32
     }
 
-    /// Octets on the air (§6.2.1.6).
+    /// Size of the PDU in octets (§6.2.1.6).
     pub fn octets(&self) -> u64 {
         let nacks: u64 = self.nacks.iter().map(|nack| nack.bits()).sum();
         (Self::HEADER_BITS + nacks).div_ceil(8)

@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Contract: each SDU is delivered, discarded or taken out ([`Rlc::take_waiting`]) once, and reported in the slot in
-//! which that happens. Link layers read no clock, and arm no timers: the cell asks them at each slot or TTI.
+//! which that happens. Link layers read no clock, and arm no timers: the cell calls them at each slot or TTI.
 
 pub mod control;
 mod cutter;
@@ -68,24 +68,24 @@ pub trait Rlc: Send + Sync {
     /// An SDU is for this link layer, which came to the bearer at `entered`: now, or before if a queue discipline held it.
     fn handle_sdu(&mut self, entered: Instant, sdu: Box<Packet>);
 
-    /// Takes the first SDU out of which no octet has been sent, for good; `None` if something of each was sent.
+    /// Removes the first SDU that has not started, for good; `None` if all have started.
     fn take_waiting(&mut self) -> Option<Box<Packet>>;
 
-    /// Takes all SDUs out that have not been handed up, for good, in their order; what is on the air is lost.
+    /// Removes all SDUs that have not been delivered, for good, in their order; PDUs in transit are lost.
     fn withdraw(&mut self) -> Vec<Box<Packet>>;
 
     /// Fills a transmission opportunity that may start at `now`. `boundary` means that another one
     /// ended at this very instant.
     fn start_slot(&mut self, now: Instant, boundary: bool, report: &mut SlotReport) -> Slot;
 
-    /// The opportunity started last has ended: the channel decides what arrived.
+    /// The opportunity started last has ended: the channel decides which PDUs arrived.
     fn end_slot(&mut self, now: Instant, channel: &mut dyn Channel, report: &mut SlotReport);
 }
 
 /// What became of a transmission opportunity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// PDUs are on the air until this instant.
+    /// PDUs are being transmitted until this instant.
     BusyUntil(Instant),
     /// Nothing to send before this instant; ask again then, or when an SDU arrives.
     IdleUntil(Instant),
@@ -96,21 +96,21 @@ pub enum Slot {
 /// What happened to SDUs in a transmission opportunity; the cell clears it.
 #[derive(Debug, Default)]
 pub struct SlotReport {
-    /// SDUs of which the first octet went on the air: (flow, sequence number, length).
+    /// SDUs whose transmission has started: (flow, sequence number, length).
     pub started: Vec<(u16, u32, u32)>,
     /// SDUs handed up at the other side, in this order, with their time in the buffer.
     pub delivered: Vec<(Box<Packet>, Duration)>,
     /// SDUs given up.
     pub discarded: Vec<Box<Packet>>,
-    /// PDUs that were on the air.
+    /// PDUs transmitted.
     pub pdus_sent: u32,
     /// PDUs of these that were lost.
     pub pdus_lost: u32,
 }
 
-/// What is asked of a link layer's parameters.
+/// Interface of a link layer's parameters.
 pub trait Component {
-    /// Makes both ends of one direction; `None` for a link layer without slots, and for those that [`ends`] makes.
+    /// Makes both ends of one direction; `None` for a link layer without slots, and for link layers made by [`ends`].
     ///
     /// [`ends`]: Component::ends
     fn build(&self, rate: Bitrate, stream: Stream) -> Option<Box<dyn Rlc>> {

@@ -1,7 +1,7 @@
 //! No link layer: packets are sent whole, one after the other, and arrive without errors.
 //!
-//! What many studies take for a radio link, and the uplink of \[lundsten\]. The channel's block
-//! errors do not apply: without retransmission a lost block would be a lost packet.
+//! The model of a radio link in many studies, and the uplink of \[lundsten\]. The channel's block errors do not apply:
+//! without retransmission a lost block would be a lost packet.
 
 use super::Component;
 use crate::channel;

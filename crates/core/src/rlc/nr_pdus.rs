@@ -14,7 +14,7 @@ pub struct Pdu {
     pub sdu: Content,
     /// SO: octets of the SDU before the first one here.
     pub so: u32,
-    /// The octet of the SDU behind the last one here.
+    /// End offset in the SDU (exclusive).
     pub end: u32,
     /// Whether the last octet here is that of the SDU.
     pub last: bool,
@@ -68,7 +68,7 @@ pub const fn payload(room: u64, header: u64) -> u64 {
 pub struct Status {
     /// ACK_SN, not wrapped: SDUs below this one that are not named have arrived.
     pub ack_sn: u64,
-    /// What is missing, in increasing order.
+    /// Missing SDUs and segments, in increasing order.
     pub nacks: Vec<Nack>,
 }
 

@@ -1,11 +1,11 @@
 //! PDUs as the simulator carries them: runs of sequence numbers with the ends of SDUs that lie in them.
 //!
-//! They hold no octets. PDUs of a TTI mostly share their fate, so that work is done for each TTI and each
-//! SDU, not for each PDU. Sequence numbers are counted without wrapping; on the wire they are taken modulo
-//! 4096 (AM) or 128 (UM).
+//! They hold no octets. PDUs of a TTI are mostly lost or received together, so work is done for each TTI and each SDU,
+//! not for each PDU. Sequence numbers are counted without wrapping; in real PDUs they are taken modulo 4096 (AM) or 128
+//! (UM).
 //!
-//! PDUs of LTE, which each have their own size, are told in [`Pdus`] besides; those of NR in [`nr_pdus::Pdus`] only, but
-//! for the ends of SDUs.
+//! PDUs of LTE, which each have their own size, are additionally listed in [`Pdus`]; PDUs of NR are listed only in
+//! [`nr_pdus::Pdus`], except for the ends of SDUs.
 
 use super::control::{Control, Status};
 use super::lte_pdus::Pdus;
@@ -17,12 +17,12 @@ use super::ranges::SnRange;
 pub struct Run {
     /// Their sequence numbers.
     pub sns: SnRange,
-    /// P: each of them asks for a status report.
+    /// P: each of them requests a status report.
     pub poll: bool,
 }
 
 impl Run {
-    /// Its parts that share their fate, with whether they are lost: in none of the runs that arrive.
+    /// Splits the run into parts with the same outcome: whether they are lost, i.e. in none of the runs that arrive.
     pub fn fates(self, arrive: &[Self]) -> impl Iterator<Item = (SnRange, bool)> {
         let SnRange { mut first, end } = self.sns;
         let arrived = move |sn| arrive.iter().find(|run| (run.sns.first..run.sns.end).contains(&sn));
@@ -57,8 +57,8 @@ pub struct SduEnd {
 pub struct Transmission {
     /// PDUs in the order in which they are sent.
     pub runs: Vec<Run>,
-    /// Ends of SDUs in these PDUs, in the same order. Those in PDUs of no run do not count: who loses PDUs
-    /// takes them out of the runs only.
+    /// Ends of SDUs in these PDUs, in the same order. Ends in PDUs of no run are ignored: losing PDUs removes them only
+    /// from the runs.
     pub ends: Vec<SduEnd>,
 }
 
@@ -80,7 +80,7 @@ impl Transmission {
     }
 }
 
-/// What goes on the air in one TTI. The owner keeps it and has it filled again, so that its memory is reused.
+/// PDUs transmitted in one TTI. The owner keeps it and has it filled again, so that its memory is reused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tti {
     /// Control PDUs; they go first.
@@ -89,11 +89,11 @@ pub struct Tti {
     pub data: Transmission,
     /// A STATUS PDU in the padding of one of the data PDUs, with the sequence number of that.
     pub piggybacked: Option<(u64, Status)>,
-    /// What PDUs of LTE have beside a sequence number.
+    /// Fields of LTE PDUs in addition to a sequence number.
     pub lte: Pdus,
     /// PDUs of NR; there are no others then.
     pub nr: nr_pdus::Pdus,
-    /// What a second bearer of NR has in the same block.
+    /// PDUs of a second bearer of NR in the same block.
     pub other: Option<Box<Self>>,
 }
 
@@ -115,7 +115,7 @@ impl Tti {
             && self.other.is_none()
     }
 
-    /// Becomes like another one, in the memory that it has.
+    /// Copies another one, reusing its memory.
     pub fn copy(&mut self, other: &Self) {
         let Self { control, data, piggybacked, lte, nr, other } = other;
         self.control.clone_from(control);
@@ -148,8 +148,8 @@ impl Tti {
         self.lte.status = None;
     }
 
-    /// Asks `lost` for each PDU, in the order in which they are sent, and takes those out that are; how many. Those of a second
-    /// bearer stay.
+    /// Calls `lost` for each PDU, in the order of transmission, and removes the lost ones; returns how many. PDUs of a
+    /// second bearer stay.
     pub fn lose(&mut self, mut lost: impl FnMut() -> bool) -> u64 {
         let all = self.pdus();
         self.control.retain(|_| !lost());

@@ -47,7 +47,7 @@ impl Polling {
         self.ends_at
     }
 
-    /// Whether t-PollRetransmit has ended since it was asked last.
+    /// Whether t-PollRetransmit has expired since the last call.
     pub fn expire(&mut self, now: Instant) -> bool {
         let expired = self.ends_at <= now;
         if expired {
@@ -76,7 +76,7 @@ impl Polling {
         self.ends_at = now + self.t_poll_retransmit;
     }
 
-    /// A STATUS PDU tells of PDUs below `ack_sn`.
+    /// A STATUS PDU reports on PDUs below `ack_sn`.
     pub fn handle_status(&mut self, ack_sn: u64) {
         if self.poll_sn < ack_sn {
             self.ends_at = Instant::NEVER;

@@ -19,7 +19,7 @@ pub struct Reassembly {
     begins: bool,
     /// The same behind every gap.
     always_told: bool,
-    /// The first SDU of which nothing was said yet.
+    /// The first SDU without a reported outcome.
     next_sdu: u64,
 }
 
@@ -39,7 +39,7 @@ impl Reassembly {
     /// An end in a PDU that was received: whether its SDU was.
     fn is_whole(&mut self, end: SduEnd) -> bool {
         let whole = end.first > self.unbroken || (end.first == self.unbroken && self.begins);
-        // What follows in the same PDU begins behind this end.
+        // The next SDU in the same PDU starts after this end.
         self.begins |= end.sn == self.unbroken;
         whole
     }
@@ -54,8 +54,8 @@ impl Reassembly {
 }
 
 impl Receive for Reassembly {
-    /// An end in a PDU of no run means that its SDU is lost: the PDU is not sent again. A real receiver finds
-    /// that out later, from the gap, and does nothing about it.
+    /// An end in a PDU of no run means that its SDU is lost: the PDU is not retransmitted. A real receiver detects that
+    /// later, from the gap, and does nothing about it.
     fn handle_tti(&mut self, _now: Instant, tti: &Tti, report: &mut Report) -> bool {
         let mut ends = tti.data.ends.iter().copied().peekable();
         for run in &tti.data.runs {

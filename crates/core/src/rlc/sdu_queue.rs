@@ -1,8 +1,8 @@
-//! SDUs of which no octet was sent, with the numbers that they were given when they came.
+//! Unstarted SDUs, with the indices that they were given on arrival.
 
 use std::collections::VecDeque;
 
-/// What waits, the oldest first; `T` is what its entity knows of an SDU.
+/// Queued SDUs, the oldest first; `T` is the entity's state of an SDU.
 #[derive(Debug)]
 pub struct SduQueue<T> {
     sdus: VecDeque<(u64, T)>,

@@ -11,7 +11,7 @@ use crate::rlc::sdu_queue::SduQueue;
 /// Where an SDU lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its end, as the receiver hears of it.
+    /// Its end, as reported to the receiver.
     pub end: SduEnd,
     /// The PDU with its last octet.
     pub last: u64,
@@ -31,9 +31,9 @@ pub struct Segmentation {
     payload: u64,
     li_octets: u64,
     special_he: bool,
-    /// Lengths of the SDUs not begun.
+    /// Lengths of the SDUs that have not started.
     waiting: SduQueue<u32>,
-    /// Octets of all of these.
+    /// Total octets of these SDUs.
     octets: u64,
     cut: Option<Cut>,
     /// The SDU before ends without an indicator: (number, PDU with its first octet).
@@ -47,7 +47,7 @@ impl Segmentation {
         Self { payload, li_octets, special_he, ..Self::default() }
     }
 
-    /// Adds an SDU of `octets`; its number.
+    /// Adds an SDU of `octets`; returns its index.
     pub fn push(&mut self, octets: u32) -> u64 {
         self.octets += u64::from(octets);
         self.waiting.push(octets)
@@ -58,7 +58,7 @@ impl Segmentation {
         self.waiting.is_empty() && self.cut.is_none() && self.unmarked.is_none()
     }
 
-    /// About how many PDUs the rest fills: one at least, if there is any.
+    /// Estimated number of PDUs for the remaining data: at least one, if there is any.
     pub fn pdus(&self) -> u64 {
         if self.is_empty() {
             return 0;
@@ -68,29 +68,29 @@ impl Segmentation {
         (octets + ends * self.li_octets).div_ceil(self.payload)
     }
 
-    /// SDUs of which no octet is in a PDU.
+    /// Number of SDUs with no octet in a PDU.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Number of the first of these, or of the next to come.
+    /// Index of the first SDU with no octet in a PDU, or of the next to arrive.
     pub fn first_waiting(&self) -> u64 {
         self.waiting.first()
     }
 
-    /// Takes the one at `place` of these out; its number, which no other SDU gets.
+    /// Removes the unstarted SDU at `place`; returns its index, which is not reused.
     pub fn take_waiting(&mut self, place: usize) -> Option<u64> {
         self.octets -= self.waiting.iter().nth(place).map_or(0, |&octets| octets.into());
         self.waiting.take(place)
     }
 
-    /// The SDU of which octets or the end are not in a PDU though its first octet is: its number, and the PDU
-    /// with that.
+    /// The SDU that has started but whose remaining octets or end are not in a PDU yet: its index, and the PDU with its
+    /// first octet.
     pub fn begun(&self) -> Option<(u64, u64)> {
         self.cut.map(|cut| (cut.sdu, cut.first)).or(self.unmarked)
     }
 
-    /// Gives that SDU up: the next one begins a PDU.
+    /// Gives up the SDU that has started: the next one starts a PDU.
     pub fn discard_begun(&mut self) {
         self.cut = None;
         self.unmarked = None;
@@ -101,12 +101,12 @@ impl Segmentation {
         self.cut.take_if(|cut| cut.sdu == sdu).map(|cut| (cut.sdu, cut.first))
     }
 
-    /// The next PDU tells the end of this SDU.
+    /// The next PDU indicates the end of this SDU.
     pub fn mark(&mut self, broken_off: (u64, u64)) {
         self.unmarked = Some(broken_off);
     }
 
-    /// The SDU whose end the next PDU tells.
+    /// The SDU whose end the next PDU indicates.
     pub fn unmarked(&self) -> Option<u64> {
         self.unmarked.map(|(sdu, _)| sdu)
     }
@@ -177,8 +177,8 @@ impl Segmentation {
         at
     }
 
-    /// The next SDU begins with PDU `sn`.
-    #[inline(never)] // So that its books are not loaded for PDUs in which none does.
+    /// Starts the next SDU with PDU `sn`.
+    #[inline(never)] // Keeps this code out of the path of PDUs in which no SDU starts.
     fn begin(&mut self, sn: u64) {
         if let Some((sdu, octets)) = self.waiting.pop() {
             self.octets -= u64::from(octets);

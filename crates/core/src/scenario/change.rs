@@ -1,8 +1,8 @@
 //! Changes of a scenario while it runs: `[[change]]`, and the same from the driver of a live link.
 //!
-//! A change sets keys to other values, or begins an outage of a UE. The new values make a new scenario, which is validated as
-//! a whole; its elements hand their parameters over to those that run ([`crate::element::Change`]). Keys that may change
-//! while a scenario runs have `x-changes` in the schema, which is what is asked here.
+//! A change sets keys to other values, or starts an outage of a UE. The new values make a new scenario, which is
+//! validated as a whole; its elements pass their parameters to the running elements ([`crate::element::Change`]). Keys
+//! that may change while a scenario runs have `x-changes` in the schema, which is checked here.
 
 use super::Scenario;
 use crate::element::{Element, Graph};
@@ -29,7 +29,7 @@ pub struct Change {
     #[serde(skip_serializing_if = "Table::is_empty")]
     #[schemars(with = "BTreeMap<String, Json>")]
     pub set: Table,
-    /// For how long neither direction of the UE starts a transmission; buffers keep what they hold. No outage if absent.
+    /// For how long neither direction of the UE starts a transmission; buffers retain their data. No outage if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<Duration>,
     /// Number of the UE that has the outage.
@@ -48,7 +48,7 @@ pub struct Step {
     outage: Option<(u16, Duration)>,
 }
 
-/// A change with the elements from which those of a path take their parameters: applying it is quick.
+/// A change with new elements, whose parameters are passed to the elements of a path: applying it is quick.
 pub struct Prepared {
     text: String,
     graph: Option<Graph>,
@@ -240,7 +240,7 @@ fn child<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     }
 }
 
-/// Paths of the leaves at which two values differ.
+/// Finds the paths of the leaves where two values differ.
 fn differences(one: &Value, other: &Value, place: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
     let keys = |value: &Value| -> Vec<String> {
         match value {

@@ -1,4 +1,4 @@
-//! Merging of tables, some of which hold one component each (`[tcp.cc]`, `[radio]`).
+//! Merging of tables. Some of them hold one component each (`[tcp.cc]`, `[radio]`).
 //!
 //! One rule holds wherever two tables meet: overrides (`--set`, points of a sweep, `Scenario.with_`), a profile below
 //! `[tcp]`, a flow that inherits `[tcp]`, the uplink of the wired link.

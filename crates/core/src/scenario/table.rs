@@ -154,9 +154,9 @@ fn index_in_brackets(path: &str) -> String {
     result
 }
 
-/// The `[tcp]` of a flow or a box holds only the differences from the scenario's; `[wired.uplink]` only those from the
-/// downlink, a bearer in `[radio.dch.qos]` those from the cell's own, and the leg of a relocation those from
-/// `[umts.iu]`.
+/// Completes tables that hold only differences: `[tcp]` of a flow or a middlebox from the scenario's `[tcp]`,
+/// `[wired.uplink]` from the downlink, a bearer in `[radio.dch.qos]` from the cell's own, and the leg of a relocation
+/// from `[umts.iu]`.
 pub(super) fn inherit(table: &mut Table) {
     inherit_link(table);
     inherit_bearers(table);

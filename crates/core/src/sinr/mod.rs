@@ -4,14 +4,15 @@
 //! SINR = mean + shadowing - blockage + 10 log10(gain of the fading),   in dB
 //! ```
 //!
-//! The mean is a number, or a [series](Rows) over time: the way of a UE through a cell. Between two lines of a series the
-//! mean lies on a straight line, or holds the first value ([`Between`]). [Shadowing](shadowing) varies over seconds, as the UE passes obstacles; fading over
-//! milliseconds, as it moves through standing waves. A receiver that combines several independent paths or antennas
-//! has the mean of their gains (`diversity`): a channel such as ITU Vehicular A is like 2 to 4 of them.
+//! The mean is a number, or a [series](Rows) over time for a UE moving through a cell. Between two lines of a series
+//! the mean is interpolated linearly, or holds the first value ([`Between`]). [Shadowing](shadowing) varies over
+//! seconds, as the UE passes obstacles; fading over milliseconds, as it moves through standing waves. A receiver that
+//! combines several independent paths or antennas has the mean of their gains (`diversity`): a channel such as ITU
+//! Vehicular A is like 2 to 4 of them.
 //!
 //! In an [outage](outages) a level replaces mean and shadowing.
 //!
-//! Everything is computed by the number of a slot, in blocks of [`BLOCK`]: neither load nor scheduler change a
+//! Everything is a function of the slot's index, computed in blocks of [`BLOCK`]: neither load nor scheduler change a
 //! channel, and a UE that has nothing to receive costs nothing.
 //!
 //! Left out: selectivity in frequency: one SINR holds for the whole band. Interference that varies with the load of other
@@ -47,19 +48,19 @@ parameters! {
         /// Mean signal-to-interference-and-noise ratio: one for all UEs, or a list with one for each.
         #[schemars(extend("x-changes" = true))]
         pub mean_sinr: Each<Decibel> = Each::All(Decibel::from_thousandths(10_000)),
-        /// The mean as a series in time, in place of mean_sinr.
+        /// The mean as a series in time, instead of mean_sinr.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub series: Option<SeriesConfig>,
         /// Slow variation around the mean, for each UE on its own.
         pub shadowing: ShadowingConfig,
-        /// Times in which something stands between the UE and its cell; none if absent.
+        /// Times in which the line of sight between the UE and its cell is blocked; none if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub blockage: Option<BlockageConfig>,
         /// Fast variation around that, for each UE on its own.
         pub fading: fading::Config,
         /// Number of independent fadings, 1 to 8, whose mean gain a UE has.
         pub diversity: u8 = 1,
-        /// Times in which a UE hears hardly anything, for each UE on its own; none if absent.
+        /// Times with almost no reception, for each UE on its own; none if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub outages: Option<OutagesConfig>,
     }
@@ -69,8 +70,8 @@ parameters! {
         /// Path of the series, from the folder of the scenario. A resolved scenario has its text instead.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub file: Option<String>,
-        /// The series itself, in place of a file: CSV with the columns time_s and sinr_db, or time_s and for each UE
-        /// one of its own, ue0_db, ue1_db and so on.
+        /// The series itself, instead of a file: CSV with the columns time_s and sinr_db, or time_s and for each UE a
+        /// separate column, ue0_db, ue1_db and so on.
         pub rows: Rows,
         /// Between two lines: "line", a straight line from one value to the other; or "hold", the first value, as
         /// `channel.series` does.
@@ -79,7 +80,7 @@ parameters! {
         /// beginning if absent. UEs with columns of their own begin at the same offset.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub offset: Option<Offset>,
-        /// After this time the series begins anew; it holds its last line if absent.
+        /// Period after which the series restarts; it holds its last line if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub repeat: Option<Duration>,
     }
@@ -218,7 +219,7 @@ impl SeriesConfig {
 /// The SINR of one UE.
 pub struct Sinr {
     mean: Mean,
-    /// What the UE measures, and its noise, dBm; in place of the mean.
+    /// RSRP at the UE, and its noise, dBm; used instead of the mean.
     signal: Option<(Signal, f64)>,
     shadowing: Option<Shadowing>,
     outages: Option<Outages>,
@@ -241,7 +242,7 @@ pub(crate) fn stream_name(ue: u16, dir: Dir, carrier: u8, part: &str) -> String 
 const LEAST_GAIN: f32 = 1e-9;
 
 impl Sinr {
-    /// Of a UE of a cell whose parameters are valid, in one direction, at so many slots a second.
+    /// The SINR of a UE in a cell with valid parameters, in one direction, with this many slots per second.
     pub fn new(config: &Config, run_seed: u64, (ue, dir): (u16, Dir), slots_per_s: f64) -> Self {
         Self::on_carrier(config, run_seed, (ue, dir, 0), slots_per_s)
     }
@@ -267,7 +268,7 @@ impl Sinr {
             signal: None,
             shadowing: Shadowing::new(&config.shadowing, run_seed, (ue, dir)),
             outages: config.outages.as_ref().and_then(|own| Outages::new(own, run_seed, (ue, dir))),
-            // Of the UE, not of a direction.
+            // Belongs to the UE, not to a direction.
             blockage: (config.blockage.as_ref())
                 .map(|own| Blockage::new(own, rng::stream(run_seed, &format!("ue{ue}.blockage")))),
             branches: (0..config.diversity).map(branch).collect(),

@@ -1,12 +1,12 @@
-//! Outages of reception: times in which a UE hears hardly anything, as behind a building or below ground.
+//! Outages of reception: times with almost no reception at a UE, e.g. in the shadow of a building or below ground.
 //!
 //! Outages come in episodes. Episodes start as a Poisson process; after each outage another one follows within the
 //! episode with the same probability, after an exponential time. Lengths are lognormal. During an outage the SINR is
 //! `level` plus the fading, without mean and shadowing.
 //!
 //! The uplink and the downlink of a UE may have a share of their episodes in common. These come from a stream that is
-//! named after the UE, so each direction can be asked alone, in any order of times; a later time costs as many draws as
-//! there are episodes before it.
+//! named after the UE, so each direction can be queried independently, in any order of times; a later time costs as
+//! many draws as there are episodes before it.
 //!
 //! Left out: that episodes are more frequent in bad seconds. ASSUMED: the laws; recorded links show the episodes, and the
 //! share that directions have in common.
@@ -104,7 +104,7 @@ impl Outages {
 
     /// Returns the SINR without fading at a time if that is in an outage, dB.
     pub fn level_at(&mut self, time_s: f64) -> Option<f32> {
-        // Both are asked, so that neither falls behind.
+        // Query both, so that both walks advance.
         let [common, own] =
             self.walks.each_mut().map(|walk| walk.as_mut().is_some_and(|walk| walk.covers(time_s)));
         (common || own).then_some(self.level_db)

@@ -50,7 +50,7 @@ pub(crate) enum Mean {
 }
 
 impl Mean {
-    /// On straight lines between these values, of which there is one at least, from the beginning of the run.
+    /// Values joined by straight lines, from the start of the run; at least one value is required.
     pub fn on_lines(values: impl IntoIterator<Item = (Duration, f64)>) -> Self {
         let lines = values.into_iter().map(|(from, sinr_db)| Line { from, sinr_db }).collect();
         Self::Series { lines, between: Between::Line, period_s: None, offset_s: 0.0 }

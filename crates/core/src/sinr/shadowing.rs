@@ -2,9 +2,9 @@
 //! fading in mobile radio systems", Electronics Letters 27(23), 1991).
 //!
 //! In dB the process is Gaussian and first-order autoregressive. It has a value in every sixteenth of its decorrelation
-//! time, and lies on straight lines between these, where its standard deviation is 1 % less on average. So that a value
-//! depends on the number of its step alone, each is computed from the draws of the 128 steps before it, the first of
-//! which stands for all earlier ones: what is forgotten is their share of exp(-8).
+//! time, and is interpolated linearly between these, where its standard deviation is 1 % less on average. To make a
+//! value depend only on the index of its step, each is computed from the draws of the 128 steps before it; the first of
+//! these represents all earlier ones, whose share is exp(-8).
 
 use super::ShadowingConfig;
 use crate::error::ScenarioError;

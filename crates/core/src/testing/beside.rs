@@ -53,7 +53,7 @@ impl Beside {
         let mut elements: Vec<Box<dyn Element>> = vec![Box::new(Host::new(Dir::Downlink, ues, &flows, seed))];
         elements.extend(scenario.network(seed));
         elements.push(Box::new(Host::new(Dir::Uplink, ues, &flows, seed)));
-        // Behind host and link, and in front of the cell or behind it.
+        // After host and link, and before or after the cell.
         let at_box = if scenario.middlebox[0].place() == Place::Ue { 3 } else { 2 };
         elements.insert(at_box + 1, Box::new(Log::default()));
         elements.insert(at_box, Box::new(Log::default()));
@@ -64,7 +64,7 @@ impl Beside {
         Self { path, at_box: at_box + 1, ues_host }
     }
 
-    /// What came to the box in a direction, and what left it.
+    /// Packets in a direction before and after the middlebox.
     pub fn beside_box(&self, dir: Dir) -> [&[(Instant, Packet)]; 2] {
         let log = |index: usize| match self.path.element::<Log>(index) {
             Some(log) => &log.passed[dir.index()][..],

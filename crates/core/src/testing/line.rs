@@ -4,7 +4,7 @@ use crate::trace::SendCause;
 use crate::units::Bytes;
 use std::fmt;
 
-/// Words of a line without its comment; quotes and braces keep theirs together.
+/// Words of a line without its comment; text in quotes or braces is one word.
 pub(super) fn split_words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let (mut quoted, mut depth) = (false, 0_u32);
@@ -85,7 +85,7 @@ pub(super) struct Described {
     pub(super) cause: Option<SendCause>,
     /// Fields in order; `None` for an option that is absent.
     pub(super) fields: Vec<(String, Option<u64>)>,
-    /// SACK blocks; `None` if the script says nothing of them.
+    /// SACK blocks; `None` if the script does not mention them.
     pub(super) sack: Option<Vec<(u64, u64)>>,
     pub(super) times: u32,
 }

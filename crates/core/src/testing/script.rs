@@ -20,22 +20,23 @@
 //!         nothing until 1.5      # no segment before that instant
 //! ```
 //!
-//! With `profile="linux"` the keys written beside it replace those of the profile whole.
+//! With `profile="linux"` the keys written next to it replace the keys of the profile whole.
 //!
 //! A sender is `passive` and a receiver `active` unless the first line says otherwise: the receiver
 //! opens the connection. Both sides know the same configuration, like a flow of a scenario.
 //!
-//! **Time** is in seconds from the start, or behind a `+` from the line before; without one it is
-//! that of the line before. Deadlines of the endpoint come at their own instants, those at the
-//! instant of an arrival before it.
+//! **Time** is in seconds from the start, or after a `+` from the line before; a line without a time has the time of
+//! the line before. Deadlines of the endpoint come at their own instants; a deadline at the instant of an arrival comes
+//! before it.
 //!
 //! **Segments** are `START:END` (data), `ack N`, `syn` or `synack`, numbers relative to the first byte of the stream.
-//! Then, in any order: fields as `name number` and, for what is sent, the cause (`new`, `timeout`, ...; the words of
+//! Then, in any order: fields as `name number` and, for sent segments, the cause (`new`, `timeout`, ...; the words of
 //! [`SendCause`]). Fields are `win` (as on the wire), `tsval`, `tsecr` (milliseconds), `mss`, `wscale`, `sackok` (1 or
 //! `none`), `sacks` (blocks such as `2000:3000,5000:6000`, first first), `ecn` (of the IP header), `ece`, `cwr`, `psh`
-//! and `rnf` (1 or `none`), `ace` (the three bits of accurate ECN) and `e0b`, `ceb`, `e1b` (the counters of its option), `syn 1` (data that arrives in a SYN-ACK), `seq` (the number on the wire), and, only for what
-//! is sent, `acks` (likewise) and `len` (of the IP packet). What arrives has, unless it says otherwise, the window, the
-//! options and the `tsval` that the other endpoint would send; `none` removes an option. Where timestamps are on,
+//! and `rnf` (1 or `none`), `ace` (the three bits of accurate ECN) and `e0b`, `ceb`, `e1b` (the counters of its
+//! option), `syn 1` (data that arrives in a SYN-ACK), `seq` (the number on the wire), and, only for sent segments,
+//! `acks` (also the number on the wire) and `len` (of the IP packet). An arriving segment has, by default, the window,
+//! the options and the `tsval` that the other endpoint would send; `none` removes an option. Where timestamps are on,
 //! `tsecr` is required of an ACK that arrives. `xN` repeats an arrival.
 //!
 //! **Every segment that is sent must be expected**, in order, before time moves on or something else

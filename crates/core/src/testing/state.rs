@@ -28,7 +28,7 @@ impl Value {
         Self::Number(number as f64)
     }
 
-    /// Whether the value is the one that a script wants.
+    /// Whether the value equals the one in a script.
     pub(super) fn equals(self, wanted: &str) -> Result<bool, String> {
         match self {
             Self::Number(number) => {
@@ -56,7 +56,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What a script may ask of a sender.
+/// Values of a sender that a script may check.
 pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
     let (state, rto, counters) = (sender.state(), sender.rto(), sender.counters());
     let episodes = state.losses.report();
@@ -105,7 +105,7 @@ pub(super) fn sender_value(sender: &Sender, name: &str) -> Option<Value> {
     })
 }
 
-/// What a script may ask of a receiver.
+/// Values of a receiver that a script may check.
 pub(super) fn receiver_value(receiver: &Receiver, name: &str) -> Option<Value> {
     let counters = receiver.counters();
     Some(match name {

@@ -355,7 +355,7 @@ events! {
         /// Whether the UE could not decode it, combined with earlier transmissions.
         lost: bool ["" few],
     }
-    /// A block goes on the air in a slot of an uplink that the network schedules, for the first time or again.
+    /// A block is transmitted in a slot of an uplink that the network schedules, for the first time or again.
     UplinkBlock = "uplink_block" of ue bearer slot {
         /// HARQ process that it belongs to.
         process: u16 ["" few],
@@ -372,7 +372,7 @@ events! {
         /// Whether the network could not decode it, with what it has of it from before.
         lost: bool ["" few],
     }
-    /// RLC data PDUs with adjacent sequence numbers went on the air together and share their fate.
+    /// RLC data PDUs with adjacent sequence numbers, transmitted together and either all received or all lost.
     RlcData = "rlc_data" of ue bearer {
         /// Direction of the bearer.
         direction: Dir [""],
@@ -470,11 +470,11 @@ events! {
         trigger: Cause [""],
         /// Number of the cell that serves it, from 0, in the order of the scenario.
         serving: u16 ["" few],
-        /// Number of the cell to which it goes; after a failure it may be the same.
+        /// Number of the target cell; after a failure it may be the serving cell.
         target: u16 ["" few],
         /// Filtered reference signal received power of the serving cell, thousandths of a dB below 1 mW.
         serving_loss: u32 ["0.001 dB"],
-        /// The same of the other cell.
+        /// Filtered reference signal received power of the target cell, thousandths of a dB below 1 mW.
         target_loss: u32 ["0.001 dB"],
     }
     /// Parameters of an element changed while it ran, or an outage came as a change.

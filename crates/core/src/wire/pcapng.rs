@@ -80,8 +80,9 @@ impl PcapngWriter {
         });
     }
 
-    /// Adds a whole packet that is seen on an interface at `at`, which need not have come yet: it is written before
-    /// anything that is seen then or later, and not if nothing is and nobody [settles](Self::settle).
+    /// Adds a whole packet that is seen on an interface at `at`, possibly in the future: it is written before any
+    /// packet that is seen then or later; without such a packet and a call of [`settle`](Self::settle) it is not
+    /// written.
     pub fn packet_at(&mut self, interface: u32, at: Instant, packet: Vec<u8>) {
         self.pending.insert((at, self.announced), (interface, packet));
         self.announced += 1;

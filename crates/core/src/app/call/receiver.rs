@@ -1,8 +1,9 @@
 //! The receiving half of a caller: reports, requests for lost packets, frames in order, play-out and freezes.
 //!
-//! A frame can be decoded once all its packets and all frames before it, back to the last key frame, are there; a complete key
-//! frame skips what is missing before it. A lost packet is requested at once, then again after each RTT. A key frame is
-//! requested when a packet is given up, or after three seconds without a frame that can be decoded: libwebrtc.
+//! A frame can be decoded once all its packets and all frames before it, back to the last key frame, are there; a
+//! complete key frame skips missing packets before it. A lost packet is requested at once, then again after each RTT. A
+//! key frame is requested when a packet is given up, or after three seconds without a frame that can be decoded:
+//! libwebrtc.
 //!
 //! Play-out: frames are rendered at a constant delay after capture where possible. The delay follows the 95th percentile of the
 //! last 128 frame delays plus 10 ms, by at most 100 ms per second. DEVIATION: libwebrtc estimates it by a Kalman filter of
@@ -27,14 +28,14 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3);
 /// Time between two requests for a key frame.
 const KEY_RETRY: Duration = Duration::from_secs(1);
 const RENDER_DELAY: Duration = Duration::from_millis(10);
-/// Share of real time by which the play-out delay moves.
+/// Rate of change of the play-out delay, relative to real time.
 const PLAYOUT_SPEED: f64 = 0.1;
 const DELAYS: usize = 128;
 /// Gaps whose mean a freeze is compared with, and by how much it is longer at least.
 const GAPS: usize = 30;
 const LONGER: Duration = Duration::from_millis(150);
 
-/// A frame of which something has arrived.
+/// A frame with at least one packet received.
 #[derive(Default)]
 struct Assembly {
     captured: Instant,

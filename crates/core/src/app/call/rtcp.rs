@@ -38,9 +38,9 @@ pub enum Message {
         /// When the report was made.
         made_at: Instant,
     },
-    /// Asks for packets with these sequence numbers, modulo 2^16.
+    /// Requests packets with these sequence numbers, modulo 2^16.
     Nack(Vec<u16>),
-    /// Asks for a key frame.
+    /// Requests a key frame.
     PictureLoss,
 }
 
@@ -163,7 +163,7 @@ pub fn extend(low: u16, near: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// RFC 8888 (3.1), laid out by hand: three packets from 65535 on, of which the second is lost.
+    /// RFC 8888 (3.1), laid out by hand: three packets from 65535 on; the second is lost.
     #[test]
     fn a_congestion_report_is_encoded_octet_for_octet_and_reads_back() {
         let made_at = Instant::ZERO + Duration::from_secs(2);

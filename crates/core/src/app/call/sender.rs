@@ -261,7 +261,7 @@ impl Sender {
         let Some(first_kept) = self.sent.front().map(|first| first.number) else { return };
         let begin = extend(begin, self.next_number);
         let in_flight = self.in_flight;
-        // Of packets before this report nothing more is said: the report on them was lost.
+        // The report on packets before this one was lost; no later report covers them.
         for entry in self.sent.iter_mut().take_while(|entry| entry.number < begin) {
             if !std::mem::replace(&mut entry.is_reported, true) {
                 self.in_flight -= u64::from(entry.len);
@@ -326,7 +326,7 @@ impl Sender {
         }
     }
 
-    /// The receiver asks for a key frame.
+    /// Handles a request for a key frame from the receiver.
     pub fn handle_picture_loss(&mut self) {
         self.source.request_key();
     }

@@ -44,7 +44,7 @@ pub struct Source {
     rate: f64,
     rate_taken: Option<Instant>,
     needs_key: bool,
-    /// Bytes by which key frames have exceeded the mean.
+    /// Excess of key frames over the mean, bytes.
     debt: f64,
     /// Key frames so far.
     pub key_frames: u64,

@@ -1,18 +1,18 @@
-//! The browser: what it asks for, over which connection and when.
+//! The browser: its requests, over which connection and when.
 
 use super::{Connections, Page};
 use crate::time::Instant;
 use serde::Serialize;
 use std::ops::Range;
 
-/// What is known of a page at the end of a run. Times are counted from the flow's start.
+/// Report on a page at the end of a run. Times are counted from the flow's start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Connections opened.
     pub connections: u64,
     /// Requests handed to TCP.
     pub requests: u64,
-    /// Segments with requests that were sent again.
+    /// Retransmitted segments with requests.
     pub request_retransmissions: u64,
     /// Objects that have arrived whole, the page itself not counted.
     pub objects: u64,
@@ -113,14 +113,14 @@ impl Browser {
         self.complete += usize::from(arrived.start < size && arrived.end >= size);
         let first = self.opened;
         if self.complete > 0 {
-            // Of the complete ones the page itself is no object.
+            // One of the complete responses is the page itself, not an object.
             let allowed = self.complete.saturating_add(self.page.parallel);
             self.opened = allowed.min(self.page.responses.len());
         }
         Step { request_bytes: 0, opens: first as u16..self.opened as u16 }
     }
 
-    /// What is known of the page.
+    /// Reports on the page.
     pub fn report(&self) -> Report {
         let since_start = |at: Instant| at.since(self.start).as_secs_f64();
         Report {

@@ -3,8 +3,7 @@
 use super::Page;
 use crate::time::{Duration, Instant};
 
-/// A server on one connection, without I/O. After `handle_received` drain `poll_response` and read `deadline`
-/// anew.
+/// A server on one connection, without I/O. After `handle_received` drain `poll_response` and read `deadline` again.
 #[derive(Debug)]
 pub struct Server {
     /// Size of a request, bytes.

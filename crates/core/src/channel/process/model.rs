@@ -6,7 +6,7 @@ use crate::registry::parameters;
 use crate::units::{Bitrate, Probability};
 use std::ops::RangeInclusive;
 
-/// Standard deviation of the logarithm by which an episode's length differs from the recorded one.
+/// Standard deviation of the logarithm of the ratio of an episode's length to the recorded length.
 pub(super) const LENGTH_SD: f64 = 0.15;
 /// Mean rates of a process, bit/s.
 pub(super) const RATES_BPS: RangeInclusive<f64> = 1e3..=2e10;
@@ -27,7 +27,7 @@ parameters! {
         pub counts: Vec<f64> = vec![100.0],
         /// Time constants of the autocorrelation, in seconds: at most 8.
         pub time_constants_s: Vec<f64>,
-        /// Share of the variance that each time constant has; what is missing to 1 is uncorrelated from bin to bin.
+        /// Share of the variance that each time constant has; the remainder to 1 is uncorrelated from bin to bin.
         pub weights: Vec<f64>,
         /// Share of each component that both directions of a UE have in common; none if empty. The components of both
         /// directions correspond by their place in the list.
@@ -171,7 +171,7 @@ impl Model {
         self.hazard() * all_s / episodes.len().max(1) as f64 * libm::exp(LENGTH_SD * LENGTH_SD / 2.0)
     }
 
-    /// Refuses numbers from which nothing can be drawn.
+    /// Refuses parameters that no draw is possible with.
     pub(super) fn validate(&self) -> Result<(), ScenarioError> {
         ascending("counts", &self.counts, 0.0..=MOST_PACKETS)?;
         self.validate_weights()?;

@@ -1,8 +1,8 @@
 //! The rank of each bin: a sum of Ornstein-Uhlenbeck processes, sampled once per bin, whose value is standard normal.
 //!
-//! A component with time constant tau keeps exp(-100 ms / tau) of its value from bin to bin and renews the rest. Of each,
-//! a part is common to both directions of a UE. The common part follows the time of the run; the part of a direction, its
-//! bins, so it stands still during an episode of outages.
+//! A component with time constant tau keeps exp(-100 ms / tau) of its value from bin to bin and renews the rest. Both
+//! directions of a UE have a part of each component in common. The common part follows the time of the run; the part of
+//! a direction follows its bins, so it stands still during an episode of outages.
 
 use crate::rng::Stream;
 use std::f64::consts::{SQRT_2, TAU};
@@ -93,7 +93,7 @@ pub(super) fn normals(stream: &mut Stream) -> [f64; 2] {
     [radius * libm::cos(angle), radius * libm::sin(angle)]
 }
 
-/// What both directions of a UE draw for a step of 100 ms of the run.
+/// Draws for a step of 100 ms of the run, from the stream common to both directions of a UE.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     /// Decides whether the other draws of an episode are common.
@@ -126,7 +126,7 @@ impl Common {
         Self { stream, step: 0, values, drawn }
     }
 
-    /// Goes on to a step; as many draws whatever the weights are, so both directions stay in step.
+    /// Advances to a step. The number of draws is independent of the weights, so both directions stay aligned.
     pub fn seek(&mut self, step: u64, weights: &Weights) -> Step {
         while self.step < step {
             for index in (0..MOST_SCALES).step_by(2) {

@@ -91,7 +91,7 @@ impl Trace {
         u64::from(self.opportunities)
     }
 
-    /// After how many milliseconds the trace begins anew; at least one.
+    /// Period of the trace in milliseconds, at least one.
     pub fn period_ms(&self) -> u64 {
         self.milliseconds.last().map_or(1, |last| u64::from(last.at_ms))
     }
@@ -111,7 +111,7 @@ impl Trace {
         }
     }
 
-    /// Where an opportunity of the period stands, by its number from 0.
+    /// Position of an opportunity of the period, given its index from 0.
     pub(super) fn place(&self, number: u64) -> Place {
         let after = self.milliseconds.partition_point(|one| u64::from(one.before) <= number);
         let index = after.saturating_sub(1);
@@ -129,9 +129,9 @@ impl Trace {
     }
 }
 
-/// The trace of a constant rate at IP level, with the shortest period that gives this rate or, where none
-/// of up to a minute does, the nearest. An opportunity comes in the first whole millisecond at which its
-/// bytes are due: 12 Mbit/s is the trace of the one line 1.
+/// The trace of a constant rate at IP level, with the shortest period that gives this rate or, where none of up to a
+/// minute does, the nearest. An opportunity comes in the first whole millisecond when its bytes are due: 12 Mbit/s is
+/// the trace of the one line 1.
 ///
 /// # Errors
 /// If the rate is too low or too high for a trace.

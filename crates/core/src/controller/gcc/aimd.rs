@@ -104,7 +104,7 @@ impl Aimd {
         let wait = rtt.clamp(Duration::from_millis(10), Duration::from_millis(200));
         let is_early = self.decreased.is_some_and(|before| now.since(before) < wait);
         let Some(acked) = acked else {
-            // Nothing is known of the path: half of the rate.
+            // Without an estimate of the path's rate: half of the rate.
             if !is_early {
                 (self.rate, self.decreased) = ((self.rate / 2.0).max(self.min), Some(now));
             }

@@ -74,7 +74,7 @@ impl Probes {
     }
 }
 
-/// The lower one of the rates at which the packets were sent and arrived.
+/// The lower of the sending rate and the arrival rate of the packets.
 fn measured(packets: &[Outcome]) -> Option<f64> {
     let (first, last) = (packets.first()?, packets.last()?);
     let (mut sent, mut arrived) = ((first.sent_at, last.sent_at), (first.arrived_at?, last.arrived_at?));

@@ -63,12 +63,12 @@ parameters! {
         /// MaxRST: a RESET is sent once less at most; then the error is unrecoverable and the bearer silent.
         // Values of TS 34.123-1's default bearers.
         pub max_rst: u32 = 4,
-        /// Timer_RST: a RESET without answer is sent again after this time.
+        /// Timer_RST: an unanswered RESET is retransmitted after this time.
         pub timer_rst: Duration = Duration::from_millis(500),
         /// MaxMRW: an MRW is sent so often at most; then the link is reset.
         // ASSUMED: values within the ranges of TS 25.331 §10.3.4.25.
         pub max_mrw: u32 = 4,
-        /// Timer_MRW: an MRW without answer is sent again after this time.
+        /// Timer_MRW: an unanswered MRW is retransmitted after this time.
         pub timer_mrw: Duration = Duration::from_millis(200),
         /// An MRW names the end of each discarded SDU, not only of the last one.
         pub send_mrw: bool,
@@ -83,9 +83,9 @@ parameters! {
         /// The link is reset when a PDU reaches `max_dat`.
         #[default]
         NoDiscard,
-        /// SDUs are discarded when a PDU of theirs reaches `max_dat`, and the receiver is told.
+        /// SDUs are discarded when one of their PDUs reaches `max_dat`, and the receiver is notified.
         MaxDat,
-        /// SDUs are discarded after `timer_discard`, and the receiver is told if an octet was sent.
+        /// SDUs are discarded after `timer_discard`, and the receiver is notified if an octet was sent.
         Timer,
     }
 
@@ -100,7 +100,8 @@ parameters! {
 }
 
 impl Config {
-    /// The same with the timers that start with a PDU starting so much later, as seen from the start of its TTI.
+    /// Returns the parameters with this delay added to the timers that start with a PDU, as seen from the start of its
+    /// TTI.
     pub(super) fn with_timers_after(&self, delay: Duration) -> Self {
         let later = |timer: Option<Duration>| timer.map(|timer| timer + delay);
         Self {
@@ -204,8 +205,8 @@ impl Config {
         Err(ScenarioError::new(key, wrong, hint))
     }
 
-    /// A full window must not wait for ever though nothing is lost: something asks for a report, or sends one,
-    /// before the last PDU of the window has gone.
+    /// A full window must not stall without a loss: a report must be requested, or sent, before or with the last PDU of
+    /// the window.
     fn check_that_the_window_opens(&self) -> Result<(), ScenarioError> {
         let asked = self.last_pdu_poll
             || self.poll_window.is_some()
@@ -228,7 +229,7 @@ impl Config {
         self.timer_discard.filter(|_| self.sdu_discard == SduDiscard::Timer)
     }
 
-    /// Fields SN_MRW that fit a STATUS PDU beside its ACK (§9.2.2.11.8).
+    /// Number of SN_MRW fields that fit into a STATUS PDU in addition to its ACK (§9.2.2.11.8).
     pub fn mrw_fields(&self) -> u64 {
         const TYPE_AND_LENGTHS: u64 = 12;
         const SN_MRW: u64 = 12;
@@ -325,7 +326,7 @@ mod tests {
         }
     }
 
-    /// Each of these alone opens a full window. Without any, the last PDU of the window asks for nothing.
+    /// Each of these parameters suffices to open a full window. Without any, the last PDU of the window does not poll.
     #[test]
     fn a_window_that_would_stay_shut_is_refused() {
         let second = Some(Duration::from_secs(1));

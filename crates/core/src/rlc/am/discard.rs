@@ -1,8 +1,7 @@
 //! The transmitting side of the discard of SDUs with explicit signalling (TS 25.322 §11.6).
 //!
-//! SDUs are cut when a PDU is built, so that the end of an SDU of which only a part was sent is in no PDU yet.
-//! ASSUMED: its other octets count as one PDU. That one is never on the air: SN_MRW, and with it VT(S), are those
-//! of the PDU after it (§11.6.2).
+//! SDUs are segmented when a PDU is built, so the end of a partly sent SDU is in no PDU yet. ASSUMED: its other octets
+//! count as one PDU. That PDU is never transmitted: SN_MRW, and with it VT(S), refer to the PDU after it (§11.6.2).
 
 use super::config::Config;
 use crate::rlc::control::{Mrw, MrwAck};
@@ -12,7 +11,7 @@ use std::collections::VecDeque;
 /// SN_MRW fields of one MRW at most (§9.2.2.11.8).
 const MOST: u64 = 15;
 
-/// A discarded SDU of which octets were sent.
+/// A discarded SDU that was sent at least in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discarded {
     pub sdu: u64,
@@ -37,7 +36,7 @@ pub struct Discard {
     window: u64,
     /// SN_MRW fields that fit a STATUS PDU.
     fields: usize,
-    /// To be told when the MRW on its way is answered.
+    /// SDUs to signal once the outstanding MRW is answered.
     waiting: VecDeque<Discarded>,
     current: Option<Current>,
 }
@@ -63,7 +62,7 @@ impl Discard {
         }
     }
 
-    /// §11.4: nothing is left to be told.
+    /// §11.4: nothing is left to signal.
     pub fn reset(&mut self) {
         self.waiting.clear();
         self.current = None;

@@ -1,7 +1,7 @@
 //! Octets of the PDUs of one direction, for captures: a shadow of the transmitting side, which works without.
 //!
-//! It is told what each TTI carries and which SDUs begin in it, asks for the octets of these, and lays them
-//! out by itself (TS 25.322 §9.2.2.8). PDUs are kept as long as they may be sent again.
+//! It is called with the content of each TTI and the SDUs that start in it, reads their octets, and lays them out by
+//! itself (TS 25.322 §9.2.2.8). PDUs are kept as long as they may be retransmitted.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::rlc::{Run, SduEnd, Tti};
 use crate::wire::rlc::udp::Mode;
 use crate::wire::rlc::{self as wire, AmdPdu, PreviousEnd, Sn, Tail};
 
-/// PDUs that may be sent again: no window is larger.
+/// Number of PDUs kept for retransmission: no window is larger.
 const MOST_KEPT: usize = 2048;
 /// RESET and RESET ACK without padding (§9.2.1.7).
 const RESET_BITS: usize = 28;
@@ -100,7 +100,7 @@ impl Encoder {
         self.keep(Some(AmdPdu { sn: Sn::wrap(sn), poll: false, previous, ends: filled, data, tail }));
     }
 
-    /// Sequence numbers below `sn` that were never on the air: those of discarded SDUs.
+    /// Skips sequence numbers below `sn` that were never transmitted: they belong to discarded SDUs.
     fn pass_over(&mut self, sn: u64) {
         while self.vt_s < sn {
             self.keep(None);
@@ -141,7 +141,7 @@ impl Encode for Encoder {
         }
     }
 
-    /// What was sent of it stays; in the next PDU another one begins.
+    /// Octets already sent remain; the next PDU starts another SDU.
     fn discard(&mut self, sdus: &[u64]) {
         self.cutter.discard(sdus);
         self.untold.take_if(|(sdu, _)| sdus.contains(sdu));

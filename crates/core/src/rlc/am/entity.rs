@@ -20,12 +20,12 @@ pub struct Entity {
     counts: Counts,
 }
 
-/// What an entity counted.
+/// Counters of an entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// AMD PDUs sent, with those sent again.
+    /// AMD PDUs sent, including retransmissions.
     pub data_pdus: u64,
-    /// AMD PDUs sent again.
+    /// AMD PDUs retransmitted.
     pub retransmitted_pdus: u64,
     /// AMD PDUs sent with the P bit.
     pub polls: u64,
@@ -35,7 +35,7 @@ pub struct Counts {
     pub piggybacked_status_pdus: u64,
     /// STATUS PDUs received that named PDUs which were not outstanding.
     pub erroneous_status_pdus: u64,
-    /// SDUs given up.
+    /// SDUs discarded.
     pub discarded_sdus: u64,
     /// MRW super-fields sent.
     pub mrws: u64,
@@ -43,9 +43,9 @@ pub struct Counts {
     pub reset_pdus: u64,
     /// RESET ACK PDUs sent.
     pub reset_ack_pdus: u64,
-    /// Resets that this end began and the other one answered.
+    /// Resets initiated by this end and acknowledged by the other.
     pub resets: u64,
-    /// No reset was answered: the entity is silent from then on.
+    /// 1 if no RESET was acknowledged: the entity is silent from then on.
     pub unrecoverable_errors: u64,
 }
 
@@ -53,7 +53,7 @@ impl Counts {
     fn count_run(&mut self, run: &Run, first_new: u64) {
         self.data_pdus += run.sns.len();
         self.polls += u64::from(run.poll) * run.sns.len();
-        // A run of polled PDUs may go on from the last one that is retransmitted to the first new one.
+        // A run of polled PDUs may extend from the last retransmitted PDU to the first new one.
         self.retransmitted_pdus += run.sns.end.min(first_new).saturating_sub(run.sns.first);
     }
 }
@@ -86,7 +86,7 @@ impl Entity {
         &self.receiver
     }
 
-    /// What it counted.
+    /// Its counters.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
@@ -101,7 +101,7 @@ impl Entity {
         !self.reset.is_ready()
     }
 
-    /// Has the next STATUS PDU tell the other end the size of its window, in PDUs.
+    /// Makes the next STATUS PDU set the other end's window, in PDUs.
     pub fn set_window(&mut self, pdus: u32) {
         self.receiver.set_window(pdus);
     }
@@ -202,7 +202,7 @@ impl Entity {
         self.reset.is_ready()
     }
 
-    /// §11.4.4a: the error is unrecoverable. What was sent is given up; what waits stays where it is.
+    /// §11.4.4a: the error is unrecoverable. SDUs that have started are given up; queued ones stay.
     fn give_up(&mut self, report: &mut Report) {
         if self.counts.unrecoverable_errors == 0 {
             self.counts.unrecoverable_errors = 1;

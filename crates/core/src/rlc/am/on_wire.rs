@@ -1,6 +1,6 @@
-//! Control PDUs as they are on the air: sequence numbers of 12 bits, super-fields (TS 25.322 §9.2.2.11).
+//! Control PDUs as transmitted: sequence numbers of 12 bits, super-fields (TS 25.322 §9.2.2.11).
 //!
-//! The number of an SDU in MRW, RESET and RESET ACK has no field. It stands for what the octets of PDUs tell.
+//! The SDU index in MRW, RESET and RESET ACK has no field; a real receiver infers it from the octets of PDUs.
 
 use super::status_report::{PAIRS, PDUS_PER_BITMAP, PDUS_PER_PAIR};
 use crate::rlc::control::{Control, Form, Mrw, MrwAck, Reset, Status};
@@ -25,7 +25,7 @@ impl Reset {
 }
 
 impl Status {
-    /// The super-fields: first those that command, then those that report, with ACK at the end.
+    /// The super-fields: first commands, then reports, with ACK at the end.
     pub fn to_wire(&self) -> wire::Status {
         let window = self.window.map(|wsn| Sufi::Window(wsn as u16));
         let mrw = self.mrw.as_ref().map(Mrw::to_wire);
@@ -40,8 +40,8 @@ impl Status {
         wire::Status { sufis, end }
     }
 
-    /// What a sender whose VT(A) is `vt_a` reads in such super-fields, RLIST among them: all but MRW, which
-    /// speaks to the receiver at its side.
+    /// Decodes super-fields, including RLIST, for a sender whose VT(A) is `vt_a`. Ignores MRW, which is addressed to
+    /// the receiver at its side.
     pub fn of_wire(status: &wire::Status, vt_a: u64) -> Self {
         let unwrap = |sn: Sn| vt_a + u64::from(sn.after(Sn::wrap(vt_a)));
         let lsn = match status.end {
@@ -86,8 +86,8 @@ fn lists(missing: &Ranges) -> Vec<Sufi> {
     pairs.chunks(PAIRS as usize).map(|pairs| Sufi::List(pairs.to_vec())).collect()
 }
 
-/// From the first missing PDU to the last one. The bits behind it in its octet say that nothing is missing: a PDU
-/// that was never sent must not be reported.
+/// From the first missing PDU to the last one. The remaining bits of the last octet report no missing PDU: a PDU that
+/// was never sent must not be reported.
 fn bitmaps(missing: &Ranges) -> Vec<Sufi> {
     let (Some(first), Some(end)) = (missing.first(), missing.end()) else { return Vec::new() };
     let octet = |from: u64| {

@@ -1,4 +1,4 @@
-//! Polls: which PDUs ask for a status report (TS 25.322 §9.5 a to c, §9.7.1).
+//! Polls: which PDUs request a status report (TS 25.322 §9.5 a to c, §9.7.1).
 //!
 //! Timers are looked at when something happens. One that ends when a TTI is filled has ended; one that ends
 //! when a STATUS PDU arrives has not, so that this STATUS may still stop it (ASSUMED: the standard orders
@@ -38,7 +38,7 @@ pub struct Polling {
     polls: Vec<u64>,
 }
 
-/// A run of PDUs that goes on the air.
+/// A run of PDUs to transmit.
 #[derive(Clone, Copy, Debug)]
 pub struct Submission {
     pub sns: SnRange,
@@ -82,7 +82,7 @@ impl Polling {
         self.window_used = self.poll_window.map(used);
     }
 
-    /// §11.4.3: all but Timer_Poll_Periodic begins anew.
+    /// §11.4.3: resets everything except Timer_Poll_Periodic.
     pub fn reset(&mut self, vt_ws: u64) {
         self.set_window(vt_ws);
         (self.vt_pdu, self.vt_sdu) = (0, 0);
@@ -122,7 +122,7 @@ impl Polling {
         self.waits = true;
     }
 
-    /// Nothing is left to ask for.
+    /// A waiting poll has become unnecessary.
     pub fn forget(&mut self) {
         self.waits = false;
     }
@@ -151,7 +151,7 @@ impl Polling {
         }
     }
 
-    /// Puts PDUs on the air, with the polls that are due.
+    /// Submits PDUs for transmission, with the pending polls.
     #[inline(always)]
     pub fn submit(&mut self, now: Instant, pdus: Submission, out: &mut Transmission) {
         let Submission { sns, last, vt_s, .. } = pdus;
@@ -176,7 +176,7 @@ impl Polling {
         self.prohibited_until <= now
     }
 
-    /// The first of the PDUs from which on each polls as so much of the window is in use.
+    /// The first of the PDUs that poll because this much of the window is in use; all later ones poll too.
     fn window_polls(&self, pdus: Submission) -> u64 {
         let Submission { sns, new, vt_s, vt_a, .. } = pdus;
         let Some(used) = self.window_used else { return sns.end };
@@ -243,7 +243,7 @@ fn split(sns: SnRange, polls: &[u64], out: &mut Transmission) {
     push(at, sns.end, false);
 }
 
-/// Counts one more; whether the count has reached `threshold` and begins anew.
+/// Increments the count; returns whether it has reached `threshold`, and then restarts it.
 fn counted(count: &mut u32, threshold: Option<u32>) -> bool {
     let Some(threshold) = threshold else { return false };
     *count += 1;

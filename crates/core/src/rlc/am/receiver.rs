@@ -104,8 +104,8 @@ impl Receiver {
         self.hand_up(report);
     }
 
-    /// §11.6.3: hands up those of the discarded SDUs that are complete, moves the window behind them, and has the answer
-    /// sent.
+    /// §11.6.3: delivers the complete ones among the discarded SDUs, moves the window beyond them, and schedules the
+    /// response.
     pub fn handle_mrw(&mut self, mrw: &Mrw, report: &mut Report) {
         let sn = mrw.last();
         self.give_up(mrw.next_sdu, true, report);
@@ -117,7 +117,7 @@ impl Receiver {
         self.mrw_ack = Some(MrwAck { n, sn_ack: self.vr_r });
     }
 
-    /// §11.4.3: begins anew with SDU `next_sdu`.
+    /// §11.4.3: restarts with SDU `next_sdu`.
     pub fn reset(&mut self, next_sdu: u64, report: &mut Report) {
         self.give_up(next_sdu, false, report);
         self.ends.clear();
@@ -128,7 +128,7 @@ impl Receiver {
         (self.mrw_ack, self.window) = (None, None);
     }
 
-    /// When the receiver wants to send a STATUS PDU next: at once, when a timer ends, or never.
+    /// When the receiver needs to send a STATUS PDU next: at once, when a timer ends, or never.
     pub fn deadline(&self) -> Instant {
         if self.mrw_ack.is_some() || self.window.is_some() {
             return Instant::ZERO;

@@ -1,8 +1,8 @@
 //! The reset of the link at one end (TS 25.322 §11.4).
 //!
-//! While its own RESET is unanswered, an entity sends no data and no STATUS, and takes neither. What the other
-//! end sent before it was reset arrives before its answer, as each direction keeps the order of its PDUs; so no
-//! PDU from before a reset is taken for one from after it, though both count from zero.
+//! While its own RESET is unanswered, an entity sends no data and no STATUS, and accepts neither. PDUs sent by the
+//! other end before its reset arrive before its answer, as each direction preserves the order of its PDUs; so no PDU
+//! from before a reset is mistaken for a later one, though both count from zero.
 
 use super::config::Config;
 use crate::rlc::control::{Control, Reset};
@@ -46,7 +46,7 @@ impl Procedure {
         self.state == State::Ready
     }
 
-    /// Whether there is neither a reset nor one to be answered.
+    /// Whether there is neither a reset in progress nor one to respond to.
     pub fn is_quiet(&self) -> bool {
         self.is_ready() && !self.answer_due
     }
@@ -56,14 +56,14 @@ impl Procedure {
         self.state == State::Dead
     }
 
-    /// §11.4.2: begins a reset.
+    /// §11.4.2: starts a reset.
     pub fn start(&mut self, hfni: u32, next_sdu: u64) {
         if self.is_ready() {
             self.state = State::Pending(Reset { rsn: self.rsn, hfni, next_sdu }, Instant::ZERO);
         }
     }
 
-    /// When something is to be sent.
+    /// When there is a PDU to send.
     pub fn deadline(&self) -> Instant {
         match self.state {
             State::Dead => Instant::NEVER,

@@ -51,7 +51,7 @@ pub struct Sender {
     vt_dat: VtDat,
     polling: Polling,
     segmentation: Segmentation,
-    /// Ends of SDUs in PDUs that may be sent again.
+    /// Ends of SDUs in PDUs that may be retransmitted.
     ends: VecDeque<SduEnd>,
     /// PDUs beyond VT(A) that are acknowledged.
     acknowledged: Ranges,
@@ -59,9 +59,9 @@ pub struct Sender {
     settled: u64,
     /// SDUs beyond that one that are confirmed.
     confirmed: Ranges,
-    /// PDUs reported missing and not sent again since.
+    /// PDUs reported missing and not yet retransmitted.
     retransmissions: Ranges,
-    /// PDUs below are not sent again: all their octets are of discarded SDUs.
+    /// PDUs below are not retransmitted: all their octets belong to discarded SDUs.
     discarded_below: u64,
     discard: Discard,
     /// With Timer_Discard, SDUs and when it ends for them.
@@ -111,17 +111,17 @@ impl Sender {
         self.vt_a + self.vt_ws
     }
 
-    /// SDUs of which no octet was sent.
+    /// Number of SDUs not yet started.
     pub fn untransmitted(&self) -> usize {
         self.segmentation.waiting()
     }
 
-    /// The number of the first SDU of which no octet was sent, or of the next to come.
+    /// Index of the first SDU not yet started, or of the next to come.
     pub fn first_waiting(&self) -> u64 {
         self.segmentation.first_waiting()
     }
 
-    /// The SDU of which a part was sent, and the PDU with its first octet.
+    /// The partly sent SDU, and the PDU with its first octet.
     pub fn begun(&self) -> Option<(u64, u64)> {
         self.segmentation.begun()
     }
@@ -159,8 +159,8 @@ impl Sender {
         sdu
     }
 
-    /// Takes the SDU at `place` out among those of which no octet was sent; its number. If it was the last one, the
-    /// PDU sent before turns out to have emptied the buffer, and its poll is due.
+    /// Removes the SDU at `place` in the queue of unstarted SDUs; returns its index. If it was the last one, the PDU
+    /// sent before has emptied the buffer after all, and triggers a poll.
     pub fn take_waiting(&mut self, place: usize) -> Option<u64> {
         let taken = self.segmentation.take_waiting(place);
         if taken.is_some() && self.config.last_pdu_poll && self.is_drained() {
@@ -169,7 +169,7 @@ impl Sender {
         taken
     }
 
-    /// When the sender wants a TTI next if nothing else happens: at once, when a timer ends, or never.
+    /// When the sender needs a TTI next if nothing else happens: at once, when a timer ends, or never.
     #[inline]
     pub fn deadline(&self) -> Instant {
         let may_send_new = !self.segmentation.is_empty() && self.vt_s < self.vt_ms();
@@ -242,7 +242,7 @@ impl Sender {
         }
     }
 
-    /// Takes a STATUS PDU; an erroneous one changes nothing.
+    /// Processes a STATUS PDU; an erroneous one changes nothing.
     pub fn handle_status(
         &mut self,
         now: Instant,
@@ -280,13 +280,13 @@ impl Sender {
             self.discard.end(self.vt_a);
         }
         if !self.is_unacknowledged() {
-            // ASSUMED: a poll that waits has nothing left to ask for.
+            // ASSUMED: a waiting poll is dropped, as nothing is outstanding.
             self.polling.forget();
         }
         Ok(())
     }
 
-    /// §11.4: gives up all SDUs of which an octet was sent; the others wait for PDU 0.
+    /// §11.4: gives up all SDUs that have started; the others wait for PDU 0.
     pub fn reset(&mut self, report: &mut Report) {
         let sdus = self.ends.iter().map(|end| end.sdu);
         report.discarded.extend(sdus.filter(|&sdu| !self.is_settled(sdu)));
@@ -311,14 +311,14 @@ impl Sender {
         self.retransmissions.first().map_or(0, |first| self.vt_ms().saturating_sub(first))
     }
 
-    /// PDUs to be acknowledged are on the way, other than of discarded SDUs.
+    /// Whether PDUs to be acknowledged are in flight, other than PDUs of discarded SDUs.
     fn is_unacknowledged(&self) -> bool {
         let from = self.vt_a.max(self.discarded_below);
         let sent_last = self.acknowledged.end() == Some(self.vt_s);
         self.vt_s > from && !(sent_last && self.acknowledged.covers(SnRange::new(from, self.vt_s)))
     }
 
-    /// Nothing waits, and something is unacknowledged.
+    /// Whether the buffer is empty and PDUs are unacknowledged.
     fn is_drained(&self) -> bool {
         self.segmentation.is_empty() && self.is_unacknowledged()
     }
@@ -336,7 +336,7 @@ impl Sender {
         self.polling.handle_deadline(now, anything);
     }
 
-    /// §11.6.6.3: an answer that is out of place is passed over.
+    /// §11.6.6.3: an unexpected response is ignored.
     fn handle_mrw_ack(&mut self, ack: MrwAck, report: &mut Report) {
         if (self.vt_a..=self.vt_s).contains(&ack.sn_ack) && self.discard.is_ended_by(ack) {
             self.acknowledge(ack.sn_ack);
@@ -346,8 +346,8 @@ impl Sender {
         }
     }
 
-    /// §9.2.2.11.3: the window never has more than its configured size. ASSUMED: if it shrinks below what is on
-    /// the way, a poll is due, as the PDUs that would have polled are not sent.
+    /// §9.2.2.11.3: the window never has more than its configured size. ASSUMED: if it shrinks below the PDUs in
+    /// flight, a poll is triggered, as the PDUs that would have polled are not sent.
     fn set_window(&mut self, wsn: u32) {
         self.vt_ws = u64::from(wsn.min(self.config.configured_tx_window_size));
         self.polling.set_window(self.vt_ws);
@@ -366,7 +366,7 @@ impl Sender {
         wrong.map_or(Ok(()), |sn| Err(Erroneous { sn, vt_a, vt_s }))
     }
 
-    /// What of `missing` does not wait for its retransmission yet.
+    /// Part of `missing` that is not yet scheduled for retransmission.
     fn newly_missing(&self, missing: &Ranges) -> Ranges {
         if self.config.max_dat.is_none() {
             return Ranges::default();
@@ -379,12 +379,13 @@ impl Sender {
         new
     }
 
-    /// Counts PDUs scheduled again. The last one whose VT(DAT) has reached MaxDAT.
+    /// Counts PDUs scheduled again. Returns the last one whose VT(DAT) has reached MaxDAT.
     fn count(&mut self, sns: SnRange) -> Option<u64> {
         self.config.max_dat.and_then(|max| self.vt_dat.count(sns, max))
     }
 
-    /// The same for the PDU that only carries a poll; whether it must not be sent.
+    /// Counts another transmission of the PDU that only carries a poll; returns whether it has reached MaxDAT and must
+    /// not be sent.
     fn schedule_again(&mut self, sns: SnRange, report: &mut Report) -> bool {
         let reached = self.count(sns);
         if let Some(sn) = reached {
@@ -401,8 +402,7 @@ impl Sender {
         }
     }
 
-    /// §9.7.3.1, §9.7.3.2: SDUs whose Timer_Discard has ended; only those of which an octet was sent are
-    /// signalled.
+    /// §9.7.3.1, §9.7.3.2: discards SDUs whose Timer_Discard has expired; only SDUs that have started are signalled.
     #[inline(never)]
     fn discard_expired(&mut self, now: Instant, report: &mut Report) {
         let mut through = None;
@@ -419,8 +419,7 @@ impl Sender {
         }
     }
 
-    /// §11.6.2: gives up SDUs of which octets were sent, as long as `gone` says so of the number and of the PDU
-    /// with the first octet.
+    /// §11.6.2: gives up started SDUs, as long as `gone` returns true for the index and the PDU with the first octet.
     fn discard_sdus(&mut self, gone: impl Fn(u64, u64) -> bool, report: &mut Report) {
         let from = self.ends.partition_point(|end| end.sdu < self.settled);
         let ends = self.ends.range(from..).copied();
@@ -447,7 +446,7 @@ impl Sender {
         self.discard.start(told, self.vt_a);
     }
 
-    /// What to tell of an SDU that ends in PDU `sn` (§11.6.2.2).
+    /// Signalling for a discarded SDU that ends in PDU `sn` (§11.6.2.2).
     fn discarded(&self, sdu: u64, sn: u64) -> Discarded {
         let from = self.ends.partition_point(|end| end.sn < sn);
         let after = self.ends.partition_point(|end| end.sdu <= sdu);
@@ -476,14 +475,15 @@ impl Sender {
         self.acknowledged.insert(SnRange::new(from, lsn));
     }
 
-    /// Whether an SDU of which octets were sent is confirmed or discarded.
+    /// Whether a started SDU is confirmed or discarded.
     fn is_settled(&self, sdu: u64) -> bool {
         sdu < self.settled || self.confirmed.contains(sdu)
     }
 
-    /// SDUs whose PDUs are all acknowledged. Ends are kept as long as the PDU that carries them may be sent again.
+    /// Confirms SDUs whose PDUs are all acknowledged. Ends are kept as long as the PDU that carries them may be
+    /// retransmitted.
     fn confirm(&mut self, report: &mut Report) {
-        // Those told before, when their PDUs lay beyond VT(A).
+        // SDUs confirmed before, when their PDUs lay beyond VT(A).
         let mut beyond = self.confirmed.as_slice().iter().peekable();
         while let Some(&SduEnd { sdu, .. }) = self.ends.front().filter(|end| end.sn < self.vt_a) {
             self.ends.pop_front();
@@ -503,7 +503,7 @@ impl Sender {
         }
     }
 
-    /// The same of SDUs whose ends lie beyond VT(A).
+    /// Confirms SDUs whose ends lie beyond VT(A).
     fn confirm_beyond(&mut self, report: &mut Report) {
         self.confirmed.remove(SnRange::new(0, self.settled));
         for pdus in self.acknowledged.as_slice() {

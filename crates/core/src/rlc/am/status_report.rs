@@ -1,4 +1,4 @@
-//! What is missing as super-fields: which STATUS PDUs a report takes (TS 25.322 §11.5.2.2).
+//! Missing PDUs as super-fields: which STATUS PDUs a report takes (TS 25.322 §11.5.2.2).
 
 use crate::rlc::control::{Form, Status};
 use crate::rlc::ranges::Ranges;

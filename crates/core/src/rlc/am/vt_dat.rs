@@ -8,7 +8,7 @@ use crate::rlc::ranges::SnRange;
 pub struct VtDat(Vec<(SnRange, u32)>);
 
 impl VtDat {
-    /// Counts PDUs scheduled once more. The last of them whose count has reached `max`.
+    /// Counts PDUs scheduled again. Returns the last of them whose count has reached `max`.
     pub fn count(&mut self, sns: SnRange, max: u32) -> Option<u64> {
         let from = self.0.partition_point(|(held, _)| held.end <= sns.first);
         let to = self.0.partition_point(|(held, _)| held.first < sns.end);

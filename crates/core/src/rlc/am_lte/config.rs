@@ -23,14 +23,15 @@ parameters! {
         pub poll_pdu: Option<u32> = Some(64),
         /// pollByte: poll on the PDU that brings the octets sent since the last poll to this. If absent, octets cause no poll.
         pub poll_byte: Option<Bytes> = Some(Bytes::from_bytes(750_000)),
-        /// maxRetxThreshold: a PDU that was sent again so often and is missing once more is a radio link failure.
+        /// maxRetxThreshold: a PDU that has been retransmitted this often and is missing again is a radio link failure.
         pub max_retx_threshold: u32 = 16,
         /// t-Reordering: a missing PDU is reported after this. Longer than HARQ repeats a transport block; may be zero where
         /// it repeats none.
         pub t_reordering: Duration = Duration::from_millis(50),
         /// t-StatusProhibit: no second STATUS PDU within this time; may be zero.
         pub t_status_prohibit: Duration = Duration::from_millis(50),
-        /// discardTimer of PDCP: an SDU of which nothing was sent within this time is discarded. If absent, no SDU is discarded.
+        /// discardTimer of PDCP: an SDU whose transmission has not started within this time is discarded. If absent, no
+        /// SDU is discarded.
         pub discard_timer: Option<Duration>,
     }
 }

@@ -21,9 +21,9 @@ pub struct Entity {
 /// What an entity counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// AMD PDUs and segments sent, with those sent again.
+    /// AMD PDUs and segments sent, including retransmissions.
     pub data_pdus: u64,
-    /// AMD PDUs and segments sent again.
+    /// AMD PDUs and segments retransmitted.
     pub retransmitted_pdus: u64,
     /// Segments among these.
     pub segments: u64,
@@ -77,7 +77,7 @@ impl Entity {
         }
     }
 
-    /// Both sides begin anew, by themselves or because the other end has.
+    /// Re-establishes both sides, locally or because the other end did.
     fn begin_anew(&mut self, establishment: u32, report: &mut Report) {
         self.establishment = establishment;
         self.sender.re_establish();
@@ -112,7 +112,7 @@ impl Transmit for Entity {
         self.sender.has_backlog(now) || self.receiver.deadline() <= now
     }
 
-    /// §5.1.3.1.1: STATUS PDUs go before data, and what is sent again before what is new.
+    /// §5.1.3.1.1: STATUS PDUs go before data, and retransmissions before new PDUs.
     fn build_tti(&mut self, now: Instant, room: u64, tti: &mut Tti, report: &mut Report) {
         if self.sender.expire(now, report).is_err() {
             self.fail(report);

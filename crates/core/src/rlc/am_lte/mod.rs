@@ -1,25 +1,24 @@
 //! LTE's RLC Acknowledged Mode (TS 36.322): the entities of a UE's bearers.
 //!
-//! An [`Entity`] stands at either end. Its [`Sender`] cuts SDUs into AMD PDUs that fill the room of a TTI, in octets,
-//! and keeps them until they are acknowledged. Its [`Receiver`] puts PDUs in order, which HARQ hands over out of
-//! order: a PDU counts as missing when it has not come t-Reordering after a later one. It reports that in a STATUS
-//! PDU, which goes with the TTIs of the other direction; a missing PDU is sent again, whole or in segments as the room
-//! allows, and segments are cut again.
+//! There is an [`Entity`] at each end. Its [`Sender`] segments SDUs into AMD PDUs that fill the room of a TTI, in
+//! octets, and keeps them until they are acknowledged. Its [`Receiver`] reorders PDUs, which HARQ delivers out of
+//! order: a PDU counts as missing when it has not come t-Reordering after a later one. It reports that in a STATUS PDU,
+//! which is sent in the TTIs of the other direction; a missing PDU is retransmitted, whole or in segments as the room
+//! allows, and segments are segmented again.
 //!
-//! Unlike in UMTS ([`am`](super::am)) a PDU has no size of its own, there is no reset, no MRW, no WINDOW, and a
-//! STATUS PDU is as long as it must be. PDUs hold no octets, but ranges of the stream of SDUs
-//! ([`lte`]). Sequence numbers are counted without wrapping; on the wire they are taken modulo 1024, and
-//! the window is 512, so that this loses nothing. `docs/models/rlc-lte.md` lists clause by clause what is
-//! implemented, by which test that shows, and what is left out.
+//! Unlike in UMTS ([`am`](super::am)) a PDU has no fixed size, there is no reset, no MRW, no WINDOW, and a STATUS PDU
+//! is as long as it must be. PDUs hold no octets, but ranges of the stream of SDUs ([`lte`]). Sequence numbers are
+//! counted without wrapping; in real PDUs they are taken modulo 1024, and the window is 512, so this loses nothing.
+//! `docs/models/rlc-lte.md` lists clause by clause what is implemented, the test that shows it, and what is left out.
 //!
-//! **maxRetxThreshold.** When a PDU would be sent again once more than that, RLC indicates a radio link failure, and
-//! RRC re-establishes the connection (TS 36.331 §5.3.7), with it the entities at both ends (§5.4). ASSUMED: here the
-//! end that counts so far re-establishes itself at once, and the other end does when it hears a PDU of the
-//! new establishment; the time that RRC takes (random access, a few messages, 50 ms and more) is no part of this.
-//! PDCP then sends the SDUs again that are not confirmed, from the first one on and whole.
+//! **maxRetxThreshold.** When a PDU would exceed this number of retransmissions, RLC indicates a radio link failure,
+//! and RRC re-establishes the connection (TS 36.331 §5.3.7), with it the entities at both ends (§5.4). ASSUMED: here
+//! the end that reaches the limit re-establishes itself at once, and the other end does when it receives a PDU of the
+//! new establishment; the time that RRC takes (random access, a few messages, 50 ms and more) is not modelled. PDCP
+//! then retransmits the unconfirmed SDUs, from the first one on and whole.
 //!
-//! DEVIATION: §5.4 hands whole SDUs behind a gap up to PDCP, which keeps them for the order. Here the receiver drops
-//! them, and the sender, which confirms SDUs in order, sends them again: PDCP without status reports (TS 36.323
+//! DEVIATION: §5.4 delivers whole SDUs beyond a gap to PDCP, which keeps them for the order. Here the receiver drops
+//! them, and the sender, which confirms SDUs in order, retransmits them: PDCP without status reports (TS 36.323
 //! §5.2.1.1) repeats them too.
 
 mod config;

@@ -28,10 +28,10 @@ pub struct Receiver {
     reporting: Reporting,
 }
 
-/// An AMD PDU of which something has arrived, or nothing.
+/// Reception state of an AMD PDU, possibly with no octet received.
 #[derive(Clone, Copy, Debug)]
 struct Received {
-    /// Its first octet, and the one behind its last, as far as they are known.
+    /// Its first octet and its end offset (exclusive), where known.
     first: Option<u64>,
     end: Option<u64>,
     whole: bool,
@@ -71,7 +71,7 @@ impl Receiver {
         self.vr_ms
     }
 
-    /// VR(H): the PDU behind the highest of which something has arrived.
+    /// VR(H): the PDU after the highest one with an octet received.
     pub fn vr_h(&self) -> u64 {
         self.vr_r + self.pdus.len() as u64
     }
@@ -170,7 +170,7 @@ impl Receiver {
         self.reporting.settle(self.vr_ms, self.vr_mr());
     }
 
-    /// t-Reordering has ended before `until`: what is missing below VR(X) is reported.
+    /// t-Reordering has expired before `until`: missing PDUs below VR(X) are reported.
     pub fn expire(&mut self, until: Instant) {
         while self.reordering_ends < until {
             let ended = std::mem::replace(&mut self.reordering_ends, Instant::NEVER);
@@ -209,7 +209,7 @@ impl Receiver {
         Some(self.status(left))
     }
 
-    /// What is missing below VR(MS), as far as it fits into so many bits behind the header.
+    /// Reports missing PDUs below VR(MS), up to this many bits after the header.
     fn status(&self, mut left: u64) -> Status {
         let mut status = Status { ack_sn: self.vr_ms, nacks: Vec::new() };
         for (sn, pdu) in (self.vr_r..self.vr_ms).zip(&self.pdus).filter(|(_, pdu)| !pdu.whole) {
@@ -232,7 +232,7 @@ impl Receiver {
         status
     }
 
-    /// Names what is missing of a PDU, until `put` returns false; whether it did not.
+    /// Lists the missing parts of a PDU, until `put` returns false; returns whether it did not.
     fn name(&self, sn: u64, pdu: &Received, mut put: impl FnMut(Nack) -> bool) -> bool {
         let Some(first) = pdu.first else { return put(Nack { sn, part: None }) };
         let end = pdu.end.unwrap_or(u64::MAX);

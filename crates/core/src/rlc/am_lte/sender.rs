@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Octets of the header of an AMD PDU without length indicators (§6.2.1.4).
 const HEADER: u64 = 2;
-/// The same of a segment (§6.2.1.5).
+/// Header of a segment (§6.2.1.5).
 const SEGMENT_HEADER: u64 = 4;
 
 /// maxRetxThreshold was reached.
@@ -24,11 +24,11 @@ pub struct Sender {
     vt_a: u64,
     /// PDUs from VT(A) to below VT(S).
     pdus: VecDeque<Sent>,
-    /// Octets that are to be sent again.
+    /// Octets to retransmit.
     missing: Ranges,
     polling: Polling,
     max_retx_threshold: u32,
-    /// The PDU with the first octet of the SDU that goes on.
+    /// The PDU with the first octet of the SDU that continues.
     begun_in: u64,
     counts: Counts,
 }
@@ -42,7 +42,7 @@ struct Sent {
     considered: u32,
 }
 
-/// What was sent.
+/// Counters of transmitted PDUs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub new: u64,
@@ -91,7 +91,7 @@ impl Sender {
         self.stream.push(now, octets);
     }
 
-    /// Takes an SDU out of which nothing was sent.
+    /// Removes an SDU that has not started.
     pub fn take_waiting(&mut self, place: usize) -> Option<u64> {
         self.stream.take_waiting(place)
     }
@@ -142,13 +142,13 @@ impl Sender {
         new
     }
 
-    /// §5.2.2.3: the PDU that is sent again because nothing else can be, VT(S) - 1 or the last one that is not
+    /// §5.2.2.3: the PDU that is retransmitted because nothing else can be sent, VT(S) - 1 or the last one that is not
     /// acknowledged.
     fn to_poll_with(&self) -> Option<usize> {
         self.pdus.iter().rposition(|pdu| !pdu.acknowledged)
     }
 
-    /// Does what is due by time.
+    /// Handles expired timers.
     pub fn expire(&mut self, now: Instant, report: &mut Report) -> Result<(), RadioLinkFailure> {
         let before = report.unsent.len();
         self.stream.discard(now, &mut report.unsent);
@@ -245,7 +245,7 @@ impl Sender {
         }
     }
 
-    /// §5.2.1, §5.2.2.2: a STATUS PDU arrives. One that tells of PDUs which were not sent is passed over.
+    /// §5.2.1, §5.2.2.2: a STATUS PDU arrives. It is ignored if it refers to PDUs that were not sent.
     pub fn handle_status(&mut self, status: &Status, report: &mut Report) -> Result<(), RadioLinkFailure> {
         if !(self.vt_a..=self.vt_s()).contains(&status.ack_sn) {
             return Ok(());
@@ -283,7 +283,7 @@ impl Sender {
         failure
     }
 
-    /// §5.4: begins anew with the first SDU that is not confirmed.
+    /// §5.4: restarts with the first SDU that is not confirmed.
     pub fn re_establish(&mut self) {
         self.stream.restart();
         self.pdus.clear();
@@ -292,7 +292,7 @@ impl Sender {
         (self.vt_a, self.begun_in) = (0, 0);
     }
 
-    /// Number of the first SDU of which nothing was ever sent.
+    /// Index of the first SDU that has never started.
     pub(super) fn first_waiting(&self) -> u64 {
         self.stream.first_waiting()
     }

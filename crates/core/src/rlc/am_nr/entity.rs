@@ -109,7 +109,7 @@ impl Entity {
         }
     }
 
-    /// Both sides begin anew, by themselves or because the other end has.
+    /// Re-establishes both sides, locally or because the other end did.
     fn begin_anew(&mut self, establishment: u32, report: &mut Report) {
         self.re_establish_tx(establishment, report);
         self.re_establish_rx();

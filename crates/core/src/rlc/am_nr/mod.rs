@@ -1,9 +1,9 @@
 //! RLC Acknowledged Mode of NR, with PDCP above it: the entities of a UE's bearers.
 //!
-//! An [`Entity`] stands at either end. Its [`Sender`] fills the room of a TTI with PDUs of one SDU or segment each, and
-//! keeps SDUs until they are acknowledged. Its [`Receiver`] hands SDUs up as soon as they are whole; what is missing when
-//! t-Reassembly expires is reported in a STATUS PDU, which goes with the TTIs of the other direction. A missing SDU or
-//! segment is retransmitted, whole or in segments as the room allows.
+//! There is an [`Entity`] at each end. Its [`Sender`] fills the room of a TTI with PDUs of one SDU or segment each, and
+//! keeps SDUs until they are acknowledged. Its [`Receiver`] delivers SDUs as soon as they are whole; SDUs and segments
+//! still missing when t-Reassembly expires are reported in a STATUS PDU, which is sent in the TTIs of the other
+//! direction. A missing SDU or segment is retransmitted, whole or in segments as the room allows.
 //!
 //! **maxRetxThreshold.** When an SDU is retransmitted that often, RLC indicates a radio link failure, and RRC
 //! re-establishes the connection (TS 38.331 §5.3.7). ASSUMED: the end that counts so far re-establishes itself at once,

@@ -53,7 +53,7 @@ impl Receiver {
         self.rx_highest_status
     }
 
-    /// RX_Next_Highest: the SDU behind the highest of which something has arrived.
+    /// RX_Next_Highest: the SDU after the highest one with a segment received.
     #[inline]
     pub fn rx_next_highest(&self) -> u64 {
         self.rx_next + self.sdus.len() as u64
@@ -158,7 +158,8 @@ impl Receiver {
         self.reporting.settle(self.rx_highest_status, self.rx_next + self.window);
     }
 
-    /// §5.2.3.2.4: t-Reassembly has expired before `until`; what is missing below RX_Next_Status_Trigger is reported.
+    /// §5.2.3.2.4: t-Reassembly has expired before `until`; missing SDUs and segments below RX_Next_Status_Trigger are
+    /// reported.
     pub fn expire(&mut self, until: Instant) {
         while self.reassembly_ends < until {
             let ended = std::mem::replace(&mut self.reassembly_ends, Instant::NEVER);
@@ -207,7 +208,7 @@ impl Receiver {
         Some(self.status(left))
     }
 
-    /// §5.3.4: what is missing below RX_Highest_Status, as far as it fits into so many octets behind the header.
+    /// §5.3.4: reports missing SDUs and segments below RX_Highest_Status, up to this many octets after the header.
     fn status(&self, mut left: u64) -> Status {
         let mut nacks: Vec<Nack> = Vec::new();
         for (sn, sdu) in (self.rx_next..self.rx_highest_status).zip(&self.sdus) {

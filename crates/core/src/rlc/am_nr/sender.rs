@@ -1,7 +1,7 @@
 //! The transmitting side of an AM entity (TS 38.322 §5.2.3.1, §5.3.2, §5.3.3).
 //!
-//! The octets of the SDUs that have a sequence number, one SDU behind the other, are a stream: octets to be retransmitted
-//! are ranges of it, so that a lost block of many SDUs is one range.
+//! The SDUs that have a sequence number, concatenated, are a stream of octets: octets to be retransmitted are ranges of
+//! it, so a lost block of many SDUs is one range.
 
 use super::Config;
 use crate::pdcp::{Content, PdcpPdu, Transmitter};
@@ -24,9 +24,9 @@ pub struct Sender {
     tx_next_ack: u64,
     /// SDUs from TX_Next_Ack to below TX_Next.
     sdus: VecDeque<Sent>,
-    /// The octet of the stream behind the last SDU.
+    /// End offset of the last SDU in the stream.
     end: u64,
-    /// The octet of the stream behind the last one sent: less than `end` while the last SDU has more segments.
+    /// End offset of the octets sent: less than `end` while the last SDU has more segments.
     sent: u64,
     /// SDUs beyond TX_Next_Ack that are acknowledged.
     acknowledged: Ranges,
@@ -53,7 +53,7 @@ impl Sent {
     }
 }
 
-/// What was sent.
+/// Counters of transmitted PDUs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub new: u64,
@@ -113,7 +113,7 @@ impl Sender {
         self.is_cut() || !(self.is_stalled() || pdcp.is_empty())
     }
 
-    /// Whether something can be sent that no timer asks for.
+    /// Whether there is data to send apart from polls triggered by a timer.
     #[inline]
     fn has_data(&self, pdcp: &Transmitter) -> bool {
         !self.missing.is_empty() || self.has_new(pdcp)
@@ -171,7 +171,7 @@ impl Sender {
         last.checked_sub(self.tx_next_ack + 1).map(|place| place as usize)
     }
 
-    /// Does what is due by time.
+    /// Handles expired timers.
     pub fn expire(&mut self, now: Instant, pdcp: &Transmitter) -> Result<(), RadioLinkFailure> {
         if self.polling.expire(now)
             && !self.has_data(pdcp)
@@ -279,7 +279,7 @@ impl Sender {
         octets + mac_octets(octets)
     }
 
-    /// §5.3.2, §5.3.3.3: a STATUS PDU arrives. One that tells of SDUs that were not sent is passed over.
+    /// §5.3.2, §5.3.3.3: a STATUS PDU arrives. It is ignored if it refers to SDUs that were not sent.
     pub fn handle_status(&mut self, status: &Status, report: &mut Report) -> Result<(), RadioLinkFailure> {
         if !(self.tx_next_ack..=self.tx_next()).contains(&status.ack_sn) {
             return Ok(());
@@ -351,7 +351,7 @@ impl Sender {
         }
     }
 
-    /// §5.1.2: begins anew. What it gives back are the SDUs from the first one on that is not acknowledged.
+    /// §5.1.2: resets the sender. Returns the SDUs from the first unacknowledged one on.
     pub fn re_establish(&mut self) -> VecDeque<PdcpPdu> {
         let sdus = self.sdus.drain(..).map(|sdu| sdu.pdu).collect();
         (self.tx_next_ack, self.end, self.sent) = (0, 0, 0);

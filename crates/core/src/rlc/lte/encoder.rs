@@ -20,10 +20,10 @@ pub struct Encoder {
     mode: Mode,
     /// Bits of a sequence number in unacknowledged mode.
     um_sn_bits: Option<u8>,
-    /// SDUs that were begun, with the octet of the stream that is their first. In acknowledged mode those too that may
-    /// be sent again.
+    /// SDUs that have started, each with the offset of its first octet in the stream. In acknowledged mode this
+    /// includes SDUs that may be retransmitted.
     sdus: VecDeque<(u64, u64, Vec<u8>)>,
-    /// The octet behind them.
+    /// Their end offset in the stream.
     end: u64,
 }
 
@@ -135,7 +135,7 @@ impl Encode for Encoder {
         }
     }
 
-    /// The stream begins anew with the first SDU that is kept.
+    /// Restarts the stream with the first SDU that is kept.
     fn begin_anew(&mut self) {
         self.end = 0;
         for (_, first, sdu) in &mut self.sdus {

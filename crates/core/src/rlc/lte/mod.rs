@@ -1,5 +1,5 @@
-//! What the two modes of LTE's RLC (TS 36.322) share: PDUs that fill the room they are given, and the stream of SDUs
-//! out of which they are cut.
+//! Common parts of the two modes of LTE's RLC (TS 36.322): PDUs that fill the room they are given, and the stream of
+//! SDUs that they are segments of.
 
 mod encoder;
 mod stream;
@@ -32,8 +32,8 @@ pub(super) fn check_channel(channel: &channel::Config) -> Result<(), ScenarioErr
     Ok(())
 }
 
-/// Adds a PDU with octets that were cut; octets of its length indicators. In `begun_in` is the PDU in which the SDU began that goes on in a new one;
-/// `None` if the PDU is not new.
+/// Adds a PDU with octets taken from the stream; returns the octets of its length indicators. `begun_in` is the PDU
+/// with the first octet of the SDU that continues in a new PDU; `None` if the PDU is not new.
 pub(super) fn put(
     tti: &mut Tti,
     stream: &Stream,

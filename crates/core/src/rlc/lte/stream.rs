@@ -1,8 +1,8 @@
 //! SDUs of a sender, and the PDUs that are cut out of them (TS 36.322 §6.2.1.3, §6.2.1.4, §6.2.2.5).
 //!
-//! A PDU takes octets of SDUs one behind the other. Each SDU in it but the last has a length indicator of 11 bits with
-//! an E bit, and an odd one four bits of padding. An SDU with more than 2047 octets in a PDU has no length
-//! indicator there, so that it is the last one of the PDU.
+//! A PDU takes consecutive octets of SDUs. Each SDU in it except the last has a length indicator of 11 bits with an E
+//! bit, and an odd number of them four bits of padding. An SDU with more than 2047 octets in a PDU has no length
+//! indicator there, so it is the last one of the PDU.
 
 use crate::rlc::lte_pdus::{End, LARGEST_OFFSET, li_octets};
 use crate::rlc::ranges::{Ranges, SnRange};
@@ -12,21 +12,21 @@ use std::collections::VecDeque;
 /// LI has 11 bits (§6.2.2.5).
 const LARGEST_LI: u64 = 2047;
 
-/// What a sender has: SDUs that were cut and are not confirmed, one that is being cut, and those that wait.
+/// SDUs of a sender: transmitted and unconfirmed ones, a partly transmitted one, and queued ones.
 #[derive(Debug)]
 pub struct Stream {
     sdus: VecDeque<Sdu>,
-    /// Of these the first so many have been begun since the entity was established.
+    /// Number of these, from the first, that have started since the entity was established.
     begun: usize,
-    /// The first so many have been begun at some time.
+    /// Number of these, from the first, that have ever started.
     known: usize,
-    /// Octets cut.
+    /// Octets of the stream that are in PDUs.
     cut: u64,
-    /// The octet behind the last SDU begun.
+    /// End offset of the last SDU that has started.
     end: u64,
-    /// Octets of SDUs not begun.
+    /// Octets of SDUs that have not started.
     waiting: u64,
-    /// Number of the next SDU to come.
+    /// Index of the next SDU to arrive.
     next: u64,
     discard_timer: Option<Duration>,
 }
@@ -35,9 +35,9 @@ pub struct Stream {
 struct Sdu {
     number: u64,
     octets: u32,
-    /// Once begun: the octet of the stream that is its first.
+    /// Offset of its first octet in the stream, once it has started.
     first: u64,
-    /// When discardTimer ends.
+    /// When discardTimer expires.
     expires: Instant,
 }
 
@@ -53,7 +53,7 @@ impl Stream {
         Self { sdus: VecDeque::new(), begun: 0, known: 0, cut: 0, end: 0, waiting: 0, next: 0, discard_timer }
     }
 
-    /// Takes an SDU in.
+    /// Enqueues an SDU.
     pub fn push(&mut self, now: Instant, octets: u32) {
         // No packet is empty.
         let octets = octets.max(1);
@@ -63,36 +63,36 @@ impl Stream {
         self.next += 1;
     }
 
-    /// Takes an SDU out of which nothing was ever sent.
+    /// Removes an SDU that has never started.
     pub fn take_waiting(&mut self, place: usize) -> Option<u64> {
         let sdu = self.sdus.remove(self.known + place)?;
         self.waiting -= u64::from(sdu.octets);
         Some(sdu.number)
     }
 
-    /// Number of the first SDU of which nothing was ever sent.
+    /// Index of the first SDU that has never started.
     pub fn first_waiting(&self) -> u64 {
         self.sdus.get(self.known).map_or(self.next, |sdu| sdu.number)
     }
 
-    /// When discardTimer ends for the first SDU of which nothing was ever sent.
+    /// When discardTimer expires for the first SDU that has never started.
     pub fn expiry(&self) -> Instant {
         self.sdus.get(self.known).map_or(Instant::NEVER, |sdu| sdu.expires)
     }
 
-    /// Takes SDUs out whose discardTimer has ended, and of which nothing was ever sent (TS 36.322 §5.3).
+    /// Removes SDUs whose discardTimer has expired and that have never started (TS 36.322 §5.3).
     pub fn discard(&mut self, now: Instant, unsent: &mut Vec<u64>) {
         while self.discard_timer.is_some() && self.expiry() <= now {
             unsent.extend(self.take_waiting(0));
         }
     }
 
-    /// Octets that were not cut.
+    /// Octets not yet in a PDU.
     pub fn uncut(&self) -> u64 {
         self.end - self.cut + self.waiting
     }
 
-    /// SDUs with octets that were not cut.
+    /// Number of SDUs with octets not yet in a PDU.
     pub fn uncut_sdus(&self) -> u64 {
         (self.sdus.len() - self.begun) as u64 + u64::from(self.cut < self.end)
     }
@@ -148,12 +148,12 @@ impl Stream {
         (begins, ending.map(|sdu| (End { at: sdu.end(), sdu: sdu.number }, sdu.first)))
     }
 
-    /// SDUs that end within octets that were cut.
+    /// SDUs that end within transmitted octets.
     pub fn ends_in(&self, octets: &Ranges) -> u64 {
         octets.as_slice().iter().map(|&octets| self.within(octets).1.count() as u64).sum()
     }
 
-    /// Forgets SDUs that end at this octet or before; they were sent, or confirmed.
+    /// Removes SDUs that end at this octet or before; they were sent, or confirmed.
     pub fn confirm(&mut self, octet: u64, confirmed: &mut Vec<u64>) {
         while self.begun > 0
             && let Some(sdu) = self.sdus.front().filter(|sdu| sdu.end() <= octet)
@@ -165,7 +165,7 @@ impl Stream {
         }
     }
 
-    /// Forgets an SDU of which only a part was cut.
+    /// Removes a partly transmitted SDU.
     pub fn break_off(&mut self) -> Option<u64> {
         let sdu = (self.cut < self.end).then(|| self.sdus.remove(self.begun - 1))??;
         self.begun -= 1;
@@ -175,7 +175,7 @@ impl Stream {
         Some(sdu.number)
     }
 
-    /// Begins anew with the first SDU that is not confirmed.
+    /// Restarts with the first SDU that is not confirmed.
     pub fn restart(&mut self) {
         self.waiting += self.begun().map(|sdu| u64::from(sdu.octets)).sum::<u64>();
         (self.begun, self.cut, self.end) = (0, 0, 0);
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(cut(&[10], &[2, 0, 3]), [None, None, Some((0, 1))]);
     }
 
-    /// §6.2.2.5: 11 bits hold no more.
+    /// §6.2.2.5: the limit of 11 bits.
     #[test]
     fn an_sdu_of_more_than_2047_octets_ends_its_pdu() {
         assert_eq!(cut(&[2047, 10], &[5000]), [Some((0, 2057))]);
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!((&confirmed[..], stream.first_waiting()), (&[0][..], 3));
         stream.restart();
         assert_eq!((stream.uncut(), stream.uncut_sdus(), stream.first_waiting()), (90, 3, 3));
-        // Of the others something was sent.
+        // The others have started.
         stream.discard(Instant::ZERO + Duration::from_millis(10), &mut unsent);
         assert_eq!((unsent, stream.uncut()), (vec![3], 50));
         assert_eq!(

@@ -30,7 +30,7 @@ pub struct Encoder {
     mode: Mode,
     sn_bits: u8,
     pdcp_sn_bits: u8,
-    /// SDUs that were begun, by their numbers, from the first one on that may be transmitted again.
+    /// SDUs that have started, by index, from the first one that may be retransmitted.
     sdus: VecDeque<Sdu>,
     /// The block that is being written.
     block: Vec<u8>,
@@ -67,7 +67,7 @@ impl Encoder {
         }
     }
 
-    /// The PDU of PDCP of which a PDU carries a part.
+    /// The PDCP PDU that a PDU carries a part of.
     fn pdcp_pdu(&self, content: Content, reports: &[StatusReport]) -> Vec<u8> {
         match content {
             Content::Data { count, number } => {

@@ -3,8 +3,8 @@
 //! MAC puts as many PDUs into a transport block as there is room for. So the room of a TTI is that of the MAC PDU, and each RLC PDU takes its subheader of two or three octets from it.
 //! A whole packet of 1500 octets costs 1509 with 18-bit sequence numbers: three of PDCP, three of RLC, three of MAC.
 //!
-//! An SDU has one sequence number, whatever it is segmented into, and SDUs go up as soon as they are whole: order is
-//! PDCP's. `docs/models/rlc-nr.md` lists clause by clause what is implemented, and by which test that shows.
+//! An SDU has one sequence number for all its segments, and SDUs are delivered as soon as they are whole: order is
+//! PDCP's. `docs/models/rlc-nr.md` lists clause by clause what is implemented, and the test that shows it.
 
 mod encoder;
 pub(super) mod segments;

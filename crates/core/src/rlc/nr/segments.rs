@@ -22,7 +22,7 @@ pub(in crate::rlc) struct Segments {
     /// The SDU.
     sdu: Content,
     octets: Ranges,
-    /// The octet behind the last one of the SDU, once its last segment has arrived.
+    /// End offset of the SDU (exclusive), once its last segment has arrived.
     end: Option<u64>,
 }
 

@@ -9,7 +9,7 @@ use crate::time::Duration;
 /// How long a cell takes to repair a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// For how long HARQ may still repeat a block: all transmissions but the first, at the longest round trip.
+    /// Maximum time HARQ may still spend on a block: all retransmissions, at the maximum RTT.
     pub harq: Duration,
     /// From the expiry of t-Reassembly to a retransmission that has arrived: a STATUS PDU's way, and a block.
     pub retransmission: Duration,

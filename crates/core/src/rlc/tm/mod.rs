@@ -20,7 +20,7 @@ use crate::time::Duration;
 use crate::units::{Bitrate, Bytes};
 use crate::wire::rlc::udp::Mode;
 
-/// There are none on the air; traces count PDUs with as many as AM has.
+/// Real PDUs have none; traces count PDUs with as many as AM has.
 const SEQUENCE_NUMBERS: u64 = 4096;
 
 parameters! {
@@ -44,7 +44,7 @@ parameters! {
 }
 
 impl Component for Config {
-    /// PDUs have no numbers on the air; those of an SDU are those of a TTI.
+    /// Real PDUs have no sequence numbers; the PDUs of an SDU are the PDUs of a TTI.
     fn halves(&self) -> Option<(Box<dyn Transmit>, Box<dyn Receive>)> {
         Some((Box::new(Sender::new(self)), Box::new(Reassembly::new(true))))
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct Sender {
     config: Config,
-    /// Number of the next PDU. It is not on the air, where PDUs are told apart by their TTI.
+    /// Sequence number of the next PDU. It is not transmitted: PDUs are distinguished by their TTI.
     next_sn: u64,
     waiting: SduQueue<Waiting>,
     /// Discarded since the last TTI was filled.
@@ -48,7 +48,7 @@ impl Sender {
         self.discarded.extend(sdu);
     }
 
-    /// Discards SDUs whose timer has ended, and those that no TTI holds.
+    /// Discards SDUs whose timer has expired, and SDUs too large for a TTI.
     fn discard_unsent(&mut self, now: Instant, room: u64) {
         let late = |entered| self.config.timer_discard.is_some_and(|timer| entered + timer <= now);
         let unfit = |sdu: &Waiting| sdu.octets > room || late(sdu.entered);

@@ -14,7 +14,7 @@ pub struct Encoder {
     /// VT(US): the next sequence number.
     vt_us: u64,
     cutter: Cutter,
-    /// What the next PDU has to tell of the one before it.
+    /// Indication about the previous PDU that the next one must carry.
     untold: Option<Begin>,
     /// The PDU being written.
     octets: Vec<u8>,

@@ -32,7 +32,7 @@ const SEQUENCE_NUMBERS: u64 = 128;
 const LARGEST_WITH_SHORT_LI: u64 = 125;
 
 parameters! {
-    /// Unacknowledged Mode, one direction: lost PDUs are not sent again.
+    /// Unacknowledged Mode, one direction: lost PDUs are not retransmitted.
     pub struct Config {
         /// Length of a TTI.
         pub tti: Duration = Duration::from_millis(10),
@@ -42,8 +42,8 @@ parameters! {
         pub errors: Errors = Errors::PerTti,
         /// Size of a PDU with its header.
         pub pdu: Bytes = Bytes::from_bytes(41),
-        /// Whether a length indicator marks an SDU that begins with a PDU. UEs send it; networks may. Without it a
-        /// lost PDU costs the SDU behind it too, if that begins with the next PDU.
+        /// Whether a length indicator marks an SDU that starts with a PDU. UEs send it; networks may. Without it a lost
+        /// PDU costs the next SDU too, if that starts with the next PDU.
         pub first_octet_indicator: bool = true,
         /// Discard an SDU that was not sent within this time. If absent, no SDU is discarded.
         pub timer_discard: Option<Duration>,

@@ -1,8 +1,8 @@
 //! LTE's RLC Unacknowledged Mode (TS 36.322 §5.1.2): the entities of one direction of a bearer.
 //!
-//! The [`Sender`] cuts SDUs into PDUs that fill the room of a TTI, with a sequence number, and sends each once. HARQ
-//! hands PDUs over out of order: the [`Receiver`] puts them in order, waits t-Reordering for those that are missing,
-//! and then goes on without them.
+//! The [`Sender`] segments SDUs into PDUs that fill the room of a TTI, with a sequence number, and sends each once.
+//! HARQ delivers PDUs out of order: the [`Receiver`] reorders them, waits t-Reordering for missing PDUs, and then
+//! continues without them.
 //!
 //! Sequence numbers are counted without wrapping. DEVIATION: a real receiver takes PDUs for old ones after a gap of
 //! more than half of the numbers (512, or 16 with five bits), and loses up to as many more.
@@ -22,8 +22,8 @@ use crate::time::Duration;
 use crate::units::Bitrate;
 
 parameters! {
-    /// LTE's Unacknowledged Mode, one direction: lost PDUs are not sent again. Keys are those of TS 36.331; any time is
-    /// taken, not only those listed there.
+    /// LTE's Unacknowledged Mode, one direction: lost PDUs are not retransmitted. Keys are those of TS 36.331; any time
+    /// is accepted, not only the values listed there.
     pub struct Config {
         /// Length of a TTI, where the cell does not give it.
         pub tti: Duration = Duration::from_millis(1),
@@ -35,7 +35,8 @@ parameters! {
         pub sn_field_length: u32 = 10,
         /// t-Reordering: a missing PDU is waited for this long. Longer than HARQ repeats a transport block.
         pub t_reordering: Duration = Duration::from_millis(50),
-        /// discardTimer of PDCP: an SDU of which nothing was sent within this time is discarded. If absent, no SDU is discarded.
+        /// discardTimer of PDCP: an SDU whose transmission has not started within this time is discarded. If absent, no
+        /// SDU is discarded.
         pub discard_timer: Option<Duration>,
     }
 }

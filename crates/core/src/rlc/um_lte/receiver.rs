@@ -25,13 +25,13 @@ pub struct Receiver {
     held: VecDeque<Option<(SnRange, bool)>>,
     /// Ends of SDUs in these.
     ends: VecDeque<End>,
-    /// The octet behind the last PDU that was taken apart.
+    /// End offset of the last PDU that was parsed.
     next_octet: u64,
-    /// What has arrived of the SDU that goes on there is all of it.
+    /// Whether no octet is missing so far of the SDU that continues there.
     unbroken: bool,
-    /// The first SDU of which nothing was said in order.
+    /// The first SDU without an outcome reported in order.
     next_sdu: u64,
-    /// SDUs behind it that were reported lost.
+    /// Later SDUs that were reported lost.
     lost: Ranges,
     establishment: u32,
 }
@@ -124,7 +124,8 @@ impl Receiver {
         lost.remove(SnRange::new(0, sdu));
     }
 
-    /// Ends in a PDU that is lost: it is not sent again. A real receiver finds that out later, from the gap.
+    /// Reports an SDU that ends in a lost PDU, which is not retransmitted. A real receiver detects that later, from the
+    /// gap.
     fn lose(&mut self, sdu: u64, report: &mut Report) {
         if sdu >= self.next_sdu && !self.lost.contains(sdu) {
             self.lost.insert(SnRange::new(sdu, sdu + 1));

@@ -14,7 +14,7 @@ pub struct Sender {
     header: u64,
     /// VT(US): the sequence number of the next PDU.
     vt_us: u64,
-    /// The PDU with the first octet of the SDU that goes on.
+    /// The PDU with the first octet of the SDU that continues.
     begun_in: u64,
     establishment: u32,
     counts: Counts,

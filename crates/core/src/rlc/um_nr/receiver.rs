@@ -48,7 +48,7 @@ impl Receiver {
         self.rx_next_reassembly
     }
 
-    /// RX_Next_Highest: the SDU behind the highest of which a segment has arrived.
+    /// RX_Next_Highest: the SDU after the highest one with a segment received.
     pub fn rx_next_highest(&self) -> u64 {
         self.rx_next_reassembly + self.sdus.len() as u64
     }
@@ -91,7 +91,7 @@ impl Receiver {
         is_whole
     }
 
-    /// RX_Next_Reassembly moves to this SDU or to the first one behind it that is not whole; what is below is discarded.
+    /// RX_Next_Reassembly moves to this SDU or to the first later one that is not whole; SDUs below are discarded.
     fn move_to(&mut self, sn: u64, report: &mut Report) {
         while !self.sdus.is_empty()
             && (self.rx_next_reassembly < sn || self.sdus.front().is_some_and(Received::is_whole))

@@ -6,7 +6,7 @@ use crate::mobility::{self, CellAir, Walker};
 use crate::radio;
 
 impl Scenario {
-    /// Adds the hand-overs that UEs measure. Returns what they hear, by cell; nothing without `[mobility]`.
+    /// Adds the hand-overs that UEs measure. Returns what they receive, by cell; nothing without `[mobility]`.
     pub(super) fn measure(&mut self, run_seed: u64) -> Vec<CellAir> {
         let Some(config) = &self.mobility else { return Vec::new() };
         let cells: Vec<&str> = self.cell.iter().map(|cell| cell.name.as_str()).collect();
@@ -19,7 +19,7 @@ impl Scenario {
         airs
     }
 
-    /// Interfaces at cells that they hear.
+    /// Interfaces attached to cells that their UEs receive.
     fn walkers<'a>(&'a self, config: &'a mobility::Config) -> impl Iterator<Item = Walker<'a>> {
         let attached = (0..).zip(self.interfaces());
         attached.filter_map(|(number, (ue, to))| {

@@ -95,7 +95,7 @@ impl Scenario {
 /// Makes the graph of a scenario, depth first.
 struct Planner<'a> {
     scenario: &'a Scenario,
-    /// What UEs hear of each cell, in the order of the cells; empty if none measures.
+    /// Reception of each cell at the UEs, in the order of the cells; empty if no UE measures.
     airs: &'a [CellAir],
     run_seed: u64,
     flows: &'a [FlowSpec],

@@ -190,7 +190,7 @@ impl Open {
         taken as u32
     }
 
-    /// Records which of this end's octets a segment has acknowledged; `una` were acknowledged before.
+    /// Records which octets of this end have been acknowledged; `una` were acknowledged before.
     fn note_acknowledged(&mut self, now: Instant, una: u64) {
         let state = self.duplex.sender().state();
         self.sending.release(state.una.min(self.fin.unwrap_or(u64::MAX)));

@@ -2,8 +2,8 @@
 //! its RTT estimate, supplied data and counters.
 //!
 //! [`Sender`](super::Sender) reads headers and calls [`Loss`](super::recovery::Loss) to interpret an ACK and to select
-//! the next segment; both act on one [`Transmission`]. This module holds what both kinds of loss recovery share:
-//! sending a segment, removing acknowledged ones, and reporting a recovery, a timeout or an undo.
+//! the next segment; both act on one [`Transmission`]. This module contains the code common to both kinds of loss
+//! recovery: sending a segment, removing acknowledged ones, and reporting a recovery, a timeout or an undo.
 
 pub(super) mod counters;
 pub(super) mod delivery;

@@ -151,7 +151,7 @@ impl State {
     }
 
     /// `SetPipe()` of RFC 6675 (4): estimate of the bytes in the network. Bytes below `lost_end` have left it, except
-    /// for retransmitted ones, i.e. those below `high_rxt`.
+    /// for retransmitted ones, i.e. bytes below `high_rxt`.
     pub fn pipe(&self, lost_end: u64, high_rxt: u64) -> u64 {
         let unsacked = self.segments.iter().filter(|segment| !segment.is_sacked);
         let times =

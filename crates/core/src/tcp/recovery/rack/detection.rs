@@ -32,7 +32,7 @@ pub struct Detection {
     fack_before: u64,
     /// RACK.reordering_seen.
     reordering_seen: bool,
-    /// Maximum distance in bytes of later data by which segments were late.
+    /// Maximum reordering extent of late segments: bytes of later data delivered before them.
     degree: u64,
     /// RACK.reo_wnd_mult minus one.
     more_quarters: u32,
@@ -271,7 +271,7 @@ mod tests {
     fn nothing_is_waited_for_in_recovery_unless_reordering_was_seen() {
         let (mut rack, mut sent) = (Detection::default(), segments(&[0, 10, 20]));
         arrives(&mut rack, 120, &mut sent, 2);
-        // The same ACK reports an earlier one, but not the order of their arrival.
+        // The same ACK also reports an earlier one; the order of their arrival is unknown.
         rack.on_delivered(at(120), &sent[0].clone(), None);
         assert_eq!(rack.reordering_window(ms(100), true), Duration::ZERO);
         arrives(&mut rack, 121, &mut sent, 1);
