@@ -149,7 +149,7 @@ def test_a_reader_that_goes_away_is_no_error(words):
 def test_shells_complete_commands_and_scenarios():
     command = [sys.executable, "-m", "airpath"]
     for words, number, expected in (
-        ("airpath re", 1, {"reproduce", "results"}),
+        ("airpath re", 1, {"record", "reproduce", "results"}),
         ("airpath run hdr-s", 2, None),
     ):
         done = subprocess.run(

@@ -45,7 +45,7 @@ def fold(*numbers: int) -> Callable[[Any], object]:
 
 def _lesson(view: Any) -> None:
     view.locator("#teach").click()
-    view.get_by_role("button", name="holes").click()
+    view.get_by_role("button", name="gaps").click()
     view.locator("#lesson").wait_for()
 
 

@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from programs import PATIENCE_S
+from programs import PATIENCE_S, needs
 
 from live.harness import AIRPATH, wait_until
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or os.geteuid() != 0, reason="--attach and its test need root on Linux"
-)
+pytestmark = [
+    needs("ip", "nsenter", "unshare"),
+    pytest.mark.skipif(
+        sys.platform != "linux" or os.geteuid() != 0, reason="--attach and its test need root on Linux"
+    ),
+]
 
 # In a namespace of its own: two others with a device each, this one between; prints their numbers and waits.
 # The other end echoes datagrams and streams.

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from programs import needs
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("python", "crates")
@@ -39,6 +40,7 @@ def is_recording(octets: bytes) -> bool:
     return first == sorted(first) and first[-1] > first[0]
 
 
+@needs("git")
 def test_only_traces_that_airpath_makes_are_shipped():
     found = [file for file in shipped_files() if is_recording(file.read_bytes())]
     # `make traces` makes each from the scenario beside it.

@@ -341,7 +341,7 @@ def test_a_scenario_with_several_cells_has_no_keys_of_one_cell(studio):
     )
     keys = own.view.locator("#fields [data-key]").evaluate_all("all => all.map((one) => one.dataset.key)")
     roots = {re.split(r"[.\[]", key)[0] for key in keys}
-    assert {"duration", "way", "cell", "ue", "handover", "tcp", "flow"} == roots
+    assert {"duration", "way", "cell", "ue", "handover", "mobility", "change", "tcp", "flow"} == roots
     assert own.row("cell[0].radio.dch.downlink.rate").is_visible() and "way[1].wired" in groups
     heads = own.view.locator("#fields [data-group] > summary small").all_text_contents()
     assert {"backhaul", "fixed", "macro", "small", "walker", "phone"} <= set(heads)

@@ -26,7 +26,7 @@ def command(
     rebind: Annotated[
         str | None, option("port|address", "NAT rebinding: flows get another source port, or address.")
     ] = None,
-    ue: Annotated[int, option("N", "With --outage: number of the UE. [default: 0]")] = 0,
+    ue: Annotated[int, option("N", "With --outage: number of the UE.")] = 0,
     json_: JsonOption = False,
 ) -> None:
     """Change a live link while it runs: rates, losses, delays, SINR, limits of queues, or an outage.

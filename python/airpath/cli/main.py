@@ -54,8 +54,7 @@ COMMANDS = {
     "live": "Run a program behind a simulated bearer.",
     "control": "Change a live link while it runs: rates, losses, delays, SINR, limits of queues, or an "
     "outage.",
-    "ping": "Measure round trips to the other end of a link, from behind it: airpath live umts-384 -- "
-    "airpath ping.",
+    "ping": "Measure the RTT over a link, from the UE's side: airpath live umts-384 -- airpath ping.",
     "doctor": "Say whether `airpath live` works here, by trying: namespaces, TUN, real-time scheduling.",
     "scorecard": "Compare a congestion control with CUBIC in the conditions of RFC 9743 and RFC 8869.",
     "compare": "Run a scenario simulated and live, with the kernel's TCP, and say how far both agree.",
