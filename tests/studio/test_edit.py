@@ -351,7 +351,7 @@ def test_a_scenario_with_several_cells_has_no_keys_of_one_cell(studio):
     one = studio("#umts-384?seed=1")
     keys = one.view.locator("#fields [data-key]").evaluate_all("all => all.map((one) => one.dataset.key)")
     roots = {re.split(r"[.\[]", key)[0] for key in keys}
-    assert {"duration", "wired", "middlebox", "radio", "umts", "handover", "tcp", "flow"} == roots
+    assert {"duration", "wired", "middlebox", "radio", "umts", "handover", "change", "tcp", "flow"} == roots
 
 
 def test_a_long_run_says_how_far_it_is_and_can_be_stopped(studio):

@@ -22,7 +22,7 @@ import { inline } from "studio/settings";
 
 /** Keys of scenarios with one cell, and of those with several: the core takes no scenario with keys of both. */
 const OF_ONE_CELL = ["wired", "middlebox", "radio", "umts"];
-const OF_SEVERAL = ["way", "cell", "ue"];
+const OF_SEVERAL = ["way", "cell", "ue", "mobility"];
 
 export class Schema {
   /** @param {any} root JSON Schema of a scenario */
