@@ -106,6 +106,8 @@ class Machine:
         self.programs, self.scratch = programs, scratch
         self.environment = {name: value for name, value in os.environ.items() if name not in GONE}
         self.environment["PATH"] = str(programs)
+        # pytest removes folders of earlier runs: without power it could not remove files of other users.
+        self.environment["PYTEST_DEBUG_TEMPROOT"] = str(scratch)
         self.airpath = {**self.environment, "PATH": f"{BIN}:{programs}"}
         """With the environment of `make build` active, as the README says."""
         doctor = subprocess.run(["airpath", "doctor"], env=self.airpath, capture_output=True, text=True)
