@@ -106,8 +106,6 @@ class Machine:
         self.programs, self.scratch = programs, scratch
         self.environment = {name: value for name, value in os.environ.items() if name not in GONE}
         self.environment["PATH"] = str(programs)
-        # pytest removes folders of earlier runs: without power it could not remove files of other users.
-        self.environment["PYTEST_DEBUG_TEMPROOT"] = str(scratch)
         self.airpath = {**self.environment, "PATH": f"{BIN}:{programs}"}
         """With the environment of `make build` active, as the README says."""
         doctor = subprocess.run(["airpath", "doctor"], env=self.airpath, capture_output=True, text=True)
@@ -207,6 +205,10 @@ def without_power(machine: Machine) -> None:
         launcher = [shutil.which("unshare") or "unshare", *POWERLESS[1:], machine.environment["PATH"]]
     # The namespace is made by this machine's programs.
     environment = machine.environment | ({"PATH": os.environ["PATH"]} if launcher else {})
+    # pytest removes folders of earlier runs: without power it cannot remove files of other users in them.
+    own = machine.scratch / "without-power"
+    own.mkdir()
+    environment["PYTEST_DEBUG_TEMPROOT"] = str(own)
     line = last_line(machine.run([*launcher, "make", "test", *some], TOP, environment))
     if "airpath live does not work here: " not in line:
         raise BareError(f"the last line of make test does not say that live runs are left out: {line}")
