@@ -4,10 +4,10 @@
 //! UE requests a grant first. A TTI that starts at `t` arrives at `t` + its length + the delay of the bearer
 //! unless the channel loses it; the loss is decided for the end of the TTI. Idle TTIs cost nothing.
 
-use super::grants::Grants;
+use super::mac::grants::Grants;
+use super::mac::spare::Spare;
 use super::outages::Silences;
 use super::rlc_bearer::{OF_TTIS, RlcBearer};
-use super::spare::Spare;
 use crate::channel::Channel;
 use crate::element::{Cx, adopt};
 use crate::rlc::{Errors, Report, Tti, Ttis};

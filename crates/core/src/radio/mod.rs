@@ -20,23 +20,18 @@ mod bearers;
 mod buffer;
 mod carrier;
 mod delay_line;
-pub(crate) mod fairness;
 mod flow_buffers;
-mod grants;
+mod kinds;
+mod mac;
 mod outages;
 mod pdu_capture;
+mod phy;
 mod rlc_bearer;
 mod rlc_pair;
 mod sdus;
-mod shared;
-mod spare;
 
-pub mod dch;
-pub mod evdo;
-pub mod hsdpa;
-pub mod lte;
-pub mod nr;
-pub mod variable;
+pub use kinds::{dch, evdo, hsdpa, lte, nr, variable};
+pub(crate) use mac::fairness;
 
 use crate::element::Element;
 use crate::error::ScenarioError;

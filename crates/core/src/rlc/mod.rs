@@ -19,37 +19,26 @@
 //! Contract: each SDU is delivered, discarded or taken out ([`Rlc::take_waiting`]) once, and reported in the slot in
 //! which that happens. Link layers read no clock, and arm no timers: the cell calls them at each slot or TTI.
 
-pub mod control;
-mod cutter;
-mod lte_pdus;
-mod nr_pdus;
 mod pdus;
 mod polling;
 mod ranges;
-mod reassembly;
 mod reporting;
-mod sdu_queue;
-mod segmentation;
 
-pub mod am;
-pub mod am_lte;
-pub mod am_nr;
 pub mod encode;
 pub mod entities;
 pub mod fixed_delay_arq;
 pub mod lte;
 pub mod none;
 pub mod nr;
-pub mod tm;
-pub mod um;
-pub mod um_lte;
-pub mod um_nr;
+pub mod umts;
 
 pub use encode::Encode;
 pub use entities::{End, Errors, Report, Ttis};
+pub use lte::{am as am_lte, um as um_lte};
+pub use nr::{am as am_nr, um as um_nr};
 pub use pdus::{Run, SduEnd, Transmission, Tti};
 pub use ranges::{Ranges, SnRange};
-pub use reassembly::Reassembly;
+pub use umts::{Reassembly, am, control, tm, um};
 
 use crate::channel::{self, Channel};
 use crate::error::ScenarioError;

@@ -7,10 +7,10 @@
 //! PDUs of LTE, which each have their own size, are additionally listed in [`Pdus`]; PDUs of NR are listed only in
 //! [`nr_pdus::Pdus`], except for the ends of SDUs.
 
-use super::control::{Control, Status};
-use super::lte_pdus::Pdus;
-use super::nr_pdus;
+use super::lte::Pdus;
+use super::nr::pdus as nr_pdus;
 use super::ranges::SnRange;
+use super::umts::control::{Control, Status};
 
 /// Data PDUs with adjacent sequence numbers and the same P bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

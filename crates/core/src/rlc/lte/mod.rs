@@ -1,14 +1,17 @@
 //! Common parts of the two modes of LTE's RLC (TS 36.322): PDUs that fill the room they are given, and the stream of
 //! SDUs that they are segments of.
 
+pub mod am;
 mod encoder;
+mod pdus;
 mod stream;
+pub mod um;
 
-pub use super::lte_pdus::{End, Nack, Part, Pdu, Pdus, Status, li_octets};
 pub use encoder::Encoder;
+pub use pdus::{End, Nack, Part, Pdu, Pdus, Status, li_octets};
 pub use stream::Stream;
 
-pub(super) use super::lte_pdus::insert_end;
+pub(super) use pdus::insert_end;
 
 use super::{Run, SduEnd, SnRange, Tti, entities};
 use crate::channel;

@@ -6,12 +6,15 @@
 //! An SDU has one sequence number for all its segments, and SDUs are delivered as soon as they are whole: order is
 //! PDCP's. `docs/models/rlc-nr.md` lists clause by clause what is implemented, and the test that shows it.
 
+pub mod am;
 mod encoder;
-pub(super) mod segments;
+pub(super) mod pdus;
+mod segments;
 mod timers;
+pub mod um;
 
-pub use super::nr_pdus::{LARGEST_SDU, Nack, Pdu, Pdus, Status, mac_octets, payload};
 pub use encoder::Encoder;
+pub use pdus::{LARGEST_SDU, Nack, Pdu, Pdus, Status, mac_octets, payload};
 pub use timers::{Repair, remarks};
 
 use super::{SduEnd, Tti};
