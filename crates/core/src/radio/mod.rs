@@ -18,7 +18,6 @@
 mod activity;
 mod bearers;
 mod buffer;
-mod carrier;
 mod delay_line;
 mod flow_buffers;
 mod kinds;

@@ -14,7 +14,7 @@ use crate::element::{Cx, RadioEventKind};
 use crate::packet::{Dir, Packet};
 use crate::pdcp;
 use crate::queue::{self, Verdict};
-use crate::rlc::umts::control::Control;
+use crate::rlc::control::Control;
 use crate::rlc::{self, End, Report, Tti, Ttis};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, ProbeMask, Reason};

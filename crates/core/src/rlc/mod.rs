@@ -36,9 +36,9 @@ pub use encode::Encode;
 pub use entities::{End, Errors, Report, Ttis};
 pub use lte::{am as am_lte, um as um_lte};
 pub use nr::{am as am_nr, um as um_nr};
-pub use pdus::{Run, SduEnd, Transmission, Tti};
+pub use pdus::{Run, SduEnd, Transmission, Tti, control};
 pub use ranges::{Ranges, SnRange};
-pub use umts::{Reassembly, am, control, tm, um};
+pub use umts::{Reassembly, am, tm, um};
 
 use crate::channel::{self, Channel};
 use crate::error::ScenarioError;

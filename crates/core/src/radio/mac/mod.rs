@@ -22,6 +22,7 @@
 //! Left out: control channels and their errors, power, several antennas. A block is lost if its UE changes
 //! the cell during the transmission.
 
+pub(in crate::radio) mod carrier;
 mod config;
 mod downlink;
 pub(crate) mod fairness;
@@ -37,9 +38,7 @@ mod ue;
 mod uplink;
 
 pub use config::{Adaptation, HarqConfig, Standing};
-pub(in crate::radio) use config::{
-    MOST_LAYERS, Shares, layer_loss, validate_grants, validate_layer_loss, whole_slots,
-};
+pub(in crate::radio) use config::{Shares, layer_loss, validate_grants, validate_layer_loss, whole_slots};
 pub use load::Load;
 
 use super::buffer::{cell_layout, cell_report, share};

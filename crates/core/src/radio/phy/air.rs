@@ -10,6 +10,9 @@
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// The most layers of a UE.
+pub(in crate::radio) const MOST_LAYERS: usize = 4;
+
 /// A transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::radio) struct Format {

@@ -2,7 +2,7 @@
 
 use crate::rlc::Tti;
 use crate::rlc::encode::{Encode, Pdu};
-use crate::rlc::lte::pdus::{Nack, Pdu as Sent, Status};
+use crate::rlc::pdus::lte::{Nack, Pdu as Sent, Status};
 use crate::wire::mac_lte;
 use crate::wire::rlc::udp::Mode;
 use crate::wire::rlc_lte::{self as wire, AmdPdu, Data, StatusPdu, UmdPdu};

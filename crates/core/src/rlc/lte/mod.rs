@@ -3,15 +3,14 @@
 
 pub mod am;
 mod encoder;
-mod pdus;
 mod stream;
 pub mod um;
 
+pub use super::pdus::lte::{End, Nack, Part, Pdu, Pdus, Status, li_octets};
 pub use encoder::Encoder;
-pub use pdus::{End, Nack, Part, Pdu, Pdus, Status, li_octets};
 pub use stream::Stream;
 
-pub(super) use pdus::insert_end;
+pub(super) use super::pdus::lte::insert_end;
 
 use super::{Run, SduEnd, SnRange, Tti, entities};
 use crate::channel;

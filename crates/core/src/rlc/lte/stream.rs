@@ -4,7 +4,7 @@
 //! bit, and an odd number of them four bits of padding. An SDU with more than 2047 octets in a PDU has no length
 //! indicator there, so it is the last one of the PDU.
 
-use crate::rlc::lte::pdus::{End, LARGEST_OFFSET, li_octets};
+use crate::rlc::pdus::lte::{End, LARGEST_OFFSET, li_octets};
 use crate::rlc::ranges::{Ranges, SnRange};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;

@@ -25,7 +25,7 @@ use crate::packet::Dir;
 use crate::pdcp;
 use crate::queue;
 use crate::radio::activity::with_activity;
-use crate::radio::carrier::{Carrier, Losses};
+use crate::radio::mac::carrier::{Carrier, Losses};
 use crate::radio::mac::grants::Grants;
 use crate::radio::mac::reordering::Numbers;
 use crate::radio::mac::{

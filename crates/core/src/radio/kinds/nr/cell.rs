@@ -8,11 +8,9 @@ use crate::radio::Plan;
 use crate::radio::activity::with_activity;
 use crate::radio::bearers::{Bearers, Second, Selector};
 use crate::radio::mac::reordering::Numbers;
-use crate::radio::mac::{
-    Frame, Framing, MOST_LAYERS, Reception, Sender, Setup, SharedCell, Source, Ue, UplinkSetup,
-};
+use crate::radio::mac::{Frame, Framing, Reception, Sender, Setup, SharedCell, Source, Ue, UplinkSetup};
 use crate::radio::outages::{Silences, with_outages};
-use crate::radio::phy::air::Air;
+use crate::radio::phy::air::{Air, MOST_LAYERS};
 use crate::radio::phy::nr::{self as formats, Carrier, Nr};
 use crate::radio::rlc_bearer::RlcBearer;
 use crate::radio::rlc_pair::RlcPair;

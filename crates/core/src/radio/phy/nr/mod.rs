@@ -16,7 +16,7 @@ mod information;
 mod tables;
 
 use crate::error::ScenarioError;
-use crate::radio::mac::MOST_LAYERS;
+use crate::radio::phy::air::MOST_LAYERS;
 use crate::radio::phy::air::{Air, Format, row_near, shares};
 use crate::registry::parameters;
 use crate::units::{Decibel, Frequency};
