@@ -134,6 +134,10 @@ impl Config {
         }
     }
 
+    fn is_tdd(&self) -> bool {
+        self.frame != "FDD"
+    }
+
     fn slots_per_s(&self) -> f64 {
         1.0 / self.slot().as_secs_f64()
     }
@@ -159,7 +163,8 @@ impl Config {
         let rate = Bitrate::from_bps(rate);
         let up_rate = uplink_setup.largest_rate();
         let bearer = |(queue, rlc, pdcp), ttis, terms, dir| {
-            RlcBearer::new((queue, rlc, ttis), terms, plan, ue, dir).with_pdcp(rlc, pdcp)
+            let bearer = RlcBearer::new((queue, rlc, ttis), terms, plan, ue, dir);
+            bearer.with_pdcp(rlc, pdcp).in_tdd(self.is_tdd())
         };
         let of_downlink = (&downlink.queue, &downlink.rlc, &downlink.pdcp);
         let of_uplink = (&uplink.queue, &uplink.rlc, &uplink.pdcp);
@@ -205,7 +210,7 @@ impl Config {
             // Its indices follow those of all default bearers.
             let bearer =
                 RlcBearer::new((&own.queue, &own.rlc, ttis), terms[dir.index()], plan, self.ues + ue, dir);
-            Some(bearer.second_of(ue).with_pdcp(&own.rlc, &own.pdcp))
+            Some(bearer.second_of(ue).with_pdcp(&own.rlc, &own.pdcp).in_tdd(self.is_tdd()))
         };
         let [downlink, uplink] = both.map(bearer);
         let (rlc, pdcp) = (both.map(|(own, _)| &own.rlc), both.map(|(own, _)| &own.pdcp));
