@@ -128,6 +128,7 @@ impl Config {
             sr_period: self.slots(uplink.sr_period),
             first_block: uplink.first_block.as_u64(),
             most_block: uplink.most_block.as_u64(),
+            carriers: uplink.carriers,
             standing: standing.map(|own| (self.slots(own.every), own.block.as_u64())),
             ramp: None,
             delay: uplink.delay,
@@ -146,11 +147,15 @@ impl Config {
     /// then.
     fn sender(&self, plan: &Plan<'_>, ue: u16, frame: &Frame) -> Sender {
         let uplink = &self.uplink;
-        let sinr = Sinr::new(&uplink.reception, plan.run_seed, (ue, Dir::Uplink), self.slots_per_s());
         let age = 1 + frame.processing() + frame.lead() + u64::from(self.k2);
         let times = uplink.adaptation.slots(self.slot(), (1, age));
-        let reception = Reception::new(sinr, &uplink.adaptation, times, plan.run_seed, (ue, Dir::Uplink));
-        Sender::new(reception, uplink.harq.processes.unwrap_or(PROCESSES))
+        let reception = |carrier| {
+            let of_carrier = (ue, Dir::Uplink, carrier);
+            let sinr = Sinr::on_carrier(&uplink.reception, plan.run_seed, of_carrier, self.slots_per_s());
+            Reception::on_carrier(sinr, &uplink.adaptation, times, plan.run_seed, of_carrier)
+        };
+        let own = Sender::new(reception(0), uplink.harq.processes.unwrap_or(PROCESSES));
+        own.with_carriers((1..uplink.carriers).map(reception).collect())
     }
 
     /// `None` if its link layers are incompatible, which validation rejects.

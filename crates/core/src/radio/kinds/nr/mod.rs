@@ -59,8 +59,8 @@ parameters! {
         /// From the end of an uplink slot to a decision based on its contents: answers, requests, reports.
         pub processing: Duration = Duration::from_millis(1),
         /// Number of downlink carriers, 1 to 8 (carrier aggregation). They have equal parameters; each has
-        /// its own fading, reports and HARQ, and all serve one RLC entity. The uplink, answers included, uses
-        /// the first.
+        /// its own fading, reports and HARQ, and all serve one RLC entity. Answers use the first; so does the
+        /// uplink, unless uplink.carriers is larger.
         pub carriers: u8 = 1,
         /// K1: slots from a block to its answer at least.
         pub k1: u8 = 4,
@@ -151,7 +151,10 @@ parameters! {
         pub sr_period: Duration = Duration::from_millis(10),
         /// Octets of SDUs granted for a scheduling request.
         pub first_block: Bytes = Bytes::from_bytes(300),
-        /// Maximum number of octets of SDUs granted to a UE per slot.
+        /// Number of uplink carriers, at most those of the downlink. They have equal parameters, and each has its own
+        /// fading and HARQ. A UE's power is shared equally among them. Requests and standing grants use the first.
+        pub carriers: u8 = 1,
+        /// Maximum number of octets of SDUs granted to a UE per slot on a carrier.
         pub most_block: Bytes = Bytes::from_bytes(20_000),
         /// Grants that a UE has without asking (proactive or configured grants); absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -397,6 +400,11 @@ impl DownlinkConfig {
 impl UplinkConfig {
     fn validate(&self, cell: &Config) -> Result<(), ScenarioError> {
         let (scs, slot) = (cell.scs_khz().unwrap_or_default(), cell.slot());
+        if !(1..=cell.carriers).contains(&self.carriers) {
+            let message = format!("{} carriers, but the downlink has {}", self.carriers, cell.carriers);
+            let hint = "write at least 1 and at most the carriers of the downlink (radio.nr.carriers)";
+            return Err(ScenarioError::new("carriers", message, hint));
+        }
         self.queue.validate().map_err(|error| error.under("queue"))?;
         self.reception.validate(cell.ues).map_err(|error| error.under("reception"))?;
         self.blocks.validate(scs).map_err(|error| error.under("blocks"))?;
