@@ -281,3 +281,34 @@ fn nothing_is_lost_in_a_hand_over() {
         }
     }
 }
+
+/// Acceptance test 28: a hand-over of 108 ms delays packets by that and a pattern at most, and loses none in acknowledged mode.
+/// In unacknowledged mode the packets of the blocks in the air and in decoding are lost: 1 to 5 of one per ms.
+#[test]
+fn a_hand_over_delays_by_the_outage_and_a_pattern() {
+    let handovers = json!([{"ue": 0, "at": "50 ms", "outage": "108 ms", "warning": "0 ms"}]);
+    let run = |rlc: &str| {
+        let link = json!({"rlc": {rlc: {}}, "pdcp": {"t_reordering": "200 ms"}, "harq": {"bler": [0]}});
+        let still = json!({"reception": {"mean_sinr": "40 dB", "fading": {"none": {}}}});
+        let both = over(link, &still);
+        let mut cell = Cell::with_handovers("nr", &json!({"downlink": both, "uplink": both}), &handovers);
+        let mut arrived = Vec::new();
+        for step in 0..300_u32 {
+            let now = at(ms(f64::from(step)));
+            cell.run_until(now);
+            arrived.extend(cell.outputs());
+            cell.send(now, Dir::Downlink, 0, 1500);
+        }
+        arrived.extend(cell.run_dry());
+        assert!(arrived.is_sorted_by_key(|(_, packet)| packet.seq));
+        let delay = |(at, seq): (u64, u32)| at as f64 / 1e6 - f64::from(seq);
+        let delays = arrived.iter().map(|(at, packet)| delay((at.as_nanos(), packet.seq)));
+        (arrived.len(), delays.fold(0.0, f64::max))
+    };
+    let (all, longest) = run("am_nr");
+    assert_eq!(all, 300);
+    assert!((108.0..108.0 + 5.0 + 4.0).contains(&longest), "{longest} ms");
+    let (some, longest) = run("um_nr");
+    assert!((295..300).contains(&some), "{some}");
+    assert!((108.0..108.0 + 5.0 + 4.0).contains(&longest), "{longest} ms");
+}
