@@ -117,6 +117,12 @@ impl RlcBearer {
         self
     }
 
+    /// Whether its cell uses time division duplex (TDD), which captures say.
+    pub fn in_tdd(mut self, is_tdd: bool) -> Self {
+        self.capture.is_tdd = is_tdd;
+        self
+    }
+
     /// Makes this the second bearer of `ue`. Its buffer index remains that of the UE index it was built with.
     pub fn second_of(mut self, ue: u16) -> Self {
         (self.buffer.ue, self.radio_bearer) = (ue, RADIO_BEARER + 1);

@@ -67,7 +67,7 @@ pub(super) fn ratio(decibel: f32) -> f64 {
 }
 
 /// A ratio in dB.
-fn decibel(ratio: f64) -> f32 {
+pub(super) fn decibel(ratio: f64) -> f32 {
     (10.0 * libm::log10(ratio)) as f32
 }
 

@@ -34,6 +34,7 @@ mod load;
 mod reception;
 pub(in crate::radio) mod reordering;
 pub(in crate::radio) mod spare;
+pub(in crate::radio) mod subbands;
 mod ue;
 mod uplink;
 
@@ -82,6 +83,8 @@ pub(in crate::radio) struct Setup {
     pub units: u32,
     /// Units per group; units are assigned in groups, and the last group may be smaller.
     pub group: u32,
+    /// Units of a subband, if subbands fade on their own.
+    pub subband: Option<u32>,
     /// How groups are shared out.
     pub shares: Shares,
     /// Number of carriers with equal parameters; each has its own block and HARQ for each UE.

@@ -58,7 +58,10 @@ pub enum Mode {
         sn_bits: u8,
     },
     /// A PDU of NR's MAC instead of RLC.
-    NrMac,
+    NrMac {
+        /// Whether the cell uses time division duplex (TDD).
+        is_tdd: bool,
+    },
 }
 
 impl Mode {
@@ -91,7 +94,7 @@ pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
         Mode::NrAm { sn_bits } => udp_nr::rlc(true, sn_bits, channel.dir, ue, channel.radio_bearer),
         Mode::NrUm { sn_bits } => udp_nr::rlc(false, sn_bits, channel.dir, ue, channel.radio_bearer),
         Mode::NrPdcp { sn_bits } => udp_nr::pdcp(sn_bits, channel.dir, ue, channel.radio_bearer),
-        Mode::NrMac => udp_nr::mac(FDD, channel.dir, ue),
+        Mode::NrMac { is_tdd } => udp_nr::mac(if is_tdd { TDD } else { FDD }, channel.dir, ue),
     };
     let room = usize::from(u16::MAX) - IP_OCTETS - UDP_OCTETS - framing.len();
     let mut bytes = vec![0; IP_OCTETS + UDP_OCTETS];
@@ -137,8 +140,9 @@ const DOWNLINK: u8 = 1;
 const LI_7_BITS: u8 = 1;
 const LI_15_BITS: u8 = 2;
 
-/// Radio type of `mac-nr`: frequency division.
+/// Radio types of `mac-nr`: frequency and time division.
 const FDD: u8 = 1;
+const TDD: u8 = 2;
 
 /// A dynamic port (RFC 6335, 6), which no dissector claims.
 const PORT: u16 = 65_322;

@@ -214,6 +214,7 @@ impl Config {
             scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
             units: downlink.codes.into(),
             group: 1,
+            subband: None,
             shares: Shares::InTurn,
             carriers: 1,
             ues_per_slot: downlink.ues_per_tti.into(),

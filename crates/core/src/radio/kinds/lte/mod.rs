@@ -192,6 +192,7 @@ impl Component for Config {
             scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
             units,
             group,
+            subband: None,
             shares: downlink.sharing.into(),
             carriers: 1,
             ues_per_slot: most,
