@@ -42,7 +42,9 @@ Counts = NDArray[np.int32]
 SHORTEST_S = 130
 """Two windows and some more: shorter recordings are left out."""
 MOST_WINDOWS = 20
-MOST_PACKETS = 40_000_000
+SEEDS = 6
+"""Runs of the process for each window: a mean over two has an error of up to 8 %."""
+MOST_PACKETS = 60_000_000
 """Opportunities that are at most simulated for a recording: fast ones have fewer windows."""
 CELLS = (("hsdpa-3.6-still", 3e6), ("lte-10mhz-still", math.inf))
 """Bundled cells, each for mean rates up to this, in bit/s."""
@@ -91,7 +93,7 @@ def models_of(first: Counts, number: int) -> dict[str, tuple[Model, int, bool]]:
     even = np.diff(np.floor(np.arange(60_001) * mean + 0.37)).astype(np.int32)
     constant = link_of(even)
     return {
-        "process": (lambda _: fitted, 2 * number, True),
+        "process": (lambda _: fitted, SEEDS * number, True),
         "fitted cell": (lambda index: fitted_cell[index], len(fitted_cell), False),
         "replay": (lambda index: replayed[index], len(replayed), False),
         "cell": (lambda index: scaled[index], len(scaled), False),
@@ -180,8 +182,8 @@ def validate(recording: Recording, most_windows: int = MOST_WINDOWS) -> list[Jud
     if recording.duration_s < SHORTEST_S:
         return []
     per_window = max(float(counts.sum()) / len(counts) * 60_000, 1.0)
-    # Each window is run with four set-ups and pages, over some seven links.
-    number = max(2, min(most_windows, int(MOST_PACKETS / per_window / 35)))
+    # Each window is run with four set-ups and pages, over both halves, the process, and five other links.
+    number = max(2, min(most_windows, int(MOST_PACKETS / per_window / (5 * (SEEDS + 7)))))
     first, second = halves(counts)
     truths = {}
     for half, part in zip(HALVES, (first, second), strict=True):
