@@ -52,8 +52,8 @@ fn target(report: &media::Report, from: usize, to: usize) -> f64 {
 
 const CONTROLLERS: [&str; 3] = ["gcc", "nada", "scream"];
 
-/// By hand: 1 Mbit/s at 30 fps without deviation are frames of 4167 B: four packets of 1042 B and 58 B of headers, 120 of them
-/// a second, and 50 audio packets of 138 B: 1.111 Mbit/s.
+/// By hand: 1 Mbit/s at 30 fps are frames of 4167 B with headers: four packets of 1042 B, 120 of them a second, of which 58 B
+/// each are headers; and 50 audio packets of 138 B: 1.055 Mbit/s.
 #[test]
 fn a_call_without_control_sends_what_was_computed_by_hand() {
     let fixed = [
@@ -67,7 +67,7 @@ fn a_call_without_control_sends_what_was_computed_by_hand() {
         [&results.flows[0].call.as_ref().unwrap().downlink, &results.flows[0].call.as_ref().unwrap().uplink]
     {
         let report = report.as_ref().unwrap();
-        let expected = 120.0 * 1100.0 * 8.0 + 50.0 * 138.0 * 8.0;
+        let expected = 1e6 + 50.0 * 138.0 * 8.0;
         assert!(
             (report.sender.sent_bps / expected - 1.0).abs() < 0.01,
             "{} {expected}",
@@ -76,9 +76,10 @@ fn a_call_without_control_sends_what_was_computed_by_hand() {
         let received = &report.receiver;
         assert_eq!((received.freezes, received.frames_lost, received.nacks), (0, 0, 0));
         assert!(received.frames + 4 >= report.sender.frames && report.sender.frames >= 600, "{received:?}");
-        // Paced at 2.5 Mbit/s: the last of four packets leaves 3 x 1100 B = 10.6 ms after the first, and the link takes 0.88 ms.
+        // Paced at 2.5 times 1.055 Mbit/s: the last of four packets leaves 3 x 1042 B = 9.48 ms after the first, and the link
+        // takes 0.83 ms.
         let delay = received.frame_delay_ms.p50.unwrap();
-        assert!((delay - 50.0 - 10.56 - 0.88).abs() < 0.8, "{delay}");
+        assert!((delay - 50.0 - 9.48 - 0.83).abs() < 0.8, "{delay}");
         assert!((received.harmonic_fps.unwrap() - 30.0).abs() < 0.3, "{received:?}");
     }
 }
