@@ -84,6 +84,35 @@ fn a_call_without_control_sends_what_was_computed_by_hand() {
     }
 }
 
+/// Chromium's bursts: a frame of 4 packets leaves at once, and takes up to 0.33 ms on 100 Mbit/s. Without them its last packet
+/// leaves 3 x 1042 B later at 2.5 times the estimate, which probes have raised to twice the highest rate: 2.11 Mbit/s, 4.74 ms.
+#[test]
+fn a_burst_sends_a_frame_at_once() {
+    let delay = |burst| {
+        let limits = [
+            ("flow.0.app.call.controller.gcc.burst", burst),
+            ("flow.0.app.call.max_rate", "1 Mbit/s"),
+            ("flow.0.app.call.frame_deviation", "0"),
+        ];
+        let results = run(&link(&[(0.0, 100.0)], 20.0), &limits);
+        downlink(&results).receiver.frame_delay_ms.p50.unwrap()
+    };
+    let (at_once, paced) = (delay("40 ms"), delay("0 s"));
+    assert!((50.0..50.4).contains(&at_once), "{at_once}");
+    assert!((paced - 50.0 - 4.74 - 0.08).abs() < 0.2, "{paced}");
+}
+
+/// After a step from 3 to 1 Mbit/s the queue overflows. Retransmissions take part of the target: they must not keep it full.
+#[test]
+fn retransmissions_after_a_step_down_end() {
+    let steps = [(0.0, 3.0), (20.0, 1.0)];
+    let results = run(&link(&steps, 40.0), &[("flow.0.app.call.max_rate", "4 Mbit/s")]);
+    let (report, lost) = (downlink(&results), results.flows[0].datagrams.as_ref().unwrap().lost);
+    assert!(lost > 20 && lost < 800, "{lost}");
+    assert!((0.7..1.0).contains(&target(report, 32, 39)), "{}", target(report, 32, 39));
+    assert!(report.receiver.freeze_s < 6.0, "{:?}", report.receiver);
+}
+
 /// RFC 8867, 4.2, reference link: 1 Mbit/s, 300 ms of buffer.
 #[test]
 fn on_a_constant_link_controllers_converge_and_keep_the_picture_moving() {
@@ -156,7 +185,7 @@ fn scream_reads_marks_and_keeps_the_queue_short() {
     ];
     let results = run(&link(&[(0.0, 1.0)], 60.0), &marks);
     let report = downlink(&results);
-    assert!(report.sender.reported_marked > 20 && report.sender.reported_lost < 20, "{:?}", report.sender);
+    assert!(report.sender.reported_marked > 10 && report.sender.reported_lost < 20, "{:?}", report.sender);
     assert!(target(report, 30, 59) > 0.3, "{:?}", report.sender.target_bps_per_second);
 }
 
