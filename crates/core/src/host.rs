@@ -11,6 +11,7 @@ mod beside;
 mod datagrams;
 mod end;
 mod flow_index;
+mod outflow;
 mod report;
 mod web;
 
@@ -35,6 +36,7 @@ use arrivals::ArrivalsEnd;
 use datagrams::DatagramEnd;
 use end::{Counted, FlowEnd};
 pub(crate) use flow_index::FlowIndex;
+use outflow::Outflow;
 use web::{ClientEnd, ServerEnd};
 
 /// A flow as both hosts need to know it.
@@ -82,18 +84,8 @@ enum End {
 
 struct SendingEnd {
     sender: Box<Sender>,
-    app: Box<dyn App>,
-    /// Bytes that have been supplied.
-    supplied: u64,
-    /// Once so many bytes have been acknowledged the application wants to know, or the transfer is complete.
-    awaited: u64,
-    /// When the application supplies more.
-    next_supply: Instant,
-    /// From when on the application supplies nothing; `Instant::NEVER` after that time.
-    stop: Instant,
-    has_stopped: bool,
+    stream: Outflow,
     last_sent: Instant,
-    finished: Option<Instant>,
 }
 
 struct ReceivingEnd {
@@ -187,24 +179,14 @@ impl Interface {
 
 impl SendingEnd {
     fn new(sender: Box<Sender>, app: Box<dyn App>, spec: &FlowSpec) -> Self {
-        Self {
-            sender,
-            app,
-            supplied: 0,
-            awaited: u64::MAX,
-            next_supply: Instant::NEVER,
-            stop: spec.stop,
-            has_stopped: false,
-            last_sent: spec.start,
-            finished: None,
-        }
+        Self { sender, stream: Outflow::new(app, spec.stop), last_sent: spec.start }
     }
 
     /// An ACK arrived.
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         self.sender.handle_segment(cx.now, packet);
-        if self.sender.state().una >= self.awaited {
+        if self.sender.state().una >= self.stream.awaited {
             self.handle_acked(cx);
         }
         probe_tcp(cx, (packet.ue, packet.flow), &mut self.sender, Some(packet));
@@ -214,43 +196,21 @@ impl SendingEnd {
     #[cold]
     #[inline(never)]
     fn handle_acked(&mut self, cx: &mut Cx<'_>) {
-        let (now, acked) = (cx.now, self.sender.state().una);
-        if self.app.awaits_acked().is_some_and(|awaited| awaited <= acked) {
-            self.app.handle_acked(now, acked);
-            self.supply(now);
+        let acked = self.sender.state().una;
+        if self.stream.tell_acked(cx.now, acked) {
+            self.supply(cx.now);
         }
-        if self.is_done() && acked >= self.supplied && self.finished.is_none() {
-            self.finished = Some(now);
-            cx.finish_transfer();
-        }
-        self.await_acked();
+        self.stream.settle(cx, acked);
     }
 
     /// Takes what the application supplies.
     #[cold]
     #[inline(never)]
     fn supply(&mut self, now: Instant) {
-        if self.stop <= now {
-            self.supplied = self.sender.withdraw_unsent();
-            (self.stop, self.has_stopped) = (Instant::NEVER, true);
-        }
-        let bytes = if self.has_stopped { 0 } else { self.app.poll_supply(now) };
+        let bytes = self.stream.poll(now, || self.sender.withdraw_unsent());
         if bytes > 0 {
-            self.supplied = self.supplied.saturating_add(bytes);
             self.sender.supply_after(now.since(self.last_sent), bytes);
         }
-        let next = self.app.deadline().filter(|_| !self.has_stopped).unwrap_or(Instant::NEVER);
-        self.next_supply = next.min(self.stop);
-        self.await_acked();
-    }
-
-    fn await_acked(&mut self) {
-        let ends = (self.is_done() && self.finished.is_none()).then_some(self.supplied);
-        self.awaited = self.app.awaits_acked().into_iter().chain(ends).min().unwrap_or(u64::MAX);
-    }
-
-    fn is_done(&self) -> bool {
-        self.has_stopped || self.app.is_done()
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
@@ -266,7 +226,7 @@ impl SendingEnd {
             probe_sent(cx, &packet, &transmit);
             interface.send(cx, packet);
         }
-        match self.next_supply {
+        match self.stream.next_supply {
             Instant::NEVER => arm(cx, key, sender.deadline()),
             next => arm(cx, key, sender.deadline().into_iter().chain([next]).min()),
         }
@@ -476,8 +436,8 @@ impl End {
     fn counted(&self) -> Counted<'_> {
         match self {
             Self::Sends(end) => {
-                let (sender, app) = (Some(&*end.sender), Some(end.app.as_ref()));
-                Counted { sender, app, finished: end.finished, ..Counted::default() }
+                let (sender, app) = (Some(&*end.sender), Some(end.stream.app()));
+                Counted { sender, app, finished: end.stream.finished, ..Counted::default() }
             }
             Self::Receives(end) => Counted {
                 receiver: Some((&end.receiver, &end.delays)),
@@ -523,7 +483,7 @@ impl Endpoint {
         match &mut self.end {
             End::Sends(end) => {
                 end.sender.handle_deadline(cx.now);
-                if end.next_supply <= cx.now {
+                if end.stream.next_supply <= cx.now {
                     end.supply(cx.now);
                 }
                 probe_tcp(cx, (spec.ue, spec.flow), &mut end.sender, None);
