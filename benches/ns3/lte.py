@@ -80,8 +80,8 @@ def runs() -> dict[str, Options]:
             all_runs[f"tcp-pf-{prbs}prb-{ues}ue-am-prohibit100"] = tcp(
                 "pf", ues, prbs, "am", statusProhibitMs=100
             )
-            all_runs[f"upload-udp-pf-{prbs}prb-{ues}ue"] = udp("pf", ues, prbs, upload=1)
-            all_runs[f"upload-tcp-pf-{prbs}prb-{ues}ue-um"] = tcp("pf", ues, prbs, "um", upload=1)
+            all_runs[f"upload-udp-pf-{prbs}prb-{ues}ue"] = udp("pf", ues, prbs, upload=1, time=4)
+        all_runs[f"upload-tcp-pf-25prb-{ues}ue-um"] = tcp("pf", ues, 25, "um", upload=1, time=6)
         for rlc in ("um", "am"):
             name = f"tcp-pf-25prb-{ues}ue-{rlc}"
             all_runs[f"{name}-10kib"] = tcp("pf", ues, 25, rlc, buffer=10_240)

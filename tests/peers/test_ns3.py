@@ -31,17 +31,16 @@ def test_downloads_over_um_are_as_fast_and_wait_as_long(scheduler, prbs, ues):
     assert own.rtt_ms == pytest.approx([mean for mean, _, _ in ns3["rtt_ms"]], rel=GOODPUT)
 
 
-@pytest.mark.parametrize("ues", [1, 4, 8])
-@pytest.mark.parametrize("prbs", [25, 50])
-@pytest.mark.parametrize("traffic", ["udp", "tcp"])
-def test_uploads_share_the_cell_alike(traffic, prbs, ues):
-    ns3, own = both(f"upload-{traffic}-pf-{prbs}prb-{ues}ue" + ("-um" if traffic == "tcp" else ""))
+@pytest.mark.parametrize("name", [name for name in RUNS if name.startswith("upload-")])
+def test_uploads_share_the_cell_alike(name):
+    ns3, own = both(name)
+    prbs, ues = (ns3["options"][key] for key in ("prbs", "ues"))
     assert own.goodput_kBps == pytest.approx(ns3["goodput_kBps"], rel=0.1)
     # In each TTI ns-3 gives each UE equally many PRBs, and leaves the rest of the division unused.
     used = prbs // ues * ues / prbs
     assert [rate * used for rate in own.goodput_kBps] == pytest.approx(ns3["goodput_kBps"], rel=GOODPUT)
     assert [rate * used for rate in own.mac_kBps] == pytest.approx(ns3["mac_kBps"], rel=SHARE)
-    if traffic == "tcp":
+    if ns3["options"]["traffic"] == "tcp":
         assert own.rtt_ms == pytest.approx([mean for mean, _, _ in ns3["rtt_ms"]], rel=0.1)
 
 

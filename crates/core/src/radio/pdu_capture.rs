@@ -55,6 +55,7 @@ impl PduCapture {
             let mode = match pdu {
                 Pdu::NrPdcp { sn_bits } => Mode::NrPdcp { sn_bits },
                 Pdu::NrMac => Mode::NrMac { is_tdd },
+                Pdu::LtePdcp { sn_bits } => Mode::LtePdcp { sn_bits },
                 Pdu::LteMac => Mode::LteMac,
                 _ => mode,
             };
@@ -77,7 +78,7 @@ fn is_lost(pdu: Pdu, sent: &Tti, arrives: &Tti) -> bool {
         Pdu::Nr(place) => !arrives.nr.data.contains(&sent.nr.data[place]),
         Pdu::NrMac | Pdu::LteMac => arrives.is_empty(),
         // It is RLC that loses it.
-        Pdu::NrPdcp { .. } => false,
+        Pdu::NrPdcp { .. } | Pdu::LtePdcp { .. } => false,
         Pdu::Data(sn) => !arrives.data.runs.iter().any(|run| (run.sns.first..run.sns.end).contains(&sn)),
     }
 }

@@ -103,7 +103,7 @@ impl RlcBearer {
             counts: Counts::default(),
             capture: PduCapture::new(rlc, &pdcp::Config::default(), (ue, dir, RADIO_BEARER)),
             radio_bearer: RADIO_BEARER,
-            largest_sdu: if rlc.has_pdcp() { pdcp::LARGEST_SDU } else { u32::MAX },
+            largest_sdu: rlc.largest_sdu().unwrap_or(u32::MAX),
             numbered_from: 0,
             numbered_to: 0,
             reported_from: 0,

@@ -125,6 +125,11 @@ pub trait Component {
         false
     }
 
+    /// Octets of its largest SDU, where PDCP limits them.
+    fn largest_sdu(&self) -> Option<u32> {
+        self.has_pdcp().then_some(pdcp::LARGEST_SDU)
+    }
+
     /// Transmitting and receiving entity of one direction, for link layers whose two directions are independent (UM,
     /// TM); `None` if they are not (AM).
     fn halves(&self) -> Option<(Box<dyn Transmit>, Box<dyn Receive>)> {

@@ -25,6 +25,16 @@ pub(super) fn check(tti: Duration, discard_timer: Option<Duration>) -> Result<()
     entities::check_timer("discard_timer", discard_timer)
 }
 
+/// Octets of the largest SDU of PDCP (TS 36.323 §4.3.1).
+pub(super) const LARGEST_PDCP_SDU: u32 = 8188;
+
+/// Refuses a size of PDCP's sequence number that the mode does not have (TS 36.331 §6.3.2, PDCP-Config).
+pub(super) fn check_pdcp(sn_bits: Option<u8>, sizes: &[u8], hint: &str) -> Result<(), ScenarioError> {
+    let Some(bits) = sn_bits.filter(|bits| !sizes.contains(bits)) else { return Ok(()) };
+    let message = format!("is {bits}, which is no size of a sequence number here");
+    Err(ScenarioError::new("pdcp_sn_size", message, hint))
+}
+
 /// Refuses a channel on which acknowledged mode repeats for ever.
 pub(super) fn check_channel(channel: &channel::Config) -> Result<(), ScenarioError> {
     if channel.loses_everything() {

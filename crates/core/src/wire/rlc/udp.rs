@@ -40,6 +40,11 @@ pub enum Mode {
     LteUm10,
     /// Acknowledged, of LTE.
     LteAm,
+    /// A PDU of LTE's PDCP instead of RLC.
+    LtePdcp {
+        /// Bits of a sequence number.
+        sn_bits: u8,
+    },
     /// A PDU of LTE's MAC instead of RLC.
     LteMac,
     /// Acknowledged, of NR.
@@ -90,6 +95,7 @@ pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
         Mode::LteUm5 => udp_lte::framing(Some(5), channel.dir, ue, bearer),
         Mode::LteUm10 => udp_lte::framing(Some(10), channel.dir, ue, bearer),
         Mode::LteAm => udp_lte::framing(None, channel.dir, ue, bearer),
+        Mode::LtePdcp { sn_bits } => udp_lte::pdcp(sn_bits, channel.dir, ue, bearer),
         Mode::LteMac => udp_lte::mac(channel.dir, ue),
         Mode::NrAm { sn_bits } => udp_nr::rlc(true, sn_bits, channel.dir, ue, channel.radio_bearer),
         Mode::NrUm { sn_bits } => udp_nr::rlc(false, sn_bits, channel.dir, ue, channel.radio_bearer),

@@ -223,6 +223,10 @@ impl Component for Config {
         vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
     }
 
+    fn largest_sdu(&self, dir: Dir) -> Option<u32> {
+        dir.pick(&self.downlink.rlc, &self.uplink.rlc).largest_sdu()
+    }
+
     /// In the downlink, a STATUS PDU waits for a scheduling request and its grant, and the retransmission
     /// takes a downlink block. In the uplink the roles are exchanged.
     fn remarks(&self) -> Vec<ScenarioError> {
