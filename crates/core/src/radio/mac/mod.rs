@@ -23,6 +23,7 @@
 //! the cell during the transmission.
 
 mod config;
+mod decibels;
 mod downlink;
 pub(crate) mod fairness;
 mod frame;
