@@ -53,8 +53,8 @@ def test_tcp_fills_the_cell_but_for_headers(keys, expected):
 
 def test_acks_of_a_download_come_in_bunches_and_make_bursts():
     standing = {"standing": {"every": "0.5 ms", "block": "20 kB"}}
-    # 500 Mbit/s are 208 packets of 1500 B in the 5 ms of a pattern, and an ACK for two. Linux's receiver sends
-    # one for all segments of a block. The window is constant, 36 ms of the rate.
+    # 500 Mbit/s are 208 packets of 1500 B in the 5 ms of a pattern, and an ACK for two; Linux's receiver
+    # sends one for all segments of a block. The window is constant, 36 ms of the rate.
     result = download(
         "600 ms", "500 Mbit/s", {"uplink": UPLINK | standing}, delayed_ack="fixed", max_window=1500
     )

@@ -24,6 +24,7 @@
 
 pub(in crate::radio) mod carrier;
 mod config;
+mod decibels;
 mod downlink;
 pub(crate) mod fairness;
 mod frame;

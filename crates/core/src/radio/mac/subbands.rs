@@ -18,7 +18,7 @@
 //! Left out: weighting of subbands by the number of their PRBs in the mean, CQI by subband in the uplink, choice of the UE
 //! by subband: the scheduler compares wideband rates.
 
-use super::harq::{decibel, ratio};
+use super::decibels::{decibel, ratio};
 use crate::fading::BLOCK;
 use crate::radio::phy::air::Air;
 use crate::sinr::Sinr;

@@ -135,7 +135,8 @@ impl Tti {
     pub fn clear(&mut self) {
         self.data.clear();
         self.lte.clear_data();
-        if self.nr.room > 0 {
+        // A second bearer that uses a whole block leaves the default one no room.
+        if self.nr.room > 0 || self.other.is_some() {
             self.nr.clear();
             self.other = None;
         }

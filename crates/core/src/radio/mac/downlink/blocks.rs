@@ -3,7 +3,8 @@
 use super::{Answer, Downlink};
 use crate::element::{Cx, bearer_index};
 use crate::packet::Dir;
-use crate::radio::mac::harq::{Block, State, ratio};
+use crate::radio::mac::decibels::ratio;
+use crate::radio::mac::harq::{Block, State};
 use crate::radio::mac::ue::{Source, Ue};
 use crate::radio::mac::{Arrival, Work};
 use crate::radio::phy::air::Format;
