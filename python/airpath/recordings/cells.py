@@ -47,6 +47,7 @@ DOPPLERS_HZ = (5.6, 60.0)
 """A walk and a drive: between them the search decides by the variation within 100 ms."""
 TABLE_DB = tuple(range(-12, 33, 4))
 TABLE_S = 4.0
+LEAST_SCATTER = 0.01
 CANDIDATES = 120
 DRAWN = 1200
 CHANGED = 1800
@@ -182,10 +183,10 @@ class Fit:
 
 @dataclass(frozen=True)
 class Table:
-    """Packets per 100 ms by mean SINR, and their scatter by fading."""
+    """Packets per 100 ms by mean SINR, and their coefficient of variation by fading."""
 
     rate: Numbers
-    scatter: float
+    scatter: Numbers
 
 
 def outages_of(counts: Counts) -> Outages | None:
@@ -230,8 +231,9 @@ def tables_of(technology: Technology, workers: int, seed: int = 1) -> Tables:
     for band, doppler_hz in dict.fromkeys(point[:2] for point in points):
         bins = [found[band, doppler_hz, float(db)] for db in TABLE_DB]
         rate = np.maximum.accumulate([float(one.mean()) for one in bins])
-        busy = [one for one in bins if one.mean() > 0.2 * rate[-1]]
-        tables[band, doppler_hz] = Table(rate, float(np.mean([one.std() / one.mean() for one in busy])))
+        # Fading changes a rate that is far from the largest more.
+        scatter = [float(one.std() / one.mean()) if one.mean() > 0 else 1.0 for one in bins]
+        tables[band, doppler_hz] = Table(rate, np.clip(scatter, LEAST_SCATTER, 1.0))
     if technology == "lte":
         for band, blocks in BANDS.items():
             for doppler_hz in DOPPLERS_HZ:
@@ -280,8 +282,9 @@ def surrogate(cells: Sequence[Cell], tables: Tables, bins: int, random: np.rando
     rates = np.empty((bins, count))
     for column, one in enumerate(cells):
         table = tables[one.band, one.doppler_hz]
-        scatter = random.gamma(1 / table.scatter**2, table.scatter**2, bins)
-        rates[:, column] = np.interp(sinr[:, column], TABLE_DB, table.rate) * scatter
+        variance = np.interp(sinr[:, column], TABLE_DB, table.scatter) ** 2
+        fading = random.gamma(1 / variance, variance)
+        rates[:, column] = np.interp(sinr[:, column], TABLE_DB, table.rate) * fading
         if one.outages is not None:
             rates[:, column] *= _open(one.outages, bins, random)
     return rates
