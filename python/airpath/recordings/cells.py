@@ -16,6 +16,7 @@ load from a narrower band.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -51,7 +52,10 @@ LEAST_SCATTER = 0.01
 CANDIDATES = 120
 DRAWN = 1200
 CHANGED = 1800
-KEPT = 50
+KEPT = 25
+"""Candidates kept for each Doppler shift."""
+FINAL, AGAIN = 15, 12
+"""So many of each Doppler shift are judged so often again: one sample decides by luck."""
 SIMILAR = 8
 """So many of the best candidates say how far a parameter is determined."""
 LEAST_BINS = 3000
@@ -358,10 +362,10 @@ def fit_cell(
         else:
             places = np.minimum(random.exponential(8, CANDIDATES).astype(int), len(best) - 1)
             cells = [_changed(best[place][1], bands, random) for place in places.tolist()]
-        best = sorted([*best, *judged(cells)], key=lambda pair: pair[0])[:KEPT]
+        best = _kept([*best, *judged(cells)], KEPT)
         progress(0.2 + 0.3 * (turn + 1) / rounds)
-    top = [cell for _, cell in best[:20]]
-    again = np.mean([[distance for distance, _ in judged(top)] for _ in range(6)], axis=0)
+    top = [cell for _, cell in _kept(best, FINAL)]
+    again = np.mean([[distance for distance, _ in judged(top)] for _ in range(AGAIN)], axis=0)
     order = np.argsort(again)
     chosen = top[int(order[0])]
     corrected = _corrected(chosen, counts, workers, lambda share: progress(0.5 + 0.5 * share))
@@ -397,6 +401,13 @@ def _ranges(cell: Cell, chosen: Cell, similar: list[Cell], seconds: float) -> di
             slowest,
         ),
     }
+
+
+def _kept(judged: list[tuple[float, Cell]], number: int) -> list[tuple[float, Cell]]:
+    """The nearest of each Doppler shift: a few lucky samples of one must not displace the other."""
+    ordered = sorted(judged, key=lambda pair: pair[0])
+    of_each = [[one for one in ordered if one[1].doppler_hz == doppler][:number] for doppler in DOPPLERS_HZ]
+    return sorted(itertools.chain.from_iterable(of_each), key=lambda pair: pair[0])
 
 
 def bands_of(technology: Technology) -> list[str]:
