@@ -16,6 +16,7 @@ load from a narrower band.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -47,10 +48,14 @@ DOPPLERS_HZ = (5.6, 60.0)
 """A walk and a drive: between them the search decides by the variation within 100 ms."""
 TABLE_DB = tuple(range(-12, 33, 4))
 TABLE_S = 4.0
+LEAST_SCATTER = 0.01
 CANDIDATES = 120
 DRAWN = 1200
 CHANGED = 1800
-KEPT = 50
+KEPT = 25
+"""Candidates kept for each Doppler shift."""
+FINAL, AGAIN = 15, 12
+"""So many of each Doppler shift are judged so often again: one sample decides by luck."""
 SIMILAR = 8
 """So many of the best candidates say how far a parameter is determined."""
 LEAST_BINS = 3000
@@ -182,10 +187,10 @@ class Fit:
 
 @dataclass(frozen=True)
 class Table:
-    """Packets per 100 ms by mean SINR, and their scatter by fading."""
+    """Packets per 100 ms by mean SINR, and their coefficient of variation by fading."""
 
     rate: Numbers
-    scatter: float
+    scatter: Numbers
 
 
 def outages_of(counts: Counts) -> Outages | None:
@@ -230,8 +235,9 @@ def tables_of(technology: Technology, workers: int, seed: int = 1) -> Tables:
     for band, doppler_hz in dict.fromkeys(point[:2] for point in points):
         bins = [found[band, doppler_hz, float(db)] for db in TABLE_DB]
         rate = np.maximum.accumulate([float(one.mean()) for one in bins])
-        busy = [one for one in bins if one.mean() > 0.2 * rate[-1]]
-        tables[band, doppler_hz] = Table(rate, float(np.mean([one.std() / one.mean() for one in busy])))
+        # Fading changes a rate that is far from the largest more.
+        scatter = [float(one.std() / one.mean()) if one.mean() > 0 else 1.0 for one in bins]
+        tables[band, doppler_hz] = Table(rate, np.clip(scatter, LEAST_SCATTER, 1.0))
     if technology == "lte":
         for band, blocks in BANDS.items():
             for doppler_hz in DOPPLERS_HZ:
@@ -280,8 +286,9 @@ def surrogate(cells: Sequence[Cell], tables: Tables, bins: int, random: np.rando
     rates = np.empty((bins, count))
     for column, one in enumerate(cells):
         table = tables[one.band, one.doppler_hz]
-        scatter = random.gamma(1 / table.scatter**2, table.scatter**2, bins)
-        rates[:, column] = np.interp(sinr[:, column], TABLE_DB, table.rate) * scatter
+        variance = np.interp(sinr[:, column], TABLE_DB, table.scatter) ** 2
+        fading = random.gamma(1 / variance, variance)
+        rates[:, column] = np.interp(sinr[:, column], TABLE_DB, table.rate) * fading
         if one.outages is not None:
             rates[:, column] *= _open(one.outages, bins, random)
     return rates
@@ -355,10 +362,10 @@ def fit_cell(
         else:
             places = np.minimum(random.exponential(8, CANDIDATES).astype(int), len(best) - 1)
             cells = [_changed(best[place][1], bands, random) for place in places.tolist()]
-        best = sorted([*best, *judged(cells)], key=lambda pair: pair[0])[:KEPT]
+        best = _kept([*best, *judged(cells)], KEPT)
         progress(0.2 + 0.3 * (turn + 1) / rounds)
-    top = [cell for _, cell in best[:20]]
-    again = np.mean([[distance for distance, _ in judged(top)] for _ in range(6)], axis=0)
+    top = [cell for _, cell in _kept(best, FINAL)]
+    again = np.mean([[distance for distance, _ in judged(top)] for _ in range(AGAIN)], axis=0)
     order = np.argsort(again)
     chosen = top[int(order[0])]
     corrected = _corrected(chosen, counts, workers, lambda share: progress(0.5 + 0.5 * share))
@@ -394,6 +401,13 @@ def _ranges(cell: Cell, chosen: Cell, similar: list[Cell], seconds: float) -> di
             slowest,
         ),
     }
+
+
+def _kept(judged: list[tuple[float, Cell]], number: int) -> list[tuple[float, Cell]]:
+    """The nearest of each Doppler shift: a few lucky samples of one must not displace the other."""
+    ordered = sorted(judged, key=lambda pair: pair[0])
+    of_each = [[one for one in ordered if one[1].doppler_hz == doppler][:number] for doppler in DOPPLERS_HZ]
+    return sorted(itertools.chain.from_iterable(of_each), key=lambda pair: pair[0])
 
 
 def bands_of(technology: Technology) -> list[str]:

@@ -102,11 +102,15 @@ def models_of(first: Counts, number: int) -> dict[str, tuple[Model, int, bool]]:
 
 
 def fitted_cell_of(counts: Counts, number: int) -> list[Counts]:
-    """Opportunities of at least so many windows of a cell that is fitted to a recording."""
+    """Opportunities of at least so many windows of a cell that is fitted to a recording.
+
+    A slow recording may be of HSDPA or of a narrow band of LTE: the cell is that whose surrogate is closer.
+    """
     mean_bps = float(counts.sum()) / len(counts) * 1000 * PACKET_BITS
-    technology: Technology = "hsdpa" if mean_bps <= CELLS[0][1] else "lte"
+    technologies: list[Technology] = ["lte", "hsdpa"] if mean_bps <= CELLS[0][1] else ["lte"]
     # Recordings run in parallel already.
-    cell = fit_cell(counts, technology, workers=1).cell
+    fits = [fit_cell(counts, technology, workers=1) for technology in technologies]
+    cell = min(fits, key=lambda fit: fit.distance).cell
     return runs_of(cell, mean_bps, workers=1, seed=1, number=max(number, RUNS))
 
 
