@@ -21,7 +21,7 @@ const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
 pub const AUDIO_BPS: f64 = AUDIO_BYTES as f64 * 8.0 / 0.02;
 /// A queue is drained within this time.
 const LONGEST_QUEUE_S: f64 = 2.0;
-/// Frames are skipped while the queue takes longer at the target rate.
+/// Frames are skipped while the queue takes longer at the target rate, or at the rate that the window allows.
 const SKIP_ABOVE_S: f64 = 0.5;
 /// A packet leaves after this time although the window is full.
 const KEEPALIVE: Duration = Duration::from_millis(500);
@@ -179,7 +179,7 @@ impl Sender {
     fn capture(&mut self) {
         let audio = if self.next_audio == Instant::NEVER { 0.0 } else { AUDIO_BPS };
         let target = self.controller.permit().target_bps - audio;
-        let skips = self.queued_bytes as f64 * 8.0 > SKIP_ABOVE_S * target;
+        let skips = self.queued_bytes as f64 * 8.0 > SKIP_ABOVE_S * target.min(self.window_bps());
         self.report.on_target(self.source.next_at, target);
         match self.source.capture(self.budget.encoded(target), skips) {
             Some(frame) => {
@@ -189,6 +189,15 @@ impl Sender {
                 self.packetize(frame);
             }
             None => self.report.frames_skipped += 1,
+        }
+    }
+
+    /// Rate that the window allows, bit/s.
+    fn window_bps(&self) -> f64 {
+        let window = self.controller.permit().window_bytes;
+        match self.rtt {
+            Some(rtt) if window != u64::MAX => window as f64 * 8.0 / rtt.as_secs_f64().max(1e-3),
+            _ => f64::INFINITY,
         }
     }
 
@@ -368,5 +377,47 @@ impl Sender {
         report.frames = self.source.frames().into();
         report.key_frames = self.source.key_frames;
         report.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::Encoder;
+    use super::*;
+    use crate::controller::Permit;
+    use crate::rng;
+
+    /// A window of 1200 B, which a packet fits into that nobody reports on.
+    struct Closed;
+
+    impl RateController for Closed {
+        fn handle_feedback(&mut self, _now: Instant, _feedback: Feedback<'_>) {}
+
+        fn permit(&self) -> Permit {
+            Permit { target_bps: 150e3, pacing_bps: 1e6, window_bytes: 1200 }
+        }
+    }
+
+    /// A packet leaves each 500 ms, and the window allows 24 kbit/s at an RTT of 400 ms: three packets of 625 B in half a second.
+    /// By the target of 150 kbit/s alone 15 packets would wait, for 7.5 s.
+    #[test]
+    fn frames_are_skipped_while_the_window_is_closed() {
+        let interval = Duration::from_nanos(33_333_333);
+        let encoder = Encoder { interval, deviation: 0.0, key_factor: 1.0, most_bytes: 1e6 };
+        let source = Source::new(encoder, rng::stream(1, "closed"));
+        let mut sender = Sender::new(source, Box::new(Closed), 1200, 0, false, Instant::ZERO);
+        sender.rtt = Some(Duration::from_millis(400));
+        let (mut oldest_s, mut now) = (0.0_f64, Instant::ZERO);
+        while now.as_secs_f64() < 60.0 {
+            now = now.max(sender.deadline());
+            while let Some(datagram) = sender.poll_transmit(now) {
+                oldest_s = oldest_s.max(now.since(datagram.captured).as_secs_f64());
+            }
+        }
+        let report = sender.report();
+        assert!(
+            oldest_s < 2.1 && report.frames > 100 && report.frames_skipped > 1600,
+            "{oldest_s} {report:?}"
+        );
     }
 }
