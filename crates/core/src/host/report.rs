@@ -265,10 +265,10 @@ pub fn flow_reports(
             let dropped = dropped(spec.ue, spec.flow, spec.dir);
             return Some(FlowReport::of_datagrams(spec, [one, other], dropped, now));
         }
-        if let (Some(server), Some(client)) = (&of_server.quic, &of_ue.quic) {
-            let web = client.page.map(|page| ues.pages[page].report()).unwrap_or_default();
-            let (server, client) = (QuicCounts::clone(server), QuicCounts::clone(client));
-            return Some(FlowReport::of_quic(spec, server, client, web, now));
+        if let (Some(sent), Some(read)) = (&of_server.quic, &of_ue.quic) {
+            let web = read.page.map(|page| ues.pages[page].report()).unwrap_or_default();
+            let (sent, read) = (QuicCounts::clone(sent), QuicCounts::clone(read));
+            return Some(FlowReport::of_quic(spec, sent, read, web, now));
         }
         let (from, to) = spec.dir.pick((&of_server, &of_ue), (&of_ue, &of_server));
         let (receiver, delays) = to.receiver?;

@@ -233,7 +233,7 @@ impl Egress {
         self.rates.push_back(rate);
         let count = self.rates.len() as f64;
         let mean = self.rates.iter().sum::<f64>() / count;
-        let squares = self.rates.iter().map(|rate| (rate - mean) * (rate - mean)).sum::<f64>();
+        let squares = self.rates.iter().map(|other| (other - mean) * (other - mean)).sum::<f64>();
         self.spread = libm::sqrt(squares / count);
     }
 

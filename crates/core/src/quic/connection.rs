@@ -274,8 +274,8 @@ impl Connection {
             }
         }
         if !self.kept.is_empty() {
-            for packet in std::mem::take(&mut self.kept) {
-                self.handle_packet(now, packet, streams);
+            for early in std::mem::take(&mut self.kept) {
+                self.handle_packet(now, early, streams);
             }
         }
     }
@@ -454,10 +454,10 @@ impl Connection {
         let number = self.spaces[space as usize].next_number;
         let packet = Received { space, is_early, number, frames };
         packet.write(octets);
-        let mut frames = packet.frames;
-        frames.retain(Frame::elicits_ack);
-        let elicits_ack = !frames.is_empty();
-        Some(Sent { sent_at: now, bytes: room - left, elicits_ack, in_flight: elicits_ack, frames })
+        let mut kept = packet.frames;
+        kept.retain(Frame::elicits_ack);
+        let elicits_ack = !kept.is_empty();
+        Some(Sent { sent_at: now, bytes: room - left, elicits_ack, in_flight: elicits_ack, frames: kept })
     }
 }
 

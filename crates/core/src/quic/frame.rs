@@ -193,8 +193,8 @@ impl Received {
         *octets = rest;
         let number = take(octets)?;
         let len = usize::try_from(take(octets)?).ok()?;
-        let (mut body, rest) = octets.split_at_checked(len)?;
-        *octets = rest;
+        let (mut body, next) = octets.split_at_checked(len)?;
+        *octets = next;
         let mut frames = Vec::new();
         while !body.is_empty() {
             frames.push(Frame::read(&mut body)?);

@@ -183,7 +183,7 @@ impl Connection {
                 if !self.is_confirmed {
                     break;
                 }
-                timeout = timeout + MAX_ACK_DELAY.saturating_mul(backoff);
+                timeout += MAX_ACK_DELAY.saturating_mul(backoff);
             }
             let at = sent_at + timeout;
             if earliest.is_none_or(|(earliest, _)| at < earliest) {

@@ -86,7 +86,7 @@ impl Outlook<'_> {
         if left <= 1 {
             return qoe;
         }
-        let rest = (0..self.rates.len()).map(|level| self.best_from(buffer_s, next, level, left - 1));
+        let rest = (0..self.rates.len()).map(|after| self.best_from(buffer_s, next, after, left - 1));
         qoe + rest.fold(f64::NEG_INFINITY, f64::max)
     }
 }

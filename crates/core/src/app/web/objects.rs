@@ -88,10 +88,10 @@ impl Composition {
             objects.extend((0..count).map(|_| of_html(size, quarters, urgency, false)));
         }
         let (style, script) = (1, 1 + KINDS[0].0);
-        let behind = |parent: u16, size: u64, urgency: u8, objects: &[Object]| Object {
+        let behind = |parent: u16, size: u64, urgency: u8, known: &[Object]| Object {
             size,
             parent,
-            after: objects[usize::from(parent)].size,
+            after: known[usize::from(parent)].size,
             urgency,
             incremental: false,
         };

@@ -74,17 +74,17 @@ pub(super) fn lay(
         burst.count += left / number + u32::from(index < left % number);
     }
     let mut drawn = stream.clone();
-    let mut ranks = Ranks::new(*pairing);
-    let mut extra = || silences_ms.at(ranks.next(stream)) - 1.0;
+    let mut trial = Ranks::new(*pairing);
+    let mut extra = || silences_ms.at(trial.next(stream)) - 1.0;
     let sum: f64 = own.iter().map(|_| extra()).sum();
     let slack = f64::from(length_ms - number);
     let stretch = if sum > 0.0 { slack / sum } else { 0.0 };
     let phase = stream.uniform();
     // One silence takes it all where none is longer than a millisecond.
     let mut at = if sum > 0.0 { 0.0 } else { phase * slack };
-    let mut ranks = Ranks::new(*pairing);
+    let mut again = Ranks::new(*pairing);
     for (index, burst) in own.iter_mut().enumerate() {
-        let silence = 1.0 + (silences_ms.at(ranks.next(&mut drawn)) - 1.0) * stretch;
+        let silence = 1.0 + (silences_ms.at(again.next(&mut drawn)) - 1.0) * stretch;
         at += if index == 0 { phase * silence } else { silence };
         burst.at_ms = from_ms + (at as u32).min(length_ms - 1);
     }
