@@ -34,13 +34,12 @@ impl Budget {
         self.sent.push_back((now, len, is_repair));
         self.bytes += u64::from(len);
         self.repairs += if is_repair { len.into() } else { 0 };
-        while let Some(&(at, gone, was_repair)) = self.sent.front() {
-            if at + WINDOW > now {
-                break;
-            }
+        while let Some(&(at, old, was_repair)) = self.sent.front()
+            && at + WINDOW <= now
+        {
+            self.bytes -= u64::from(old);
+            self.repairs -= if was_repair { old.into() } else { 0 };
             self.sent.pop_front();
-            self.bytes -= u64::from(gone);
-            self.repairs -= if was_repair { gone.into() } else { 0 };
         }
     }
 

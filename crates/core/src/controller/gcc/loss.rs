@@ -167,7 +167,7 @@ impl LossLimit {
         self.bps = bounded;
         let is_over = self.step.is_none_or(|(_, since)| since + GROWTH_WINDOW < now);
         if self.limits() && is_over {
-            let bandwidth = self.path.map_or(bounded, |known| known.bandwidth);
+            let bandwidth = self.path.map_or(bounded, |found| found.bandwidth);
             self.step = Some((bandwidth * MOST_GROWTH, now));
         }
     }
