@@ -163,7 +163,9 @@ impl FlowEnd for QuicEnd {
             Side::Server(work, _) => work.deadline(),
             Side::Client(_) => None,
         };
-        arm(cx, key, self.connection.deadline().into_iter().chain(ready).min());
+        // A probe may be overdue once the server may send again.
+        let now = cx.now;
+        arm(cx, key, self.connection.deadline().into_iter().chain(ready).min().map(|at| at.max(now)));
     }
 
     fn counted(&self) -> Counted<'_> {

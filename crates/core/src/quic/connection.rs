@@ -340,8 +340,9 @@ impl Connection {
         let mut may_send = self.congestion.permits(self.datagram);
         if may_send && !self.congestion.pacer.permits(now, self.datagram) {
             may_send = false;
-            let spaces = Space::ALL.into_iter().filter(|space| self.can_send(*space));
-            self.congestion.pacer.holds = spaces.into_iter().any(|space| self.has_content(space, streams));
+            let mut spaces = Space::ALL.into_iter().filter(|space| self.can_send(*space));
+            let holds = spaces.any(|space| self.has_content(space, streams));
+            self.congestion.pacer.holds = holds;
         }
         let (mut len, mut octets) = (0, Vec::new());
         let (mut sent_initial, mut in_flight) = (None, 0);

@@ -114,16 +114,15 @@ impl Browser {
                 std::cmp::Reverse((page.objects[usize::from(*child)].after, *child))
             });
         }
+        let mut rows = vec![Row::default(); count];
+        rows[0].known = Some(start);
         let mut connections = vec![Connection::default(); page.connections()];
         if let Some(first) = connections.first_mut() {
             *first = Connection { is_used: true, queue: vec![0], outstanding: 0 };
         }
         Self {
             start,
-            rows: vec![Row { known: Some(start), ..Row::default() }; 1]
-                .into_iter()
-                .chain(vec![Row::default(); count - 1])
-                .collect(),
+            rows,
             unknown,
             pending: BTreeSet::new(),
             connections,
