@@ -107,9 +107,9 @@ fn the_breakdown_has_the_times_of_each_step() {
         (first.first_byte_s, second.complete_s, page(&reports).page_load_s),
         (Some(0.56), Some(0.56), Some(0.56))
     );
-    let (_, reports) = load("http = \"3\", objects = 2", "", &[]);
-    let times = breakdown(&reports);
-    assert_eq!((times.connect_s, times.tls_s, times.waterfall.len()), (Some(0.1), Some(0.1), 3));
+    let (_, of_quic) = load("http = \"3\", objects = 2", "", &[]);
+    let over_quic = breakdown(&of_quic);
+    assert_eq!((over_quic.connect_s, over_quic.tls_s, over_quic.waterfall.len()), (Some(0.1), Some(0.1), 3));
     let (_, plain) = load("http = \"1.1\"", "", &[]);
     assert_eq!(page(&plain).breakdown, None);
 }
@@ -128,7 +128,9 @@ fn a_loss_delays_all_objects_over_http_2_and_one_or_two_over_http_3() {
         let (_, with) = load(&web, "", &[first.unwrap()]);
         let delays = breakdown(&with).waterfall.iter().zip(&breakdown(&without).waterfall).skip(1);
         let delays: Vec<f64> = delays
-            .map(|(with, without)| (with.complete_s.unwrap() - without.complete_s.unwrap()).abs())
+            .map(|(disturbed, undisturbed)| {
+                (disturbed.complete_s.unwrap() - undisturbed.complete_s.unwrap()).abs()
+            })
             .collect();
         let delayed: Vec<f64> = delays.into_iter().filter(|delay_s| *delay_s > 1e-9).collect();
         assert!(late.contains(&delayed.len()), "HTTP/{http}: {delayed:?}");

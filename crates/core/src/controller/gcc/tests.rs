@@ -133,9 +133,9 @@ fn a_probe_measures_the_bottleneck() {
     let expected = [None, None, None, Some(950e3), Some(950e3)];
     assert!(expected.into_iter().all(|bps| measured.next().unwrap().map(f64::round) == bps));
     // A late packet would make the arrival rate more than twice the sending rate.
-    let mut probes = Probes::new(at(0.0), 2e6 / 3.0, 5e6);
-    probes.poll();
-    assert!((0..5).all(|n| probes.add(&outcome(n.into(), 90.0 + f64::from(n))).is_none()));
+    let mut others = Probes::new(at(0.0), 2e6 / 3.0, 5e6);
+    others.poll();
+    assert!((0..5).all(|n| others.add(&outcome(n.into(), 90.0 + f64::from(n))).is_none()));
 }
 
 /// Start at 300 kbit/s: 0.9 and 1.8 Mbit/s, and twice the target once it exceeds 0.7 of the latter within a second.

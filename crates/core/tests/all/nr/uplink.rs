@@ -308,7 +308,7 @@ fn a_hand_over_delays_by_the_outage_and_a_pattern() {
     let (all, longest) = run("am_nr");
     assert_eq!(all, 300);
     assert!((108.0..108.0 + 5.0 + 4.0).contains(&longest), "{longest} ms");
-    let (some, longest) = run("um_nr");
+    let (some, late) = run("um_nr");
     assert!((295..300).contains(&some), "{some}");
-    assert!((108.0..108.0 + 5.0 + 4.0).contains(&longest), "{longest} ms");
+    assert!((108.0..108.0 + 5.0 + 4.0).contains(&late), "{late} ms");
 }
