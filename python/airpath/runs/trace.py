@@ -267,9 +267,13 @@ def read_pieces(file: Path, columns: Sequence[str] | None = None) -> Iterator[pa
     import pyarrow.parquet as pq
 
     # Opened here: pyarrow refuses names that are not UTF-8.
-    with open_to_read(file) as octets, pq.ParquetFile(octets, page_checksum_verification=True) as table:
+    # No thread of Arrow's, which may abort a process that ends: https://github.com/apache/arrow/issues/34314
+    with (
+        open_to_read(file) as octets,
+        pq.ParquetFile(octets, page_checksum_verification=True, pre_buffer=False) as table,
+    ):
         _check_sizes(table.metadata)
-        for batch in table.iter_batches(ROW_GROUP_ROWS, columns=columns and list(columns)):
+        for batch in table.iter_batches(ROW_GROUP_ROWS, columns=columns and list(columns), use_threads=False):
             yield pa.Table.from_batches([batch])
 
 

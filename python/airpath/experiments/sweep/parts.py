@@ -46,7 +46,9 @@ class Parts:
         """
         with open_to_read(path) as file:
             try:
-                there = pq.ParquetFile(file, page_checksum_verification=True, read_dictionary=list(_WORDS))
+                there = pq.ParquetFile(
+                    file, page_checksum_verification=True, read_dictionary=list(_WORDS), pre_buffer=False
+                )
             except KeyError as error:  # Names of columns in a damaged footer.
                 raise ValueError(f"has no column {error}") from None
             columns = self._columns(pq.read_schema(file))
@@ -57,7 +59,8 @@ class Parts:
             if self._left < 0:
                 what = f"holds more than {MOST_NUMBERS / 1e6:.0f} million numbers"
                 raise SweepError(str(self._out), what, "sweep into several folders")
-            # Parts are small. Threads of Arrow that have just begun may abort a process that ends.
+            # A thread of Arrow that has just started may abort a process that ends
+            # (https://github.com/apache/arrow/issues/34314): decoding starts one, buffering ahead another.
             table = there.read(columns=columns, use_threads=False).select(columns)
         table = _plain(table)
         return table if self._is_of(table) else None
