@@ -38,6 +38,7 @@ use crate::error::ScenarioError;
 use crate::handover;
 use crate::mobility::CellAir;
 use crate::packet::{Dir, Packet};
+use crate::pdcp;
 use crate::queue;
 use crate::registry::registry;
 #[cfg(test)]
@@ -132,18 +133,30 @@ pub struct Plan<'a> {
     pub air: Option<&'a CellAir>,
     /// Whether parameters may change, and outages occur, while the cell runs.
     pub may_change: bool,
+    /// UEs whose bearers are legs of split bearers, each with its PDCP.
+    pub legs: &'a [(u16, pdcp::Config)],
 }
 
 impl Plan<'_> {
     /// The plan of a cell without hand-overs, classes and changes.
     pub const fn of(run_seed: u64) -> Self {
-        Self { run_seed, handovers: &[], classes: &[], air: None, may_change: false }
+        Self { run_seed, handovers: &[], classes: &[], air: None, may_change: false, legs: &[] }
     }
 
     /// Downlink SINR of a UE: from its parameters, or from its measurements.
     fn sinr(&self, reception: &sinr::Config, (ue, carrier): (u16, u8), slots_per_s: f64) -> Sinr {
         let sinr = Sinr::on_carrier(reception, self.run_seed, (ue, Dir::Downlink, carrier), slots_per_s);
         sinr.of_signal(self.air.and_then(|air| air.signal(ue)))
+    }
+
+    /// PDCP of the split bearer with the bearers of a UE as a leg, if there is one.
+    fn leg(&self, ue: u16) -> Option<&pdcp::Config> {
+        self.legs.iter().find_map(|(leg, pdcp)| (*leg == ue).then_some(pdcp))
+    }
+
+    /// PDCP in the cell, downlink first: none of its own for a leg of a split bearer.
+    fn pdcp(&self, ue: u16, own: [&pdcp::Config; 2]) -> [pdcp::Config; 2] {
+        own.map(|own| if self.leg(ue).is_some() { pdcp::Config::transparent() } else { own.clone() })
     }
 
     /// Traffic class of a UE.

@@ -5,8 +5,8 @@ use crate::packet::{Dir, Packet};
 use crate::pdcp;
 use crate::rlc::encode::{Encode, Pdu};
 use crate::rlc::{self, Report, Tti};
-use crate::wire::octets_of;
 use crate::wire::rlc::udp::{Channel, Mode, datagram_of};
+use crate::wire::{octets_of, pdcp_nr};
 
 /// ID of a UE's first radio bearer; lower IDs are for signalling (TS 34.108 §6.10).
 pub(super) const RADIO_BEARER: u8 = 5;
@@ -15,13 +15,20 @@ pub(super) const RADIO_BEARER: u8 = 5;
 pub(super) struct PduCapture {
     channel: Channel,
     encoder: Option<Box<dyn Encode>>,
+    /// Bits of the sequence number of PDCP, if this is a leg of a split bearer.
+    leg: Option<u8>,
 }
 
 impl PduCapture {
     /// With PDCP of these parameters above the link layer, where that has PDCP.
     pub fn new(config: &rlc::Config, pdcp: &pdcp::Config, (ue, dir, radio_bearer): (u16, Dir, u8)) -> Self {
         let channel = Channel { dir, urnti: u32::from(ue) + 1, radio_bearer };
-        Self { channel, encoder: config.encoder_with(pdcp) }
+        Self { channel, encoder: config.encoder_with(pdcp), leg: None }
+    }
+
+    /// Of a leg of a split bearer, whose PDCP has so many bits of sequence number.
+    pub fn of_leg(self, sn_bits: Option<u8>) -> Self {
+        Self { leg: sn_bits, ..self }
     }
 
     /// Forgets SDUs that are not sent any more, by the end's report.
@@ -45,9 +52,24 @@ impl PduCapture {
         started: impl Iterator<Item = (u64, &'a Packet)>,
     ) {
         let (now, channel) = (cx.now, self.channel);
-        let (Some(encoder), Some(capture)) = (&mut self.encoder, cx.capture()) else { return };
-        let mut started =
-            started.map(|(number, packet)| (number, octets_of(packet, channel.dir, number as u16)));
+        let Some(encoder) = &mut self.encoder else { return };
+        let sdus: Vec<_> = started
+            .map(|(number, packet)| {
+                let ip = octets_of(packet, channel.dir, number as u16);
+                let header = self.leg.map(|sn_bits| {
+                    pdcp_nr::data_header((cx.pdcp_count(packet.id) % (1 << sn_bits)) as u32, sn_bits)
+                });
+                (number, header.into_iter().flatten().chain(ip).collect::<Vec<_>>())
+            })
+            .collect();
+        let Some(capture) = cx.capture() else { return };
+        if let Some(sn_bits) = self.leg {
+            for (_, octets) in &sdus {
+                let packet = datagram_of(Mode::NrPdcp { sn_bits }, channel, octets);
+                capture.packet(PDU_INTERFACE, now, &packet, packet.len() as u32, 0);
+            }
+        }
+        let mut started = sdus.into_iter();
         let mode = encoder.mode();
         encoder.encode(sent, &mut started, &mut |pdu, octets| {
             let mode = match pdu {

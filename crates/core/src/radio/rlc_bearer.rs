@@ -44,6 +44,10 @@ pub(super) struct RlcBearer {
     radio_bearer: u8,
     /// Octets of the largest packet that the lower layers accept.
     largest_sdu: u32,
+    /// Bits of PDCP's sequence number, if this is a leg of a split bearer.
+    leg: Option<u8>,
+    /// Octets of the header of a split bearer's PDCP.
+    header: u32,
     /// Number of PDU 0 in events, where numbers continue after the entity is restarted.
     numbered_from: u64,
     /// End (exclusive) of the PDU numbers reported.
@@ -104,6 +108,8 @@ impl RlcBearer {
             capture: PduCapture::new(rlc, &pdcp::Config::default(), (ue, dir, RADIO_BEARER)),
             radio_bearer: RADIO_BEARER,
             largest_sdu: if rlc.has_pdcp() { pdcp::LARGEST_SDU } else { u32::MAX },
+            leg: None,
+            header: 0,
             numbered_from: 0,
             numbered_to: 0,
             reported_from: 0,
@@ -114,6 +120,15 @@ impl RlcBearer {
     /// The same, with PDCP of these parameters above the link layer, where that has PDCP.
     pub fn with_pdcp(mut self, rlc: &rlc::Config, pdcp: &pdcp::Config) -> Self {
         self.capture = PduCapture::new(rlc, pdcp, (self.buffer.ue, self.buffer.dir, self.radio_bearer));
+        self
+    }
+
+    /// Makes this a leg of a split bearer, if it is one: SDUs are PDUs of that PDCP.
+    pub fn as_leg(mut self, leg: Option<&pdcp::Config>) -> Self {
+        if let Some(pdcp) = leg {
+            (self.leg, self.header) = (Some(pdcp.sn), pdcp.header_octets());
+            self.capture = self.capture.of_leg(self.leg);
+        }
         self
     }
 
@@ -156,7 +171,8 @@ impl RlcBearer {
         self.sdus = Sdus::default();
         self.next_ended = 0;
         self.numbers.clear();
-        self.capture = PduCapture::new(rlc, pdcp, (self.buffer.ue, self.buffer.dir, self.radio_bearer));
+        let place = (self.buffer.ue, self.buffer.dir, self.radio_bearer);
+        self.capture = PduCapture::new(rlc, pdcp, place).of_leg(self.leg);
         self.numbered_from = self.numbered_to.next_multiple_of(self.ttis.sequence_numbers.max(1));
         self.has_noted = false;
     }
@@ -180,7 +196,7 @@ impl RlcBearer {
         };
         self.occupancy.set(cx.now, admitted.queued_sdus);
         let Some(sdu) = self.buffer.hold(cx, admitted.packet) else { return self.feed(cx, end, 1) };
-        end.handle_sdu(cx.now, sdu.len);
+        end.handle_sdu(cx.now, sdu.len + self.header);
         self.sdus.push(cx.now, sdu);
     }
 
@@ -196,7 +212,7 @@ impl RlcBearer {
     #[inline(never)]
     fn feed_held(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, octets: u64) {
         while let Some(next) = self.buffer.pull(cx, octets) {
-            end.handle_sdu(cx.now, next.packet.len);
+            end.handle_sdu(cx.now, next.packet.len + self.header);
             if cx.probes(Kind::RlcSdu) {
                 self.numbers.push_back(next.number);
             }

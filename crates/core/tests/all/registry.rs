@@ -14,7 +14,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
         ("controller", controller::Config::NAMES, &["tests"]),
         ("fading", fading::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &["acks"]),
-        ("queue", queue::Config::NAMES, &["control", "fifo", "target"]),
+        ("queue", queue::Config::NAMES, &["control", "fifo", "line", "target"]),
         (
             "radio",
             radio::Config::NAMES,

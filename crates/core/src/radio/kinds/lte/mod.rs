@@ -277,7 +277,8 @@ impl Config {
     /// `None` if its link layers are incompatible, which validation rejects.
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, up_rate: Bitrate) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
-        let pdcp = self.pdcp();
+        let [down_pdcp, up_pdcp] = self.pdcp();
+        let (pdcp, leg) = (plan.pdcp(ue, [&down_pdcp, &up_pdcp]), plan.leg(ue));
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
         let heard = || plan.sinr(&downlink.reception, (ue, 0), setup.slots_per_s());
         let rate = setup.mean_rate(heard());
@@ -289,9 +290,11 @@ impl Config {
                 ue,
                 Dir::Downlink,
             )
-            .with_pdcp(&downlink.rlc, &pdcp[0]),
+            .with_pdcp(&downlink.rlc, &pdcp[0])
+            .as_leg(leg),
             RlcBearer::new((&uplink.queue, &uplink.rlc, up), (up_rate, uplink.delay), plan, ue, Dir::Uplink)
-                .with_pdcp(&uplink.rlc, &pdcp[1]),
+                .with_pdcp(&uplink.rlc, &pdcp[1])
+                .as_leg(leg),
         ];
         let silences = Silences::of(plan.handovers, ue);
         let carrier = uplink.scheduled.is_none().then(|| uplink.carrier(plan, ue, up, &silences));
