@@ -18,7 +18,6 @@
 mod activity;
 mod bearers;
 mod buffer;
-mod carrier;
 mod delay_line;
 mod flow_buffers;
 mod kinds;
@@ -43,6 +42,7 @@ use crate::queue;
 use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::radio as scratch;
+use crate::rlc;
 use crate::sinr::{self, Sinr};
 use crate::time::Instant;
 use crate::umts::TrafficClass;
@@ -145,7 +145,18 @@ impl Plan<'_> {
 
     /// Downlink SINR of a UE: from its parameters, or from its measurements.
     fn sinr(&self, reception: &sinr::Config, (ue, carrier): (u16, u8), slots_per_s: f64) -> Sinr {
-        let sinr = Sinr::on_carrier(reception, self.run_seed, (ue, Dir::Downlink, carrier), slots_per_s);
+        self.sinr_of_subband(reception, (ue, carrier, 0), slots_per_s)
+    }
+
+    /// Like `sinr`, on a subband of the carrier.
+    fn sinr_of_subband(
+        &self,
+        reception: &sinr::Config,
+        (ue, carrier, subband): (u16, u8, u8),
+        slots_per_s: f64,
+    ) -> Sinr {
+        let of = ((ue, Dir::Downlink, carrier), subband);
+        let sinr = Sinr::on_subband(reception, self.run_seed, of, slots_per_s);
         sinr.of_signal(self.air.and_then(|air| air.signal(ue)))
     }
 
@@ -157,6 +168,11 @@ impl Plan<'_> {
     /// PDCP in the cell, downlink first: none of its own for a leg of a split bearer.
     fn pdcp(&self, ue: u16, own: [&pdcp::Config; 2]) -> [pdcp::Config; 2] {
         own.map(|own| if self.leg(ue).is_some() { pdcp::Config::transparent() } else { own.clone() })
+    }
+
+    /// The link layers of a UE's bearers, downlink first: without PDCP of LTE for a leg of a split bearer.
+    fn rlc(&self, ue: u16, own: [&rlc::Config; 2]) -> [rlc::Config; 2] {
+        own.map(|own| if self.leg(ue).is_some() { own.without_pdcp() } else { own.clone() })
     }
 
     /// Traffic class of a UE.

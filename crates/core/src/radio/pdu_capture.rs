@@ -5,8 +5,9 @@ use crate::packet::{Dir, Packet};
 use crate::pdcp;
 use crate::rlc::encode::{Encode, Pdu};
 use crate::rlc::{self, Report, Tti};
+use crate::wire::octets_of;
+use crate::wire::pdcp::data_header;
 use crate::wire::rlc::udp::{Channel, Mode, datagram_of};
-use crate::wire::{octets_of, pdcp_nr};
 
 /// ID of a UE's first radio bearer; lower IDs are for signalling (TS 34.108 §6.10).
 pub(super) const RADIO_BEARER: u8 = 5;
@@ -16,19 +17,22 @@ pub(super) struct PduCapture {
     channel: Channel,
     encoder: Option<Box<dyn Encode>>,
     /// Bits of the sequence number of PDCP, if this is a leg of a split bearer.
-    leg: Option<u8>,
+    pub(super) leg: Option<u8>,
+    /// Whether the cell uses time division duplex (TDD).
+    pub(super) is_tdd: bool,
 }
 
 impl PduCapture {
     /// With PDCP of these parameters above the link layer, where that has PDCP.
     pub fn new(config: &rlc::Config, pdcp: &pdcp::Config, (ue, dir, radio_bearer): (u16, Dir, u8)) -> Self {
         let channel = Channel { dir, urnti: u32::from(ue) + 1, radio_bearer };
-        Self { channel, encoder: config.encoder_with(pdcp), leg: None }
+        Self { channel, encoder: config.encoder_with(pdcp), leg: None, is_tdd: false }
     }
 
-    /// Of a leg of a split bearer, whose PDCP has so many bits of sequence number.
-    pub fn of_leg(self, sn_bits: Option<u8>) -> Self {
-        Self { leg: sn_bits, ..self }
+    /// Continues with PDUs of a new entity.
+    #[cold]
+    pub fn resume(&mut self, config: &rlc::Config, pdcp: &pdcp::Config) {
+        self.encoder = config.encoder_with(pdcp);
     }
 
     /// Forgets SDUs that are not sent any more, by the end's report.
@@ -51,14 +55,14 @@ impl PduCapture {
         arrives: &Tti,
         started: impl Iterator<Item = (u64, &'a Packet)>,
     ) {
-        let (now, channel) = (cx.now, self.channel);
+        let (now, channel, is_tdd) = (cx.now, self.channel, self.is_tdd);
         let Some(encoder) = &mut self.encoder else { return };
         let sdus: Vec<_> = started
             .map(|(number, packet)| {
                 let ip = octets_of(packet, channel.dir, number as u16);
-                let header = self.leg.map(|sn_bits| {
-                    pdcp_nr::data_header((cx.pdcp_count(packet.id) % (1 << sn_bits)) as u32, sn_bits)
-                });
+                let header = self
+                    .leg
+                    .map(|sn_bits| data_header((cx.pdcp_count(packet.id) % (1 << sn_bits)) as u32, sn_bits));
                 (number, header.into_iter().flatten().chain(ip).collect::<Vec<_>>())
             })
             .collect();
@@ -69,12 +73,13 @@ impl PduCapture {
                 capture.packet(PDU_INTERFACE, now, &packet, packet.len() as u32, 0);
             }
         }
-        let mut started = sdus.into_iter();
+        let mut sdus = sdus.into_iter();
         let mode = encoder.mode();
-        encoder.encode(sent, &mut started, &mut |pdu, octets| {
+        encoder.encode(sent, &mut sdus, &mut |pdu, octets| {
             let mode = match pdu {
                 Pdu::NrPdcp { sn_bits } => Mode::NrPdcp { sn_bits },
-                Pdu::NrMac => Mode::NrMac,
+                Pdu::NrMac => Mode::NrMac { is_tdd },
+                Pdu::LtePdcp { sn_bits } => Mode::LtePdcp { sn_bits },
                 Pdu::LteMac => Mode::LteMac,
                 _ => mode,
             };
@@ -97,7 +102,7 @@ fn is_lost(pdu: Pdu, sent: &Tti, arrives: &Tti) -> bool {
         Pdu::Nr(place) => !arrives.nr.data.contains(&sent.nr.data[place]),
         Pdu::NrMac | Pdu::LteMac => arrives.is_empty(),
         // It is RLC that loses it.
-        Pdu::NrPdcp { .. } => false,
+        Pdu::NrPdcp { .. } | Pdu::LtePdcp { .. } => false,
         Pdu::Data(sn) => !arrives.data.runs.iter().any(|run| (run.sns.first..run.sns.end).contains(&sn)),
     }
 }

@@ -14,7 +14,7 @@ use crate::element::{Cx, RadioEventKind};
 use crate::packet::{Dir, Packet};
 use crate::pdcp;
 use crate::queue::{self, Verdict};
-use crate::rlc::umts::control::Control;
+use crate::rlc::control::Control;
 use crate::rlc::{self, End, Report, Tti, Ttis};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, ProbeMask, Reason};
@@ -44,8 +44,6 @@ pub(super) struct RlcBearer {
     radio_bearer: u8,
     /// Octets of the largest packet that the lower layers accept.
     largest_sdu: u32,
-    /// Bits of PDCP's sequence number, if this is a leg of a split bearer.
-    leg: Option<u8>,
     /// Octets of the header of a split bearer's PDCP.
     header: u32,
     /// Number of PDU 0 in events, where numbers continue after the entity is restarted.
@@ -107,8 +105,7 @@ impl RlcBearer {
             counts: Counts::default(),
             capture: PduCapture::new(rlc, &pdcp::Config::default(), (ue, dir, RADIO_BEARER)),
             radio_bearer: RADIO_BEARER,
-            largest_sdu: if rlc.has_pdcp() { pdcp::LARGEST_SDU } else { u32::MAX },
-            leg: None,
+            largest_sdu: rlc.largest_sdu().unwrap_or(u32::MAX),
             header: 0,
             numbered_from: 0,
             numbered_to: 0,
@@ -124,11 +121,17 @@ impl RlcBearer {
     }
 
     /// Makes this a leg of a split bearer, if it is one: SDUs are PDUs of that PDCP.
-    pub fn as_leg(mut self, leg: Option<&pdcp::Config>) -> Self {
+    pub fn in_split(mut self, leg: Option<&pdcp::Config>) -> Self {
         if let Some(pdcp) = leg {
-            (self.leg, self.header) = (Some(pdcp.sn), pdcp.header_octets());
-            self.capture = self.capture.of_leg(self.leg);
+            self.header = pdcp.header_octets();
+            self.capture.leg = Some(pdcp.sn);
         }
+        self
+    }
+
+    /// Whether its cell uses time division duplex (TDD), which captures say.
+    pub fn in_tdd(mut self, is_tdd: bool) -> Self {
+        self.capture.is_tdd = is_tdd;
         self
     }
 
@@ -171,8 +174,7 @@ impl RlcBearer {
         self.sdus = Sdus::default();
         self.next_ended = 0;
         self.numbers.clear();
-        let place = (self.buffer.ue, self.buffer.dir, self.radio_bearer);
-        self.capture = PduCapture::new(rlc, pdcp, place).of_leg(self.leg);
+        self.capture.resume(rlc, pdcp);
         self.numbered_from = self.numbered_to.next_multiple_of(self.ttis.sequence_numbers.max(1));
         self.has_noted = false;
     }

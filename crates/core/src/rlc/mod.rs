@@ -36,9 +36,9 @@ pub use encode::Encode;
 pub use entities::{End, Errors, Report, Ttis};
 pub use lte::{am as am_lte, um as um_lte};
 pub use nr::{am as am_nr, um as um_nr};
-pub use pdus::{Run, SduEnd, Transmission, Tti};
+pub use pdus::{Run, SduEnd, Transmission, Tti, control};
 pub use ranges::{Ranges, SnRange};
-pub use umts::{Reassembly, am, control, tm, um};
+pub use umts::{Reassembly, am, tm, um};
 
 use crate::channel::{self, Channel};
 use crate::error::ScenarioError;
@@ -123,6 +123,11 @@ pub trait Component {
     /// Whether its SDUs are PDUs of PDCP.
     fn has_pdcp(&self) -> bool {
         false
+    }
+
+    /// Octets of its largest SDU, where PDCP limits them.
+    fn largest_sdu(&self) -> Option<u32> {
+        self.has_pdcp().then_some(pdcp::LARGEST_SDU)
     }
 
     /// Transmitting and receiving entity of one direction, for link layers whose two directions are independent (UM,
@@ -222,6 +227,15 @@ impl Config {
         self.check_bearer(channel)
     }
 
+    /// The same without a PDCP of its own, for a leg of a split bearer, whose PDCP is elsewhere.
+    pub(crate) fn without_pdcp(&self) -> Self {
+        match self.clone() {
+            Self::AmLte(own) => Self::AmLte(am_lte::Config { pdcp_sn_size: None, ..own }),
+            Self::UmLte(own) => Self::UmLte(um_lte::Config { pdcp_sn_size: None, ..own }),
+            other => other,
+        }
+    }
+
     /// Refuses PDCP where the link layer has none, and one that would mistake COUNTs.
     pub(crate) fn check_pdcp(&self, pdcp: Option<&pdcp::Config>) -> Result<(), ScenarioError> {
         let Some(pdcp) = pdcp else { return Ok(()) };
@@ -230,6 +244,7 @@ impl Config {
             return Err(ScenarioError::new("pdcp", message, "choose rlc.am_nr or rlc.um_nr, or remove it"));
         }
         pdcp.validate().map_err(|error| error.under("pdcp"))?;
+        self.validate_alone()?;
         let window = match self {
             Self::AmNr(am) => am.window(),
             _ => 0,

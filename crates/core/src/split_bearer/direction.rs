@@ -164,6 +164,9 @@ impl Direction {
 
     /// A packet comes to the bearer.
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
+        if packet.len > pdcp::LARGEST_SDU {
+            return cx.drop(self.dir, packet, Reason::SduDiscarded);
+        }
         self.line.push(cx, self.dir, packet);
         self.serve(cx);
     }

@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn reports_are_made_at_multiples_of_their_period() {
         let period = Duration::from_millis(5);
-        let at = |us: u64| next_of(Instant::ZERO + Duration::from_micros(us), period).as_nanos() / 1000;
+        let at = |us: u64| next_of(Instant::ZERO + Duration::from_nanos(1000 * us), period).as_nanos() / 1000;
         assert_eq!([0, 4999, 5000, 7000].map(at), [5000, 5000, 10_000, 10_000]);
     }
 

@@ -165,15 +165,18 @@ impl SplitBearer {
         }
     }
 
+    /// Applies due releases and additions. They precede other events at their instant, as in the cells.
+    fn catch_up(&mut self, cx: &mut Cx<'_>) {
+        while let Some((_, leg, is_up)) = self.changes.pop_if(|(at, ..)| *at <= cx.now) {
+            self.directions.iter_mut().for_each(|direction| direction.set_leg(cx, leg, is_up));
+        }
+    }
+
     fn handle_timer(&mut self, cx: &mut Cx<'_>, first: u32, key: u32) {
+        self.catch_up(cx);
         let leg = (key % 2) as usize;
         match key {
-            CHANGES => {
-                while let Some((_, changed, is_up)) = self.changes.pop_if(|(at, ..)| *at <= cx.now) {
-                    self.directions.iter_mut().for_each(|direction| direction.set_leg(cx, changed, is_up));
-                }
-                self.arm_changes(cx, first);
-            }
+            CHANGES => self.arm_changes(cx, first),
             REPORTS.. => {
                 let direction = &mut self.directions[0];
                 if let Some(next) = direction.legs[leg].handle_reports(cx.now) {
@@ -221,6 +224,7 @@ impl Element for SplitBearers {
         let Some((number, bearer)) = self.bearer_of(packet.ue) else {
             return cx.emit(port.through(), packet);
         };
+        bearer.catch_up(cx);
         let direction = &mut bearer.directions[dir.index()];
         match port {
             Port::UP => direction.handle_sdu(cx, packet),

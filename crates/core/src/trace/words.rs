@@ -71,6 +71,8 @@ words! {
         Policed = "policed",
         /// PDCP of a split bearer had passed it over when it arrived: t-Reordering had expired.
         PassedOver = "passed_over",
+        /// Its checksum was wrong: a bit had been flipped on the way.
+        Corrupted = "corrupted",
     }
 
     /// Activity of a UE: its DRX and RRC state.

@@ -25,7 +25,7 @@ use crate::packet::Dir;
 use crate::pdcp;
 use crate::queue;
 use crate::radio::activity::with_activity;
-use crate::radio::carrier::{Carrier, Losses};
+use crate::radio::mac::carrier::{Carrier, Losses};
 use crate::radio::mac::grants::Grants;
 use crate::radio::mac::reordering::Numbers;
 use crate::radio::mac::{
@@ -192,6 +192,7 @@ impl Component for Config {
             scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
             units,
             group,
+            subband: None,
             shares: downlink.sharing.into(),
             carriers: 1,
             ues_per_slot: most,
@@ -220,6 +221,10 @@ impl Component for Config {
 
     fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
         vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
+    }
+
+    fn largest_sdu(&self, dir: Dir) -> Option<u32> {
+        dir.pick(&self.downlink.rlc, &self.uplink.rlc).largest_sdu()
     }
 
     /// In the downlink, a STATUS PDU waits for a scheduling request and its grant, and the retransmission
@@ -278,29 +283,26 @@ impl Config {
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, up_rate: Bitrate) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
         let [down_pdcp, up_pdcp] = self.pdcp();
-        let (pdcp, leg) = (plan.pdcp(ue, [&down_pdcp, &up_pdcp]), plan.leg(ue));
-        let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
+        let pdcp = plan.pdcp(ue, [&down_pdcp, &up_pdcp]);
+        let rlc = plan.rlc(ue, [&downlink.rlc, &uplink.rlc]);
+        let [down, up] = [rlc[0].ttis()?, rlc[1].ttis()?];
         let heard = || plan.sinr(&downlink.reception, (ue, 0), setup.slots_per_s());
         let rate = setup.mean_rate(heard());
+        let bearer = |dir: Dir, queue, ttis, terms| {
+            let (rlc, pdcp) = (&rlc[dir.index()], &pdcp[dir.index()]);
+            RlcBearer::new((queue, rlc, ttis), terms, plan, ue, dir)
+                .with_pdcp(rlc, pdcp)
+                .in_split(plan.leg(ue))
+        };
         let bearers = [
-            RlcBearer::new(
-                (&downlink.queue, &downlink.rlc, down),
-                (rate, downlink.delay),
-                plan,
-                ue,
-                Dir::Downlink,
-            )
-            .with_pdcp(&downlink.rlc, &pdcp[0])
-            .as_leg(leg),
-            RlcBearer::new((&uplink.queue, &uplink.rlc, up), (up_rate, uplink.delay), plan, ue, Dir::Uplink)
-                .with_pdcp(&uplink.rlc, &pdcp[1])
-                .as_leg(leg),
+            bearer(Dir::Downlink, &downlink.queue, down, (rate, downlink.delay)),
+            bearer(Dir::Uplink, &uplink.queue, up, (up_rate, uplink.delay)),
         ];
         let silences = Silences::of(plan.handovers, ue);
         let carrier = uplink.scheduled.is_none().then(|| uplink.carrier(plan, ue, up, &silences));
         let times = downlink.adaptation.slots(SLOT, (PERIOD, AGE));
         Some(Ue::new(
-            RlcPair::new([&downlink.rlc, &uplink.rlc], [&pdcp[0], &pdcp[1]], bearers)?,
+            RlcPair::new(rlc.each_ref(), pdcp.each_ref(), bearers)?,
             mac::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink))
                 .with_interference(plan.air.and_then(|air| air.interference(ue, setup.slots_per_s()))),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),
