@@ -39,8 +39,11 @@ parameters! {
 
     /// The uplink of a split bearer.
     pub struct Uplink {
-        /// Discipline of the buffer in front of PDCP, for packets that no leg can take; by default droptail of 1 MB.
+        /// Discipline of the buffer in front of PDCP; by default droptail of 1 MB.
         pub queue: queue::Config = droptail(1_000_000),
+        /// Queueing delay up to which a leg is given PDUs: what it sends in this time and in 5 ms, at the rate it has now. PDUs
+        /// are to be given to legs as late as possible (TS 38.323 §5.2.1); the rest waits in front of PDCP.
+        pub buffer: Duration = Duration::from_millis(10),
         /// ul-DataSplitThreshold: with less data in PDCP and both legs only the primary leg is used, else the leg with the
         /// shorter queue. Always the primary leg if absent (infinity).
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,13 +83,17 @@ impl Config {
             let message = "has no effect with duplication, which uses both legs always";
             return Err(ScenarioError::new("uplink.threshold", message, "remove one of the two keys"));
         }
-        let free = Downlink::default();
-        for (key, time, default) in [("report", *report, free.report), ("buffer", *buffer, free.buffer)] {
-            let key = format!("downlink.{key}");
+        let (down, up) = (Downlink::default(), Uplink::default());
+        let has_control = *flow_control && !duplication;
+        for (key, time, default, has_effect) in [
+            ("downlink.report", *report, down.report, has_control),
+            ("downlink.buffer", *buffer, down.buffer, has_control),
+            ("uplink.buffer", self.uplink.buffer, up.buffer, !self.uplink.duplication),
+        ] {
             if time.is_zero() {
                 return Err(ScenarioError::new(key, "is zero", "write a time such as \"5 ms\""));
             }
-            if time != default && (!flow_control || *duplication) {
+            if time != default && !has_effect {
                 let message = "has no effect without flow control, which duplication does without";
                 return Err(ScenarioError::new(key, message, "remove it"));
             }
@@ -120,6 +127,12 @@ mod tests {
             error(|c| (c.downlink.duplication, c.downlink.buffer) = (true, Duration::from_millis(1))),
             "downlink.buffer: has no effect without flow control, which duplication does without; remove it"
         );
+        assert_eq!(
+            error(|c| c.uplink.buffer = Duration::ZERO),
+            "uplink.buffer: is zero; write a time such as \"5 ms\""
+        );
+        let copied = error(|c| (c.uplink.duplication, c.uplink.buffer) = (true, Duration::from_millis(1)));
+        assert!(copied.starts_with("uplink.buffer: has no effect"), "{copied}");
         assert!(error(|c| c.pdcp.at_handover = AtHandover::DataRecovery).starts_with("pdcp.at_handover: "));
         assert!(error(|c| c.pdcp.status_report = false).starts_with("pdcp.status_report: "));
         let both = error(|c| (c.uplink.threshold, c.uplink.duplication) = (Some(Bytes::from_bytes(1)), true));

@@ -21,8 +21,8 @@ pub(super) enum Routing {
     FlowControl,
     /// The legs in turn.
     Alternate,
-    /// The primary leg if there are fewer bytes than this, else the leg over which it is expected first. `u64::MAX`: always
-    /// the primary one.
+    /// The primary leg if there are fewer bytes than this, else the leg that takes one and over which it is expected first.
+    /// `u64::MAX`: always the primary one.
     Threshold(u64),
 }
 
@@ -67,6 +67,8 @@ struct Flight {
     leg: u8,
     /// Interface that the packet is addressed to.
     ue: u16,
+    /// Bytes given to the leg up to its end.
+    end: u64,
 }
 
 struct Held {
@@ -181,10 +183,10 @@ impl Direction {
         while !self.again.is_empty() || !self.line.is_empty() && self.has_window() {
             let Some(leg) = self.choose(cx) else { return };
             if let Some((count, (ue, packet))) = self.again.pop_first() {
-                self.give(cx, leg, Flight { count, leg: leg as u8, ue }, packet, true);
+                self.give(cx, leg, Flight { count, leg: leg as u8, ue, end: 0 }, packet, true);
             } else {
                 let Some(packet) = self.line.pop(cx, self.dir) else { return };
-                let flight = Flight { count: self.tx_next, leg: leg as u8, ue: packet.ue };
+                let flight = Flight { count: self.tx_next, leg: leg as u8, ue: packet.ue, end: 0 };
                 self.tx_next += 1;
                 self.duplicate(cx, flight, &packet);
                 self.give(cx, leg, flight, packet, false);
@@ -194,6 +196,12 @@ impl Direction {
 
     /// The leg for the next PDU; `None` if neither takes one.
     fn choose(&mut self, cx: &mut Cx<'_>) -> Option<usize> {
+        if let Routing::Threshold(least) = self.routing
+            && self.legs[self.primary].is_up
+            && self.volume(cx) < least
+        {
+            return self.legs[self.primary].has_room().then_some(self.primary);
+        }
         let first = if self.routing == Routing::Alternate { self.turn } else { self.primary };
         let mut free = [first, 1 - first].into_iter().filter(|leg| self.legs[*leg].has_room());
         let (one, other) = (free.next()?, free.next());
@@ -203,15 +211,18 @@ impl Direction {
                 self.turn = other;
                 true
             }
-            Routing::Threshold(least) => {
-                let in_legs = self.legs.each_ref().map(|leg| leg.waiting(cx));
-                let again = self.again.values().map(|(_, packet)| u64::from(packet.len)).sum::<u64>();
-                in_legs[0] + in_legs[1] + self.line.books.bytes() + again < least
-                    || self.legs[one].wait_s(cx) <= self.legs[other].wait_s(cx)
+            Routing::Threshold(_) | Routing::FlowControl => {
+                self.legs[one].wait_s(cx) <= self.legs[other].wait_s(cx)
             }
-            Routing::FlowControl => self.legs[one].wait_s(cx) <= self.legs[other].wait_s(cx),
         };
         Some(if is_first { one } else { other })
+    }
+
+    /// Bytes in PDCP and in both legs whose transmission has not begun.
+    fn volume(&self, cx: &mut Cx<'_>) -> u64 {
+        let in_legs = self.legs.each_ref().map(|leg| leg.waiting(cx));
+        let again = self.again.values().map(|(_, packet)| u64::from(packet.len)).sum::<u64>();
+        in_legs[0] + in_legs[1] + self.line.books.bytes() + again
     }
 
     /// Gives the other leg a copy, with duplication.
@@ -228,8 +239,8 @@ impl Direction {
     fn give(&mut self, cx: &mut Cx<'_>, leg: usize, flight: Flight, mut packet: Box<Packet>, again: bool) {
         let leg = &mut self.legs[leg];
         packet.ue = leg.ue;
-        leg.send(packet.len, again);
-        self.flights.insert(packet.id, flight);
+        let end = leg.send(packet.len, again);
+        self.flights.insert(packet.id, Flight { end, ..flight });
         if self.flights.len() > self.flights_checked {
             self.forget_lost();
         }
@@ -248,10 +259,11 @@ impl Direction {
 
     /// A PDU arrives over a leg (TS 38.323 §5.2.2), or a packet that a box on the leg has made.
     pub fn handle_pdu(&mut self, cx: &mut Cx<'_>, mut packet: Box<Packet>) {
-        let Some(Flight { count, leg, ue }) = self.flights.remove(&packet.id) else {
+        let Some(Flight { count, leg, ue, end }) = self.flights.remove(&packet.id) else {
             packet.ue = self.legs[0].ue;
             return cx.emit(self.onward(), packet);
         };
+        self.legs[usize::from(leg)].note_passage(end);
         cx.note_pdcp_count(packet.id, None);
         packet.ue = ue;
         let discarded = self.rx.counts().discarded_sdus;
@@ -326,7 +338,7 @@ impl Direction {
 
     /// A released leg gives a PDU back that it has not delivered: it is transmitted over the other one (TS 38.323 §5.5).
     pub fn handle_return(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
-        let Some(Flight { count, leg, ue }) = self.flights.remove(&packet.id) else {
+        let Some(Flight { count, leg, ue, .. }) = self.flights.remove(&packet.id) else {
             return cx.drop(self.dir, packet, Reason::CellChanged);
         };
         cx.note_pdcp_count(packet.id, None);

@@ -1,10 +1,13 @@
-//! A leg in one direction, and its flow control (TS 38.425).
+//! A leg in one direction, and its flow control.
 //!
-//! The node of the cell reports to PDCP periodically while it has data: up to which PDU it has transmitted, and its desired
-//! buffer size. PDCP sends so much beyond the reported PDU at most. The standard leaves the size to implementations.
-//! ASSUMED: it is what the leg transmits in the target of its queueing delay, in the period of reports, and in the way
-//! of a PDU and of a report. So a queue of the target remains when a report takes effect, and a leg that PDCP keeps
-//! short asks for more with every report.
+//! In the downlink the node of the cell reports to PDCP periodically while it has data: up to which PDU it has
+//! transmitted, and its desired buffer size (TS 38.425). PDCP sends so much beyond the reported PDU at most. The standard
+//! leaves the size to implementations. ASSUMED: it is what the leg transmits in the target of its queueing delay, in the
+//! period of reports, and in the way of a PDU and of a report. So a queue of the target remains when a report takes effect,
+//! and a leg that PDCP keeps short asks for more with every report.
+//!
+//! In the uplink PDCP and the legs are in the UE, and the same happens with reports that take no time: PDCP should give a leg as
+//! few PDUs as possible before the leg requests them, for the sake of the receiver's order (TS 38.323 §5.2.1).
 
 use crate::element::Cx;
 use crate::packet::Dir;
@@ -23,13 +26,13 @@ pub(super) struct Leg {
     dir: Dir,
     /// Whether the leg is there: neither released nor to be added.
     pub is_up: bool,
-    /// Time of a PDU from PDCP to the cell, and of a report back.
+    /// Time of a PDU from PDCP to the cell, and of a report back; zero in the UE.
     delays: [Duration; 2],
     /// Queueing delay that it asks for, and time between two reports; `None` without flow control.
     control: Option<(Duration, Duration)>,
-    /// Bytes that PDCP has given to the leg since it was added.
+    /// Bytes that PDCP has given to the leg.
     sent: u64,
-    /// Bytes that have come to the cell.
+    /// Bytes of these that have come to the cell, or were lost before it.
     arrived: u64,
     /// Bytes that the cell had transmitted at the latest report.
     transmitted: u64,
@@ -45,7 +48,7 @@ pub(super) struct Leg {
 }
 
 /// A downlink data delivery status.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Status {
     /// Bytes up to the highest transmitted PDCP sequence number.
     transmitted: u64,
@@ -54,8 +57,6 @@ struct Status {
     /// Desired data rate, bytes per second; 0 if unknown.
     rate: f64,
 }
-
-const START: Status = Status { transmitted: 0, desired: LEAST_DESIRED, rate: 0.0 };
 
 /// What a leg counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -88,15 +89,16 @@ impl Leg {
             had_backlog: false,
             is_sampling: false,
             reports: VecDeque::new(),
-            known: START,
+            known: Status { desired: LEAST_DESIRED, ..Status::default() },
             counts: Counts::default(),
         }
     }
 
     /// The leg is released, or added again.
     pub fn reset(&mut self, is_up: bool) {
-        (self.is_up, self.sent, self.arrived, self.transmitted) = (is_up, 0, 0, 0);
-        (self.rate, self.had_backlog, self.is_sampling, self.known) = (0.0, false, false, START);
+        (self.is_up, self.arrived, self.transmitted) = (is_up, self.sent, self.sent);
+        (self.rate, self.had_backlog, self.is_sampling) = (0.0, false, false);
+        self.known = Status { transmitted: self.sent, desired: LEAST_DESIRED, rate: 0.0 };
         self.reports.clear();
     }
 
@@ -127,17 +129,24 @@ impl Leg {
         bytes as f64 / rate.max(1.0) + self.delays[0].as_secs_f64()
     }
 
-    /// PDCP gives a PDU to the leg.
-    pub fn send(&mut self, len: u32, is_recovered: bool) {
+    /// PDCP gives a PDU to the leg. Returns the bytes given to it up to the end of that PDU.
+    pub fn send(&mut self, len: u32, is_recovered: bool) -> u64 {
         self.sent += u64::from(len);
         self.counts.pdus += 1;
         self.counts.bytes += u64::from(len);
         self.counts.recovered_pdus += u64::from(is_recovered);
+        self.sent
     }
 
     /// A PDU has come to the cell.
     pub fn note_arrival(&mut self, len: u32) {
-        self.arrived += u64::from(len);
+        self.arrived = (self.arrived + u64::from(len)).min(self.sent);
+    }
+
+    /// A PDU has passed the leg, which ends at this byte: what was given to the leg before it has come to the cell, or was lost on
+    /// the way there, as the cell knows by its number.
+    pub fn note_passage(&mut self, end: u64) {
+        self.arrived = self.arrived.max(end);
     }
 
     /// When the next report is made, if one has to be arranged for.
@@ -147,8 +156,8 @@ impl Leg {
         Some(next_of(now, period))
     }
 
-    /// The cell makes a report. Returns when it arrives, and when the next one is made, if there is one.
-    pub fn sample(&mut self, cx: &mut Cx<'_>) -> Option<(Instant, Option<Instant>)> {
+    /// The cell makes a report. Returns when the next one is made, if there is one.
+    pub fn sample(&mut self, cx: &mut Cx<'_>) -> Option<Instant> {
         let (target, period) = self.control.filter(|_| self.is_sampling)?;
         let waiting = self.waiting(cx);
         let transmitted = self.arrived.saturating_sub(waiting);
@@ -166,7 +175,7 @@ impl Leg {
         self.reports.push_back((at, Status { transmitted, desired, rate: self.rate }));
         self.counts.reports += 1;
         self.is_sampling = self.sent > transmitted;
-        Some((at, self.is_sampling.then(|| cx.now + period)))
+        self.is_sampling.then(|| cx.now + period)
     }
 
     /// Reports that have arrived take effect. Returns when the next one arrives.
@@ -203,7 +212,7 @@ mod tests {
     fn a_leg_takes_what_its_desired_buffer_size_allows() {
         let control = Some((Duration::from_millis(10), Duration::from_millis(5)));
         let mut leg = Leg::new((1, Dir::Downlink), [Duration::ZERO; 2], control);
-        (0..9).for_each(|_| leg.send(1500, false));
+        assert_eq!((1..=9).map(|_| leg.send(1500, false)).last(), Some(13_500));
         assert!(leg.has_room());
         leg.send(1500, false);
         assert!(!leg.has_room());
@@ -213,6 +222,9 @@ mod tests {
         assert_eq!((leg.handle_reports(at), leg.has_room()), (None, true));
         leg.reset(false);
         assert!(!leg.has_room());
+        leg.reset(true);
+        (0..9).for_each(|_| _ = leg.send(1500, false));
+        assert!(leg.has_room());
         let mut free = Leg::new((1, Dir::Downlink), [Duration::ZERO; 2], None);
         free.send(u32::MAX, false);
         assert!(free.has_room());

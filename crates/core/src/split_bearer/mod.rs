@@ -14,7 +14,8 @@
 //!
 //! * **Downlink**: legs report how much they take (TS 38.425, [`leg`]); of these the leg gets a PDU over which it is
 //!   expected first. The rest waits in front of PDCP. Without flow control the legs take PDUs in turn.
-//! * **Uplink**: the primary leg, from ul-DataSplitThreshold on the one with the shorter queue.
+//! * **Uplink**: the primary leg, from ul-DataSplitThreshold on the one with the shorter queue. Both get PDUs shortly before they
+//!   can send them, as the downlink's legs do.
 //! * **Leg released**: its cell gives back what it has not delivered, in both directions, and PDCP transmits it over the
 //!   other leg with the COUNT it has (data recovery). DEVIATION: a real transmitter also retransmits what has arrived
 //!   without being confirmed, and the receiver discards it.
@@ -63,11 +64,15 @@ pub struct BearerPlan<'a> {
 }
 
 /// Timers of a bearer.
-const TIMERS: u32 = 7;
-/// The first timers of a bearer: t-Reordering by direction, reports of legs made, and arrived, releases and additions.
+const TIMERS: u32 = 11;
+/// The first timers of a bearer: t-Reordering by direction; reports of legs made, and arrived, by direction and leg; releases and
+/// additions.
 const SAMPLES: u32 = 2;
-const REPORTS: u32 = 4;
-const CHANGES: u32 = 6;
+const REPORTS: u32 = 6;
+const CHANGES: u32 = 10;
+
+/// Time between two moments at which a leg of the uplink requests PDUs. ASSUMED.
+const REQUESTS: Duration = Duration::from_millis(5);
 
 /// The split bearers of UEs below one way.
 pub struct SplitBearers {
@@ -122,9 +127,10 @@ impl SplitBearer {
             Some(_) => Routing::FlowControl,
             None => Routing::Alternate,
         };
+        let requests = (!uplink.duplication).then_some((uplink.buffer, REQUESTS));
         let threshold = Routing::Threshold(uplink.threshold.map_or(u64::MAX, |bytes| bytes.as_u64()));
         let direction = |dir: Dir, queue: &crate::queue::Config, terms, rule, duplication| {
-            let delays = |leg: &LegPlan| dir.pick(leg.delays, [leg.delays[1], leg.delays[0]]);
+            let delays = |leg: &LegPlan| dir.pick(leg.delays, [Duration::ZERO; 2]);
             let legs = plan.legs.each_ref().map(|leg| Leg::new((leg.ue, dir), delays(leg), terms));
             let name = format!("split.ue{}.{}.queue", ues[0], dir.name());
             let place = Place { run_seed, name: &name, rate: Bitrate::default(), tti: Duration::ZERO };
@@ -145,7 +151,7 @@ impl SplitBearer {
             ues,
             directions: [
                 direction(Dir::Downlink, &downlink.queue, control, routing, downlink.duplication),
-                direction(Dir::Uplink, &uplink.queue, None, threshold, uplink.duplication),
+                direction(Dir::Uplink, &uplink.queue, requests, threshold, uplink.duplication),
             ],
             changes,
         }
@@ -158,7 +164,7 @@ impl SplitBearer {
             Instant::NEVER => cx.disarm(first + dir.index() as u32),
             at => cx.arm(first + dir.index() as u32, at),
         }
-        for (timer, leg) in (first + SAMPLES..).zip(&mut direction.legs) {
+        for (timer, leg) in (first + SAMPLES + 2 * dir.index() as u32..).zip(&mut direction.legs) {
             if let Some(at) = leg.poll_sample(cx.now) {
                 cx.arm(timer, at);
             }
@@ -174,23 +180,22 @@ impl SplitBearer {
 
     fn handle_timer(&mut self, cx: &mut Cx<'_>, first: u32, key: u32) {
         self.catch_up(cx);
-        let leg = (key % 2) as usize;
         match key {
             CHANGES => self.arm_changes(cx, first),
-            REPORTS.. => {
-                let direction = &mut self.directions[0];
-                if let Some(next) = direction.legs[leg].handle_reports(cx.now) {
-                    cx.arm(first + key, next);
+            SAMPLES.. => {
+                let dir = ((key - SAMPLES) / 2 % 2) as usize;
+                let (direction, leg) = (&mut self.directions[dir], (key % 2) as usize);
+                let of_leg = first + 2 * dir as u32 + leg as u32;
+                let own = &mut direction.legs[leg];
+                if key < REPORTS
+                    && let Some(next) = own.sample(cx)
+                {
+                    cx.arm(of_leg + SAMPLES, next);
+                }
+                if let Some(arrival) = own.handle_reports(cx.now) {
+                    cx.arm(of_leg + REPORTS, arrival);
                 }
                 direction.serve(cx);
-            }
-            SAMPLES.. => {
-                let Some((at, next)) = self.directions[0].legs[leg].sample(cx) else { return };
-                if let Some(next) = next {
-                    cx.arm(first + key, next);
-                }
-                let earliest = self.directions[0].legs[leg].handle_reports(Instant::ZERO).unwrap_or(at);
-                cx.arm(first + REPORTS + leg as u32, earliest);
             }
             dir => self.directions[dir as usize].handle_expiry(cx),
         }
@@ -243,13 +248,12 @@ impl Element for SplitBearers {
     }
 
     fn handle_radio(&mut self, _cx: &mut Cx<'_>, event: &RadioEvent) {
-        if event.dir != Dir::Downlink
-            || !matches!(event.kind, RadioEventKind::Enqueued | RadioEventKind::Dropped)
-        {
+        if !matches!(event.kind, RadioEventKind::Enqueued | RadioEventKind::Dropped) {
             return;
         }
         if let Some((_, bearer)) = self.bearer_of(event.ue)
-            && let Some(leg) = bearer.directions[0].legs.iter_mut().find(|leg| leg.ue == event.ue)
+            && let Some(leg) =
+                bearer.directions[event.dir.index()].legs.iter_mut().find(|leg| leg.ue == event.ue)
         {
             leg.note_arrival(event.len);
         }
