@@ -320,11 +320,11 @@ fn the_uplink_uses_both_legs_from_its_threshold_on() {
     assert_eq!(legs("split.uplink.threshold = \"50 kB\"", 40), [40, 0]);
     // Both send until fewer than 50 kB wait; each has 15 to 18.75 kB of these, what it sends in 12 to 15 ms, and the rest goes to
     // the primary one: at least 50 kB - 2 * 18.75 kB, and at most 50 kB and 12.5 kB of the last 5 ms - 2 * 15 kB.
-    let [one, other] = legs("split.uplink.threshold = \"50 kB\"", 200);
-    assert!(one + other == 200 && (12..=33).contains(&(one - other)), "{one} {other}");
+    let counts = legs("split.uplink.threshold = \"50 kB\"", 200);
+    assert!(counts[0] + counts[1] == 200 && (12..=33).contains(&(counts[0] - counts[1])), "{counts:?}");
     // Always the leg with the shorter queue: they differ by what one sends in 5 ms at most.
-    let [one, other] = legs("split.uplink.threshold = \"0 B\"", 200);
-    assert!(one + other == 200 && one.abs_diff(other) <= 6, "{one} {other}");
+    let equal = legs("split.uplink.threshold = \"0 B\"", 200);
+    assert!(equal[0] + equal[1] == 200 && equal[0].abs_diff(equal[1]) <= 6, "{equal:?}");
 }
 
 /// What waits longer than discardTimer is discarded before it has a COUNT, and leaves no gap.
@@ -374,6 +374,10 @@ fn errors_name_the_key() {
         "ue[0].split.primary: the UE is not attached to \"wifi\"; write \"nr\" or \"lte\"",
     );
     starts(split("attach = [\"nr\", \"lte\"]\nsplit.pdcp.sn = 7", ""), "ue[0].split.pdcp.sn: ");
+    starts(
+        split("attach = [\"nr\", \"lte\"]\nsplit.downlink.queue.droptail.bytes = \"1 kB\"", ""),
+        "ue[0].split.downlink.queue.droptail.bytes: a buffer of 1 kB has no room for a packet of 1500 B",
+    );
     let release = "[[handover]]\nue = \"phone\"\nat = \"1 s\"\nbearers = \"release\"";
     starts(split("attach = [\"nr\", \"lte\"]", release), "handover[0].bearers: \"release\" is for a leg");
     let alone = "duration = \"1 s\"\n[[flow]]\napp.bulk = {}\n[[handover]]\nbearers = \"release\"\n";
@@ -400,19 +404,20 @@ fn errors_name_the_key() {
     );
 }
 
-/// What is lost between PDCP and the cell does not fill the leg for good: 1 % of the packets of a leg are lost, and it carries
-/// its share after some thousands of them.
+/// What is lost between PDCP and the cell does not fill the leg for good: 1 % of the packets of a leg are lost, and after some
+/// thousands of them it has its share of 36 Mbit/s, of which each leg carries 16 to 20: 44 to 56 %.
 #[test]
 fn losses_in_front_of_a_cell_do_not_close_the_leg() {
-    let cells = constant("a", 20, 5, "middlebox = [{ packet_loss.downlink.loss = \"1 %\" }]")
-        + &constant("b", 20, 5, "");
+    let cells =
+        constant("a", 20, 5, "middlebox = [{ packet_loss = { at = \"network\", downlink.loss = \"1 %\" } }]")
+            + &constant("b", 20, 5, "");
     let ue = "attach = [\"a\", \"b\"]\nsplit.pdcp.t_reordering = \"20 ms\"";
     let flow = "[[flow]]\nue = \"phone\"\napp.cbr = { size = \"1500 B\", rate = \"36 Mbit/s\" }";
     let run = run(&text("10 s", &cells, ue, flow));
     let lost = run.dropped.iter().filter(|reason| **reason == Reason::LinkLoss).count();
     let last = run.delivered[0].iter().rev().take(1000);
     let share = last.filter(|(leg, _)| *leg == 0).count();
-    assert!(lost > 100 && (450..=550).contains(&share), "{lost} {share}");
+    assert!(lost > 100 && (435..=560).contains(&share), "{lost} {share}");
 }
 
 /// PDCP of NR takes packets of 9000 B at most, whatever the legs take.

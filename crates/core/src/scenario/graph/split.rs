@@ -6,6 +6,7 @@ use crate::handover::Bearers;
 use crate::link;
 use crate::packet::Dir;
 use crate::pdcp;
+use crate::queue;
 use crate::radio;
 use crate::split_bearer::{BearerPlan, Config, LegPlan};
 use crate::time::{Duration, Instant};
@@ -20,6 +21,17 @@ impl Scenario {
         });
         let ues = self.ue.iter().enumerate().zip(firsts);
         ues.filter_map(|((place, ue), first)| Some((place, first, ue, ue.split.as_ref()?)))
+    }
+
+    /// The queues in front of PDCP, each with its place in the scenario.
+    pub(in crate::scenario) fn split_queues(
+        &self,
+        dir: Dir,
+    ) -> impl Iterator<Item = (String, &queue::Config)> {
+        self.split_ues().map(move |(place, _, _, split)| {
+            let queue = dir.pick(&split.downlink.queue, &split.uplink.queue);
+            (format!("ue[{place}].split.{}.queue", dir.name()), queue)
+        })
     }
 
     /// Interfaces that are legs of split bearers, each with PDCP.
