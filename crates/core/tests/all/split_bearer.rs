@@ -57,11 +57,15 @@ struct Run {
 }
 
 fn run(text: &str) -> Run {
+    run_with(text, SEED)
+}
+
+fn run_with(text: &str, seed: u64) -> Run {
     let scenario = Scenario::parse(text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let last = scenario.path().len() - 1;
     let probes =
         ProbeMask::NONE.with(Kind::Packet).with(Kind::Dropped).with(Kind::PdcpDelivered).with(Kind::Made);
-    let mut run = Simulation::new(&scenario, SEED, Observe { probes, ..Observe::default() });
+    let mut run = Simulation::new(&scenario, seed, Observe { probes, ..Observe::default() });
     run.run();
     let (mut arrived, mut delivered) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     let (mut dropped, mut original) = (Vec::new(), std::collections::BTreeMap::new());
@@ -208,15 +212,16 @@ fn without_flow_control_the_slower_leg_sets_pace_and_delay() {
     assert!(is_in_order(&of_turns.arrived[0]) && is_in_order(&of_control.arrived[0]));
 }
 
-/// A release of `cell` from 0.6, 1.1 and 1.6 s on.
-fn releases(cell: &str) -> String {
-    let release = |at: &str| {
+/// Releases of `cell` from 0.6, 1.1 and 1.6 s on, and so many milliseconds later.
+fn releases(cell: &str, later_ms: u64) -> String {
+    let release = |at: u64| {
         format!(
-            "[[handover]]\nue = \"phone\"\nfrom = \"{cell}\"\nat = \"{at}\"\noutage = \"167 ms\"\nwarning = \"0 s\"\n\
-             bearers = \"release\"\n"
+            "[[handover]]\nue = \"phone\"\nfrom = \"{cell}\"\nat = \"{} ms\"\noutage = \"167 ms\"\nwarning = \"0 s\"\n\
+             bearers = \"release\"\n",
+            at + later_ms
         )
     };
-    ["600 ms", "1100 ms", "1600 ms"].map(release).concat()
+    [600, 1100, 1600].map(release).concat()
 }
 
 /// Done when 3 of the issue: a download over LTE and NR with a leg lost and added thrice, and an upload.
@@ -230,7 +235,7 @@ fn a_leg_lost_thrice_loses_nothing_and_keeps_the_order() {
         let harq = "downlink.harq.bler = [0.1, 0.01]";
         let ue = "attach = [\"nr\", \"lte\"]\nsplit.uplink.threshold = \"0 B\"";
         let cells = lte("") + &nr("nr", harq);
-        let run = run(&text("20 s", &cells, ue, &(flow + &releases(cell))));
+        let run = run(&text("20 s", &cells, ue, &(flow + &releases(cell, 0))));
         let own = &run.bearer[dir];
         let recovered: u64 = (0..2).filter_map(|leg| own["legs"][leg]["recovered_pdus"].as_u64()).sum();
         let returned: u64 = (0..2).filter_map(|leg| own["legs"][leg]["returned_pdus"].as_u64()).sum();
@@ -240,6 +245,35 @@ fn a_leg_lost_thrice_loses_nothing_and_keeps_the_order() {
         assert!(is_in_order(&run.arrived[0]) && is_in_order(&run.arrived[1]), "{cell} {dir}");
         assert!(recovered > 0 && recovered <= returned, "{cell} {dir}: {recovered} of {returned}");
         assert_eq!(own["pdcp"]["reordering_timeouts"], 0, "{cell} {dir}");
+    }
+}
+
+/// The same where both cells fade, so that the other leg takes up to 200 ms for what the released one had: at any instant
+/// of a slot or a report.
+#[test]
+fn fading_legs_lose_nothing_either_if_t_reordering_is_long_enough() {
+    for seed in 1..=5_u64 {
+        for (cell, dir) in [("nr", "downlink"), ("lte", "downlink"), ("nr", "uplink"), ("lte", "uplink")] {
+            let size = if dir == "uplink" { "3 MB" } else { "12 MB" };
+            let flow =
+                format!("[[flow]]\nue = \"phone\"\ndirection = \"{dir}\"\napp.file.size = \"{size}\"\n");
+            let later = releases(cell, 37 * seed);
+            let fading = "downlink.reception.mean_sinr = \"20 dB\"";
+            let cells = (lte("") + &nr("nr", "")).lines().fold(String::new(), |cells, line| {
+                let line = if line.starts_with("downlink.reception") { fading } else { line };
+                cells + line + "\n"
+            });
+            let ue = "attach = [\"nr\", \"lte\"]\n\
+                      split = { pdcp.t_reordering = \"200 ms\", uplink.threshold = \"0 B\" }";
+            let run = run_with(&text("20 s", &cells, ue, &(flow + &later)), seed);
+            let place = format!("{cell} {dir}, seed {seed}");
+            assert!(run.flows[0].received_s.is_some(), "{place}: {}", run.results);
+            assert_eq!((run.dropped, run.flows[0].sender.retransmissions.total), (Vec::new(), 0), "{place}");
+            assert!(is_in_order(&run.arrived[0]) && is_in_order(&run.arrived[1]), "{place}");
+            let legs = &run.bearer[dir]["legs"];
+            let recovered = (0..2).filter_map(|leg| legs[leg]["recovered_pdus"].as_u64()).sum::<u64>();
+            assert!(recovered > 0, "{place}: {}", run.bearer);
+        }
     }
 }
 
@@ -449,7 +483,11 @@ fn a_leg_of_lte_has_no_pdcp_of_its_own() {
 fn a_run_repeats() {
     let flow = "[[flow]]\nue = \"phone\"\napp.file.size = \"2 MB\"\n";
     let cells = lte("") + &nr("nr", "downlink.harq.bler = [0.1, 0.01]");
-    let scenario =
-        text("4 s", &cells, "attach = [\"nr\", \"lte\"]\nsplit = {}", &(flow.to_owned() + &releases("nr")));
+    let scenario = text(
+        "4 s",
+        &cells,
+        "attach = [\"nr\", \"lte\"]\nsplit = {}",
+        &(flow.to_owned() + &releases("nr", 0)),
+    );
     assert_eq!(run(&scenario).results, run(&scenario).results);
 }
