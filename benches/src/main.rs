@@ -4,7 +4,7 @@
 //! ns-2's settings (no handshake, initial window 1, an ACK for every segment); and T1R4, a Reno download over
 //! a link of variable delay, HDR8, eight downloads in a cell of 1xEV-DO, HSDPA8 and LTE10, eight and ten in a
 //! cell of HSDPA and of LTE, and W2u, W2 with the core network of UMTS and feedback
-//! from the RNC around it, and W1L, W1 with the profile "linux", which ns-2 without additions has not.
+//! from the RNC around it, NRU1, NRU4 and NRU10, datagrams over NR to so many UEs, and W1L, W1 with the profile "linux", which ns-2 without additions has not.
 //! `airpath-bench FILE.toml` runs a scenario, with seed 1 and nothing around it, to count instructions or
 //! memory.
 
@@ -12,13 +12,15 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|HDR8|HSDPA8|LTE10|NR10|NR1G [--time SECONDS], or FILE.toml";
+const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|HDR8|HSDPA8|LTE10|NR10|NR1G|NRU1|NRU4|NRU10 [--time SECONDS], or FILE.toml";
 
 /// Bytes of data in a packet.
 const MSS: u64 = 536;
 const MSS_T1R4: u64 = 960;
 const MSS_HDR8: u64 = 960;
 const MSS_SHARED: u64 = 1460;
+/// Bytes of a datagram with its headers.
+const SIZE_LENA: u64 = 1428;
 
 enum Workload {
     /// Dedicated channels of 384 kbit/s.
@@ -35,6 +37,8 @@ enum Workload {
     Shared(&'static str, u32),
     /// A flow near the peak of a cell of NR.
     Gigabit,
+    /// Datagrams to users of a cell of NR, at 400 Mbit/s in all.
+    Datagrams(u32),
 }
 
 fn workload(name: &str) -> Option<Workload> {
@@ -63,6 +67,9 @@ fn workload(name: &str) -> Option<Workload> {
         "LTE10" => Workload::Shared("lte", 10),
         "NR10" => Workload::Shared("nr", 10),
         "NR1G" => Workload::Gigabit,
+        "NRU1" => Workload::Datagrams(1),
+        "NRU4" => Workload::Datagrams(4),
+        "NRU10" => Workload::Datagrams(10),
         "W3" => Workload::Dedicated { ues: 100, wired_mbps: 100, window: 122, seconds: 600 },
         _ => return None,
     })
@@ -252,6 +259,32 @@ fn gigabit(seconds: u64) -> String {
     )
 }
 
+/// Datagrams of 1428 bytes with headers at 400 Mbit/s to so many UEs of a cell of NR with 100 MHz, 30 kHz, one layer, 256QAM,
+/// a pattern of DDDSU and RLC UM: what 5G-LENA was measured with (`bench.py`).
+fn datagrams(ues: u32, seconds: u64) -> String {
+    let rate = 400_000 / ues;
+    format!(
+        r#"
+        duration = "{seconds} s"
+        [wired]
+        rate = "10 Gbit/s"
+        delay = "1 ms"
+        [radio.nr]
+        ues = {ues}
+        frame = "DDDSU"
+        [radio.nr.downlink]
+        rlc = "um_nr"
+        blocks.layers = 1
+        reception = {{ mean_sinr = "40 dB", fading.none = {{}} }}
+        [radio.nr.uplink]
+        rlc = "um_nr"
+        [[flow]]
+        ue = "each"
+        app.cbr = {{ size = "{SIZE_LENA} B", rate = "{rate} kbit/s" }}
+        "#
+    )
+}
+
 /// Run a scenario's file; what was received, in bytes.
 fn run_file(path: &str) -> Result<String, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
@@ -293,6 +326,7 @@ fn run(args: &[String]) -> Result<String, String> {
         Workload::Hdr => (hdr(seconds.unwrap_or(3600)), MSS_HDR8),
         Workload::Shared(cell, ues) => (shared(cell, ues, seconds.unwrap_or(600)), MSS_SHARED),
         Workload::Gigabit => (gigabit(seconds.unwrap_or(60)), MSS_SHARED),
+        Workload::Datagrams(ues) => (datagrams(ues, seconds.unwrap_or(20)), SIZE_LENA),
     };
     let scenario = Scenario::parse(&text, &[]).map_err(|error| error.to_string())?;
     let mut simulation = Simulation::new(&scenario, 1, Observe::default());

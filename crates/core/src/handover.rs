@@ -117,6 +117,8 @@ impl Episode {
 pub enum Role {
     /// The UE is in the cell before and after it.
     Stay,
+    /// The UE is in the cell before and after it, and its bearers are not.
+    Release,
     /// The UE leaves the cell.
     Leave,
     /// The UE comes into the cell.
@@ -132,6 +134,9 @@ pub enum Bearers {
     Pause,
     /// Neither side expects the outage: both continue to send, and transmissions during the outage are lost.
     Lose,
+    /// The leg of a split bearer is released, and added again when the outage ends: PDCP transmits over the other leg
+    /// what has not arrived. Only for such legs.
+    Release,
 }
 
 impl Config {
@@ -149,7 +154,7 @@ impl Config {
     /// it.
     pub fn leaves(&self) -> Instant {
         match self.bearers {
-            Bearers::Pause => self.begins(),
+            Bearers::Pause | Bearers::Release => self.begins(),
             Bearers::Lose => self.ends(),
         }
     }

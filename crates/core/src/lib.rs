@@ -13,7 +13,7 @@
 //! * [`umts`], [`handover`], [`mobility`], [`activity`], [`radio`]: the core network around a cell, outages, what
 //!   UEs measure, silent UEs, and the cell;
 //! * [`tcp`], [`quic`], [`controller`], [`app`], [`host`]: the simulator's endpoints;
-//! * [`middlebox`], [`link`], [`path`]: everything between the ends;
+//! * [`middlebox`], [`fork`], [`split_bearer`], [`link`], [`path`]: everything between the ends;
 //! * [`scenario`], [`sim`]: a run from a text.
 
 // Who reads this documentation reads the source too: modules lead to their private parts.
@@ -62,6 +62,7 @@ pub mod host;
 
 pub mod middlebox;
 pub mod fork;
+pub mod split_bearer;
 pub mod link;
 pub mod path;
 

@@ -33,6 +33,7 @@ use crate::time::{Duration, Instant};
 use crate::umts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use toml::Table;
 
@@ -417,9 +418,24 @@ impl Scenario {
     /// Indices of neighbouring places of [`Scenario::path`], the place nearer to the server first.
     pub fn edges(&self) -> Vec<[u16; 2]> {
         if self.is_graph() {
-            return self.bare_graph().edges().collect();
+            return self.graph_edges();
         }
         (1..self.path().len() as u16).map(|place| [place - 1, place]).collect()
+    }
+
+    /// The edges of the graph, as a tree: a split bearer is at the place where its legs part, and the edges that lead through
+    /// it a second time, below the legs, lead on to the UEs.
+    fn graph_edges(&self) -> Vec<[u16; 2]> {
+        let graph = self.bare_graph();
+        let last = graph.names().len() as u16 - 1;
+        let is_split = |place: u16| graph.names()[usize::from(place)].starts_with("fork+pdcp ");
+        let (mut entered, mut left) = (BTreeSet::new(), BTreeSet::new());
+        let edges = graph.edges().filter_map(|[upper, lower]| {
+            let enters_again = is_split(lower) && !entered.insert(lower);
+            let leaves_again = is_split(upper) && !left.insert(upper);
+            (!leaves_again).then_some([upper, if enters_again { last } else { lower }])
+        });
+        edges.collect()
     }
 
     /// The graph of a scenario with several cells, between hosts without flows.
@@ -486,6 +502,7 @@ impl Scenario {
             classes,
             air: None,
             may_change: self.may_change(),
+            legs: &[],
         }));
         elements.extend(boxes(Place::Ue));
         elements

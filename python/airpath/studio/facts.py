@@ -19,6 +19,7 @@ BY_NEED = (
     *("tcp_state", "rtt_sample", "segment_sent", "dropped", "marked", "bearer_enqueued", "outage"),
     *("activity", "mobility", "change"),
     *("tcp_path", "ack_regulator", "ack_rate_control", "rnc_feedback", "snoop", "made", "kept"),
+    "pdcp_delivered",
     *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),
     *("block_sent", "uplink_block", "sack_block", "ack_received"),
     *("packet", "rlc_sdu"),

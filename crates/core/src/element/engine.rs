@@ -101,6 +101,8 @@ pub(crate) struct Engine {
     pub captures: bool,
     /// PDUs of the link layer are captured too.
     pub captures_pdus: bool,
+    /// COUNTs of packets on the legs of split bearers, by packet; only while PDUs are captured.
+    pub pdcp_counts: BTreeMap<u32, u64>,
     /// Number of the interface `iu`, if G-PDUs are captured too.
     pub iu_interface: Option<u32>,
     /// Packets dropped, by element and reason.
@@ -166,6 +168,7 @@ impl Engine {
             capture: None,
             captures: false,
             captures_pdus: false,
+            pdcp_counts: BTreeMap::new(),
             iu_interface: None,
             drops: vec![[0; Reason::ALL.len()]; layouts.len()],
             datagram_drops: BTreeMap::new(),
@@ -479,6 +482,22 @@ impl<'a> Cx<'a> {
     #[inline]
     pub(crate) fn captures_pdus(&self) -> bool {
         self.engine.captures_pdus
+    }
+
+    /// Sets the COUNT of a packet on a leg of a split bearer, for captures, or removes it.
+    pub(crate) fn note_pdcp_count(&mut self, packet: u32, count: Option<u64>) {
+        if !self.engine.captures_pdus {
+            return;
+        }
+        match count {
+            Some(count) => self.engine.pdcp_counts.insert(packet, count),
+            None => self.engine.pdcp_counts.remove(&packet),
+        };
+    }
+
+    /// COUNT of a packet on a leg of a split bearer; 0 for a packet that a box has made there.
+    pub(crate) fn pdcp_count(&self, packet: u32) -> u64 {
+        self.engine.pdcp_counts.get(&packet).copied().unwrap_or_default()
     }
 
     /// Whether datagrams of the Iu are captured.

@@ -7,11 +7,10 @@
 use super::{Half, report_of};
 use crate::element::{Change, Cx, Early, Element, FAR, Layout, Port, as_same};
 use crate::packet::{Dir, Packet};
-use crate::queue::{Aqm, Departed, Evicted, Next, Verdict, Waiting};
+use crate::queue::{self, Aqm, Departed, Waiting};
 use crate::time::Instant;
 use crate::trace::Reason;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
 
 /// The link.
 pub(super) struct LinkInLine {
@@ -26,17 +25,11 @@ pub(super) struct Direction {
     latest: Instant,
 }
 
-/// Packets waiting in one direction, except the ones that the discipline holds.
+/// Packets waiting in one direction, and the one in transmission.
 #[derive(Default)]
 struct Line {
-    waiting: VecDeque<Waiting>,
+    waiting: queue::Line,
     in_service: Option<InService>,
-    /// Packets admitted.
-    entered: u64,
-    dropped: u64,
-    marked: u64,
-    /// Reused; empty between calls.
-    evicted: Evicted,
 }
 
 #[derive(Clone, Copy)]
@@ -53,70 +46,20 @@ impl Direction {
 }
 
 impl Line {
-    fn drop(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>, reason: Reason) {
-        self.dropped += 1;
-        cx.drop(dir, packet, reason);
-    }
-
-    fn evict_all(&mut self, cx: &mut Cx<'_>, half: &mut Half) {
-        for packet in std::mem::take(&mut self.evicted) {
-            half.books.evict(&packet);
-            self.drop(cx, half.dir, packet, Reason::Evicted);
-        }
-    }
-
-    fn mark(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: &mut Packet, entered: Instant) {
-        packet.mark();
-        self.marked += 1;
-        cx.note_marked(dir, packet, entered);
-    }
-
     /// Lets a packet in, or drops it, or others.
-    fn take_in(&mut self, cx: &mut Cx<'_>, half: &mut Half, latest: &mut Instant, mut packet: Box<Packet>) {
+    fn take_in(&mut self, cx: &mut Cx<'_>, half: &mut Half, latest: &mut Instant, packet: Box<Packet>) {
         // A transmission that ends at this instant counts as finished, as in a bearer's counters.
         self.handle_end(cx, half, latest);
-        loop {
-            match half.queue.admit(cx.now, &packet, &half.books) {
-                Verdict::Enter => break,
-                Verdict::Mark => {
-                    let now = cx.now;
-                    self.mark(cx, half.dir, &mut packet, now);
-                    break;
-                }
-                Verdict::Drop(reason) => return self.drop(cx, half.dir, packet, reason),
-                Verdict::DropWaiting => match self.waiting.pop_front() {
-                    Some(first) => self.evicted.push(first.packet),
-                    None => return self.drop(cx, half.dir, packet, Reason::EarlyDrop),
-                },
-            }
-            self.evict_all(cx, half);
-        }
-        half.books.enter(&packet);
-        let waiting = Waiting { number: self.entered, entered: cx.now, packet };
-        self.entered += 1;
-        match half.queue.queue() {
-            None => self.waiting.push_back(waiting),
-            Some(queue) => queue.push(waiting, &mut self.evicted),
-        }
-        self.evict_all(cx, half);
+        self.waiting.push(cx, half.dir, (&mut half.queue, &mut half.books), packet);
         if self.in_service.is_none() {
             self.start_next(cx, half, latest);
         }
     }
 
     fn start_next(&mut self, cx: &mut Cx<'_>, half: &mut Half, latest: &mut Instant) {
-        let next = match half.queue.queue() {
-            None => self.waiting.pop_front().map(|waiting| Next { waiting, marks: false }),
-            Some(queue) => queue.pop(cx.now, &mut self.evicted),
-        };
-        self.evict_all(cx, half);
-        let Some(Next { waiting: Waiting { entered, mut packet, .. }, marks }) = next else { return };
-        if marks {
-            self.mark(cx, half.dir, &mut packet, entered);
-        }
+        let next = self.waiting.pop(cx, half.dir, (&mut half.queue, &mut half.books));
+        let Some(Waiting { packet, .. }) = next else { return };
         let (flow, len) = (packet.flow, packet.len);
-        half.books.start(flow, len);
-        half.queue.handle_start(cx.now, len, &half.books);
         let end = (cx.now + half.books.rate().time_to_send(len.into())).min(FAR);
         self.in_service = Some(InService { end, flow, len });
         cx.arm(half.dir.index() as u32, end);
@@ -182,8 +125,8 @@ impl Element for LinkInLine {
         let mut report = report_of(halves, cx.dropped(Reason::QueueFull), cx.dropped(Reason::LinkLoss));
         for (dir, direction) in Dir::BOTH.iter().zip(&self.directions) {
             if let Some(line) = &direction.line {
-                report[dir.name()]["packets_dropped"] = json!(line.dropped);
-                report[dir.name()]["packets_marked"] = json!(line.marked);
+                report[dir.name()]["packets_dropped"] = json!(line.waiting.dropped);
+                report[dir.name()]["packets_marked"] = json!(line.waiting.marked);
             }
         }
         report

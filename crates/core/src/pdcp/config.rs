@@ -35,9 +35,14 @@ parameters! {
 }
 
 impl Config {
+    /// The entity of a leg of a split bearer, whose PDCP is elsewhere: no header, no order and no reports. Not for scenarios.
+    pub fn transparent() -> Self {
+        Self { sn: 0, t_reordering: None, out_of_order: true, status_report: false, ..Self::default() }
+    }
+
     /// Octets of the header of a PDU with data (TS 38.323 §6.2.2.2, §6.2.2.3).
     pub const fn header_octets(&self) -> u32 {
-        header_octets(self.sn)
+        if self.sn == 0 { 0 } else { header_octets(self.sn) }
     }
 
     /// Window_Size: half of the sequence numbers (§7.2).

@@ -13,7 +13,7 @@
 //! receiver would wait for (TS 38.323 §5.3 leaves that to implementations). COUNT does not wrap here; the header has its
 //! lower bits only, and the receiver infers the others as in §5.2.2.1, so that it mistakes them where a real one would.
 //!
-//! Left out: ciphering, integrity, header compression, SDAP, split bearers, duplication, DAPS. `docs/models/pdcp-nr.md`
+//! Left out: ciphering, integrity, header compression, SDAP, DAPS; split bearers are `split_bearer`. `docs/models/pdcp-nr.md`
 //! lists clause by clause what is implemented, and the test that shows it.
 
 mod config;

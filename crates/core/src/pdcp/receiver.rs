@@ -109,6 +109,10 @@ impl Receiver {
     /// §5.2.2.1: the COUNT that the lower bits of one stand for.
     #[inline]
     fn received_count(&self, count: u64) -> u64 {
+        if self.sn_bits == 0 {
+            // Without a header there is nothing to mistake.
+            return count;
+        }
         let (numbers, window) = (1 << self.sn_bits, 1 << (self.sn_bits - 1));
         let (rcvd_sn, rx_deliv) = (count % numbers, self.queue.next());
         let sn = rx_deliv % numbers;

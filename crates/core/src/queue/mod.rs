@@ -19,6 +19,7 @@
 
 mod control;
 mod fifo;
+mod line;
 mod target;
 
 pub mod codel;
@@ -32,6 +33,7 @@ pub mod predicted_sojourn;
 pub mod red;
 
 pub use fifo::Waiting;
+pub(crate) use line::Line;
 pub use target::Target;
 
 use crate::element::{Bearer, adopt};

@@ -37,10 +37,12 @@ use crate::error::ScenarioError;
 use crate::handover;
 use crate::mobility::CellAir;
 use crate::packet::{Dir, Packet};
+use crate::pdcp;
 use crate::queue;
 use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::radio as scratch;
+use crate::rlc;
 use crate::sinr::{self, Sinr};
 use crate::time::Instant;
 use crate::umts::TrafficClass;
@@ -131,12 +133,14 @@ pub struct Plan<'a> {
     pub air: Option<&'a CellAir>,
     /// Whether parameters may change, and outages occur, while the cell runs.
     pub may_change: bool,
+    /// UEs whose bearers are legs of split bearers, each with its PDCP.
+    pub legs: &'a [(u16, pdcp::Config)],
 }
 
 impl Plan<'_> {
     /// The plan of a cell without hand-overs, classes and changes.
     pub const fn of(run_seed: u64) -> Self {
-        Self { run_seed, handovers: &[], classes: &[], air: None, may_change: false }
+        Self { run_seed, handovers: &[], classes: &[], air: None, may_change: false, legs: &[] }
     }
 
     /// Downlink SINR of a UE: from its parameters, or from its measurements.
@@ -154,6 +158,21 @@ impl Plan<'_> {
         let of = ((ue, Dir::Downlink, carrier), subband);
         let sinr = Sinr::on_subband(reception, self.run_seed, of, slots_per_s);
         sinr.of_signal(self.air.and_then(|air| air.signal(ue)))
+    }
+
+    /// PDCP of the split bearer with the bearers of a UE as a leg, if there is one.
+    fn leg(&self, ue: u16) -> Option<&pdcp::Config> {
+        self.legs.iter().find_map(|(leg, pdcp)| (*leg == ue).then_some(pdcp))
+    }
+
+    /// PDCP in the cell, downlink first: none of its own for a leg of a split bearer.
+    fn pdcp(&self, ue: u16, own: [&pdcp::Config; 2]) -> [pdcp::Config; 2] {
+        own.map(|own| if self.leg(ue).is_some() { pdcp::Config::transparent() } else { own.clone() })
+    }
+
+    /// The link layers of a UE's bearers, downlink first: without PDCP of LTE for a leg of a split bearer.
+    fn rlc(&self, ue: u16, own: [&rlc::Config; 2]) -> [rlc::Config; 2] {
+        own.map(|own| if self.leg(ue).is_some() { own.without_pdcp() } else { own.clone() })
     }
 
     /// Traffic class of a UE.

@@ -67,7 +67,7 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, plan: &Plan<'_>) -> Box<dyn 
             changes.push(Change { at, phase, is_told, act, handover: handover.clone() });
         };
         sides = sides.max(forward.unwrap_or(0));
-        let pauses = handover.bearers == Bearers::Pause;
+        let pauses = handover.bearers != Bearers::Lose;
         if let Some(measured) = handover.measured.filter(|_| *role != Role::Enter) {
             change(measured.at, Outage::Expected, false, Some(Act::Report(measured)));
         }
@@ -80,6 +80,7 @@ pub(super) fn with_outages(cell: Box<dyn Pausable>, plan: &Plan<'_>) -> Box<dyn 
                 let leave = Act::Leave { forward: *forward };
                 (pauses.then_some(leave), (!pauses).then_some(leave))
             }
+            Role::Release => (Some(Act::Leave { forward: *forward }), Some(Act::Enter)),
             Role::Enter => (Some(Act::Enter), None),
         };
         change(handover.begins(), Outage::Began, *role != Role::Enter, during);

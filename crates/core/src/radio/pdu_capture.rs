@@ -6,6 +6,7 @@ use crate::pdcp;
 use crate::rlc::encode::{Encode, Pdu};
 use crate::rlc::{self, Report, Tti};
 use crate::wire::octets_of;
+use crate::wire::pdcp::data_header;
 use crate::wire::rlc::udp::{Channel, Mode, datagram_of};
 
 /// ID of a UE's first radio bearer; lower IDs are for signalling (TS 34.108 §6.10).
@@ -15,6 +16,8 @@ pub(super) const RADIO_BEARER: u8 = 5;
 pub(super) struct PduCapture {
     channel: Channel,
     encoder: Option<Box<dyn Encode>>,
+    /// Bits of the sequence number of PDCP, if this is a leg of a split bearer.
+    pub(super) leg: Option<u8>,
     /// Whether the cell uses time division duplex (TDD).
     pub(super) is_tdd: bool,
 }
@@ -23,7 +26,13 @@ impl PduCapture {
     /// With PDCP of these parameters above the link layer, where that has PDCP.
     pub fn new(config: &rlc::Config, pdcp: &pdcp::Config, (ue, dir, radio_bearer): (u16, Dir, u8)) -> Self {
         let channel = Channel { dir, urnti: u32::from(ue) + 1, radio_bearer };
-        Self { channel, encoder: config.encoder_with(pdcp), is_tdd: false }
+        Self { channel, encoder: config.encoder_with(pdcp), leg: None, is_tdd: false }
+    }
+
+    /// Continues with PDUs of a new entity.
+    #[cold]
+    pub fn resume(&mut self, config: &rlc::Config, pdcp: &pdcp::Config) {
+        self.encoder = config.encoder_with(pdcp);
     }
 
     /// Forgets SDUs that are not sent any more, by the end's report.
@@ -47,11 +56,26 @@ impl PduCapture {
         started: impl Iterator<Item = (u64, &'a Packet)>,
     ) {
         let (now, channel, is_tdd) = (cx.now, self.channel, self.is_tdd);
-        let (Some(encoder), Some(capture)) = (&mut self.encoder, cx.capture()) else { return };
-        let mut started =
-            started.map(|(number, packet)| (number, octets_of(packet, channel.dir, number as u16)));
+        let Some(encoder) = &mut self.encoder else { return };
+        let sdus: Vec<_> = started
+            .map(|(number, packet)| {
+                let ip = octets_of(packet, channel.dir, number as u16);
+                let header = self
+                    .leg
+                    .map(|sn_bits| data_header((cx.pdcp_count(packet.id) % (1 << sn_bits)) as u32, sn_bits));
+                (number, header.into_iter().flatten().chain(ip).collect::<Vec<_>>())
+            })
+            .collect();
+        let Some(capture) = cx.capture() else { return };
+        if let Some(sn_bits) = self.leg {
+            for (_, octets) in &sdus {
+                let packet = datagram_of(Mode::NrPdcp { sn_bits }, channel, octets);
+                capture.packet(PDU_INTERFACE, now, &packet, packet.len() as u32, 0);
+            }
+        }
+        let mut sdus = sdus.into_iter();
         let mode = encoder.mode();
-        encoder.encode(sent, &mut started, &mut |pdu, octets| {
+        encoder.encode(sent, &mut sdus, &mut |pdu, octets| {
             let mode = match pdu {
                 Pdu::NrPdcp { sn_bits } => Mode::NrPdcp { sn_bits },
                 Pdu::NrMac => Mode::NrMac { is_tdd },

@@ -44,6 +44,8 @@ pub(super) struct RlcBearer {
     radio_bearer: u8,
     /// Octets of the largest packet that the lower layers accept.
     largest_sdu: u32,
+    /// Octets of the header of a split bearer's PDCP.
+    header: u32,
     /// Number of PDU 0 in events, where numbers continue after the entity is restarted.
     numbered_from: u64,
     /// End (exclusive) of the PDU numbers reported.
@@ -104,6 +106,7 @@ impl RlcBearer {
             capture: PduCapture::new(rlc, &pdcp::Config::default(), (ue, dir, RADIO_BEARER)),
             radio_bearer: RADIO_BEARER,
             largest_sdu: rlc.largest_sdu().unwrap_or(u32::MAX),
+            header: 0,
             numbered_from: 0,
             numbered_to: 0,
             reported_from: 0,
@@ -114,6 +117,15 @@ impl RlcBearer {
     /// The same, with PDCP of these parameters above the link layer, where that has PDCP.
     pub fn with_pdcp(mut self, rlc: &rlc::Config, pdcp: &pdcp::Config) -> Self {
         self.capture = PduCapture::new(rlc, pdcp, (self.buffer.ue, self.buffer.dir, self.radio_bearer));
+        self
+    }
+
+    /// Makes this a leg of a split bearer, if it is one: SDUs are PDUs of that PDCP.
+    pub fn in_split(mut self, leg: Option<&pdcp::Config>) -> Self {
+        if let Some(pdcp) = leg {
+            self.header = pdcp.header_octets();
+            self.capture.leg = Some(pdcp.sn);
+        }
         self
     }
 
@@ -162,7 +174,7 @@ impl RlcBearer {
         self.sdus = Sdus::default();
         self.next_ended = 0;
         self.numbers.clear();
-        self.capture = PduCapture::new(rlc, pdcp, (self.buffer.ue, self.buffer.dir, self.radio_bearer));
+        self.capture.resume(rlc, pdcp);
         self.numbered_from = self.numbered_to.next_multiple_of(self.ttis.sequence_numbers.max(1));
         self.has_noted = false;
     }
@@ -186,7 +198,7 @@ impl RlcBearer {
         };
         self.occupancy.set(cx.now, admitted.queued_sdus);
         let Some(sdu) = self.buffer.hold(cx, admitted.packet) else { return self.feed(cx, end, 1) };
-        end.handle_sdu(cx.now, sdu.len);
+        end.handle_sdu(cx.now, sdu.len + self.header);
         self.sdus.push(cx.now, sdu);
     }
 
@@ -202,7 +214,7 @@ impl RlcBearer {
     #[inline(never)]
     fn feed_held(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, octets: u64) {
         while let Some(next) = self.buffer.pull(cx, octets) {
-            end.handle_sdu(cx.now, next.packet.len);
+            end.handle_sdu(cx.now, next.packet.len + self.header);
             if cx.probes(Kind::RlcSdu) {
                 self.numbers.push_back(next.number);
             }

@@ -227,6 +227,15 @@ impl Config {
         self.check_bearer(channel)
     }
 
+    /// The same without a PDCP of its own, for a leg of a split bearer, whose PDCP is elsewhere.
+    pub(crate) fn without_pdcp(&self) -> Self {
+        match self.clone() {
+            Self::AmLte(own) => Self::AmLte(am_lte::Config { pdcp_sn_size: None, ..own }),
+            Self::UmLte(own) => Self::UmLte(um_lte::Config { pdcp_sn_size: None, ..own }),
+            other => other,
+        }
+    }
+
     /// Refuses PDCP where the link layer has none, and one that would mistake COUNTs.
     pub(crate) fn check_pdcp(&self, pdcp: Option<&pdcp::Config>) -> Result<(), ScenarioError> {
         let Some(pdcp) = pdcp else { return Ok(()) };

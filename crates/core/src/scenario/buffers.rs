@@ -17,7 +17,7 @@ impl Scenario {
     pub(super) fn check_buffers(&self) -> Result<(), ScenarioError> {
         for dir in Dir::BOTH {
             let Some(largest) = self.largest_packet(dir) else { continue };
-            for (place, queue) in self.bearer_queues(dir).into_iter().chain(self.wired_queues(dir)) {
+            for (place, queue) in self.bearer_queues(dir).into_iter().chain(self.queues_outside_cells(dir)) {
                 let Some(limit) = queue.limits().1.filter(|limit| limit.as_u64() < largest) else {
                     continue;
                 };
@@ -61,7 +61,7 @@ impl Scenario {
                 let message = "the buffer has no limit: only the senders' windows bound its delay";
                 remarks.push(ScenarioError::new(key, message, hint));
             }
-            for (place, queue) in bearers.into_iter().chain(self.wired_queues(dir)) {
+            for (place, queue) in bearers.into_iter().chain(self.queues_outside_cells(dir)) {
                 let (packets, bytes) = queue.limits();
                 let room =
                     packets.map(u64::from).into_iter().chain(bytes.map(|bytes| bytes.as_u64() / largest));
@@ -78,8 +78,8 @@ impl Scenario {
         remarks
     }
 
-    /// The queues of wired links, each with its place in the scenario; a link of infinite rate has none.
-    fn wired_queues(&self, dir: Dir) -> Vec<(String, &queue::Config)> {
+    /// The queues of wired links and of split bearers, each with its place in the scenario; a link of infinite rate has none.
+    fn queues_outside_cells(&self, dir: Dir) -> Vec<(String, &queue::Config)> {
         let own = self.wires().into_iter().filter_map(|(key, link)| {
             let (place, rate, queue) = match (dir, &link.uplink) {
                 (Dir::Uplink, Some(own)) => (format!("{key}.uplink.queue"), own.rate, &own.queue),
@@ -87,7 +87,7 @@ impl Scenario {
             };
             rate.map(|_| (place, queue))
         });
-        own.collect()
+        own.chain(self.split_queues(dir)).collect()
     }
 
     /// The queues of the cells' bearers, each with its place in the scenario.

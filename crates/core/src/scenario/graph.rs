@@ -11,13 +11,15 @@ mod checks;
 mod measured;
 mod names;
 mod plan;
+mod split;
 
 use super::Scenario;
 use crate::error::ScenarioError;
-use crate::handover::{Episode, Role};
+use crate::handover::{Bearers, Episode, Role};
 use crate::link;
 use crate::middlebox;
 use crate::radio;
+use crate::split_bearer;
 pub(super) use names::{OF_ONE_CELL, resolve};
 pub use plan::Plan;
 use schemars::JsonSchema;
@@ -61,6 +63,10 @@ pub struct Ue {
     pub name: String,
     /// Names of the cells and ways that it is attached to at the start, each with a separate interface.
     pub attach: Vec<String>,
+    /// A bearer that PDCP splits over the two cells it is attached to (EN-DC, NR-DC); its interfaces are the legs. If absent,
+    /// each interface has a bearer of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<split_bearer::Config>,
 }
 
 impl Scenario {
@@ -192,13 +198,18 @@ impl Scenario {
         let each = self.handover.iter().enumerate().filter_map(|(number, handover)| {
             let (from, to) = self.ends_of(number)?;
             let role = match (from == cell, to == cell) {
+                (true, true) if handover.bearers == Bearers::Release => Role::Release,
                 (true, true) => Role::Stay,
                 (true, false) => Role::Leave,
                 (false, true) => Role::Enter,
                 (false, false) => return None,
             };
-            let forward = (role == Role::Leave && handover.forward).then(|| self.side(cell, to));
-            Some(Episode { handover: handover.clone(), role, forward: forward.flatten() })
+            let forward = match role {
+                Role::Leave if handover.forward => self.side(cell, to),
+                Role::Leave | Role::Release => self.side_to_split(cell, handover.ue),
+                Role::Stay | Role::Enter => None,
+            };
+            Some(Episode { handover: handover.clone(), role, forward })
         });
         each.collect()
     }

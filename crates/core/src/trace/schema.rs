@@ -419,6 +419,17 @@ events! {
         /// Packets left in the buffer.
         queued_sdus: u32 ["SDU"],
     }
+    /// PDCP of a split bearer delivered a packet that had arrived over one of the legs.
+    PdcpDelivered = "pdcp_delivered" of ue flow packet {
+        /// Direction of the packet.
+        direction: Dir [""],
+        /// Number of the interface whose leg it arrived over.
+        leg: u16 ["" few],
+        /// Its COUNT, from 0.
+        count: u64 ["" counting],
+        /// Time for which PDCP held it, since others were missing before it, nanoseconds.
+        held_ns: u64 ["ns"],
+    }
     /// The state of a box changed that holds ACKs until there is room for the packets they trigger.
     AckRegulator = "ack_regulator" of ue flow {
         /// Segments held.

@@ -69,6 +69,8 @@ words! {
         CellChanged = "cell_changed",
         /// A policer dropped it: it was above the rate.
         Policed = "policed",
+        /// PDCP of a split bearer had passed it over when it arrived: t-Reordering had expired.
+        PassedOver = "passed_over",
         /// Its checksum was wrong: a bit had been flipped on the way.
         Corrupted = "corrupted",
     }

@@ -62,6 +62,7 @@ mod shared;
 mod snoop;
 mod snoop_alone;
 mod split;
+mod split_bearer;
 mod tcp_profile;
 mod tcp_variants;
 mod tshark;

@@ -21,7 +21,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
         ("controller", controller::Config::NAMES, &["tests"]),
         ("fading", fading::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &["acks"]),
-        ("queue", queue::Config::NAMES, &["control", "fifo", "target"]),
+        ("queue", queue::Config::NAMES, &["control", "fifo", "line", "target"]),
         ("radio/kinds", radio::Config::NAMES, &[]),
         ("rlc", rlc::Config::NAMES, &["encode", "entities", "pdus", "polling", "ranges", "reporting"]),
         ("scheduler", scheduler::Config::NAMES, &[]),

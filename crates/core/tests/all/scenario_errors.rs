@@ -845,7 +845,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [[handover]] | at = "1 s" | [[handover]] | at = "1.5 s"
         handover[1].at: the outage of UE 0 from 1.5 s to 2.5 s overlaps another from 1 s to 2 s; let one begin when the other has ended, or later
     [[handover]] | bearers = "drop"
-        handover[0].bearers: unknown name "drop"; known here: pause, lose
+        handover[0].bearers: unknown name "drop"; known here: pause, lose, release
     [radio.evdo] | [[handover]]
         handover: radio.evdo has no hand-overs; choose radio.dch as the cell, or remove them
     [[middlebox]] | freeze.at = "rnc"

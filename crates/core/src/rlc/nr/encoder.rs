@@ -29,6 +29,7 @@ struct Sdu {
 pub struct Encoder {
     mode: Mode,
     sn_bits: u8,
+    /// Bits of PDCP's sequence number; 0 if SDUs come with a header.
     pdcp_sn_bits: u8,
     /// SDUs that have started, by index, from the first one that may be retransmitted.
     sdus: VecDeque<Sdu>,
@@ -71,8 +72,10 @@ impl Encoder {
     fn pdcp_pdu(&self, content: Content, reports: &[StatusReport]) -> Vec<u8> {
         match content {
             Content::Data { count, number } => {
-                let sn = count % (1 << self.pdcp_sn_bits);
-                let mut octets = pdcp::data_header(sn as u32, self.pdcp_sn_bits);
+                let mut octets = match self.pdcp_sn_bits {
+                    0 => Vec::new(),
+                    bits => pdcp::data_header((count % (1 << bits)) as u32, bits),
+                };
                 let sdu = self.sdus.get(self.place(number)).filter(|sdu| sdu.number == number);
                 debug_assert!(sdu.is_some(), "SDU {number} is not known");
                 octets.extend(sdu.into_iter().flat_map(|sdu| &sdu.octets));
@@ -145,7 +148,7 @@ impl Encode for Encoder {
         }
         for (place, pdu) in tti.nr.data.iter().enumerate() {
             let sdu = self.pdcp_pdu(pdu.sdu, &tti.nr.reports);
-            if pdu.so == 0 && !pdu.again {
+            if pdu.so == 0 && !pdu.again && self.pdcp_sn_bits > 0 {
                 out(Pdu::NrPdcp { sn_bits: self.pdcp_sn_bits }, &sdu);
             }
             if let Some(octets) = self.data_pdu(pdu, &sdu) {

@@ -9,7 +9,7 @@ impl Scenario {
     pub(in crate::scenario) fn validate_graph(&self) -> Result<(), ScenarioError> {
         self.refuse_names()?;
         if !self.is_graph() {
-            return Ok(());
+            return self.refuse_releases();
         }
         let error = |key: String, message: String, hint: String| Err(ScenarioError::new(key, message, hint));
         let places: Vec<(String, &str, Option<&str>)> =
@@ -75,7 +75,8 @@ impl Scenario {
                 return error(format!("way[{index}].name"), format!("\"{}\" leads nowhere", way.name), hint);
             }
         }
-        self.validate_changes()
+        self.validate_changes()?;
+        self.validate_split()
     }
 
     /// Refuses keys that require names of UEs and cells if there are none.

@@ -11,6 +11,7 @@ use crate::mobility::CellAir;
 use crate::packet::Dir;
 use crate::radio;
 use crate::rng;
+use crate::split_bearer::SplitBearers;
 use crate::tcp;
 
 /// Elements of a scenario between two ends, as a graph.
@@ -57,6 +58,7 @@ impl Scenario {
             session: real.map(|_| &self.tcp),
             graph: Graph::default(),
             leaves: Vec::new(),
+            splits: Vec::new(),
             boxes: 0,
         };
         let server = (planner.node("server", server), Port::DOWN);
@@ -103,6 +105,8 @@ struct Planner<'a> {
     graph: Graph,
     /// Places where interfaces are attached: name, the joint that leads on towards the UEs, and the cell if it is one.
     leaves: Vec<(String, Joint, Option<NodeId>)>,
+    /// Elements of split bearers, each with the cells that give packets back to it.
+    splits: Vec<(NodeId, Vec<&'a str>)>,
     /// Boxes made so far.
     boxes: usize,
 }
@@ -149,6 +153,7 @@ impl Planner<'_> {
     /// Builds everything below a joint of the server or of the way `place`.
     fn branch(&mut self, from: Joint, place: Option<&str>) {
         let scenario = self.scenario;
+        let from = self.append_split_bearers(from, place);
         let children = scenario.children(place);
         let joints = match u16::try_from(children.len()).unwrap_or(u16::MAX) {
             1 => vec![from],
@@ -201,6 +206,7 @@ impl Planner<'_> {
             classes: &[],
             air: air.map(|(_, air)| air),
             may_change: self.scenario.may_change(),
+            legs: &self.scenario.legs(),
         });
         let (node, below) = self.append(at, format!("radio.{} {}", cell.radio.name(), cell.name), element);
         let end = self.append_boxes((node, below), &cell.name, &cell.middlebox, Place::Ue);
@@ -224,10 +230,43 @@ impl Planner<'_> {
         }
     }
 
+    /// Adds the split bearers whose legs part here.
+    fn append_split_bearers(&mut self, from: Joint, place: Option<&str>) -> Joint {
+        let plans = self.scenario.split_bearers(place);
+        if plans.is_empty() {
+            return from;
+        }
+        let cells = self.scenario.returning_cells(place);
+        let element = SplitBearers::new(&plans, cells.len() as u16, self.run_seed);
+        let name = format!("fork+pdcp {}", place.unwrap_or("server"));
+        let below = self.append(from, name, Box::new(element));
+        self.splits.push((below.0, cells));
+        below
+    }
+
+    /// Joins cells with the split bearers to which they give packets back.
+    fn join_split_bearers(&mut self) {
+        let mut joints = Vec::new();
+        for (split, cells) in &self.splits {
+            for (number, name) in (0..).zip(cells) {
+                let cell = self.leaves.iter().find_map(|(own, _, cell)| (own == name).then_some(*cell)?);
+                let Some(cell) = cell else { continue };
+                let (own, other) =
+                    ((cell, self.scenario.last_side(name)), (*split, SplitBearers::side(number)));
+                joints.extend([(own, other), (other, own)]);
+            }
+        }
+        for ((upper, side), (lower, other)) in joints {
+            let upper = (upper, Port::of_pair(side, Dir::Downlink));
+            self.graph.join_beside(upper, (lower, Port::of_pair(other, Dir::Uplink)));
+        }
+    }
+
     /// Joins all leaves with the end of the UEs.
     fn finish(mut self, ues: Box<dyn Element>) -> Plan {
         let scenario = self.scenario;
         self.join_neighbours();
+        self.join_split_bearers();
         let end = match &self.leaves[..] {
             [(_, joint, _)] => *joint,
             leaves => {
@@ -252,6 +291,10 @@ impl Planner<'_> {
                 (node, Port::DOWN)
             }
         };
+        let end = self.splits.iter().fold(end, |end, (node, _)| {
+            self.graph.join(end, (*node, SplitBearers::from_legs()));
+            (*node, SplitBearers::to_ues())
+        });
         let (ues, _) = self.append(end, "ue".to_owned(), ues);
         Plan { graph: self.graph, ues }
     }

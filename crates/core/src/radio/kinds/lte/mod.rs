@@ -282,27 +282,27 @@ impl Config {
     /// `None` if its link layers are incompatible, which validation rejects.
     fn ue(&self, plan: &Plan<'_>, ue: u16, setup: &Setup, up_rate: Bitrate) -> Option<Ue> {
         let (downlink, uplink) = (&self.downlink, &self.uplink);
-        let pdcp = self.pdcp();
-        let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
+        let [down_pdcp, up_pdcp] = self.pdcp();
+        let pdcp = plan.pdcp(ue, [&down_pdcp, &up_pdcp]);
+        let rlc = plan.rlc(ue, [&downlink.rlc, &uplink.rlc]);
+        let [down, up] = [rlc[0].ttis()?, rlc[1].ttis()?];
         let heard = || plan.sinr(&downlink.reception, (ue, 0), setup.slots_per_s());
         let rate = setup.mean_rate(heard());
+        let bearer = |dir: Dir, queue, ttis, terms| {
+            let (rlc, pdcp) = (&rlc[dir.index()], &pdcp[dir.index()]);
+            RlcBearer::new((queue, rlc, ttis), terms, plan, ue, dir)
+                .with_pdcp(rlc, pdcp)
+                .in_split(plan.leg(ue))
+        };
         let bearers = [
-            RlcBearer::new(
-                (&downlink.queue, &downlink.rlc, down),
-                (rate, downlink.delay),
-                plan,
-                ue,
-                Dir::Downlink,
-            )
-            .with_pdcp(&downlink.rlc, &pdcp[0]),
-            RlcBearer::new((&uplink.queue, &uplink.rlc, up), (up_rate, uplink.delay), plan, ue, Dir::Uplink)
-                .with_pdcp(&uplink.rlc, &pdcp[1]),
+            bearer(Dir::Downlink, &downlink.queue, down, (rate, downlink.delay)),
+            bearer(Dir::Uplink, &uplink.queue, up, (up_rate, uplink.delay)),
         ];
         let silences = Silences::of(plan.handovers, ue);
         let carrier = uplink.scheduled.is_none().then(|| uplink.carrier(plan, ue, up, &silences));
         let times = downlink.adaptation.slots(SLOT, (PERIOD, AGE));
         Some(Ue::new(
-            RlcPair::new([&downlink.rlc, &uplink.rlc], [&pdcp[0], &pdcp[1]], bearers)?,
+            RlcPair::new(rlc.each_ref(), pdcp.each_ref(), bearers)?,
             mac::Reception::new(heard(), &downlink.adaptation, times, plan.run_seed, (ue, Dir::Downlink))
                 .with_interference(plan.air.and_then(|air| air.interference(ue, setup.slots_per_s()))),
             downlink.harq.processes.unwrap_or(ROUND_TRIP as u8),

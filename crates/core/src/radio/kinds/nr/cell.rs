@@ -169,16 +169,17 @@ impl Config {
         let up_rate = uplink_setup.largest_rate();
         let bearer = |(queue, rlc, pdcp), ttis, terms, dir| {
             let bearer = RlcBearer::new((queue, rlc, ttis), terms, plan, ue, dir);
-            bearer.with_pdcp(rlc, pdcp).in_tdd(self.is_tdd())
+            bearer.with_pdcp(rlc, pdcp).in_split(plan.leg(ue)).in_tdd(self.is_tdd())
         };
-        let of_downlink = (&downlink.queue, &downlink.rlc, &downlink.pdcp);
-        let of_uplink = (&uplink.queue, &uplink.rlc, &uplink.pdcp);
+        let [down_pdcp, up_pdcp] = &plan.pdcp(ue, [&downlink.pdcp, &uplink.pdcp]);
+        let of_downlink = (&downlink.queue, &downlink.rlc, down_pdcp);
+        let of_uplink = (&uplink.queue, &uplink.rlc, up_pdcp);
         let terms = [(rate, downlink.delay), (up_rate, uplink.delay)];
         let bearers = [
             bearer(of_downlink, down, terms[0], Dir::Downlink),
             bearer(of_uplink, up, terms[1], Dir::Uplink),
         ];
-        let pair = RlcPair::new([&downlink.rlc, &uplink.rlc], [&downlink.pdcp, &uplink.pdcp], bearers)?;
+        let pair = RlcPair::new([&downlink.rlc, &uplink.rlc], [down_pdcp, up_pdcp], bearers)?;
         let pairs = match &self.second_bearer {
             None => Bearers::from(pair),
             Some(config) => Bearers::from(pair).with_second(self.second(config, plan, ue, terms)?),

@@ -39,7 +39,8 @@ parameters! {
         /// SDU is discarded.
         pub discard_timer: Option<Duration>,
         /// PDCP of LTE (TS 36.323) above it: bits of its sequence number, 7 or 12, whose header of 1 or 2 octets each SDU then
-        /// has. If absent, the header is not counted, and captures have no PDU of PDCP.
+        /// has. If absent, the header is not counted, and captures have no PDU of PDCP. A leg of a split
+        /// bearer has the PDCP of that bearer instead.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub pdcp_sn_size: Option<u8>,
     }
