@@ -38,6 +38,7 @@ mod netsim;
 mod nr;
 mod mobility;
 mod outages;
+mod multipath;
 mod overfull;
 mod path_models;
 mod policer;

@@ -59,6 +59,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
         ),
         ("scheduler", scheduler::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &["marked_share", "model"]),
+        ("tcp/multipath/scheduler", tcp::multipath::scheduler::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &["classic", "duplicates", "prr", "rnf"]),
         ("tcp/undo", tcp::undo::Config::NAMES, &[]),
     ]
