@@ -4,7 +4,7 @@
 //! one timer, whose deadline is a single store when it moves later, as it does with every ACK. The
 //! UE opens connections, as a client does; the application starts at the flow's start. A flow without TCP
 //! has an end of its application at either host, and a packet of its own kind in between. The connections of
-//! a web page carry data both ways; the UEs' host has a browser for each page.
+//! a web page carry data both ways, over TCP or QUIC; the UEs' host has a browser for each page.
 
 mod arrivals;
 mod beside;
@@ -13,6 +13,7 @@ mod end;
 mod flow_index;
 mod multipath;
 mod outflow;
+mod quic;
 mod report;
 mod web;
 
@@ -40,6 +41,7 @@ use end::{Counted, FlowEnd};
 pub(crate) use flow_index::FlowIndex;
 use multipath::MultipathEnd;
 use outflow::Outflow;
+use quic::QuicEnd;
 use web::{ClientEnd, ServerEnd};
 
 /// A flow as both hosts need to know it.
@@ -191,6 +193,12 @@ impl Interface {
         if let Some(capture) = cx.capture() {
             self.header.clear();
             encode_header(packet, endpoints_of(packet, dir), packet.identification, &mut self.header);
+            // The flipped bit may be anywhere: here it is the last one of the headers, which the checksum covers.
+            if packet.is_corrupt()
+                && let Some(last) = self.header.last_mut()
+            {
+                *last ^= 1;
+            }
             capture.packet(self.dir.index() as u32, now, &self.header, packet.len, packet.id);
         }
     }
@@ -444,12 +452,18 @@ impl End {
                 Self::Arrivals(Box::new(ArrivalsEnd::new(arrivals)))
             }
             Traffic::Arrivals(_) => Self::Unused,
+            Traffic::Page(page) if spec.dir == host && page.is_quic => {
+                Self::Other(Box::new(QuicEnd::server(spec, page)))
+            }
             Traffic::Page(page) if spec.dir == host => {
                 Self::Other(Box::new(ServerEnd::new(spec, &page, draws)))
             }
             Traffic::Page(page) => {
                 if spec.connection == 0 {
-                    pages.push(Browser::new(page, spec.start));
+                    pages.push(Browser::new(page.clone(), spec.start));
+                }
+                if page.is_quic {
+                    return Self::Other(Box::new(QuicEnd::client(spec, page, pages.len() - 1)));
                 }
                 Self::Other(Box::new(ClientEnd::new(spec, pages.len() - 1, draws)))
             }
@@ -497,12 +511,12 @@ impl Endpoint {
             }
             End::Receives(end) => end.receiver.open(),
             End::Arrivals(_) | End::Unused | End::Path(..) => {}
-            End::Other(end) => end.open(now, pages),
+            End::Other(end) => end.open(now, &self.spec, pages),
         }
     }
 
     /// A deadline of TCP or of the application has passed.
-    fn handle_timer(&mut self, cx: &mut Cx<'_>, interface: &mut Interface, key: u32) {
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, interface: &mut Interface, pages: &mut [Browser], key: u32) {
         let spec = &self.spec;
         match &mut self.end {
             End::Sends(end) => {
@@ -513,7 +527,7 @@ impl Endpoint {
                 probe_tcp(cx, (spec.ue, spec.flow), &mut end.sender, None);
             }
             End::Receives(end) => end.receiver.handle_deadline(cx.now),
-            End::Other(end) => end.handle_deadline(cx, spec),
+            End::Other(end) => end.handle_deadline(cx, spec, pages),
             End::Arrivals(_) | End::Unused | End::Path(..) => {}
         }
         self.end.pump(cx, &self.spec, interface, key);
@@ -570,6 +584,9 @@ impl Element for Host {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
         let dir = port.dir();
         self.interface.capture(cx, &packet, dir);
+        if packet.is_corrupt() {
+            return cx.drop(dir, packet, Reason::Corrupted);
+        }
         let Some(index) = self.index.position(packet.ue, packet.flow) else {
             return cx.drop(dir, packet, Reason::UnknownFlow);
         };
@@ -603,7 +620,7 @@ impl Element for Host {
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
         let endpoint = &mut self.endpoints[key as usize];
         if endpoint.opened {
-            endpoint.handle_timer(cx, &mut self.interface, key);
+            endpoint.handle_timer(cx, &mut self.interface, &mut self.pages, key);
         } else if let End::Path(number, path) = endpoint.end {
             let end = &mut self.multipaths[usize::from(number)];
             end.handle_timer(cx, usize::from(path));

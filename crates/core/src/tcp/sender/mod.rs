@@ -102,7 +102,7 @@ impl Sender {
     }
 
     /// Whether data may flow.
-    pub(in crate::tcp) fn is_established(&self) -> bool {
+    pub(crate) fn is_established(&self) -> bool {
         self.handshake.is_established()
     }
 
@@ -125,6 +125,11 @@ impl Sender {
     #[inline]
     pub fn has_more(&self) -> bool {
         self.tx.state.max < self.tx.supplied
+    }
+
+    /// Bytes supplied and never sent.
+    pub fn unsent(&self) -> u64 {
+        self.tx.supplied.saturating_sub(self.tx.state.max)
     }
 
     /// When `handle_deadline` must be called.
