@@ -28,7 +28,7 @@ OPENS = "tcp.options.mptcp.subtype != 2"
 @pytest.fixture(params=["downlink", "uplink"])
 def capture(request, tmp_path) -> tuple[airpath.Result, Path]:
     """A run and its capture."""
-    scenario = airpath.Scenario(SCENARIO.replace("DIRECTION", request.param))
+    scenario = airpath.Scenario("mptcp", SCENARIO.replace("DIRECTION", request.param))
     result = airpath.run(scenario, seed=1, capture=True)
     file = tmp_path / "capture.pcapng"
     file.write_bytes(result.capture)
@@ -52,6 +52,7 @@ def test_nothing_is_malformed_and_both_subflows_are_one_connection(capture):
     result, file = capture
     assert fields(file, "_ws.malformed", ["frame.number"]) == []
     streams = fields(file, "mptcp", ["mptcp.stream", "tcp.stream"])
+    # A frame of a subflow is of no connection to tshark before the JOIN is complete.
     assert {row[0] for row in streams} == {"0"}
     assert len({row[1] for row in streams}) == 2
     report = result.summary["flows"][0]["multipath"]

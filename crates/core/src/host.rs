@@ -608,10 +608,10 @@ impl Element for Host {
                 end.pump(cx, spec, &mut self.interface, key);
             }
             End::Path(number, path) => {
-                let end = &mut self.multipaths[usize::from(*number)];
-                end.handle_packet(cx, usize::from(*path), &packet);
+                let several = &mut self.multipaths[usize::from(*number)];
+                several.handle_packet(cx, usize::from(*path), &packet);
                 cx.free(packet);
-                end.pump(cx, &mut self.interface);
+                several.pump(cx, &mut self.interface);
             }
             End::Arrivals(_) | End::Unused => cx.free(packet),
         }

@@ -79,8 +79,8 @@ impl MultipathEnd {
                 return None;
             };
             let mut data = Box::new(DataSender::new(plan, role));
-            for (path, (spec, _)) in paths.iter().enumerate() {
-                data.sender_mut(path).seed(|| super::cc_stream(spec, run_seed, spec.dir));
+            for (path, (own, _)) in paths.iter().enumerate() {
+                data.sender_mut(path).seed(|| super::cc_stream(own, run_seed, own.dir));
             }
             Side::Sends(data, Outflow::new(app, spec.stop))
         } else {
@@ -154,7 +154,7 @@ impl MultipathEnd {
         }
         if self.role == Role::Active && !self.has_joined && self.is_established() {
             self.has_joined = true;
-            (1..self.paths.len()).for_each(|path| self.open_path(path));
+            (1..self.paths.len()).for_each(|further| self.open_path(further));
         }
     }
 

@@ -85,10 +85,10 @@ impl Scenario {
             }
             subflow.validate().map_err(|error| error.under(&key))?;
             let splits = |(_, config, _): &&(String, &middlebox::Config, _)| config.name() == "split";
-            if let Some((key, ..)) = self.boxes().iter().find(splits) {
+            if let Some((at, ..)) = self.boxes().iter().find(splits) {
                 let message = "the box ends TCP connections, and one of them has several paths".to_owned();
                 return Err(ScenarioError::new(
-                    key.clone(),
+                    at.clone(),
                     message,
                     "remove the box, or give the flow one path",
                 ));
@@ -121,7 +121,7 @@ impl Flow {
         let path = paths.iter().position(|own| *own == ue)? as u16;
         let Multipath { scheduler, backup, reinject, opportunistic } =
             self.multipath.clone().unwrap_or_default();
-        let is_backup = |path: &u16| backup.contains(&Place::Number(*path));
+        let is_backup = |own: &u16| backup.contains(&Place::Number(*own));
         Some(Arc::new(Several {
             connection: number,
             path,
@@ -166,7 +166,7 @@ impl Flow {
             return error("over", message, "choose another app, or a single path");
         }
         if let Some(multipath) = &self.multipath {
-            multipath.scheduler.validate().map_err(|error| error.under("multipath.scheduler"))?;
+            multipath.scheduler.validate().map_err(|wrong| wrong.under("multipath.scheduler"))?;
             let is_path = |place: &Place| place.number().is_some_and(|number| paths.contains(&number));
             if !multipath.backup.iter().all(is_path) {
                 let hint = "write names that `over` has";

@@ -81,6 +81,10 @@ fn two_equal_paths_carry_twice_as_much() {
         let flow = file(20, &EQUAL, scheduler, "");
         // 2 * 10 * 1420/1500 = 18.93, less slow start.
         assert!((18.2..18.93).contains(&goodput(&flow)), "{scheduler}: {}", goodput(&flow));
+        if scheduler.starts_with("linux") {
+            // The kernel: 18.43 to 18.54 in five runs.
+            assert!((goodput(&flow) / 18.50 - 1.0).abs() < 0.05, "{}", goodput(&flow));
+        }
         let report = flow.multipath.as_ref().unwrap();
         let shares: Vec<_> = report.subflows.iter().map(|path| path.share).collect();
         assert!((0.45..0.55).contains(&shares[0]), "{scheduler}: {shares:?}");
@@ -123,35 +127,55 @@ fn one_path_that_never_joins_costs_the_octets_of_the_option() {
     assert_eq!(flow.multipath.as_ref().unwrap().subflows[1].joined_s, None);
 }
 
+/// A receive window of so many bytes, which does not grow.
+fn window(bytes: u32) -> String {
+    format!(
+        "tcp = {{ profile = \"linux\", receive_buffer = \"{bytes} B\", receive_buffer_max = \"{bytes} B\" }}"
+    )
+}
+
 #[test]
 fn the_slower_path_paces_a_small_window() {
-    let buffer = |kb: u32| {
-        format!(
-            "tcp = {{ profile = \"linux\", receive_buffer = \"{kb} kB\", receive_buffer_max = \"{kb} kB\" }}"
-        )
-    };
-    let plain = alone(10, &FAR, "").min(9.66);
-    for (scheduler, kb) in [("min_rtt = {}", 64), ("min_rtt = {}", 128), ("linux = {}", 64)] {
-        let both = file(10, &FAR, scheduler, &buffer(kb));
-        // One window in each round trip of the slower path, 200 ms.
-        let law = f64::from(kb) * 8e3 / 0.2 / 1e6;
-        eprintln!("{scheduler} {kb}: {:.2}, by hand {law:.2}", goodput(&both));
-        assert!(goodput(&both) < 0.75 * plain, "{scheduler} {kb}: {}", goodput(&both));
-        assert!(both.multipath.unwrap().blocked_s > 1.0);
-    }
-    let blest = goodput(&file(10, &FAR, "blest = {}", &buffer(64)));
-    assert!(blest >= 8.5, "{blest}");
-    let wide = goodput(&file(10, &FAR, "min_rtt = {}", &buffer(4000)));
+    let plain = alone(10, &FAR, "");
+    // With turns every window holds something of the slow path, 200 ms: 2.62 Mbit/s within 6 %.
+    let both = file(10, &FAR, "round_robin = {}", &window(65_536));
+    let of_window = 65_536.0 * 8.0 / 0.2 / 1e6;
+    assert!((goodput(&both) / of_window - 1.0).abs() < 0.06, "{}, {of_window}", goodput(&both));
+    assert!(both.multipath.unwrap().blocked_s > 1.0);
+    // Linux's `tcp_rmem` of 64 kB is a window of 38784 B, and the kernel's goodput with it 2.62 and 2.67 of 9.60 Mbit/s
+    // alone. By hand: an ACK of the slow path frees a window that the fast path takes alone, the ACKs of this one bring the
+    // slow path its turn, and at most another window follows in its round trip: one to two windows in 200 ms.
+    let linux = file(10, &FAR, "linux = {}", &window(38_784));
+    let law = 38_784.0 * 8.0 / 0.2 / 1e6;
+    assert!((law..2.0 * law).contains(&goodput(&linux)), "{}, {law}", goodput(&linux));
+    assert!(goodput(&linux) < plain / 3.0);
+    let wide = goodput(&file(10, &FAR, "min_rtt = {}", &window(4_000_000)));
     assert!(wide >= 15.0, "{wide}");
 }
 
 #[test]
+fn a_fast_path_whose_window_holds_all_is_not_blocked() {
+    // The congestion window of the fast path exceeds the receive window before the slow path joins.
+    for scheduler in ["min_rtt = {}", "blest = {}"] {
+        let flow = file(10, &FAR, scheduler, &window(65_536));
+        assert!(goodput(&flow) >= 8.5, "{scheduler}: {}", goodput(&flow));
+        assert_eq!(flow.multipath.unwrap().subflows[1].bytes, 0, "{scheduler}");
+    }
+}
+
+#[test]
 fn opportunistic_retransmission_frees_the_fast_path() {
-    let buffer = "tcp = { profile = \"linux\", receive_buffer = \"64 kB\", receive_buffer_max = \"64 kB\" }";
-    let flow = "over = [PATHS], app.file.size = \"10 MB\", multipath.opportunistic = true";
-    let flow = run_text(&text(&FAR, flow, buffer)).remove(0);
-    eprintln!("opportunistic: {:.2} {:?}", goodput(&flow), brief(&flow));
-    assert!(goodput(&flow) >= 7.0, "{}", goodput(&flow));
+    // Turns, so that each window holds something of the slow path.
+    let of = |more: &str| {
+        let flow = format!(
+            "over = [PATHS], app.file.size = \"10 MB\", multipath = {{ scheduler = \"round_robin\"{more} }}"
+        );
+        run_text(&text(&FAR, &flow, &window(65_536))).remove(0)
+    };
+    let (blocked, freed) = (of(""), of(", opportunistic = true"));
+    eprintln!("opportunistic: {:.2} to {:.2} {:?}", goodput(&blocked), goodput(&freed), brief(&freed));
+    assert!(freed.multipath.as_ref().unwrap().reinjected_bytes > 0);
+    assert!(goodput(&freed) > 1.5 * goodput(&blocked), "{} {}", goodput(&blocked), goodput(&freed));
 }
 
 #[test]
@@ -161,8 +185,12 @@ fn a_path_that_dies_is_replaced_and_used_again() {
     let report = flow.multipath.as_ref().unwrap();
     assert!(report.subflows[0].stale >= 1 && report.subflows[0].recovered >= 1, "{report:?}");
     assert!(report.reinjected_bytes > 0);
-    // 3 s and a bit of both paths, 4 s of one path, then both: at least 11 Mbit/s; the kernel's was 12.2.
-    assert!((11.0..13.5).contains(&goodput(&flow)), "{}", goodput(&flow));
+    // Both paths but for slow start until 3 s, one path until the first timeout after 7 s, at 3 s + 0.32 s (2^4 - 1) = 7.8 s,
+    // then both again: 15 MB last 8.74 s without any gap, and 0.44 s more with a timeout and a round trip in which nothing
+    // arrives on either. The kernel, which has more of a gap: 9.84 s.
+    let lasted = flow.received_s.unwrap();
+    assert!((8.74..9.18).contains(&lasted), "{lasted}");
+    assert_eq!(report.subflows[0].sender.timeouts, 4);
 }
 
 #[test]
@@ -170,8 +198,8 @@ fn a_backup_carries_nothing_while_the_other_path_lives() {
     let flow = "over = [PATHS], app.file.size = \"10 MB\", multipath.backup = [\"way1\"]";
     let of =
         |more: &str| run_text(&text(&EQUAL, flow, &format!("tcp.profile = \"linux\"\n{more}"))).remove(0);
-    let flow = of("");
-    assert_eq!(flow.multipath.as_ref().unwrap().subflows[1].bytes, 0);
+    let whole = of("");
+    assert_eq!(whole.multipath.as_ref().unwrap().subflows[1].bytes, 0);
     let cut = of("change = [{ at = \"3 s\", set.\"way[0].wired.loss\" = \"100 %\" }]");
     assert_eq!(cut.bytes_received, 10_000_000);
     assert!(cut.multipath.as_ref().unwrap().subflows[1].bytes > 5_000_000);
@@ -200,19 +228,22 @@ fn a_further_subflow_is_opened_after_two_round_trips() {
     let joined = flow.multipath.as_ref().unwrap().subflows[1].joined_s.unwrap();
     // SYN at 80 ms and the transmission of the first segment; the server may send one and a half round trips later.
     assert!((0.141..0.145).contains(&joined), "{joined}");
-    let flow = "over = [PATHS], app.file.size = \"14 kB\"";
-    let short = run_text(&text(&EQUAL, flow, "tcp.profile = \"linux\"")).remove(0);
+    let answer = "over = [PATHS], app.file.size = \"14 kB\"";
+    let short = run_text(&text(&EQUAL, answer, "tcp.profile = \"linux\"")).remove(0);
     assert_eq!(short.multipath.unwrap().subflows[1].bytes, 0);
 }
 
 #[test]
-fn a_slow_second_path_harms_where_the_kernel_measured_it() {
+fn a_slow_second_path_adds_little() {
     let links = [(10, 20, 100), (1, 20, 100)];
     let alone = alone(10, &links, "");
     for scheduler in ["linux = {}", "min_rtt = {}", "blest = {}"] {
         let both = goodput(&file(10, &links, scheduler, ""));
         eprintln!("{scheduler}: {both:.2}, alone {alone:.2}");
-        assert!((0.85 * alone..11.0 * SHARE).contains(&both), "{scheduler}: {both}, {alone}");
+        // At least 0.98 of TCP with BLEST; the kernel, 9.05 to 9.11, within 15 %.
+        let least = if scheduler.starts_with("blest") { 0.98 * alone } else { 0.85 * 9.08 };
+        let most = if scheduler.starts_with("linux") { 1.15 * 9.08 } else { 11.0 * SHARE };
+        assert!((least..most).contains(&both), "{scheduler}: {both}, {alone}");
     }
 }
 
@@ -266,10 +297,10 @@ fn coupled_windows_of_lossy_paths_add_up_to_one() {
     let lia = rates("lia", [0.01, 0.01]);
     let ratio = (lia[0] + lia[1]) / (reno[0] + reno[1]);
     assert!((0.4..0.75).contains(&ratio), "{ratio}");
-    let lia = rates("lia", [0.01, 0.04]);
+    let uneven = rates("lia", [0.01, 0.04]);
     let olia = rates("olia", [0.01, 0.04]);
-    assert!(lia[0] > 2.0 * lia[1], "{lia:?}");
-    assert!(olia[0] / olia[1] > lia[0] / lia[1], "{olia:?} {lia:?}");
+    assert!(uneven[0] > 2.0 * uneven[1], "{uneven:?}");
+    assert!(olia[0] / olia[1] > uneven[0] / uneven[1], "{olia:?} {uneven:?}");
 }
 
 #[test]
@@ -296,7 +327,7 @@ fn what_cannot_be_is_refused_with_its_key() {
         ("over = [PATHS], app.bulk = {}, multipath.backup = [\"way0\"]", "flow[0].multipath.backup"),
         ("over = [PATHS], app.bulk = {}, multipath.backup = [\"elsewhere\"]", "flow[0].multipath.backup"),
         ("over = [PATHS], app.bulk = {}, tcp.handshake = \"none\"", "flow[0].tcp.handshake"),
-        ("over = [PATHS], app.bulk = {}, tcp.mss = \"40 B\"", "flow[0].tcp.mss"),
+        ("over = [PATHS], app.bulk = {}, tcp.mss = \"24 B\"", "flow[0].tcp.mss"),
     ] {
         assert_eq!(refused(flow).path, key, "{flow}: {}", refused(flow));
     }

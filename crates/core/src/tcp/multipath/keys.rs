@@ -98,7 +98,7 @@ fn sha256(message: &[u8]) -> [u8; 32] {
     for block in padded.chunks_exact(64) {
         let mut w = [0_u32; 64];
         for (word, bytes) in w.iter_mut().zip(block.chunks_exact(4)) {
-            *word = bytes.iter().fold(0, |word, byte| word << 8 | u32::from(*byte));
+            *word = bytes.iter().fold(0, |high, byte| high << 8 | u32::from(*byte));
         }
         for t in 16..64 {
             let (near, far) = (w[t - 2], w[t - 15]);
@@ -107,12 +107,13 @@ fn sha256(message: &[u8]) -> [u8; 32] {
             w[t] = w[t - 16].wrapping_add(low).wrapping_add(w[t - 7]).wrapping_add(high);
         }
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = state;
-        for (k, w) in K.iter().zip(w) {
-            let mixed = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
+        for (constant, scheduled) in K.iter().zip(w) {
+            let mixed_e = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
             let choice = e & f ^ !e & g;
-            let one = h.wrapping_add(mixed).wrapping_add(choice).wrapping_add(*k).wrapping_add(w);
-            let mixed = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
-            let two = mixed.wrapping_add(a & b ^ a & c ^ b & c);
+            let one =
+                h.wrapping_add(mixed_e).wrapping_add(choice).wrapping_add(*constant).wrapping_add(scheduled);
+            let mixed_a = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
+            let two = mixed_a.wrapping_add(a & b ^ a & c ^ b & c);
             (h, g, f, e, d, c, b, a) = (g, f, e, d.wrapping_add(one), c, b, a, one.wrapping_add(two));
         }
         for (sum, part) in state.iter_mut().zip([a, b, c, d, e, f, g, h]) {

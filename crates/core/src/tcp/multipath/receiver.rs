@@ -148,11 +148,11 @@ impl DataReceiver {
             own.pieces.insert(index, piece);
         }
         let rcv_nxt = own.receiver.rcv_nxt();
-        let ready = own.pieces.partition_point(|piece| piece.at < rcv_nxt);
-        for piece in own.pieces.drain(..ready).filter(|piece| piece.at + piece.len > before) {
-            let arrival = self.data.handle(piece.data, piece.data + piece.len);
+        let ready = own.pieces.partition_point(|other| other.at < rcv_nxt);
+        for next in own.pieces.drain(..ready).filter(|other| other.at + other.len > before) {
+            let arrival = self.data.handle(next.data, next.data + next.len);
             if matches!(arrival, Arrival::Duplicate | Arrival::DuplicateOutOfOrder) {
-                self.counters.duplicate_bytes += piece.len;
+                self.counters.duplicate_bytes += next.len;
             }
         }
         if self.data.gaps() > 0 {

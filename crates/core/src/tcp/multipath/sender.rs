@@ -64,8 +64,9 @@ pub struct PathCounters {
     pub bytes: u64,
     /// Bytes that another path had been given before.
     pub reinjected_bytes: u64,
-    /// Times it was given nothing new after a timeout, and times this ended.
+    /// Times it was given nothing new after a timeout.
     pub stale: u64,
+    /// Times this ended.
     pub recovered: u64,
 }
 
@@ -269,7 +270,8 @@ impl DataSender {
     /// Tells the congestion control of a path about the other paths.
     fn couple(&mut self, path: usize) {
         self.shares.clear();
-        self.shares.extend(self.paths.iter().filter(|path| path.may_send).map(|path| path.sender.share()));
+        self.shares
+            .extend(self.paths.iter().filter(|other| other.may_send).map(|other| other.sender.share()));
         let own = self.paths[..path].iter().filter(|path| path.may_send).count();
         if own < self.shares.len() && self.paths[path].may_send {
             self.paths[path].sender.couple(&self.shares, own);
@@ -349,6 +351,7 @@ impl DataSender {
     fn fill_queues(&mut self) {
         // The connection's own send buffer holds what is not acknowledged at data level.
         let room: u64 = self.paths.iter().filter(|path| path.may_send).map(|path| path.send_buffer).sum();
+        self.schedule.on_push();
         loop {
             let window = self.edge.saturating_sub(self.next);
             let Some(path) = self.schedule.choose_queue(&self.states, window) else { return };
@@ -418,18 +421,18 @@ impl DataSender {
             Some((_, len)) => self.poll_with(now, path, len),
             None => own.sender.poll_transmit(now),
         };
-        let own = &mut self.paths[path];
-        let sent = own.sender.state().max - at;
+        let polled = &mut self.paths[path];
+        let sent = polled.sender.state().max - at;
         if let Some((data, len)) = first.filter(|_| sent > 0) {
-            own.pieces.push_back(Piece { at, data, len: sent });
-            own.queued -= sent;
-            own.queue.pop_front();
+            polled.pieces.push_back(Piece { at, data, len: sent });
+            polled.queued -= sent;
+            polled.queue.pop_front();
             if sent < len {
-                own.queue.push_front((data + sent, len - sent));
+                polled.queue.push_front((data + sent, len - sent));
             }
         }
         if transmit.is_some() {
-            own.last_sent = now;
+            polled.last_sent = now;
         }
         transmit.map(|transmit| Sending { path, transmit })
     }
@@ -458,14 +461,15 @@ impl DataSender {
             return None;
         }
         let una = self.una;
-        let holds = |path: &Path| {
-            let of_una = path.pieces.iter().find(|piece| piece.data <= una && una < piece.data + piece.len);
+        let holds = |holder: &Path| {
+            let of_una = holder.pieces.iter().find(|piece| piece.data <= una && una < piece.data + piece.len);
             of_una.map(|piece| piece.data + piece.len - una)
         };
         if holds(&self.paths[path]).is_some() {
             return None;
         }
-        let (holder, len) = self.paths.iter().enumerate().find_map(|(at, path)| Some((at, holds(path)?)))?;
+        let (holder, len) =
+            self.paths.iter().enumerate().find_map(|(at, other)| Some((at, holds(other)?)))?;
         let holder = &mut self.paths[holder];
         if now.since(holder.penalised) >= holder.sender.rto().srtt() {
             holder.penalised = now;

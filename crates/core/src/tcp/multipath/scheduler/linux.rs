@@ -1,5 +1,6 @@
 //! Linux: the path that would empty its queue first at its pacing rate takes up to 64 kB in one go, as far as its send
-//! buffer has room, whether or not its congestion window has. As in Linux 6.18 (`mptcp_sched_default_get_send`).
+//! buffer has room, whether or not its congestion window has. A run ends early when the receive window is exhausted: the next
+//! ACK lets the choice be made again. As in Linux 6.18 (`mptcp_subflow_get_send`, `__mptcp_subflow_push_pending`).
 //!
 //! What is in a path's queue stays there, so data waits behind a slow path although a faster one could send it. If the
 //! best queue is full, no other is used.
@@ -35,6 +36,10 @@ struct Linux {
 impl Scheduler for Linux {
     fn has_queues(&self) -> bool {
         true
+    }
+
+    fn on_push(&mut self) {
+        self.burst = 0;
     }
 
     fn on_taken(&mut self, path: usize, bytes: u64) {
@@ -81,6 +86,16 @@ mod tests {
         linux.on_taken(1, 1);
         // 39 kB at 100 kB/s against 30 kB at 1 MB/s.
         assert_eq!(linux.choose_queue(&[path(20, 30_000), path(200, 39_000)], 1 << 20), Some(0));
+    }
+
+    #[test]
+    fn a_run_ends_with_the_push_that_began_it() {
+        let mut linux = Config {}.build(2);
+        assert_eq!(linux.choose_queue(&[path(20, 0), path(200, 0)], 1 << 20), Some(0));
+        linux.on_taken(0, 2000);
+        assert_eq!(linux.choose_queue(&[path(20, 2000), path(200, 0)], 1 << 20), Some(0));
+        linux.on_push();
+        assert_eq!(linux.choose_queue(&[path(20, 2000), path(200, 0)], 1 << 20), Some(1));
     }
 
     #[test]

@@ -61,6 +61,9 @@ pub trait Scheduler: Send + Sync {
         false
     }
 
+    /// Queues may take data again, after an ACK or new data.
+    fn on_push(&mut self) {}
+
     /// The path whose queue takes the next data, if one has room; `window` bytes more may be sent at data level.
     fn choose_queue(&mut self, paths: &[PathState], window: u64) -> Option<usize> {
         let _ = (paths, window);
