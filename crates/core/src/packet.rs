@@ -289,7 +289,7 @@ pub struct Options {
     /// Number of NOP octets that replace an option removed by a box.
     pub nops: u8,
     /// Multipath TCP.
-    pub mptcp: Option<Box<Mptcp>>,
+    pub mptcp: Option<Mptcp>,
 }
 
 /// Options of a packet without options.

@@ -240,7 +240,7 @@ fn read_tcp_options(mut options: &[u8], packet: &mut Packet) -> Result<(), Opaqu
             }
             (mptcp::KIND, value) => {
                 if let Some(option) = mptcp::read(value, packet.flags) {
-                    packet.options_mut().mptcp = Some(Box::new(option));
+                    packet.options_mut().mptcp = Some(option);
                 }
             }
             _ => {}

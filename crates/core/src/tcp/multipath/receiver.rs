@@ -106,7 +106,7 @@ impl DataReceiver {
 
     /// End of a segment's payload among the bytes of the connection, if it has any.
     pub fn end_of(&self, packet: &Packet) -> Option<u64> {
-        let Some(Mptcp::Data { mapping: Some(mapping), .. }) = packet.options().mptcp.as_deref() else {
+        let Some(Mptcp::Data { mapping: Some(mapping), .. }) = packet.options().mptcp.as_ref() else {
             return None;
         };
         Some(mapping.data.wrapping_sub(self.first) + u64::from(mapping.len))
@@ -139,7 +139,7 @@ impl DataReceiver {
                 own.receiver.acknowledge();
             }
         }
-        let Some(Mptcp::Data { mapping, .. }) = packet.options().mptcp.as_deref() else { return start };
+        let Some(Mptcp::Data { mapping, .. }) = packet.options().mptcp.as_ref() else { return start };
         self.is_established = true;
         let (start, mapping) = (start?, mapping.as_ref()?);
         let piece = Piece { at: start, data: mapping.data.wrapping_sub(self.first), len: mapping.len.into() };
@@ -201,7 +201,7 @@ impl DataReceiver {
         // SACK has what is left: RFC 2018 (3), two octets of padding and eight for each block.
         let room = (MOST_OPTION_OCTETS - timestamps).saturating_sub(octets + 4) / 8;
         options.sack.truncate(room as usize);
-        options.mptcp = Some(Box::new(option));
+        options.mptcp = Some(option);
         packet.len = packet.ip().header_bytes() + tcp_header_bytes(packet);
     }
 }

@@ -215,7 +215,7 @@ impl DataSender {
         let is_syn = packet.flags.has(Flags::SYN);
         let window = u64::from(packet.window) << if is_syn { 0 } else { self.peer_shift };
         if packet.flags.has(Flags::ACK) {
-            let mptcp = packet.options().mptcp.as_deref();
+            let mptcp = packet.options().mptcp.as_ref();
             let data_ack = match mptcp {
                 Some(Mptcp::Data { ack, .. }) => ack.wrapping_sub(self.first),
                 _ => self.una,
@@ -508,7 +508,7 @@ impl DataSender {
         if is_syn {
             options.mss = self.plan.tcp.mss.as_u64() as u16;
         }
-        options.mptcp = Some(Box::new(option));
+        options.mptcp = Some(option);
         packet.len = packet.ip().header_bytes() + tcp_header_bytes(packet) + packet.payload;
     }
 
