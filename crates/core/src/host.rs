@@ -11,12 +11,14 @@ mod beside;
 mod datagrams;
 mod end;
 mod flow_index;
+mod multipath;
 mod outflow;
 mod quic;
 mod report;
 mod web;
 
 pub use beside::{Beside, RealEnd};
+pub use multipath::{MultipathReport, Several, SubflowReport};
 pub use report::{FlowReport, JainIndex, flow_reports, flow_rows, most_in_transit};
 
 use crate::app::web::Browser;
@@ -37,6 +39,7 @@ use arrivals::ArrivalsEnd;
 use datagrams::DatagramEnd;
 use end::{Counted, FlowEnd};
 pub(crate) use flow_index::FlowIndex;
+use multipath::MultipathEnd;
 use outflow::Outflow;
 use quic::QuicEnd;
 use web::{ClientEnd, ServerEnd};
@@ -63,6 +66,8 @@ pub struct FlowSpec {
     pub encrypted: bool,
     /// Both endpoints.
     pub tcp: Arc<tcp::Config>,
+    /// The connection over several paths of which it is one.
+    pub several: Option<Arc<Several>>,
 }
 
 /// One endpoint of a flow at this host.
@@ -82,6 +87,8 @@ enum End {
     Arrivals(Box<ArrivalsEnd>),
     /// A connection for such a file, before the first one.
     Unused,
+    /// One path of a connection over several: number of the connection at this host, and of the path.
+    Path(u16, u16),
 }
 
 struct SendingEnd {
@@ -105,6 +112,8 @@ pub struct Host {
     endpoints: Vec<Endpoint>,
     /// The pages that the UEs load.
     pages: Vec<Browser>,
+    /// Connections over several paths.
+    multipaths: Vec<MultipathEnd>,
     index: FlowIndex,
     interface: Interface,
     run_seed: u64,
@@ -115,13 +124,23 @@ impl Host {
     /// `flows` are sorted by UE, and the flows of a UE are numbered from zero.
     pub fn new(dir: Dir, ues: u16, flows: &[FlowSpec], run_seed: u64) -> Self {
         let mut pages = Vec::new();
+        let role = role_at(dir);
+        let multipaths = multipath::connections(flows).into_iter().filter_map(|paths| {
+            let sends = paths[0].0.dir == dir;
+            MultipathEnd::new(paths, role, sends, run_seed)
+        });
+        let multipaths: Vec<_> = multipaths.collect();
         let mut endpoint = |spec: &FlowSpec| {
-            let end = End::new(spec, dir, run_seed, &mut pages);
+            let end = match multipaths.iter().position(|end| end.has(spec)).zip(spec.several.as_ref()) {
+                Some((number, several)) => End::Path(number as u16, several.path),
+                None => End::new(spec, dir, run_seed, &mut pages),
+            };
             Endpoint { spec: spec.clone(), end, opened: false }
         };
         Self {
             endpoints: flows.iter().map(&mut endpoint).collect(),
             pages,
+            multipaths,
             index: FlowIndex::new(ues, flows),
             interface: Interface { dir, ip_id: 0, header: Vec::new() },
             run_seed,
@@ -404,10 +423,15 @@ fn cc_stream(spec: &FlowSpec, run_seed: u64, host: Dir) -> rng::Stream {
     rng::stream(run_seed, &format!("ue{}.flow{}.{}.cc", spec.ue, spec.flow, host.name()))
 }
 
+/// The UE opens connections.
+fn role_at(host: Dir) -> Role {
+    if host == Dir::Uplink { Role::Active } else { Role::Passive }
+}
+
 impl End {
     /// An end at the host that sends towards `host`; `pages` are those of this host so far.
     fn new(spec: &FlowSpec, host: Dir, run_seed: u64, pages: &mut Vec<Browser>) -> Self {
-        let role = if host == Dir::Uplink { Role::Active } else { Role::Passive };
+        let role = role_at(host);
         let stream = rng::stream(run_seed, &format!("ue{}.flow{}.app", spec.ue, spec.flow - spec.connection));
         let draws = || cc_stream(spec, run_seed, host);
         match spec.app.build(stream) {
@@ -459,7 +483,7 @@ impl End {
                 ..Counted::default()
             },
             Self::Other(end) => end.counted(),
-            Self::Arrivals(_) | Self::Unused => Counted::default(),
+            Self::Arrivals(_) | Self::Unused | Self::Path(..) => Counted::default(),
         }
     }
 }
@@ -469,7 +493,7 @@ impl Endpoint {
     fn acts_first(&self, host: Dir) -> Option<bool> {
         match &self.end {
             End::Arrivals(_) => Some(true),
-            End::Unused => None,
+            End::Unused | End::Path(..) => None,
             End::Sends(_) | End::Receives(_) => match self.spec.tcp.handshake {
                 Handshake::ThreeWay | Handshake::Ttcp => Some(host == Dir::Uplink),
                 Handshake::None => Some(self.spec.dir == host),
@@ -486,7 +510,7 @@ impl Endpoint {
                 end.supply(now);
             }
             End::Receives(end) => end.receiver.open(),
-            End::Arrivals(_) | End::Unused => {}
+            End::Arrivals(_) | End::Unused | End::Path(..) => {}
             End::Other(end) => end.open(now, &self.spec, pages),
         }
     }
@@ -504,7 +528,7 @@ impl Endpoint {
             }
             End::Receives(end) => end.receiver.handle_deadline(cx.now),
             End::Other(end) => end.handle_deadline(cx, spec, pages),
-            End::Arrivals(_) | End::Unused => {}
+            End::Arrivals(_) | End::Unused | End::Path(..) => {}
         }
         self.end.pump(cx, &self.spec, interface, key);
     }
@@ -518,7 +542,7 @@ impl End {
             Self::Sends(end) => end.pump(cx, spec, interface, key),
             Self::Receives(end) => end.pump(cx, spec, interface, key),
             Self::Other(end) => end.pump(cx, spec, interface, key),
-            Self::Arrivals(_) | Self::Unused => {}
+            Self::Arrivals(_) | Self::Unused | Self::Path(..) => {}
         }
     }
 }
@@ -526,9 +550,11 @@ impl End {
 impl Element for Host {
     fn layout(&self) -> Layout {
         // What an end does with a packet is its own affair, or its page's, which is of the same UE.
+        // Packets of one path of a connection also concern its other paths, which belong to other interfaces.
+        let early = if self.multipaths.is_empty() { Early::OfUe } else { Early::Never };
         Layout {
             timers: self.endpoints.len() as u32,
-            early: [Early::OfUe; 2],
+            early: [early; 2],
             by_lanes: Dir::BOTH.map(|dir| dir != self.interface.dir),
             timers_of_ues: self.index.first_of_ue.clone(),
             ..Layout::default()
@@ -545,6 +571,12 @@ impl Element for Host {
                 Some(true) => cx.arm(key, endpoint.spec.start),
                 Some(false) => endpoint.open(cx.now, &mut self.pages),
                 None => {}
+            }
+        }
+        for end in &mut self.multipaths {
+            match end.starts_at() {
+                Some(start) => cx.arm(end.first_key(), start),
+                None => end.open(cx.now),
             }
         }
     }
@@ -575,6 +607,12 @@ impl Element for Host {
                 cx.free(packet);
                 end.pump(cx, spec, &mut self.interface, key);
             }
+            End::Path(number, path) => {
+                let several = &mut self.multipaths[usize::from(*number)];
+                several.handle_packet(cx, usize::from(*path), &packet);
+                cx.free(packet);
+                several.pump(cx, &mut self.interface);
+            }
             End::Arrivals(_) | End::Unused => cx.free(packet),
         }
     }
@@ -583,6 +621,10 @@ impl Element for Host {
         let endpoint = &mut self.endpoints[key as usize];
         if endpoint.opened {
             endpoint.handle_timer(cx, &mut self.interface, &mut self.pages, key);
+        } else if let End::Path(number, path) = endpoint.end {
+            let end = &mut self.multipaths[usize::from(number)];
+            end.handle_timer(cx, usize::from(path));
+            end.pump(cx, &mut self.interface);
         } else if matches!(endpoint.end, End::Arrivals(_)) {
             self.start_files(cx, key as usize);
         } else {

@@ -9,7 +9,10 @@
 //! Packets are always in a `Box` from the pool of the path: passing a pointer costs less than copying 64 bytes that
 //! were just written.
 
+pub mod mptcp;
+
 use crate::time::Instant;
+use mptcp::Mptcp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -203,6 +206,11 @@ impl SackBlocks {
         free
     }
 
+    /// Keeps at most `count` blocks, the first ones.
+    pub fn truncate(&mut self, count: usize) {
+        self.count = self.count.min(count.min(Self::MAX) as u8);
+    }
+
     /// The blocks as (left edge, right edge).
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.blocks[..self.count as usize]
@@ -280,6 +288,8 @@ pub struct Options {
     pub ecn: EcnBytes,
     /// Number of NOP octets that replace an option removed by a box.
     pub nops: u8,
+    /// Multipath TCP.
+    pub mptcp: Option<Mptcp>,
 }
 
 /// Options of a packet without options.
@@ -290,6 +300,7 @@ static NO_OPTIONS: Options = Options {
     sack: SackBlocks::NONE,
     ecn: EcnBytes::NONE,
     nops: 0,
+    mptcp: None,
 };
 
 /// The packet's bytes from the first byte of the IP header, in live use.

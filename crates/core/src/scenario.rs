@@ -10,12 +10,14 @@ mod change;
 mod choice;
 mod files;
 mod graph;
+mod paths;
 mod reader;
 mod size;
 mod table;
 
 pub use change::{Change, Prepared, Step};
 pub use graph::{Cell, Plan, Ue, Way};
+pub use paths::{Multipath, Over, Place as Attachment};
 pub use size::check_size;
 
 use crate::app;
@@ -118,9 +120,13 @@ pub struct Flow {
     /// interface.
     pub ue: UeChoice,
     /// If the UE is given by name and has several interfaces: the cell or way that the interface is attached to at the
-    /// start; the UE's first interface if absent.
+    /// start; the UE's first interface if absent. A list of them makes the flow a connection over several paths, which
+    /// the first one opens.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub over: Option<String>,
+    pub over: Option<Over>,
+    /// With a list in `over`: how the paths are used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multipath: Option<Multipath>,
     /// Direction of the data.
     pub direction: Dir,
     /// When the application starts.
@@ -308,6 +314,7 @@ impl Scenario {
             flow.validate_quic(flow.tcp.as_ref().unwrap_or(&self.tcp))
                 .map_err(|inner| inner.under(&format!("flow[{index}]")))?;
         }
+        self.validate_multipaths()?;
         let flows = self.flows();
         for (key, config, cells) in self.boxes() {
             let each = cells.iter().copied().map(Some);
@@ -378,7 +385,7 @@ impl Scenario {
     /// Refuses more connections than a UE has ports.
     fn validate_connections(&self) -> Result<(), ScenarioError> {
         for ue in 0..self.ues() {
-            let mine = self.flow.iter().filter(|flow| flow.ue.includes(ue));
+            let mine = self.flow.iter().filter(|flow| flow.is_at(ue));
             let connections: usize = mine.map(|flow| usize::from(flow.app.connections())).sum();
             if connections > MOST_CONNECTIONS {
                 let message = format!("{connections} connections at UE {ue}");
@@ -515,7 +522,7 @@ impl Scenario {
 
     /// When a UE's PDP context becomes active: it attaches when its first flow starts. `None` without flows.
     fn active(&self, ue: u16) -> Option<Instant> {
-        let mine = self.flow.iter().filter(|flow| flow.ue.includes(ue));
+        let mine = self.flow.iter().filter(|flow| flow.is_at(ue));
         let first = mine.map(|flow| flow.start_of(ue)).min()?;
         let set_up = self.umts.as_ref().map_or(Duration::ZERO, umts::Config::set_up);
         Some(Instant::ZERO + first + set_up)
@@ -529,9 +536,11 @@ impl Scenario {
             (Arc::new(flow.app.clone()), tcp)
         };
         let configs: Vec<_> = self.flow.iter().map(of_flow).collect();
+        let number_of =
+            |flow: &Flow| self.flow.iter().position(|own| std::ptr::eq(own, flow)).unwrap_or(0) as u16;
         let mut specs = Vec::new();
         for ue in 0..self.ues() {
-            let mine = self.flow.iter().zip(&configs).filter(|(flow, _)| flow.ue.includes(ue));
+            let mine = self.flow.iter().zip(&configs).filter(|(flow, _)| flow.is_at(ue));
             let connections =
                 mine.flat_map(|(flow, config)| (0..flow.app.connections()).map(move |n| (n, flow, config)));
             let ready = self.active(ue).filter(|_| self.umts.is_some()).unwrap_or_default();
@@ -545,6 +554,7 @@ impl Scenario {
                 connection,
                 encrypted: flow.encrypted,
                 tcp: tcp.clone(),
+                several: flow.several(number_of(flow), ue),
             }));
         }
         specs
@@ -580,6 +590,7 @@ impl Flow {
                 return Err(ScenarioError::new("stop", message, "remove the key, or choose another app"));
             }
         }
+        self.validate_paths(ues)?;
         self.app.check_direction(self.direction)?;
         self.tcp.as_ref().map_or(Ok(()), |tcp| tcp.validate().map_err(|error| error.under("tcp")))
     }

@@ -59,7 +59,9 @@ impl Simulation {
         let mut path = Path::of(graph, observe.probes);
         path.set_capture(observe.capture);
         if flows.iter().all(|flow| flow.app.is_finite()) {
-            path.stop_after_transfers(flows.iter().map(|flow| flow.app.ends(flow.connection)).sum());
+            path.stop_after_transfers(
+                flows.iter().filter(|flow| flow.is_first()).map(|flow| flow.app.ends(flow.connection)).sum(),
+            );
         }
         path.stop_above(MOST_PACKETS);
         Self {
@@ -208,6 +210,9 @@ impl Simulation {
         let mut flows = flow_reports(server, ues, self.path.now(), dropped);
         for flow in &mut flows {
             flow.interface = self.interfaces.get(usize::from(flow.ue)).cloned();
+            for subflow in flow.multipath.iter_mut().flat_map(|report| &mut report.subflows) {
+                subflow.interface = self.interfaces.get(usize::from(subflow.ue)).cloned();
+            }
         }
         flows
     }

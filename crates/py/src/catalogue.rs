@@ -1,6 +1,6 @@
 //! Everything registered with its parameters, read from the configuration types' JSON Schemas.
 
-use airpath_core::scenario::{Flow, Scenario};
+use airpath_core::scenario::{Flow, Multipath, Scenario};
 use airpath_core::{
     app, channel, controller, fading, link, middlebox, queue, radio, rlc, scheduler, tcp, umts,
 };
@@ -20,12 +20,14 @@ pub fn registry() -> Value {
     add(&mut components, "radio", &radio::Config::defaults());
     add(&mut components, "rlc", &rlc::Config::defaults());
     add(&mut components, "scheduler", &scheduler::Config::defaults());
+    add(&mut components, "multipath.scheduler", &tcp::multipath::scheduler::Config::defaults());
     add(&mut components, "tcp.cc", &tcp::cc::Config::defaults());
     add(&mut components, "tcp.recovery", &tcp::recovery::Config::defaults());
     add(&mut components, "tcp.undo", &tcp::undo::Config::defaults());
     let scenario = json!({ "duration": Scenario::default().duration });
     components.push(component("", "scenario", &schema::<Scenario>(), &scenario));
     components.push(part::<Flow>("flow"));
+    components.push(part::<Multipath>("multipath"));
     components.push(part::<tcp::Config>("tcp"));
     components.push(part::<link::Config>("wired"));
     components.push(part::<umts::Config>("umts"));

@@ -2,6 +2,7 @@
 
 use super::arrivals::{Counts, counts};
 use super::end::QuicCounts;
+use super::multipath::{self, DataReport, MultipathReport};
 use super::{End, Endpoint, FlowSpec, Host};
 use crate::app::adaptive_video;
 use crate::app::datagrams::{Datagrams, Report as DatagramReport};
@@ -86,6 +87,10 @@ pub struct FlowReport {
     /// Report on a page, at its first connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebReport>,
+    /// Report on the paths of a connection over several. The counters of the flow are then the sums over its paths, and
+    /// one-way delays end when all bytes before have arrived too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multipath: Option<MultipathReport>,
 }
 
 /// Both ends of a connection over QUIC.
@@ -179,6 +184,26 @@ impl FlowReport {
         }
     }
 
+    /// Both ends of a connection over several paths.
+    fn of_paths(spec: &FlowSpec, data: DataReport) -> Self {
+        let seconds = data.ended.since(data.start.min(data.ended)).as_secs_f64();
+        Self {
+            transfer_s: data.finished.map(|at| at.since(data.start).as_secs_f64()),
+            received_s: data.received_s,
+            goodput_bps: if seconds > 0.0 { data.bytes_acked as f64 * 8.0 / seconds } else { 0.0 },
+            bytes_acked: data.bytes_acked,
+            bytes_received: data.bytes_received,
+            sender: data.sender,
+            receiver: data.receiver,
+            one_way_delay_ms: data.one_way_delay_ms,
+            queueing_delay_ms: data.one_way_delay_ms.variation(),
+            transfers: data.app.transfers,
+            video: data.app.video,
+            multipath: Some(data.multipath),
+            ..Self::new(spec)
+        }
+    }
+
     /// Reports a page over QUIC, from its server and its browser. Fields of TCP are zero.
     fn of_quic(
         spec: &FlowSpec,
@@ -260,6 +285,11 @@ pub fn flow_reports(
             let [sender, receiver] = spec.dir.pick([server, ues], [ues, server]);
             return Some(FlowReport::of_files(spec, counts(sender, index), counts(receiver, index), now));
         }
+        if let (End::Path(own, _), End::Path(other, _)) = (&at_server.end, &at_ue.end) {
+            let [own, other] =
+                [(server, own), (ues, other)].map(|(host, number)| &host.multipaths[usize::from(*number)]);
+            return Some(FlowReport::of_paths(spec, multipath::report(own, other, now)?));
+        }
         let (of_server, of_ue) = (at_server.end.counted(), at_ue.end.counted());
         if let (Some(one), Some(other)) = (of_server.datagrams, of_ue.datagrams) {
             let dropped = dropped(spec.ue, spec.flow, spec.dir);
@@ -294,7 +324,7 @@ pub fn flow_reports(
 fn reported(host: &Host) -> impl Iterator<Item = (usize, &Endpoint)> {
     let mut skipped = 0;
     host.endpoints.iter().enumerate().filter(move |(index, endpoint)| {
-        let has_report = *index >= skipped;
+        let has_report = *index >= skipped && endpoint.spec.is_first();
         if let End::Arrivals(end) = &endpoint.end {
             skipped = index + 1 + end.connections();
         }
@@ -327,6 +357,10 @@ pub fn most_in_transit(server: &Host, ues: &Host, reports: &[FlowReport]) -> Opt
                     End::Arrivals(end) => 1 + end.used(),
                     _ => 1,
                 };
+                if let End::Path(number, _) = &at_server.end {
+                    let ends = [server, ues].map(|host| &host.multipaths[usize::from(*number)]);
+                    return ends.into_iter().map(multipath::in_transit).sum();
+                }
                 let ends = [server, ues]
                     .into_iter()
                     .flat_map(|host| host.endpoints[index..].iter().take(connections));

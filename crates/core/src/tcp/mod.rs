@@ -57,6 +57,7 @@ pub mod connection;
 pub mod duplex;
 pub mod ecn;
 pub mod handshake;
+pub mod multipath;
 pub mod profile;
 pub mod receiver;
 pub mod recovery;

@@ -20,6 +20,7 @@ use etherparse::{
     ip_number,
 };
 
+use super::mptcp;
 use crate::packet::{EcnBytes, EcnOrder, Flags, Form, IpVersion, Kind, Opaque, Packet};
 
 /// Reads the IP packet in `bytes` into every field of `packet` but `id`, `ue`, `flow` and `body`.
@@ -237,6 +238,11 @@ fn read_tcp_options(mut options: &[u8], packet: &mut Packet) -> Result<(), Opaqu
                 let counters = counters.chunks_exact(3).map(|bytes| number(bytes).into());
                 packet.options_mut().ecn = EcnBytes::new(order, counters);
             }
+            (mptcp::KIND, value) => {
+                if let Some(option) = mptcp::read(value, packet.flags) {
+                    packet.options_mut().mptcp = Some(option);
+                }
+            }
             _ => {}
         }
     }
@@ -276,6 +282,18 @@ fn ecn_bytes(packet: &Packet, others: u32) -> u32 {
 
 /// The header without it.
 fn bytes_beside_ecn(packet: &Packet) -> u32 {
+    let others = usual_bytes(packet);
+    others + mptcp_bytes(packet, others)
+}
+
+/// The option of Multipath TCP, with padding for which a packet that was read may have no room.
+fn mptcp_bytes(packet: &Packet, others: u32) -> u32 {
+    let bytes = packet.options().mptcp.as_ref().map_or(0, |option| option.octets());
+    if others + bytes <= MOST_TCP_HEADER_BYTES { bytes } else { 0 }
+}
+
+/// The header without these two.
+fn usual_bytes(packet: &Packet) -> u32 {
     let timestamps = if packet.has_timestamps { 12 } else { 0 };
     let options = packet.options();
     if packet.flags.has(Flags::SYN) {
@@ -428,6 +446,10 @@ fn write_tcp(packet: &Packet, out: &mut Vec<u8>) {
     }
     if is_syn && options.window_scale_plus_1 != 0 {
         out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, options.window_scale_plus_1 - 1]);
+    }
+    let mptcp_bytes = mptcp_bytes(packet, usual_bytes(packet));
+    if let Some(option) = options.mptcp.as_ref().filter(|_| mptcp_bytes > 0) {
+        mptcp::write(option, out);
     }
     if !is_syn {
         out.extend(std::iter::repeat_n(NOP, usize::from(options.nops)));

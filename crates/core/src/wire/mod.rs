@@ -13,6 +13,7 @@ pub mod gtp;
 pub mod ip;
 pub mod mac_lte;
 pub mod mac_nr;
+mod mptcp;
 pub mod pcapng;
 pub mod pdcp;
 pub mod rewrite;

@@ -39,6 +39,7 @@ mod netsim;
 mod nr;
 mod mobility;
 mod outages;
+mod multipath;
 mod overfull;
 mod path_models;
 mod policer;

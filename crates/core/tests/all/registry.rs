@@ -26,6 +26,7 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
         ("rlc", rlc::Config::NAMES, &["encode", "entities", "pdus", "polling", "ranges", "reporting"]),
         ("scheduler", scheduler::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &["marked_share", "model"]),
+        ("tcp/multipath/scheduler", tcp::multipath::scheduler::Config::NAMES, &[]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &["classic", "duplicates", "prr", "rnf"]),
         ("tcp/undo", tcp::undo::Config::NAMES, &[]),
     ]
@@ -54,7 +55,7 @@ fn every_file_of_a_component_folder_is_registered() {
 }
 
 /// Where components of each folder stand in a scenario.
-const PLACES: [(&str, &str); 12] = [
+const PLACES: [(&str, &str); 13] = [
     ("app", "flow.0.app"),
     ("channel", "radio.dch.downlink.channel"),
     ("controller", "flow.0.app.call.controller"),
@@ -65,6 +66,7 @@ const PLACES: [(&str, &str); 12] = [
     ("rlc", "radio.dch.downlink.rlc"),
     ("scheduler", "radio.evdo.downlink.scheduler"),
     ("tcp/cc", "tcp.cc"),
+    ("tcp/multipath/scheduler", "flow.0.multipath.scheduler"),
     ("tcp/recovery", "tcp.recovery"),
     ("tcp/undo", "tcp.undo"),
 ];
@@ -73,10 +75,14 @@ const PLACES: [(&str, &str); 12] = [
 #[test]
 fn the_bare_name_of_a_component_stands_for_it() {
     let base = "middlebox = [\"tap\"]\n[[flow]]\napp = \"bulk\"\n";
+    let several = "ue = [{ name = \"phone\", attach = [\"a\", \"b\"] }]\nway = [{ name = \"a\" }, { name = \"b\" }]\n\
+                   [[flow]]\nue = \"phone\"\nover = [\"a\", \"b\"]\napp = \"bulk\"\n";
     let resolved = |path: &str, value: &str| {
         let overrides = [(path.to_owned(), value.to_owned())];
-        Scenario::parse(base, &overrides).and_then(|scenario| scenario.to_toml())
+        let text = if path.contains("multipath") { several } else { base };
+        Scenario::parse(text, &overrides).and_then(|scenario| scenario.to_toml())
     };
+    assert!(Scenario::parse(several, &[]).is_ok(), "{:?}", Scenario::parse(several, &[]));
     for (folder, names, _) in folders() {
         let (_, place) = PLACES.iter().find(|(of, _)| *of == folder).unwrap();
         for name in names {

@@ -419,7 +419,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [tcp.recovery.reno] | variant = "impatient"
         tcp.recovery.reno.variant: unknown key; there is nothing to set here
     [[flow]] | [[flow]] | begin = "1 s"
-        flow[1].begin: unknown key; known here: ue, over, direction, start, stop, stagger, encrypted, app, tcp
+        flow[1].begin: unknown key; known here: ue, over, multipath, direction, start, stop, stagger, encrypted, app, tcp
     [[flow]] | [flow.app.file] | sizes = "1 MB"
         flow[0].app.file.sizes: unknown key; did you mean size?
     [[flow]] | [flow.app.bulk] | size = "1 MB"
@@ -883,7 +883,7 @@ fn every_error_names_the_key_and_what_would_be_right() {
     --set 'flow[-1].start=1 s'
         flow[-1]: unknown key; known here: duration, way, cell, ue, wired, middlebox, radio, umts, handover, mobility, change, tcp, flow
     --set 'flow.first.start=1 s'
-        flow[0].first: unknown key; known here: ue, over, direction, start, stop, stagger, encrypted, app, tcp
+        flow[0].first: unknown key; known here: ue, over, multipath, direction, start, stop, stagger, encrypted, app, tcp
     --set 'middlebox.0.tap={}'
         middlebox.0.tap: there is no middlebox[0]: the list has 0, counted from 0; add [[middlebox]] to the scenario
     --set 'durations=1 s'

@@ -3,6 +3,7 @@
 use super::Scenario;
 use crate::error::ScenarioError;
 use crate::middlebox::Place;
+use crate::scenario::{Flow, Over};
 
 impl Scenario {
     /// Refuses names that are missing, taken or unknown, cycles of ways, and ways that lead nowhere.
@@ -82,7 +83,8 @@ impl Scenario {
     /// Refuses keys that require names of UEs and cells if there are none.
     fn refuse_names(&self) -> Result<(), ScenarioError> {
         // Where `ue` is a name, `over` and `from` have been read with it.
-        let mut flows = (0..).zip(&self.flow).filter(|(_, flow)| flow.over.is_some());
+        let is_name = |flow: &Flow| matches!(flow.over, Some(Over::One(_)));
+        let mut flows = (0..).zip(&self.flow).filter(|(_, flow)| is_name(flow));
         let over = flows.next().map(|(at, _): (usize, _)| format!("flow[{at}].over"));
         let mut moves = (0..).zip(&self.handover);
         let moved = moves.find_map(|(at, handover): (usize, _)| {

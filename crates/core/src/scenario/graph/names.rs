@@ -63,17 +63,48 @@ pub(in crate::scenario) fn resolve(table: &mut Table) -> Result<(), ScenarioErro
     for (owner, over) in [("flow", "over"), ("handover", "from")] {
         for (index, entry) in list(table, owner).iter_mut().enumerate() {
             let Some(entry) = entry.as_table_mut() else { continue };
+            let place = format!("{owner}[{index}]");
+            resolve_paths(entry, &interfaces).map_err(|error| error.under(&place))?;
             let own = text(entry, over).map(str::to_owned);
             let Some(name) = text(entry, "ue").filter(|ue| *ue != "each").map(str::to_owned) else {
                 continue;
             };
-            let place = format!("{owner}[{index}]");
             let number = find(&interfaces, &name, own.as_deref()).map_err(|error| error.under(&place))?;
             entry.insert("ue".to_owned(), Value::Integer(number as i64));
-            entry.remove(over);
+            if !entry.get(over).is_some_and(Value::is_array) {
+                entry.remove(over);
+            }
         }
     }
     Ok(())
+}
+
+/// Replaces the names of the paths of a flow over several by interface indices.
+fn resolve_paths(flow: &mut Table, interfaces: &[(String, String)]) -> Result<(), ScenarioError> {
+    let Some(name) = text(flow, "ue").filter(|ue| *ue != "each").map(str::to_owned) else { return Ok(()) };
+    let number = |key: &str, place: &mut Value| -> Result<(), ScenarioError> {
+        if let Some(over) = place.as_str() {
+            let found = find(interfaces, &name, Some(over));
+            let at = |error: ScenarioError| {
+                if error.path == "ue" { error } else { ScenarioError { path: key.to_owned(), ..error } }
+            };
+            let found = found.map_err(at)?;
+            *place = Value::Integer(found as i64);
+        }
+        Ok(())
+    };
+    if let Some(Value::Array(over)) = flow.get_mut("over") {
+        over.iter_mut().try_for_each(|place| number("over", place))?;
+        if let Some(first) = over.first().and_then(Value::as_integer) {
+            flow.insert("ue".to_owned(), Value::Integer(first));
+        }
+    }
+    match flow.get_mut("multipath").and_then(|multipath| multipath.get_mut("backup")) {
+        Some(Value::Array(backup)) => {
+            backup.iter_mut().try_for_each(|place| number("multipath.backup", place))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn one(component: &str) -> (String, Value) {

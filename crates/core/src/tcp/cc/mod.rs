@@ -5,8 +5,10 @@ pub mod bbr3;
 pub mod copa;
 pub mod cubic;
 pub mod dctcp;
+pub mod lia;
 mod marked_share;
 pub mod model;
+pub mod olia;
 pub mod prague;
 pub mod reno;
 pub mod westwood;
@@ -79,6 +81,15 @@ pub trait CongestionControl: Send + Sync {
     /// The latest loss turned out to be spurious, and the window is restored: `undo`.
     fn on_undo(&mut self) {}
 
+    /// Of a connection over several paths: the paths before an ACK on path `own`. Called only if the component says
+    /// [`Component::couples`].
+    fn on_paths(&mut self, _paths: &[PathShare], _own: usize) {}
+
+    /// The larger of the bytes acknowledged since the last loss and between the last two, if it counts them.
+    fn interval(&self) -> f64 {
+        0.0
+    }
+
     /// This algorithm as a path model, if it is one. Its component says so too: [`Component::models_path`].
     fn model(&mut self) -> Option<&mut dyn PathModel> {
         None
@@ -120,6 +131,11 @@ pub trait Component {
         self.judges_use() || self.models_path()
     }
 
+    /// Whether it couples the windows of several paths of a connection.
+    fn couples(&self) -> bool {
+        false
+    }
+
     /// Whether it models the path: [`model`].
     fn models_path(&self) -> bool {
         false
@@ -138,6 +154,24 @@ pub trait Component {
     /// How it paces, regardless of `tcp.pacing`; `None` if `tcp.pacing` decides.
     fn pace(&self) -> Option<Pace> {
         self.models_path().then(Pace::default)
+    }
+}
+
+/// A path of a connection that has several.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathShare {
+    /// Congestion window, bytes.
+    pub cwnd: f64,
+    /// Smoothed RTT, seconds.
+    pub rtt: f64,
+    /// [`CongestionControl::interval`] of its congestion control.
+    pub interval: f64,
+}
+
+impl PathShare {
+    /// Window over RTT, B/s.
+    fn rate(&self) -> f64 {
+        self.cwnd / self.rtt
     }
 }
 
@@ -183,6 +217,8 @@ registry! {
         Copa = copa,
         Dctcp = dctcp,
         Prague = prague,
+        Lia = lia,
+        Olia = olia,
         #[cfg(test)]
         Guide = guide,
         #[cfg(test)]

@@ -67,6 +67,16 @@ impl Autotuning {
         self.rtt = Some(Duration::from_nanos(old - old / 8 + rtt.as_nanos() / 8));
     }
 
+    /// The round-trip time measured so far.
+    pub fn rtt(&self) -> Option<Duration> {
+        self.rtt
+    }
+
+    /// Sets the round-trip time, as measured elsewhere.
+    pub fn set_rtt(&mut self, rtt: Option<Duration>) {
+        self.rtt = rtt;
+    }
+
     /// Without timestamps: a window of data takes a round trip at least; the shortest counts.
     pub fn time_a_window(&mut self, now: Instant, rcv_nxt: u64) {
         if let Some((_, began)) = self.timed.take_if(|(end, _)| rcv_nxt >= *end) {

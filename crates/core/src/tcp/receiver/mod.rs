@@ -478,6 +478,11 @@ impl Receiver {
         }
     }
 
+    /// Whether the connection is open.
+    pub(super) fn is_established(&self) -> bool {
+        self.handshake.is_established()
+    }
+
     /// Next byte expected: all bytes before it have been handed to the application, or wait for it.
     #[inline]
     pub fn rcv_nxt(&self) -> u64 {

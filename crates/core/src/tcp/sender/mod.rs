@@ -8,6 +8,7 @@
 //! [`Transmission`]. While no loss is suspected, an ACK of new data and the segment that it permits take the fast path
 //! here, unless an option in use examines every ACK.
 
+mod coupled;
 mod opening;
 mod paced;
 mod validation;

@@ -1,0 +1,522 @@
+//! The sending endpoint of a connection over several paths: which subflow carries which bytes.
+//!
+//! The owner calls it like a [`Sender`](crate::tcp::Sender), with the path in addition: after each call it drains
+//! `poll_transmit`, lets `write` fill in each packet, and arms a timer for the `deadline` of each path.
+//!
+//! A subflow's sender is offered one segment at a time, and what it does not send is taken back: so no byte is bound to a
+//! path before the path's congestion window permits it. With `linux` a subflow has a queue, and what is in it stays.
+
+use super::scheduler::{PathState, Scheduler};
+use super::{Plan, subflow_config};
+use crate::packet::mptcp::{Mapping, Mptcp};
+use crate::packet::{Flags, Packet};
+use crate::tcp::cc::PathShare;
+use crate::tcp::handshake::Role;
+use crate::tcp::{Sender, Transmit};
+use crate::time::{Duration, Instant};
+use crate::trace::SendCause;
+use crate::wire::tcp_header_bytes;
+use std::collections::VecDeque;
+
+/// Memory that Linux's send buffer has for each segment of the window, and the most it has: `tcp_sndbuf_expand`, for
+/// segments of 1460 B, and `tcp_wmem`.
+const BUFFER_PER_SEGMENT: u64 = 2 * 4352;
+const LARGEST_BUFFER: u64 = 4 << 20;
+
+/// Bytes of the connection on a subflow.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// Offset in the subflow.
+    at: u64,
+    /// Offset in the connection.
+    data: u64,
+    len: u64,
+}
+
+/// One subflow at the sender.
+struct Path {
+    sender: Sender,
+    /// What it has sent and its receiver has not acknowledged, in the order of the subflow.
+    pieces: VecDeque<Piece>,
+    /// What waits in its own queue: offset in the connection, length.
+    queue: VecDeque<(u64, u64)>,
+    queued: u64,
+    /// Largest send buffer so far: `linux`.
+    send_buffer: u64,
+    /// Next byte of the connection that it sends, if it sends all: `redundant`.
+    next: u64,
+    is_backup: bool,
+    /// Data may be sent.
+    may_send: bool,
+    /// Its oldest byte in flight when it timed out, until an ACK of it.
+    stale: Option<u64>,
+    last_sent: Instant,
+    penalised: Instant,
+    counters: PathCounters,
+}
+
+/// What a sender has counted for one path.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PathCounters {
+    /// When data could be sent first.
+    pub joined: Option<Instant>,
+    /// Bytes of the connection given to it, without its own retransmissions.
+    pub bytes: u64,
+    /// Bytes that another path had been given before.
+    pub reinjected_bytes: u64,
+    /// Times it was given nothing new after a timeout.
+    pub stale: u64,
+    /// Times this ended.
+    pub recovered: u64,
+}
+
+/// Bytes to be sent again on another path.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    data: u64,
+    len: u64,
+    /// The path that has them.
+    origin: usize,
+}
+
+/// The sending endpoint.
+pub struct DataSender {
+    plan: Plan,
+    paths: Vec<Path>,
+    schedule: Box<dyn Scheduler>,
+    /// Data sequence number of the first byte, and the number expected of the other direction.
+    first: u64,
+    back: u64,
+    mss: u64,
+    peer_shift: u8,
+    supplied: u64,
+    /// The first byte that no path was given.
+    next: u64,
+    /// The first byte that is unacknowledged at data level.
+    una: u64,
+    /// Bytes before this one may be sent.
+    edge: u64,
+    again: VecDeque<Again>,
+    /// A segment with DSS has arrived.
+    is_established: bool,
+    /// Since when the receive window has prevented new data, and for how long it did before.
+    blocked_since: Option<Instant>,
+    blocked: Duration,
+    couples: bool,
+    /// Reused from call to call.
+    states: Vec<PathState>,
+    order: Vec<usize>,
+    shares: Vec<PathShare>,
+}
+
+/// A segment to be sent on a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Sending {
+    /// Index of the path.
+    pub path: usize,
+    /// The segment of its subflow.
+    pub transmit: Transmit,
+}
+
+impl DataSender {
+    /// An endpoint that has sent nothing.
+    pub fn new(plan: Plan, role: Role) -> Self {
+        let config = subflow_config(&plan.tcp);
+        let path = |is_backup: &bool| Path {
+            sender: Sender::new(&config, role),
+            pieces: VecDeque::new(),
+            queue: VecDeque::new(),
+            queued: 0,
+            send_buffer: 0,
+            next: 0,
+            is_backup: *is_backup,
+            may_send: false,
+            stale: None,
+            last_sent: Instant::ZERO,
+            penalised: Instant::ZERO,
+            counters: PathCounters::default(),
+        };
+        Self {
+            paths: plan.backup.iter().map(path).collect(),
+            schedule: plan.config.scheduler.build(plan.backup.len()),
+            first: plan.first_byte(),
+            back: plan.first_byte_back(),
+            mss: config.payload_bytes(),
+            peer_shift: config.window_shift(),
+            supplied: 0,
+            next: 0,
+            una: 0,
+            edge: 0,
+            again: VecDeque::new(),
+            is_established: false,
+            blocked_since: None,
+            blocked: Duration::ZERO,
+            couples: config.cc.couples(),
+            states: Vec::new(),
+            order: Vec::new(),
+            shares: Vec::new(),
+            plan,
+        }
+    }
+
+    /// Opens the subflow on a path, or listens.
+    pub fn open(&mut self, path: usize) {
+        self.paths[path].sender.open();
+    }
+
+    /// Whether a client may open further subflows.
+    pub fn is_established(&self) -> bool {
+        self.is_established
+    }
+
+    /// The application supplies `bytes` more; `u64::MAX` for a flow without end.
+    pub fn supply(&mut self, bytes: u64) {
+        self.supplied = self.supplied.saturating_add(bytes);
+    }
+
+    /// Takes back what has been supplied and never sent. Returns the bytes that remain supplied.
+    pub fn withdraw_unsent(&mut self) -> u64 {
+        self.supplied = self.supplied.min(self.next);
+        self.supplied
+    }
+
+    /// Bytes acknowledged at data level.
+    pub fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
+    /// How long the receive window has kept back data.
+    pub fn blocked(&self, now: Instant) -> Duration {
+        self.blocked + self.blocked_since.map_or(Duration::ZERO, |since| now.since(since))
+    }
+
+    /// The sender of a path's subflow.
+    pub fn sender(&self, path: usize) -> &Sender {
+        &self.paths[path].sender
+    }
+
+    /// The same, mutable, to take samples.
+    pub fn sender_mut(&mut self, path: usize) -> &mut Sender {
+        &mut self.paths[path].sender
+    }
+
+    /// What was counted for a path.
+    pub fn path_counters(&self, path: usize) -> &PathCounters {
+        &self.paths[path].counters
+    }
+
+    /// When `handle_deadline` must be called for a path.
+    pub fn deadline(&self, path: usize) -> Option<Instant> {
+        self.paths[path].sender.deadline()
+    }
+
+    /// A segment of a path's subflow arrived.
+    pub fn handle_segment(&mut self, now: Instant, path: usize, packet: &Packet) {
+        let is_syn = packet.flags.has(Flags::SYN);
+        let window = u64::from(packet.window) << if is_syn { 0 } else { self.peer_shift };
+        if packet.flags.has(Flags::ACK) {
+            let mptcp = packet.options().mptcp.as_ref();
+            let data_ack = match mptcp {
+                Some(Mptcp::Data { ack, .. }) => ack.wrapping_sub(self.first),
+                _ => self.una,
+            };
+            self.is_established |= matches!(mptcp, Some(Mptcp::Data { .. }));
+            self.on_data_ack(data_ack, window);
+        }
+        if self.couples {
+            self.couple(path);
+        }
+        let is_client = self.plan.is_upload;
+        let own = &mut self.paths[path];
+        let was_open = own.sender.is_established();
+        own.sender.handle_segment(now, packet);
+        let una = own.sender.state().una;
+        while own.pieces.front().is_some_and(|piece| piece.at + piece.len <= una) {
+            own.pieces.pop_front();
+        }
+        // RFC 8684 (3.2): a client waits for the ACK of the handshake's third segment.
+        if !own.may_send && own.sender.is_established() && (path == 0 || !is_client || was_open) {
+            own.may_send = true;
+            own.counters.joined = Some(now);
+        }
+        if own.stale.is_some_and(|oldest| una > oldest) {
+            own.stale = None;
+            own.counters.recovered += 1;
+            // Its own retransmissions bring the rest.
+            self.again.retain(|again| again.origin != path);
+        }
+    }
+
+    /// The data before `ack` has arrived, and `window` bytes more may follow.
+    fn on_data_ack(&mut self, ack: u64, window: u64) {
+        if ack > self.next {
+            return;
+        }
+        self.edge = self.edge.max(ack + window);
+        if ack <= self.una {
+            return;
+        }
+        self.una = ack;
+        while let Some(again) = self.again.front_mut() {
+            let gone = ack.saturating_sub(again.data).min(again.len);
+            (again.data, again.len) = (again.data + gone, again.len - gone);
+            if again.len > 0 {
+                break;
+            }
+            self.again.pop_front();
+        }
+    }
+
+    /// Tells the congestion control of a path about the other paths.
+    fn couple(&mut self, path: usize) {
+        self.shares.clear();
+        self.shares
+            .extend(self.paths.iter().filter(|other| other.may_send).map(|other| other.sender.share()));
+        let own = self.paths[..path].iter().filter(|path| path.may_send).count();
+        if own < self.shares.len() && self.paths[path].may_send {
+            self.paths[path].sender.couple(&self.shares, own);
+        }
+    }
+
+    /// The deadline of a path has passed.
+    pub fn handle_deadline(&mut self, now: Instant, path: usize) {
+        let own = &mut self.paths[path];
+        let timeouts = own.sender.timeouts();
+        own.sender.handle_deadline(now);
+        if own.sender.timeouts() == timeouts || own.stale.is_some() {
+            return;
+        }
+        own.stale = Some(own.sender.state().una);
+        own.counters.stale += 1;
+        if !self.plan.config.reinject || self.schedule.is_redundant() {
+            return;
+        }
+        let una = self.una;
+        let sent = own.pieces.iter().map(|piece| (piece.data, piece.len));
+        for (data, len) in sent.chain(own.queue.iter().copied()) {
+            let gone = una.saturating_sub(data).min(len);
+            if gone < len {
+                self.again.push_back(Again { data: data + gone, len: len - gone, origin: path });
+            }
+        }
+        self.again.make_contiguous().sort_by_key(|again| again.data);
+    }
+
+    /// The next segment to be sent now, if any.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Sending> {
+        self.look();
+        if self.schedule.has_queues() {
+            self.fill_queues();
+        } else {
+            let mut order = std::mem::take(&mut self.order);
+            self.schedule.order(&self.states, self.edge.saturating_sub(self.una), &mut order);
+            let sending = order.iter().find_map(|path| self.offer(now, *path));
+            self.order = order;
+            if sending.is_some() {
+                return sending;
+            }
+        }
+        let sending = (0..self.paths.len()).find_map(|path| self.poll_path(now, path));
+        if sending.is_none() {
+            self.note_blocking(now);
+        }
+        sending
+    }
+
+    /// Reads the state of each path.
+    fn look(&mut self) {
+        self.states.clear();
+        for path in &mut self.paths {
+            let (state, rto) = (path.sender.state(), path.sender.rto());
+            let (window, srtt) = (&state.window, rto.srtt());
+            let gain = if window.cwnd < window.ssthresh / 2.0 { 2.0 } else { 1.2 };
+            let seconds = srtt.as_secs_f64();
+            let buffer = BUFFER_PER_SEGMENT * window.segments().max(10);
+            path.send_buffer = path.send_buffer.max(buffer.min(LARGEST_BUFFER));
+            self.states.push(PathState {
+                is_usable: path.may_send && path.stale.is_none(),
+                is_backup: path.is_backup,
+                srtt,
+                cwnd: window.cwnd,
+                mss: window.mss,
+                queued: state.max - state.una + path.queued,
+                in_flight: state.segments.len() as u64,
+                rate: if seconds > 0.0 { gain * window.cwnd / seconds } else { 0.0 },
+                send_buffer: path.send_buffer,
+            });
+        }
+    }
+
+    /// Gives data to the queues that have room: `linux`.
+    fn fill_queues(&mut self) {
+        // The connection's own send buffer holds what is not acknowledged at data level.
+        let room: u64 = self.paths.iter().filter(|path| path.may_send).map(|path| path.send_buffer).sum();
+        self.schedule.on_push();
+        loop {
+            let window = self.edge.saturating_sub(self.next);
+            let Some(path) = self.schedule.choose_queue(&self.states, window) else { return };
+            let Some((data, len, is_again)) = self.next_piece(path) else { return };
+            if !is_again && self.next - self.una >= room {
+                return;
+            }
+            self.take(path, data, len, is_again);
+            self.paths[path].queue.push_back((data, len));
+            self.paths[path].queued += len;
+            self.states[path].queued += len;
+        }
+    }
+
+    /// The bytes that a path would take next: offset, length, and whether another path has them already.
+    fn next_piece(&self, path: usize) -> Option<(u64, u64, bool)> {
+        if let Some(again) = self.again.iter().find(|again| again.origin != path) {
+            return Some((again.data, again.len.min(self.mss), true));
+        }
+        let next = if self.schedule.is_redundant() { self.paths[path].next.max(self.una) } else { self.next };
+        let len = self.mss.min(self.supplied - next);
+        let room = self.edge.saturating_sub(next);
+        if len > 0 && room >= len {
+            return Some((next, len, self.schedule.is_redundant() && next < self.next));
+        }
+        // A window of less than a segment is used while nothing is outstanding.
+        (len > 0 && room > 0 && self.next == self.una).then_some((next, room, false))
+    }
+
+    /// A path has taken `len` bytes.
+    fn take(&mut self, path: usize, data: u64, len: u64, is_again: bool) {
+        let own = &mut self.paths[path];
+        own.counters.bytes += len;
+        if is_again {
+            own.counters.reinjected_bytes += len;
+        }
+        own.next = data + len;
+        self.next = self.next.max(data + len);
+        if is_again && let Some(at) = self.again.iter().position(|again| again.data == data) {
+            let again = &mut self.again[at];
+            (again.data, again.len) = (again.data + len, again.len - len);
+            if again.len == 0 {
+                self.again.remove(at);
+            }
+        }
+        self.schedule.on_taken(path, len);
+    }
+
+    /// Offers the next bytes to a path.
+    fn offer(&mut self, now: Instant, path: usize) -> Option<Sending> {
+        let (data, len, is_again) = self.next_piece(path).or_else(|| self.unblock(now, path))?;
+        let at = self.paths[path].sender.state().max;
+        let transmit = self.poll_with(now, path, len);
+        let sent = self.paths[path].sender.state().max - at;
+        if sent > 0 {
+            self.paths[path].pieces.push_back(Piece { at, data, len: sent });
+            self.take(path, data, sent, is_again);
+        }
+        transmit.map(|transmit| Sending { path, transmit })
+    }
+
+    /// Polls a path without new data, except from its own queue.
+    fn poll_path(&mut self, now: Instant, path: usize) -> Option<Sending> {
+        let own = &mut self.paths[path];
+        let (first, at) = (own.queue.front().copied(), own.sender.state().max);
+        let transmit = match first {
+            Some((_, len)) => self.poll_with(now, path, len),
+            None => own.sender.poll_transmit(now),
+        };
+        let polled = &mut self.paths[path];
+        let sent = polled.sender.state().max - at;
+        if let Some((data, len)) = first.filter(|_| sent > 0) {
+            polled.pieces.push_back(Piece { at, data, len: sent });
+            polled.queued -= sent;
+            polled.queue.pop_front();
+            if sent < len {
+                polled.queue.push_front((data + sent, len - sent));
+            }
+        }
+        if transmit.is_some() {
+            polled.last_sent = now;
+        }
+        transmit.map(|transmit| Sending { path, transmit })
+    }
+
+    /// Polls a path that may send `len` new bytes.
+    fn poll_with(&mut self, now: Instant, path: usize, len: u64) -> Option<Transmit> {
+        let own = &mut self.paths[path];
+        own.sender.supply_after(now.since(own.last_sent), len);
+        let transmit = own.sender.poll_transmit(now);
+        own.sender.withdraw_unsent();
+        if transmit.is_some() {
+            own.last_sent = now;
+        }
+        transmit
+    }
+
+    /// With `opportunistic`, if the receive window blocks the fastest path: the bytes that the window waits for, if another
+    /// path has them, whose window is halved.
+    fn unblock(&mut self, now: Instant, path: usize) -> Option<(u64, u64, bool)> {
+        let usable = self.states.iter().enumerate().filter(|(_, state)| state.is_usable);
+        let fastest = usable.min_by_key(|(at, state)| (state.srtt, *at)).map(|(at, _)| at);
+        let state = &self.states[path];
+        let has_room = state.queued as f64 + state.mss <= state.cwnd;
+        let is_blocked = self.una < self.next && self.next < self.supplied;
+        if !self.plan.config.opportunistic || !is_blocked || !has_room || fastest != Some(path) {
+            return None;
+        }
+        let una = self.una;
+        let holds = |holder: &Path| {
+            let of_una = holder.pieces.iter().find(|piece| piece.data <= una && una < piece.data + piece.len);
+            of_una.map(|piece| piece.data + piece.len - una)
+        };
+        if holds(&self.paths[path]).is_some() {
+            return None;
+        }
+        let (holder, len) =
+            self.paths.iter().enumerate().find_map(|(at, other)| Some((at, holds(other)?)))?;
+        let holder = &mut self.paths[holder];
+        if now.since(holder.penalised) >= holder.sender.rto().srtt() {
+            holder.penalised = now;
+            holder.sender.halve_window();
+        }
+        Some((una, len, true))
+    }
+
+    /// Counts the time in which the receive window keeps back data.
+    fn note_blocking(&mut self, now: Instant) {
+        let len = self.mss.min(self.supplied - self.next);
+        let is_blocked = len > 0 && self.edge.saturating_sub(self.next) < len;
+        match (is_blocked, self.blocked_since) {
+            (true, None) => self.blocked_since = Some(now),
+            (false, Some(since)) => {
+                self.blocked += now.since(since);
+                self.blocked_since = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// Fills in the header of a segment that `poll_transmit` announced.
+    pub fn write(&self, now: Instant, sending: &Sending, packet: &mut Packet) {
+        let Sending { path, transmit } = *sending;
+        let own = &self.paths[path];
+        own.sender.write(now, &transmit, packet);
+        let is_opening = transmit.len == 0 && transmit.cause != SendCause::WindowProbe;
+        let is_syn = packet.flags.has(Flags::SYN);
+        let option = if is_opening {
+            self.plan.opening(path, is_syn, packet.flags.has(Flags::ACK))
+        } else {
+            Mptcp::Data { ack: self.back, mapping: self.mapping(own, &transmit) }
+        };
+        let options = packet.options_mut();
+        if is_syn {
+            options.mss = self.plan.tcp.mss.as_u64() as u16;
+        }
+        options.mptcp = Some(option);
+        packet.len = packet.ip().header_bytes() + tcp_header_bytes(packet) + packet.payload;
+    }
+
+    /// Which bytes of the connection a segment has.
+    fn mapping(&self, path: &Path, transmit: &Transmit) -> Option<Mapping> {
+        let index = path.pieces.partition_point(|piece| piece.at + piece.len <= transmit.seq);
+        let piece = path.pieces.get(index).filter(|_| transmit.len > 0)?;
+        let data = self.first.wrapping_add(piece.data + (transmit.seq - piece.at));
+        Some(Mapping { data, subflow: transmit.seq.wrapping_add(1) as u32, len: transmit.len as u16 })
+    }
+}
