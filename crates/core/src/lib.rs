@@ -2,7 +2,7 @@
 //!
 //! A packet from a server to a UE, and its ACK in the reverse direction, pass through a straight line of elements.
 //! Simulator and live driver run the same objects; nothing in this crate reads a clock, opens a socket or a file,
-//! starts a thread or prints.
+//! or prints, and only [`windows`] starts threads, with the feature `threads`.
 //!
 //! The modules, lower to higher; each uses only the modules listed before it (`tests/all/layers.rs`):
 //!
@@ -14,7 +14,7 @@
 //!   UEs measure, silent UEs, and the cell;
 //! * [`tcp`], [`app`], [`host`]: the simulator's endpoints;
 //! * [`middlebox`], [`link`], [`path`]: everything between the ends;
-//! * [`scenario`], [`sim`]: a run from a text.
+//! * [`scenario`], [`windows`], [`sim`]: a run from a text.
 
 // Who reads this documentation reads the source too: modules lead to their private parts.
 #![allow(rustdoc::private_intra_doc_links)]
@@ -65,6 +65,7 @@ pub mod link;
 pub mod path;
 
 pub mod scenario;
+pub mod windows;
 pub mod sim;
 
 #[cfg(feature = "testing")]

@@ -16,6 +16,7 @@ mod table;
 
 pub use change::{Change, Prepared, Step};
 pub use graph::{Cell, Plan, Ue, Way};
+pub(crate) use graph::{Part, Split};
 pub use size::check_size;
 
 use crate::app::{self, Carrier};
@@ -480,6 +481,7 @@ impl Scenario {
         let handovers = Episode::stays(&self.handover);
         elements.push(self.radio.build(&radio::Plan {
             run_seed,
+            first_ue: 0,
             handovers: &handovers,
             classes,
             air: None,

@@ -20,6 +20,7 @@ use crate::middlebox;
 use crate::radio;
 pub(super) use names::{OF_ONE_CELL, resolve};
 pub use plan::Plan;
+pub(crate) use plan::{Part, Split};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -68,3 +68,4 @@ mod variable;
 mod web;
 mod web_segments;
 mod window_clamp;
+mod windows;
