@@ -1,11 +1,14 @@
 """One-way delays of calls over bundled 5G cells, compared with recordings of real ones.
 
-    .venv/bin/python benches/nr_delays.py [--seconds S] [--seed N] [--json]
+    .venv/bin/python benches/nr_delays.py [--seconds S] [--seed N] [--controller NAME] [--json]
 
 For each cell and direction the percentiles of the recording and of the model. The clocks of the recording's
 two ends were set by NTP, so that its spread says more than its place: one offset is added to the model. The
 error is the mean distance of the percentiles from 1 to 95 % after the offset, the spread the distance of 5
 and 95 %.
+
+With --controller the scenario's fixed rates become a call in both directions under a rate controller: its
+own rate and its own frames.
 
 The recording is Domino's (arXiv 2505.14540, MIT licence): WebRTC between a phone or a dongle on 5G and a
 wired host. The rates of its calls, the grants and the radio are not known: docs/models/nr.md lists what was
@@ -75,12 +78,16 @@ class Comparison:
         )
 
 
-def compare(name: str, seconds: float = 60, seed: int = 1) -> dict[str, Comparison]:
+def compare(
+    name: str, seconds: float = 60, seed: int = 1, controller: str | None = None
+) -> dict[str, Comparison]:
     """Run a scenario and compare the delays of UE 0's bearers with the recording.
 
-    The wire's delay is a constant, which the offset has.
+    The wire's delay is a constant, which the offset has. With a controller the flows become a call.
     """
     scenario = airpath.load(name).with_("duration", f"{seconds:g} s")
+    if controller is not None:
+        scenario = scenario.with_("flow", [{"app": {"call": {"controller": controller}}}])
     trace = airpath.run(scenario, seed=seed, probes=("bearer_delivered",)).trace["bearer_delivered"]
     counts = (trace["ue"] == 0) & (trace["time_s"] > WARM_UP)
     return {
@@ -96,11 +103,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--controller", metavar="NAME", help="a call under this rate controller")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     rows = []
     for name, (cell, _) in RECORDED.items():
-        for direction, own in compare(name, arguments.seconds, arguments.seed).items():
+        for direction, own in compare(name, arguments.seconds, arguments.seed, arguments.controller).items():
             rows.append(
                 {
                     "scenario": name,

@@ -3,6 +3,8 @@
 `python benches/ns3/lte.py --airpath` and `python benches/ns3/queues.py --airpath` print the comparison;
 `test_ns3.py` and `test_ns3_queues.py` in `tests/peers` hold it. `README.md` says what is set.
 
+Uploads share the scheduled uplink; each UE is near enough for the largest blocks, as in ns-3.
+
 In LTE it is what ns-3 does: whole groups of PRBs, a CQI of the I_TBS that ns-3 chooses, grants without a wait
 for a scheduling request, buffers that count what was not yet sent. Behaviour that differs by design is
 unchanged: sizes of blocks, the round trip of HARQ (8 ms; ns-3: 7), and in RLC AM where a STATUS report goes
@@ -72,6 +74,19 @@ def scenario(run: dict[str, Any], seconds: float) -> str:
         else "app.bulk = {}"
     )
     uplink = "\n".join(f'{key} = "{value}"' for key, value in UPLINK.items())
+    direction = "downlink"
+    if "upload" in options:
+        direction = "uplink"
+        uplink = f"""
+        queue.droptail = {{ bytes = "{options["buffer"]} B", in_service = "excluded" }}
+        sr_period = "{UPLINK["sr_period"]}"
+        delay = "{UPLINK["delay"]}"
+        [radio.lte.uplink.scheduled]
+        reception = {{ mean_sinr = "60 dB", fading.none = {{}} }}
+        blocks = {{ modulation = "64qam", reserved_prbs = 0 }}
+        scheduler.{scheduler} = {{}}
+        harq.bler = [0]
+        """
     return f"""
         duration = "{seconds} s"
         [wired]
@@ -102,6 +117,7 @@ def scenario(run: dict[str, Any], seconds: float) -> str:
         ue = "each"
         start = "500 ms"
         stagger = "10 ms"
+        direction = "{direction}"
         {app}
     """
 
@@ -116,7 +132,8 @@ def outcome(run: dict[str, Any]) -> Outcome:
         return [(last - first) / seconds / 1e3 for first, last in zip(*counts, strict=True)]
 
     received = [[flow["bytes_received"] for flow in result.flows] for result in (before, after)]
-    bits = [[ue["downlink"]["harq"]["bits"] for ue in cell(result)["ues"]] for result in (before, after)]
+    direction = "uplink" if "upload" in run["options"] else "downlink"
+    bits = [[ue[direction]["harq"]["bits"] for ue in cell(result)["ues"]] for result in (before, after)]
     return Outcome(
         goodput_kBps=rates(received),
         mac_kBps=[rate / 8 for rate in rates(bits)],

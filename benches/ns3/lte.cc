@@ -1,5 +1,5 @@
 // One LTE cell in ns-3, as the yardstick of `radio.lte`: an eNodeB, its UEs, an EPC without delay, and a server
-// behind a wire.
+// behind a wire. With `upload` the UEs send and the server receives.
 //
 //     ./lte --ues=4 --prbs=25 --scheduler=pf --traffic=tcp --rlc=am
 //
@@ -43,6 +43,7 @@ struct Options {
     std::string amc = "mi";
     double ber = 5e-5; // for piro: the greater, the higher the CQI, until blocks are lost
     std::string distances = "0"; // m, one for each UE; the last one serves for the rest
+    bool upload = false; // not with ping
     bool errors = false;
     bool harq = true;
     uint32_t buffer = 10'000'000;  // bytes of SDUs in RLC, each way; ns-3's default is 10240
@@ -71,9 +72,9 @@ struct Blocks {
 
 struct Ue {
     double sinrDb = 0;
-    uint64_t bytes = 0; // of user data, at the UE
+    uint64_t bytes = 0; // of user data, at the receiver
     uint64_t packets = 0;
-    uint64_t sent = 0; // by the server, repetitions included
+    uint64_t sent = 0; // by the sender, retransmissions included
     uint64_t drops = 0;
     Blocks down;
     Blocks up;
@@ -275,7 +276,7 @@ void Print(double cpu) {
         }
         packets += ue.packets;
         text << (i ? ", " : "") << "{\"sinr_db\": " << ue.sinrDb << ", \"goodput_kBps\": " << ue.bytes / seconds / 1e3
-             << ", \"mac_kBps\": " << ue.down.bytes / seconds / 1e3 << ", \"packets\": " << ue.packets
+             << ", \"mac_kBps\": " << (options.upload ? ue.up : ue.down).bytes / seconds / 1e3 << ", \"packets\": " << ue.packets
              << ", \"sent\": " << ue.sent << ", \"drops\": " << ue.drops << ", \"rtt_ms\": " << Json(ue.rtts);
         if (options.traffic == "ping") {
             text << ", \"down_ms\": " << Json(ue.downMs) << ", \"up_ms\": " << Json(ue.upMs);
@@ -374,11 +375,13 @@ void Run() {
     for (uint32_t i = 0; i < options.ues; ++i) {
         Ue* ue = &ues[i];
         auto kind = options.traffic == "tcp" ? TcpSocketFactory::GetTypeId() : UdpSocketFactory::GetTypeId();
-        InetSocketAddress port(interfaces.GetAddress(i), 5000);
-        InetSocketAddress serverPort(ends.Get(1)->GetNode()->GetObject<Ipv4>()->GetAddress(1, 0).GetLocal(), 6000 + i);
-        Ptr<Socket> receiver = Socket::CreateSocket(terminals.Get(i), kind);
-        receiver->Bind(InetSocketAddress(Ipv4Address::GetAny(), 5000));
-        Ptr<Socket> sender = Socket::CreateSocket(server, kind);
+        Ipv4Address serverAddress = server->GetObject<Ipv4>()->GetAddress(1, 0).GetLocal();
+        Ipv4Address ueAddress = interfaces.GetAddress(i);
+        InetSocketAddress port(options.upload ? serverAddress : ueAddress, 5000 + i);
+        InetSocketAddress senderPort(options.upload ? ueAddress : serverAddress, 6000 + i);
+        Ptr<Socket> receiver = Socket::CreateSocket(options.upload ? server : terminals.Get(i), kind);
+        receiver->Bind(InetSocketAddress(Ipv4Address::GetAny(), 5000 + i));
+        Ptr<Socket> sender = Socket::CreateSocket(options.upload ? terminals.Get(i) : server, kind);
         sender->Bind(InetSocketAddress(Ipv4Address::GetAny(), 6000 + i));
         Time start = MilliSeconds(500 + 10 * i);
         if (options.traffic == "tcp") {
@@ -394,7 +397,7 @@ void Run() {
             sender->TraceConnectWithoutContext("Tx", MakeBoundCallback(&CountSegment, ue));
             Simulator::Schedule(start, [sender, port] { sender->Connect(port); });
         } else {
-            receiver->Connect(serverPort);
+            receiver->Connect(senderPort);
             receiver->SetRecvCallback(MakeBoundCallback(&Receive, ue));
             sender->Connect(port);
             sender->SetRecvCallback(MakeBoundCallback(&ReceiveAnswer, ue));
@@ -430,6 +433,7 @@ int main(int argc, char* argv[]) {
     line.AddValue("amc", "mi (ns-3's default) or piro", options.amc);
     line.AddValue("ber", "of piro", options.ber);
     line.AddValue("distances", "of the UEs in m, with commas", options.distances);
+    line.AddValue("upload", "the UEs send", options.upload);
     line.AddValue("errors", "block errors by SINR", options.errors);
     line.AddValue("harq", "HARQ", options.harq);
     line.AddValue("buffer", "of RLC, bytes", options.buffer);

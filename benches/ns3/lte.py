@@ -41,17 +41,17 @@ DISTANCES = "0,4800,6000,10000,20000"
 WITH_ERRORS = {"errors": 1, "amc": "piro", "ber": 0.02, "distances": "5850"}
 
 
-def udp(scheduler: str, ues: int, prbs: int = 25, distances: str = "0") -> Options:
+def udp(scheduler: str, ues: int, prbs: int = 25, distances: str = "0", **more: Any) -> Options:
     """Return a run in which each UE always has data waiting."""
     rate = 3 * 800 * prbs / (2 if "," in distances else ues)
     return {
         **{"traffic": "udp", "scheduler": scheduler, "ues": ues, "prbs": prbs, "distances": distances},
-        **{"rlc": "um", "buffer": 100_000, "rate": rate / 2, "warmup": 2, "time": 6},
+        **{"rlc": "um", "buffer": 100_000, "rate": rate / 2, "warmup": 2, "time": 6, **more},
     }
 
 
 def tcp(scheduler: str, ues: int, prbs: int, rlc: str, **more: Any) -> Options:
-    """Return a run of one download for each UE."""
+    """Return a run of one download for each UE, or with `upload` of one upload."""
     return {
         **{"traffic": "tcp", "scheduler": scheduler, "ues": ues, "prbs": prbs, "rlc": rlc},
         **{"window": WINDOWS[ues] * SEGMENT, "buffer": 10_000_000, "warmup": 2, "time": 12, **more},
@@ -80,6 +80,8 @@ def runs() -> dict[str, Options]:
             all_runs[f"tcp-pf-{prbs}prb-{ues}ue-am-prohibit100"] = tcp(
                 "pf", ues, prbs, "am", statusProhibitMs=100
             )
+            all_runs[f"upload-udp-pf-{prbs}prb-{ues}ue"] = udp("pf", ues, prbs, upload=1, time=4)
+        all_runs[f"upload-tcp-pf-25prb-{ues}ue-um"] = tcp("pf", ues, 25, "um", upload=1, time=6)
         for rlc in ("um", "am"):
             name = f"tcp-pf-25prb-{ues}ue-{rlc}"
             all_runs[f"{name}-10kib"] = tcp("pf", ues, 25, rlc, buffer=10_240)
@@ -99,18 +101,18 @@ def cqi_tables() -> dict[str, Options]:
     }
 
 
-def summary(result: dict[str, Any]) -> dict[str, Any]:
-    """Return what is kept of a run: one value for each UE, in their order."""
+def summary(run: Options, result: dict[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a run: one value for each UE, in their order, of blocks with the data."""
     ues = result["ues"]
-    down = [ue["down"] for ue in ues]
+    data = [ue["up" if "upload" in run else "down"] for ue in ues]
     kept: dict[str, Any] = {
         "goodput_kBps": [round(ue["goodput_kBps"], 1) for ue in ues],
         "mac_kBps": [round(ue["mac_kBps"], 1) for ue in ues],
         "sinr_db": [round(ue["sinr_db"], 2) for ue in ues],
-        "mcs": [int(max(blocks["mcs"], key=blocks["mcs"].get)) for blocks in down],
-        "block_bytes": [int(max(blocks["sizes"], key=blocks["sizes"].get)) for blocks in down],
-        "first_bler": [round(blocks["lost"][0] / blocks["sent"][0], 4) for blocks in down],
-        "second_bler": [round(blocks["lost"][1] / max(1, blocks["sent"][1]), 4) for blocks in down],
+        "mcs": [int(max(blocks["mcs"], key=blocks["mcs"].get)) for blocks in data],
+        "block_bytes": [int(max(blocks["sizes"], key=blocks["sizes"].get)) for blocks in data],
+        "first_bler": [round(blocks["lost"][0] / blocks["sent"][0], 4) for blocks in data],
+        "second_bler": [round(blocks["lost"][1] / max(1, blocks["sent"][1]), 4) for blocks in data],
         "uplink_blocks": [ue["up"]["sent"][0] for ue in ues],
         "drops": [ue["drops"] for ue in ues],
         "packets": result["packets"],
@@ -191,18 +193,19 @@ def main() -> None:
     results: dict[str, Any] = {"ns3": "", "cqi": {}, "runs": {}}
     if RESULTS.is_file():
         results = json.loads(RESULTS.read_text(encoding="utf-8"))
-    results["cqi"] = {}
-    results["ns3"] = options.release or version()
-    for name, table in cqi_tables().items():
-        results["cqi"][name] = simulate(program, table)["cqi"]
+    release = options.release or version()
+    if not options.only:
+        results["ns3"] = release
+        results["cqi"] = {name: simulate(program, table)["cqi"] for name, table in cqi_tables().items()}
     print(f"{'run':38}{'goodput':>10}{'blocks':>10}{'RTT':>8}{'CPU':>12}")
     print(f"{'':38}{'kB/s':>10}{'kB/s':>10}{'ms':>8}{'us/packet':>12}", flush=True)
     for name, run in runs().items():
         if not re.search(options.only, name):
             continue
         result = simulate(program, run)
-        kept = summary(result)
-        results["runs"][name] = {"options": run, **kept}
+        kept = summary(run, result)
+        other = {"ns3": release} if release != results["ns3"] else {}
+        results["runs"][name] = {"options": run, **other, **kept}
         rtt = statistics.mean(ue[0] for ue in kept["rtt_ms"]) if "rtt_ms" in kept else 0
         print(
             f"{name:38}{sum(kept['goodput_kBps']):10.1f}{sum(kept['mac_kBps']):10.1f}{rtt:8.1f}"

@@ -1,8 +1,9 @@
-"""tshark reads every PDU of LTE's RLC and MAC of a run over `radio.lte`, and its counts equal the run's."""
+"""tshark reads every PDU of LTE's PDCP, RLC and MAC in captures of runs, and its counts equal the runs'."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ FIELDS = (
     *("frame.comment", "rlc-lte.ueid", "rlc-lte.direction", "rlc-lte.am.frame-type", "rlc-lte.am.rf"),
     *("rlc-lte.am.p", "rlc-lte.am.fixed.sn", "rlc-lte.am.nack-sn", "rlc-lte.am.so-start"),
 )
-HEURISTICS = [word for name in ("rlc", "mac") for word in ("--enable-heuristic", f"{name}_lte_udp")]
+HEURISTICS = [word for name in ("rlc", "pdcp", "mac") for word in ("--enable-heuristic", f"{name}_lte_udp")]
+# What RLC carries has a header of PDCP only where a test says so.
+HEURISTICS += ["-o", "rlc-lte.call_pdcp_for_drb:Off"]
 ERROR = "0x00800000"  # As Wireshark numbers severities.
 # Two downloads. HARQ sends each block once, so that RLC retransmits losses; sizes of blocks differ, so
 # that a repeated PDU often does not fit.
@@ -87,6 +90,78 @@ def test_tshark_reads_a_mac_pdu_for_each_block(lossy):
 def test_tshark_finds_no_pdu_malformed(lossy):
     _, file = lossy
     wrong = f"_ws.malformed or ((rlc-lte or mac-lte) and _ws.expert.severity >= {ERROR})"
+    assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
+
+
+def with_pdcp(folder, down, up, transmissions):
+    """The bearers of a run's UEs whose RLC has these parameters, and its capture; UE 0 changes the cell."""
+    downlink = {"blocks": {"bandwidth": "5 MHz"}, "rlc": down}
+    downlink |= {"queue": {"droptail": {"bytes": "1 MB"}}, "reception": {"mean_sinr": "20 dB"}}
+    downlink |= {"harq": {"max_transmissions": transmissions}}
+    uplink = {"bler": "5 %", "max_transmissions": transmissions, "rlc": up}
+    cell = {"ues": 2, "downlink": downlink, "uplink": uplink}
+    changes = {
+        **{"duration": "2 s", "radio.lte": cell, "flow": LOSSY["flow"]},
+        "handover": [{"ue": 0, "at": "1 s", "outage": "50 ms"}],
+    }
+    result, file = tshark.captured(folder, "lte-5mhz", changes, capture_rlc=True)
+    [cell] = [element for element in result.summary["elements"] if element["element"] == "radio.lte"]
+    return cell["ues"], file
+
+
+def pdcp_numbers(file):
+    """Sequence numbers of PDCP of each bearer; each PDU has a packet that tshark reads."""
+    fields = ("pdcp-lte.ueid", "pdcp-lte.direction", "pdcp-lte.seq-num", "tcp.dstport")
+    numbers = defaultdict(list)
+    for ue, direction, number, port in read(file, "pdcp-lte", fields):
+        numbers[int(ue) - 1, DIRECTIONS[int(direction, 0)]].append(int(number))
+        assert values(port) == 1
+    assert len(numbers) == 4
+    return numbers
+
+
+@pytest.mark.parametrize(("down", "up"), [(12, 18), (15, 12)])
+def test_tshark_reads_pdcp_of_acknowledged_mode(down, up, tmp_path):
+    both = [{"am_lte": {"pdcp_sn_size": bits}} for bits in (down, up)]
+    bearers, file = with_pdcp(tmp_path, *both, transmissions=1)
+    for (ue, direction), numbers in pdcp_numbers(file).items():
+        rlc = bearers[ue][direction]["rlc"]
+        assert len(numbers) == rlc["pdcp_pdus"] > 100
+        assert rlc["re_establishments"] == (1 if ue == 0 else 0)
+        # Each number in order; after the hand-over those again that were not confirmed, with their numbers.
+        back = [(one, two) for one, two in pairwise(numbers) if two != one + 1]
+        assert numbers[0] == 0
+        assert all(two <= one for one, two in back)
+        assert len(back) <= (1 if ue == 0 else 0)
+        assert len(back) == 1 or (ue, direction) != (0, "downlink")
+    no_error(file)
+    # RLC carries what is shown of PDCP: Wireshark finds the same by itself in RLC's PDUs.
+    within = ("-o", f"rlc-lte.call_pdcp_for_drb:{down}-bit SN")
+    within += ("-o", "rlc-lte.do_sequence_analysis_am:Only-RLC-frames")  # Needed for reassembly.
+    on_air = 'frame.interface_name == "rlc" and rlc-lte and pdcp-lte and rlc-lte.direction == 1'
+    found = tshark.fields(file, on_air, ("tcp.srcport",), *HEURISTICS, *within)
+    assert sum(values(field) for [field] in found) > 300
+
+
+def test_tshark_reads_pdcp_of_unacknowledged_mode(tmp_path):
+    both = [{"um_lte": {"pdcp_sn_size": bits}} for bits in (7, 12)]
+    bearers, file = with_pdcp(tmp_path, *both, transmissions=4)
+    for (ue, direction), numbers in pdcp_numbers(file).items():
+        assert len(numbers) == bearers[ue][direction]["rlc"]["pdcp_pdus"] > 100
+        modulus = 1 << (7 if direction == "downlink" else 12)
+        steps = Counter((two - one) % modulus for one, two in pairwise(numbers))
+        # At the hand-over COUNT restarts at 0.
+        assert steps[1] >= len(numbers) - (2 if ue == 0 else 1)
+        assert numbers[0] == 0
+        if (ue, direction) == (1, "downlink"):
+            assert len(numbers) > 2 * modulus
+    no_error(file)
+
+
+def no_error(file):
+    known = "rlc-lte or pdcp-lte or mac-lte"
+    assert len(read(file, "frame", ("frame.number",))) == len(read(file, known, ("frame.number",)))
+    wrong = f"_ws.malformed or (({known}) and _ws.expert.severity >= {ERROR})"
     assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
 
 

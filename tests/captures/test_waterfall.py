@@ -132,3 +132,32 @@ def test_a_promotion_after_a_silence_is_part_of_the_handshake(name, cell, preset
 
     # Block errors fall differently in time: RLC repairs them within some TTIs.
     assert handshake_s(activity) - handshake_s({}) == pytest.approx(promotion_s, abs=0.12)
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "promotion_s"),
+    [
+        ("umts-384", "radio.dch.activity.preset=qian-2010-carrier-1", 2.0),
+        ("lte-10mhz-still", "radio.lte.activity.preset=huang-2012", 0.26),
+    ],
+)
+def test_a_page_after_a_silence_waits_for_the_promotion(name, preset, promotion_s, tmp_path):
+    """After 30 s of silence the promotion is part of the handshake, and the first byte comes later by it."""
+    page = {
+        "duration": "60 s",
+        "tcp.handshake": "three_way",
+        "flow": [{"start": "30 s", "app": {"web": {"page": "10 kB", "objects": 0}}}],
+    }
+    key, value = preset.split("=")
+    active, woken = (timeline(tmp_path, name, page | changes) for changes in ({}, {key: value}))
+    assert [phase for *_, phase in active[:2]] == ["handshake", "no_data"]
+    for (_, one, phase), (_, other, same) in zip(active[:2], woken[:2], strict=True):
+        assert other - one == pytest.approx(promotion_s, abs=1e-3), phase
+        assert phase == same
+
+
+def timeline(folder, name, changes):
+    """Phases of the one connection, from its SYN at the UE; the second ends with the page's first byte."""
+    _, file = captured(folder, name, changes)
+    [one] = analyze(file)["connections"]
+    return pieces(one)

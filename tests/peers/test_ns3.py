@@ -31,6 +31,19 @@ def test_downloads_over_um_are_as_fast_and_wait_as_long(scheduler, prbs, ues):
     assert own.rtt_ms == pytest.approx([mean for mean, _, _ in ns3["rtt_ms"]], rel=GOODPUT)
 
 
+@pytest.mark.parametrize("name", [name for name in RUNS if name.startswith("upload-")])
+def test_uploads_share_the_cell_alike(name):
+    ns3, own = both(name)
+    prbs, ues = (ns3["options"][key] for key in ("prbs", "ues"))
+    assert own.goodput_kBps == pytest.approx(ns3["goodput_kBps"], rel=0.1)
+    # In each TTI ns-3 gives each UE equally many PRBs, and leaves the rest of the division unused.
+    used = prbs // ues * ues / prbs
+    assert [rate * used for rate in own.goodput_kBps] == pytest.approx(ns3["goodput_kBps"], rel=GOODPUT)
+    assert [rate * used for rate in own.mac_kBps] == pytest.approx(ns3["mac_kBps"], rel=SHARE)
+    if ns3["options"]["traffic"] == "tcp":
+        assert own.rtt_ms == pytest.approx([mean for mean, _, _ in ns3["rtt_ms"]], rel=0.1)
+
+
 @pytest.mark.parametrize("ues", [1, 4, 8])
 def test_downloads_with_repeated_blocks_are_as_fast(ues):
     ns3, own = both(f"tcp-pf-25prb-{ues}ue-um-errors")

@@ -9,8 +9,19 @@ import pytest
 from conftest import check_error
 
 import airpath
-from airpath.recordings.cells import Cell, Outages, fit_cell, outages_of
-from airpath.recordings.statistics import describe_counts
+from airpath.recordings.cells import (
+    BANDS,
+    CATEGORIES,
+    Cell,
+    Outages,
+    features,
+    fit_cell,
+    outages_of,
+    runs_of,
+    surrogate,
+    tables_of,
+)
+from airpath.recordings.statistics import binned, describe_counts
 
 KNOWN = Cell("lte", "5 MHz", 12.0, 6.0, 5.0, 60.0, Outages(4.0, 0.5, 0.6, 0.5, 1.0))
 
@@ -32,6 +43,41 @@ def test_outages_of_a_known_cell_come_back():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("technology", "bands"), [("lte", BANDS), ("hsdpa", CATEGORIES)])
+def test_a_surrogate_carries_what_the_cell_does(technology, bands):
+    tables = tables_of(technology, 2)
+    for band in bands:
+        # Without shadowing a short run has the mean; in the middle of the range of the SINR.
+        cell = Cell(technology, band, 12.0 if technology == "lte" else 0.0, 0.0, 1.0, 60.0)
+        said = surrogate([cell], tables, 600, np.random.default_rng(1)).mean() / 100
+        assert said == pytest.approx(cell.record(20, 9, 5e6)[1000:].mean(), rel=0.1), band
+
+
+@pytest.mark.slow
+def test_a_surrogate_is_correlated_as_the_cell_is():
+    cell = Cell("lte", "10 MHz", 14.0, 5.0, 3.0, 5.6)
+    runs = [binned(cell.record(120, seed, 19e6), 100) for seed in range(1, 9)]
+    own = np.mean([features(one[:, None])[:, 0] for one in runs], axis=0)
+    said = features(surrogate([cell] * 60, tables_of("lte", 2), 1200, np.random.default_rng(1))).mean(axis=1)
+    # Variation in 0.1 s and correlation after 0.3 s: over eight runs their errors are 0.03 and 0.02.
+    assert said[1] == pytest.approx(own[1], abs=0.09)
+    assert said[4] == pytest.approx(own[4], abs=0.06)
+
+
+@pytest.mark.slow
+def test_other_seeds_of_a_fitted_cell_have_the_mean_of_the_recording():
+    # Slow shadowing: a run of a minute is hardly more than one sample of it.
+    slow = Cell("lte", "5 MHz", 10.0, 8.0, 25.0, 60.0)
+    counts = np.concatenate(runs_of(slow, 6e6, 2, 300, number=20, seconds=30))
+    cell = fit_cell(counts, workers=2, band="5 MHz").cell
+    found = [one[1000:].mean() for one in runs_of(cell, 6e6, 2, 1, number=320, seconds=5)]
+    error = np.std(found) / np.mean(found) / np.sqrt(len(found))
+    # The errors of both sets of runs, at three standard errors.
+    assert np.mean(found) == pytest.approx(counts.mean(), rel=3 * np.sqrt(2) * error)
+    assert error < 0.06
+
+
+@pytest.mark.slow
 def test_a_known_cell_comes_back_within_the_ranges():
     counts = KNOWN.record(900, 5, 6e6)
     fit = fit_cell(counts, workers=2, band="5 MHz")
@@ -45,6 +91,19 @@ def test_a_known_cell_comes_back_within_the_ranges():
     assert fit.cell.outages.median_s == pytest.approx(0.5, rel=0.45)
     for name, (low, high) in fit.ranges.items():
         assert low < getattr(KNOWN, name) < high, name
+
+
+@pytest.mark.slow
+def test_short_recordings_of_a_slow_cell_tell_its_decorrelation():
+    # Two minutes have 15 times the decorrelation time: estimates scatter, and the ranges say so.
+    slow = Cell("lte", "10 MHz", 12.0, 6.0, 8.0, 60.0)
+    fits = [fit_cell(slow.record(120, seed, 14e6), workers=2, band="10 MHz") for seed in (1, 2, 3, 4)]
+    for fit in fits:
+        low, high = fit.ranges["decorrelation_s"]
+        assert low < 8 < high
+    middle = np.exp(np.mean([np.log(fit.cell.decorrelation_s) for fit in fits]))
+    # Two standard errors of a mean of four.
+    assert abs(np.log(middle / 8)) < 2 * np.sqrt(2 * 8 / 120) / np.sqrt(4)
 
 
 @pytest.mark.slow

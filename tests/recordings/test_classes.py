@@ -19,9 +19,6 @@ SCENARIOS = [
 ]
 
 
-NOT_MET = pytest.mark.xfail(reason="not met: docs/recordings.md#mobility-classes")
-
-
 def test_each_class_has_a_scenario_and_others_have_none():
     assert {name for _, name in SCENARIOS} <= set(bundled())
     assert class_of("lte-10mhz") is LTE["walk"] and class_of("lte-10mhz-bus") is LTE["bus"]
@@ -30,10 +27,7 @@ def test_each_class_has_a_scenario_and_others_have_none():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("family", "name"),
-    [pytest.param(*one, marks=[NOT_MET] * (one[1] == "nr-n78-100mhz-train"), id=one[1]) for one in SCENARIOS],
-)
+@pytest.mark.parametrize(("family", "name"), SCENARIOS, ids=[name for _, name in SCENARIOS])
 def test_a_scenario_is_within_the_recorded_band_of_its_class(family, name):
     statistics = describe(record(load(name), SECONDS[family], seed=2))
     found = {own: getattr(statistics, own) for own in class_of(name).outside(statistics)}

@@ -71,6 +71,30 @@ def test_transfers_over_the_model_are_those_over_the_recording(recorded, fitted)
             assert abs(np.log(one.modelled / one.recorded)) < 0.35, one
 
 
+def test_rare_packets_do_not_hide_the_correlation():
+    # Three bins of four have one packet: their normal scores are in random order, and the counts are not.
+    sparse = {"counts": [1.0] * 30 + [1.0, 2, 4, 8, 12, 16, 20, 24, 28, 32]}
+    known = sparse | {"time_constants_s": [10.0], "weights": [0.9]}
+    counts = offered(known, 2, 1000 * SECONDS)
+    fitted = fit_process(counts)
+    assert sum(fitted["weights"]) == pytest.approx(0.9, abs=0.07)
+    own, modelled = describe_counts(counts), statistics_of(fitted, len(counts), 4)
+    assert modelled.cv_1s == pytest.approx(own.cv_1s, rel=0.08)
+
+
+@pytest.mark.parametrize("pairing", [-0.8, 0.0, 0.6])
+def test_the_order_of_bursts_comes_back(pairing):
+    texture = {"packets": [1.0, 1.0, 2.0, 4.0], "silences_ms": [1.0, 2.0, 5.0, 12.0], "pairing": pairing}
+    counts = offered({"counts": [30.0], "texture": [texture]}, 1, 300_000)
+    found = [one["pairing"] for one in fit_process(counts)["texture"]]
+    assert np.mean(found) == pytest.approx(pairing, abs=0.2)
+    # What decides: how much half a bin carries.
+    again = offered(fit_process(counts), 2, 300_000)
+    assert again.reshape(-1, 50).sum(axis=1).std() == pytest.approx(
+        counts.reshape(-1, 50).sum(axis=1).std(), rel=0.1
+    )
+
+
 def test_outages_less_than_three_seconds_apart_are_one_episode():
     counts = np.zeros(20_000, np.int32)
     counts[[0, 100, 500, 600, 700, 1300, 5000, 5001, 19_999]] = 1

@@ -51,12 +51,17 @@ def test_halves_and_windows_cover_a_recording():
     counts = np.arange(250_000, dtype=np.int32)
     first, second = halves(counts)
     assert (len(first), int(second[0])) == (125_000, 125_000)
-    assert [(int(one[0]), len(one)) for one in windows(first)] == [
+    found = windows(first)
+    assert [(int(one[0]), len(one)) for one in found] == [
         (0, 60_000),
-        (30_000, 60_000),
-        (60_000, 60_000),
+        (31_250, 60_000),
+        (62_500, 60_000),
+        (93_750, 60_000),
     ]
-    assert [int(one[0]) for one in thinned(windows(counts), 3)] == [30_000, 90_000, 150_000]
+    # The ends count nearly as much as the middle: windows from end to end have 0.96 of the mean of this ramp.
+    assert np.mean([one.mean() for one in found]) == pytest.approx(first.mean(), rel=0.015)
+    assert [int(one[0]) for one in thinned(windows(counts), 4)] == [31_250, 93_750, 156_250, 218_750]
+    assert len(windows(counts[:70_000])) == 2 and len(windows(counts[:50_000])) == 1
 
 
 def test_coverage_is_the_share_within_the_central_range():

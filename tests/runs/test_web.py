@@ -85,7 +85,7 @@ def test_list_says_what_objects_may_be():
     components = {component["name"]: component for component in catalogue()["components"]}
     types = {parameter["name"]: parameter["type"] for parameter in components["web"]["parameters"]}
     assert types["objects"] == 'integer | list, each such as "64 kB"'
-    assert types["connections"] == '"persistent" | "per_object"'
+    assert types["connections"] == '"persistent" | "per_object" | "pool"'
 
 
 def test_summary_and_files_cope(airpath_command, tmp_path):

@@ -4,13 +4,15 @@
 //! one timer, whose deadline is a single store when it moves later, as it does with every ACK. The
 //! UE opens connections, as a client does; the application starts at the flow's start. A flow without TCP
 //! has an end of its application at either host, and a packet of its own kind in between. The connections of
-//! a web page carry data both ways; the UEs' host has a browser for each page.
+//! a web page carry data both ways, over TCP or QUIC; the UEs' host has a browser for each page.
 
 mod arrivals;
 mod beside;
 mod datagrams;
 mod end;
 mod flow_index;
+mod outflow;
+mod quic;
 mod report;
 mod web;
 
@@ -36,6 +38,8 @@ use arrivals::ArrivalsEnd;
 use datagrams::DatagramEnd;
 use end::{Counted, FlowEnd};
 pub(crate) use flow_index::FlowIndex;
+use outflow::Outflow;
+use quic::QuicEnd;
 use web::{ClientEnd, ServerEnd};
 
 /// A flow as both hosts need to know it.
@@ -83,18 +87,8 @@ enum End {
 
 struct SendingEnd {
     sender: Box<Sender>,
-    app: Box<dyn App>,
-    /// Bytes that have been supplied.
-    supplied: u64,
-    /// Once so many bytes have been acknowledged the application wants to know, or the transfer is complete.
-    awaited: u64,
-    /// When the application supplies more.
-    next_supply: Instant,
-    /// From when on the application supplies nothing; `Instant::NEVER` after that time.
-    stop: Instant,
-    has_stopped: bool,
+    stream: Outflow,
     last_sent: Instant,
-    finished: Option<Instant>,
 }
 
 struct ReceivingEnd {
@@ -186,6 +180,12 @@ impl Interface {
         if let Some(capture) = cx.capture() {
             self.header.clear();
             encode_header(packet, endpoints_of(packet, dir), packet.identification, &mut self.header);
+            // The flipped bit may be anywhere: here it is the last one of the headers, which the checksum covers.
+            if packet.is_corrupt()
+                && let Some(last) = self.header.last_mut()
+            {
+                *last ^= 1;
+            }
             capture.packet(self.dir.index() as u32, now, &self.header, packet.len, packet.id);
         }
     }
@@ -193,24 +193,14 @@ impl Interface {
 
 impl SendingEnd {
     fn new(sender: Box<Sender>, app: Box<dyn App>, spec: &FlowSpec) -> Self {
-        Self {
-            sender,
-            app,
-            supplied: 0,
-            awaited: u64::MAX,
-            next_supply: Instant::NEVER,
-            stop: spec.stop,
-            has_stopped: false,
-            last_sent: spec.start,
-            finished: None,
-        }
+        Self { sender, stream: Outflow::new(app, spec.stop), last_sent: spec.start }
     }
 
     /// An ACK arrived.
     #[inline]
     fn handle_segment(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         self.sender.handle_segment(cx.now, packet);
-        if self.sender.state().una >= self.awaited {
+        if self.sender.state().una >= self.stream.awaited {
             self.handle_acked(cx);
         }
         probe_tcp(cx, (packet.ue, packet.flow), &mut self.sender, Some(packet));
@@ -220,43 +210,21 @@ impl SendingEnd {
     #[cold]
     #[inline(never)]
     fn handle_acked(&mut self, cx: &mut Cx<'_>) {
-        let (now, acked) = (cx.now, self.sender.state().una);
-        if self.app.awaits_acked().is_some_and(|awaited| awaited <= acked) {
-            self.app.handle_acked(now, acked);
-            self.supply(now);
+        let acked = self.sender.state().una;
+        if self.stream.tell_acked(cx.now, acked) {
+            self.supply(cx.now);
         }
-        if self.is_done() && acked >= self.supplied && self.finished.is_none() {
-            self.finished = Some(now);
-            cx.finish_transfer();
-        }
-        self.await_acked();
+        self.stream.settle(cx, acked);
     }
 
     /// Takes what the application supplies.
     #[cold]
     #[inline(never)]
     fn supply(&mut self, now: Instant) {
-        if self.stop <= now {
-            self.supplied = self.sender.withdraw_unsent();
-            (self.stop, self.has_stopped) = (Instant::NEVER, true);
-        }
-        let bytes = if self.has_stopped { 0 } else { self.app.poll_supply(now) };
+        let bytes = self.stream.poll(now, || self.sender.withdraw_unsent());
         if bytes > 0 {
-            self.supplied = self.supplied.saturating_add(bytes);
             self.sender.supply_after(now.since(self.last_sent), bytes);
         }
-        let next = self.app.deadline().filter(|_| !self.has_stopped).unwrap_or(Instant::NEVER);
-        self.next_supply = next.min(self.stop);
-        self.await_acked();
-    }
-
-    fn await_acked(&mut self) {
-        let ends = (self.is_done() && self.finished.is_none()).then_some(self.supplied);
-        self.awaited = self.app.awaits_acked().into_iter().chain(ends).min().unwrap_or(u64::MAX);
-    }
-
-    fn is_done(&self) -> bool {
-        self.has_stopped || self.app.is_done()
     }
 
     /// Sends what may be sent, and arms the timer under `key`.
@@ -272,7 +240,7 @@ impl SendingEnd {
             probe_sent(cx, &packet, &transmit);
             interface.send(cx, packet);
         }
-        match self.next_supply {
+        match self.stream.next_supply {
             Instant::NEVER => arm(cx, key, sender.deadline()),
             next => arm(cx, key, sender.deadline().into_iter().chain([next]).min()),
         }
@@ -466,12 +434,18 @@ impl End {
                 Self::Arrivals(Box::new(ArrivalsEnd::new(arrivals)))
             }
             Traffic::Arrivals(_) => Self::Unused,
+            Traffic::Page(page) if spec.dir == host && page.is_quic => {
+                Self::Other(Box::new(QuicEnd::server(spec, page)))
+            }
             Traffic::Page(page) if spec.dir == host => {
                 Self::Other(Box::new(ServerEnd::new(spec, &page, draws)))
             }
             Traffic::Page(page) => {
                 if spec.connection == 0 {
-                    pages.push(Browser::new(page, spec.start));
+                    pages.push(Browser::new(page.clone(), spec.start));
+                }
+                if page.is_quic {
+                    return Self::Other(Box::new(QuicEnd::client(spec, page, pages.len() - 1)));
                 }
                 Self::Other(Box::new(ClientEnd::new(spec, pages.len() - 1, draws)))
             }
@@ -482,8 +456,8 @@ impl End {
     fn counted(&self) -> Counted<'_> {
         match self {
             Self::Sends(end) => {
-                let (sender, app) = (Some(&*end.sender), Some(end.app.as_ref()));
-                Counted { sender, app, finished: end.finished, ..Counted::default() }
+                let (sender, app) = (Some(&*end.sender), Some(end.stream.app()));
+                Counted { sender, app, finished: end.stream.finished, ..Counted::default() }
             }
             Self::Receives(end) => Counted {
                 receiver: Some((&end.receiver, &end.delays)),
@@ -519,23 +493,23 @@ impl Endpoint {
             }
             End::Receives(end) => end.receiver.open(),
             End::Arrivals(_) | End::Unused => {}
-            End::Other(end) => end.open(now, pages),
+            End::Other(end) => end.open(now, &self.spec, pages),
         }
     }
 
     /// A deadline of TCP or of the application has passed.
-    fn handle_timer(&mut self, cx: &mut Cx<'_>, interface: &mut Interface, key: u32) {
+    fn handle_timer(&mut self, cx: &mut Cx<'_>, interface: &mut Interface, pages: &mut [Browser], key: u32) {
         let spec = &self.spec;
         match &mut self.end {
             End::Sends(end) => {
                 end.sender.handle_deadline(cx.now);
-                if end.next_supply <= cx.now {
+                if end.stream.next_supply <= cx.now {
                     end.supply(cx.now);
                 }
                 probe_tcp(cx, (spec.ue, spec.flow), &mut end.sender, None);
             }
             End::Receives(end) => end.receiver.handle_deadline(cx.now),
-            End::Other(end) => end.handle_deadline(cx, spec),
+            End::Other(end) => end.handle_deadline(cx, spec, pages),
             End::Arrivals(_) | End::Unused => {}
         }
         self.end.pump(cx, &self.spec, interface, key);
@@ -584,6 +558,9 @@ impl Element for Host {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
         let dir = port.dir();
         self.interface.capture(cx, &packet, dir);
+        if packet.is_corrupt() {
+            return cx.drop(dir, packet, Reason::Corrupted);
+        }
         let Some(index) = self.index.position(packet.ue, packet.flow) else {
             return cx.drop(dir, packet, Reason::UnknownFlow);
         };
@@ -611,7 +588,7 @@ impl Element for Host {
     fn handle_timer(&mut self, cx: &mut Cx<'_>, key: u32) {
         let endpoint = &mut self.endpoints[key as usize];
         if endpoint.opened {
-            endpoint.handle_timer(cx, &mut self.interface, key);
+            endpoint.handle_timer(cx, &mut self.interface, &mut self.pages, key);
         } else if matches!(endpoint.end, End::Arrivals(_)) {
             self.start_files(cx, key as usize);
         } else {

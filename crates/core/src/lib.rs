@@ -12,7 +12,7 @@
 //! * [`queue`], [`fading`], [`channel`], [`sinr`], [`rlc`], [`scheduler`]: the parts of a cell;
 //! * [`umts`], [`handover`], [`mobility`], [`activity`], [`radio`]: the core network around a cell, outages, what
 //!   UEs measure, silent UEs, and the cell;
-//! * [`tcp`], [`app`], [`host`]: the simulator's endpoints;
+//! * [`tcp`], [`quic`], [`controller`], [`app`], [`host`]: the simulator's endpoints;
 //! * [`middlebox`], [`link`], [`path`]: everything between the ends;
 //! * [`scenario`], [`windows`], [`sim`]: a run from a text.
 
@@ -55,6 +55,7 @@ pub mod activity;
 pub mod radio;
 
 pub mod tcp;
+pub mod quic;
 pub mod controller;
 pub mod app;
 pub mod host;

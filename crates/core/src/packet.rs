@@ -299,6 +299,20 @@ pub struct Body {
     pub bytes: Vec<u8>,
     /// Set by a box that changed a header field: the driver must re-encode the packet.
     pub touched: bool,
+    /// The bytes are a note of a simulated host to the other, not the packet's own.
+    pub is_note: bool,
+}
+
+impl Body {
+    /// A packet as read from a device.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self { bytes, touched: false, is_note: false }
+    }
+
+    /// A note of a simulated host.
+    pub fn note(bytes: Vec<u8>) -> Self {
+        Self { bytes, touched: false, is_note: true }
+    }
 }
 
 /// Kind of a packet, in one octet: readable TCP or why not, the IP version, the ECN field, and whether the packet
@@ -311,6 +325,7 @@ impl Form {
     const IPV6: u8 = 0b0000_0100;
     const PRECEDES_END: u8 = 0b0000_1000;
     const KIND: u8 = 0b0111_0000;
+    const CORRUPT: u8 = 0b1000_0000;
 
     /// TCP over IPv4, not ECN-capable: the default.
     pub const TCP: Self = Self(0);
@@ -466,6 +481,26 @@ impl Packet {
     #[inline]
     pub fn set_precedes_end(&mut self, precedes: bool) {
         self.form = self.form.with_precedes_end(precedes);
+    }
+
+    /// Whether bits of the packet were flipped on the way, so that its checksum is wrong: a simulated host drops it.
+    #[inline]
+    pub const fn is_corrupt(&self) -> bool {
+        self.form.0 & Form::CORRUPT != 0
+    }
+
+    /// Flips a bit of the packet: the checksum of the transport header no longer fits, RFC 9293 (3.1), RFC 768. `position` is
+    /// taken modulo the octets that it covers.
+    pub fn corrupt(&mut self, position: u64) {
+        self.form = self.form.with(Form::CORRUPT, Form::CORRUPT);
+        let header = self.ip().header_bytes() as usize;
+        if let Some(body) = self.body.as_mut().filter(|body| !body.is_note)
+            && let Some(covered) = body.bytes.get_mut(header..)
+            && !covered.is_empty()
+        {
+            let place = position / 8 % covered.len() as u64;
+            covered[place as usize] ^= 1 << (position % 8);
+        }
     }
 
     /// Options other than timestamps.

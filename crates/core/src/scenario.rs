@@ -19,7 +19,7 @@ pub use graph::{Cell, Plan, Ue, Way};
 pub(crate) use graph::{Part, Split};
 pub use size::check_size;
 
-use crate::app::{self, Carrier};
+use crate::app;
 use crate::element::{Element, Graph};
 use crate::error::ScenarioError;
 use crate::handover::{self, Episode};
@@ -305,6 +305,8 @@ impl Scenario {
         self.tcp.validate().map_err(|inner| inner.under("tcp"))?;
         for (index, flow) in self.flow.iter().enumerate() {
             flow.validate(self.ues()).map_err(|inner| inner.under(&format!("flow[{index}]")))?;
+            flow.validate_quic(flow.tcp.as_ref().unwrap_or(&self.tcp))
+                .map_err(|inner| inner.under(&format!("flow[{index}]")))?;
         }
         let flows = self.flows();
         for (key, config, cells) in self.boxes() {
@@ -558,12 +560,26 @@ impl Flow {
                 let hint = "write a time after start, or remove the key";
                 return Err(ScenarioError::new("stop", "the flow would stop before it starts", hint));
             }
-            if self.app.carrier() == Carrier::TcpBothWays {
+            if matches!(self.app, app::Config::Web(_)) {
                 let message = "a page ends by itself, with its last object";
                 return Err(ScenarioError::new("stop", message, "remove the key, or choose another app"));
             }
         }
         self.app.check_direction(self.direction)?;
         self.tcp.as_ref().map_or(Ok(()), |tcp| tcp.validate().map_err(|error| error.under("tcp")))
+    }
+
+    /// Refuses a congestion control that QUIC cannot drive.
+    fn validate_quic(&self, tcp: &tcp::Config) -> Result<(), ScenarioError> {
+        let is_quic = matches!(&self.app, app::Config::Web(web) if web.http == app::web::Http::Http3);
+        if is_quic && (tcp.cc.models_path() || tcp.cc.counts_marks()) {
+            let message = format!(
+                "HTTP/3 over QUIC has no {}, which needs TCP's delivery rates or marks",
+                tcp.cc.name()
+            );
+            let hint = "choose tcp.cc reno, cubic, westwood or westwood_plus, or http = \"2\"";
+            return Err(ScenarioError::new("app.web.http", message, hint));
+        }
+        Ok(())
     }
 }

@@ -187,7 +187,7 @@ impl Net {
         counts.sent += 1;
         counts.sent_bytes += u64::from(packet.len);
         counts.opaque += u64::from(!packet.is_tcp());
-        packet.body = Some(Box::new(Body { bytes, touched: false }));
+        packet.body = Some(Box::new(Body::new(bytes)));
         self.path.handle_packet(at.clamp(self.path.now(), LATEST), dir, packet);
         self.collect();
         Sent::Accepted

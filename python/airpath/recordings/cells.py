@@ -4,8 +4,11 @@
    shadowing, by a table from short simulations; fast fading scatters it; outages lower it to a level.
 2. A random search looks for the bandwidth, the mean SINR, the shadowing and its decorrelation time whose
    surrogate has the statistics of the recording: mean, coefficients of variation over three scales,
-   autocorrelation over five, quantiles.
-3. Simulations of the cell correct the mean SINR and the shadowing for what the surrogate leaves out.
+   autocorrelation over five, quantiles. The surrogate's are those of samples as long as the recording: a
+   short sample of a slow process varies less than the process, and its autocorrelation falls sooner.
+3. Simulations of the cell correct the mean SINR and the shadowing for what the surrogate leaves out. They are
+   many and short: within a run the shadowing of a slow UE hardly changes, so the number of runs decides the
+   error.
 
 Outages are taken from the recording. Left out: other UEs; a recording with a full buffer does not tell their
 load from a narrower band.
@@ -13,6 +16,7 @@ load from a narrower band.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -44,18 +48,31 @@ DOPPLERS_HZ = (5.6, 60.0)
 """A walk and a drive: between them the search decides by the variation within 100 ms."""
 TABLE_DB = tuple(range(-12, 33, 4))
 TABLE_S = 4.0
+LEAST_SCATTER = 0.01
 CANDIDATES = 120
 DRAWN = 1200
 CHANGED = 1800
-KEPT = 50
+KEPT = 25
+"""Candidates kept for each Doppler shift."""
+FINAL, AGAIN = 15, 12
+"""So many of each Doppler shift are judged so often again: one sample decides by luck."""
 SIMILAR = 8
 """So many of the best candidates say how far a parameter is determined."""
 LEAST_BINS = 3000
 MOST_BINS = 6000
-CORRECTIONS = 3
+CORRECTIONS = 6
+CORRECTION_RUNS = 320
+CORRECTION_S = 5.0
+WARM_MS = 1000
+"""The first second of such a run fills the buffer and is left out."""
+CORRECTION_SEED = 100_000
+"""Seeds from here on correct, so that the runs of others say how good the cell is."""
 RUNS = 20
 RUN_S = 60.0
 CLOSE = 0.02
+CLOSE_CV = 0.05
+SOLVED = 50
+"""Steps of an iteration that ends at a fixed point."""
 LAGS = (3, 10, 30, 100, 300)
 """Lags of the autocorrelation, in bins of 100 ms."""
 QUANTILES = (5, 25, 50, 75, 95)
@@ -170,10 +187,10 @@ class Fit:
 
 @dataclass(frozen=True)
 class Table:
-    """Packets per 100 ms of one resource unit by mean SINR, and their scatter by fading."""
+    """Packets per 100 ms by mean SINR, and their coefficient of variation by fading."""
 
     rate: Numbers
-    scatter: float
+    scatter: Numbers
 
 
 def outages_of(counts: Counts) -> Outages | None:
@@ -195,24 +212,37 @@ def outages_of(counts: Counts) -> Outages | None:
     )
 
 
-def tables_of(technology: Technology, workers: int, seed: int = 1) -> dict[float, Table]:
-    """Simulate the rates of a cell by SINR, for each Doppler shift."""
-    band = "10 MHz" if technology == "lte" else "category 10"
-    units = {**BANDS, **CATEGORIES}[band]
+Tables = Mapping[tuple[str, float], Table]
+"""Tables by band and Doppler shift."""
 
-    def one(doppler_hz: float, mean_db: float) -> Numbers:
+
+def tables_of(technology: Technology, workers: int, seed: int = 1) -> Tables:
+    """Simulate the rates of a cell by SINR, for each band and Doppler shift.
+
+    The rate of LTE is proportional to the resource blocks. The codes of HSDPA share the power of the cell, so
+    each category is simulated.
+    """
+    bands = ["10 MHz"] if technology == "lte" else list(CATEGORIES)
+
+    def one(band: str, doppler_hz: float, mean_db: float) -> Numbers:
         cell = Cell(technology, band, mean_db, 0.0, 1.0, doppler_hz)
-        return binned(cell.record(TABLE_S + 1, seed, 12e6)[1000:], BIN_MS) / units
+        return binned(cell.record(TABLE_S + 1, seed, 12e6)[1000:], BIN_MS)
 
-    points = [(doppler_hz, float(db)) for doppler_hz in DOPPLERS_HZ for db in TABLE_DB]
+    points = [(band, doppler, float(db)) for band in bands for doppler in DOPPLERS_HZ for db in TABLE_DB]
     with ThreadPoolExecutor(workers) as pool:
         found = dict(zip(points, pool.map(lambda point: one(*point), points), strict=True))
     tables = {}
-    for doppler_hz in DOPPLERS_HZ:
-        bins = [found[doppler_hz, float(db)] for db in TABLE_DB]
+    for band, doppler_hz in dict.fromkeys(point[:2] for point in points):
+        bins = [found[band, doppler_hz, float(db)] for db in TABLE_DB]
         rate = np.maximum.accumulate([float(one.mean()) for one in bins])
-        busy = [one for one in bins if one.mean() > 0.2 * rate[-1]]
-        tables[doppler_hz] = Table(rate, float(np.mean([one.std() / one.mean() for one in busy])))
+        # Fading changes a rate that is far from the largest more.
+        scatter = [float(one.std() / one.mean()) if one.mean() > 0 else 1.0 for one in bins]
+        tables[band, doppler_hz] = Table(rate, np.clip(scatter, LEAST_SCATTER, 1.0))
+    if technology == "lte":
+        for band, blocks in BANDS.items():
+            for doppler_hz in DOPPLERS_HZ:
+                whole = tables["10 MHz", doppler_hz]
+                tables[band, doppler_hz] = replace(whole, rate=whole.rate * (blocks / BANDS["10 MHz"]))
     return tables
 
 
@@ -240,12 +270,9 @@ def features(bins: Numbers) -> Numbers:
     return np.vstack([2 * np.log(mean), *cvs, *correlations, quantiles])
 
 
-def surrogate(
-    cells: Sequence[Cell], tables: Mapping[float, Table], bins: int, random: np.random.Generator
-) -> Numbers:
+def surrogate(cells: Sequence[Cell], tables: Tables, bins: int, random: np.random.Generator) -> Numbers:
     """Draw packets in bins of 100 ms from the surrogates of cells, shape (bins, cells)."""
     count = len(cells)
-    units = np.array([{**BANDS, **CATEGORIES}[one.band] for one in cells], dtype=np.float64)
     mean, sd = np.array([one.mean_db for one in cells]), np.array([one.sd_db for one in cells])
     keep = np.exp(-0.1 / np.array([one.decorrelation_s for one in cells]))
     renew = np.sqrt(1 - keep * keep)
@@ -258,9 +285,10 @@ def surrogate(
     sinr = mean + sd * sinr
     rates = np.empty((bins, count))
     for column, one in enumerate(cells):
-        table = tables[one.doppler_hz]
-        scatter = random.gamma(1 / table.scatter**2, table.scatter**2, bins)
-        rates[:, column] = np.interp(sinr[:, column], TABLE_DB, table.rate) * units[column] * scatter
+        table = tables[one.band, one.doppler_hz]
+        variance = np.interp(sinr[:, column], TABLE_DB, table.scatter) ** 2
+        fading = random.gamma(1 / variance, variance)
+        rates[:, column] = np.interp(sinr[:, column], TABLE_DB, table.rate) * fading
         if one.outages is not None:
             rates[:, column] *= _open(one.outages, bins, random)
     return rates
@@ -314,11 +342,16 @@ def fit_cell(
     progress(0.2)
     recorded = binned(counts, BIN_MS)
     wanted = features(recorded[:, None])
-    bins = min(max(len(recorded), LEAST_BINS), MOST_BINS)
+    bins = min(len(recorded), MOST_BINS)
+    samples = math.ceil(LEAST_BINS / bins)
     outages = outages_of(counts)
 
     def judged(cells: list[Cell]) -> list[tuple[float, Cell]]:
-        found = features(surrogate(cells, tables, bins, random))
+        found = np.mean(
+            [features(surrogate(cells, tables, bins, random)) for _ in range(samples)],
+            axis=0,
+            dtype=np.float64,
+        )
         return list(zip(((found - wanted) ** 2).sum(axis=0).tolist(), cells, strict=True))
 
     best: list[tuple[float, Cell]] = []
@@ -329,13 +362,13 @@ def fit_cell(
         else:
             places = np.minimum(random.exponential(8, CANDIDATES).astype(int), len(best) - 1)
             cells = [_changed(best[place][1], bands, random) for place in places.tolist()]
-        best = sorted([*best, *judged(cells)], key=lambda pair: pair[0])[:KEPT]
+        best = _kept([*best, *judged(cells)], KEPT)
         progress(0.2 + 0.3 * (turn + 1) / rounds)
-    top = [cell for _, cell in best[:20]]
-    again = np.mean([[distance for distance, _ in judged(top)] for _ in range(6)], axis=0)
+    top = [cell for _, cell in _kept(best, FINAL)]
+    again = np.mean([[distance for distance, _ in judged(top)] for _ in range(AGAIN)], axis=0)
     order = np.argsort(again)
     chosen = top[int(order[0])]
-    corrected = _corrected(chosen, counts, (workers, seed), lambda share: progress(0.5 + 0.5 * share))
+    corrected = _corrected(chosen, counts, workers, lambda share: progress(0.5 + 0.5 * share))
     similar = [top[int(place)] for place in order[:SIMILAR]]
     return Fit(corrected, float(again[order[0]]), _ranges(corrected, chosen, similar, len(counts) / 1000))
 
@@ -343,7 +376,9 @@ def fit_cell(
 def _ranges(cell: Cell, chosen: Cell, similar: list[Cell], seconds: float) -> dict[str, tuple[float, float]]:
     """Range of each parameter: among similar candidates, and two standard errors of so long a sample.
 
-    The errors are those of a Gaussian process whose autocorrelation falls exponentially.
+    The errors are those of a Gaussian process whose autocorrelation falls exponentially. The error of a
+    decorrelation time grows with it, so its upper end is the time from which the estimate is two of that
+    time's own errors away.
     """
 
     def ends(name: str) -> tuple[float, float]:
@@ -353,6 +388,9 @@ def _ranges(cell: Cell, chosen: Cell, similar: list[Cell], seconds: float) -> di
 
     (low, high), (least, most) = ends("decorrelation_s"), ends("sd_db")
     mean = ends("mean_db")
+    slowest = high
+    for _ in range(SOLVED):
+        slowest = min(seconds, high * math.exp(2 * math.sqrt(2 * slowest / seconds)))
     share = high / seconds
     error_db = 2 * most * math.sqrt(2 * share)
     return {
@@ -360,9 +398,16 @@ def _ranges(cell: Cell, chosen: Cell, similar: list[Cell], seconds: float) -> di
         "sd_db": (max(0.0, least * (1 - 2 * math.sqrt(share))), most * (1 + 2 * math.sqrt(share))),
         "decorrelation_s": (
             low * math.exp(-2 * math.sqrt(2 * share)),
-            high * math.exp(2 * math.sqrt(2 * share)),
+            slowest,
         ),
     }
+
+
+def _kept(judged: list[tuple[float, Cell]], number: int) -> list[tuple[float, Cell]]:
+    """The nearest of each Doppler shift: a few lucky samples of one must not displace the other."""
+    ordered = sorted(judged, key=lambda pair: pair[0])
+    of_each = [[one for one in ordered if one[1].doppler_hz == doppler][:number] for doppler in DOPPLERS_HZ]
+    return sorted(itertools.chain.from_iterable(of_each), key=lambda pair: pair[0])
 
 
 def bands_of(technology: Technology) -> list[str]:
@@ -399,23 +444,22 @@ def _changed(cell: Cell, bands: Sequence[str], random: np.random.Generator) -> C
     )
 
 
-def _corrected(
-    cell: Cell, counts: Counts, running: tuple[int, int], progress: Callable[[float], None]
-) -> Cell:
+def _corrected(cell: Cell, counts: Counts, workers: int, progress: Callable[[float], None]) -> Cell:
     """Change mean SINR and shadowing until simulations have the recorded mean and variation."""
     own = describe_counts(counts)
     mean_bps = own.mean_mbps * 1e6
     for turn in range(CORRECTIONS):
-        found = describe_counts(np.concatenate(runs_of(cell, mean_bps, *running)))
+        runs = runs_of(cell, mean_bps, workers, CORRECTION_SEED, CORRECTION_RUNS, CORRECTION_S)
+        found = describe_counts(np.concatenate([one[WARM_MS:] for one in runs]))
         progress((turn + 1) / CORRECTIONS)
         if found.mean_mbps <= 0:
             cell = replace(cell, mean_db=cell.mean_db + 5)
             continue
         off = math.log(found.mean_mbps / own.mean_mbps)
-        if abs(off) < CLOSE:
+        ratio = (own.cv_1s or 0.0) / (found.cv_1s or 1.0)
+        if abs(off) < CLOSE and abs(ratio - 1) < CLOSE_CV:
             break
         per_neper = 6 if cell.technology == "lte" else 8
-        ratio = (own.cv_1s or 0.0) / (found.cv_1s or 1.0)
         cell = replace(
             cell,
             mean_db=float(np.clip(cell.mean_db - per_neper * off, -12, 32)),

@@ -67,9 +67,18 @@ METRICS = ("goodput", "rtt_p50", "rtt_p95", "rtt_max")
 
 
 def windows(counts: Counts) -> list[Counts]:
-    """Windows of 60 s, one each 30 s; the whole of a shorter recording."""
-    length, step = 1000 * WINDOW_S, 1000 * STEP_S
-    return [counts[start : start + length] for start in range(0, max(1, len(counts) - length + 1), step)]
+    """Windows of 60 s, about one each 30 s; the whole of a shorter recording.
+
+    The recording is taken as a circle. Its ends then count as much as its middle, and the mean over windows
+    is that of the recording within 0.5 %; else it is off by up to 11 % in recordings of eight minutes.
+    """
+    length = 1000 * WINDOW_S
+    if len(counts) <= length:
+        return [counts]
+    number = max(2, round(len(counts) / (1000 * STEP_S)))
+    circle = np.concatenate((counts, counts[:length]))
+    starts = [index * len(counts) // number for index in range(number)]
+    return [circle[start : start + length] for start in starts]
 
 
 def link_of(counts: Counts) -> dict[str, object]:

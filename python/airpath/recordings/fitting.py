@@ -3,23 +3,26 @@
 The method, of one direction:
 
 1. Silences of more than 300 ms are outages; outages less than 3 s apart form an episode, which is kept whole.
-2. The rest is divided into bins of 100 ms. Their counts give the distribution, and their normal scores the
-   autocorrelation, to which a sum of exponentials with weights of at least 0 is fitted.
+2. The rest is divided into bins of 100 ms. Their counts give the distribution and the autocorrelation. A sum
+   of exponentials with weights of at least 0 is fitted to the autocorrelation that normal scores must have
+   for counts of this distribution to have theirs.
 3. Episodes are counted by how good the second before them was.
-4. Bursts and silences within bins are taken by the level of the bin.
+4. Bursts and silences within bins are taken by the level of the bin, and how evenly they are spread.
 
 Two directions that were recorded at once also tell what they have in common.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermegauss, hermevander
 from numpy.typing import NDArray
 from scipy.optimize import nnls
-from scipy.special import ndtri
+from scipy.special import factorial, ndtr, ndtri
 
 from airpath.recordings.statistics import autocovariance
 
@@ -41,6 +44,10 @@ SECOND = 10
 LEVELS = 10
 COUNT_GROUPS = 200
 TEXTURE_GROUPS = 16
+FEWEST_BURSTS = 4
+"""Bins with fewer do not tell how evenly their bursts are spread."""
+DEGREES = np.arange(1, 25)
+NODES = 100
 NEAR_MS = 1000
 """Episodes of both directions that are no further apart count as one."""
 SHIFTS = 19
@@ -153,7 +160,7 @@ def fit_process(counts: Counts, other: Counts | None = None, origin: str = "") -
         If the recording is too short.
     """
     own = take_apart(counts)
-    weights = fit_weights(own.scores)
+    weights = fit_weights(own.counts)
     # Directions share the components that have the same place in their lists.
     chosen = np.full(len(weights), True) if other is not None else weights > LEAST_WEIGHT
     model: dict[str, Any] = {
@@ -191,15 +198,36 @@ def rounded(values: Numbers) -> list[float]:
     return [float(f"{value:.4g}") for value in values]
 
 
-def fit_weights(scores: Numbers) -> Numbers:
+def fit_weights(counts: Numbers) -> Numbers:
     """Weights of the time constants, at least 0 and with a sum of at most 1, by least squares."""
-    longest = min(len(scores) // 2, LONGEST_LAG_S * 1000 // BIN_MS)
+    longest = min(len(counts) // 2, LONGEST_LAG_S * 1000 // BIN_MS)
     lags = np.unique(np.round(np.geomspace(1, max(longest, 2), LAGS)).astype(int))
-    lags = lags[lags <= len(scores) // 2]
-    correlation = autocovariance(scores)[lags] / scores.var()
+    lags = lags[lags <= len(counts) // 2]
+    if counts.std() == 0:
+        return np.zeros(len(TIME_CONSTANTS_S))
+    correlation = of_scores(counts, autocovariance(counts)[lags] / counts.var())
     powers = np.exp(-np.outer(lags * BIN_MS / 1e3, 1 / np.array(TIME_CONSTANTS_S)))
     weights: Numbers = nnls(powers, correlation)[0]
     return weights / max(float(weights.sum()), 1.0)
+
+
+def of_scores(counts: Numbers, correlation: Numbers) -> Numbers:
+    """Correlations of normal scores with which counts of this distribution have the given correlations.
+
+    The correlation of a function of normal scores is a power series in theirs, whose coefficients are the
+    squares of the function's Hermite coefficients. Source: M. C. Cario, B. L. Nelson, "Autoregressive to
+    anything", Operations Research Letters 19, 1996. The correlation of the recording's own scores is lower
+    where counts are small, since ties are broken at random.
+    """
+    nodes, mass = hermegauss(NODES)
+    values = np.interp(ndtr(nodes) * len(counts) - 0.5, np.arange(len(counts)), np.sort(counts))
+    basis = hermevander(nodes, int(DEGREES[-1]))[:, 1:] / np.sqrt(factorial(DEGREES))
+    shares = (basis.T @ (mass / mass.sum() * values)) ** 2
+    grid = np.linspace(-1, 1, 2001)
+    # A function that ascends gives correlations that ascend; the end of the series may not.
+    given = np.maximum.accumulate(grid[:, None] ** DEGREES @ (shares / shares.sum()))
+    found: Numbers = np.interp(correlation, given, grid)
+    return found
 
 
 def hazards(own: Direction) -> list[float]:
@@ -227,31 +255,74 @@ def sample_episodes(episodes: list[Episode]) -> list[list[list[int]]]:
     return [[list(piece) for piece in one.pieces] for one in ordered]
 
 
-def texture_of(own: Direction) -> list[dict[str, list[float]]]:
+def texture_of(own: Direction) -> list[dict[str, Any]]:
     """Bursts and silences in bins, for equal shares of the bins from the worst to the best."""
-    levels = []
+    levels: list[dict[str, Any]] = []
     for chosen in np.array_split(np.argsort(own.scores), LEVELS):
         patterns = own.patterns[chosen]
-        bursts, silences = patterns[patterns > 0].astype(np.float64), around(patterns)
-        if not len(bursts):
-            bursts, silences = np.ones(1), np.full(1, float(BIN_MS))
+        bins = [around(pattern) for pattern in patterns if pattern.any()] or [
+            (np.ones(1), np.full(1, BIN_MS))
+        ]
+        bursts, silences = (np.concatenate(values).astype(np.float64) for values in zip(*bins, strict=True))
         levels.append(
             {
                 "packets": rounded(group_means(bursts, TEXTURE_GROUPS)),
                 "silences_ms": rounded(group_means(silences, TEXTURE_GROUPS)),
+                "pairing": round(pairing_of(bins, bursts, silences), 2),
             }
         )
     return levels
 
 
-def around(patterns: Counts) -> Numbers:
-    """Milliseconds from each one that has opportunities to the next, around the circle that a bin forms."""
-    found = []
-    for pattern in patterns:
-        busy = np.flatnonzero(pattern)
-        if len(busy):
-            found.append(np.diff(np.append(busy, busy[0] + BIN_MS)))
-    return np.concatenate(found).astype(np.float64) if found else np.empty(0)
+def around(pattern: Counts) -> tuple[Numbers, Numbers]:
+    """Bursts, and milliseconds from each to the next, around the circle that a bin forms."""
+    busy = np.flatnonzero(pattern)
+    return pattern[busy].astype(np.float64), np.diff(np.append(busy, busy[0] + BIN_MS)).astype(np.float64)
+
+
+def pairing_of(
+    bins: list[tuple[Numbers, Numbers]], bursts: Numbers, silences: Numbers, seed: int = 0
+) -> float:
+    """Find how evenly bursts are spread in bins: `pairing` of `channel.process`.
+
+    The recorded unevenness lies between that of independent draws and that of draws in pairs. With
+    probability p of a pair, the share 2 p / (1 + p) of the draws is in pairs.
+    """
+    enough = [one for one in bins if len(one[0]) >= FEWEST_BURSTS]
+    if not enough:
+        return 0.0
+    random = np.random.default_rng(seed)
+    pools = np.sort(bursts), np.sort(silences)
+
+    def drawn(sign: int) -> float:
+        found = []
+        for packets, _ in enough:
+            ranks = random.random((2, (len(packets) + 1) // 2, 2))
+            if sign:
+                ranks[:, :, 1] = ranks[:, :, 0] if sign > 0 else 1 - ranks[:, :, 0]
+            values = [
+                pool[np.minimum((rank.ravel()[: len(packets)] * len(pool)).astype(int), len(pool) - 1)]
+                for pool, rank in zip(pools, ranks, strict=True)
+            ]
+            found.append(unevenness(*values))
+        return float(np.mean(found))
+
+    recorded = np.array([unevenness(*one) for one in enough])
+    off = float(recorded.mean()) - drawn(0)
+    # Within two standard errors of independent draws there is no order.
+    if abs(off) <= 2 * recorded.std() / math.sqrt(len(recorded)):
+        return 0.0
+    sign = -1 if off < 0 else 1
+    part = min(1.0, off / ((drawn(sign) - float(recorded.mean()) + off) or off))
+    return sign * max(part, 0.0) / (2 - part)
+
+
+def unevenness(packets: Numbers, gaps: Numbers) -> float:
+    """Variance of the share of a bin's opportunities that half of the bin has, around the circle it forms."""
+    at = np.minimum((np.cumsum(gaps) - gaps) / gaps.sum() * BIN_MS, BIN_MS - 1).astype(int)
+    shares = np.bincount(at, packets / packets.sum(), BIN_MS)
+    total = np.concatenate(([0.0], np.cumsum(np.tile(shares, 2))))
+    return float((total[BIN_MS // 2 : BIN_MS // 2 + BIN_MS] - total[:BIN_MS]).var())
 
 
 def fit_shared(own: Direction, other: Direction, weights: Numbers) -> tuple[Numbers, float]:
@@ -264,7 +335,7 @@ def fit_shared(own: Direction, other: Direction, weights: Numbers) -> tuple[Numb
     ones, others = ones[:length], others[:length]
     lags = np.unique(np.round(np.geomspace(1, max(2, min(length // 4, 3000)), 40)).astype(int)) - 1
     cross = np.array([(product(ones, others, lag) + product(others, ones, lag)) / 2 for lag in lags])
-    beside = fit_weights(other.scores)
+    beside = fit_weights(other.counts)
     powers = np.exp(-np.outer(lags * BIN_MS / 1e3, 1 / np.array(TIME_CONSTANTS_S))) * np.sqrt(
         weights * beside
     )

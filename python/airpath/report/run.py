@@ -43,7 +43,17 @@ def run_report(results: dict[str, Any], title: str, remarks: Iterable[str] = ())
         *((f"RTT ms\n{which}", f"rtt_ms.{which}") for which in ("mean", "min", "max")),
     )
     yield from delay_parts(results, flows)
-    yield _sender_table([flow for flow in flows if "datagrams" not in flow])
+    yield _sender_table([flow for flow in flows if "datagrams" not in flow and "quic" not in flow])
+    yield Table.of(
+        [flow for flow in flows if "quic" in flow],
+        ("UE.flow", flow_name),
+        ("packets\nsent", "quic.server.packets_sent"),
+        ("packets\nlost", "quic.server.packets_lost"),
+        ("losses\nspurious", "quic.server.spurious_losses"),
+        ("probe\ntimeouts", "quic.server.probe_timeouts"),
+        ("window\nreductions", "quic.server.window_reductions"),
+        ("ACK packets\nsent", "quic.client.ack_packets_sent"),
+    )
     yield Table.of(
         [flow for flow in flows if "datagrams" in flow],
         ("UE.flow", flow_name),
@@ -62,6 +72,13 @@ def run_report(results: dict[str, Any], title: str, remarks: Iterable[str] = ())
         ("requests\nsent", "web.requests"),
         ("requests\nretried", "web.request_retransmissions"),
         ("objects\nloaded", "web.objects"),
+    )
+    yield Table.of(
+        [flow for flow in flows if "waterfall" in flow.get("web", {})],
+        ("UE.flow", flow_name),
+        ("connected\ns", "web.connect_s", 3),
+        ("TLS complete\ns", "web.tls_s", 3),
+        ("blocking objects\nloaded s", "web.blocking_s", 3),
     )
     yield from media_parts(flows)
     for element in results["elements"]:

@@ -6,10 +6,12 @@
 //!
 //! Rules: `throughput`, the EWMA of dash.js (half lives of 3 and 8 s, the lower one times 0.9); `bba`, the map from buffer to rate of
 //! BBA-0 (T.-Y. Huang et al., SIGCOMM 2014); `bola`, K. Spiteri, R. Urgaonkar, R. Sitaraman, "BOLA", IEEE/ACM ToN 28 (4), 2020, with
-//! the parameters of dash.js. QoE: X. Yin et al., SIGCOMM 2015, linear, with their weights.
+//! the parameters of dash.js; `robust_mpc` ([`mpc`]). QoE: X. Yin et al., SIGCOMM 2015, linear, with their weights.
 //!
 //! Left out: requests as packets, delayed ACKs of the last segment included in the download time, audio, abandoned segments, sizes
 //! that vary within a level, live streaming.
+
+mod mpc;
 
 use super::{App, Carrier, Component, StreamReport, Traffic};
 use crate::error::ScenarioError;
@@ -17,6 +19,7 @@ use crate::registry::parameters;
 use crate::rng::Stream;
 use crate::time::{Duration, Instant};
 use crate::units::Bitrate;
+use mpc::{HORIZON, Outlook, Prediction, STALL_WEIGHT};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +54,8 @@ pub enum Rule {
     Bola,
     /// By the throughput of past segments.
     Throughput,
+    /// By the QoE of the next five segments, as predicted from buffer and throughput: RobustMPC.
+    RobustMpc,
 }
 
 /// Levels at most, and the longest segment.
@@ -64,8 +69,8 @@ const HALF_LIVES_S: [f64; 2] = [3.0, 8.0];
 /// BOLA in dash.js: buffer below which the lowest level is right, and what each level adds to the target.
 const BOLA_MINIMUM_S: f64 = 10.0;
 const BOLA_PER_LEVEL_S: f64 = 2.0;
-/// Weight of a second of stalling, Mbit/s: Yin et al.
-const STALL_WEIGHT: f64 = 4.3;
+/// Levels at most with `robust_mpc`, which looks at every sequence of five.
+const MOST_LEVELS_AHEAD: usize = 12;
 
 /// Report on a player.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -103,6 +108,7 @@ impl Component for Config {
             supplied: 0,
             level: 0,
             throughput: Throughput::default(),
+            prediction: Prediction::default(),
             report: Report::default(),
             rate_sum: 0.0,
             change_sum: 0.0,
@@ -119,6 +125,14 @@ impl Component for Config {
         if self.ladder.is_empty() || self.ladder.len() > MOST_LEVELS || !ascends {
             let hint = "write 1 to 64 rates in ascending order, such as [\"300 kbit/s\", \"1 Mbit/s\"]";
             return Err(ScenarioError::new("ladder", "is no ladder of rates", hint));
+        }
+        if self.rule == Rule::RobustMpc && self.ladder.len() > MOST_LEVELS_AHEAD {
+            let message = "robust_mpc tries every sequence of levels, and these are too many";
+            return Err(ScenarioError::new(
+                "ladder",
+                message,
+                "write at most 12 rates, or choose another rule",
+            ));
         }
         super::validate_rate("ladder", self.ladder[0])?;
         if self.segment < Duration::from_millis(100) {
@@ -163,6 +177,7 @@ struct Player {
     supplied: u64,
     level: usize,
     throughput: Throughput,
+    prediction: Prediction,
     report: Report,
     rate_sum: f64,
     change_sum: f64,
@@ -234,7 +249,17 @@ impl Player {
             // Until there is a buffer to go by: dash.js.
             Rule::Bola if self.buffer_s < self.segment_s() => by_throughput,
             Rule::Bola => self.by_bola(),
+            Rule::RobustMpc => self.by_outlook(),
         }
+    }
+
+    /// RobustMPC; the lowest level before there is a throughput.
+    fn by_outlook(&self) -> usize {
+        let Some(bps) = self.prediction.lower_bound() else { return 0 };
+        let left =
+            self.config.segments.map_or(HORIZON, |all| (u64::from(all) - self.report.segments) as usize);
+        let outlook = Outlook { rates: &self.rates, segment_s: self.segment_s(), bps };
+        outlook.choose(self.buffer_s, self.level, left)
     }
 
     /// BBA-0: the rate changes when the map passes the next level up or down.
@@ -280,7 +305,11 @@ impl Player {
     /// A segment is complete.
     fn handle_segment(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
-        self.throughput.add(bytes, now.since(self.requested).as_secs_f64());
+        let seconds = now.since(self.requested).as_secs_f64();
+        self.throughput.add(bytes, seconds);
+        if self.config.rule == Rule::RobustMpc {
+            self.prediction.add(bytes as f64 * 8.0 / seconds.max(1e-3));
+        }
         self.buffer_s += self.segment_s();
         let report = &mut self.report;
         report.segments += 1;
@@ -404,7 +433,7 @@ mod tests {
         Config { rule, ..Config::default() }
     }
 
-    const RULES: [Rule; 3] = [Rule::Bba, Rule::Bola, Rule::Throughput];
+    const RULES: [Rule; 4] = [Rule::Bba, Rule::Bola, Rule::Throughput, Rule::RobustMpc];
 
     /// One level of 2 Mbit/s over 4 Mbit/s, by hand: a segment takes 0.1 + 2 x 4 / 4 = 2.1 s, and adds 1.9 s.
     #[test]

@@ -6,6 +6,7 @@
 //!
 //! Left out: forward error correction, simulcast and temporal layers, discontinuous audio, call setup, several streams.
 
+mod budget;
 mod receiver;
 mod rtcp;
 mod sender;
@@ -21,9 +22,10 @@ use crate::registry::parameters;
 use crate::rng::Stream;
 use crate::time::{Duration, Instant};
 use crate::units::{Bitrate, Bytes, Probability};
+use budget::HEADERS;
 use receiver::Receiver;
 use rtcp::Message;
-use sender::{HEADERS, Sender};
+use sender::{AUDIO_BPS, Sender};
 use source::{Encoder, Source};
 
 parameters! {
@@ -31,11 +33,11 @@ parameters! {
     pub struct Config {
         /// Rate controller of both callers.
         pub controller: controller::Config,
-        /// Video rate before there is feedback.
+        /// Video rate before there is feedback, with all headers.
         pub start_rate: Bitrate = Bitrate::from_bps(300_000),
-        /// Lowest video rate.
+        /// Lowest video rate, with all headers.
         pub min_rate: Bitrate = Bitrate::from_bps(50_000),
-        /// Highest video rate.
+        /// Highest video rate, with all headers.
         pub max_rate: Bitrate = Bitrate::from_bps(2_500_000),
         /// Time from one frame to the next.
         pub interval: Duration = Duration::from_nanos(33_333_333),
@@ -115,9 +117,11 @@ impl Config {
         MOST_PARTS * (self.size.as_u64() as f64 - f64::from(HEADERS))
     }
 
+    /// Limits of the controller, whose rate is that of all packets: audio has its share.
     fn limits(&self) -> Limits {
+        let audio = if self.audio { AUDIO_BPS } else { 0.0 };
         let [start, min, max] =
-            [self.start_rate, self.min_rate, self.max_rate].map(|rate| rate.as_bps() as f64);
+            [self.start_rate, self.min_rate, self.max_rate].map(|rate| rate.as_bps() as f64 + audio);
         Limits { start, min, max }
     }
 }

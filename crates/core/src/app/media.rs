@@ -30,7 +30,7 @@ pub struct Both {
 /// What the sender has counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sent {
-    /// Mean of the target rate, bit/s.
+    /// Mean of the video's target rate, with all headers, bit/s.
     pub target_bps: Option<f64>,
     /// Mean rate of the IP packets sent, bit/s.
     pub sent_bps: f64,
@@ -46,7 +46,7 @@ pub struct Sent {
     pub reported_lost: u64,
     /// Packets reported with the mark CE.
     pub reported_marked: u64,
-    /// Mean target rate of each second of the call, bit/s.
+    /// Mean target rate of the video in each second of the call, with all headers, bit/s.
     pub target_bps_per_second: Vec<f64>,
     #[serde(skip)]
     clock: Clock,

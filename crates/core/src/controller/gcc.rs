@@ -1,13 +1,15 @@
 //! Google congestion control as libwebrtc runs it: overuse of the path by the trend of the one-way delay, an AIMD rate, and
 //! a limit by loss.
 //!
-//! Sources: draft-ietf-rmcat-gcc-02 (sections in the files below) and the constants of libwebrtc of June 2025. The loss-based
-//! limit is that of the draft (section 6): below 2 % lost the rate may grow, above 10 % it shrinks by half of the share.
+//! Sources: draft-ietf-rmcat-gcc-02 (sections in the files below) and the behaviour and constants of libwebrtc of June 2025.
+//! Bursts of 40 ms are Chromium's. The estimate is not limited by the encoder's highest rate, only by 1.5 times what arrives; the target is.
 //!
-//! DEVIATION: the trendline filter of libwebrtc replaces the Kalman filter of the draft. Left out: libwebrtc's loss-based
-//! estimate v2, its congestion window, application-limited detection with its probes, and field trials.
+//! DEVIATION: as in libwebrtc, a trendline filter replaces the Kalman filter of the draft, and an estimate by likelihood its
+//! loss rule. Left out: libwebrtc's congestion window, its reduction at RTTs over 3 s, application-limited detection with its
+//! probes and padding, and field trials.
 
 mod aimd;
+mod loss;
 mod probes;
 mod throughput;
 mod trendline;
@@ -17,6 +19,7 @@ use crate::error::ScenarioError;
 use crate::registry::parameters;
 use crate::time::{Duration, Instant};
 use aimd::Aimd;
+use loss::LossLimit;
 use probes::Probes;
 use throughput::Throughput;
 use trendline::{Trendline, Usage};
@@ -26,21 +29,24 @@ parameters! {
     pub struct Config {
         /// Pacing rate as a multiple of the target rate.
         pub pacing_factor: f64 = 2.5,
+        /// Packets that the pacing rate carries within this time leave at once.
+        pub burst: Duration = Duration::from_millis(40),
         /// Whether bursts at three and six times the start rate probe the path.
         pub probes: bool = true,
     }
 }
 
 impl Component for Config {
-    fn build(&self, limits: Limits, _start: Instant) -> Box<dyn RateController> {
+    fn build(&self, limits: Limits, start: Instant) -> Box<dyn RateController> {
         Box::new(Gcc {
             limits,
             pacing_factor: self.pacing_factor,
+            burst: self.burst,
             trendline: Trendline::default(),
             throughput: Throughput::default(),
-            aimd: Aimd::new(limits.start, limits.min, limits.max),
-            probes: if self.probes { Probes::new(limits.start, limits.max) } else { Probes::none() },
-            loss: LossLimit { rate: f64::INFINITY, counted: (0, 0), since: None },
+            aimd: Aimd::new(limits.start, limits.min),
+            probes: if self.probes { Probes::new(start, limits.start, limits.max) } else { Probes::none() },
+            loss: LossLimit::new(limits.min),
             rtt: Duration::from_millis(200),
         })
     }
@@ -61,6 +67,7 @@ impl Component for Config {
 struct Gcc {
     limits: Limits,
     pacing_factor: f64,
+    burst: Duration,
     trendline: Trendline,
     throughput: Throughput,
     aimd: Aimd,
@@ -69,35 +76,13 @@ struct Gcc {
     rtt: Duration,
 }
 
-/// The loss-based rate: draft 6.
-struct LossLimit {
-    /// Bit/s; infinite until losses limit it.
-    rate: f64,
-    /// Packets reported and lost since the last update.
-    counted: (u32, u32),
-    since: Option<Instant>,
-}
-
-impl LossLimit {
-    /// Losses are counted over a second, as receiver reports do.
-    fn update(&mut self, now: Instant, target: f64) {
-        let since = *self.since.get_or_insert(now);
-        if now.since(since) < Duration::from_secs(1) || self.counted.0 < 20 {
-            return;
-        }
-        let share = f64::from(self.counted.1) / f64::from(self.counted.0);
-        (self.counted, self.since) = ((0, 0), Some(now));
-        if share > 0.1 {
-            self.rate = target * (1.0 - 0.5 * share);
-        } else if share < 0.02 {
-            self.rate *= 1.05;
-        }
-    }
-}
+/// A probe that measured less than the path has carried takes the rate down to this share of the acknowledged rate at most.
+const LEAST_PROBED: f64 = 0.85;
 
 impl Gcc {
-    fn target(&self) -> f64 {
-        self.aimd.rate.min(self.loss.rate).clamp(self.limits.min, self.limits.max)
+    /// The estimate of the path's rate, bit/s.
+    fn estimate(&self) -> f64 {
+        self.aimd.rate.min(self.loss.bps()).max(self.limits.min)
     }
 }
 
@@ -108,39 +93,44 @@ impl RateController for Gcc {
         }
         let mut arrived: Vec<_> =
             feedback.packets.iter().filter_map(|packet| Some((packet.arrived_at?, packet))).collect();
+        if arrived.is_empty() {
+            return;
+        }
         arrived.sort_by_key(|(at, packet)| (*at, packet.number));
         let mut probed = None;
-        for (at, packet) in &arrived {
-            self.trendline.add(packet.sent_at, *at);
-            self.throughput.add(packet.sent_at, *at, packet.len);
+        for (at, packet) in arrived {
+            self.trendline.add(packet.sent_at, at);
+            self.throughput.add(packet.sent_at, at, packet.len);
             if packet.probe.is_some() {
-                probed = self.probes.add(now, **packet).or(probed);
+                probed = self.probes.add(packet).or(probed);
             }
         }
-        self.loss.counted.0 += feedback.packets.len() as u32;
-        self.loss.counted.1 += (feedback.packets.len() - arrived.len()) as u32;
         let usage = self.trendline.usage();
         let acked = self.throughput.bps();
         match probed {
-            Some(rate) if usage != Usage::Over => self.aimd.probed(now, rate),
-            _ if arrived.is_empty() => {}
-            _ => {
-                if self.aimd.update(now, usage, acked, self.rtt) {
-                    self.probes.abandon();
-                }
+            Some(rate) if usage != Usage::Over => {
+                let least = acked.map_or(0.0, |acked| (LEAST_PROBED * acked).min(self.aimd.rate));
+                self.aimd.probed(now, rate.max(least));
             }
+            _ => self.aimd.update(now, usage, acked, self.rtt),
         }
-        let target = self.target();
-        self.loss.update(now, target);
+        self.loss.update(feedback.packets, acked, self.aimd.rate);
+        let is_limited = usage != Usage::Normal || self.loss.limits();
+        self.probes.on_target(now, self.estimate(), is_limited);
     }
 
-    fn poll_probe(&mut self, now: Instant) -> Option<Probe> {
-        self.probes.poll(now)
+    fn poll_probe(&mut self, _now: Instant) -> Option<Probe> {
+        self.probes.poll()
     }
 
     fn permit(&self) -> Permit {
-        let target_bps = self.target();
-        Permit { target_bps, pacing_bps: target_bps * self.pacing_factor, window_bytes: u64::MAX }
+        let estimate = self.estimate();
+        let target_bps = estimate.min(self.limits.max);
+        Permit { target_bps, pacing_bps: estimate * self.pacing_factor, window_bytes: u64::MAX }
+    }
+
+    fn burst(&self, _now: Instant) -> Duration {
+        self.burst
     }
 }
 

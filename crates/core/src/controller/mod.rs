@@ -18,21 +18,21 @@ use crate::registry::registry;
 use crate::registry::tests::controller as scratch;
 use crate::time::{Duration, Instant};
 
-/// Limits of the encoder within which a controller works, bit/s.
+/// Limits within which a controller works, bit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Rate before there is feedback.
     pub start: f64,
-    /// Lowest rate of the encoder.
+    /// Lowest target rate.
     pub min: f64,
-    /// Highest rate of the encoder.
+    /// Highest target rate.
     pub max: f64,
 }
 
 /// What a controller permits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Permit {
-    /// Rate that the encoder aims at, bit/s.
+    /// Rate of all packets that the sender aims at, with their headers, bit/s.
     pub target_bps: f64,
     /// Pacing rate of packets, bit/s.
     pub pacing_bps: f64,
@@ -104,6 +104,12 @@ pub trait RateController: Send + Sync {
 
     /// What it permits now.
     fn permit(&self) -> Permit;
+
+    /// Packets that the pacing rate carries within this time may leave at once.
+    fn burst(&self, now: Instant) -> Duration {
+        let _ = now;
+        Duration::ZERO
+    }
 }
 
 /// Parameters of a controller.

@@ -110,6 +110,21 @@ fn every_controller_uses_a_constant_link_without_filling_its_queue() {
     }
 }
 
+/// Real senders of libwebrtc keep within a tenth of 1 Mbit/s; the draft oscillates with a segment of 7 % of the window.
+#[test]
+fn scream_of_libwebrtc_is_steadier_than_that_of_the_draft() {
+    let used = |variant| {
+        let config = scream::Config { variant, ..scream::Config::default() };
+        let limits = Limits { start: 300e3, min: 50e3, max: 2.5e6 };
+        let controller = Config::Scream(config).build(limits, Instant::ZERO);
+        let mut path = Path { controller, ..Path::new("scream") };
+        path.run(30.0, 1e6, None);
+        path.run(90.0, 1e6, None).0 / 1e6
+    };
+    let (libwebrtc, draft) = (used(scream::Variant::Libwebrtc), used(scream::Variant::Draft));
+    assert!((0.9..1.02).contains(&libwebrtc) && draft < libwebrtc - 0.05, "{libwebrtc} {draft}");
+}
+
 #[test]
 fn every_controller_follows_a_link_that_gets_slower_and_faster_again() {
     for name in ["gcc", "nada", "scream"] {

@@ -74,7 +74,7 @@ impl Counts {
             End::Sends(end) => {
                 self.sender.add(&end.sender.counters());
                 self.bytes += end.sender.state().una;
-                end.finished.map(|at| (end.supplied, at))
+                end.stream.finished.map(|at| (end.stream.supplied, at))
             }
             End::Receives(end) => {
                 self.receiver.add(end.receiver.counters());
@@ -111,7 +111,7 @@ impl Endpoint {
     /// Whether it has a file that is neither acknowledged (at its sender) nor received (at its receiver).
     fn is_incomplete(&self) -> bool {
         match &self.end {
-            End::Sends(end) => end.finished.is_none(),
+            End::Sends(end) => end.stream.finished.is_none(),
             End::Receives(end) => end.complete.is_none(),
             _ => false,
         }

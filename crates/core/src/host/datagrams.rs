@@ -89,7 +89,7 @@ fn write(datagram: Datagram, packet: &mut Packet) {
         | datagram.part & PART;
     packet.payload = 0;
     if !datagram.octets.is_empty() {
-        packet.body = Some(Box::new(Body { bytes: datagram.octets, touched: false }));
+        packet.body = Some(Box::new(Body::note(datagram.octets)));
     }
 }
 

@@ -4,9 +4,10 @@ use super::{FlowSpec, Interface};
 use crate::app::App;
 use crate::app::datagrams::Datagrams;
 use crate::app::web::Browser;
-use crate::delays::Delays;
+use crate::delays::{DelayReport, Delays};
 use crate::element::Cx;
 use crate::packet::Packet;
+use crate::quic;
 use crate::tcp::{Receiver, Sender};
 use crate::time::Instant;
 
@@ -17,8 +18,8 @@ pub(super) trait FlowEnd: Send + Sync {
     fn acts_first(&self, spec: &FlowSpec) -> Option<bool>;
 
     /// The flow starts, or the end begins to listen. `pages` are those of the host.
-    fn open(&mut self, now: Instant, pages: &mut [Browser]) {
-        let _ = (now, pages);
+    fn open(&mut self, now: Instant, spec: &FlowSpec, pages: &mut [Browser]) {
+        let _ = (now, spec, pages);
     }
 
     /// A packet of the flow arrived; the end may arm timers of neighbouring ends, whose keys follow or precede `key`.
@@ -31,9 +32,9 @@ pub(super) trait FlowEnd: Send + Sync {
         key: u32,
     );
 
-    /// Its deadline has passed.
-    fn handle_deadline(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec) {
-        let _ = (cx, spec);
+    /// Its deadline has passed, or another end of this host has armed its timer.
+    fn handle_deadline(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, pages: &mut [Browser]) {
+        let _ = (cx, spec, pages);
     }
 
     /// Sends what may be sent, and arms the timer under `key` for the next deadline.
@@ -51,6 +52,7 @@ pub(super) struct Counted<'a> {
     /// TCP's receiver of the flow's data, with one-way delays.
     pub receiver: Option<(&'a Receiver, &'a Delays)>,
     pub datagrams: Option<&'a dyn Datagrams>,
+    pub quic: Option<Box<QuicCounts>>,
     /// The application whose data TCP's sender sends, where it has a report.
     pub app: Option<&'a dyn App>,
     /// When the flow began, where that is not its start.
@@ -62,5 +64,22 @@ pub(super) struct Counted<'a> {
     /// When the latest byte in sequence arrived; of a finite transfer without other bytes, the last one.
     pub received_at: Option<Instant>,
     /// Index of the page among those of the host.
+    pub page: Option<usize>,
+}
+
+/// What an end of a connection over QUIC has counted, for the flow's report.
+#[derive(Clone, Debug, Default)]
+pub(super) struct QuicCounts {
+    pub report: quic::Report,
+    /// Bytes of streams that it received in order, and of its own that were acknowledged.
+    pub received: u64,
+    pub acked: u64,
+    pub in_flight: u64,
+    /// Bytes of all responses, known to both ends.
+    pub size: u64,
+    pub one_way_delay_ms: DelayReport,
+    /// When the last response was acknowledged, or had arrived.
+    pub finished: Option<Instant>,
+    /// Index of the page at the UEs' host.
     pub page: Option<usize>,
 }

@@ -1,6 +1,7 @@
 //! Reports of flows, from both hosts: the flows' part of the results.
 
 use super::arrivals::{Counts, counts};
+use super::end::QuicCounts;
 use super::{End, Endpoint, FlowSpec, Host};
 use crate::app::adaptive_video;
 use crate::app::datagrams::{Datagrams, Report as DatagramReport};
@@ -9,6 +10,7 @@ use crate::app::transfers::Report as TransfersReport;
 use crate::app::web::Report as WebReport;
 use crate::delays::{DelayReport, Delays};
 use crate::packet::Dir;
+use crate::quic;
 use crate::radio::fairness::jain_index;
 use crate::tcp::sender::Counters;
 use crate::tcp::{self, Receiver, Sender};
@@ -78,9 +80,24 @@ pub struct FlowReport {
     /// Report on adaptive streaming.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub video: Option<adaptive_video::Report>,
+    /// Report on QUIC, for a flow over it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quic: Option<QuicReport>,
     /// Report on a page, at its first connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebReport>,
+}
+
+/// Both ends of a connection over QUIC.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct QuicReport {
+    /// The end that has responses.
+    pub server: quic::Report,
+    /// The end that has requests.
+    pub client: quic::Report,
+    /// Packets in flight at the end of the run, at both ends.
+    #[serde(skip)]
+    pub in_flight: u64,
 }
 
 impl FlowReport {
@@ -162,6 +179,36 @@ impl FlowReport {
         }
     }
 
+    /// Reports a page over QUIC, from its server and its browser. Fields of TCP are zero.
+    fn of_quic(
+        spec: &FlowSpec,
+        server: QuicCounts,
+        client: QuicCounts,
+        web: WebReport,
+        now: Instant,
+    ) -> Self {
+        let since_start = |at: Instant| at.since(spec.start.min(at)).as_secs_f64();
+        let seconds = since_start(server.finished.unwrap_or(now));
+        Self {
+            transfer_s: server.finished.map(since_start),
+            received_s: client.finished.map(since_start),
+            goodput_bps: if seconds > 0.0 { server.acked as f64 * 8.0 / seconds } else { 0.0 },
+            bytes_to_send: Some(server.size),
+            bytes_acked: server.acked,
+            bytes_received: client.received,
+            sender: Counters { rtt_ms: server.report.rtt_ms, ..Counters::default() },
+            one_way_delay_ms: client.one_way_delay_ms,
+            queueing_delay_ms: client.one_way_delay_ms.variation(),
+            quic: Some(QuicReport {
+                in_flight: server.in_flight + client.in_flight,
+                server: server.report,
+                client: client.report,
+            }),
+            web: Some(web),
+            ..Self::new(spec)
+        }
+    }
+
     fn with_receiver(self, receiver: &Receiver, delays: &Delays) -> Self {
         let marks = receiver.marks().unwrap_or_default();
         let accurate = |sent: tcp::ecn::Report| {
@@ -218,6 +265,11 @@ pub fn flow_reports(
             let dropped = dropped(spec.ue, spec.flow, spec.dir);
             return Some(FlowReport::of_datagrams(spec, [one, other], dropped, now));
         }
+        if let (Some(sent), Some(read)) = (&of_server.quic, &of_ue.quic) {
+            let web = read.page.map(|page| ues.pages[page].report()).unwrap_or_default();
+            let (sent, read) = (QuicCounts::clone(sent), QuicCounts::clone(read));
+            return Some(FlowReport::of_quic(spec, sent, read, web, now));
+        }
         let (from, to) = spec.dir.pick((&of_server, &of_ue), (&of_ue, &of_server));
         let (receiver, delays) = to.receiver?;
         let start = to.opened_at.unwrap_or(spec.start);
@@ -266,10 +318,11 @@ pub fn flow_rows(server: &Host) -> Vec<FlowRow> {
 pub fn most_in_transit(server: &Host, ues: &Host, reports: &[FlowReport]) -> Option<(usize, u64)> {
     let in_flight = |sender: &Sender| sender.state().flight_size().div_ceil(sender.state().mss().max(1));
     let of_tcp = |endpoint: &Endpoint| endpoint.end.counted().sender.map_or(0, in_flight);
-    let in_transit =
-        reported(server).zip(reports).map(|((index, at_server), report)| match &report.datagrams {
-            Some(datagrams) => datagrams.sent.saturating_sub(datagrams.received + datagrams.lost),
-            None => {
+    let in_transit = reported(server).zip(reports).map(|((index, at_server), report)| {
+        match (&report.datagrams, &report.quic) {
+            (Some(datagrams), _) => datagrams.sent.saturating_sub(datagrams.received + datagrams.lost),
+            (None, Some(quic)) => quic.in_flight,
+            (None, None) => {
                 let connections = match &at_server.end {
                     End::Arrivals(end) => 1 + end.used(),
                     _ => 1,
@@ -279,7 +332,8 @@ pub fn most_in_transit(server: &Host, ues: &Host, reports: &[FlowReport]) -> Opt
                     .flat_map(|host| host.endpoints[index..].iter().take(connections));
                 ends.map(of_tcp).sum()
             }
-        });
+        }
+    });
     in_transit.enumerate().reduce(|most, next| if next.1 > most.1 { next } else { most })
 }
 

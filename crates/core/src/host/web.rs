@@ -1,13 +1,15 @@
-//! The ends of a page's connections: at the UE, where a browser asks, and at the server.
+//! The ends of a page's connections over TCP: at the UE, where a browser asks, and at the server.
 //!
-//! Events describe the responses, which are the data of the flow; requests are in captures.
+//! Events describe the bytes of responses, which are the data of the flow; requests are in captures. Segments with data have
+//! the labels of their pieces as a note ([`crate::app::web::labels`]).
 
 use super::end::{Counted, FlowEnd};
 use super::{FlowSpec, Interface, arm, probe_received, probe_sent, probe_tcp};
+use crate::app::web::labels::{Reading, What, Written};
 use crate::app::web::{Browser, Page, Server};
 use crate::delays::Delays;
 use crate::element::Cx;
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use crate::rng::Stream;
 use crate::tcp::Duplex;
 use crate::tcp::duplex::Outgoing;
@@ -24,6 +26,12 @@ pub(super) struct ClientEnd {
     received_at: Instant,
     /// One-way delays of the segments with data.
     delays: Delays,
+    written: Written,
+    reading: Reading,
+    /// Requests may be sent: TLS is complete, or there is none, or it takes early data.
+    is_ready: bool,
+    /// The browser has said that everything is there.
+    is_finished: bool,
 }
 
 impl ClientEnd {
@@ -31,7 +39,45 @@ impl ClientEnd {
     pub fn new(spec: &FlowSpec, page: usize, stream: impl FnOnce() -> Stream) -> Self {
         let mut duplex = Duplex::new(&spec.tcp, Role::Active);
         duplex.sender_mut().seed(stream);
-        Self { duplex, page, opened_at: None, received_at: Instant::ZERO, delays: Delays::default() }
+        Self {
+            duplex,
+            page,
+            opened_at: None,
+            received_at: Instant::ZERO,
+            delays: Delays::default(),
+            written: Written::default(),
+            reading: Reading::default(),
+            is_ready: false,
+            is_finished: false,
+        }
+    }
+
+    /// Sends the requests that the browser has for this connection, if it can carry them.
+    fn request(&mut self, now: Instant, connection: u16, browser: &mut Browser) {
+        if !self.is_ready {
+            return;
+        }
+        let size = browser.page().request;
+        let requests = browser.take_requests(now, connection).into_iter();
+        let bytes = requests.map(|object| self.written.push(What::Request(object), size)).sum();
+        if bytes > 0 {
+            self.duplex.supply(now, bytes);
+        }
+    }
+
+    /// A flight of TLS of the server has arrived: the next one of the client goes out.
+    fn handle_flight(&mut self, now: Instant, flight: u8, connection: u16, browser: &mut Browser) {
+        let flights = browser.page().flights.clone();
+        if let Some(size) = flights.size(flight + 1) {
+            let bytes = self.written.push(What::Flight(flight + 1), size);
+            self.duplex.supply(now, bytes);
+        }
+        if flights.opens(flight) {
+            self.is_ready = true;
+            if connection == 0 {
+                browser.handle_secured(now);
+            }
+        }
     }
 }
 
@@ -41,13 +87,20 @@ impl FlowEnd for ClientEnd {
         (spec.connection == 0).then_some(true)
     }
 
-    fn open(&mut self, now: Instant, pages: &mut [Browser]) {
+    fn open(&mut self, now: Instant, spec: &FlowSpec, pages: &mut [Browser]) {
         self.opened_at = Some(now);
         self.duplex.open();
-        self.duplex.supply(now, pages[self.page].handle_open());
+        let browser = &mut pages[self.page];
+        let flights = &browser.page().flights;
+        self.is_ready = flights.is_empty() || flights.early_data;
+        if let Some(hello) = flights.size(0) {
+            let bytes = self.written.push(What::Flight(0), hello);
+            self.duplex.supply(now, bytes);
+        }
+        self.request(now, spec.connection, browser);
     }
 
-    /// The browser may open further connections.
+    /// The browser may need other connections.
     fn handle_packet(
         &mut self,
         cx: &mut Cx<'_>,
@@ -56,29 +109,48 @@ impl FlowEnd for ClientEnd {
         pages: &mut [Browser],
         key: u32,
     ) {
-        let now = cx.now;
+        let (now, browser) = (cx.now, &mut pages[self.page]);
         let expected = self.duplex.receiver().rcv_nxt();
-        let Some(seq) = self.duplex.handle_segment(now, packet) else { return };
+        let arrived = self.duplex.handle_segment(now, packet);
+        if spec.connection == 0 && self.duplex.sender().is_established() {
+            browser.handle_connected(now);
+        }
+        let Some(seq) = arrived else { return };
         self.delays.add(now.since(packet.sent_at));
         let rcv_nxt = self.duplex.receiver().rcv_nxt();
         if rcv_nxt > expected {
             self.received_at = now;
         }
         probe_received(cx, packet, seq, rcv_nxt);
-        let step = pages[self.page].handle_received(now, spec.connection, rcv_nxt);
-        if step.request_bytes > 0 {
-            self.duplex.supply(now, step.request_bytes);
+        read_note(&mut self.reading, packet);
+        while let Some(part) = self.reading.poll(rcv_nxt) {
+            match part.what {
+                What::Data(object, _) => browser.handle_data(now, object, part.bytes),
+                What::Flight(flight) if part.is_whole => {
+                    self.handle_flight(now, flight, spec.connection, browser);
+                }
+                What::Flight(_) | What::Request(_) => {}
+            }
         }
+        let others = browser.assign(spec.connection);
+        self.request(now, spec.connection, browser);
         let first = key - u32::from(spec.connection);
-        step.opens.for_each(|connection| cx.arm(first + u32::from(connection), now));
+        others.into_iter().for_each(|connection| cx.arm(first + u32::from(connection), now));
+        if browser.page().is_pool() && browser.is_loaded() && !std::mem::replace(&mut self.is_finished, true)
+        {
+            cx.finish_transfer();
+        }
     }
 
-    fn handle_deadline(&mut self, cx: &mut Cx<'_>, _spec: &FlowSpec) {
+    /// TCP's deadline has passed, or the browser has a request for this connection.
+    fn handle_deadline(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, pages: &mut [Browser]) {
         self.duplex.handle_deadline(cx.now);
+        self.request(cx.now, spec.connection, &mut pages[self.page]);
     }
 
     fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
-        send(&mut self.duplex, cx, spec, interface, false);
+        let written = &self.written;
+        send(&mut self.duplex, cx, spec, interface, false, |seq, len| written.labels(seq, len));
         arm(cx, key, self.duplex.deadline());
     }
 
@@ -98,6 +170,7 @@ impl FlowEnd for ClientEnd {
 pub(super) struct ServerEnd {
     duplex: Duplex,
     server: Server,
+    reading: Reading,
     /// When the last response was acknowledged.
     finished: Option<Instant>,
 }
@@ -108,13 +181,17 @@ impl ServerEnd {
         let server = Server::new(page, spec.connection);
         let mut duplex = Duplex::new(&spec.tcp, Role::Passive);
         duplex.sender_mut().seed(stream);
-        Self { duplex, server, finished: None }
+        Self { duplex, server, reading: Reading::default(), finished: None }
     }
 
-    fn answer(&mut self, now: Instant) {
-        while let Some(bytes) = self.server.poll_response(now) {
+    /// Hands to TCP what the server has. Returns whether that was anything.
+    fn answer(&mut self, now: Instant) -> bool {
+        let mut has_answered = false;
+        while let bytes @ 1.. = self.server.poll_supply(now, self.duplex.sender().unsent()) {
             self.duplex.supply(now, bytes);
+            has_answered = true;
         }
+        has_answered
     }
 }
 
@@ -123,7 +200,7 @@ impl FlowEnd for ServerEnd {
         Some(false)
     }
 
-    fn open(&mut self, _now: Instant, _pages: &mut [Browser]) {
+    fn open(&mut self, _now: Instant, _spec: &FlowSpec, _pages: &mut [Browser]) {
         self.duplex.open();
     }
 
@@ -144,20 +221,32 @@ impl FlowEnd for ServerEnd {
         }
         probe_tcp(cx, (spec.ue, spec.flow), self.duplex.sender_mut(), Some(packet));
         if brought_data {
-            self.server.handle_received(cx.now, self.duplex.receiver().rcv_nxt());
+            read_note(&mut self.reading, packet);
+            while let Some(part) = self.reading.poll(self.duplex.receiver().rcv_nxt()) {
+                if part.is_whole {
+                    self.server.handle_arrived(cx.now, part.what);
+                }
+            }
             self.answer(cx.now);
         }
     }
 
     /// TCP's deadline has passed, or a response is ready.
-    fn handle_deadline(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec) {
+    fn handle_deadline(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, _pages: &mut [Browser]) {
         self.duplex.handle_deadline(cx.now);
         probe_tcp(cx, (spec.ue, spec.flow), self.duplex.sender_mut(), None);
         self.answer(cx.now);
     }
 
     fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
-        send(&mut self.duplex, cx, spec, interface, true);
+        loop {
+            let server = &self.server;
+            send(&mut self.duplex, cx, spec, interface, true, |seq, len| server.labels(seq, len));
+            // What was sent has made room.
+            if !self.answer(cx.now) {
+                break;
+            }
+        }
         let deadline = self.duplex.deadline().into_iter().chain(self.server.deadline()).min();
         arm(cx, key, deadline);
     }
@@ -172,16 +261,33 @@ impl FlowEnd for ServerEnd {
     }
 }
 
-/// Sends what may be sent; with `tells`, each segment is an event of the trace.
-fn send(duplex: &mut Duplex, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, tells: bool) {
+/// Reads the labels of a segment.
+fn read_note(reading: &mut Reading, packet: &Packet) {
+    if let Some(note) = packet.body.as_ref().filter(|body| body.is_note) {
+        reading.handle_labels(&note.bytes);
+    }
+}
+
+/// Sends what may be sent, with labels; with `tells`, each segment is an event of the trace.
+fn send(
+    duplex: &mut Duplex,
+    cx: &mut Cx<'_>,
+    spec: &FlowSpec,
+    interface: &mut Interface,
+    tells: bool,
+    labels: impl Fn(u64, u64) -> Vec<u8>,
+) {
     while let Some(outgoing) = duplex.poll_transmit(cx.now) {
         let mut packet = Interface::packet(cx, spec);
         duplex.write(cx.now, &outgoing, &mut packet);
         packet.sent_at = cx.now;
-        if let Outgoing::Sender(transmit) = outgoing
-            && tells
-        {
-            probe_sent(cx, &packet, &transmit);
+        if let Outgoing::Sender(transmit) = outgoing {
+            if transmit.len > 0 {
+                packet.body = Some(Box::new(Body::note(labels(transmit.seq, transmit.len.into()))));
+            }
+            if tells {
+                probe_sent(cx, &packet, &transmit);
+            }
         }
         interface.send(cx, packet);
     }

@@ -1,9 +1,11 @@
-//! A network that misbehaves: it loses, duplicates and reorders packets.
+//! A network that misbehaves: it loses, corrupts, duplicates and reorders packets.
 //!
 //! IP promises nothing else (RFC 791 (1.4), RFC 8200), and TCP has to cope with all of this; this box is for tests of
 //! endpoints, and for studies of reordering. Each packet is lost with one probability; if not, it is duplicated with
-//! another, and each copy is held for a time with a third while later packets pass. No packet is altered. All random
-//! draws are made for every packet, so changing one probability does not affect which packets the others select.
+//! another, and each copy is held for a time with a third while later packets pass. A corrupted packet has a flipped bit in what
+//! the checksum of TCP or UDP covers: boxes forward it, and the receiving host drops it (RFC 9293 (3.1), MUST-3). A
+//! flip that the checksum does not notice is left out. All random draws are made for every packet, so changing one
+//! probability does not affect which packets the others select; those of corruption have a stream of their own.
 
 use super::{Around, Component, Place, Plan};
 use crate::element::{Cx, Element, Layout, Port};
@@ -17,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Loses, duplicates and reorders packets.
+/// Loses, corrupts, duplicates and reorders packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -35,6 +37,8 @@ pub struct Config {
 pub struct Disturbance {
     /// Share of the packets that is dropped.
     pub loss: Probability,
+    /// Share of the others of which a bit is flipped; the host that receives such a packet drops it.
+    pub corrupt: Probability,
     /// Share of the others that is sent twice.
     pub duplicate: Probability,
     /// Share of the packets sent that is held, so that later packets overtake them.
@@ -46,7 +50,13 @@ pub struct Disturbance {
 impl Default for Disturbance {
     fn default() -> Self {
         let never = Probability::ZERO;
-        Self { loss: never, duplicate: never, reorder: never, hold: Duration::from_millis(20) }
+        Self {
+            loss: never,
+            corrupt: never,
+            duplicate: never,
+            reorder: never,
+            hold: Duration::from_millis(20),
+        }
     }
 }
 
@@ -58,7 +68,8 @@ impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let half = |dir: Dir, disturbance: &Disturbance| {
             let name = format!("middlebox{}.{}.disturb", plan.number, dir.name());
-            Half::new(disturbance, rng::stream(plan.run_seed, &name))
+            let bits = rng::stream(plan.run_seed, &format!("{name}.bits"));
+            Half::new(disturbance, rng::stream(plan.run_seed, &name), bits)
         };
         Box::new(Disturb { halves: [half(Dir::Downlink, &self.downlink), half(Dir::Uplink, &self.uplink)] })
     }
@@ -89,10 +100,13 @@ const LONGEST_HOLD: Duration = Duration::from_secs(10);
 /// One direction.
 struct Half {
     loss: Threshold,
+    corrupt: Threshold,
     duplicate: Threshold,
     reorder: Threshold,
     hold: Duration,
     stream: Stream,
+    /// Which packets are corrupted, and where.
+    bits: Stream,
     counts: Counts,
 }
 
@@ -101,15 +115,19 @@ struct Half {
 struct Counts {
     packets: u64,
     dropped: u64,
+    /// Absent while nothing is corrupted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    corrupted: Option<u64>,
     duplicated: u64,
     held: u64,
 }
 
 impl Half {
-    fn new(disturbance: &Disturbance, stream: Stream) -> Self {
-        let Disturbance { loss, duplicate, reorder, hold } = *disturbance;
-        let [loss, duplicate, reorder] = [loss, duplicate, reorder].map(Threshold::from);
-        Self { loss, duplicate, reorder, hold, stream, counts: Counts::default() }
+    fn new(disturbance: &Disturbance, stream: Stream, bits: Stream) -> Self {
+        let Disturbance { loss, corrupt, duplicate, reorder, hold } = *disturbance;
+        let counts = Counts { corrupted: (corrupt > Probability::ZERO).then_some(0), ..Counts::default() };
+        let [loss, corrupt, duplicate, reorder] = [loss, corrupt, duplicate, reorder].map(Threshold::from);
+        Self { loss, corrupt, duplicate, reorder, hold, stream, bits, counts }
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>, is_held: bool) {
@@ -131,7 +149,7 @@ impl Element for Disturb {
         Layout { lanes: Dir::BOTH.to_vec(), ..Layout::default() }
     }
 
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, mut packet: Box<Packet>) {
         let dir = port.dir();
         let half = &mut self.halves[dir.index()];
         half.counts.packets += 1;
@@ -141,6 +159,12 @@ impl Element for Disturb {
         if is_lost {
             half.counts.dropped += 1;
             return cx.drop(dir, packet, Reason::LinkLoss);
+        }
+        if let Some(corrupted) = &mut half.counts.corrupted
+            && half.bits.chance(half.corrupt)
+        {
+            *corrupted += 1;
+            packet.corrupt(half.bits.next_u64());
         }
         let copy = is_sent_twice.then(|| {
             let mut copy = cx.packet();

@@ -3,6 +3,7 @@
 use crate::error::ScenarioError;
 use crate::registry::parameters;
 use crate::time::Duration;
+use crate::wire::pdcp::header_octets;
 
 parameters! {
     /// PDCP of NR above rlc.am_nr or rlc.um_nr, one direction. Keys are those of TS 38.331; any time is taken, not only
@@ -36,7 +37,7 @@ parameters! {
 impl Config {
     /// Octets of the header of a PDU with data (TS 38.323 §6.2.2.2, §6.2.2.3).
     pub const fn header_octets(&self) -> u32 {
-        if self.sn == 12 { 2 } else { 3 }
+        header_octets(self.sn)
     }
 
     /// Window_Size: half of the sequence numbers (§7.2).

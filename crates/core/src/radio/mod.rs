@@ -18,7 +18,6 @@
 mod activity;
 mod bearers;
 mod buffer;
-mod carrier;
 mod delay_line;
 mod flow_buffers;
 mod kinds;
@@ -144,7 +143,18 @@ impl Plan<'_> {
 
     /// Downlink SINR of a UE: from its parameters, or from its measurements.
     fn sinr(&self, reception: &sinr::Config, (ue, carrier): (u16, u8), slots_per_s: f64) -> Sinr {
-        let sinr = Sinr::on_carrier(reception, self.run_seed, (ue, Dir::Downlink, carrier), slots_per_s);
+        self.sinr_of_subband(reception, (ue, carrier, 0), slots_per_s)
+    }
+
+    /// Like `sinr`, on a subband of the carrier.
+    fn sinr_of_subband(
+        &self,
+        reception: &sinr::Config,
+        (ue, carrier, subband): (u16, u8, u8),
+        slots_per_s: f64,
+    ) -> Sinr {
+        let of = ((ue, Dir::Downlink, carrier), subband);
+        let sinr = Sinr::on_subband(reception, self.run_seed, of, slots_per_s);
         sinr.of_signal(self.air.and_then(|air| air.signal(ue)))
     }
 

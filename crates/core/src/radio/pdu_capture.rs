@@ -15,13 +15,15 @@ pub(super) const RADIO_BEARER: u8 = 5;
 pub(super) struct PduCapture {
     channel: Channel,
     encoder: Option<Box<dyn Encode>>,
+    /// Whether the cell uses time division duplex (TDD).
+    pub(super) is_tdd: bool,
 }
 
 impl PduCapture {
     /// With PDCP of these parameters above the link layer, where that has PDCP.
     pub fn new(config: &rlc::Config, pdcp: &pdcp::Config, (ue, dir, radio_bearer): (u16, Dir, u8)) -> Self {
         let channel = Channel { dir, urnti: u32::from(ue) + 1, radio_bearer };
-        Self { channel, encoder: config.encoder_with(pdcp) }
+        Self { channel, encoder: config.encoder_with(pdcp), is_tdd: false }
     }
 
     /// Forgets SDUs that are not sent any more, by the end's report.
@@ -44,7 +46,7 @@ impl PduCapture {
         arrives: &Tti,
         started: impl Iterator<Item = (u64, &'a Packet)>,
     ) {
-        let (now, channel) = (cx.now, self.channel);
+        let (now, channel, is_tdd) = (cx.now, self.channel, self.is_tdd);
         let (Some(encoder), Some(capture)) = (&mut self.encoder, cx.capture()) else { return };
         let mut started =
             started.map(|(number, packet)| (number, octets_of(packet, channel.dir, number as u16)));
@@ -52,7 +54,8 @@ impl PduCapture {
         encoder.encode(sent, &mut started, &mut |pdu, octets| {
             let mode = match pdu {
                 Pdu::NrPdcp { sn_bits } => Mode::NrPdcp { sn_bits },
-                Pdu::NrMac => Mode::NrMac,
+                Pdu::NrMac => Mode::NrMac { is_tdd },
+                Pdu::LtePdcp { sn_bits } => Mode::LtePdcp { sn_bits },
                 Pdu::LteMac => Mode::LteMac,
                 _ => mode,
             };
@@ -75,7 +78,7 @@ fn is_lost(pdu: Pdu, sent: &Tti, arrives: &Tti) -> bool {
         Pdu::Nr(place) => !arrives.nr.data.contains(&sent.nr.data[place]),
         Pdu::NrMac | Pdu::LteMac => arrives.is_empty(),
         // It is RLC that loses it.
-        Pdu::NrPdcp { .. } => false,
+        Pdu::NrPdcp { .. } | Pdu::LtePdcp { .. } => false,
         Pdu::Data(sn) => !arrives.data.runs.iter().any(|run| (run.sns.first..run.sns.end).contains(&sn)),
     }
 }

@@ -14,7 +14,7 @@ use crate::element::{Cx, RadioEventKind};
 use crate::packet::{Dir, Packet};
 use crate::pdcp;
 use crate::queue::{self, Verdict};
-use crate::rlc::umts::control::Control;
+use crate::rlc::control::Control;
 use crate::rlc::{self, End, Report, Tti, Ttis};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, ProbeMask, Reason};
@@ -104,7 +104,7 @@ impl RlcBearer {
             counts: Counts::default(),
             capture: PduCapture::new(rlc, &pdcp::Config::default(), (ue, dir, RADIO_BEARER)),
             radio_bearer: RADIO_BEARER,
-            largest_sdu: if rlc.has_pdcp() { pdcp::LARGEST_SDU } else { u32::MAX },
+            largest_sdu: rlc.largest_sdu().unwrap_or(u32::MAX),
             numbered_from: 0,
             numbered_to: 0,
             reported_from: 0,
@@ -115,6 +115,12 @@ impl RlcBearer {
     /// The same, with PDCP of these parameters above the link layer, where that has PDCP.
     pub fn with_pdcp(mut self, rlc: &rlc::Config, pdcp: &pdcp::Config) -> Self {
         self.capture = PduCapture::new(rlc, pdcp, (self.buffer.ue, self.buffer.dir, self.radio_bearer));
+        self
+    }
+
+    /// Whether its cell uses time division duplex (TDD), which captures say.
+    pub fn in_tdd(mut self, is_tdd: bool) -> Self {
+        self.capture.is_tdd = is_tdd;
         self
     }
 

@@ -15,6 +15,11 @@ pub enum Pdu {
     LteStatus,
     /// The data PDU of LTE at this place of the TTI.
     Lte(usize),
+    /// A PDU of LTE's PDCP that RLC takes, with so many bits of sequence number.
+    LtePdcp {
+        /// Bits of a sequence number.
+        sn_bits: u8,
+    },
     /// The MAC PDU of LTE.
     LteMac,
     /// The STATUS PDU of NR.

@@ -36,9 +36,9 @@ pub use encode::Encode;
 pub use entities::{End, Errors, Report, Ttis};
 pub use lte::{am as am_lte, um as um_lte};
 pub use nr::{am as am_nr, um as um_nr};
-pub use pdus::{Run, SduEnd, Transmission, Tti};
+pub use pdus::{Run, SduEnd, Transmission, Tti, control};
 pub use ranges::{Ranges, SnRange};
-pub use umts::{Reassembly, am, control, tm, um};
+pub use umts::{Reassembly, am, tm, um};
 
 use crate::channel::{self, Channel};
 use crate::error::ScenarioError;
@@ -123,6 +123,11 @@ pub trait Component {
     /// Whether its SDUs are PDUs of PDCP.
     fn has_pdcp(&self) -> bool {
         false
+    }
+
+    /// Octets of its largest SDU, where PDCP limits them.
+    fn largest_sdu(&self) -> Option<u32> {
+        self.has_pdcp().then_some(pdcp::LARGEST_SDU)
     }
 
     /// Transmitting and receiving entity of one direction, for link layers whose two directions are independent (UM,

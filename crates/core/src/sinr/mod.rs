@@ -15,7 +15,7 @@
 //! Everything is a function of the slot's index, computed in blocks of [`BLOCK`]: neither load nor scheduler change a
 //! channel, and a UE that has nothing to receive costs nothing.
 //!
-//! Left out: selectivity in frequency: one SINR holds for the whole band. Interference that varies with the load of other
+//! Left out: selectivity in frequency, except for subbands of NR that fade on their own. Interference that varies with the load of other
 //! cells: [`crate::mobility`].
 
 mod blockage;
@@ -248,16 +248,22 @@ impl Sinr {
     }
 
     /// Like [`Self::new`], on a carrier of several: they fade independently, and have mean and shadowing in common.
-    pub fn on_carrier(
+    pub fn on_carrier(config: &Config, run_seed: u64, of: (u16, Dir, u8), slots_per_s: f64) -> Self {
+        Self::on_subband(config, run_seed, (of, 0), slots_per_s)
+    }
+
+    /// Like [`Self::on_carrier`], on a subband of the carrier: they fade independently.
+    pub fn on_subband(
         config: &Config,
         run_seed: u64,
-        (ue, dir, carrier): (u16, Dir, u8),
+        ((ue, dir, carrier), subband): ((u16, Dir, u8), u8),
         slots_per_s: f64,
     ) -> Self {
-        let stream = |part: &str, on| rng::stream(run_seed, &stream_name(ue, dir, on, part));
+        let stream = |part: &str| rng::stream(run_seed, &stream_name(ue, dir, carrier, part));
+        let of_subband = if subband > 0 { format!("subband{subband}.") } else { String::new() };
         let branch = |number| match number {
-            0 => config.fading.build(slots_per_s, stream("fading", carrier)),
-            _ => config.fading.build(slots_per_s, stream(&format!("fading{number}"), carrier)),
+            0 => config.fading.build(slots_per_s, stream(&format!("{of_subband}fading"))),
+            _ => config.fading.build(slots_per_s, stream(&format!("{of_subband}fading{number}"))),
         };
         let mean = match &config.series {
             Some(series) => series.rows.mean(ue, series.between, series.repeat, series.offset(run_seed, ue)),

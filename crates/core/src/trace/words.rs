@@ -69,6 +69,8 @@ words! {
         CellChanged = "cell_changed",
         /// A policer dropped it: it was above the rate.
         Policed = "policed",
+        /// Its checksum was wrong: a bit had been flipped on the way.
+        Corrupted = "corrupted",
     }
 
     /// Activity of a UE: its DRX and RRC state.

@@ -736,7 +736,7 @@ mod tests {
 
     #[test]
     fn ue_flow_and_body_are_left_alone() {
-        let body = Some(Box::new(Body { bytes: vec![1], touched: true }));
+        let body = Some(Box::new(Body { touched: true, ..Body::new(vec![1]) }));
         let mut packet = Packet { ue: 3, flow: 4, body: body.clone(), ..Packet::default() };
         packet.options_mut().mss = 5;
         parse(&encode(&data(IpVersion::Ipv4, 10)), &mut packet);

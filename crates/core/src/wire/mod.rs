@@ -2,7 +2,7 @@
 //!
 //! [`ip`] reads IPv4, IPv6 and TCP headers into a [`Packet`](crate::packet::Packet) and writes them
 //! again, and those of UDP; [`rewrite()`] puts changed fields back into the bytes that a packet was read from; [`octets_of`] makes
-//! all octets of a simulated packet; [`rlc`], [`rlc_lte`] and [`rlc_nr`] are the codecs of the link layers' PDUs, [`pdcp_nr`],
+//! all octets of a simulated packet; [`rlc`], [`rlc_lte`] and [`rlc_nr`] are the codecs of the link layers' PDUs, [`pdcp`],
 //! [`mac_nr`] and [`mac_lte`] those of the layers above and below them, [`gtp`] that of the tunnels in
 //! the core network; [`pcapng`] writes capture files. Readers take whatever bytes the network hands them: they
 //! never panic; a packet that they cannot read becomes an opaque one with the reason.
@@ -14,7 +14,7 @@ pub mod ip;
 pub mod mac_lte;
 pub mod mac_nr;
 pub mod pcapng;
-pub mod pdcp_nr;
+pub mod pdcp;
 pub mod rewrite;
 pub mod rlc;
 pub mod rlc_lte;

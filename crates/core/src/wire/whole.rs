@@ -37,13 +37,13 @@ pub fn ipv6_of(ue: Option<u16>) -> Ipv6Addr {
 pub fn octets_of(packet: &Packet, dir: Dir, ip_id: u16) -> Vec<u8> {
     let mut octets = Vec::new();
     match &packet.body {
-        Some(body) => {
+        Some(body) if !body.is_note => {
             octets.extend_from_slice(&body.bytes);
             if body.touched {
                 rewrite(&mut octets, packet);
             }
         }
-        None => encode_header(packet, endpoints_of(packet, dir), ip_id, &mut octets),
+        _ => encode_header(packet, endpoints_of(packet, dir), ip_id, &mut octets),
     }
     octets.resize(packet.len as usize, 0);
     octets

@@ -89,6 +89,30 @@ fn nr_from_idle_waits_for_paging_and_promotion() {
     assert!((7.5..=17.5).contains(&active), "{active}");
 }
 
+/// Acceptance test 26 in LTE's numbers: after 20 s of silence a packet from the network waits for paging, U(0, 1.28 s), and
+/// for the promotion of 260 ms; one from the UE for the promotion.
+#[test]
+fn lte_from_idle_waits_for_paging_and_promotion() {
+    let idle = json!({"idle": {"after": "11.6 s", "promotion": "260 ms", "paging": "1.28 s"}});
+    let mut waits = Vec::new();
+    for step in 0..128_u32 {
+        let entry = 20_000 + 10 * step;
+        let paged = f64::from(entry.next_multiple_of(1280));
+        let woken = delay(&mut cell("lte", &idle), Dir::Downlink, entry.into(), 100);
+        let active = delay(&mut cell("lte", &Value::Null), Dir::Downlink, paged + 260.0, 100);
+        assert_eq!(woken, paged - f64::from(entry) + 260.0 + active, "{entry}");
+        // A TTI, and 3 ms to the UE.
+        assert_eq!(active, 4.0);
+        waits.push(woken);
+    }
+    let mean = waits.iter().sum::<f64>() / waits.len() as f64;
+    assert!((mean - (260.0 + 635.0 + 4.0)).abs() < 1e-6, "{mean}");
+    // From the UE: the promotion, and acceptance test 15.
+    let active = delay(&mut cell("lte", &Value::Null), Dir::Uplink, 20_260.0, 100);
+    assert_eq!(delay(&mut cell("lte", &idle), Dir::Uplink, 20_000.0, 100), 260.0 + active);
+    assert!((12.0..=22.0).contains(&active), "{active}");
+}
+
 /// LTE's and HSDPA's parameters, and INACTIVE of NR.
 #[test]
 fn each_shared_cell_wakes_its_ue_by_the_promotion_later() {

@@ -52,8 +52,8 @@ fn target(report: &media::Report, from: usize, to: usize) -> f64 {
 
 const CONTROLLERS: [&str; 3] = ["gcc", "nada", "scream"];
 
-/// By hand: 1 Mbit/s at 30 fps without deviation are frames of 4167 B: four packets of 1042 B and 58 B of headers, 120 of them
-/// a second, and 50 audio packets of 138 B: 1.111 Mbit/s.
+/// By hand: 1 Mbit/s at 30 fps are frames of 4167 B with headers: four packets of 1042 B, 120 of them a second, of which 58 B
+/// each are headers; and 50 audio packets of 138 B: 1.055 Mbit/s.
 #[test]
 fn a_call_without_control_sends_what_was_computed_by_hand() {
     let fixed = [
@@ -67,7 +67,7 @@ fn a_call_without_control_sends_what_was_computed_by_hand() {
         [&results.flows[0].call.as_ref().unwrap().downlink, &results.flows[0].call.as_ref().unwrap().uplink]
     {
         let report = report.as_ref().unwrap();
-        let expected = 120.0 * 1100.0 * 8.0 + 50.0 * 138.0 * 8.0;
+        let expected = 1e6 + 50.0 * 138.0 * 8.0;
         assert!(
             (report.sender.sent_bps / expected - 1.0).abs() < 0.01,
             "{} {expected}",
@@ -76,11 +76,41 @@ fn a_call_without_control_sends_what_was_computed_by_hand() {
         let received = &report.receiver;
         assert_eq!((received.freezes, received.frames_lost, received.nacks), (0, 0, 0));
         assert!(received.frames + 4 >= report.sender.frames && report.sender.frames >= 600, "{received:?}");
-        // Paced at 2.5 Mbit/s: the last of four packets leaves 3 x 1100 B = 10.6 ms after the first, and the link takes 0.88 ms.
+        // Paced at 2.5 times 1.055 Mbit/s: the last of four packets leaves 3 x 1042 B = 9.48 ms after the first, and the link
+        // takes 0.83 ms.
         let delay = received.frame_delay_ms.p50.unwrap();
-        assert!((delay - 50.0 - 10.56 - 0.88).abs() < 0.8, "{delay}");
+        assert!((delay - 50.0 - 9.48 - 0.83).abs() < 0.8, "{delay}");
         assert!((received.harmonic_fps.unwrap() - 30.0).abs() < 0.3, "{received:?}");
     }
+}
+
+/// Chromium's bursts: a frame of 4 packets leaves at once, and takes up to 0.33 ms on 100 Mbit/s. Without them its last packet
+/// leaves 3 x 1042 B later at 2.5 times the estimate, which probes have raised to twice the highest rate: 2.11 Mbit/s, 4.74 ms.
+#[test]
+fn a_burst_sends_a_frame_at_once() {
+    let delay = |burst| {
+        let limits = [
+            ("flow.0.app.call.controller.gcc.burst", burst),
+            ("flow.0.app.call.max_rate", "1 Mbit/s"),
+            ("flow.0.app.call.frame_deviation", "0"),
+        ];
+        let results = run(&link(&[(0.0, 100.0)], 20.0), &limits);
+        downlink(&results).receiver.frame_delay_ms.p50.unwrap()
+    };
+    let (at_once, paced) = (delay("40 ms"), delay("0 s"));
+    assert!((50.0..50.4).contains(&at_once), "{at_once}");
+    assert!((paced - 50.0 - 4.74 - 0.08).abs() < 0.2, "{paced}");
+}
+
+/// After a step from 3 to 1 Mbit/s the queue overflows. Retransmissions take part of the target: they must not keep it full.
+#[test]
+fn retransmissions_after_a_step_down_end() {
+    let steps = [(0.0, 3.0), (20.0, 1.0)];
+    let results = run(&link(&steps, 40.0), &[("flow.0.app.call.max_rate", "4 Mbit/s")]);
+    let (report, lost) = (downlink(&results), results.flows[0].datagrams.as_ref().unwrap().lost);
+    assert!(lost > 20 && lost < 800, "{lost}");
+    assert!((0.7..1.0).contains(&target(report, 32, 39)), "{}", target(report, 32, 39));
+    assert!(report.receiver.freeze_s < 6.0, "{:?}", report.receiver);
 }
 
 /// RFC 8867, 4.2, reference link: 1 Mbit/s, 300 ms of buffer.
@@ -155,7 +185,7 @@ fn scream_reads_marks_and_keeps_the_queue_short() {
     ];
     let results = run(&link(&[(0.0, 1.0)], 60.0), &marks);
     let report = downlink(&results);
-    assert!(report.sender.reported_marked > 20 && report.sender.reported_lost < 20, "{:?}", report.sender);
+    assert!(report.sender.reported_marked > 10 && report.sender.reported_lost < 20, "{:?}", report.sender);
     assert!(target(report, 30, 59) > 0.3, "{:?}", report.sender.target_bps_per_second);
 }
 

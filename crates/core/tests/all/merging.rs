@@ -349,6 +349,28 @@ fn a_packet_that_pdcp_does_not_take_is_refused_with_the_key() {
     }
 }
 
+/// TS 36.323 §4.3.1: an SDU has 8188 octets at most. Without PDCP's header nothing limits it.
+#[test]
+fn a_packet_that_pdcp_of_lte_does_not_take_is_refused_with_the_key() {
+    let remedy = "let the flow send smaller packets (tcp.mss)";
+    for mode in ["am", "um"] {
+        let error = |keys: &str, mss: &str| {
+            let rlc = format!("rlc.{mode}_lte = {{ {keys} }}");
+            let text = format!("[radio.lte]\ndownlink.{rlc}\nuplink.{rlc}\n[[flow]]\n");
+            try_parse(&text, &[("tcp.mss", mss)]).err().unwrap_or_default()
+        };
+        let says = "PDCP takes packets of 8188 B at most, and a flow sends packets of 8189 B";
+        assert_eq!(error("pdcp_sn_size = 12", "8149 B"), format!("radio.lte.downlink.rlc: {says}; {remedy}"));
+        assert_eq!(error("pdcp_sn_size = 12", "8148 B"), "");
+        assert_eq!(error("", "8149 B"), "");
+    }
+    let nr = try_parse(
+        "[radio.lte]\ndownlink.rlc.am_nr = {}\nuplink.rlc.am_nr = {}\n[[flow]]\n",
+        &[("tcp.mss", "8961 B")],
+    );
+    assert!(nr.is_err_and(|error| error.starts_with("radio.lte.downlink.rlc: PDCP takes packets of 9000 B")));
+}
+
 #[test]
 fn a_buffer_below_a_packet_is_refused_with_the_key() {
     let error = |text: &str, overrides: &[(&str, &str)]| try_parse(text, overrides).err().unwrap_or_default();

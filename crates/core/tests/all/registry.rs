@@ -6,6 +6,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+/// The folders of systems in `rlc`, and what their modes' names end with.
+const SYSTEMS: [(&str, &str); 3] = [("umts", ""), ("lte", "_lte"), ("nr", "_nr")];
+
+/// What they hold beside modes.
+const PARTS: [&str; 8] =
+    ["encoder", "reassembly", "cutter", "sdu_queue", "segmentation", "segments", "stream", "timers"];
+
 /// Each folder with the names registered in it, and the files there that are no components.
 fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static str])> {
     vec![
@@ -15,48 +22,8 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
         ("fading", fading::Config::NAMES, &[]),
         ("middlebox", middlebox::Config::NAMES, &["acks"]),
         ("queue", queue::Config::NAMES, &["control", "fifo", "target"]),
-        (
-            "radio",
-            radio::Config::NAMES,
-            &[
-                "activity",
-                "bearers",
-                "buffer",
-                "carrier",
-                "delay_line",
-                "fairness",
-                "flow_buffers",
-                "grants",
-                "outages",
-                "pdu_capture",
-                "rlc_bearer",
-                "rlc_pair",
-                "sdus",
-                "shared",
-                "spare",
-            ],
-        ),
-        (
-            "rlc",
-            rlc::Config::NAMES,
-            &[
-                "control",
-                "cutter",
-                "encode",
-                "entities",
-                "lte",
-                "lte_pdus",
-                "nr",
-                "nr_pdus",
-                "pdus",
-                "polling",
-                "ranges",
-                "reassembly",
-                "reporting",
-                "sdu_queue",
-                "segmentation",
-            ],
-        ),
+        ("radio/kinds", radio::Config::NAMES, &[]),
+        ("rlc", rlc::Config::NAMES, &["encode", "entities", "pdus", "polling", "ranges", "reporting"]),
         ("scheduler", scheduler::Config::NAMES, &[]),
         ("tcp/cc", tcp::cc::Config::NAMES, &["marked_share", "model"]),
         ("tcp/recovery", tcp::recovery::Config::NAMES, &["classic", "duplicates", "prr", "rnf"]),
@@ -67,14 +34,22 @@ fn folders() -> Vec<(&'static str, &'static [&'static str], &'static [&'static s
 #[test]
 fn every_file_of_a_component_folder_is_registered() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = |folder: &Path| -> BTreeSet<String> {
+        let name =
+            |entry: fs::DirEntry| entry.file_name().to_string_lossy().trim_end_matches(".rs").to_owned();
+        fs::read_dir(folder).unwrap().map(|entry| name(entry.unwrap())).filter(|name| name != "mod").collect()
+    };
     for (folder, names, others) in folders() {
-        let files: BTreeSet<String> = fs::read_dir(src.join(folder))
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().to_string_lossy().trim_end_matches(".rs").to_owned())
-            .filter(|name| name != "mod" && !others.contains(&name.as_str()))
-            .collect();
+        let folder_path = src.join(folder);
+        let mut files_here = files(&folder_path);
+        files_here.retain(|name| !others.contains(&name.as_str()));
+        for (system, suffix) in SYSTEMS.iter().filter(|_| folder == "rlc") {
+            assert!(files_here.remove(*system), "no folder {system}");
+            let modes = files(&folder_path.join(system)).into_iter();
+            files_here.extend(modes.filter(|mode| !PARTS.contains(&mode.as_str())).map(|mode| mode + suffix));
+        }
         let names: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        assert_eq!(files, names, "folder {folder}");
+        assert_eq!(files_here, names, "folder {folder}");
     }
 }
 
@@ -86,7 +61,7 @@ const PLACES: [(&str, &str); 12] = [
     ("fading", "radio.evdo.downlink.fading"),
     ("middlebox", "middlebox.0"),
     ("queue", "radio.dch.downlink.queue"),
-    ("radio", "radio"),
+    ("radio/kinds", "radio"),
     ("rlc", "radio.dch.downlink.rlc"),
     ("scheduler", "radio.evdo.downlink.scheduler"),
     ("tcp/cc", "tcp.cc"),

@@ -2,13 +2,13 @@
 
 use crate::tshark;
 use airpath_core::packet::Dir;
-use airpath_core::wire::mac_lte;
 use airpath_core::wire::rlc::udp::{Channel, Mode, datagram, datagram_of};
 use airpath_core::wire::rlc::{
     AmdPdu, Begin, ListPair, Pdu, PreviousEnd, Reset, RlistStep, Sn, Status, StatusEnd, Sufi, Tail, UmdPdu,
     UmdSn,
 };
 use airpath_core::wire::rlc_lte::{self, Data, Nack, StatusPdu};
+use airpath_core::wire::{mac_lte, pdcp};
 
 const PDU_OCTETS: usize = 42;
 const STATUS: &str = "dc=0 ctrl_pdu_type=0";
@@ -238,6 +238,40 @@ fn tshark_reads_rlc_of_lte() {
         format!("{} um.data=08,090a extension.li=1", um(10)),
     ];
     assert_eq!(shown, expected);
+}
+
+const PDCP_LTE_FIELDS: &[&str] = &[
+    "pdcp-lte.ueid",
+    "pdcp-lte.channel-id",
+    "pdcp-lte.direction",
+    "pdcp-lte.seqnum_length",
+    "pdcp-lte.seq-num",
+    "ip.dst",
+    "_ws.expert",
+    "_ws.malformed",
+];
+
+/// Data PDUs with each size of a sequence number, around an IP packet.
+#[test]
+fn tshark_reads_pdcp_of_lte() {
+    let channel = Channel { dir: Dir::Uplink, urnti: 7, radio_bearer: 5 };
+    // A header of IPv4 without payload (protocol 253, for experiments).
+    let mut packet = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 253, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    packet[10..12].copy_from_slice(&[0x65, 0xe8]);
+    let datagrams = [7, 12, 15, 18].map(|sn_bits| {
+        let pdu = [pdcp::data_header((1 << sn_bits) - 3, sn_bits), packet.to_vec()].concat();
+        datagram_of(Mode::LtePdcp { sn_bits }, channel, &pdu)
+    });
+    let options = ["--enable-heuristic", "pdcp_lte_udp"];
+    let Some(shown) = tshark::dissected("pdcp-lte", &options, PDCP_LTE_FIELDS, &datagrams) else {
+        return tshark::without_tshark();
+    };
+    let values = |fields: &Vec<(&str, String)>| {
+        fields.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>().join(" ")
+    };
+    let shown: Vec<String> = shown.iter().map(values).collect();
+    let expected = [(7, 125), (12, 4093), (15, 32_765), (18, 262_141)];
+    assert_eq!(shown, expected.map(|(bits, sn)| format!("7 5 0 {bits} {sn} 192.0.2.1,10.0.0.2")));
 }
 
 const MAC_LTE_FIELDS: &[&str] = &[

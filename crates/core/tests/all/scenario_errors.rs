@@ -591,9 +591,9 @@ fn every_error_names_the_key_and_what_would_be_right() {
     [[flow]] | [flow.app.web] | parallel = 0
         flow[0].app.web.parallel: no object would be fetched; write at least 1, such as 4
     [[flow]] | [flow.app.web] | connections = "per_object" | pipelining = true
-        flow[0].app.web.pipelining: a connection has one request only; set connections = "persistent", or pipelining = false
+        flow[0].app.web.pipelining: a connection has one request only at a time; set connections = "persistent" and http = "1.1", or pipelining = false
     [[flow]] | [flow.app.web] | connections = "keep_alive"
-        flow[0].app.web.connections: unknown name "keep_alive"; known here: persistent, per_object
+        flow[0].app.web.connections: unknown name "keep_alive"; known here: persistent, per_object, pool
     [[flow]] | direction = "uplink" | app.web = {}
         flow[0].direction: a web page comes to the UE; write "downlink", or remove the key
     [[flow]] | ue = 1

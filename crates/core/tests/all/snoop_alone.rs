@@ -360,7 +360,7 @@ fn real_packets_come_back_with_their_octets() {
         let mut bytes = Vec::new();
         encode_header(&packet, endpoints, 5, &mut bytes);
         bytes.extend((0..packet.payload).map(|n| n as u8));
-        packet.body = Some(Box::new(Body { bytes, touched: false }));
+        packet.body = Some(Box::new(Body::new(bytes)));
         packet
     };
     let mut snoop = Alone::new(&Config::default());

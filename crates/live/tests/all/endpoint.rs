@@ -72,7 +72,7 @@ fn exchange(path: &mut Path, at: Instant, flow: u16, bytes: Vec<u8>) -> Vec<(Pac
     let mut packet = path.packet();
     parse(&bytes, &mut packet);
     (packet.ue, packet.flow) = (0, flow);
-    packet.body = Some(Box::new(airpath_core::packet::Body { bytes, touched: false }));
+    packet.body = Some(Box::new(airpath_core::packet::Body::new(bytes)));
     path.handle_packet(at, Dir::Uplink, packet);
     answers(path)
 }

@@ -1,4 +1,4 @@
-"""Rate controllers of calls in the test cases of RFC 8867, and in an LTE cell after RFC 8869.
+"""Rate controllers of calls in the test cases of RFC 8867, and in LTE cells after RFC 8869.
 
 A case is a scenario as plain data, and criteria: a number of the run and its limit. The RFCs fix links, flows
 and times, and say in words what is expected of a candidate. ASSUMED: every limit below; they are the same for
@@ -10,10 +10,11 @@ Left out: RFC 8867 5.5 (flows of different RTT), and RFC 8869's deployments of 2
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, pstdev
 from typing import Any
 
 from airpath import _core
@@ -138,22 +139,73 @@ def _used(
     return Criterion(f"capacity used, {from_s} to {to_s} s", "%", read, least, is_most=False)
 
 
-def _delay(calls: Sequence[int] = (0,), most_ms: float = 400.0) -> Criterion:
+def _delay(
+    calls: Sequence[int] = (0,), most_ms: float = 400.0, direction: str = "downlink", note: str = ""
+) -> Criterion:
     """Frame delay: RFC 8868 (5) counts what is later than 400 ms one way as lost."""
 
     def read(flows: list[Data]) -> float:
-        delays = [media(flows[at])["receiver"]["frame_delay_ms"]["p95"] for at in calls]
+        delays = [media(flows[at], direction)["receiver"]["frame_delay_ms"]["p95"] for at in calls]
         return max(NOTHING_MS if delay is None else float(delay) for delay in delays)
 
-    return Criterion("frame delay, 95th percentile", "ms", read, most_ms)
+    return Criterion(f"frame delay, 95th percentile{note}", "ms", read, most_ms)
 
 
-def _freezes(duration_s: float, calls: Sequence[int] = (0,), most: float = 2.0) -> Criterion:
+def _freezes(
+    duration_s: float,
+    calls: Sequence[int] = (0,),
+    most: float = 2.0,
+    direction: str = "downlink",
+    note: str = "",
+) -> Criterion:
     def read(flows: list[Data]) -> float:
-        frozen_s: list[float] = [media(flows[at])["receiver"]["freeze_s"] for at in calls]
+        frozen_s: list[float] = [media(flows[at], direction)["receiver"]["freeze_s"] for at in calls]
         return 100 * max(frozen_s) / duration_s
 
-    return Criterion("time frozen", "%", read, most)
+    return Criterion(f"time frozen{note}", "%", read, most)
+
+
+def _rises(capacity: float, until_s: int, most_s: float, share: float = 0.7) -> Criterion:
+    """Time to converge: until a share of the capacity arrives."""
+
+    def read(flows: list[Data]) -> float:
+        received = media(flows[0])["receiver"]["received_bps_per_second"][:until_s]
+        wanted = share * capacity * 1e6
+        return float(next((at for at, bps in enumerate(received) if bps >= wanted), until_s))
+
+    return Criterion(f"time to {100 * share:.0f} % of {capacity:g} Mbit/s", "s", read, most_s)
+
+
+def _varies(from_s: int, to_s: int, most: float = 25.0) -> Criterion:
+    """Rate variation: standard deviation of the rate in each second, of its mean."""
+
+    def read(flows: list[Data]) -> float:
+        received = media(flows[0])["receiver"]["received_bps_per_second"][from_s:to_s]
+        return 100 * pstdev(received) / fmean(received) if received and fmean(received) else 100.0
+
+    return Criterion(f"variation of the rate, {from_s} to {to_s} s", "%", read, most)
+
+
+def _mean_rate(calls: Sequence[int], least: float, direction: str) -> Criterion:
+    """Mean rate of calls from their second second on, Mbit/s."""
+
+    def read(flows: list[Data]) -> float:
+        return fmean(rate(flows[at], 2, 10**6, direction) for at in calls)
+
+    return Criterion(f"rate of a call, {direction}", "Mbit/s", read, least, is_most=False)
+
+
+def _both(duration_s: float, calls: Sequence[int], least: float, frozen: float) -> tuple[Criterion, ...]:
+    """Rate, delay and freezes in both directions."""
+    return tuple(
+        criterion
+        for direction in ("downlink", "uplink")
+        for criterion in (
+            _mean_rate(calls, least, direction),
+            _delay(calls, direction=direction, note=f", {direction}"),
+            _freezes(duration_s, calls, frozen, direction, f", {direction}"),
+        )
+    )
 
 
 def _lost(calls: Sequence[int] = (0,), most: float = 5.0) -> Criterion:
@@ -256,6 +308,41 @@ _CELL: Data = {
 }
 """As the condition `lte-load` of the scorecard of TCP, with calls."""
 
+CALL_S = 30
+"""Length of a call in RFC 8869, 2.1."""
+GAP_S = 5.0
+"""Mean time between the starts of calls: an intensity of 4.2 users per second in 21 cells."""
+
+
+def _starts(until_s: float) -> list[float]:
+    """Starts of calls: exponential gaps whose quantiles follow the golden ratio, the same in each run."""
+    starts, at = [], 0.0
+    for n in range(1, 1000):
+        at += -GAP_S * math.log(1 - n * 0.6180339887 % 1)
+        if at > until_s:
+            break
+        starts.append(round(at, 1))
+    return starts
+
+
+_USERS = _starts(60.0)
+_LOADED: Data = {
+    **lte(
+        *(call(start, start + CALL_S, ue=ue, both_ways=True) for ue, start in enumerate(_USERS)),
+        # Users are anywhere in the cell: 5 to 25 dB.
+        sinr=[f"{5 + 20 * (ue * 0.6180339887 % 1):.0f} dB" for ue in range(len(_USERS))],
+        ues=len(_USERS),
+    ),
+    "duration": "91 s",
+}
+
+
+def _edge(doppler: str) -> Data:
+    """Two callers at the edge of a cell."""
+    flows = [call(ue=ue, both_ways=True) for ue in range(2)]
+    return {**lte(*flows, sinr="0 dB", doppler=doppler, ues=2), "duration": "60 s"}
+
+
 CASES: tuple[Case, ...] = (
     Case(
         "variable",
@@ -263,7 +350,9 @@ CASES: tuple[Case, ...] = (
         "one call; capacity 1, 2.5, 0.6 and 1 Mbit/s",
         _path(call(**_FAST), steps=[(0, 1), (40, 2.5), (60, 0.6), (80, 1)], duration_s=100),
         (
+            _rises(1.0, 40, 20.0),
             _used(1.0, 20, 40),
+            _varies(20, 40),
             _used(0.6, 70, 80),
             _settles(60, 0.6),
             _delay(),
@@ -360,7 +449,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "lte",
-        "RFC 8869 2",
+        "RFC 8869 2.1",
         "four calls in both directions in an LTE cell beside two UEs with bursts",
         _CELL,
         (
@@ -381,6 +470,27 @@ CASES: tuple[Case, ...] = (
             _delay(range(4)),
             _freezes(60, range(4)),
         ),
+    ),
+    Case(
+        "lte-users",
+        "RFC 8869 2.1",
+        f"{len(_USERS)} calls of 30 s that come each {GAP_S:g} s on average to an LTE cell, at 5 to 25 dB",
+        _LOADED,
+        _both(CALL_S, range(len(_USERS)), 0.5, 5.0),
+    ),
+    Case(
+        "lte-edge",
+        "RFC 8869 2.2",
+        "two calls in both directions at the edge of an LTE cell, 0 dB, at 3 km/h",
+        _edge("5.6 Hz"),
+        _both(60, range(2), 0.15, 5.0),
+    ),
+    Case(
+        "lte-edge-drive",
+        "RFC 8869 2.2",
+        "the same at 30 km/h",
+        _edge("56 Hz"),
+        _both(60, range(2), 0.15, 5.0),
     ),
 )
 

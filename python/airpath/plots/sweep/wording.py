@@ -76,10 +76,15 @@ _VALUES = {
     "westwood_plus": "Westwood+",
 }
 
-_MORE_IS_BETTER = ("goodput", "throughput", "utilisation", "jain")
+_MORE_IS_BETTER = (
+    *("goodput", "throughput", "utilisation", "jain"),
+    *("received_bps", "target_bps", "mean_rate_bps", "harmonic_fps", "qoe"),
+)
 _LESS_IS_BETTER = (
     *("rtt", "delay", "transfer_s", "received_s", "wait", "queued", "lost", "dropped", "discarded"),
     *("retransmi", "timeout", "spurious", "dupack", "loss_", "errors", "resets"),
+    *("freeze", "frames_late", "frames_skipped", "stall", "startup_s", "switches", "completion"),
+    *("page_load_s", "first_byte_s", "blocking_s", "connect_s", "tls_s", "complete_s"),
 )
 
 

@@ -2,7 +2,7 @@
 // place of the plots; a click on a row leads back to those of its flow.
 
 import { byId } from "studio/dom";
-import { hostOf, rowOf } from "studio/phases";
+import { hostOf, objectsOf, rowOf } from "studio/phases";
 import { Waterfall } from "studio/waterfall";
 
 /** @typedef {import("studio/source").Run} Run */
@@ -95,8 +95,17 @@ function rowsOf(run, all) {
     const place = [told.client, told.server].map(flowOf).map((own) => places.get(own)).find((own) => own !== undefined);
     const label = place === undefined ? `${told.client} > ${told.server}` : run.names[place];
     const host = place === undefined ? hostOf(told.client) : `UE ${run.summary.flows[place].ue}`;
-    return rowOf(told, place === undefined ? String(-1 - n) : String(place), label, host);
+    const row = rowOf(told, place === undefined ? String(-1 - n) : String(place), label, host);
+    const [page, connection] = pageOf(run.summary.flows, place);
+    return page?.web?.waterfall ? { ...row, objects: objectsOf(row, page.web.waterfall, connection, page.start_s) } : row;
   });
+}
+
+/** The flow that tells of the page of the flow in this place, and the number of its connection. @type {(flows: Run["summary"]["flows"], place: number | undefined) => [Run["summary"]["flows"][number] | undefined, number]} */
+function pageOf(flows, place) {
+  let at = place ?? -1;
+  while (at >= 0 && flows[at].app === "web" && !flows[at].web) at -= 1;
+  return [flows[at], (place ?? -1) - at];
 }
 
 /** UE and flow whose end has this address and port; empty if none has. @param {string} end */

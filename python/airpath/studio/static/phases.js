@@ -24,6 +24,7 @@
  * @property {number} active seconds in which something was wanted
  * @property {Piece[]} pieces
  * @property {Told} told
+ * @property {Row[]} [objects] objects of a simulated page that came over the connection, with their own times
  */
 
 /**
@@ -39,6 +40,8 @@ export const LOOKS = [
   { look: "timeout", word: "timeout", phases: ["timeouts"] },
   { look: "full", word: "window full", phases: ["receive_window", "congestion_window"] },
   { look: "pause", word: "pause", phases: ["pause"] },
+  { look: "held", word: "waiting for a connection", phases: ["held"] },
+  { look: "receiving", word: "receiving", phases: ["receiving"] },
   { look: "other", word: "other", phases: ["other_direction", "unknown", "datagrams"] },
   { look: "idle", word: "idle", phases: ["idle", "no_data"] },
 ];
@@ -50,6 +53,7 @@ export const WORDS = {
   waiting: "a request has been sent, and no answer has come",
   handshake: "handshake", slow_start: "slow start", link: "queue at the bottleneck, or its full rate", loss: "recovery from losses, or a window that they keep small",
   timeouts: "waiting for a retransmission timeout", receive_window: "receive window full", congestion_window: "congestion window full", pause: "the sender has a pause",
+  held: "known to the browser, and no connection was free for the request", receiving: "the response arrives",
   other_direction: "data of the other end", unknown: "not known", datagrams: "datagrams", idle: "no request outstanding", no_data: "no data",
 };
 /** Phases in which nothing is wanted. */
@@ -89,12 +93,42 @@ export function rowOf(told, key, label, host) {
 }
 
 /**
+ * An object of a simulated page.
+ * @typedef {{bytes: number, connection: number, known_s: number | null, requested_s: number | null, first_byte_s: number | null, complete_s: number | null}} PageObject
+ */
+
+/**
+ * The objects of a page that came over a connection, as rows; their times count from `start`.
+ * @param {Row} row
+ * @param {PageObject[]} objects
+ * @param {number} connection
+ * @param {number} start
+ * @returns {Row[]}
+ */
+export function objectsOf(row, objects, connection, start) {
+  return objects.flatMap((own, n) => {
+    const times = [own.known_s, own.requested_s, own.first_byte_s, own.complete_s];
+    if (own.connection !== connection || own.requested_s === null) return [];
+    const phases = [n ? "held" : "handshake", "waiting", "receiving"];
+    const pieces = phases.flatMap((phase, at) => {
+      const [from, to] = [times[at], times[at + 1]];
+      return from === null || to === null || to <= from ? [] : [{ phase, start: start + from, end: start + to }];
+    });
+    if (!pieces.length) return [];
+    const [first, end] = [pieces[0].start, pieces[pieces.length - 1].end];
+    const label = `${n ? `object ${n}` : "page"}, ${Math.round(own.bytes / 100) / 10} kB, of ${row.label}`;
+    return [{ ...row, key: `${row.key}/${n}`, label, start: first, end, active: end - first, pieces }];
+  });
+}
+
+/**
  * The requests of a connection: each from a phase that waits for a response to the next such phase, or until no
  * request is outstanding. A handshake belongs to the first.
  * @param {Row} row
  * @returns {Row[]}
  */
 export function requestsOf(row) {
+  if (row.objects) return row.objects;
   /** @type {Piece[][]} */
   const all = [];
   let isOpen = false;

@@ -66,9 +66,13 @@ export class Waterfall {
     this.search.value = this.look.value = "";
     this.order.value = "start";
     this.range = this.extent();
-    const known = new Set(this.all.flatMap(({ pieces }) => pieces.map(({ phase }) => lookOfPhase(phase))));
-    this.legend.replaceChildren(...LOOKS.filter(({ look }) => known.has(look)).map(({ look, word, phases }) => make("li", { title: phases.map((phase) => WORDS[phase]).join("; ") }, make("span", { class: `fall-key p-${look}` }), word)));
     this.renew();
+  }
+
+  /** What the colours of these rows mean. @param {Row[]} rows */
+  explain(rows) {
+    const known = new Set(rows.flatMap(({ pieces }) => pieces.map(({ phase }) => lookOfPhase(phase))));
+    this.legend.replaceChildren(...LOOKS.filter(({ look }) => known.has(look)).map(({ look, word, phases }) => make("li", { title: phases.map((phase) => WORDS[phase]).join("; ") }, make("span", { class: `fall-key p-${look}` }), word)));
   }
 
   /** Show no connections, and say why. @param {string} text */
@@ -97,18 +101,23 @@ export class Waterfall {
     for (const row of this.list.querySelectorAll("[data-key]")) row.classList.toggle("opened", /** @type {HTMLElement} */ (row).dataset.key === key);
   }
 
+  /** Connections, or requests and connections without any. */
+  kind() {
+    return this.what.value === "requests" ? this.all.flatMap((row) => { const found = requestsOf(row); return found.length ? found : [row]; }) : this.all;
+  }
+
   /** The rows that fit the filters, in their order. */
   chosen() {
     const wanted = this.search.value.trim().toLowerCase();
-    const own = this.what.value === "requests" ? this.all.flatMap((row) => { const found = requestsOf(row); return found.length ? found : [row]; }) : this.all;
     const fits = (/** @type {Row} */ { label, told, host, pieces }) => (!wanted || [label, host, told.client, told.server].some((text) => text.toLowerCase().includes(wanted)))
       && (!this.look.value || pieces.some(({ phase }) => lookOfPhase(phase) === this.look.value));
-    return own.filter(fits).sort(this.order.value === "start" ? (a, b) => a.start - b.start : (a, b) => b.active - a.active);
+    return this.kind().filter(fits).sort(this.order.value === "start" ? (a, b) => a.start - b.start : (a, b) => b.active - a.active);
   }
 
   /** Rebuild the rows. */
   renew() {
     const found = this.chosen();
+    this.explain(this.kind());
     const shown = found.slice(0, MOST_ROWS);
     const noun = this.what.value === "requests" ? "request" : "connection";
     this.count.textContent = `${figure(found.length)} ${noun}${found.length === 1 ? "" : "s"}${found.length > shown.length ? `, ${figure(shown.length)} shown` : ""}`;

@@ -1,9 +1,11 @@
 //! The sending half of a caller: encoder, pacer, rate controller, and retransmissions on request.
 //!
-//! Audio is not paced; video waits in the pacer, retransmissions in front of it. The pacer drains its queue within two seconds
+//! Audio is not paced; video waits in the pacer, retransmissions in front of it. Packets that the pacing rate carries within the
+//! controller's burst time leave at once; then the pacer waits until that time has passed. The pacer drains its queue within two seconds
 //! whatever the controller says, and frames are skipped while more than half a second of video waits: both as libwebrtc does.
 //! The window of the controller limits bytes in flight; a packet leaves each 500 ms although it is full.
 
+use super::budget::{Budget, HEADERS};
 use super::rtcp::{Arrival, extend};
 use super::source::{Frame, Source};
 use crate::app::datagram::{Datagram, Kind};
@@ -12,14 +14,14 @@ use crate::controller::{Feedback, Outcome, Probe, RateController};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Octets of IP, UDP, RTP, its extension with a transport-wide number, and SRTP's tag.
-pub const HEADERS: u32 = 20 + 8 + 12 + 8 + 10;
 /// Opus at 32 kbit/s: 80 B each 20 ms.
 const AUDIO_BYTES: u32 = HEADERS + 80;
 const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
+/// Rate of the audio with all headers, bit/s.
+pub const AUDIO_BPS: f64 = AUDIO_BYTES as f64 * 8.0 / 0.02;
 /// A queue is drained within this time.
 const LONGEST_QUEUE_S: f64 = 2.0;
-/// Frames are skipped while the queue takes longer at the target rate.
+/// Frames are skipped while the queue takes longer at the target rate, or at the rate that the window allows.
 const SKIP_ABOVE_S: f64 = 0.5;
 /// A packet leaves after this time although the window is full.
 const KEEPALIVE: Duration = Duration::from_millis(500);
@@ -57,6 +59,7 @@ struct Probing {
 /// The sending half.
 pub struct Sender {
     source: Source,
+    budget: Budget,
     controller: Box<dyn RateController>,
     /// Largest packet, bytes.
     size: u32,
@@ -66,10 +69,14 @@ pub struct Sender {
     queued_bytes: u64,
     next_sequence: u32,
     next_number: u32,
-    /// When the pacer lets the next packet go.
+    /// When the pacing rate has carried what was sent.
     next_send: Instant,
+    /// When the pacer lets the next packet go.
+    release_at: Instant,
     last_sent: Instant,
     probing: Option<Probing>,
+    /// Whether the latest packet of video ended a cluster: the next cluster follows at once.
+    ended_cluster: bool,
     /// Packets by number, without gaps.
     sent: VecDeque<InFlight>,
     in_flight: u64,
@@ -92,6 +99,7 @@ impl Sender {
     ) -> Self {
         source.next_at = start;
         Self {
+            budget: Budget::new(size, source.interval()),
             source,
             controller,
             size,
@@ -102,8 +110,10 @@ impl Sender {
             next_sequence: 0,
             next_number: 0,
             next_send: start,
+            release_at: start,
             last_sent: start,
             probing: None,
+            ended_cluster: false,
             sent: VecDeque::new(),
             in_flight: 0,
             kept: VecDeque::new(),
@@ -126,9 +136,15 @@ impl Sender {
     fn may_send_at(&self) -> Instant {
         let next = self.queue.front().map_or(self.size, |video| video.len);
         if self.in_flight + u64::from(next) > self.controller.permit().window_bytes {
-            return self.next_send.max(self.last_sent + KEEPALIVE);
+            return self.release_at.max(self.last_sent + KEEPALIVE);
         }
-        self.next_send
+        self.release_at
+    }
+
+    /// When the next packet may leave by the pacing rate and the burst time; a cluster has no bursts.
+    fn release(&self, now: Instant) -> Instant {
+        let is_burst = self.probing.is_none() && self.next_send.since(now) < self.controller.burst(now);
+        if is_burst { now } else { self.next_send }
     }
 
     /// The next packet to be sent now.
@@ -144,13 +160,15 @@ impl Sender {
         while self.source.next_at <= now {
             self.capture();
         }
-        if self.probing.is_none() && !self.queue.is_empty() {
+        if self.probing.is_none() && (self.ended_cluster || !self.queue.is_empty()) {
             self.probing =
                 self.controller.poll_probe(now).map(|probe| Probing { probe, bytes: 0, packets: 0 });
             if self.probing.is_some() {
                 // A cluster has its own rate from its first packet on.
                 self.next_send = self.next_send.min(now);
+                self.release_at = now;
             }
+            self.ended_cluster = false;
         }
         if self.queue.is_empty() && self.probing.is_none() || self.may_send_at() > now {
             return None;
@@ -159,12 +177,27 @@ impl Sender {
     }
 
     fn capture(&mut self) {
-        let target = self.controller.permit().target_bps;
-        let skips = self.queued_bytes as f64 * 8.0 > SKIP_ABOVE_S * target;
+        let audio = if self.next_audio == Instant::NEVER { 0.0 } else { AUDIO_BPS };
+        let target = self.controller.permit().target_bps - audio;
+        let skips = self.queued_bytes as f64 * 8.0 > SKIP_ABOVE_S * target.min(self.window_bps());
         self.report.on_target(self.source.next_at, target);
-        match self.source.capture(target, skips) {
-            Some(frame) => self.packetize(frame),
+        match self.source.capture(self.budget.encoded(target), skips) {
+            Some(frame) => {
+                if self.queue.is_empty() {
+                    self.release_at = self.release(frame.captured);
+                }
+                self.packetize(frame);
+            }
             None => self.report.frames_skipped += 1,
+        }
+    }
+
+    /// Rate that the window allows, bit/s.
+    fn window_bps(&self) -> f64 {
+        let window = self.controller.permit().window_bytes;
+        match self.rtt {
+            Some(rtt) if window != u64::MAX => window as f64 * 8.0 / rtt.as_secs_f64().max(1e-3),
+            _ => f64::INFINITY,
         }
     }
 
@@ -196,6 +229,7 @@ impl Sender {
             Some(video) => {
                 self.queued_bytes -= u64::from(video.len);
                 self.keep(now, video);
+                self.budget.on_sent(now, video.len, video.is_retransmission);
                 self.report.retransmissions += u64::from(video.is_retransmission);
                 Datagram {
                     kind: if video.is_retransmission { Kind::Retransmission } else { Kind::Video },
@@ -217,12 +251,13 @@ impl Sender {
             rate = rate.max(probing.probe.rate_bps);
             (probing.bytes, probing.packets) = (probing.bytes + u64::from(len), probing.packets + 1);
             if probing.bytes >= probing.probe.bytes && probing.packets >= probing.probe.packets {
-                self.probing = None;
+                (self.probing, self.ended_cluster) = (None, true);
             }
         }
         let takes = Duration::from_nanos((f64::from(len) * 8e9 / rate.max(1.0)) as u64);
         // What an idle pacer has missed is not made up for.
         self.next_send = self.next_send.max(now) + takes;
+        self.release_at = self.release(now);
         datagram
     }
 
@@ -342,5 +377,47 @@ impl Sender {
         report.frames = self.source.frames().into();
         report.key_frames = self.source.key_frames;
         report.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::Encoder;
+    use super::*;
+    use crate::controller::Permit;
+    use crate::rng;
+
+    /// A window of 1200 B, which a packet fits into that nobody reports on.
+    struct Closed;
+
+    impl RateController for Closed {
+        fn handle_feedback(&mut self, _now: Instant, _feedback: Feedback<'_>) {}
+
+        fn permit(&self) -> Permit {
+            Permit { target_bps: 150e3, pacing_bps: 1e6, window_bytes: 1200 }
+        }
+    }
+
+    /// A packet leaves each 500 ms, and the window allows 24 kbit/s at an RTT of 400 ms: three packets of 625 B in half a second.
+    /// By the target of 150 kbit/s alone 15 packets would wait, for 7.5 s.
+    #[test]
+    fn frames_are_skipped_while_the_window_is_closed() {
+        let interval = Duration::from_nanos(33_333_333);
+        let encoder = Encoder { interval, deviation: 0.0, key_factor: 1.0, most_bytes: 1e6 };
+        let source = Source::new(encoder, rng::stream(1, "closed"));
+        let mut sender = Sender::new(source, Box::new(Closed), 1200, 0, false, Instant::ZERO);
+        sender.rtt = Some(Duration::from_millis(400));
+        let (mut oldest_s, mut now) = (0.0_f64, Instant::ZERO);
+        while now.as_secs_f64() < 60.0 {
+            now = now.max(sender.deadline());
+            while let Some(datagram) = sender.poll_transmit(now) {
+                oldest_s = oldest_s.max(now.since(datagram.captured).as_secs_f64());
+            }
+        }
+        let report = sender.report();
+        assert!(
+            oldest_s < 2.1 && report.frames > 100 && report.frames_skipped > 1600,
+            "{oldest_s} {report:?}"
+        );
     }
 }

@@ -70,6 +70,11 @@ impl Source {
         self.needs_key = true;
     }
 
+    /// Time from one frame to the next.
+    pub fn interval(&self) -> Duration {
+        self.encoder.interval
+    }
+
     /// Frames encoded or skipped so far.
     pub fn frames(&self) -> u32 {
         self.next

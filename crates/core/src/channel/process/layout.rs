@@ -1,6 +1,6 @@
 //! How opportunities lie in a bin, and in an episode of outages.
 
-use super::model::{Prepared, Quantiles};
+use super::model::{Level, Prepared};
 use crate::rng::Stream;
 
 /// Opportunities of one millisecond.
@@ -9,6 +9,30 @@ pub(super) struct Burst {
     /// Milliseconds from the beginning of the bin or episode.
     pub at_ms: u32,
     pub count: u32,
+}
+
+/// Ranks of draws, some of them in pairs.
+struct Ranks {
+    pairing: f64,
+    /// Rank of the second of a pair.
+    second: Option<f64>,
+}
+
+impl Ranks {
+    const fn new(pairing: f64) -> Self {
+        Self { pairing, second: None }
+    }
+
+    fn next(&mut self, stream: &mut Stream) -> f64 {
+        if let Some(rank) = self.second.take() {
+            return rank;
+        }
+        let rank = stream.uniform();
+        if self.pairing != 0.0 && stream.uniform() < self.pairing.abs() {
+            self.second = Some(if self.pairing < 0.0 { 1.0 - rank } else { rank });
+        }
+        rank
+    }
 }
 
 /// Rounds up or down, so that the mean is `value`.
@@ -32,13 +56,14 @@ pub(super) fn lay(
     if count == 0 {
         return;
     }
-    let Some((packets, silences)) = texture(model, rank) else {
+    let Some(Level { packets, silences_ms, pairing }) = level(model, rank) else {
         return lay_evenly(bursts, (from_ms, length_ms), count, stream);
     };
     let first = bursts.len();
     let mut left = count;
+    let mut ranks = Ranks::new(*pairing);
     while left > 0 && bursts.len() - first < length_ms as usize {
-        let burst = rounded(packets.at(stream.uniform()), stream).clamp(1, left);
+        let burst = rounded(packets.at(ranks.next(stream)), stream).clamp(1, left);
         left -= burst;
         bursts.push(Burst { at_ms: 0, count: burst });
     }
@@ -49,24 +74,25 @@ pub(super) fn lay(
         burst.count += left / number + u32::from(index < left % number);
     }
     let mut drawn = stream.clone();
-    let mut extra = || silences.at(stream.uniform()) - 1.0;
+    let mut trial = Ranks::new(*pairing);
+    let mut extra = || silences_ms.at(trial.next(stream)) - 1.0;
     let sum: f64 = own.iter().map(|_| extra()).sum();
     let slack = f64::from(length_ms - number);
     let stretch = if sum > 0.0 { slack / sum } else { 0.0 };
     let phase = stream.uniform();
     // One silence takes it all where none is longer than a millisecond.
     let mut at = if sum > 0.0 { 0.0 } else { phase * slack };
+    let mut again = Ranks::new(*pairing);
     for (index, burst) in own.iter_mut().enumerate() {
-        let silence = 1.0 + (silences.at(drawn.uniform()) - 1.0) * stretch;
+        let silence = 1.0 + (silences_ms.at(again.next(&mut drawn)) - 1.0) * stretch;
         at += if index == 0 { phase * silence } else { silence };
         burst.at_ms = from_ms + (at as u32).min(length_ms - 1);
     }
 }
 
-fn texture(model: &Prepared, rank: f64) -> Option<(&Quantiles, &Quantiles)> {
+fn level(model: &Prepared, rank: f64) -> Option<&Level> {
     let levels = model.texture.len();
-    let level = ((rank * levels as f64) as usize).min(levels.max(1) - 1);
-    model.texture.get(level).map(|(packets, silences)| (packets, silences))
+    model.texture.get(((rank * levels as f64) as usize).min(levels.max(1) - 1))
 }
 
 fn lay_evenly(bursts: &mut Vec<Burst>, (from_ms, length_ms): (u32, u32), count: u32, stream: &mut Stream) {

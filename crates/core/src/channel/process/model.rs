@@ -56,6 +56,10 @@ parameters! {
         pub packets: Vec<f64>,
         /// Milliseconds from one that has any to the next: means of equal shares, ascending.
         pub silences_ms: Vec<f64>,
+        /// Order of bursts and silences, -1 to 1. With the probability of its absolute value, a draw is followed by one
+        /// of the opposite rank if negative, which is more even than independent draws, or of the same rank if positive,
+        /// which clumps.
+        pub pairing: f64,
     }
 }
 
@@ -74,6 +78,13 @@ impl Quantiles {
     }
 }
 
+/// Bursts and silences of bins of a level.
+pub(super) struct Level {
+    pub packets: Quantiles,
+    pub silences_ms: Quantiles,
+    pub pairing: f64,
+}
+
 /// A checked model, ready for drawing.
 pub(super) struct Prepared {
     pub weights: Weights,
@@ -86,8 +97,8 @@ pub(super) struct Prepared {
     pub shared_episodes: f64,
     /// Share of time within episodes.
     pub outage: f64,
-    /// Bursts and silences, by level.
-    pub texture: Vec<(Quantiles, Quantiles)>,
+    /// How opportunities lie in a bin, by level.
+    pub texture: Vec<Level>,
     /// By this the model's rate is multiplied.
     pub scale: f64,
 }
@@ -116,7 +127,11 @@ impl Prepared {
             shared_episodes: model.outages.shared.as_f64(),
             outage: outage / (1.0 + outage),
             texture: texture
-                .map(|one| (scaled(&one.packets, scale), scaled(&one.silences_ms, 1.0)))
+                .map(|one| Level {
+                    packets: scaled(&one.packets, scale),
+                    silences_ms: scaled(&one.silences_ms, 1.0),
+                    pairing: one.pairing,
+                })
                 .collect(),
             scale,
         }
@@ -180,6 +195,9 @@ impl Model {
             let key = format!("texture[{index}]");
             ascending("packets", &texture.packets, 1.0..=MOST_PACKETS).map_err(|error| error.under(&key))?;
             ascending("silences_ms", &texture.silences_ms, 1.0..=1e6).map_err(|error| error.under(&key))?;
+            if !(-1.0..=1.0).contains(&texture.pairing) {
+                return refuse(&format!("{key}.pairing"), "is out of range", "write a number from -1 to 1");
+            }
         }
         if self.texture.len() > MOST_VALUES {
             return refuse("texture", "has too many levels", "write at most 1000");

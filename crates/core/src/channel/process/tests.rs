@@ -216,6 +216,20 @@ fn texture_shapes_bursts_and_silences() {
 }
 
 #[test]
+fn pairing_makes_a_bin_more_even_or_more_clumped() {
+    // Ten bursts of one in each bin, and silences whose lengths differ.
+    let spread = |pairing: &str| {
+        let texture = "counts = [10]\n[[texture]]\npackets = [1]\nsilences_ms = [1, 2, 4, 8, 18, 27]\n";
+        let config = config(&(texture.to_owned() + pairing));
+        let counts = by_ms(&config, 1, "ue0.downlink.channel", 200_000);
+        let halves = counts.chunks_exact(100).map(|bin| f64::from(bin[..50].iter().sum::<u32>()) - 5.0);
+        halves.map(|half| half * half).sum::<f64>() / 2000.0
+    };
+    let [even, independent, clumped] = ["pairing = -1", "", "pairing = 1"].map(spread);
+    assert!(even < 0.8 * independent && clumped > 1.3 * independent, "{even} {independent} {clumped}");
+}
+
+#[test]
 fn mean_scales_the_rate() {
     let model = VARYING.to_owned() + OUTAGES;
     let scaled = Config { mean: Some("40 Mbit/s".parse().unwrap()), ..config(&model) };
@@ -262,6 +276,7 @@ fn numbers_from_which_nothing_can_be_drawn_are_refused() {
         "[outages]\nepisodes = [[[3600000, 0], [1, 0]]]",
         "[[texture]]\npackets = [0.5]\nsilences_ms = [1]",
         "[[texture]]\npackets = [1]",
+        "[[texture]]\npackets = [1]\nsilences_ms = [1]\npairing = 1.5",
     ]
     .map(wrong);
     insta::assert_snapshot!(errors.join("\n"), @r"
@@ -281,6 +296,7 @@ fn numbers_from_which_nothing_can_be_drawn_are_refused() {
     model.outages.episodes[0]: is longer than an hour; write shorter pieces
     model.texture[0].packets: has a value out of range; write numbers from 1 to 1000000
     model.texture[0].silences_ms: has 0 values; write 1 to 1000
+    model.texture[0].pairing: is out of range; write a number from -1 to 1
     ");
     let mean = Config { mean: Some("1 bit/s".parse().unwrap()), ..Config::default() };
     assert_eq!(

@@ -13,6 +13,9 @@ const BELOW: f64 = 5e3;
 /// Increase per second without an estimate of the capacity: draft 5.5.
 const GROWTH: f64 = 1.08;
 
+/// Weight of a new sample of the capacity.
+const WEIGHT: f64 = 0.05;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Hold,
@@ -24,10 +27,11 @@ pub struct Aimd {
     /// Bit/s.
     pub rate: f64,
     min: f64,
-    max: f64,
     state: State,
-    updated: Option<Instant>,
-    decreased: Option<Instant>,
+    /// When the rate was last increased, decreased or measured, or an increase began.
+    changed: Option<Instant>,
+    /// Latest acknowledged rate, bit/s.
+    acked: f64,
     frame_s: f64,
     capacity: Capacity,
 }
@@ -45,11 +49,11 @@ impl Default for Capacity {
 }
 
 impl Capacity {
-    fn add(&mut self, sample: f64, weight: f64) {
+    fn add(&mut self, sample: f64) {
         let kbps = sample / 1e3;
-        let estimate = self.estimate.map_or(kbps, |before| before + weight * (kbps - before));
+        let estimate = self.estimate.map_or(kbps, |before| before + WEIGHT * (kbps - before));
         let error = estimate - kbps;
-        let deviation = (1.0 - weight) * self.deviation + weight * error * error / estimate.max(1.0);
+        let deviation = (1.0 - WEIGHT) * self.deviation + WEIGHT * error * error / estimate.max(1.0);
         (self.estimate, self.deviation) = (Some(estimate), deviation.clamp(0.4, 2.5));
     }
 
@@ -66,14 +70,13 @@ impl Capacity {
 }
 
 impl Aimd {
-    pub fn new(start: f64, min: f64, max: f64) -> Self {
+    pub fn new(start: f64, min: f64) -> Self {
         Self {
             rate: start,
             min,
-            max,
             state: State::Hold,
-            updated: None,
-            decreased: None,
+            changed: None,
+            acked: start,
             frame_s: 1.0 / 30.0,
             capacity: Capacity::default(),
         }
@@ -81,37 +84,36 @@ impl Aimd {
 
     /// Takes the result of a probe, bit/s.
     pub fn probed(&mut self, now: Instant, rate: f64) {
-        self.rate = rate.clamp(self.min, self.max);
-        self.updated = Some(now);
-        self.capacity.add(rate, 0.5);
+        (self.rate, self.changed) = (rate.max(self.min), Some(now));
     }
 
-    /// Feedback arrived: `acked` is the acknowledged rate, bit/s, if there is one. Returns whether the rate was decreased.
-    pub fn update(&mut self, now: Instant, usage: Usage, acked: Option<f64>, rtt: Duration) -> bool {
-        let since = self.updated.replace(now).map_or(0.0, |before| now.since(before).as_secs_f64());
+    /// Feedback arrived: `acked` is the acknowledged rate, bit/s, if there is one.
+    pub fn update(&mut self, now: Instant, usage: Usage, acked: Option<f64>, rtt: Duration) {
+        self.acked = acked.unwrap_or(self.acked);
         match usage {
             Usage::Under => self.state = State::Hold,
-            Usage::Normal => self.state = State::Increase,
+            Usage::Normal if self.state == State::Hold => {
+                (self.state, self.changed) = (State::Increase, Some(now))
+            }
+            Usage::Normal => {}
             Usage::Over => return self.overused(now, acked, rtt),
         }
         if self.state == State::Increase {
-            self.increase(since, acked, rtt);
+            self.increase(now, rtt);
         }
-        false
     }
 
-    fn overused(&mut self, now: Instant, acked: Option<f64>, rtt: Duration) -> bool {
-        let wait = rtt.clamp(Duration::from_millis(10), Duration::from_millis(200));
-        let is_early = self.decreased.is_some_and(|before| now.since(before) < wait);
+    /// Decreases the rate, unless it changed less than an RTT ago: an increase counts, too.
+    fn overused(&mut self, now: Instant, acked: Option<f64>, rtt: Duration) {
         let Some(acked) = acked else {
             // Without an estimate of the path's rate: half of the rate.
-            if !is_early {
-                (self.rate, self.decreased) = ((self.rate / 2.0).max(self.min), Some(now));
-            }
-            return !is_early;
+            (self.rate, self.changed) = ((self.rate / 2.0).max(self.min), Some(now));
+            return;
         };
+        let wait = rtt.clamp(Duration::from_millis(10), Duration::from_millis(200));
+        let is_early = self.changed.is_some_and(|before| now.since(before) < wait);
         if is_early && acked >= self.rate / 2.0 {
-            return false;
+            return;
         }
         let mut decreased = BETA * acked;
         if decreased > BELOW {
@@ -124,29 +126,27 @@ impl Aimd {
         }
         self.rate = self.rate.min(decreased).max(self.min);
         if self.capacity.bounds().is_some_and(|(lower, _)| acked < lower) {
-            self.capacity = Capacity::default();
+            self.capacity.estimate = None;
         }
-        self.capacity.add(acked, 0.05);
-        (self.state, self.decreased) = (State::Hold, Some(now));
-        true
+        self.capacity.add(acked);
+        (self.state, self.changed) = (State::Hold, Some(now));
     }
 
-    fn increase(&mut self, since_s: f64, acked: Option<f64>, rtt: Duration) {
-        if let (Some(acked), Some((_, upper))) = (acked, self.capacity.bounds())
-            && acked > upper
-        {
-            self.capacity = Capacity::default();
+    fn increase(&mut self, now: Instant, rtt: Duration) {
+        if self.capacity.bounds().is_some_and(|(_, upper)| self.acked > upper) {
+            self.capacity.estimate = None;
         }
+        let since_s = self.changed.replace(now).map_or(0.0, |before| now.since(before).as_secs_f64());
         // An application that sends less than it may learns nothing about the path.
-        let limit = acked.map_or(f64::INFINITY, |acked| 1.5 * acked + 10e3);
+        let limit = 1.5 * self.acked + 10e3;
         if self.rate >= limit {
             return;
         }
         let step = match self.capacity.estimate {
             Some(_) => self.near_capacity(rtt) * since_s,
-            None => (self.rate * (libm::pow(GROWTH, since_s.min(1.0)) - 1.0)).max(1e3 * since_s.min(1.0)),
+            None => (self.rate * (libm::pow(GROWTH, since_s.min(1.0)) - 1.0)).max(1e3),
         };
-        self.rate = (self.rate + step).min(limit).clamp(self.min, self.max);
+        self.rate = (self.rate + step).min(limit).max(self.min);
     }
 
     /// Increase near the capacity, bit/s per second: one packet per response time.

@@ -1,6 +1,6 @@
 //! The acknowledged rate: bytes that arrived over the time in which they were sent or arrived, whichever is longer. The
 //! longest pause at the receiver counts as the second longest one, so that a single outage does not halve the estimate.
-//! Source: libwebrtc's robust throughput estimator, June 2025: 20 to 500 packets of at least one second.
+//! Source: libwebrtc's robust throughput estimator, June 2025: 20 to 500 packets of one to five seconds.
 
 use crate::time::Instant;
 use std::collections::VecDeque;
@@ -26,8 +26,9 @@ impl Throughput {
         self.packets.insert(place, packet);
         self.bytes += packet.bytes;
         while let (Some(first), Some(last)) = (self.packets.front(), self.packets.back()) {
-            let is_long = last.arrival.since(first.arrival).as_secs_f64() > 1.0;
-            if !(self.packets.len() > 500 || self.packets.len() > 20 && is_long) {
+            let span_s = last.arrival.since(first.arrival).as_secs_f64();
+            let count = self.packets.len();
+            if !(count > 500 || span_s > 5.0 || count > 20 && span_s > 1.0) {
                 break;
             }
             self.bytes -= self.packets.pop_front().map_or(0, |oldest| oldest.bytes);

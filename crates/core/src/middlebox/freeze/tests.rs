@@ -121,10 +121,7 @@ fn nothing_stays_withheld_of_a_connection_that_is_forgotten_or_ends() {
 #[test]
 fn acks_that_are_made_of_real_packets_are_written_anew() {
     let mut path = path(Config::default());
-    let real = |packet: Packet| Packet {
-        body: Some(Box::new(Body { bytes: vec![0x45; 40], touched: false })),
-        ..packet
-    };
+    let real = |packet: Packet| Packet { body: Some(Box::new(Body::new(vec![0x45; 40]))), ..packet };
     send(&mut path, 0, Dir::Downlink, real(data(1, 1000)));
     let mut boxed = path.packet();
     *boxed = real(ack(1001));

@@ -170,7 +170,7 @@ impl Uplink {
         if let Some(endpoints) = self.endpoints {
             let mut bytes = Vec::new();
             encode_header(&packet, endpoints, 0, &mut bytes);
-            packet.body = Some(Box::new(Body { bytes, touched: false }));
+            packet.body = Some(Box::new(Body::new(bytes)));
         }
         Some(packet)
     }

@@ -1,6 +1,7 @@
 //! Parameters that shared cells have in common.
 
 use crate::error::ScenarioError;
+use crate::radio::phy::air::MOST_LAYERS;
 use crate::registry::parameters;
 use crate::time::Duration;
 use crate::units::{Bytes, Decibel, Probability};
@@ -95,9 +96,6 @@ impl Adaptation {
         Ok(())
     }
 }
-
-/// The most layers of a UE.
-pub(in crate::radio) const MOST_LAYERS: usize = 4;
 
 /// By how much the SINR of a layer is lower with 1 to 4 of them: their share of the power, and their interference.
 pub(in crate::radio) fn layer_loss() -> Vec<Decibel> {

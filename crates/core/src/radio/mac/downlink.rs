@@ -1,18 +1,19 @@
 //! Slot processing of a shared downlink: HARQ feedback, retransmissions, then scheduling of new blocks.
 
+mod blocks;
+
 use super::frame::Frame;
-use super::harq::{Block, State, ratio};
 use super::load::Others;
 use super::reception::Rows;
-use super::ue::{Source, Ue};
+use super::subbands::Free;
+use super::ue::Ue;
 use super::{Arrival, Framing, Setup, Shares, Work, pop_if};
-use crate::element::{Cx, bearer_index};
+use crate::element::Cx;
 use crate::mobility::CellLoad;
 use crate::packet::Dir;
 use crate::radio::phy::air::{Air, Format};
 use crate::scheduler::Scheduler;
 use crate::time::{Duration, Instant};
-use crate::trace::{Event, Kind};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -66,6 +67,8 @@ pub(super) struct Downlink {
     due: Vec<(u64, u16, u8)>,
     /// UEs that share this slot; reused.
     sharers: Vec<Sharer>,
+    /// What the slot has left of each subband, if they fade on their own.
+    free: Option<Free>,
     pub busy_slots: u64,
     /// Load of UEs that are not simulated.
     pub others: Option<Others>,
@@ -128,6 +131,7 @@ impl Downlink {
             served: Vec::new(),
             due: Vec::new(),
             sharers: Vec::new(),
+            free: setup.subband.map(|size| Free::new(units, size)),
             busy_slots: 0,
             others: None,
             load,
@@ -231,6 +235,7 @@ impl Downlink {
         for carrier in 0..self.carriers {
             self.select(ues, carrier);
             let mut left = self.units;
+            self.free.iter_mut().for_each(Free::reset);
             self.repeat(cx, ues, arrivals, work, &mut left, &mut to);
             left = left.min(self.units - taken);
             self.serve(cx, ues, arrivals, work, &mut left, &mut to);
@@ -328,6 +333,7 @@ impl Downlink {
                 *to += 1;
                 ue.harq.set_awaited(process);
                 ue.counts.repeats += 1;
+                self.pick_units(ue, units);
                 self.transmit(cx, ue, number, process, arrivals);
             }
         }
@@ -480,116 +486,6 @@ impl Downlink {
         match before {
             Some(own) => own.1 += rate,
             None => self.served.push((number, rate)),
-        }
-    }
-
-    /// Sends a new block within these units, if RLC has data for it.
-    fn send_new(
-        &mut self,
-        cx: &mut Cx<'_>,
-        ue: &mut Ue,
-        number: u16,
-        units: u32,
-        arrivals: &mut VecDeque<Arrival>,
-        work: &mut Work,
-    ) -> Option<Format> {
-        let row = self.in_use[usize::from(number)];
-        let most = self.blocks().format(row, units, u64::MAX)?;
-        let backlog = self.backlogs[usize::from(number)].take().unwrap_or_else(|| ue.backlog(cx.now));
-        let wanted = ue.wanted(cx, backlog);
-        let format = match self.framing.fit(wanted, most.bits) {
-            // No block carries so much.
-            bits if bits > most.bits.into() => most,
-            bits => self.blocks().format(row, units, bits)?,
-        };
-        let room = self.framing.room(format.bits);
-        let process = ue.harq.free()?;
-        let mut tti = work.spare.take();
-        if room > 0 {
-            ue.fill(cx, room, &mut tti, work);
-        }
-        if tti.is_empty() {
-            work.spare.keep(tti);
-            return None;
-        }
-        let block = Block { tti, number: ue.numbers.take() };
-        ue.counts.blocks += 1;
-        ue.counts.rows[usize::from(format.cqi)] += 1;
-        let tests_row = self.tests_row(row, most, format);
-        let steps = ue.reception.steps(self.air.as_ref(), self.rows, row, tests_row);
-        ue.harq.begin(process, (format, steps), block, self.slot);
-        self.transmit(cx, ue, number, process, arrivals);
-        // A block moves the timer of an active UE only where it frees room in the Node B.
-        if matches!(ue.source, Source::NodeB(_)) {
-            self.touched.push(number);
-        }
-        Some(format)
-    }
-
-    /// Whether a block is as large as its row allows: neither a lack of data nor of units has made it more
-    /// robust. `most` is the largest block within the units.
-    fn tests_row(&self, row: u8, most: Format, format: Format) -> bool {
-        let has_units = self.largest(row).is_some_and(|largest| most.cqi >= largest.cqi);
-        let room = |block: Format| self.framing.room(block.bits);
-        has_units && (format.cqi >= most.cqi || room(format) >= room(most))
-    }
-
-    /// Transmits the block of a process in this slot.
-    fn transmit(
-        &mut self,
-        cx: &mut Cx<'_>,
-        ue: &mut Ue,
-        number: u16,
-        process: u8,
-        arrivals: &mut VecDeque<Arrival>,
-    ) {
-        let (slot, end) = (self.slot, self.start_of(self.slot + 1));
-        ue.next_slot = slot + self.least_interval;
-        ue.counts.slots += u64::from(self.carrier == 0 || ue.slot_until < end);
-        ue.slot_until = ue.slot_until.max(end);
-        let sinr = ue.reception.sinr(slot);
-        let delay = ue.bearers()[0].buffer.delay;
-        let epoch = ue.harq.epoch;
-        let carrier = self.carrier;
-        self.answers.push_back(Answer {
-            slot: self.frame.answered(slot),
-            ue: number,
-            carrier,
-            process,
-            epoch,
-        });
-        let draw = ue.reception.draw(slot);
-        let in_silence = ue.silences.cover(self.slot_length, end);
-        let this = ue.harq.process(process);
-        debug_assert_eq!(this.state, State::Awaited);
-        let lost = this.is_lost((self.air.as_ref(), &self.bler), self.combining, sinr, draw, in_silence);
-        let (format, transmissions) = (this.format, this.transmissions);
-        ue.counts.first_lost += u64::from(lost && transmissions == 1);
-        if cx.probes(Kind::BlockSent) {
-            let (row, Format { units, bits, .. }) = (self.air.number(format.cqi), format);
-            let bearer = cx.bearer_number(bearer_index(number, Dir::Downlink));
-            // Numbered over all carriers.
-            let process = carrier * ue.harq.processes() + process;
-            cx.probe(Kind::BlockSent, move || Event::BlockSent {
-                ue: number,
-                bearer,
-                slot,
-                process: process.into(),
-                transmission: transmissions.into(),
-                cqi: row,
-                units,
-                bits,
-                sinr_thousandths: (ratio(sinr) * 1000.0) as u64,
-                lost,
-            });
-        }
-        if lost {
-            return;
-        }
-        if let Some(block) = ue.harq.process(process).block.take() {
-            ue.counts.bits += u64::from(format.bits);
-            ue.note_arrives(cx, Dir::Downlink, &block);
-            arrivals.push_back(Arrival { at: end + delay, ue: number, epoch, block });
         }
     }
 }

@@ -5,6 +5,7 @@
 //! of a block: it adds their signal-to-noise ratios (Chase combining; D. Chase, IEEE Trans. Commun. 33(5),
 //! 1985), or their information ([`Air::combine`]).
 
+use super::decibels::{decibel, ratio};
 use super::reception::Steps;
 use crate::radio::phy::air::{Air, Format};
 use crate::rlc::Tti;
@@ -59,16 +60,6 @@ impl Process {
         self.heard = if is_alone { ratio } else { air.combine(self.format, self.heard, ratio, before) };
         in_silence || known.unwrap_or_else(|| draw < air.bler(self.format, decibel(self.heard)))
     }
-}
-
-/// Converts decibels to a ratio.
-pub(super) fn ratio(decibel: f32) -> f64 {
-    libm::exp10(f64::from(decibel) / 10.0)
-}
-
-/// A ratio in dB.
-fn decibel(ratio: f64) -> f32 {
-    (10.0 * libm::log10(ratio)) as f32
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

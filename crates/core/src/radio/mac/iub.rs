@@ -216,7 +216,7 @@ fn move_pdus(from: &mut Tti, pdus: u64, out: &mut Tti) -> u64 {
 mod tests {
     use super::*;
     use crate::rlc::SduEnd;
-    use crate::rlc::umts::control::{Control, Reset, Status};
+    use crate::rlc::control::{Control, Reset, Status};
 
     #[test]
     fn pdus_leave_the_queue_in_their_order_with_their_ends() {

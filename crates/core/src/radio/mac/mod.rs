@@ -22,7 +22,9 @@
 //! Left out: control channels and their errors, power, several antennas. A block is lost if its UE changes
 //! the cell during the transmission.
 
+pub(in crate::radio) mod carrier;
 mod config;
+mod decibels;
 mod downlink;
 pub(crate) mod fairness;
 mod frame;
@@ -33,13 +35,12 @@ mod load;
 mod reception;
 pub(in crate::radio) mod reordering;
 pub(in crate::radio) mod spare;
+pub(in crate::radio) mod subbands;
 mod ue;
 mod uplink;
 
 pub use config::{Adaptation, HarqConfig, Standing};
-pub(in crate::radio) use config::{
-    MOST_LAYERS, Shares, layer_loss, validate_grants, validate_layer_loss, whole_slots,
-};
+pub(in crate::radio) use config::{Shares, layer_loss, validate_grants, validate_layer_loss, whole_slots};
 pub use load::Load;
 
 use super::buffer::{cell_layout, cell_report, share};
@@ -83,6 +84,8 @@ pub(in crate::radio) struct Setup {
     pub units: u32,
     /// Units per group; units are assigned in groups, and the last group may be smaller.
     pub group: u32,
+    /// Units of a subband, if subbands fade on their own.
+    pub subband: Option<u32>,
     /// How groups are shared out.
     pub shares: Shares,
     /// Number of carriers with equal parameters; each has its own block and HARQ for each UE.

@@ -4,6 +4,7 @@
 //! block is lost: other traffic, another scheduler or another TCP change neither.
 
 use super::config::Adaptation;
+use super::subbands::{Set, Subbands};
 use crate::fading::BLOCK;
 use crate::mobility::Interference;
 use crate::packet::Dir;
@@ -76,6 +77,8 @@ pub(in crate::radio) struct Reception {
     /// The ratios of two blocks: reports are of the past.
     heard: [(u64, [f32; BLOCK]); 2],
     interference: Option<Interference>,
+    /// Subbands that fade on their own; instead of `sinr`.
+    pub(super) subbands: Option<Box<Subbands>>,
     period: u64,
     age: u64,
     /// Standard deviation of measurements, dB, and their draws by slot.
@@ -124,6 +127,7 @@ impl Reception {
             sinr,
             heard: [(u64::MAX, [0.0; BLOCK]); 2],
             interference: None,
+            subbands: None,
             period,
             age,
             noise,
@@ -144,9 +148,19 @@ impl Reception {
         self
     }
 
+    /// Replaces the one SINR of the carrier by that of each subband.
+    #[must_use]
+    pub fn with_subbands(mut self, subbands: Option<Subbands>) -> Self {
+        self.subbands = subbands.map(Box::new);
+        self
+    }
+
     /// Adopts the mean SINR of another receiver; returns whether it differs.
     #[cold]
     pub fn adopt(&mut self, fresh: Self) -> bool {
+        if let (Some(own), Some(fresh)) = (&mut self.subbands, fresh.subbands) {
+            return own.adopt(*fresh);
+        }
         let differs = self.sinr.adopt(fresh.sinr);
         if differs {
             self.heard = [(u64::MAX, [0.0; BLOCK]); 2];
@@ -162,6 +176,9 @@ impl Reception {
 
     /// The ratio in a slot without interference of other cells, dB.
     fn alone(&mut self, slot: u64) -> f32 {
+        if let Some(subbands) = &mut self.subbands {
+            return subbands.sinr(slot);
+        }
         let block = slot / BLOCK as u64;
         let heard = &mut self.heard[(block % 2) as usize];
         if heard.0 != block {
@@ -189,6 +206,10 @@ impl Reception {
         if self.report.0 != measured {
             let sinr = self.measured(measured);
             let row = air.reported(sinr, self.report.1);
+            if self.subbands.is_some() {
+                let error = sinr - self.alone(measured);
+                self.report_subbands(air, measured, sinr, error);
+            }
             self.row.take_if(|_| row != self.report.1);
             self.report = (measured, row);
         }
@@ -207,6 +228,19 @@ impl Reception {
                 (*near).max(least)
             }
         })
+    }
+
+    #[cold]
+    fn report_subbands(&mut self, air: &dyn Air, slot: u64, wideband: f32, error: f32) {
+        if let Some(subbands) = &mut self.subbands {
+            subbands.report(air, slot, wideband, error);
+        }
+    }
+
+    /// Row for a block on these subbands by the report in use, not below the row `least`.
+    pub fn row_on(&self, air: &dyn Air, of: Set, least: u8) -> u8 {
+        let estimate = self.subbands.as_ref().map_or(f32::NEG_INFINITY, |own| own.estimate(of));
+        air.cqi(estimate + self.offset).max(least)
     }
 
     /// Returns the uniform number that decides whether a block of this slot is lost.

@@ -8,7 +8,7 @@ use super::{Work, pop_if};
 use crate::element::Cx;
 use crate::packet::{Dir, Packet};
 use crate::radio::bearers::Bearers;
-use crate::radio::carrier::Carrier;
+use crate::radio::mac::carrier::Carrier;
 use crate::radio::outages::Silences;
 use crate::radio::phy::air::Air;
 use crate::radio::rlc_bearer::RlcBearer;

@@ -10,6 +10,9 @@
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// The most layers of a UE.
+pub(in crate::radio) const MOST_LAYERS: usize = 4;
+
 /// A transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::radio) struct Format {
@@ -40,6 +43,16 @@ pub(in crate::radio) trait Air: Send + Sync {
     /// reports are coarser than rows.
     fn reported(&self, sinr_db: f32, near: u8) -> u8 {
         self.cqi_near(sinr_db, near)
+    }
+
+    /// Index of the report about this SINR, from 1 on by rising SINR; 0 for none.
+    fn report_of(&self, sinr_db: f32) -> u8 {
+        self.cqi(sinr_db)
+    }
+
+    /// Minimum SINR, dB, for which a report of this index is made; minus infinity without one.
+    fn reported_sinr(&self, report: u8) -> f32 {
+        if report == 0 { f32::NEG_INFINITY } else { self.least_sinr(report) }
     }
 
     /// Minimum SINR, dB, for which a row, 1 or higher, is reported.

@@ -6,8 +6,10 @@
 //! 38(7), 2000, Tables 1 and 2. Left out: the second, long formats of 3GPP2 C.S0024 (IS-856), its
 //! interleaving of up to four packets, and early termination of a packet.
 
-use crate::radio::kinds::evdo::slots::PER_SECOND;
 use crate::units::Decibel;
+
+/// Slots of 5/3 ms in a second.
+pub(in crate::radio) const PER_SECOND: u64 = 600;
 
 /// A physical-layer packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

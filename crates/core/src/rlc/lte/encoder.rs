@@ -2,10 +2,10 @@
 
 use crate::rlc::Tti;
 use crate::rlc::encode::{Encode, Pdu};
-use crate::rlc::lte::pdus::{Nack, Pdu as Sent, Status};
-use crate::wire::mac_lte;
+use crate::rlc::pdus::lte::{Nack, Pdu as Sent, Status};
 use crate::wire::rlc::udp::Mode;
 use crate::wire::rlc_lte::{self as wire, AmdPdu, Data, StatusPdu, UmdPdu};
+use crate::wire::{mac_lte, pdcp};
 use std::collections::VecDeque;
 
 /// Logical channel of the first data radio bearer, after those of signalling (TS 36.321 table 6.2.1-1).
@@ -14,29 +14,58 @@ const LCID: u8 = 3;
 /// How many sequence numbers of acknowledged mode there are.
 const AM_NUMBERS: u64 = 1024;
 
-/// Makes the octets of the PDUs of a direction: those of RLC, and the MAC PDU around them.
+/// Makes the octets of the PDUs of a direction: those of PDCP, if SDUs have its header, those of RLC, and the MAC PDU
+/// around them.
 #[derive(Debug)]
 pub struct Encoder {
     mode: Mode,
     /// Bits of a sequence number in unacknowledged mode.
     um_sn_bits: Option<u8>,
-    /// SDUs that have started, each with the offset of its first octet in the stream. In acknowledged mode this
-    /// includes SDUs that may be retransmitted.
+    /// Bits of PDCP's sequence number.
+    pdcp_sn_bits: Option<u8>,
+    /// COUNT of the next SDU (TS 36.323 §7.1: HFN and Next_PDCP_TX_SN).
+    count: u64,
+    /// SDUs that have started, with PDCP's header, each with the offset of its first octet in the stream. In acknowledged
+    /// mode this includes SDUs that may be retransmitted.
     sdus: VecDeque<(u64, u64, Vec<u8>)>,
     /// Their end offset in the stream.
     end: u64,
+    /// End offset of the octets that have been in a PDU.
+    sent: u64,
 }
 
 impl Encoder {
-    /// At the start of the run, for acknowledged mode.
-    pub fn am() -> Self {
-        Self { mode: Mode::LteAm, um_sn_bits: None, sdus: VecDeque::new(), end: 0 }
+    /// At the start of the run, for acknowledged mode, with so many bits of PDCP's sequence number.
+    pub fn am(pdcp_sn_bits: Option<u8>) -> Self {
+        let (mode, um_sn_bits, sdus) = (Mode::LteAm, None, VecDeque::new());
+        Self { mode, um_sn_bits, pdcp_sn_bits, count: 0, sdus, end: 0, sent: 0 }
     }
 
     /// At the start of the run, for unacknowledged mode with so many bits of sequence number.
-    pub fn um(sn_bits: u8) -> Self {
+    pub fn um(sn_bits: u8, pdcp_sn_bits: Option<u8>) -> Self {
         let mode = if sn_bits == 5 { Mode::LteUm5 } else { Mode::LteUm10 };
-        Self { mode, um_sn_bits: Some(sn_bits), ..Self::am() }
+        Self { mode, um_sn_bits: Some(sn_bits), ..Self::am(pdcp_sn_bits) }
+    }
+
+    /// The PDU of PDCP of an SDU that starts.
+    fn pdcp_pdu(&mut self, sdu: Vec<u8>) -> Vec<u8> {
+        let Some(sn_bits) = self.pdcp_sn_bits else { return sdu };
+        let sn = self.count % (1 << sn_bits);
+        self.count += 1;
+        let mut octets = pdcp::data_header(sn as u32, sn_bits);
+        octets.extend(sdu);
+        octets
+    }
+
+    /// Writes the PDUs of PDCP whose first octet is sent with the octets up to `end`.
+    fn write_pdcp(&mut self, end: u64, out: &mut dyn FnMut(Pdu, &[u8])) {
+        if let Some(sn_bits) = self.pdcp_sn_bits {
+            let place = self.sdus.partition_point(|(_, first, _)| *first < self.sent);
+            for (_, _, sdu) in self.sdus.iter().skip(place).take_while(|(_, first, _)| *first < end) {
+                out(Pdu::LtePdcp { sn_bits }, sdu);
+            }
+        }
+        self.sent = self.sent.max(end);
     }
 
     fn pdu(&self, tti: &Tti, pdu: &Sent) -> Option<Vec<u8>> {
@@ -98,6 +127,7 @@ impl Encode for Encoder {
         out: &mut dyn FnMut(Pdu, &[u8]),
     ) {
         for (number, octets) in started {
+            let octets = self.pdcp_pdu(octets);
             let first = self.end;
             self.end += octets.len() as u64;
             self.sdus.push_back((number, first, octets));
@@ -108,6 +138,7 @@ impl Encode for Encoder {
             block.push(octets);
         }
         for (place, pdu) in tti.lte.data.iter().enumerate() {
+            self.write_pdcp(pdu.octets.end, out);
             if let Some(octets) = self.pdu(tti, pdu) {
                 out(Pdu::Lte(place), &octets);
                 block.push(octets);
@@ -135,9 +166,13 @@ impl Encode for Encoder {
         }
     }
 
-    /// Restarts the stream with the first SDU that is kept.
+    /// Restarts the stream with the first SDU that is kept. SDUs keep their COUNT in acknowledged mode; in unacknowledged
+    /// mode COUNT restarts at 0 (TS 36.323 §5.2.1).
     fn begin_anew(&mut self) {
-        self.end = 0;
+        (self.end, self.sent) = (0, 0);
+        if self.um_sn_bits.is_some() {
+            self.count = 0;
+        }
         for (_, first, sdu) in &mut self.sdus {
             *first = self.end;
             self.end += sdu.len() as u64;

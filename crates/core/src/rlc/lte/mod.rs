@@ -3,15 +3,14 @@
 
 pub mod am;
 mod encoder;
-mod pdus;
 mod stream;
 pub mod um;
 
+pub use super::pdus::lte::{End, Nack, Part, Pdu, Pdus, Status, li_octets};
 pub use encoder::Encoder;
-pub use pdus::{End, Nack, Part, Pdu, Pdus, Status, li_octets};
 pub use stream::Stream;
 
-pub(super) use pdus::insert_end;
+pub(super) use super::pdus::lte::insert_end;
 
 use super::{Run, SduEnd, SnRange, Tti, entities};
 use crate::channel;
@@ -24,6 +23,16 @@ pub(super) fn check(tti: Duration, discard_timer: Option<Duration>) -> Result<()
         return Err(ScenarioError::new("tti", "is zero", "write a TTI such as \"1 ms\""));
     }
     entities::check_timer("discard_timer", discard_timer)
+}
+
+/// Octets of the largest SDU of PDCP (TS 36.323 §4.3.1).
+pub(super) const LARGEST_PDCP_SDU: u32 = 8188;
+
+/// Refuses a size of PDCP's sequence number that the mode does not have (TS 36.331 §6.3.2, PDCP-Config).
+pub(super) fn check_pdcp(sn_bits: Option<u8>, sizes: &[u8], hint: &str) -> Result<(), ScenarioError> {
+    let Some(bits) = sn_bits.filter(|bits| !sizes.contains(bits)) else { return Ok(()) };
+    let message = format!("is {bits}, which is no size of a sequence number here");
+    Err(ScenarioError::new("pdcp_sn_size", message, hint))
 }
 
 /// Refuses a channel on which acknowledged mode repeats for ever.

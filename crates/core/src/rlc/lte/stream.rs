@@ -4,9 +4,10 @@
 //! bit, and an odd number of them four bits of padding. An SDU with more than 2047 octets in a PDU has no length
 //! indicator there, so it is the last one of the PDU.
 
-use crate::rlc::lte::pdus::{End, LARGEST_OFFSET, li_octets};
+use crate::rlc::pdus::lte::{End, LARGEST_OFFSET, li_octets};
 use crate::rlc::ranges::{Ranges, SnRange};
 use crate::time::{Duration, Instant};
+use crate::wire::pdcp::header_octets;
 use std::collections::VecDeque;
 
 /// LI has 11 bits (§6.2.2.5).
@@ -29,6 +30,10 @@ pub struct Stream {
     /// Index of the next SDU to arrive.
     next: u64,
     discard_timer: Option<Duration>,
+    /// Octets of PDCP's header of each SDU.
+    header: u32,
+    /// SDUs whose first octet was cut, those again included that were cut before a restart.
+    started: u64,
 }
 
 #[derive(Debug)]
@@ -48,15 +53,23 @@ impl Sdu {
 }
 
 impl Stream {
-    /// A sender's, with the time for which SDUs may wait to be begun.
-    pub fn new(discard_timer: Option<Duration>) -> Self {
-        Self { sdus: VecDeque::new(), begun: 0, known: 0, cut: 0, end: 0, waiting: 0, next: 0, discard_timer }
+    /// A sender's, with the time for which SDUs may wait to be begun, and, where SDUs have PDCP's header, the bits of its
+    /// sequence number.
+    pub fn new(discard_timer: Option<Duration>, pdcp_sn_bits: Option<u8>) -> Self {
+        let header = pdcp_sn_bits.map_or(0, header_octets);
+        let (sdus, begun, known, cut, end, waiting) = (VecDeque::new(), 0, 0, 0, 0, 0);
+        Self { sdus, begun, known, cut, end, waiting, next: 0, discard_timer, header, started: 0 }
+    }
+
+    /// How many PDUs of PDCP were begun, those again included that follow a restart; `None` without PDCP's header.
+    pub fn pdcp_pdus(&self) -> Option<u64> {
+        (self.header > 0).then_some(self.started)
     }
 
     /// Enqueues an SDU.
     pub fn push(&mut self, now: Instant, octets: u32) {
         // No packet is empty.
-        let octets = octets.max(1);
+        let octets = octets.max(1) + self.header;
         let expires = self.discard_timer.map_or(Instant::NEVER, |timer| now + timer);
         self.sdus.push_back(Sdu { number: self.next, octets, first: 0, expires });
         self.waiting += u64::from(octets);
@@ -126,6 +139,7 @@ impl Stream {
             self.end = sdu.end();
             self.waiting -= u64::from(sdu.octets);
             self.begun += 1;
+            self.started += 1;
         }
         self.known = self.known.max(self.begun);
         self.cut = octets.end;
@@ -228,7 +242,7 @@ mod tests {
     use super::*;
 
     fn cut(sdus: &[u32], rooms: &[u64]) -> Vec<Option<(u64, u64)>> {
-        let mut stream = Stream::new(None);
+        let mut stream = Stream::new(None, None);
         sdus.iter().for_each(|&octets| stream.push(Instant::ZERO, octets));
         rooms.iter().map(|&room| stream.cut(2, room).map(|octets| (octets.first, octets.end))).collect()
     }
@@ -263,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_again_ends_where_there_is_no_more_room() {
-        let mut stream = Stream::new(None);
+        let mut stream = Stream::new(None, None);
         [10, 20, 30].iter().for_each(|&octets| stream.push(Instant::ZERO, octets));
         let all = stream.cut(2, 100).unwrap();
         assert_eq!((all, stream.uncut(), stream.uncut_sdus()), (SnRange::new(0, 60), 0, 0));
@@ -286,7 +300,7 @@ mod tests {
 
     #[test]
     fn what_is_not_confirmed_begins_anew() {
-        let mut stream = Stream::new(Some(Duration::from_millis(10)));
+        let mut stream = Stream::new(Some(Duration::from_millis(10)), None);
         [10, 20, 30, 40].iter().for_each(|&octets| stream.push(Instant::ZERO, octets));
         let (mut confirmed, mut unsent) = (Vec::new(), Vec::new());
         stream.cut(2, 50);

@@ -6,7 +6,7 @@ use crate::rlc::Tti;
 use crate::rlc::encode::{Encode, Pdu};
 use crate::wire::rlc::udp::Mode;
 use crate::wire::rlc_nr::{self as wire, AmdPdu, Part, StatusPdu, UmdPdu};
-use crate::wire::{mac_nr, pdcp_nr};
+use crate::wire::{mac_nr, pdcp};
 use std::collections::VecDeque;
 
 /// Logical channel of the first data radio bearer, behind those of signalling.
@@ -72,7 +72,7 @@ impl Encoder {
         match content {
             Content::Data { count, number } => {
                 let sn = count % (1 << self.pdcp_sn_bits);
-                let mut octets = pdcp_nr::data_header(sn as u32, self.pdcp_sn_bits);
+                let mut octets = pdcp::data_header(sn as u32, self.pdcp_sn_bits);
                 let sdu = self.sdus.get(self.place(number)).filter(|sdu| sdu.number == number);
                 debug_assert!(sdu.is_some(), "SDU {number} is not known");
                 octets.extend(sdu.into_iter().flat_map(|sdu| &sdu.octets));
@@ -80,7 +80,7 @@ impl Encoder {
             }
             Content::Status(number) => {
                 let report = reports.iter().find(|report| report.number == number);
-                report.map_or_else(Vec::new, |report| pdcp_nr::status(report.fmc as u32, &report.bitmap))
+                report.map_or_else(Vec::new, |report| pdcp::status(report.fmc as u32, &report.bitmap))
             }
         }
     }

@@ -8,13 +8,12 @@
 
 pub mod am;
 mod encoder;
-pub(super) mod pdus;
 mod segments;
 mod timers;
 pub mod um;
 
+pub use super::pdus::nr::{LARGEST_SDU, Nack, Pdu, Pdus, Status, mac_octets, payload};
 pub use encoder::Encoder;
-pub use pdus::{LARGEST_SDU, Nack, Pdu, Pdus, Status, mac_octets, payload};
 pub use timers::{Repair, remarks};
 
 use super::{SduEnd, Tti};

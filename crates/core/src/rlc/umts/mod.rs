@@ -1,7 +1,6 @@
 //! RLC of UMTS (TS 25.322): PDUs of one size in a TTI, in acknowledged, unacknowledged and transparent mode.
 
 pub mod am;
-pub mod control;
 mod cutter;
 mod reassembly;
 mod sdu_queue;

@@ -101,7 +101,7 @@ impl Sender {
     }
 
     /// Whether data may flow.
-    pub(super) fn is_established(&self) -> bool {
+    pub(crate) fn is_established(&self) -> bool {
         self.handshake.is_established()
     }
 
@@ -124,6 +124,11 @@ impl Sender {
     #[inline]
     pub fn has_more(&self) -> bool {
         self.tx.state.max < self.tx.supplied
+    }
+
+    /// Bytes supplied and never sent.
+    pub fn unsent(&self) -> u64 {
+        self.tx.supplied.saturating_sub(self.tx.state.max)
     }
 
     /// When `handle_deadline` must be called.

@@ -40,6 +40,11 @@ pub enum Mode {
     LteUm10,
     /// Acknowledged, of LTE.
     LteAm,
+    /// A PDU of LTE's PDCP instead of RLC.
+    LtePdcp {
+        /// Bits of a sequence number.
+        sn_bits: u8,
+    },
     /// A PDU of LTE's MAC instead of RLC.
     LteMac,
     /// Acknowledged, of NR.
@@ -58,7 +63,10 @@ pub enum Mode {
         sn_bits: u8,
     },
     /// A PDU of NR's MAC instead of RLC.
-    NrMac,
+    NrMac {
+        /// Whether the cell uses time division duplex (TDD).
+        is_tdd: bool,
+    },
 }
 
 impl Mode {
@@ -87,11 +95,12 @@ pub fn datagram_of(mode: Mode, channel: Channel, pdu: &[u8]) -> Vec<u8> {
         Mode::LteUm5 => udp_lte::framing(Some(5), channel.dir, ue, bearer),
         Mode::LteUm10 => udp_lte::framing(Some(10), channel.dir, ue, bearer),
         Mode::LteAm => udp_lte::framing(None, channel.dir, ue, bearer),
+        Mode::LtePdcp { sn_bits } => udp_lte::pdcp(sn_bits, channel.dir, ue, bearer),
         Mode::LteMac => udp_lte::mac(channel.dir, ue),
         Mode::NrAm { sn_bits } => udp_nr::rlc(true, sn_bits, channel.dir, ue, channel.radio_bearer),
         Mode::NrUm { sn_bits } => udp_nr::rlc(false, sn_bits, channel.dir, ue, channel.radio_bearer),
         Mode::NrPdcp { sn_bits } => udp_nr::pdcp(sn_bits, channel.dir, ue, channel.radio_bearer),
-        Mode::NrMac => udp_nr::mac(FDD, channel.dir, ue),
+        Mode::NrMac { is_tdd } => udp_nr::mac(if is_tdd { TDD } else { FDD }, channel.dir, ue),
     };
     let room = usize::from(u16::MAX) - IP_OCTETS - UDP_OCTETS - framing.len();
     let mut bytes = vec![0; IP_OCTETS + UDP_OCTETS];
@@ -137,8 +146,9 @@ const DOWNLINK: u8 = 1;
 const LI_7_BITS: u8 = 1;
 const LI_15_BITS: u8 = 2;
 
-/// Radio type of `mac-nr`: frequency division.
+/// Radio types of `mac-nr`: frequency and time division.
 const FDD: u8 = 1;
+const TDD: u8 = 2;
 
 /// A dynamic port (RFC 6335, 6), which no dissector claims.
 const PORT: u16 = 65_322;

@@ -90,6 +90,21 @@ fn twelve_bits_of_numbers_bound_the_rate() {
 /// Acceptance test 29: a blockage of 280 ms with -5 dB instead of 20 dB.
 const BLOCKED: &str = "time_s,sinr_db\n0,20\n1,-5\n1.28,20\n";
 
+/// Acceptance test 29: at -5 dB the cell has MCS 0 on one layer. By hand: seven blocks of 8,448 bits and one of 48 instead of
+/// 132 elements in 5 ms.
+#[test]
+fn the_rate_in_a_blockage_is_that_of_the_lowest_row() {
+    let mut cell = cell(&json!({"downlink": {"reception": {"mean_sinr": "-5 dB", "fading": {"none": {}}}}}));
+    let arrived = stream(&mut cell, 600, 2);
+    let steady = arrived.iter().filter(|(at, _)| (ms(100.0)..ms(600.0)).contains(at)).count();
+    let rate = steady as f64 * 12_000.0 / 0.5e6;
+    let blocks = cell.blocks();
+    assert!(blocks.iter().all(|block| block.cqi == 0), "{:?}", blocks.iter().map(|block| block.cqi).max());
+    // Headers are 9 octets for each packet and 8 for each segment.
+    let expected = (7.0 + 48.0 / 132.0) * 8448.0 / 5e3 * (1056.0 - 8.0) / 1056.0 * 1500.0 / 1509.0;
+    assert!(near(rate, expected, 0.02), "{rate}, not {expected}");
+}
+
 /// Acceptance test 29 with TCP: CUBIC outlasts a blockage that is shorter than its timeout.
 #[test]
 fn tcp_outlasts_a_blockage() {

@@ -33,6 +33,18 @@ fn what_no_cell_can_do_is_named_with_a_remedy() {
         (json!({"carriers": 0}), "nr.carriers: 0 carriers; write 1 to 8, such as 4"),
         (json!({"carriers": 9}), "nr.carriers: 9 carriers; write 1 to 8, such as 4"),
         (
+            json!({"downlink": {"blocks": {"bandwidth": "5 MHz"}, "subbands": {}}}),
+            "nr.downlink.subbands: a carrier of 11 PRBs has none; choose a bandwidth of 24 PRBs or more, or remove the table",
+        ),
+        (
+            json!({"downlink": {"group": 5, "subbands": {}}}),
+            "nr.downlink.group: 5 PRBs do not divide a subband of 16; write 16, or remove the key",
+        ),
+        (
+            json!({"carriers": 2, "uplink": {"carriers": 3}}),
+            "nr.uplink.carriers: 3 carriers, but the downlink has 2; write at least 1 and at most the carriers of the downlink (radio.nr.carriers)",
+        ),
+        (
             json!({"downlink": {"reception": {"blockage": {"depth": "70 dB"}}}}),
             "nr.downlink.reception.blockage.depth: 70 dB is no depth of a blockage; write \"0 dB\" to \"60 dB\"",
         ),

@@ -4,6 +4,7 @@ mod bursts;
 mod downlink;
 mod errors;
 mod second_bearer;
+mod subbands;
 mod uplink;
 
 use crate::shared::{Cell, over};

@@ -105,6 +105,37 @@ fn both_bearers_repair_what_is_lost() {
     }
 }
 
+/// Blocks of UE 0 that its second bearer fills leave nothing behind for UE 1, which uses the default bearer only.
+#[test]
+fn the_second_bearer_of_a_ue_is_its_own() {
+    let keys = over(narrow(), &json!({"frame": "FDD", "second_bearer": {"flows": [1]}}));
+    let mut cell = Cell::new("nr", 2, &over(keys, &json!({"downlink": {"harq": {"bler": ["30 %"]}}})));
+    let mut sent = [0_u32; 2];
+    let mut outputs = Vec::new();
+    for step in 0..200_u32 {
+        let now = ms(f64::from(step));
+        cell.run_until(at(now));
+        outputs.extend(cell.outputs());
+        for (ue, packets) in [(0, 6), (1, 1)] {
+            for _ in 0..packets {
+                let mut packet = cell.path.packet();
+                (packet.ue, packet.flow, packet.seq, packet.len) = (ue, 1 - ue, sent[usize::from(ue)], 700);
+                sent[usize::from(ue)] += 1;
+                cell.path.handle_packet(at(now), Dir::Downlink, packet);
+            }
+        }
+    }
+    outputs.extend(cell.run_dry());
+    for ue in 0..2 {
+        let arrived: Vec<u32> =
+            outputs.iter().filter(|(_, packet)| packet.ue == ue).map(|(_, packet)| packet.seq).collect();
+        assert_eq!(arrived, (0..sent[usize::from(ue)]).collect::<Vec<_>>(), "UE {ue}");
+    }
+    let second = &cell.report()["ues"][1]["downlink"]["second"];
+    assert_eq!((&second["sdus_in"], &second["pdcp"]["discarded_sdus"]), (&json!(0), &json!(0)), "{second}");
+    assert_eq!(second["rlc"]["re_establishments"], json!(0), "{second}");
+}
+
 /// The marks of a discipline depend on its own bearer's queue.
 #[test]
 fn a_discipline_sees_the_queue_of_its_own_bearer() {

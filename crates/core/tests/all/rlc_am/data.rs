@@ -2,8 +2,8 @@
 
 use super::link::{Link, NETWORK, PDUS, UE, ms, range, timeline, written};
 use airpath_core::rlc::am::{Config, Delivery, Entity, Erroneous, Receiver, Sender};
+use airpath_core::rlc::control::{Control, Form, Status};
 use airpath_core::rlc::entities::{Receive, Transmit};
-use airpath_core::rlc::umts::control::{Control, Form, Status};
 use airpath_core::rlc::{Ranges, Report, Run, SnRange, Transmission, Tti};
 use airpath_core::time::Duration;
 

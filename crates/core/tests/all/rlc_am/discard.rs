@@ -3,8 +3,8 @@
 use super::link::{Link, NETWORK, UE, ms, timeline, timeline_until};
 use airpath_core::rlc::am::{Config, Delivery};
 use airpath_core::rlc::am::{Receiver, SduDiscard};
+use airpath_core::rlc::control::{Control, Mrw, Status};
 use airpath_core::rlc::entities::{Receive, Transmit};
-use airpath_core::rlc::umts::control::{Control, Mrw, Status};
 use airpath_core::rlc::{Report, Run, SduEnd, SnRange, Transmission, Tti};
 use airpath_core::time::Duration;
 
@@ -325,7 +325,7 @@ fn an_mrw_ack_that_fits_nothing_changes_nothing() {
     for (sn_ack, n, ends) in answers {
         let mut link = timeline_until(80, &max_dat(2), &[(0, 410), (0, 300), (0, 300)], &[0], &[]);
         assert_eq!(link.log.last().unwrap(), "70 tx [status mrw 17/1]");
-        let answer = airpath_core::rlc::umts::control::MrwAck { n, sn_ack };
+        let answer = airpath_core::rlc::control::MrwAck { n, sn_ack };
         let status = Status { mrw_ack: Some(answer), ..Status::default() };
         let tti = Tti { control: vec![Control::Status(status)], ..Tti::default() };
         link.ends[NETWORK].handle_tti(ms(85), &tti, &mut Report::default());

@@ -7,8 +7,8 @@
 //! they are SDUs of the uplink.
 
 use airpath_core::rlc::am::{Config, Entity};
+use airpath_core::rlc::control::{Control, Mrw, Status};
 use airpath_core::rlc::entities::{Receive, Transmit};
-use airpath_core::rlc::umts::control::{Control, Mrw, Status};
 use airpath_core::rlc::{Report, Run, SnRange, Tti};
 use airpath_core::time::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};

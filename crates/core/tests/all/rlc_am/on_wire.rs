@@ -2,7 +2,7 @@
 
 use super::link::range;
 use airpath_core::rlc::am::{Config, Receiver};
-use airpath_core::rlc::umts::control::{Control, Mrw, MrwAck, Reset, Status};
+use airpath_core::rlc::control::{Control, Mrw, MrwAck, Reset, Status};
 use airpath_core::rlc::{Ranges, Report, Run, Transmission};
 use airpath_core::time::Instant;
 use airpath_core::units::Bytes;

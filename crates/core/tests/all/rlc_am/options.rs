@@ -2,8 +2,8 @@
 
 use super::link::{Link, NETWORK, PDUS, UE, ms, timeline};
 use airpath_core::rlc::am::{Config, Entity};
+use airpath_core::rlc::control::{Control, Status};
 use airpath_core::rlc::entities::{Receive, Transmit};
-use airpath_core::rlc::umts::control::{Control, Status};
 use airpath_core::rlc::{Report, Tti};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::units::Bytes;

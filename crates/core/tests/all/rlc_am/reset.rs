@@ -2,8 +2,8 @@
 
 use super::link::{Link, NETWORK, UE, ms, timeline_until};
 use airpath_core::rlc::am::Config;
+use airpath_core::rlc::control::{Control, Reset, Status};
 use airpath_core::rlc::entities::{Receive, Transmit};
-use airpath_core::rlc::umts::control::{Control, Reset, Status};
 use airpath_core::rlc::{Report, Tti};
 use airpath_core::time::{Duration, Instant};
 

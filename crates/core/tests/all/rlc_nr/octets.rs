@@ -8,7 +8,7 @@ use airpath_core::rlc::nr::Encoder;
 use airpath_core::rlc::{Config, Encode, Tti, am_nr, um_nr};
 use airpath_core::time::Duration;
 use airpath_core::wire::rlc_nr::{Part, Pdu, UmdPdu};
-use airpath_core::wire::{mac_nr, pdcp_nr};
+use airpath_core::wire::{mac_nr, pdcp as pdcp_wire};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,9 +75,9 @@ impl Receiver {
     }
 
     fn hand_up(&mut self, sdu: &[u8], pdcp_bits: u8) {
-        match pdcp_nr::Pdu::decode(sdu, pdcp_bits).unwrap() {
-            pdcp_nr::Pdu::Data { sn, sdu } => self.up.push((sn, sdu)),
-            pdcp_nr::Pdu::Status { .. } => {}
+        match pdcp_wire::Pdu::decode(sdu, pdcp_bits).unwrap() {
+            pdcp_wire::Pdu::Data { sn, sdu } => self.up.push((sn, sdu)),
+            pdcp_wire::Pdu::Status { .. } => {}
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use airpath_core::rlc::am::{Config, Encoder, Entity, SduDiscard};
+use airpath_core::rlc::control::{Control, Form, Status};
 use airpath_core::rlc::encode::{Encode, Pdu as Which};
 use airpath_core::rlc::entities::{Receive, Transmit};
-use airpath_core::rlc::umts::control::{Control, Form, Status};
 use airpath_core::rlc::{Report, Tti};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::units::Bytes;

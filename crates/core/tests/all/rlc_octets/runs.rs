@@ -8,9 +8,9 @@ use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
 use airpath_core::time::Instant;
 use airpath_core::trace::{Event, Kind, ProbeMask};
-use airpath_core::wire::mac_lte;
 use airpath_core::wire::rlc::{Pdu, Sn, StatusEnd, Sufi, UmdPdu};
 use airpath_core::wire::rlc_lte;
+use airpath_core::wire::{mac_lte, pdcp};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
@@ -150,6 +150,23 @@ fn framed(octets: &[u8]) -> (u8, Bearer, Vec<u8>) {
         rest = next;
     }
     panic!("no PDU in {octets:02x?}");
+}
+
+/// Reads the framing of a PDU of LTE's PDCP: three fixed fields, then tags. Bits of its sequence number, bearer and PDU.
+fn framed_pdcp(octets: &[u8]) -> (u8, Bearer, Vec<u8>) {
+    let [0, 2, 0, 2, bits, 3, down, 14, ue_high, ue, 13, 0, 5, 1, pdu @ ..] = octets else {
+        panic!("{octets:02x?}")
+    };
+    let dir = if *down == 1 { Dir::Downlink } else { Dir::Uplink };
+    (*bits, (u16::from_be_bytes([*ue_high, *ue]) - 1, dir), pdu.to_vec())
+}
+
+/// The SDU of PDCP that RLC has handed up, and its sequence number.
+fn without_pdcp(sdu: &[u8], sn_bits: u8) -> (u32, Vec<u8>) {
+    match pdcp::Pdu::decode(sdu, sn_bits).unwrap() {
+        pdcp::Pdu::Data { sn, sdu } => (sn, sdu),
+        status => panic!("{status:?}"),
+    }
 }
 
 /// PDUs sent, in order: (time, content, lost).
@@ -304,6 +321,8 @@ fn agree(numbers: Option<u64>, changes: &[(&str, &str)]) -> (usize, usize) {
     let mut seen: BTreeMap<Bearer, Log> = BTreeMap::new();
     let mut readers: BTreeMap<Bearer, Reader> = BTreeMap::new();
     let mut arrived: BTreeMap<Bearer, Vec<(Vec<u8>, u32)>> = BTreeMap::new();
+    // Of PDCP: bits of the sequence number, and PDUs.
+    let mut of_pdcp: BTreeMap<Bearer, (u8, Vec<Vec<u8>>)> = BTreeMap::new();
     // PDUs that no MAC PDU has held yet.
     let mut open: Vec<Vec<u8>> = Vec::new();
     for frame in &frames {
@@ -317,6 +336,13 @@ fn agree(numbers: Option<u64>, changes: &[(&str, &str)]) -> (usize, usize) {
                 pdus.iter().map(|(_, pdu)| pdu.to_vec()).collect::<Vec<_>>(),
                 std::mem::take(&mut open)
             );
+            continue;
+        }
+        if let Some(framed) =
+            frame.octets[HEADERS..].strip_prefix(b"pdcp-lte").filter(|_| frame.interface == RLC)
+        {
+            let (sn_bits, bearer, pdu) = framed_pdcp(framed);
+            of_pdcp.entry(bearer).or_insert_with(|| (sn_bits, Vec::new())).1.push(pdu);
             continue;
         }
         if frame.interface == RLC {
@@ -342,7 +368,17 @@ fn agree(numbers: Option<u64>, changes: &[(&str, &str)]) -> (usize, usize) {
         assert!(*log == told[bearer], "PDUs of {bearer:?}");
     }
     for (bearer, packets) in &arrived {
-        let sdus = readers[bearer].sdus();
+        let mut sdus = readers[bearer].sdus().to_vec();
+        if let Some((sn_bits, pdus)) = of_pdcp.get(bearer) {
+            let mut pdus = (0..).zip(pdus);
+            for sdu in &mut sdus {
+                // Unacknowledged mode loses some.
+                let (count, _) = pdus.find(|(_, pdu)| *pdu == sdu).expect("a PDU of PDCP is in RLC");
+                let (sn, inner) = without_pdcp(sdu, *sn_bits);
+                assert_eq!(sn, count % (1 << sn_bits));
+                *sdu = inner;
+            }
+        }
         // At the end some are on the wire.
         assert!(packets.len() > 100 && packets.len() <= sdus.len() && sdus.len() < packets.len() + 50);
         for (sdu, (header, len)) in sdus.iter().zip(packets) {
@@ -353,6 +389,8 @@ fn agree(numbers: Option<u64>, changes: &[(&str, &str)]) -> (usize, usize) {
         }
     }
     assert_eq!(arrived.len(), 4);
+    let has_pdcp = changes.iter().any(|(_, value)| value.contains("pdcp_sn_size"));
+    assert_eq!(of_pdcp.len(), if has_pdcp { 4 } else { 0 });
     (seen.values().map(Vec::len).sum(), arrived.values().map(Vec::len).sum())
 }
 
@@ -416,6 +454,38 @@ fn unacknowledged_mode_of_lte_tells_the_same() {
         ("radio.dch.uplink.rlc", "{ um_lte = { tti = \"20 ms\", sn_field_length = 5 } }"),
     ];
     agree(Some(32), &[&both[..], &FEW_LOSSES].concat());
+}
+
+/// RLC carries the PDUs of PDCP as the capture has them, numbered from 0 on.
+#[test]
+fn pdcp_of_lte_tells_the_same() {
+    for (numbers, down, up, losses) in [
+        (
+            1024,
+            "am_lte = { tti = \"10 ms\", pdcp_sn_size = 12",
+            "am_lte = { tti = \"20 ms\", pdcp_sn_size = 15",
+            None,
+        ),
+        (
+            1024,
+            "am_lte = { tti = \"10 ms\", pdcp_sn_size = 18",
+            "am_lte = { tti = \"20 ms\", pdcp_sn_size = 12",
+            None,
+        ),
+        (
+            1024,
+            "um_lte = { tti = \"10 ms\", pdcp_sn_size = 7",
+            "um_lte = { tti = \"20 ms\", pdcp_sn_size = 12",
+            Some(FEW_LOSSES),
+        ),
+    ] {
+        let (down, up) = (format!("{{ {down} }} }}"), format!("{{ {up} }} }}"));
+        let rlc =
+            [("radio.dch.downlink.rlc", &down[..]), ("radio.dch.uplink.rlc", &up), ("duration", "40 s")];
+        let (_, packets) = agree(Some(numbers), &[&rlc[..], &losses.map_or(Vec::new(), Vec::from)].concat());
+        // Each bearer's numbers of 7 bits wrap.
+        assert!(packets > 4 * 128, "{packets} packets");
+    }
 }
 
 #[test]

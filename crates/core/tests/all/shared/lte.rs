@@ -71,6 +71,42 @@ fn repetitions_take_their_share_of_the_rate() {
     }
 }
 
+/// On 50 PRBs two layers peak near the standard's 73.4 Mbit/s, four at twice that; where a single layer carries most, all
+/// cells are the same.
+#[test]
+fn layers_multiply_the_peak() {
+    let rate = |layers: u8, sinr: &str| {
+        let mut cell = Cell::new(
+            "lte",
+            1,
+            &json!({"downlink": {
+                "blocks": {"bandwidth": "10 MHz", "layers": layers},
+                "reception": {"mean_sinr": sinr},
+                // More than RLC has in transit until a STATUS PDU confirms it.
+                "queue": {"droptail": {"packets": 5000}},
+                "adaptation": {"outer_loop": false},
+                "harq": {"bler": [0]},
+            }}),
+        );
+        let mut bytes = 0;
+        for step in 0..1500 {
+            let now = Instant::ZERO + Duration::from_millis(step);
+            cell.run_until(now);
+            (0..14).for_each(|_| _ = cell.send(now, Dir::Downlink, 0, 1500));
+            let arrived = cell.outputs().into_iter().filter(|_| step >= 500);
+            bytes += arrived.map(|(_, packet)| u64::from(packet.len)).sum::<u64>();
+        }
+        bytes as f64 * 8.0 / 1e6
+    };
+    for (layers, peak) in [(1, 36.944), (2, 73.888), (4, 147.776)] {
+        let rate = rate(layers, "60 dB");
+        // Headers of RLC and MAC.
+        assert!((0.99..1.0).contains(&(rate / peak)), "{layers} layers: {rate} Mbit/s");
+    }
+    assert!(near(rate(4, "0 dB"), rate(1, "0 dB"), 0.001));
+    assert!(rate(4, "20 dB") > 1.2 * rate(1, "20 dB"));
+}
+
 /// Acceptance test 11: a packet goes into one block of CQI 15 on 50 PRBs.
 #[test]
 fn a_packet_in_an_idle_cell_takes_one_block() {
@@ -118,6 +154,37 @@ fn nothing_is_lost_in_a_hand_over() {
     let blocks = cell.blocks();
     assert!(blocks.iter().all(|block| !(50..90).contains(&block.at_ms)));
     assert!(blocks.iter().any(|block| block.at_ms < 50) && blocks.iter().any(|block| block.at_ms >= 90));
+}
+
+/// Acceptance test 28 in LTE's numbers: a hand-over of 108 ms under load. With forwarding a packet waits for the outage, 4 ms for
+/// the block that the hand-over destroyed, 4 ms for its own, and for the SDUs before it that no STATUS PDU has confirmed: those of
+/// t-StatusProhibit (50 ms) and of the way of a STATUS PDU (22 ms at most, acceptance test 15).
+#[test]
+fn a_hand_over_delays_by_its_outage() {
+    let handovers = json!([{"ue": 0, "at": "1 s", "outage": "108 ms", "warning": "0 ms"}]);
+    let keys = json!({"downlink": {"harq": {"bler": [0]}, "adaptation": {"outer_loop": false}}});
+    let mut cell = Cell::with_handovers("lte", &keys, &handovers);
+    // 12 of 36 Mbit/s, off the grid of TTIs.
+    let entry = |number: u32| Instant::ZERO + Duration::from_nanos(u64::from(number) * 1_000_000 + 300_000);
+    for number in 0..1500 {
+        cell.run_until(entry(number));
+        cell.send(entry(number), Dir::Downlink, 0, 1500);
+    }
+    let arrived = cell.run_dry();
+    assert_eq!(
+        arrived.iter().map(|(_, packet)| packet.seq).collect::<Vec<_>>(),
+        (0..1500).collect::<Vec<_>>()
+    );
+    let delays: Vec<f64> =
+        arrived.iter().map(|(at, packet)| at.since(entry(packet.seq)).as_secs_f64() * 1e3).collect();
+    let most = delays.iter().copied().fold(0.0, f64::max);
+    // One SDU per ms, and 4618 octets per TTI.
+    let repeated = (50.0 + 22.0) * 1500.0 / 4618.0;
+    assert!((112.0..=108.0 + 8.0 + repeated).contains(&most), "{most}");
+    // Before, and when what was kept has left at 36.9 minus 12 Mbit/s: 0.7 ms to the TTI, the TTI, and 3 ms.
+    let calm = |delay: &f64| (delay - 4.7).abs() < 1e-6;
+    assert!(delays[..990].iter().all(calm) && delays[1250..].iter().all(calm));
+    assert!(delays[1100..1110].iter().all(|delay| *delay > 4.7));
 }
 
 /// Acceptance test 12: the reception of UE 0 in a slot is the same alone, among others, and under another scheduler.

@@ -72,7 +72,7 @@ impl AtRnc {
         let mut packet = self.0.packet();
         parse(octets, &mut packet);
         (packet.ue, packet.flow) = (0, 0);
-        packet.body = Some(Box::new(Body { bytes: octets.to_vec(), touched: false }));
+        packet.body = Some(Box::new(Body::new(octets.to_vec())));
         self.0.handle_packet(Instant::ZERO, dir, packet);
         let (_, _, mut boxed) = self.0.poll_output().unwrap();
         let mut body = boxed.body.take().unwrap();

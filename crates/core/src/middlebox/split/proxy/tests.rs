@@ -165,7 +165,7 @@ impl World {
                 if is_to_box {
                     let mut packet = self.path.packet();
                     parse(&bytes, &mut packet);
-                    packet.body = Some(Box::new(Body { bytes, touched: false }));
+                    packet.body = Some(Box::new(Body::new(bytes)));
                     self.path.handle_packet(self.now, dir, packet);
                 } else {
                     self.deliver(dir, &bytes);
@@ -346,7 +346,7 @@ fn what_the_box_cannot_know_passes_as_it_came_and_what_is_spoiled_ends_here() {
     ] {
         let mut packet = world.path.packet();
         parse(&bytes, &mut packet);
-        packet.body = Some(Box::new(Body { bytes: bytes.clone(), touched: false }));
+        packet.body = Some(Box::new(Body::new(bytes.clone())));
         world.path.handle_packet(Instant::ZERO, Dir::Uplink, packet);
         let left: Vec<_> = std::iter::from_fn(|| world.path.poll_output())
             .map(|(_, dir, out)| (dir, out.body.unwrap().bytes))
@@ -376,7 +376,7 @@ fn both_sides_negotiate_for_themselves() {
     encode_segment(&syn, endpoints, 0, &[], &mut bytes);
     let mut packet = world.path.packet();
     parse(&bytes, &mut packet);
-    packet.body = Some(Box::new(Body { bytes, touched: false }));
+    packet.body = Some(Box::new(Body::new(bytes)));
     world.path.handle_packet(Instant::ZERO, Dir::Uplink, packet);
     let mut left: Vec<_> = std::iter::from_fn(|| world.path.poll_output()).collect();
     left.sort_by_key(|(_, dir, _)| *dir);

@@ -21,7 +21,6 @@ pub(crate) use slots::Dch;
 use crate::element::Element;
 use crate::error::ScenarioError;
 use crate::packet::Dir;
-use crate::pdcp;
 use crate::queue;
 use crate::radio::activity::with_activity;
 use crate::radio::outages::with_outages;
@@ -42,7 +41,7 @@ impl Component for Config {
     }
 
     fn largest_sdu(&self, dir: Dir) -> Option<u32> {
-        self.bearers(dir).any(|bearer| bearer.rlc.has_pdcp()).then_some(pdcp::LARGEST_SDU)
+        self.bearers(dir).filter_map(|bearer| bearer.rlc.largest_sdu()).min()
     }
 
     fn check_without_core(&self) -> Result<(), ScenarioError> {

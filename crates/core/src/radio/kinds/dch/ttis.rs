@@ -14,7 +14,7 @@ use crate::element::{Cx, Element, Layout, Port, as_same};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{cell_layout, cell_report};
-use crate::radio::carrier::Carrier;
+use crate::radio::mac::carrier::Carrier;
 use crate::radio::outages::{Pausable, Silences};
 use crate::radio::rlc_bearer::RlcBearer;
 use crate::radio::rlc_pair::RlcPair;

@@ -19,7 +19,7 @@
 //! Bender et al. 2000 (see [`rates`](crate::radio::phy::evdo)).
 
 mod forward;
-pub(in crate::radio) mod slots;
+mod slots;
 mod terminal;
 mod user;
 

@@ -2,33 +2,31 @@
 
 use crate::time::{Duration, Instant};
 
-/// Slots in a second.
-pub(in crate::radio) const PER_SECOND: u64 = 600;
-
 /// A slot lasts this many nanoseconds over three.
 const NUMERATOR: u64 = 5_000_000;
 const DENOMINATOR: u64 = 3;
 
 /// Start of a slot, rounded up to a nanosecond.
-pub(in crate::radio) const fn start_of(slot: u64) -> Instant {
+pub(super) const fn start_of(slot: u64) -> Instant {
     Instant::from_nanos((slot * NUMERATOR).div_ceil(DENOMINATOR))
 }
 
 /// The first slot that starts at or after an instant.
-pub(in crate::radio) const fn first_from(at: Instant) -> u64 {
+pub(super) const fn first_from(at: Instant) -> u64 {
     let Some(before) = at.as_nanos().checked_sub(1) else { return 0 };
     // The slot after the last slot that started earlier. 3 slots start per 5 ms; no product can overflow.
     before / NUMERATOR * DENOMINATOR + before % NUMERATOR * DENOMINATOR / NUMERATOR + 1
 }
 
 /// How long this many slots last.
-pub(in crate::radio) const fn lasting(slots: u64) -> Duration {
+pub(super) const fn lasting(slots: u64) -> Duration {
     start_of(slots).since(Instant::ZERO)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::radio::phy::evdo::PER_SECOND;
 
     #[test]
     fn slots_are_a_grid_that_does_not_drift() {

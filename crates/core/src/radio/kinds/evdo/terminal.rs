@@ -4,9 +4,9 @@
 //! DRC), or none. Left out: the delay of some slots between a request and its use, and errors in requests.
 
 use super::DownlinkConfig;
-use super::slots::PER_SECOND;
 use crate::fading::{self, BLOCK, Fading};
 use crate::packet::Dir;
+use crate::radio::phy::evdo::PER_SECOND;
 use crate::radio::phy::evdo::{PhysicalPacket, RATES};
 use crate::sinr::{Outages, Shadowing};
 use crate::units::Decibel;

@@ -1,7 +1,7 @@
 //! One UE at the forward link: its queue, the packet in service, and the path after transmission.
 
 use super::DownlinkConfig;
-use super::slots::{PER_SECOND, lasting};
+use super::slots::lasting;
 use super::terminal::{Slow, Terminal};
 use crate::distribution::Sampler;
 use crate::element::Cx;
@@ -9,6 +9,7 @@ use crate::packet::{Dir, Packet};
 use crate::radio::buffer::{Buffer, Gone, Served, report_service, share};
 use crate::radio::delay_line::DelayLine;
 use crate::radio::flow_buffers::{FlowBuffers, Sharing, Waiting};
+use crate::radio::phy::evdo::PER_SECOND;
 use crate::radio::phy::evdo::PHYSICAL_PACKETS;
 use crate::radio::phy::evdo::PhysicalPacket;
 use crate::rng::{self, Stream, Threshold};

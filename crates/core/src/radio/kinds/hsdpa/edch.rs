@@ -126,6 +126,7 @@ impl Config {
             sr_period: 1,
             first_block: self.initial.into(),
             most_block: u64::MAX,
+            carriers: 1,
             standing: (self.unscheduled > 0).then(|| (1, self.unscheduled.into())),
             ramp: Some(Ramp {
                 step: libm::exp10(self.step.as_db() / 10.0),

@@ -24,8 +24,8 @@ use crate::packet::Dir;
 use crate::pdcp;
 use crate::queue;
 use crate::radio::activity::with_activity;
-use crate::radio::carrier::Carrier;
 use crate::radio::dch;
+use crate::radio::mac::carrier::Carrier;
 use crate::radio::mac::reordering::{LARGEST_WINDOW, Numbers};
 use crate::radio::mac::{
     self, Adaptation, Frame, Framing, HarqConfig, Reordered, Setup, SharedCell, Shares, Source, Ue, iub,
@@ -214,6 +214,7 @@ impl Config {
             scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
             units: downlink.codes.into(),
             group: 1,
+            subband: None,
             shares: Shares::InTurn,
             carriers: 1,
             ues_per_slot: downlink.ues_per_tti.into(),

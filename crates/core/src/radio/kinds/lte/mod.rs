@@ -25,7 +25,7 @@ use crate::packet::Dir;
 use crate::pdcp;
 use crate::queue;
 use crate::radio::activity::with_activity;
-use crate::radio::carrier::{Carrier, Losses};
+use crate::radio::mac::carrier::{Carrier, Losses};
 use crate::radio::mac::grants::Grants;
 use crate::radio::mac::reordering::Numbers;
 use crate::radio::mac::{
@@ -192,6 +192,7 @@ impl Component for Config {
             scheduler: downlink.scheduler.build(self.ues.into(), WINDOW),
             units,
             group,
+            subband: None,
             shares: downlink.sharing.into(),
             carriers: 1,
             ues_per_slot: most,
@@ -220,6 +221,10 @@ impl Component for Config {
 
     fn queues(&self, dir: Dir) -> Vec<&queue::Config> {
         vec![dir.pick(&self.downlink.queue, &self.uplink.queue)]
+    }
+
+    fn largest_sdu(&self, dir: Dir) -> Option<u32> {
+        dir.pick(&self.downlink.rlc, &self.uplink.rlc).largest_sdu()
     }
 
     /// In the downlink, a STATUS PDU waits for a scheduling request and its grant, and the retransmission

@@ -81,6 +81,7 @@ impl Config {
             sr_period: ttis(sr_period),
             first_block: self.first_block.as_u64(),
             most_block: self.most_block.as_u64(),
+            carriers: 1,
             standing: self.standing.as_ref().map(|own| (ttis(own.every), own.block.as_u64())),
             ramp: None,
             delay,

@@ -1,19 +1,18 @@
 //! The assembly of an NR cell out of its parameters.
 
 use super::second_bearer::{BearerConfig, SecondBearer};
-use super::{Config, PROCESSES};
+use super::{Config, PROCESSES, SubbandReport};
 use crate::element::Element;
 use crate::packet::Dir;
 use crate::radio::Plan;
 use crate::radio::activity::with_activity;
 use crate::radio::bearers::{Bearers, Second, Selector};
 use crate::radio::mac::reordering::Numbers;
-use crate::radio::mac::{
-    Frame, Framing, MOST_LAYERS, Reception, Sender, Setup, SharedCell, Source, Ue, UplinkSetup,
-};
+use crate::radio::mac::subbands::{self, Subbands};
+use crate::radio::mac::{Frame, Framing, Reception, Sender, Setup, SharedCell, Source, Ue, UplinkSetup};
 use crate::radio::outages::{Silences, with_outages};
-use crate::radio::phy::air::Air;
-use crate::radio::phy::nr::{self as formats, Carrier, Nr};
+use crate::radio::phy::air::{Air, MOST_LAYERS};
+use crate::radio::phy::nr::{self as formats, Carrier, Nr, Report};
 use crate::radio::rlc_bearer::RlcBearer;
 use crate::radio::rlc_pair::RlcPair;
 use crate::sinr::Sinr;
@@ -31,7 +30,7 @@ const WINDOW: Duration = Duration::from_millis(100);
 const FRAMING: Framing = Framing::Octets { header_octets: 0 };
 
 /// PRBs of a resource block group: TS 38.214 table 5.1.2.2.1-1, configuration 1.
-fn group(prbs: u32) -> u32 {
+pub(super) fn group(prbs: u32) -> u32 {
     match prbs {
         0..=36 => 2,
         37..=72 => 4,
@@ -66,7 +65,8 @@ impl Config {
             framing: FRAMING,
             scheduler: downlink.scheduler.build(self.ues.into(), self.slots(WINDOW) as u32),
             units: prbs,
-            group: downlink.group.map_or_else(|| group(prbs), u32::from),
+            group: downlink.group(prbs),
+            subband: downlink.subband(prbs),
             shares: downlink.sharing.into(),
             carriers: self.carriers,
             ues_per_slot: usize::MAX,
@@ -111,7 +111,7 @@ impl Config {
     }
 
     /// PRBs of a valid carrier.
-    fn prbs(&self, bandwidth: crate::units::Frequency) -> u32 {
+    pub(super) fn prbs(&self, bandwidth: crate::units::Frequency) -> u32 {
         formats::prbs(self.scs_khz().unwrap_or_default(), bandwidth).unwrap_or(1)
     }
 
@@ -128,10 +128,15 @@ impl Config {
             sr_period: self.slots(uplink.sr_period),
             first_block: uplink.first_block.as_u64(),
             most_block: uplink.most_block.as_u64(),
+            carriers: uplink.carriers,
             standing: standing.map(|own| (self.slots(own.every), own.block.as_u64())),
             ramp: None,
             delay: uplink.delay,
         }
+    }
+
+    fn is_tdd(&self) -> bool {
+        self.frame != "FDD"
     }
 
     fn slots_per_s(&self) -> f64 {
@@ -142,11 +147,15 @@ impl Config {
     /// then.
     fn sender(&self, plan: &Plan<'_>, ue: u16, frame: &Frame) -> Sender {
         let uplink = &self.uplink;
-        let sinr = Sinr::new(&uplink.reception, plan.run_seed, (ue, Dir::Uplink), self.slots_per_s());
         let age = 1 + frame.processing() + frame.lead() + u64::from(self.k2);
         let times = uplink.adaptation.slots(self.slot(), (1, age));
-        let reception = Reception::new(sinr, &uplink.adaptation, times, plan.run_seed, (ue, Dir::Uplink));
-        Sender::new(reception, uplink.harq.processes.unwrap_or(PROCESSES))
+        let reception = |carrier| {
+            let of_carrier = (ue, Dir::Uplink, carrier);
+            let sinr = Sinr::on_carrier(&uplink.reception, plan.run_seed, of_carrier, self.slots_per_s());
+            Reception::on_carrier(sinr, &uplink.adaptation, times, plan.run_seed, of_carrier)
+        };
+        let own = Sender::new(reception(0), uplink.harq.processes.unwrap_or(PROCESSES));
+        own.with_carriers((1..uplink.carriers).map(reception).collect())
     }
 
     /// `None` if its link layers are incompatible, which validation rejects.
@@ -159,7 +168,8 @@ impl Config {
         let rate = Bitrate::from_bps(rate);
         let up_rate = uplink_setup.largest_rate();
         let bearer = |(queue, rlc, pdcp), ttis, terms, dir| {
-            RlcBearer::new((queue, rlc, ttis), terms, plan, ue, dir).with_pdcp(rlc, pdcp)
+            let bearer = RlcBearer::new((queue, rlc, ttis), terms, plan, ue, dir);
+            bearer.with_pdcp(rlc, pdcp).in_tdd(self.is_tdd())
         };
         let of_downlink = (&downlink.queue, &downlink.rlc, &downlink.pdcp);
         let of_uplink = (&uplink.queue, &uplink.rlc, &uplink.pdcp);
@@ -178,6 +188,7 @@ impl Config {
         let reception = |carrier| {
             let (heard, adaptation) = (heard(carrier), &downlink.adaptation);
             Reception::on_carrier(heard, adaptation, times, plan.run_seed, of_carrier(carrier))
+                .with_subbands(self.subbands(plan, (ue, carrier), setup.slots_per_s()))
                 .with_interference(plan.air.and_then(|air| air.interference(ue, setup.slots_per_s())))
         };
         let own = Ue::new(
@@ -189,6 +200,20 @@ impl Config {
             Silences::of(plan.handovers, ue),
         );
         Some(own.with_carriers((1..self.carriers).map(reception).collect()))
+    }
+
+    /// The subbands of a UE's reception on a carrier, if they fade on their own.
+    fn subbands(&self, plan: &Plan<'_>, (ue, carrier): (u16, u8), slots_per_s: f64) -> Option<Subbands> {
+        let downlink = &self.downlink;
+        let prbs = self.prbs(downlink.blocks.bandwidth);
+        let (size, config) = (downlink.subband(prbs)?, downlink.subbands.as_ref()?);
+        let format = match (&config.report, &downlink.report) {
+            (SubbandReport::Wideband, _) => subbands::Format::Wideband,
+            (SubbandReport::Subband, Report::Cqi) => subbands::Format::Offsets,
+            (SubbandReport::Subband, Report::Mcs) => subbands::Format::Exact,
+        };
+        let band = |band| plan.sinr_of_subband(&downlink.reception, (ue, carrier, band), slots_per_s);
+        Some(Subbands::new(format, (0..prbs.div_ceil(size) as u8).map(band).collect()))
     }
 
     /// The second bearer of a UE, of these rates and delays.
@@ -205,7 +230,7 @@ impl Config {
             // Its indices follow those of all default bearers.
             let bearer =
                 RlcBearer::new((&own.queue, &own.rlc, ttis), terms[dir.index()], plan, self.ues + ue, dir);
-            Some(bearer.second_of(ue).with_pdcp(&own.rlc, &own.pdcp))
+            Some(bearer.second_of(ue).with_pdcp(&own.rlc, &own.pdcp).in_tdd(self.is_tdd()))
         };
         let [downlink, uplink] = both.map(bearer);
         let (rlc, pdcp) = (both.map(|(own, _)| &own.rlc), both.map(|(own, _)| &own.pdcp));

@@ -59,8 +59,8 @@ parameters! {
         /// From the end of an uplink slot to a decision based on its contents: answers, requests, reports.
         pub processing: Duration = Duration::from_millis(1),
         /// Number of downlink carriers, 1 to 8 (carrier aggregation). They have equal parameters; each has
-        /// its own fading, reports and HARQ, and all serve one RLC entity. The uplink, answers included, uses
-        /// the first.
+        /// its own fading, reports and HARQ, and all serve one RLC entity. Answers use the first; so does the
+        /// uplink, unless uplink.carriers is larger.
         pub carriers: u8 = 1,
         /// K1: slots from a block to its answer at least.
         pub k1: u8 = 4,
@@ -110,6 +110,9 @@ parameters! {
         /// PRBs, 4 up to 72, 8 up to 144, else 16).
         #[serde(skip_serializing_if = "Option::is_none")]
         pub group: Option<u8>,
+        /// Subbands that fade on their own; if absent, one SINR holds for the whole carrier.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub subbands: Option<Subbands>,
         /// Load of UEs that are not simulated; none if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub load: Option<mac::Load>,
@@ -121,6 +124,32 @@ parameters! {
         pub harq: HarqConfig,
         /// From the end of a slot to the delivery of the packet at the UE.
         pub delay: Duration = Duration::from_millis(1),
+    }
+
+    /// Subbands of a carrier, which fade independently.
+    pub struct Subbands {
+        /// Their size, one of the two of TS 38.214 table 5.2.1.4-2 for the bandwidth.
+        pub size: SubbandSize,
+        /// What UEs report.
+        pub report: SubbandReport,
+    }
+
+    /// Size of a subband.
+    pub enum SubbandSize {
+        /// 4 PRBs from 24 on, 8 from 73 on, 16 from 145 on.
+        #[default]
+        Small,
+        /// Twice as many.
+        Large,
+    }
+
+    /// Reports about a carrier with subbands.
+    pub enum SubbandReport {
+        /// One CQI for the carrier, and for each subband whether it is below, at, one above, or more above that.
+        #[default]
+        Subband,
+        /// One CQI for the carrier.
+        Wideband,
     }
 
     /// How the resource blocks of a slot are shared out.
@@ -151,7 +180,10 @@ parameters! {
         pub sr_period: Duration = Duration::from_millis(10),
         /// Octets of SDUs granted for a scheduling request.
         pub first_block: Bytes = Bytes::from_bytes(300),
-        /// Maximum number of octets of SDUs granted to a UE per slot.
+        /// Number of uplink carriers, at most those of the downlink. They have equal parameters, and each has its own
+        /// fading and HARQ. A UE's power is shared equally among them. Requests and standing grants use the first.
+        pub carriers: u8 = 1,
+        /// Maximum number of octets of SDUs granted to a UE per slot on a carrier.
         pub most_block: Bytes = Bytes::from_bytes(20_000),
         /// Grants that a UE has without asking (proactive or configured grants); absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -385,6 +417,9 @@ impl DownlinkConfig {
                 "write 1 to 255",
             ));
         }
+        if self.subbands.is_some() {
+            self.validate_subbands(cell)?;
+        }
         if let Some(load) = &self.load {
             load.validate().map_err(|error| error.under("load"))?;
         }
@@ -394,9 +429,48 @@ impl DownlinkConfig {
     }
 }
 
+impl DownlinkConfig {
+    /// Refuses subbands where the standard has none, or where they would cut resource block groups.
+    fn validate_subbands(&self, cell: &Config) -> Result<(), ScenarioError> {
+        let prbs = cell.prbs(self.blocks.bandwidth);
+        let (Some(size), group) = (self.subband(prbs), self.group(prbs)) else {
+            let message = format!("a carrier of {prbs} PRBs has none");
+            let hint = "choose a bandwidth of 24 PRBs or more, or remove the table";
+            return Err(ScenarioError::new("subbands", message, hint));
+        };
+        if !size.is_multiple_of(group) {
+            let message = format!("{group} PRBs do not divide a subband of {size}");
+            return Err(ScenarioError::new("group", message, format!("write {size}, or remove the key")));
+        }
+        Ok(())
+    }
+
+    /// PRBs of a resource block group.
+    fn group(&self, prbs: u32) -> u32 {
+        self.group.map_or_else(|| cell::group(prbs), u32::from)
+    }
+
+    /// PRBs of a subband of such a carrier, if there are any: TS 38.214 table 5.2.1.4-2.
+    fn subband(&self, prbs: u32) -> Option<u32> {
+        let small = match prbs {
+            0..24 => return None,
+            24..=72 => 4,
+            73..=144 => 8,
+            _ => 16,
+        };
+        let config = self.subbands.as_ref()?;
+        Some(if config.size == SubbandSize::Large { 2 * small } else { small })
+    }
+}
+
 impl UplinkConfig {
     fn validate(&self, cell: &Config) -> Result<(), ScenarioError> {
         let (scs, slot) = (cell.scs_khz().unwrap_or_default(), cell.slot());
+        if !(1..=cell.carriers).contains(&self.carriers) {
+            let message = format!("{} carriers, but the downlink has {}", self.carriers, cell.carriers);
+            let hint = "write at least 1 and at most the carriers of the downlink (radio.nr.carriers)";
+            return Err(ScenarioError::new("carriers", message, hint));
+        }
         self.queue.validate().map_err(|error| error.under("queue"))?;
         self.reception.validate(cell.ues).map_err(|error| error.under("reception"))?;
         self.blocks.validate(scs).map_err(|error| error.under("blocks"))?;

@@ -5,7 +5,8 @@ use super::sender::{Arrival, Grant, News, What};
 use crate::element::{Cx, bearer_index};
 use crate::packet::Dir;
 use crate::radio::mac::Work;
-use crate::radio::mac::harq::{Block, ratio};
+use crate::radio::mac::decibels::ratio;
+use crate::radio::mac::harq::Block;
 use crate::radio::mac::pop_if;
 use crate::radio::mac::ue::Ue;
 use crate::time::Duration;
@@ -24,7 +25,9 @@ impl Uplink {
         while let Some(planned) = pop_if(&mut self.planned, |planned| planned.slot <= slot) {
             self.filled.1 = planned.left;
             for grant in planned.grants {
+                self.senders[usize::from(grant.ue)].select(grant.carrier);
                 self.send(cx, &mut ues[usize::from(grant.ue)], grant, slot, work);
+                self.senders[usize::from(grant.ue)].select(grant.carrier);
             }
         }
         let Some((every, octets)) = self.setup.standing.filter(|_| !self.waiting.is_empty()) else { return };
@@ -45,14 +48,15 @@ impl Uplink {
                 self.filled.1 -= format.units;
                 let epoch = self.senders[usize::from(number)].harq.epoch;
                 self.senders[usize::from(number)].unfilled += 1;
-                self.send(cx, ue, Grant { ue: number, epoch, format, again: None, steps }, slot, work);
+                let grant = Grant { ue: number, carrier: 0, epoch, format, again: None, steps };
+                self.send(cx, ue, grant, slot, work);
             }
         }
         self.waiting = waiting;
         self.waiting.retain(|ue| ues[usize::from(*ue)].pair.deadline(Dir::Uplink) <= cx.now);
     }
 
-    /// A UE uses its grant.
+    /// A UE uses its grant; the carrier of the grant is selected.
     fn send(&mut self, cx: &mut Cx<'_>, ue: &mut Ue, grant: Grant, slot: u64, work: &mut Work) {
         let number = usize::from(grant.ue);
         let delay = self.grant_delay(cx.now, number);
@@ -63,7 +67,7 @@ impl Uplink {
         self.touched.push(grant.ue);
         if let Some(process) = grant.again {
             sender.counts.repeats += 1;
-            return self.transmit(cx, ue, grant.ue, process, slot);
+            return self.transmit(cx, ue, (grant.ue, grant.carrier), process, slot);
         }
         sender.unfilled -= 1;
         let gap = self.setup.slot.saturating_mul(self.setup.frame.period());
@@ -91,7 +95,7 @@ impl Uplink {
                 let block = Block { tti, number: sender.number(slot) };
                 sender.harq.begin(process, (grant.format, grant.steps), block, slot);
                 sender.harq.process(process).left = left;
-                self.transmit(cx, ue, grant.ue, process, slot);
+                self.transmit(cx, ue, (grant.ue, grant.carrier), process, slot);
             }
             // Padding, with a BSR of the queued data.
             None => {
@@ -104,7 +108,14 @@ impl Uplink {
     }
 
     /// Transmits the block of a process in this slot.
-    fn transmit(&mut self, cx: &mut Cx<'_>, ue: &mut Ue, number: u16, process: u8, slot: u64) {
+    fn transmit(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ue: &mut Ue,
+        (number, carrier): (u16, u8),
+        process: u8,
+        slot: u64,
+    ) {
         let (at, end) = (self.known_after(slot), self.start_of(slot + 1));
         let sender = &mut self.senders[usize::from(number)];
         sender.passed = Some(slot);
@@ -119,6 +130,8 @@ impl Uplink {
         let (format, transmissions, since, left) = (this.format, this.transmissions, this.since, this.left);
         sender.counts.first_lost += u64::from(lost && transmissions == 1);
         let epoch = sender.harq.epoch;
+        // Numbered over all carriers.
+        let over_all = carrier * sender.harq.processes() + process;
         if cx.probes(Kind::UplinkBlock) {
             let bearer = cx.bearer_number(bearer_index(number, Dir::Uplink));
             let row = self.setup.air.number(format.cqi);
@@ -126,7 +139,7 @@ impl Uplink {
                 ue: number,
                 bearer,
                 slot,
-                process: process.into(),
+                process: over_all.into(),
                 transmission: transmissions.into(),
                 cqi: row,
                 units,
@@ -142,7 +155,7 @@ impl Uplink {
             self.ended.push_back((end, number, pdus, if lost { pdus } else { 0 }));
         }
         if lost {
-            return self.tell(News { at, ue: number, epoch, what: What::Lost { process } });
+            return self.tell(News { at, ue: number, epoch, what: What::Lost { process: over_all } });
         }
         if let Some(block) = sender.harq.process(process).block.take() {
             sender.counts.bits += u64::from(format.bits);
@@ -150,7 +163,7 @@ impl Uplink {
             let arrives = end + self.setup.delay;
             self.arrivals.push_back(Arrival { at: arrives, ue: number, epoch, block });
         }
-        let what = What::Left { octets: left, slot: since, process: Some(process) };
+        let what = What::Left { octets: left, slot: since, process: Some(over_all) };
         self.tell(News { at, ue: number, epoch, what });
     }
 }

@@ -15,8 +15,42 @@ impl Uplink {
     pub(super) fn decide(&mut self, cx: &mut Cx<'_>, ues: &[Ue]) {
         let slot = self.undecided;
         self.undecided += 1;
-        let mut left = self.setup.air.units();
         let mut grants = Vec::new();
+        let mut left_on_first = 0;
+        for carrier in 0..self.setup.carriers {
+            self.select(carrier);
+            let left = self.decide_on(cx, ues, (slot, carrier), &mut grants);
+            self.select(carrier);
+            if carrier == 0 {
+                left_on_first = left;
+            }
+        }
+        self.setup.scheduler.handle_slots(slot + 1 - self.scheduled, &self.served);
+        self.scheduled = slot + 1;
+        self.served.clear();
+        if !grants.is_empty() {
+            self.planned.push_back(Planned { slot, left: left_on_first, grants });
+        }
+        let senders = &self.senders;
+        self.asking.retain(|ue| senders[usize::from(*ue)].asks());
+    }
+
+    /// Swaps the asking UEs' state of the first carrier with that of this carrier; a second call reverts the swap.
+    fn select(&mut self, carrier: u8) {
+        if carrier > 0 {
+            self.asking.iter().for_each(|ue| self.senders[usize::from(*ue)].select(carrier));
+        }
+    }
+
+    /// Grants the blocks of a carrier, which is selected; returns the units that are left.
+    fn decide_on(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ues: &[Ue],
+        (slot, carrier): (u64, u8),
+        grants: &mut Vec<Grant>,
+    ) -> u32 {
+        let mut left = self.setup.air.units();
         let mut due: Vec<_> = self
             .asking
             .iter()
@@ -31,7 +65,7 @@ impl Uplink {
                 left -= format.units;
                 sender.harq.set_awaited(process);
                 let (epoch, steps) = (sender.harq.epoch, Steps::default());
-                grants.push(Grant { ue, epoch, format, again: Some(process), steps });
+                grants.push(Grant { ue, carrier, epoch, format, again: Some(process), steps });
             }
         }
         for &ue in &self.asking {
@@ -59,24 +93,26 @@ impl Uplink {
             let Some(format) = self.fit(estimate, left, octets) else { continue };
             let steps = self.steps(number, estimate, format);
             left -= format.units;
-            self.served.push((number, self.bit_rate(format)));
+            self.note_served(carrier, number, self.bit_rate(format));
             let room = self.setup.framing.room(format.bits).saturating_sub(self.headers).min(octets);
             let granted_to = &mut self.senders[number];
             granted_to.requested = false;
             granted_to.granted.push_back((slot, room.max(1)));
             granted_to.unfilled += 1;
             let (ue, epoch) = (number as u16, granted_to.harq.epoch);
-            grants.push(Grant { ue, epoch, format, again: None, steps });
+            grants.push(Grant { ue, carrier, epoch, format, again: None, steps });
         }
         self.rates.fill(0.0);
-        self.setup.scheduler.handle_slots(slot + 1 - self.scheduled, &self.served);
-        self.scheduled = slot + 1;
-        self.served.clear();
-        if !grants.is_empty() {
-            self.planned.push_back(Planned { slot, left, grants });
+        left
+    }
+
+    /// Notes the rate of a block for the scheduler, added over the carriers.
+    fn note_served(&mut self, carrier: u8, number: usize, rate: f64) {
+        let before = if carrier > 0 { self.served.iter_mut().find(|own| own.0 == number) } else { None };
+        match before {
+            Some(own) => own.1 += rate,
+            None => self.served.push((number, rate)),
         }
-        let senders = &self.senders;
-        self.asking.retain(|ue| senders[usize::from(*ue)].asks());
     }
 
     fn bit_rate(&self, block: Format) -> f64 {

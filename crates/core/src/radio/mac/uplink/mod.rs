@@ -17,7 +17,10 @@
 //!
 //! A block is filled one slot before its transmission. It arrives at the end of its slot plus the delay of
 //! the uplink. The SINR of a UE is that of a single PRB at full power: on n PRBs it is 10 log10(n) less, so a
-//! UE far away gets fewer PRBs.
+//! UE far away gets fewer PRBs. On several carriers each has an equal share of the power, 10 log10(carriers) less.
+//!
+//! Carriers are decided on one after the other, each with its own HARQ, fading and outer loop. Requests and standing grants
+//! use the first; a buffer status report is about the UE and comes with a block of any.
 //!
 //! Units of `first_block`, `most_block` and standing blocks are octets of SDUs: a block is larger by [`HEADERS`].
 //!
@@ -70,8 +73,10 @@ pub(in crate::radio) struct UplinkSetup {
     pub sr_period: u64,
     /// Octets granted for an SR.
     pub first_block: u64,
-    /// Maximum number of octets granted to a UE per slot.
+    /// Maximum number of octets granted to a UE per slot on a carrier.
     pub most_block: u64,
+    /// Number of carriers with equal parameters.
+    pub carriers: u8,
     /// Standing grants: distance in slots, and octets of each.
     pub standing: Option<(u64, u64)>,
     /// How grants of a UE rise; at once if absent.
@@ -86,7 +91,7 @@ impl UplinkSetup {
         let units = self.air.units();
         let largest =
             self.air.format(self.air.cqi(EXCELLENT_DB), units, u64::MAX).map_or(0, |block| block.bits);
-        let bits = u64::from(largest).min(self.most_block.saturating_mul(8));
+        let bits = u64::from(largest).min(self.most_block.saturating_mul(8)) * u64::from(self.carriers);
         let share = self.frame.ups_in(self.frame.period()) as f64 / self.frame.period() as f64;
         Bitrate::from_bps((bits as f64 * share / self.slot.as_secs_f64()) as u64)
     }
@@ -97,7 +102,7 @@ pub(super) struct Uplink {
     setup: UplinkSetup,
     /// Loss probability by transmission; the air interface decides if empty.
     bler: Vec<f64>,
-    /// SINR loss on n PRBs compared with a single one, dB, by n.
+    /// SINR loss on n PRBs of a carrier compared with a single PRB at full power, dB, by n.
     spread_db: Vec<f32>,
     highest: u8,
     /// Gain of combining all transmissions of a block over a single one, dB.
@@ -133,7 +138,9 @@ pub(super) struct Uplink {
 impl Uplink {
     pub fn new(setup: UplinkSetup, senders: Vec<Sender>) -> Self {
         let shared = setup.air.units_share_power();
-        let spread = |prbs: u32| if shared { 10.0 * libm::log10f(prbs.max(1) as f32) } else { 0.0 };
+        let carriers = u32::from(setup.carriers);
+        let spread =
+            |prbs: u32| if shared { 10.0 * libm::log10f((prbs.max(1) * carriers) as f32) } else { 0.0 };
         Self {
             bler: setup.harq.bler.iter().map(|bler| bler.as_f64()).collect(),
             spread_db: (0..=setup.air.units()).map(spread).collect(),
@@ -165,7 +172,7 @@ impl Uplink {
     #[cold]
     pub fn adopt(&mut self, fresh: Self) -> bool {
         let each = self.senders.iter_mut().zip(fresh.senders);
-        each.fold(false, |differs, (own, new)| own.reception.adopt(new.reception) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(new) | differs)
     }
 
     pub fn report(&self, ue: usize) -> Value {
@@ -301,7 +308,7 @@ impl Uplink {
     /// Discards grants; blocks in transit are lost.
     pub fn change_cell(&mut self, cx: &mut Cx<'_>, ue: &mut Ue, number: u16, work: &mut Work) {
         let sender = &mut self.senders[usize::from(number)];
-        for block in sender.harq.flush() {
+        for block in sender.flush() {
             ue.lose(cx, Dir::Uplink, block, work);
         }
         sender.reset_order(cx, ue, work);
@@ -363,10 +370,16 @@ impl Uplink {
         if news.epoch != sender.harq.epoch {
             return;
         }
+        let processes = sender.harq.processes();
+        let carrier = match news.what {
+            What::Left { process: Some(process), .. } | What::Lost { process } => process / processes,
+            What::Request | What::Left { process: None, .. } => 0,
+        };
+        sender.select(carrier);
         match news.what {
             What::Request => sender.requested = sender.needed() == 0 && sender.unfilled == 0,
             What::Left { octets, slot, process } => {
-                if let Some(process) = process {
+                if let Some(process) = process.map(|over_all| over_all % processes) {
                     if sender.harq.process(process).transmissions == 1 {
                         let steps = sender.harq.process(process).steps;
                         sender.reception.handle_first(true, steps);
@@ -382,6 +395,7 @@ impl Uplink {
                 }
             }
             What::Lost { process } => {
+                let process = process % processes;
                 let this = sender.harq.process(process);
                 let (transmissions, steps) = (this.transmissions, this.steps);
                 if transmissions == 1 {
@@ -398,6 +412,7 @@ impl Uplink {
                 }
             }
         }
+        self.senders[number].select(carrier);
         let asks = self.senders[number].asks();
         match (self.asking.binary_search(&news.ue), asks) {
             (Err(place), true) => self.asking.insert(place, news.ue),

@@ -37,6 +37,14 @@ pub(in crate::radio) struct Sender {
     pub(super) serving: f64,
     /// Reordering of blocks before RLC; if `None`, RLC reorders.
     pub(super) order: Option<Order>,
+    /// State on further carriers; that of the first carrier, or of the selected one, is in the sender itself.
+    further: Vec<OnCarrier>,
+}
+
+/// State of a UE on a further carrier of its uplink.
+struct OnCarrier {
+    reception: Reception,
+    harq: Harq,
 }
 
 /// Blocks of a UE in their order (MAC-es).
@@ -65,6 +73,7 @@ pub(super) struct Planned {
 #[derive(Clone, Copy)]
 pub(super) struct Grant {
     pub(super) ue: u16,
+    pub(super) carrier: u8,
     pub(super) epoch: u32,
     pub(super) format: Format,
     /// The process to be retransmitted; `None` for a new block.
@@ -88,7 +97,7 @@ pub(super) struct News {
 
 pub(super) enum What {
     Request,
-    /// Data left after a block, and the slot of the block.
+    /// Data left after a block, and the slot of the block. Processes are numbered over all carriers.
     Left {
         octets: u64,
         slot: u64,
@@ -115,7 +124,40 @@ impl Sender {
             counts: Counts::default(),
             serving: 0.0,
             order: None,
+            further: Vec::new(),
         }
+    }
+
+    /// Adds further carriers with their receptions.
+    pub fn with_carriers(mut self, receptions: Vec<Reception>) -> Self {
+        let processes = self.harq.processes();
+        let on_carrier = |reception| OnCarrier { reception, harq: Harq::new(processes) };
+        self.further = receptions.into_iter().map(on_carrier).collect();
+        self
+    }
+
+    /// Swaps the state of the first carrier with that of this carrier; a second call reverts the swap.
+    pub(super) fn select(&mut self, carrier: u8) {
+        let Some(other) = self.further.get_mut(usize::from(carrier).wrapping_sub(1)) else { return };
+        std::mem::swap(&mut self.reception, &mut other.reception);
+        std::mem::swap(&mut self.harq, &mut other.harq);
+    }
+
+    /// Adopts the mean SINR of another sender; returns whether it differs.
+    #[cold]
+    pub(super) fn adopt(&mut self, fresh: Self) -> bool {
+        let further = self.further.iter_mut().zip(fresh.further);
+        further.fold(self.reception.adopt(fresh.reception), |differs, (own, new)| {
+            own.reception.adopt(new.reception) | differs
+        })
+    }
+
+    /// Frees the processes of all carriers; returns the blocks that were not received, in their order.
+    pub(super) fn flush(&mut self) -> Vec<Block> {
+        let mut blocks = self.harq.flush();
+        blocks.extend(self.further.iter_mut().flat_map(|other| other.harq.flush()));
+        blocks.sort_by_key(|block| block.number);
+        blocks
     }
 
     /// Puts its blocks in order within this window; T1 limits the wait for a gap.
@@ -184,7 +226,8 @@ impl Sender {
     }
 
     pub(super) fn asks(&self) -> bool {
-        self.requested || self.harq.has_due() || self.needed() > 0
+        let is_due = || self.harq.has_due() || self.further.iter().any(|other| other.harq.has_due());
+        self.requested || is_due() || self.needed() > 0
     }
 
     pub fn report(&self) -> Value {

@@ -195,6 +195,22 @@ mod tests {
         }
     }
 
+    /// What ns-3's test of its round-robin scheduler expects of uplink blocks, bytes, from TS 36.213 table 7.1.7.2.1-1.
+    #[test]
+    fn the_sizes_are_near_those_that_ns3_expects() {
+        for (i_tbs, within, expected) in [
+            (26, 0.03, [(25, 2292.0), (8, 749.0), (4, 373.0)]),
+            (13, 0.03, [(25, 807.0), (8, 253.0), (4, 125.0)]),
+            (11, 0.045, [(25, 621.0), (8, 201.0), (4, 97.0)]),
+            (2, 0.08, [(25, 137.0), (8, 41.0), (4, 22.0)]),
+        ] {
+            for (prbs, bytes) in expected {
+                let error = f64::from(size(i_tbs, prbs) / 8) / bytes - 1.0;
+                assert!(error.abs() < within, "I_TBS {i_tbs} on {prbs} PRBs: {error}");
+            }
+        }
+    }
+
     #[test]
     fn allocations_have_no_other_prime_factors_than_2_3_and_5() {
         let below_51: Vec<u32> = (1..=50).filter(|prbs| is_allowed(*prbs)).collect();

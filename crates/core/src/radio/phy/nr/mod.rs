@@ -8,7 +8,7 @@
 //! A UE reports a rank and a CQI of the table that belongs to the MCS table. It has 15 code rates instead of
 //! 28 MCS, so the report can be up to 2 dB below the UE's SINR. The gNB's outer loop corrects this.
 //!
-//! Left out: CQI by subband, precoding.
+//! Left out: precoding.
 
 pub mod blocks;
 mod curve;
@@ -16,7 +16,7 @@ mod information;
 mod tables;
 
 use crate::error::ScenarioError;
-use crate::radio::mac::MOST_LAYERS;
+use crate::radio::phy::air::MOST_LAYERS;
 use crate::radio::phy::air::{Air, Format, row_near, shares};
 use crate::registry::parameters;
 use crate::units::{Decibel, Frequency};
@@ -341,6 +341,15 @@ impl Air for Nr {
     fn reported(&self, sinr_db: f32, _near: u8) -> u8 {
         let heard = self.reports.partition_point(|(least_db, _)| *least_db <= sinr_db);
         heard.checked_sub(1).map_or(0, |place| self.reports[place].1)
+    }
+
+    fn report_of(&self, sinr_db: f32) -> u8 {
+        self.reports.partition_point(|(least_db, _)| *least_db <= sinr_db) as u8
+    }
+
+    fn reported_sinr(&self, report: u8) -> f32 {
+        let place = usize::from(report).min(self.reports.len()).checked_sub(1);
+        place.map_or(f32::NEG_INFINITY, |place| self.reports[place].0)
     }
 
     fn least_sinr(&self, cqi: u8) -> f32 {

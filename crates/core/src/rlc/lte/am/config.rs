@@ -33,6 +33,10 @@ parameters! {
         /// discardTimer of PDCP: an SDU whose transmission has not started within this time is discarded. If absent, no
         /// SDU is discarded.
         pub discard_timer: Option<Duration>,
+        /// PDCP of LTE (TS 36.323) above it: bits of its sequence number, 12, 15 or 18, whose header of 2, 2 or 3 octets each SDU then
+        /// has. If absent, the header is not counted, and captures have no PDU of PDCP.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub pdcp_sn_size: Option<u8>,
     }
 }
 
@@ -40,6 +44,7 @@ impl Config {
     /// What entities with these parameters could not work with.
     pub fn check(&self) -> Result<(), ScenarioError> {
         lte::check(self.tti, self.discard_timer)?;
+        lte::check_pdcp(self.pdcp_sn_size, &[12, 15, 18], "write 12, 15 or 18, or leave it out")?;
         if self.t_poll_retransmit.is_zero() {
             return Err(ScenarioError::new(
                 "t_poll_retransmit",
@@ -83,6 +88,11 @@ mod tests {
             ""
         );
         assert_eq!(error(|c| c.tti = Duration::ZERO), "tti: is zero; write a TTI such as \"1 ms\"");
+        assert_eq!(error(|c| c.pdcp_sn_size = Some(18)), "");
+        assert_eq!(
+            error(|c| c.pdcp_sn_size = Some(7)),
+            "pdcp_sn_size: is 7, which is no size of a sequence number here; write 12, 15 or 18, or leave it out"
+        );
         // Whether that is too little depends on HARQ.
         assert_eq!(error(|c| c.t_reordering = Duration::ZERO), "");
         assert_eq!(

@@ -37,6 +37,9 @@ pub struct Counts {
     pub radio_link_failures: u64,
     /// How often the entity was re-established: after a failure of either end, and at hand-overs.
     pub re_establishments: u32,
+    /// PDUs of PDCP begun, those again included that follow a re-establishment. `None` where SDUs have no PDCP header.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pdcp_pdus: Option<u64>,
 }
 
 impl Entity {
@@ -74,6 +77,7 @@ impl Entity {
             discarded_sdus: sent.unsent,
             radio_link_failures: self.radio_link_failures,
             re_establishments: self.establishment,
+            pdcp_pdus: self.sender.pdcp_pdus(),
         }
     }
 

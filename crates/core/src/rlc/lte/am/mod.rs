@@ -58,8 +58,12 @@ impl Component for Config {
         Some(("t_reordering", self.t_reordering))
     }
 
+    fn largest_sdu(&self) -> Option<u32> {
+        self.pdcp_sn_size.map(|_| lte::LARGEST_PDCP_SDU)
+    }
+
     fn encoder(&self) -> Option<Box<dyn Encode>> {
-        Some(Box::new(lte::Encoder::am()))
+        Some(Box::new(lte::Encoder::am(self.pdcp_sn_size)))
     }
 
     fn validate(&self, _rate: Bitrate) -> Result<(), ScenarioError> {

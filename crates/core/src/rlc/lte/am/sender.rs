@@ -56,7 +56,7 @@ impl Sender {
     /// A side in its initial state at the start of the run.
     pub fn new(config: &Config) -> Self {
         Self {
-            stream: Stream::new(config.discard_timer),
+            stream: Stream::new(config.discard_timer, config.pdcp_sn_size),
             vt_a: 0,
             pdus: VecDeque::new(),
             missing: Ranges::default(),
@@ -80,6 +80,11 @@ impl Sender {
     /// VT(MS): the first PDU that must not be sent.
     pub fn vt_ms(&self) -> u64 {
         self.vt_a + WINDOW
+    }
+
+    /// How many PDUs of PDCP were begun; `None` without PDCP's header.
+    pub(super) fn pdcp_pdus(&self) -> Option<u64> {
+        self.stream.pdcp_pdus()
     }
 
     pub(super) fn counts(&self) -> Counts {

@@ -38,6 +38,10 @@ parameters! {
         /// discardTimer of PDCP: an SDU whose transmission has not started within this time is discarded. If absent, no
         /// SDU is discarded.
         pub discard_timer: Option<Duration>,
+        /// PDCP of LTE (TS 36.323) above it: bits of its sequence number, 7 or 12, whose header of 1 or 2 octets each SDU then
+        /// has. If absent, the header is not counted, and captures have no PDU of PDCP.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub pdcp_sn_size: Option<u8>,
     }
 }
 
@@ -67,12 +71,17 @@ impl Component for Config {
         Some(("t_reordering", self.t_reordering))
     }
 
+    fn largest_sdu(&self) -> Option<u32> {
+        self.pdcp_sn_size.map(|_| lte::LARGEST_PDCP_SDU)
+    }
+
     fn encoder(&self) -> Option<Box<dyn Encode>> {
-        Some(Box::new(lte::Encoder::um(self.sn_field_length as u8)))
+        Some(Box::new(lte::Encoder::um(self.sn_field_length as u8, self.pdcp_sn_size)))
     }
 
     fn validate(&self, _rate: Bitrate) -> Result<(), ScenarioError> {
         lte::check(self.tti, self.discard_timer)?;
+        lte::check_pdcp(self.pdcp_sn_size, &[7, 12], "write 7 or 12, or leave it out")?;
         if !matches!(self.sn_field_length, 5 | 10) {
             return Err(ScenarioError::new(
                 "sn_field_length",
@@ -100,6 +109,11 @@ mod tests {
         assert_eq!(
             error(|c| c.sn_field_length = 12),
             "sn_field_length: is no size of a sequence number; write 5 or 10"
+        );
+        assert_eq!(error(|c| c.pdcp_sn_size = Some(7)), "");
+        assert_eq!(
+            error(|c| c.pdcp_sn_size = Some(15)),
+            "pdcp_sn_size: is 15, which is no size of a sequence number here; write 7 or 12, or leave it out"
         );
         // Whether that is too little depends on HARQ.
         assert_eq!(error(|c| c.t_reordering = Duration::ZERO), "");

@@ -24,7 +24,7 @@ impl Sender {
     /// An entity in its initial state.
     pub fn new(config: &Config) -> Self {
         Self {
-            stream: Stream::new(config.discard_timer),
+            stream: Stream::new(config.discard_timer, config.pdcp_sn_size),
             header: config.header_octets(),
             vt_us: 0,
             begun_in: 0,
@@ -82,6 +82,10 @@ impl Transmit for Sender {
     }
 
     fn report(&self) -> Value {
-        self.counts.report()
+        let mut report = self.counts.report();
+        if let Some(pdus) = self.stream.pdcp_pdus() {
+            report["pdcp_pdus"] = pdus.into();
+        }
+        report
     }
 }

@@ -213,7 +213,8 @@ impl Transmit for Entity {
         if self.status_report.is_some() {
             self.attach_report(tti);
         }
-        self.blocks += u64::from(!tti.is_empty());
+        // A second bearer may have used the whole block.
+        self.blocks += u64::from(!tti.is_empty() && room > 0);
         report.started = first_waiting..self.pdcp_tx.first_waiting();
     }
 

@@ -4,7 +4,7 @@
 //! count as one PDU. That PDU is never transmitted: SN_MRW, and with it VT(S), refer to the PDU after it (§11.6.2).
 
 use super::config::Config;
-use crate::rlc::umts::control::{Mrw, MrwAck};
+use crate::rlc::pdus::control::{Mrw, MrwAck};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::Config;
 use crate::rlc::encode::{Encode, Pdu};
-use crate::rlc::umts::control::Control;
+use crate::rlc::pdus::control::Control;
 use crate::rlc::umts::cutter::{Cutter, Filling, Rest};
 use crate::rlc::{Run, SduEnd, Tti};
 use crate::wire::rlc::udp::Mode;

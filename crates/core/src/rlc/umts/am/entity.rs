@@ -5,7 +5,7 @@ use super::receiver::Receiver;
 use super::reset::Procedure;
 use super::sender::Sender;
 use crate::rlc::entities::{Receive, Transmit};
-use crate::rlc::umts::control::{Control, Reset, Status};
+use crate::rlc::pdus::control::{Control, Reset, Status};
 use crate::rlc::{Report, Run, Tti};
 use crate::time::Instant;
 use serde::Serialize;

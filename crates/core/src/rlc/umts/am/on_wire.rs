@@ -3,8 +3,8 @@
 //! The SDU index in MRW, RESET and RESET ACK has no field; a real receiver infers it from the octets of PDUs.
 
 use super::status_report::{PAIRS, PDUS_PER_BITMAP, PDUS_PER_PAIR};
+use crate::rlc::pdus::control::{Control, Form, Mrw, MrwAck, Reset, Status};
 use crate::rlc::ranges::{Ranges, SnRange};
-use crate::rlc::umts::control::{Control, Form, Mrw, MrwAck, Reset, Status};
 use crate::wire::rlc::{self as wire, ListPair, Pdu, Sn, StatusEnd, Sufi};
 
 impl Control {

@@ -2,8 +2,8 @@
 
 use super::config::{Config, Delivery};
 use super::status_report;
+use crate::rlc::pdus::control::{Control, Mrw, MrwAck, Status};
 use crate::rlc::ranges::{Ranges, SnRange};
-use crate::rlc::umts::control::{Control, Mrw, MrwAck, Status};
 use crate::rlc::{Report, Run, SduEnd, Transmission};
 use crate::time::Instant;
 use std::collections::VecDeque;

@@ -5,7 +5,7 @@
 //! from before a reset is mistaken for a later one, though both count from zero.
 
 use super::config::Config;
-use crate::rlc::umts::control::{Control, Reset};
+use crate::rlc::pdus::control::{Control, Reset};
 use crate::time::{Duration, Instant};
 
 /// The procedure.

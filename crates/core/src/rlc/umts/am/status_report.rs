@@ -1,7 +1,7 @@
 //! Missing PDUs as super-fields: which STATUS PDUs a report takes (TS 25.322 §11.5.2.2).
 
+use crate::rlc::pdus::control::{Form, Status};
 use crate::rlc::ranges::Ranges;
-use crate::rlc::umts::control::{Form, Status};
 
 /// PDUs that a pair of the LIST super-field names at most.
 pub const PDUS_PER_PAIR: u64 = 16;

@@ -12,8 +12,8 @@ mod sender;
 
 use super::link::ms;
 use airpath_core::rlc::am::{Config, Delivery, Entity, SduDiscard};
+use airpath_core::rlc::control::{Control, Mrw, MrwAck, Reset, Status};
 use airpath_core::rlc::entities::{Receive, Transmit};
-use airpath_core::rlc::umts::control::{Control, Mrw, MrwAck, Reset, Status};
 use airpath_core::rlc::{Report, SduEnd, Tti};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::units::Bytes;

@@ -1,20 +1,22 @@
-//! PDUs of NR's PDCP, bit by bit, for captures and tests.
+//! PDUs of PDCP, bit by bit, for captures and tests.
 //!
-//! Source: TS 38.323 §6.2. [`Pdu`] is a data PDU of a data radio bearer without integrity protection, or a status report.
+//! Sources: TS 38.323 §6.2, TS 36.323 §6.2. [`Pdu`] is a data PDU of a data radio bearer without integrity protection, or a
+//! status report of NR. NR has sequence numbers of 12 and 18 bits, LTE also of 7 and 15; a data PDU of 12 or 18 bits is the
+//! same in both.
 
 use super::rlc::DecodeError;
 
 /// A PDU of PDCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pdu {
-    /// An SDU (§6.2.2.2, §6.2.2.3).
+    /// An SDU (TS 38.323 §6.2.2.2, §6.2.2.3; TS 36.323 §6.2.3, §6.2.4, §6.2.9, §6.2.11).
     Data {
-        /// SN, 12 or 18 bits.
+        /// SN: 7, 12, 15 or 18 bits.
         sn: u32,
         /// The SDU.
         sdu: Vec<u8>,
     },
-    /// A status report (§6.2.3.1).
+    /// A status report (TS 38.323 §6.2.3.1).
     Status {
         /// FMC: COUNT of the first missing SDU.
         fmc: u32,
@@ -27,10 +29,22 @@ const DATA: u8 = 0x80;
 /// PDU type: a status report.
 const STATUS: u8 = 0;
 
-/// The header of a data PDU, of two octets with a sequence number of 12 bits and of three with 18.
+/// Octets of the header of a PDU with data, by bits of its sequence number: 7 (LTE), 12, 15 (LTE) or 18 (TS 38.323
+/// §6.2.2.2, §6.2.2.3; TS 36.323 §6.2.3, §6.2.4, §6.2.9, §6.2.11).
+pub const fn header_octets(sn_bits: u8) -> u32 {
+    match sn_bits {
+        7 => 1,
+        12 | 15 => 2,
+        _ => 3,
+    }
+}
+
+/// The header of a data PDU.
 pub fn data_header(sn: u32, sn_bits: u8) -> Vec<u8> {
-    let [_, high, middle, low] = (sn % (1 << sn_bits)).to_be_bytes();
-    if sn_bits == 12 { vec![DATA | middle, low] } else { vec![DATA | high, middle, low] }
+    let octets = (sn % (1 << sn_bits)).to_be_bytes();
+    let mut header = octets[octets.len() - header_octets(sn_bits) as usize..].to_vec();
+    header[0] |= DATA;
+    header
 }
 
 /// The octets of a status report.
@@ -59,7 +73,8 @@ impl Pdu {
             let (fmc, bitmap) = rest.split_first_chunk().ok_or(DecodeError::Truncated)?;
             return Ok(Self::Status { fmc: u32::from_be_bytes(*fmc), bitmap: bitmap.to_vec() });
         }
-        let (octets, high_bits) = if sn_bits == 12 { (1, 4) } else { (2, 2) };
+        let octets = header_octets(sn_bits) as usize - 1;
+        let high_bits = usize::from(sn_bits) - 8 * octets;
         if (first & !DATA) >> high_bits != 0 {
             return Err(DecodeError::ReservedBits);
         }
@@ -81,9 +96,14 @@ mod tests {
         assert_eq!(data_header(0x2_1234, 18), [0b1000_0010, 0x12, 0x34]);
         // The lower bits of COUNT.
         assert_eq!(data_header(0x4_0001, 18), [0b1000_0000, 0, 1]);
+        // TS 36.323 §6.2.3: 7 bits fill the octet; §6.2.9: 15 bits fill two.
+        assert_eq!(data_header(0x1234, 7), [0b1011_0100]);
+        assert_eq!(data_header(0x1_1234, 15), [0b1001_0010, 0x34]);
         let data = |sn, sdu: &[u8]| Ok(Pdu::Data { sn, sdu: sdu.to_vec() });
         assert_eq!(Pdu::decode(&[0b1000_0010, 0x34, 9], 12), data(0x234, &[9]));
         assert_eq!(Pdu::decode(&[0b1000_0010, 0x12, 0x34], 18), data(0x2_1234, &[]));
+        assert_eq!(Pdu::decode(&[0b1011_0100, 9], 7), data(0x34, &[9]));
+        assert_eq!(Pdu::decode(&[0b1111_0010, 0x34, 9], 15), data(0x7234, &[9]));
     }
 
     /// §6.2.3.1: D/C 0, PDU type 000, four R; FMC; the bitmap begins with FMC + 1.
@@ -109,7 +129,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_octets_make_a_reader_panic(octets in prop::collection::vec(any::<u8>(), 0..40)) {
-            let _ = (Pdu::decode(&octets, 12), Pdu::decode(&octets, 18));
+            for sn_bits in [7, 12, 15, 18] {
+                let _ = Pdu::decode(&octets, sn_bits);
+            }
         }
     }
 }

@@ -5,12 +5,15 @@
 //! (UM).
 //!
 //! PDUs of LTE, which each have their own size, are additionally listed in [`Pdus`]; PDUs of NR are listed only in
-//! [`nr_pdus::Pdus`], except for the ends of SDUs.
+//! [`nr::Pdus`], except for the ends of SDUs.
 
-use super::lte::Pdus;
-use super::nr::pdus as nr_pdus;
-use super::ranges::SnRange;
-use super::umts::control::{Control, Status};
+use crate::rlc::ranges::SnRange;
+use lte::Pdus;
+pub mod control;
+pub mod lte;
+pub mod nr;
+
+use control::{Control, Status};
 
 /// Data PDUs with adjacent sequence numbers and the same P bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +95,7 @@ pub struct Tti {
     /// Fields of LTE PDUs in addition to a sequence number.
     pub lte: Pdus,
     /// PDUs of NR; there are no others then.
-    pub nr: nr_pdus::Pdus,
+    pub nr: nr::Pdus,
     /// PDUs of a second bearer of NR in the same block.
     pub other: Option<Box<Self>>,
 }
@@ -132,7 +135,8 @@ impl Tti {
     pub fn clear(&mut self) {
         self.data.clear();
         self.lte.clear_data();
-        if self.nr.room > 0 {
+        // A second bearer that uses a whole block leaves the default one no room.
+        if self.nr.room > 0 || self.other.is_some() {
             self.nr.clear();
             self.other = None;
         }

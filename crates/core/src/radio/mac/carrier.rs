@@ -4,12 +4,12 @@
 //! UE requests a grant first. A TTI that starts at `t` arrives at `t` + its length + the delay of the bearer
 //! unless the channel loses it; the loss is decided for the end of the TTI. Idle TTIs cost nothing.
 
-use super::mac::grants::Grants;
-use super::mac::spare::Spare;
-use super::outages::Silences;
-use super::rlc_bearer::{OF_TTIS, RlcBearer};
+use super::grants::Grants;
+use super::spare::Spare;
 use crate::channel::Channel;
 use crate::element::{Cx, adopt};
+use crate::radio::outages::Silences;
+use crate::radio::rlc_bearer::{OF_TTIS, RlcBearer};
 use crate::rlc::{Errors, Report, Tti, Ttis};
 use crate::rng::{Stream, Threshold};
 use crate::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::units::Bitrate;
 use std::collections::VecDeque;
 
 /// The carrier of one direction.
-pub(super) struct Carrier {
+pub(in crate::radio) struct Carrier {
     ttis: Ttis,
     grants: Option<Grants>,
     /// PDUs per TTI, or octets where PDUs have no size of their own.
@@ -51,7 +51,7 @@ struct Ending {
 }
 
 /// Outcome of TTIs.
-pub(super) enum Losses {
+pub(in crate::radio) enum Losses {
     /// As decided by the channel.
     Channel(Box<dyn Channel>),
     /// HARQ: lost TTIs are retransmitted after a round trip, up to this total number of transmissions.

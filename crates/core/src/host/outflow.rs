@@ -1,0 +1,82 @@
+//! The stream of bytes that an application sends over a connection, whichever paths carry it.
+
+use crate::app::App;
+use crate::element::Cx;
+use crate::time::Instant;
+
+/// The sending application of a connection.
+pub(super) struct Outflow {
+    app: Box<dyn App>,
+    /// Bytes that have been supplied.
+    pub supplied: u64,
+    /// Once so many bytes have been acknowledged the application wants to know, or the transfer is complete.
+    pub awaited: u64,
+    /// When the application supplies more.
+    pub next_supply: Instant,
+    /// From when on the application supplies nothing; `Instant::NEVER` after that time.
+    stop: Instant,
+    has_stopped: bool,
+    pub finished: Option<Instant>,
+}
+
+impl Outflow {
+    /// The stream of an application that supplies nothing new from `stop` on.
+    pub fn new(app: Box<dyn App>, stop: Instant) -> Self {
+        Self {
+            app,
+            supplied: 0,
+            awaited: u64::MAX,
+            next_supply: Instant::NEVER,
+            stop,
+            has_stopped: false,
+            finished: None,
+        }
+    }
+
+    /// The application.
+    pub fn app(&self) -> &dyn App {
+        self.app.as_ref()
+    }
+
+    /// Bytes that the application supplies now. When it stops, `withdraw` takes back what was never sent, and returns the
+    /// bytes that remain supplied.
+    pub fn poll(&mut self, now: Instant, withdraw: impl FnOnce() -> u64) -> u64 {
+        if self.stop <= now {
+            self.supplied = withdraw();
+            (self.stop, self.has_stopped) = (Instant::NEVER, true);
+        }
+        let bytes = if self.has_stopped { 0 } else { self.app.poll_supply(now) };
+        self.supplied = self.supplied.saturating_add(bytes);
+        let next = self.app.deadline().filter(|_| !self.has_stopped).unwrap_or(Instant::NEVER);
+        self.next_supply = next.min(self.stop);
+        self.await_acked();
+        bytes
+    }
+
+    /// The first `acked` bytes have been acknowledged. Returns whether the application may now supply more.
+    pub fn tell_acked(&mut self, now: Instant, acked: u64) -> bool {
+        let is_awaited = self.app.awaits_acked().is_some_and(|awaited| awaited <= acked);
+        if is_awaited {
+            self.app.handle_acked(now, acked);
+        }
+        is_awaited
+    }
+
+    /// Ends the transfer if all of it has been acknowledged, and determines what is awaited next.
+    pub fn settle(&mut self, cx: &mut Cx<'_>, acked: u64) {
+        if self.is_done() && acked >= self.supplied && self.finished.is_none() {
+            self.finished = Some(cx.now);
+            cx.finish_transfer();
+        }
+        self.await_acked();
+    }
+
+    fn await_acked(&mut self) {
+        let ends = (self.is_done() && self.finished.is_none()).then_some(self.supplied);
+        self.awaited = self.app.awaits_acked().into_iter().chain(ends).min().unwrap_or(u64::MAX);
+    }
+
+    fn is_done(&self) -> bool {
+        self.has_stopped || self.app.is_done()
+    }
+}

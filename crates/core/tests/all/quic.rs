@@ -1,0 +1,196 @@
+//! QUIC's loss recovery at exact instants, by hand from RFC 9002, and any loss.
+
+use airpath_core::app::web::h3::Http3;
+use airpath_core::app::web::objects::Object;
+use airpath_core::quic::{Connection, Datagram, Report, Role, Tls};
+use airpath_core::tcp::Config;
+use airpath_core::time::{Duration, Instant};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+
+/// One way, so that a round trip takes 100 ms.
+const ONE_WAY: Duration = Duration::from_millis(50);
+const OBJECT: Object = Object { size: 0, parent: 0, after: 0, urgency: 3, incremental: false };
+const REQUEST: u64 = 300;
+const TLS: Tls = Tls { client_hello: 1000, server_flight: 3000, early_data: false };
+
+struct End {
+    connection: Connection,
+    streams: Http3,
+    /// Datagrams that arrive here, and when.
+    arriving: VecDeque<(Instant, Datagram)>,
+}
+
+/// A browser that requests one response, and its server, over a path without a rate.
+struct Pair<F> {
+    ends: [End; 2],
+    now: Instant,
+    /// Whether the path loses this datagram: direction (0 to the server), its number there, when it is sent.
+    loses: F,
+    sent: [u64; 2],
+    response: u64,
+    complete: Option<Instant>,
+}
+
+fn ms(value: f64) -> Instant {
+    Instant::from_nanos((value * 1e6) as u64)
+}
+
+impl<F: FnMut(usize, u64, Instant) -> bool> Pair<F> {
+    fn new(tls: Tls, response: u64, loses: F) -> Self {
+        let config = Config::default();
+        let end = |role| End {
+            connection: Connection::new(&config, role, tls),
+            streams: Http3::default(),
+            arriving: VecDeque::new(),
+        };
+        let mut ends = [end(Role::Server), end(Role::Client)];
+        ends[1].connection.open();
+        ends[1].streams.send(0, &OBJECT, REQUEST);
+        Self { ends, now: Instant::ZERO, loses, sent: [0; 2], response, complete: None }
+    }
+
+    fn drain(&mut self) {
+        for from in [1, 0] {
+            let to = 1 - from;
+            while let Some(datagram) = {
+                let End { connection, streams, .. } = &mut self.ends[from];
+                connection.poll_transmit(self.now, streams)
+            } {
+                let number = self.sent[to];
+                self.sent[to] += 1;
+                if !(self.loses)(to, number, self.now) {
+                    self.ends[to].arriving.push_back((self.now + ONE_WAY, datagram));
+                }
+            }
+        }
+    }
+
+    /// Runs until the response is complete and nothing waits, or until `end`. Returns when it was complete.
+    fn run(&mut self, end: Instant) -> Option<Instant> {
+        let (mut arrived, mut requested) = (0, 0);
+        loop {
+            self.drain();
+            let next = self.ends.iter().flat_map(|of| {
+                of.arriving.front().map(|(at, _)| *at).into_iter().chain(of.connection.deadline())
+            });
+            let Some(next) = next.min().filter(|at| *at <= end) else { return self.complete };
+            self.now = self.now.max(next);
+            for (index, of) in self.ends.iter_mut().enumerate() {
+                while of.arriving.front().is_some_and(|(at, _)| *at <= self.now)
+                    && let Some((_, datagram)) = of.arriving.pop_front()
+                {
+                    of.connection.handle_datagram(self.now, datagram.len, &datagram.octets, &mut of.streams);
+                    while let Some((_, bytes)) = of.streams.poll_arrived() {
+                        let total = if index == 0 { &mut requested } else { &mut arrived };
+                        *total += bytes;
+                        if index == 0 && *total == REQUEST {
+                            of.streams.send(0, &OBJECT, self.response);
+                        }
+                        if index == 1 && *total == self.response {
+                            self.complete = Some(self.now);
+                        }
+                    }
+                }
+                of.connection.handle_deadline(self.now, &mut of.streams);
+            }
+        }
+    }
+
+    fn report(&self) -> Report {
+        self.ends[0].connection.report()
+    }
+}
+
+/// The numbers of the server's datagrams: its first flight has three.
+const FIRST: u64 = 3;
+
+#[test]
+fn a_response_comes_after_two_round_trips_and_with_early_data_after_one() {
+    assert_eq!(Pair::new(TLS, 1000, |_, _, _| false).run(ms(9e3)), Some(ms(200.0)));
+    let early = Tls { early_data: true, server_flight: 200, ..TLS };
+    assert_eq!(Pair::new(early, 1000, |_, _, _| false).run(ms(9e3)), Some(ms(100.0)));
+}
+
+#[test]
+fn a_server_sends_three_times_what_has_arrived_before_the_address_is_valid() {
+    // 1200 bytes arrive, 3600 may go: certificates of 6 kB take one more round trip.
+    let long = Tls { server_flight: 6000, ..TLS };
+    assert_eq!(Pair::new(long, 1000, |_, _, _| false).run(ms(9e3)), Some(ms(300.0)));
+    // With a ClientHello of two datagrams 7200 may go.
+    let both = Tls { client_hello: 1917, ..long };
+    assert_eq!(Pair::new(both, 1000, |_, _, _| false).run(ms(9e3)), Some(ms(200.0)));
+}
+
+#[test]
+fn a_packet_is_lost_when_the_third_after_it_is_acknowledged() {
+    // Sent at 150 ms, the gap is acknowledged at once at 200 and known at 250, the data arrives at 300.
+    let mut pair = Pair::new(TLS, 10_000, |to, number, _| to == 1 && number == FIRST);
+    assert_eq!(pair.run(ms(9e3)), Some(ms(300.0)));
+    let report = pair.report();
+    assert_eq!((report.packets_lost, report.spurious_losses, report.probe_timeouts), (1, 0, 0));
+    assert_eq!((report.window_reductions, report.persistent_congestion), (1, 0));
+}
+
+#[test]
+fn a_packet_with_fewer_after_it_is_lost_after_nine_eighths_of_a_round_trip() {
+    // Two packets at 150 ms; the ACK of the second comes at 250. 150 + 112.5 = 262.5 ms, and 50 more.
+    let mut pair = Pair::new(TLS, 2000, |to, number, _| to == 1 && number == FIRST);
+    assert_eq!(pair.run(ms(9e3)), Some(ms(312.5)));
+    assert_eq!((pair.report().packets_lost, pair.report().probe_timeouts), (1, 0));
+}
+
+#[test]
+fn a_lost_tail_is_probed_after_the_probe_timeout() {
+    // Two samples of 100 ms, of Initial and Handshake packets: 100 + 4 x 37.5 + 25 = 275 ms after 150.
+    let mut pair = Pair::new(TLS, 1000, |to, number, _| to == 1 && number == FIRST);
+    assert_eq!(pair.run(ms(9e3)), Some(ms(475.0)));
+    assert_eq!(pair.report().probe_timeouts, 1);
+}
+
+#[test]
+fn each_probe_timeout_is_twice_the_one_before() {
+    // 275 and 550 ms; two probes each: the response and both probes of the first timeout are lost.
+    let mut pair = Pair::new(TLS, 1000, |to, number, _| to == 1 && (FIRST..FIRST + 3).contains(&number));
+    assert_eq!(pair.run(ms(9e3)), Some(ms(150.0 + 275.0 + 550.0 + 50.0)));
+}
+
+#[test]
+fn a_long_outage_is_persistent_congestion_and_a_short_one_is_not() {
+    for (until, collapses) in [(420.0, 0), (4000.0, 1)] {
+        let mut pair = Pair::new(TLS, 300_000, |to, _, at| to == 1 && (ms(400.0)..ms(until)).contains(&at));
+        assert!(pair.run(ms(60e3)).is_some());
+        assert_eq!(pair.report().persistent_congestion, collapses, "until {until} ms");
+        assert_eq!(pair.report().spurious_losses, 0);
+    }
+}
+
+#[test]
+fn a_lost_first_flight_of_either_end_is_sent_again() {
+    // 333 + 4 x 166.5 = 999 ms: RFC 9002 (6.2.2).
+    let client = Pair::new(TLS, 1000, |to, number, _| to == 0 && number == 0).run(ms(9e3));
+    assert_eq!(client, Some(ms(999.0 + 200.0)));
+    let server = Pair::new(TLS, 1000, |to, number, _| to == 1 && number < FIRST).run(ms(9e3));
+    // The client probes at 999 ms, the server at 50 + 999; the probe lets the server send sooner than that or not at all.
+    assert!(server.is_some_and(|at| at <= ms(50.0 + 999.0 + 200.0)), "{server:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn every_byte_arrives_whatever_is_lost(
+        lost in prop::collection::vec(prop::collection::vec(any::<bool>(), 60), 2),
+        response in 1..200_000_u64, early_data in any::<bool>(), hello in 100..3000_u64, flight in 200..8000_u64,
+    ) {
+        let tls = Tls { client_hello: hello, server_flight: flight, early_data };
+        let loses = |to: usize, number: u64, _: Instant| {
+            // Half of the first sixty in each direction, then none.
+            lost[to].get(number as usize).copied().unwrap_or(false)
+        };
+        let mut pair = Pair::new(tls, response, loses);
+        prop_assert!(pair.run(ms(3.6e6)).is_some());
+        let ends = [0, 1].map(|index| pair.ends[index].streams.acked().1);
+        prop_assert_eq!(ends, [1, 1], "both ends know that everything arrived");
+    }
+}
