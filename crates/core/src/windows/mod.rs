@@ -207,8 +207,8 @@ struct Built {
 /// Regions of a line with dedicated channels: host, link, cell, host.
 fn ues(scenario: &Scenario, cell: &dch::Config, flows: &[FlowSpec], seed: u64, size: u16) -> Built {
     // Numbers in the whole path: timers of the server, the bearers and the UEs, lanes of the link and the bearers.
-    let of_cell = (flows.len() as u32, LANES_OF_LINK);
-    let of_ues = of_cell.0 + 2 * u32::from(cell.ues);
+    let bearers = flows.len() as u32;
+    let at_ues = bearers + 2 * u32::from(cell.ues);
     let mut ahead = Duration::LONGEST;
     let firsts: Vec<u16> = (0..cell.ues).step_by(size.max(1).into()).collect();
     let groups = firsts.iter().map(|&first| {
@@ -221,12 +221,12 @@ fn ues(scenario: &Scenario, cell: &dch::Config, flows: &[FlowSpec], seed: u64, s
         let part = config.build(&radio::Plan { first_ue: first, ..radio::Plan::of(seed) });
         let layout = part.layout();
         ahead = ahead.min(ahead_of(&layout));
-        let (timers, lanes) = (of_cell.0 + 2 * u32::from(first), of_cell.1 + 2 * u32::from(first));
-        let flows = from as u32..(from + own.len()) as u32;
-        let of_cell = timers..timers + timers_of(&layout, false);
-        let at_server = Numbers { timers: flows.clone().collect(), lanes: Vec::new() };
+        let (timers, lanes) = (bearers + 2 * u32::from(first), LANES_OF_LINK + 2 * u32::from(first));
+        let numbers = from as u32..(from + own.len()) as u32;
+        let of_bearers = timers..timers + timers_of(&layout, false);
+        let at_server = Numbers { timers: numbers.clone().collect(), lanes: Vec::new() };
         let behind = Numbers {
-            timers: of_cell.chain(flows.map(|flow| of_ues + flow)).collect(),
+            timers: of_bearers.chain(numbers.map(|flow| at_ues + flow)).collect(),
             lanes: (lanes..).take(layout.lanes.len()).collect(),
         };
         let server = Region::new(Graph::from(vec![host(Dir::Downlink)]), Dir::Uplink, at_server, first);
@@ -257,6 +257,13 @@ fn group(server: Option<Region>, radio: Region) -> Group {
     Group { server, radio, down: Slots::default(), up: Slots::default(), later: Vec::new() }
 }
 
+/// Flows of one part, and their numbers among all flows.
+#[derive(Default)]
+struct FlowsOfPart {
+    specs: Vec<FlowSpec>,
+    numbers: Vec<u32>,
+}
+
 /// Regions of a graph that falls into parts below the server or the way `place`.
 fn parts(scenario: &Scenario, flows: &[FlowSpec], seed: u64, place: Option<&str>) -> Built {
     let count = match scenario.split() {
@@ -264,71 +271,72 @@ fn parts(scenario: &Scenario, flows: &[FlowSpec], seed: u64, place: Option<&str>
         Split::Whole => 1,
     };
     let of_interface = scenario.parts_of_interfaces(place);
-    let mut flows_of: Vec<(Vec<FlowSpec>, Vec<u32>)> = (0..count).map(|_| Default::default()).collect();
+    let mut flows_of: Vec<FlowsOfPart> = (0..count).map(|_| FlowsOfPart::default()).collect();
     for (number, flow) in (0_u32..).zip(flows) {
-        let (own, numbers) = &mut flows_of[usize::from(of_interface[usize::from(flow.ue)])];
-        own.push(flow.clone());
-        numbers.push(number);
+        let of_part = &mut flows_of[usize::from(of_interface[usize::from(flow.ue)])];
+        of_part.specs.push(flow.clone());
+        of_part.numbers.push(number);
     }
     let host =
         |dir, own: &[FlowSpec]| Box::new(Host::new(dir, scenario.ues(), own, seed)) as Box<dyn Element>;
-    let part = |(child, (own, _)): (usize, &(Vec<FlowSpec>, Vec<u32>))| {
-        let server = place.is_none().then(|| host(Dir::Downlink, own));
-        scenario.part(seed, place, child, server, host(Dir::Uplink, own))
+    let build = |(child, FlowsOfPart { specs, .. }): (usize, &FlowsOfPart)| {
+        let server = place.is_none().then(|| host(Dir::Downlink, specs));
+        scenario.part(seed, place, child, server, host(Dir::Uplink, specs))
     };
-    let parts: Vec<Part> = flows_of.iter().enumerate().map(part).collect();
+    let parts: Vec<Part> = flows_of.iter().enumerate().map(build).collect();
     let own: Vec<Range<usize>> = parts.iter().map(|part| part.own.clone()).collect();
     let last = parts.first().map_or(0, |part| usize::from(part.ues.0) - part.own.len());
     let way = place.and_then(|place| scenario.way.iter().find(|way| way.name == place));
     let wire = way.and_then(|way| Wire::new(&way.wired, scenario.link_seed(seed, &way.name), "wired"));
-    let numbers = match place {
+    let behind = match place {
         Some(_) => numbers(&parts, flows.len() as u32, &flows_of),
         None => parts.iter().map(|_| Numbers::default()).collect(),
     };
-    let groups = parts.into_iter().zip(numbers).zip(&flows_of).map(|((part, numbers), (mine, own))| {
+    let mut groups = Vec::new();
+    for ((part, of_radio), FlowsOfPart { specs, numbers }) in parts.into_iter().zip(behind).zip(flows_of) {
         let server = place.map(|_| {
-            let numbers = Numbers { timers: own.clone(), lanes: Vec::new() };
-            Region::new(Graph::from(vec![host(Dir::Downlink, mine)]), Dir::Uplink, numbers, 0)
+            let of_server = Numbers { timers: numbers, lanes: Vec::new() };
+            Region::new(Graph::from(vec![host(Dir::Downlink, &specs)]), Dir::Uplink, of_server, 0)
         });
-        group(server, Region::new(part.graph, Dir::Downlink, numbers, 0))
-    });
-    let groups = groups.collect();
+        groups.push(group(server, Region::new(part.graph, Dir::Downlink, of_radio, 0)));
+    }
     let layout = report::Plan { own, wire: way.map(|way| format!("link {}", way.name)), ends: (0, last) };
     Built { groups, border: wire.map(Border::new), ahead: Duration::ZERO, layout }
 }
 
 /// Numbers of timers and lanes of each part behind the link, as in the whole path: what is in front of the parts, one
 /// part after the other, what is behind them.
-fn numbers(parts: &[Part], flows: u32, flows_of: &[(Vec<FlowSpec>, Vec<u32>)]) -> Vec<Numbers> {
+fn numbers(parts: &[Part], flows: u32, flows_of: &[FlowsOfPart]) -> Vec<Numbers> {
     let layouts: Vec<Vec<Layout>> = parts.iter().map(|part| part.graph.layouts()).collect();
-    let mut next = (flows, LANES_OF_LINK);
-    let mut number = |layouts: &[Layout]| -> Vec<(u32, u32)> {
-        let first = |layout: &Layout| {
-            let first = next;
-            next = (next.0 + layout.timers, next.1 + layout.lanes.len() as u32);
-            first
-        };
-        layouts.iter().map(first).collect()
-    };
     let (Some(first), Some(own)) = (layouts.first(), parts.first().map(|part| part.own.clone())) else {
         return Vec::new();
+    };
+    let mut next = (flows, LANES_OF_LINK);
+    let mut number = |nodes: &[Layout]| -> Vec<(u32, u32)> {
+        let own_firsts = |layout: &Layout| {
+            let firsts = next;
+            next = (next.0 + layout.timers, next.1 + layout.lanes.len() as u32);
+            firsts
+        };
+        nodes.iter().map(own_firsts).collect()
     };
     let before = number(&first[..own.start]);
     let inside: Vec<_> =
         parts.iter().zip(&layouts).map(|(part, all)| number(&all[part.own.clone()])).collect();
     let after = number(&first[own.end..]);
-    let of_part = |((inside, layouts), (_, flows)): ((Vec<_>, Vec<Layout>), &(Vec<FlowSpec>, Vec<u32>))| {
-        let is_watched = layouts.iter().any(|layout| layout.radio_events);
-        let mut numbers = Numbers::default();
-        let firsts = before.iter().chain(&inside).chain(&after);
-        for (at, (&(timer, lane), layout)) in (1..).zip(firsts.zip(&layouts)) {
-            match at < layouts.len() {
-                true => numbers.timers.extend((timer..).take(timers_of(layout, is_watched) as usize)),
-                false => numbers.timers.extend(flows.iter().map(|flow| timer + flow)),
+    let mut all_numbers = Vec::new();
+    for ((of_part, nodes), flows_of_part) in inside.iter().zip(&layouts).zip(flows_of) {
+        let is_watched = nodes.iter().any(|layout| layout.radio_events);
+        let mut of_region = Numbers::default();
+        let firsts = before.iter().chain(of_part).chain(&after);
+        for (at, (&(timer, lane), layout)) in (1..).zip(firsts.zip(nodes)) {
+            match at < nodes.len() {
+                true => of_region.timers.extend((timer..).take(timers_of(layout, is_watched) as usize)),
+                false => of_region.timers.extend(flows_of_part.numbers.iter().map(|flow| timer + flow)),
             }
-            numbers.lanes.extend((lane..).take(layout.lanes.len()));
+            of_region.lanes.extend((lane..).take(layout.lanes.len()));
         }
-        numbers
-    };
-    inside.into_iter().zip(layouts.clone()).zip(flows_of).map(of_part).collect()
+        all_numbers.push(of_region);
+    }
+    all_numbers
 }

@@ -22,12 +22,13 @@ impl Windows {
         for (group, own) in self.groups().zip(&self.layout.own) {
             let (first, last) = self.layout.ends;
             let path = &group.radio.path;
-            let at_server = group.server.as_ref().map_or(path, |server| &server.path);
+            let own_server = group.server.as_ref().map(|region| &region.path);
+            let at_server = own_server.unwrap_or(path);
             let ues = path.element::<Host>(last + own.len());
             if let (Some(server), Some(ues)) = (at_server.element::<Host>(first), ues) {
                 let dropped = |ue, flow, dir| {
-                    let at_server = group.server.iter().map(|server| &server.path);
-                    at_server.chain([path]).map(|path| path.datagrams_dropped(ue, flow, dir)).sum()
+                    let both = own_server.into_iter().chain([path]);
+                    both.map(|part| part.datagrams_dropped(ue, flow, dir)).sum()
                 };
                 flows.extend(flow_reports(server, ues, self.now, dropped));
             }
@@ -75,8 +76,8 @@ fn add(own: &mut Value, other: Value) {
         match (key.as_str(), own.get_mut(&key), value) {
             ("ues", Some(Value::Array(ues)), Value::Array(more)) => ues.extend(more),
             ("packets", Some(Value::Array(counts)), Value::Array(more)) => {
-                for (count, more) in counts.iter_mut().zip(more) {
-                    *count = (count.as_u64().unwrap_or(0) + more.as_u64().unwrap_or(0)).into();
+                for (count, other_count) in counts.iter_mut().zip(more) {
+                    *count = (count.as_u64().unwrap_or(0) + other_count.as_u64().unwrap_or(0)).into();
                 }
             }
             _ => {}

@@ -35,7 +35,7 @@ impl Workers for Threads {
         let others = tasks.split_off(tasks.len() - count);
         for (worker, task) in self.workers.iter().zip(others) {
             // A thread that has ended shows below.
-            let _ = worker.tasks.as_ref().map(|tasks| tasks.send(task));
+            let _ = worker.tasks.as_ref().map(|queue| queue.send(task));
         }
         tasks.iter_mut().for_each(Task::run);
         for worker in &mut self.workers[..count] {

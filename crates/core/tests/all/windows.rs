@@ -2,7 +2,7 @@
 //! size, any number of threads, and when it is observed in between.
 
 use airpath_core::rng;
-use airpath_core::scenario::{Scenario, bundled};
+use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation, cut};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::windows::{Cut, Grain, Here, Threads, Workers};
@@ -30,6 +30,10 @@ fn flows(draw: &mut Draw) -> String {
         "[[flow]]\nue = \"each\"\ndirection = \"uplink\"\napp.bulk = {}\n",
         "[[flow]]\nue = \"each\"\napp.ping = {}\n",
         "[[flow]]\nue = 1\napp.web = {}\n",
+        "[[flow]]\nue = 1\napp.web = { http = \"2\" }\n[[flow]]\nue = 0\napp.web = { http = \"3\" }\n",
+        "[[flow]]\nue = \"each\"\napp.call = {}\n",
+        "[[flow]]\nue = 1\napp.adaptive_video = {}\n",
+        "[[flow]]\nue = 0\napp.arrivals = {}\n",
         "[[flow]]\nue = \"each\"\napp.cbr = {}\n",
         "[[flow]]\nue = 0\napp.file.size = \"30 kB\"\n[[flow]]\nue = 1\ndirection = \"uplink\"\napp.file.size = \"20 kB\"\n",
     ];
@@ -114,6 +118,9 @@ fn cells(draw: &mut Draw, behind: bool) -> String {
     text
 }
 
+/// Words of errors of values that do not go together.
+const BESIDE: [&str; 4] = ["downlink", "uplink", "http", "connections"];
+
 fn random(draw: &mut Draw) -> Option<Scenario> {
     let seconds = 2 + draw.below(3);
     let (tcp, flows) = (tcp(draw), flows(draw));
@@ -127,14 +134,17 @@ fn random(draw: &mut Draw) -> Option<Scenario> {
     };
     match Scenario::parse(&text, &[]) {
         Ok(scenario) => Some(scenario),
-        Err(error) if error.to_string().contains("downlink") || error.to_string().contains("uplink") => None,
+        // Not all of this goes together.
+        Err(error) if BESIDE.iter().any(|word| error.to_string().contains(word)) => None,
         Err(error) => panic!("{error}\n{text}"),
     }
 }
 
 /// The results of a run that pauses at these times.
 fn results(mut run: Simulation, pauses: &[Instant]) -> String {
-    pauses.iter().for_each(|at| drop(run.advance_to(*at)));
+    for at in pauses {
+        run.advance_to(*at);
+    }
     run.run();
     run.results().to_json()
 }
@@ -142,7 +152,7 @@ fn results(mut run: Simulation, pauses: &[Instant]) -> String {
 /// Where two texts differ.
 fn difference(one: &str, other: &str) -> String {
     let lines = one.lines().zip(other.lines()).enumerate().filter(|(_, (one, other))| one != other);
-    lines.take(6).map(|(number, (one, other))| format!("{number}: {one} | {other}\n")).collect()
+    lines.take(6).map(|(number, (left, right))| format!("{number}: {left} | {right}\n")).collect()
 }
 
 fn assert_same(scenario: &Scenario, cut: &Cut, draw: &mut Draw, name: &str) {
@@ -227,6 +237,7 @@ fn where_there_is_no_cut_the_reason_is_told() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_run_with_too_many_packets_fails_as_in_one_piece() {
     let text = LINE.replace("rate = \"10 Mbit/s\", ", "").replace("2 s", "100 s")
         + "[[flow]]\nue = \"each\"\napp.cbr = { rate = \"400 Mbit/s\", size = \"100 B\" }\n";
@@ -241,16 +252,107 @@ fn a_run_with_too_many_packets_fails_as_in_one_piece() {
     assert_eq!(error(Simulation::in_regions(&scenario, 1, &cut, Grain::of_chunks(2), Box::new(Here))), whole);
 }
 
+/// Leaves out what is for a number of UEs: the values of the first one are those of all.
+fn for_any_ues(value: &mut toml::Value) {
+    let Some(table) = value.as_table_mut() else { return };
+    table.retain(|key, _| !["ues", "qos", "activity"].contains(&key));
+    for (key, inner) in table.iter_mut() {
+        let list = inner.as_array().filter(|_| key.as_str() == "mean_sinr");
+        match list.and_then(|each| each.first()).cloned() {
+            Some(first) => *inner = first,
+            None => for_any_ues(inner),
+        }
+    }
+}
+
+/// The cell of a bundled scenario twice, behind its link or with a link for each: with UEs that download, and a UE
+/// that is in both cells.
+fn doubled(bundled: &toml::Table, is_behind: bool) -> String {
+    let mut radio = bundled["radio"].as_table().cloned().unwrap();
+    radio.iter_mut().for_each(|(_, kind)| for_any_ues(kind));
+    let wired = bundled.get("wired").cloned();
+    let mut head = toml::Table::new();
+    // Fast ones have many packets sooner.
+    head.insert("duration".into(), if radio.contains_key("nr") { "100 ms" } else { "1 s" }.into());
+    head.extend(bundled.get("tcp").map(|tcp| ("tcp".into(), tcp.clone())));
+    let mut text = head.to_string();
+    if is_behind {
+        let way = wired.clone().map(|wired| ("wired".into(), wired));
+        text += &format!(
+            "[[way]]\nname = \"w\"\n{}",
+            toml::Table::from_iter(way).to_string().replace("[wired", "[way.wired")
+        );
+    }
+    let own = wired.filter(|_| !is_behind).map(|wired| ("wired".into(), wired));
+    let cell = own.into_iter().chain([("radio".into(), radio.into())]).collect::<toml::Table>();
+    let cell = cell.to_string().replace("[wired", "[cell.wired").replace("[radio", "[cell.radio");
+    let behind = if is_behind { "behind = \"w\"\n" } else { "" };
+    for name in ["a", "b"] {
+        text += &format!("[[cell]]\nname = \"{name}\"\n{behind}{cell}");
+    }
+    for (name, attach) in [("first", "'a'"), ("second", "'b'"), ("both", "'b', 'a'"), ("last", "'a'")] {
+        text += &format!("[[ue]]\nname = \"{name}\"\nattach = [{attach}]\n");
+        text += &format!("[[flow]]\nue = \"{name}\"\napp.bulk = {{}}\n");
+    }
+    text + "[[flow]]\nue = \"both\"\nover = \"a\"\napp.bulk = {}\n"
+}
+
 #[test]
-#[ignore = "slow"]
-fn bundled_scenarios_give_the_same_results_with_threads() {
-    let mut in_regions = 0;
-    for (name, text) in airpath_core::scenario::BUNDLED {
-        let scenario = Scenario::parse(text, &[]).unwrap();
-        let Ok(cut) = Cut::of(&scenario) else { continue };
-        in_regions += 1;
+fn cells_of_bundled_scenarios_give_the_same_results_in_regions() {
+    let mut kinds = [0; 2];
+    for (name, text) in BUNDLED {
+        let bundled: toml::Table = text.parse().unwrap();
+        let Some(_) = bundled.get("radio") else { continue };
         let mut draw = Draw(rng::stream(1, name));
+        let text = doubled(&bundled, draw.below(2) == 0);
+        let scenario = Scenario::parse(&text, &[]).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
+        let cut = match Cut::of(&scenario) {
+            Ok(cut) => cut,
+            Err(reason) => {
+                assert!(
+                    reason.contains("delays are below") || reason.contains("no delay"),
+                    "{name}: {reason}"
+                );
+                continue;
+            }
+        };
+        kinds[usize::from(cut == Cut::Apart)] += 1;
         assert_same(&scenario, &cut, &mut draw, name);
     }
-    assert!(in_regions > 0 && bundled("umts-384").is_some());
+    assert!(kinds.iter().all(|count| *count > 10), "of each kind of cut: {kinds:?}");
+}
+
+/// Changes that let a bundled scenario with dedicated channels, or with several cells, be cut.
+const CUT: [(&str, &str); 6] = [
+    ("duration", "\"2 s\""),
+    ("flow", "[{ ue = \"each\", stagger = \"10 ms\", app.bulk = {} }]"),
+    ("middlebox", "[]"),
+    ("handover", "[]"),
+    ("change", "[]"),
+    ("radio.dch.ues", "5"),
+];
+
+#[test]
+fn bundled_scenarios_give_the_same_results_in_regions() {
+    let mut kinds = [0; 2];
+    for (name, text) in BUNDLED {
+        let is_graph = text.contains("[[cell]]");
+        if !is_graph && !text.contains("[radio.dch.") {
+            continue;
+        }
+        let changes =
+            CUT.iter().filter(|(key, _)| !is_graph || !["radio.dch.ues", "middlebox"].contains(key));
+        let changes: Vec<_> = changes.map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        let scenario = Scenario::parse(text, &changes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let cut = match Cut::of(&scenario) {
+            Ok(cut) => cut,
+            Err(reason) => {
+                assert!(reason.starts_with("[umts]") || reason.starts_with("hand-overs"), "{name}: {reason}");
+                continue;
+            }
+        };
+        kinds[usize::from(is_graph)] += 1;
+        assert_same(&scenario, &cut, &mut Draw(rng::stream(1, name)), name);
+    }
+    assert!(kinds[0] > 10 && kinds[1] > 0, "{kinds:?}");
 }

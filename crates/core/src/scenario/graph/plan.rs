@@ -163,7 +163,7 @@ impl Scenario {
         match child {
             Child::Way(way) => {
                 let below = self.children(Some(&way.name));
-                way.middlebox.len() + below.iter().map(|child| self.boxes_of(child)).sum::<usize>()
+                way.middlebox.len() + below.iter().map(|next| self.boxes_of(next)).sum::<usize>()
             }
             Child::Cell(cell) => cell.middlebox.len(),
             Child::Interfaces => 0,

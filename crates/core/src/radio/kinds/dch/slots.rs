@@ -327,11 +327,11 @@ impl Pausable for Dch {
         for dir in Dir::BOTH {
             let index = self.index_of(ue, dir);
             let Some(bearer) = self.bearers.get_mut(index) else { continue };
-            let index = bearer.buffer.index();
+            let timer = bearer.buffer.index();
             let Some(link_layer) = &mut bearer.link_layer else { continue };
             link_layer.paused_until = until;
             if !link_layer.busy {
-                cx.arm(index, until);
+                cx.arm(timer, until);
             }
         }
     }
