@@ -13,18 +13,17 @@
 //! the stretches of the last `window`. A packet needs the rate `needed = bytes ahead / threshold` to leave in time, and
 //!
 //! ```text
-//! late = (needed - (rate - spread)) / (2 spread), 0 <= late <= 1; a step at the rate if it does not vary
-//!
-//! ECT(1):  marked with probability late,   against `threshold` (10 ms in L4Span)
-//! ECT(0):  marked with probability late^2, against `classic_threshold` (100 ms in L4Span)
+//! ECT(1):  marked with probability (needed - (rate - spread)) / (2 spread), with `threshold` (10 ms in L4Span)
+//! ECT(0):  marked with probability ((needed - rate) / spread)^2, with `classic_threshold` (100 ms in L4Span)
 //! ```
 //!
-//! Senders of ECT(1) respond to marks in proportion. Senders of ECT(0) reduce the window by a fixed part, so they need a
-//! queue of about one RTT; the square is the rule of RFC 9332 (2.1) for both kinds to see equal congestion.
+//! each from 0 to 1, and a step at the rate if it does not vary. Senders of ECT(1) respond to marks in proportion.
+//! Senders of ECT(0) reduce the window by a fixed part at a single mark, so they need a queue of about one RTT, and are not
+//! marked below it; the square is the rule of RFC 9332 (2.1) for both kinds to see equal congestion.
 //!
 //! DEVIATION: L4Span takes `spread` over the last 50 reports, each at least 1 ms long; a TDD pattern alone makes these
 //! differ. Its published code marks ECT(0) with `(7 MSS / queue)^2` above 225 kB per UE, rarer the longer the queue is;
-//! the law here is the one that this code has commented out, with a width of the ramp of 2 instead of 10 `spread`.
+//! the law here is a ramp as for ECT(1), which that code has in a comment, from the threshold on.
 //! It also writes the marks into ACKs on the uplink; here, as in the paper's variant for UDP and QUIC, packets are marked.
 //!
 //! Left out: dropping packets that are not ECN-capable; `packets` and `bytes` bound the buffer.
@@ -135,8 +134,12 @@ impl Aqm for PredictedSojourn {
         let nominal = buffer.rate().as_bps() as f64 / 8.0;
         let rate = self.egress.rate(now).unwrap_or(nominal);
         let needed = buffer.untransmitted_bytes() as f64 / (threshold + self.excused).as_secs_f64();
-        let late = late(needed, rate, self.egress.spread);
-        if self.draws(if is_scalable { late } else { late * late }) { Verdict::Mark } else { Verdict::Enter }
+        let spread = self.egress.spread;
+        let probability = match is_scalable {
+            true => ramp(needed - (rate - spread), 2.0 * spread),
+            false => ramp(needed - rate, spread) * ramp(needed - rate, spread),
+        };
+        if self.draws(probability) { Verdict::Mark } else { Verdict::Enter }
     }
 
     fn handle_start(&mut self, now: Instant, len: u32, buffer: &Bearer) {
@@ -148,12 +151,12 @@ impl Aqm for PredictedSojourn {
     }
 }
 
-/// The probability that a transmitter of this rate and spread is slower than needed, bytes per second.
-fn late(needed: f64, rate: f64, spread: f64) -> f64 {
-    if spread <= 0.0 {
-        return if needed > rate { 1.0 } else { 0.0 };
+/// Rises from 0 to 1 over a width; a step if that is zero.
+fn ramp(above: f64, width: f64) -> f64 {
+    if width <= 0.0 {
+        return if above > 0.0 { 1.0 } else { 0.0 };
     }
-    ((needed - rate + spread) / (2.0 * spread)).clamp(0.0, 1.0)
+    (above / width).clamp(0.0, 1.0)
 }
 
 /// Egress rate of a transmitter while packets are queued, and how much it varies.
@@ -346,18 +349,26 @@ mod tests {
     }
 
     /// By hand: 60 and 300 kB/s have the mean 180 kB/s and the standard deviation 120 kB/s. A packet behind n others has to
-    /// be sent at 30 n kB/s to leave within 50 ms: late = (n - 2) / 8. Within 100 ms: late = (n / 2 - 2) / 8.
+    /// be sent at 30 n kB/s to leave within 50 ms: ECT(1) is marked with probability (n - 2) / 8. Behind 2 n others it has
+    /// to be sent at that rate to leave within 100 ms: ECT(0) with ((n - 6) / 4)^2.
     #[test]
     fn marks_are_rarer_the_more_likely_a_packet_leaves_in_time() {
-        // Four standard deviations of a binomial law.
         let near = |own: f64, expected: f64| {
+            // Four standard deviations of a binomial law.
             (own - expected).abs() <= 4.0 * (expected * (1.0 - expected) / 1000.0).sqrt()
         };
-        for (ahead, late) in [(2, 0.0), (4, 0.25), (6, 0.5), (8, 0.75), (10, 1.0)] {
-            let scalable = marked_where_the_rate_varies(ahead, Packet::ECT_1);
-            assert!(near(scalable, late), "{ahead} ahead: {scalable}, not {late}");
-            let classic = marked_where_the_rate_varies(2 * ahead, Packet::ECT_0);
-            assert!(near(classic, late * late), "{ahead} ahead: {classic}, not {}", late * late);
+        for (ahead, scalable, classic) in [
+            (2, 0.0, 0.0),
+            (4, 0.25, 0.0),
+            (6, 0.5, 0.0),
+            (7, 0.625, 0.0625),
+            (8, 0.75, 0.25),
+            (10, 1.0, 1.0),
+        ] {
+            let own = marked_where_the_rate_varies(ahead, Packet::ECT_1);
+            assert!(near(own, scalable), "{ahead} ahead: {own}, not {scalable}");
+            let own = marked_where_the_rate_varies(2 * ahead, Packet::ECT_0);
+            assert!(near(own, classic), "{ahead} ahead: {own}, not {classic}");
         }
     }
 

@@ -235,6 +235,7 @@ impl Config {
             return Err(ScenarioError::new("pdcp", message, "choose rlc.am_nr or rlc.um_nr, or remove it"));
         }
         pdcp.validate().map_err(|error| error.under("pdcp"))?;
+        self.validate_alone()?;
         let window = match self {
             Self::AmNr(am) => am.window(),
             _ => 0,

@@ -162,6 +162,10 @@ fn what_cannot_work_is_refused_by_its_key() {
         "radio.dch.uplink.rlc: rlc.none does not work with rlc.am_nr in the downlink; write rlc.am_nr in both \
          directions: its STATUS PDUs go the other way"
     );
+    let of_a_cell = |sn: &str| error(&[("radio", &format!("{{ nr.downlink.rlc.am_nr.sn = {sn} }}"))]);
+    for sn in ["0", "255"] {
+        assert!(of_a_cell(sn).contains(&format!("am_nr.sn: is {sn}, which is no size")), "{}", of_a_cell(sn));
+    }
     assert_eq!(
         error(&[AM[0], ("radio.dch.uplink.rlc.am_nr", "{ sn = 10 }")]),
         "radio.dch.uplink.rlc.am_nr.sn: is 10, which is no size of a sequence number; write 12 or 18"
