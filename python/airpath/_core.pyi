@@ -87,8 +87,9 @@ class Simulation:
         capture_rlc: bool = False,
         capture_iu: bool = False,
         waterfall: bool = False,
-        threads: int = 1,
     ) -> Self: ...
+    @staticmethod
+    def on_threads(text: str, seed: int, threads: int) -> Simulation: ...
     @property
     def now_s(self) -> float: ...
     @property

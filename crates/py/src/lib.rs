@@ -298,7 +298,7 @@ fn of_most(most: usize) -> airpath_analyze::Options {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (text, seed, probes = Vec::new(), capture = false, capture_rlc = false, capture_iu = false, waterfall = false, threads = 1))]
+    #[pyo3(signature = (text, seed, probes = Vec::new(), capture = false, capture_rlc = false, capture_iu = false, waterfall = false))]
     fn new(
         text: &str,
         seed: u64,
@@ -307,16 +307,22 @@ impl Simulation {
         capture_rlc: bool,
         capture_iu: bool,
         waterfall: bool,
-        threads: usize,
     ) -> PyResult<Self> {
         let scenario = parse(text, &[])?;
         let probes: Vec<&str> = probes.iter().map(String::as_str).collect();
         let mask = ProbeMask::NONE.with_named(&probes).map_err(scenario_error)?;
         let what = Capture::of(capture || capture_rlc || capture_iu || waterfall, capture_rlc, capture_iu);
-        let observe = Observe { probes: mask, capture: what };
-        let workers = Threads::new(threads).map_err(PyErr::from)?;
-        let inner = CoreSimulation::with_workers(&scenario, seed, observe, threads, Box::new(workers));
+        let inner = CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture: what });
         Ok(Self { inner, analysis: waterfall.then(|| Running::new(of_most(MOST_ROWS))) })
+    }
+
+    /// A run of which only the results are wanted, by so many threads where the scenario allows it.
+    #[staticmethod]
+    fn on_threads(text: &str, seed: u64, threads: usize) -> PyResult<Self> {
+        let scenario = parse(text, &[])?;
+        let workers = Box::new(Threads::new(threads)?);
+        let inner = CoreSimulation::with_workers(&scenario, seed, Observe::default(), threads, workers);
+        Ok(Self { inner, analysis: None })
     }
 
     /// Runs this many simulated seconds on; returns whether the run is over. Raises a ScenarioError if the run

@@ -51,13 +51,14 @@ def command(
     captures = {"capture_rlc": capture_rlc, "capture_iu": capture_iu}
     refuse_without_out(out, force=force, probes=probes, no_page=not page, **captures)
     wanted = choose_probes(probes)
-    is_cut, words = _core.explain(chosen.text, threads, out is not None)
-    if explain:
-        manner = f"in regions, {threads} at a time" if is_cut else "in one piece"
-        typer.echo(f"{chosen.name} is run {manner}: {words}")
-        return
-    if threads > 1 and not is_cut:
-        warn(f"run in one piece, on one thread: {words}")
+    if explain or threads > 1:
+        is_cut, words = _core.explain(chosen.text, threads, out is not None)
+        if explain:
+            manner = f"in regions, {threads} at a time" if is_cut else "in one piece"
+            typer.echo(f"{chosen.name} is run {manner}: {words}")
+            return
+        if not is_cut:
+            warn(f"run in one piece, on one thread: {words}")
     interrupted = False
     if out is None:
         from airpath.runs.memory import run as run_in_memory

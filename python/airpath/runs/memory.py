@@ -223,9 +223,9 @@ def simulate(
         raise ScenarioError(
             "threads", f"{threads} is out of range", f"write a number from 1 to {MOST_THREADS}"
         )
-    return _core.Simulation(
-        scenario.text, seed, list(probes), capture, capture_rlc, capture_iu, waterfall, threads
-    )
+    if threads > 1 and not (probes or capture or capture_rlc or capture_iu or waterfall):
+        return _core.Simulation.on_threads(scenario.text, seed, threads)
+    return _core.Simulation(scenario.text, seed, list(probes), capture, capture_rlc, capture_iu, waterfall)
 
 
 def coarse_probes() -> list[str]:

@@ -367,8 +367,8 @@ mod tests {
         ] {
             let own = marked_where_the_rate_varies(ahead, Packet::ECT_1);
             assert!(near(own, scalable), "{ahead} ahead: {own}, not {scalable}");
-            let own = marked_where_the_rate_varies(2 * ahead, Packet::ECT_0);
-            assert!(near(own, classic), "{ahead} ahead: {own}, not {classic}");
+            let of_classic = marked_where_the_rate_varies(2 * ahead, Packet::ECT_0);
+            assert!(near(of_classic, classic), "{ahead} ahead: {of_classic}, not {classic}");
         }
     }
 

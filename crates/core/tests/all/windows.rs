@@ -300,8 +300,8 @@ fn doubled(bundled: &toml::Table, is_behind: bool) -> String {
 #[test]
 fn cells_of_bundled_scenarios_give_the_same_results_in_regions() {
     let mut kinds = [0; 2];
-    for (name, text) in BUNDLED {
-        let bundled: toml::Table = text.parse().unwrap();
+    for (name, original) in BUNDLED {
+        let bundled: toml::Table = original.parse().unwrap();
         let Some(_) = bundled.get("radio") else { continue };
         let mut draw = Draw(rng::stream(1, name));
         let text = doubled(&bundled, draw.below(2) == 0);
