@@ -4,15 +4,26 @@
 //! ns-2's settings (no handshake, initial window 1, an ACK for every segment); and T1R4, a Reno download over
 //! a link of variable delay, HDR8, eight downloads in a cell of 1xEV-DO, HSDPA8 and LTE10, eight and ten in a
 //! cell of HSDPA and of LTE, and W2u, W2 with the core network of UMTS and feedback
+<<<<<<< HEAD
 //! from the RNC around it, NRU1, NRU4 and NRU10, datagrams over NR to so many UEs, and W1L, W1 with the profile "linux", which ns-2 without additions has not.
+=======
+//! from the RNC around it, and W1L, W1 with the profile "linux", which ns-2 without additions has not.
+//! W2xUES and W3xUES have so many UEs, and CELLSxUES so many in each of ten cells of LTE behind one link. With
+//! `--threads N` a workload is run by N threads; `cpu_s` has the CPU time of the run by thread.
+>>>>>>> scale-draft
 //! `airpath-bench FILE.toml` runs a scenario, with seed 1 and nothing around it, to count instructions or
 //! memory.
 
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Simulation};
+use airpath_core::windows::Threads;
 use std::process::ExitCode;
 
+<<<<<<< HEAD
 const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|HDR8|HSDPA8|LTE10|NR10|NR1G|NRU1|NRU4|NRU10 [--time SECONDS], or FILE.toml";
+=======
+const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|CELLSxUES|HDR8|HSDPA8|LTE10|NR10|NR1G [--time SECONDS] [--threads N], or FILE.toml";
+>>>>>>> scale-draft
 
 /// Bytes of data in a packet.
 const MSS: u64 = 536;
@@ -35,6 +46,8 @@ enum Workload {
     Hdr,
     /// Users of a cell of HSDPA, LTE or NR: its key, and their number.
     Shared(&'static str, u32),
+    /// So many users in each of ten cells of LTE.
+    Cells(u32),
     /// A flow near the peak of a cell of NR.
     Gigabit,
     /// Datagrams to users of a cell of NR, at 400 Mbit/s in all.
@@ -51,6 +64,7 @@ fn workload(name: &str) -> Option<Workload> {
         return match kind {
             "W2" => Some(Workload::Acknowledged { ues, wired_mbps, window, seconds, around: "" }),
             "W3" => Some(Workload::Dedicated { ues, wired_mbps, window, seconds }),
+            "CELLS" => Some(Workload::Cells(ues)),
             _ => None,
         };
     }
@@ -237,6 +251,32 @@ fn shared(cell: &str, ues: u32, seconds: u64) -> String {
     )
 }
 
+/// Ten cells of LTE with default settings behind one link, each with so many users that download all the time.
+fn cells(ues: u32, seconds: u64) -> String {
+    let mut text = format!(
+        r#"
+        duration = "{seconds} s"
+        tcp = {{ mss = "{MSS_SHARED} B", receive_buffer = "500 kB", recovery.newreno = {{}} }}
+        [[way]]
+        name = "core"
+        wired = {{ rate = "10 Gbit/s", delay = "10 ms" }}
+        [[flow]]
+        ue = "each"
+        stagger = "1 ms"
+        app.bulk = {{}}
+        "#
+    );
+    for cell in 0..10 {
+        text += &format!(
+            "[[cell]]\nname = \"c{cell}\"\nbehind = \"core\"\n[cell.radio.lte.downlink]\nqueue.droptail.packets = 100\n"
+        );
+        for ue in 0..ues {
+            text += &format!("[[ue]]\nname = \"u{cell}-{ue}\"\nattach = [\"c{cell}\"]\n");
+        }
+    }
+    text
+}
+
 /// A flow alone in a cell of NR with 100 MHz and four layers, near its peak of 1.5 Gbit/s.
 fn gigabit(seconds: u64) -> String {
     format!(
@@ -302,13 +342,17 @@ fn run(args: &[String]) -> Result<String, String> {
     {
         return run_file(path);
     }
-    let (name, seconds) = match args {
-        [name] => (name, None),
-        [name, flag, seconds] if flag == "--time" => {
-            (name, Some(seconds.parse().map_err(|_| format!("not a number of seconds: {seconds}"))?))
+    let [name, options @ ..] = args else { return Err(USAGE.to_owned()) };
+    let (mut seconds, mut threads) = (None, None);
+    for option in options.chunks(2) {
+        let [flag, number] = option else { return Err(USAGE.to_owned()) };
+        let number: u64 = number.parse().map_err(|_| format!("not a whole number: {number}"))?;
+        match flag.as_str() {
+            "--time" => seconds = Some(number),
+            "--threads" => threads = Some(number as usize),
+            _ => return Err(USAGE.to_owned()),
         }
-        _ => return Err(USAGE.to_owned()),
-    };
+    }
     let workload = workload(name).ok_or(USAGE)?;
     let (text, mss) = match workload {
         Workload::Dedicated { ues, wired_mbps, window, seconds: usual } => {
@@ -325,12 +369,23 @@ fn run(args: &[String]) -> Result<String, String> {
         Workload::Variable => (variable(seconds.unwrap_or(3600)), MSS_T1R4),
         Workload::Hdr => (hdr(seconds.unwrap_or(3600)), MSS_HDR8),
         Workload::Shared(cell, ues) => (shared(cell, ues, seconds.unwrap_or(600)), MSS_SHARED),
+        Workload::Cells(ues) => (cells(ues, seconds.unwrap_or(20)), MSS_SHARED),
         Workload::Gigabit => (gigabit(seconds.unwrap_or(60)), MSS_SHARED),
         Workload::Datagrams(ues) => (datagrams(ues, seconds.unwrap_or(20)), SIZE_LENA),
     };
     let scenario = Scenario::parse(&text, &[]).map_err(|error| error.to_string())?;
-    let mut simulation = Simulation::new(&scenario, 1, Observe::default());
+    let observe = Observe::default();
+    let mut simulation = match threads {
+        None => Simulation::new(&scenario, 1, observe),
+        Some(count) => {
+            let workers = Threads::new(count).map_err(|error| error.to_string())?;
+            Simulation::with_workers(&scenario, 1, observe, count, Box::new(workers))
+        }
+    };
+    let before = cpu_by_thread();
     simulation.run();
+    let after = cpu_by_thread();
+    let cpu_s: Vec<_> = after.iter().zip(&before).map(|(after, before)| after - before).collect();
     let flows = simulation.flows();
     let packets: u64 = flows.iter().map(|flow| flow.bytes_received / mss).sum();
     let sent: u64 = flows.iter().map(|flow| flow.sender.segments_sent).sum();
@@ -338,8 +393,20 @@ fn run(args: &[String]) -> Result<String, String> {
     let timeouts: u64 = flows.iter().map(|flow| flow.sender.timeouts).sum();
     let simulated_s = simulation.now().as_secs_f64();
     Ok(format!(
-        r#"{{"workload": "{name}", "packets": {packets}, "sent": {sent}, "rexmit": {rexmit}, "timeouts": {timeouts}, "simulated_s": {simulated_s}}}"#
+        r#"{{"workload": "{name}", "packets": {packets}, "sent": {sent}, "rexmit": {rexmit}, "timeouts": {timeouts}, "simulated_s": {simulated_s}, "cpu_s": {cpu_s:?}}}"#
     ))
+}
+
+/// CPU time of each thread of this process so far, s; empty where the system does not tell.
+fn cpu_by_thread() -> Vec<f64> {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return Vec::new() };
+    let mut numbers: Vec<_> = threads.flatten().map(|thread| thread.path()).collect();
+    numbers.sort();
+    let of_thread = |path: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(path.join("schedstat")).ok()?;
+        Some(text.split(' ').next()?.parse::<f64>().ok()? / 1e9)
+    };
+    numbers.iter().filter_map(of_thread).collect()
 }
 
 fn main() -> ExitCode {

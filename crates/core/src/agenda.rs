@@ -124,6 +124,31 @@ impl Agenda {
         }
     }
 
+    /// Lets packets be delivered early that leave the path: nothing inside can see them any more.
+    pub fn set_ahead_out(&mut self) {
+        let leads_out = |lane: &&mut Lane| lane.target.node() == Target::OUT;
+        self.lanes.iter_mut().filter(leads_out).for_each(|lane| lane.ahead = Some(0..0));
+    }
+
+    /// Lanes that lead out of the path.
+    pub fn lanes_out(&self) -> impl Iterator<Item = usize> + use<> {
+        let out = |(number, lane): (usize, &Lane)| (lane.target.node() == Target::OUT).then_some(number);
+        self.lanes.iter().enumerate().filter_map(out).collect::<Vec<_>>().into_iter()
+    }
+
+    /// When the first timer and the first lane are due, and their numbers. Corrects stale entries of postponed timers as
+    /// they surface.
+    #[inline(always)]
+    pub fn first_of_each(&mut self) -> [(Instant, usize); 2] {
+        loop {
+            let (timer, lane) = (self.due_timers.first(), self.due_lanes.first());
+            if timer.0 > lane.0 || timer.0 == Instant::NEVER || self.timers[timer.1].wanted == timer.0 {
+                return [timer, lane];
+            }
+            self.put_right(timer.1);
+        }
+    }
+
     /// Disables early delivery on all lanes.
     pub fn set_ahead_nowhere(&mut self) {
         self.lanes.iter_mut().for_each(|lane| lane.ahead = None);

@@ -33,6 +33,7 @@ use crate::tcp::{self, Handshake, Receiver, Sender, Transmit};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, ModelState, ProbeMask, Reason};
 use crate::wire::{encode_header, endpoints_of};
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrivals::ArrivalsEnd;
@@ -123,6 +124,11 @@ impl Host {
     /// A host that sends towards `dir` and holds its end of every flow of the run with seed `run_seed`.
     /// `flows` are sorted by UE, and the flows of a UE are numbered from zero.
     pub fn new(dir: Dir, ues: u16, flows: &[FlowSpec], run_seed: u64) -> Self {
+        Self::of_ues(dir, 0..ues, flows, run_seed)
+    }
+
+    /// Like [`Host::new`], for these UEs of the run alone.
+    pub(crate) fn of_ues(dir: Dir, ues: Range<u16>, flows: &[FlowSpec], run_seed: u64) -> Self {
         let mut pages = Vec::new();
         let role = role_at(dir);
         let multipaths = multipath::connections(flows).into_iter().filter_map(|paths| {

@@ -2,7 +2,7 @@
 //!
 //! A packet from a server to a UE, and its ACK in the reverse direction, pass through a straight line of elements.
 //! Simulator and live driver run the same objects; nothing in this crate reads a clock, opens a socket or a file,
-//! starts a thread or prints.
+//! or prints, and only [`windows`] starts threads, with the feature `threads`.
 //!
 //! The modules, lower to higher; each uses only the modules listed before it (`tests/all/layers.rs`):
 //!
@@ -13,8 +13,13 @@
 //! * [`umts`], [`handover`], [`mobility`], [`activity`], [`radio`]: the core network around a cell, outages, what
 //!   UEs measure, silent UEs, and the cell;
 //! * [`tcp`], [`quic`], [`controller`], [`app`], [`host`]: the simulator's endpoints;
+<<<<<<< HEAD
 //! * [`middlebox`], [`fork`], [`split_bearer`], [`link`], [`path`]: everything between the ends;
 //! * [`scenario`], [`sim`]: a run from a text.
+=======
+//! * [`middlebox`], [`link`], [`path`]: everything between the ends;
+//! * [`scenario`], [`windows`], [`sim`]: a run from a text.
+>>>>>>> scale-draft
 
 // Who reads this documentation reads the source too: modules lead to their private parts.
 #![allow(rustdoc::private_intra_doc_links)]
@@ -67,6 +72,7 @@ pub mod link;
 pub mod path;
 
 pub mod scenario;
+pub mod windows;
 pub mod sim;
 
 #[cfg(feature = "testing")]

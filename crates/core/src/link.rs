@@ -7,6 +7,7 @@
 mod in_line;
 mod to_cell;
 mod to_core;
+mod wire;
 
 use crate::element::{Bearer, Cx, Early, Element, Layout, Port, adopt};
 use crate::error::ScenarioError;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 pub(crate) use to_cell::join;
 use to_core::LinkToCore;
+pub(crate) use wire::Wire;
 
 /// A wired link; `uplink` may differ from the downlink.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

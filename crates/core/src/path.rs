@@ -31,6 +31,10 @@
 //! Within one call of [`Path::handle_timeout`], packets may be delivered to elements early where the driver cannot
 //! observe the difference; `element/early` defines when.
 
+mod region;
+
+pub(crate) use region::{Arrival, Numbers, Region};
+
 use crate::agenda::Due;
 use crate::element::{
     Base, BearerView, Capture, Change, Cx, Element, Engine, Handover, Lookahead, Port, RadioEventKind,
@@ -407,6 +411,11 @@ impl Path {
     /// Packets of a flow without TCP that were dropped in direction `dir`.
     pub fn datagrams_dropped(&self, ue: u16, flow: u16, dir: Dir) -> u64 {
         self.engine.datagram_drops.get(&(ue, flow, dir)).copied().unwrap_or(0)
+    }
+
+    /// A packet of a flow was dropped outside of the path, between this region and another one.
+    pub(crate) fn note_datagram_dropped(&mut self, packet: &Packet, dir: Dir) {
+        *self.engine.datagram_drops.entry((packet.ue, packet.flow, dir)).or_default() += 1;
     }
 
     /// The element at a position counted from the server's side, if it is of type `T`.

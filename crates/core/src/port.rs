@@ -53,9 +53,12 @@ impl Target {
         Self(node as u32 | (port.0 as u32) << 16)
     }
 
+    /// Index of no node: out of the path.
+    pub const OUT: u16 = u16::MAX;
+
     /// Out of the path by a gate, whose node has this port.
     pub const fn out(gate: u16, port: Port) -> Self {
-        Self::new(u16::MAX, Port(2 * gate + (port.through().0 & 1)))
+        Self::new(Self::OUT, Port(2 * gate + (port.through().0 & 1)))
     }
 
     /// Index of the node. A path has fewer nodes than the index of a target outside.

@@ -17,7 +17,11 @@ mod table;
 
 pub use change::{Change, Prepared, Step};
 pub use graph::{Cell, Plan, Ue, Way};
+<<<<<<< HEAD
 pub use paths::{Multipath, Over, Place as Attachment};
+=======
+pub(crate) use graph::{Part, Split};
+>>>>>>> scale-draft
 pub use size::check_size;
 
 use crate::app;
@@ -505,6 +509,7 @@ impl Scenario {
         let handovers = Episode::stays(&self.handover);
         elements.push(self.radio.build(&radio::Plan {
             run_seed,
+            first_ue: 0,
             handovers: &handovers,
             classes,
             air: None,

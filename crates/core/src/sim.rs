@@ -9,6 +9,7 @@ use crate::rng;
 use crate::scenario::{Plan, Scenario, Step};
 use crate::time::Instant;
 use crate::trace::{Event, NodeRow, ProbeMask, Tables};
+use crate::windows::{Cut, Grain, Windows, Workers};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -47,11 +48,72 @@ pub struct Simulation {
     seed: u64,
     /// Changes that are still to come, the next one last.
     steps: Vec<Step>,
+    /// The run in regions; `path` is empty then.
+    regions: Option<Box<Regions>>,
+}
+
+/// A run in regions, and what it takes to run its scenario in one piece.
+struct Regions {
+    windows: Windows,
+    scenario: Scenario,
+}
+
+/// How a run by `threads` threads is cut into regions.
+///
+/// # Errors
+/// Why it is made in one piece.
+pub fn cut(scenario: &Scenario, observe: Observe, threads: usize) -> Result<Cut, String> {
+    if observe != Observe::default() {
+        return Err("probes and captures record everything in the order of time".into());
+    }
+    let cut = Cut::of(scenario)?;
+    if threads < 2 { Err("one thread is no faster in regions".into()) } else { Ok(cut) }
 }
 
 impl Simulation {
     /// Builds a run at time zero. Nothing can fail: a parsed scenario is valid.
     pub fn new(scenario: &Scenario, seed: u64, observe: Observe) -> Self {
+        Self::in_one_piece(scenario, seed, observe)
+    }
+
+    /// Like `new`, for a run by so many workers where [`cut`] allows it. The results do not depend on them.
+    pub fn with_workers(
+        scenario: &Scenario,
+        seed: u64,
+        observe: Observe,
+        count: usize,
+        workers: Box<dyn Workers>,
+    ) -> Self {
+        match cut(scenario, observe, count) {
+            Ok(cut) => Self::in_regions(scenario, seed, &cut, Grain::of_chunks(count), workers),
+            Err(_) => Self::in_one_piece(scenario, seed, observe),
+        }
+    }
+
+    /// A run in regions of this size.
+    pub fn in_regions(
+        scenario: &Scenario,
+        seed: u64,
+        cut: &Cut,
+        grain: Grain,
+        workers: Box<dyn Workers>,
+    ) -> Self {
+        let windows = Windows::new(scenario, seed, cut, (grain, MOST_PACKETS), workers);
+        Self {
+            path: Path::new(Vec::new(), ProbeMask::NONE),
+            hosts: [0, 0],
+            names: Vec::new(),
+            ues: scenario.ues(),
+            interfaces: scenario.interface_names(),
+            end: Instant::ZERO + scenario.duration,
+            seed,
+            steps: Vec::new(),
+            regions: Some(Box::new(Regions { windows, scenario: scenario.clone() })),
+        }
+    }
+
+    /// A run whose events are handled one after the other.
+    pub fn in_one_piece(scenario: &Scenario, seed: u64, observe: Observe) -> Self {
         let flows = scenario.flows();
         let end = |dir| Box::new(Host::new(dir, scenario.ues(), &flows, seed)) as Box<dyn Element>;
         let Plan { graph, ues } = scenario.plan(seed, [end(Dir::Downlink), end(Dir::Uplink)], None);
@@ -74,12 +136,15 @@ impl Simulation {
             seed,
             // A parsed scenario has valid ones.
             steps: scenario.steps().unwrap_or_default().into_iter().rev().collect(),
+            regions: None,
         }
     }
 
     /// Packets created so far: the largest number in use at once.
+    ///
+    /// In regions, the sum of each one's largest number.
     pub fn created(&self) -> u64 {
-        self.path.created()
+        self.regions.as_ref().map_or_else(|| self.path.created(), |regions| regions.windows.packets())
     }
 
     /// The error of a run that was stopped because it held more than [`MOST_PACKETS`]: names the fullest place and
@@ -128,6 +193,13 @@ impl Simulation {
     /// whether the run is over; [`Simulation::overfull`] says whether memory ran out.
     pub fn advance_to(&mut self, until: Instant) -> bool {
         let until = until.min(self.end);
+        if let Some(regions) = &mut self.regions {
+            if until <= regions.windows.now() || regions.windows.advance(until) {
+                return self.is_over();
+            }
+            // There may be too many packets: only the run in one piece knows where and when.
+            *self = Self::in_one_piece(&regions.scenario, self.seed, Observe::default());
+        }
         while let Some(step) = self.steps.pop_if(|step| step.at <= until) {
             self.path.handle_timeout(step.at);
             if self.path.stopped() {
@@ -146,12 +218,12 @@ impl Simulation {
 
     /// Whether the run is over.
     pub fn is_over(&self) -> bool {
-        self.path.stopped() || self.path.now() >= self.end
+        self.path.stopped() || self.now() >= self.end
     }
 
     /// Simulated time so far.
     pub fn now(&self) -> Instant {
-        self.path.now()
+        self.regions.as_ref().map_or_else(|| self.path.now(), |regions| regions.windows.now())
     }
 
     /// End of the run at the latest.
@@ -166,6 +238,9 @@ impl Simulation {
 
     /// Meaning of the indices in events.
     pub fn tables(&self) -> Tables {
+        if let Some(regions) = &self.regions {
+            return Self::in_one_piece(&regions.scenario, self.seed, Observe::default()).tables();
+        }
         Tables {
             nodes: self.names.iter().map(|name| NodeRow { name: name.clone() }).collect(),
             interfaces: self.interfaces.clone(),
@@ -189,7 +264,7 @@ impl Simulation {
         if self.is_over() {
             return 1.0;
         }
-        let time = self.path.now().as_secs_f64() / self.end.as_secs_f64();
+        let time = self.now().as_secs_f64() / self.end.as_secs_f64();
         let (mut done, mut total) = (0, 0_u64);
         for flow in self.flows() {
             if let Some(size) = flow.bytes_to_send {
@@ -203,11 +278,15 @@ impl Simulation {
 
     /// Report of every flow.
     pub fn flows(&self) -> Vec<FlowReport> {
-        let [Some(server), Some(ues)] = self.hosts.map(|node| self.path.element::<Host>(node)) else {
-            return Vec::new();
+        let hosts = self.hosts.map(|node| self.path.element::<Host>(node));
+        let mut flows = match (&self.regions, hosts) {
+            (Some(regions), _) => regions.windows.flows(),
+            (None, [Some(server), Some(ues)]) => {
+                let dropped = |ue, flow, dir| self.path.datagrams_dropped(ue, flow, dir);
+                flow_reports(server, ues, self.path.now(), dropped)
+            }
+            _ => Vec::new(),
         };
-        let dropped = |ue, flow, dir| self.path.datagrams_dropped(ue, flow, dir);
-        let mut flows = flow_reports(server, ues, self.path.now(), dropped);
         for flow in &mut flows {
             flow.interface = self.interfaces.get(usize::from(flow.ue)).cloned();
             for subflow in flow.multipath.iter_mut().flat_map(|report| &mut report.subflows) {
@@ -219,12 +298,16 @@ impl Simulation {
 
     /// Results so far: no clock, no host, the same on every machine.
     pub fn results(&mut self) -> Results {
-        let (reports, flows) = (self.path.reports(), self.flows());
+        let reports = match &mut self.regions {
+            Some(regions) => regions.windows.reports(),
+            None => self.path.reports(),
+        };
+        let flows = self.flows();
         Results {
             format: RESULTS_FORMAT,
             rng: rng::VERSION,
             seed: self.seed,
-            simulated_s: self.path.now().as_secs_f64(),
+            simulated_s: self.now().as_secs_f64(),
             complete: self.is_over() && !self.path.is_overfull(),
             jain_index: JainIndex::of(flows.iter().map(|flow| (flow.direction, flow.goodput_bps))),
             flows,

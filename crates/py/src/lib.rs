@@ -15,10 +15,11 @@ use airpath_core::radio;
 use airpath_core::recording::Offset;
 use airpath_core::rng;
 use airpath_core::scenario::{BUNDLED, Scenario};
-use airpath_core::sim::{Observe, Results, Simulation as CoreSimulation};
+use airpath_core::sim::{Observe, Results, Simulation as CoreSimulation, cut};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Chunk, Event, Kind, ProbeMask, Table, Values};
 use airpath_core::units::{Bitrate, Bytes};
+use airpath_core::windows::Threads;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::import_exception;
@@ -167,6 +168,16 @@ fn run(py: Python<'_>, text: &str, seed: u64) -> PyResult<String> {
     py.detach(|| whole(&scenario, seed)).map(|results| results.to_json()).map_err(scenario_error)
 }
 
+/// How a run by so many threads is made, in words: whether it is cut into regions, and where, or why not.
+#[pyfunction]
+#[pyo3(signature = (text, threads = 1, observed = false))]
+fn explain(text: &str, threads: usize, observed: bool) -> PyResult<(bool, String)> {
+    let scenario = parse(text, &[])?;
+    let probes = if observed { ProbeMask::NONE.with(Kind::Dropped) } else { ProbeMask::NONE };
+    let found = cut(&scenario, Observe { probes, ..Observe::default() }, threads);
+    Ok(found.map_or_else(|reason| (false, reason), |cut| (true, cut.describe())))
+}
+
 /// Results of a whole run.
 fn whole(scenario: &Scenario, seed: u64) -> Result<Results, CoreError> {
     let mut simulation = CoreSimulation::new(scenario, seed, Observe::default());
@@ -303,6 +314,15 @@ impl Simulation {
         let what = Capture::of(capture || capture_rlc || capture_iu || waterfall, capture_rlc, capture_iu);
         let inner = CoreSimulation::new(&scenario, seed, Observe { probes: mask, capture: what });
         Ok(Self { inner, analysis: waterfall.then(|| Running::new(of_most(MOST_ROWS))) })
+    }
+
+    /// A run of which only the results are wanted, by so many threads where the scenario allows it.
+    #[staticmethod]
+    fn on_threads(text: &str, seed: u64, threads: usize) -> PyResult<Self> {
+        let scenario = parse(text, &[])?;
+        let workers = Box::new(Threads::new(threads)?);
+        let inner = CoreSimulation::with_workers(&scenario, seed, Observe::default(), threads, workers);
+        Ok(Self { inner, analysis: None })
     }
 
     /// Runs this many simulated seconds on; returns whether the run is over. Raises a ScenarioError if the run
@@ -503,6 +523,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<net::Arrival>()?;
     module.add_class::<net::Counts>()?;
     module.add_class::<net::Stats>()?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(check_size, module)?)?;
     module.add_function(wrap_pyfunction!(bundled, module)?)?;

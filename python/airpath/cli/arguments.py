@@ -90,6 +90,13 @@ SetOption = Annotated[
     list[str] | None, option("PATH=VALUE", "Change a value, such as tcp.mss='536 B'. Repeatable.", "--set")
 ]
 SeedOption = Annotated[int, option("N", "Same scenario and seed, same random draws.")]
+ThreadsOption = Annotated[
+    int,
+    option("N", "Run on N threads where the scenario allows it; same results.", "--threads", min=1, max=256),
+]
+ExplainOption = Annotated[
+    bool, flag("--explain", "Say whether N threads can share the run, and why not; run nothing.")
+]
 OutOption = Annotated[Path | None, out_option("Write results, trace and picture here.")]
 ForceOption = Annotated[bool, flag("--force", "Replace files that exist already.")]
 CaptureRlcOption = Annotated[

@@ -7,6 +7,7 @@ import typer
 from airpath.cli.arguments import (
     CaptureIuOption,
     CaptureRlcOption,
+    ExplainOption,
     ForceOption,
     JsonOption,
     OutOption,
@@ -15,6 +16,7 @@ from airpath.cli.arguments import (
     ScenarioArgument,
     SeedOption,
     SetOption,
+    ThreadsOption,
     choose_probes,
     load_changed,
     refuse_without_out,
@@ -28,6 +30,8 @@ def command(
     scenario: ScenarioArgument,
     set_: SetOption = None,
     seed: SeedOption = 1,
+    threads: ThreadsOption = 1,
+    explain: ExplainOption = False,
     out: OutOption = None,
     force: ForceOption = False,
     capture_rlc: CaptureRlcOption = False,
@@ -37,6 +41,7 @@ def command(
     json_: JsonOption = False,
 ) -> None:
     """Run a scenario and print a summary; with --out, write everything about the run into a folder."""
+    from airpath import _core
     from airpath.progress import progress_bar
     from airpath.report.run import remarks_on, run_report
     from airpath.runs.changes import titled
@@ -46,12 +51,20 @@ def command(
     captures = {"capture_rlc": capture_rlc, "capture_iu": capture_iu}
     refuse_without_out(out, force=force, probes=probes, no_page=not page, **captures)
     wanted = choose_probes(probes)
+    if explain or threads > 1:
+        is_cut, words = _core.explain(chosen.text, threads, out is not None)
+        if explain:
+            manner = f"in regions, {threads} at a time" if is_cut else "in one piece"
+            typer.echo(f"{chosen.name} is run {manner}: {words}")
+            return
+        if not is_cut:
+            warn(f"run in one piece, on one thread: {words}")
     interrupted = False
     if out is None:
         from airpath.runs.memory import run as run_in_memory
 
         with progress_bar(chosen.name) as progress:
-            summary = run_in_memory(chosen, seed, probes=(), progress=progress).summary
+            summary = run_in_memory(chosen, seed, probes=(), threads=threads, progress=progress).summary
     else:
         from airpath.runs.folder import run_to_folder
         from airpath.studio.page import page_of_folder

@@ -35,6 +35,7 @@ FINE_PROBES = ("packet", "rlc_sdu")
 # A step of simulated time, in seconds, is halved above and doubled below these numbers of events.
 FIRST_STEP_S = 0.25
 LONGEST_STEP_S = 8.0
+MOST_THREADS = 256
 MANY_EVENTS = 100_000
 FEW_EVENTS = 10_000
 # Events are made into columns when there are so many: a few take as long as many.
@@ -152,6 +153,7 @@ def run(
     capture: bool = False,
     capture_rlc: bool = False,
     capture_iu: bool = False,
+    threads: int = 1,
     progress: bool | OnProgress | None = None,
 ) -> Result:
     """Run a scenario and keep results and trace in memory.
@@ -170,6 +172,8 @@ def run(
         Whether to capture the packets, and RLC PDUs on an interface `rlc`.
     capture_iu : bool
         Whether to capture the packets, and the GTP-U datagrams between SGSN and RNC on an interface `iu`.
+    threads : int
+        Threads to run on, where the scenario can be cut into regions; results do not depend on it.
     progress : bool or callable, optional
         True shows a bar, on a terminal or in a notebook; a function is called with the share done, 0 to 1.
 
@@ -180,7 +184,7 @@ def run(
     """
     if not isinstance(scenario, Scenario):
         scenario = load(scenario)
-    simulation = simulate(scenario, seed, probes, capture, capture_rlc, capture_iu)
+    simulation = simulate(scenario, seed, probes, capture, capture_rlc, capture_iu, threads=threads)
     chunks: list[Events] = []
     packets: list[bytes] = []
     with reporting(progress, f"{scenario.name}, seed {seed}") as report:
@@ -207,6 +211,7 @@ def simulate(
     capture_iu: bool = False,
     *,
     waterfall: bool = False,
+    threads: int = 1,
 ) -> _core.Simulation:
     """Prepare a simulation, for arguments as of `run`.
 
@@ -214,6 +219,12 @@ def simulate(
     """
     check_seed(seed)
     check_probes(probes)
+    if not 1 <= threads <= MOST_THREADS:
+        raise ScenarioError(
+            "threads", f"{threads} is out of range", f"write a number from 1 to {MOST_THREADS}"
+        )
+    if threads > 1 and not (probes or capture or capture_rlc or capture_iu or waterfall):
+        return _core.Simulation.on_threads(scenario.text, seed, threads)
     return _core.Simulation(scenario.text, seed, list(probes), capture, capture_rlc, capture_iu, waterfall)
 
 

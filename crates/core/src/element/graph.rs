@@ -4,7 +4,7 @@
 //! `agenda`). An edge joins a port that leads towards UEs (odd) with one that leads towards servers (even). A port that is
 //! left open is a gate: there packets enter and leave the path.
 
-use super::{Element, Port};
+use super::{Element, Layout, Port};
 use crate::packet::Dir;
 use crate::port::Target;
 
@@ -54,6 +54,11 @@ impl Graph {
     /// Names of all nodes; a node without one has an empty name.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// What each node needs.
+    pub(crate) fn layouts(&self) -> Vec<Layout> {
+        self.nodes.iter().map(|element| element.layout()).collect()
     }
 
     /// Nodes that are next to each other: the one nearer to the server first.
@@ -235,7 +240,7 @@ impl Topology {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cx, Layout};
+    use super::super::Cx;
     use super::*;
     use crate::packet::Packet;
 

@@ -162,7 +162,7 @@ impl Component for Config {
         let slots: Vec<_> = flows.iter().map(|spec| Slot { spec: spec.clone(), connection: None }).collect();
         Box::new(Split {
             config: self.clone(),
-            index: FlowIndex::new(ues, flows),
+            index: FlowIndex::new(0..ues, flows),
             entrance: Entrance::new(self.delay, self.processing, 2 * slots.len() as u32),
             slots,
             run_seed: plan.run_seed,

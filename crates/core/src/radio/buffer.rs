@@ -9,6 +9,7 @@ use crate::trace::{Event, Kind, Reason};
 use crate::units::Bitrate;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// The buffer of one direction of a UE's bearer. The path keeps its accounting (see `Cx::radio`).
 pub(super) struct Buffer {
@@ -77,6 +78,11 @@ impl Buffer {
         let queue = queue.build(&Place { run_seed, name: &queue_name(ue, dir), rate, tti });
         let index = bearer_index(ue, dir) as u32;
         Self { index, ue, dir, delay, queue, marks, counts: Counts::default(), evicted: Vec::new() }
+    }
+
+    /// Numbers the bearer in a cell whose first UE is this one.
+    pub fn counted_from(self, first_ue: u16) -> Self {
+        Self { index: bearer_index(self.ue - first_ue, self.dir) as u32, ..self }
     }
 
     /// Index of the bearer, of its timer and of its lane.
@@ -499,8 +505,8 @@ pub(super) fn queue_name(ue: u16, dir: Dir) -> String {
 }
 
 /// Makes the bearers of a cell in the order of their indices.
-pub(super) fn make_bearers<B>(ues: u16, make: impl Fn(u16, Dir) -> B) -> Vec<B> {
-    (0..ues).flat_map(|ue| Dir::BOTH.map(|dir| make(ue, dir))).collect()
+pub(super) fn make_bearers<B>(ues: Range<u16>, make: impl Fn(u16, Dir) -> B) -> Vec<B> {
+    ues.flat_map(|ue| Dir::BOTH.map(|dir| make(ue, dir))).collect()
 }
 
 /// Layout of a cell: a timer, a lane and buffer accounting per bearer.

@@ -125,6 +125,8 @@ registry! {
 pub struct Plan<'a> {
     /// Seed of the run.
     pub run_seed: u64,
+    /// First UE of the cell; above 0 only for dedicated channels, where a part of the UEs can be built alone.
+    pub first_ue: u16,
     /// Hand-overs of its UEs.
     pub handovers: &'a [handover::Episode],
     /// Traffic classes of its UEs by index; later UEs have the default.
@@ -140,7 +142,11 @@ pub struct Plan<'a> {
 impl Plan<'_> {
     /// The plan of a cell without hand-overs, classes and changes.
     pub const fn of(run_seed: u64) -> Self {
+<<<<<<< HEAD
         Self { run_seed, handovers: &[], classes: &[], air: None, may_change: false, legs: &[] }
+=======
+        Self { run_seed, first_ue: 0, handovers: &[], classes: &[], air: None, may_change: false }
+>>>>>>> scale-draft
     }
 
     /// Downlink SINR of a UE: from its parameters, or from its measurements.

@@ -95,7 +95,8 @@ impl RlcBearer {
         dir: Dir,
     ) -> Self {
         Self {
-            buffer: Buffer::new(queue, (rate, ttis.tti), delay, plan.run_seed, ue, dir),
+            buffer: Buffer::new(queue, (rate, ttis.tti), delay, plan.run_seed, ue, dir)
+                .counted_from(plan.first_ue),
             capacity: Capacity::new(rate),
             ttis,
             sdus: Sdus::default(),

@@ -22,6 +22,7 @@ use crate::radio;
 use crate::split_bearer;
 pub(super) use names::{OF_ONE_CELL, resolve};
 pub use plan::Plan;
+pub(crate) use plan::{Part, Split};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

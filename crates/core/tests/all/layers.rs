@@ -248,7 +248,10 @@ fn nothing_in_the_core_reads_a_clock_or_prints_or_opens_anything() {
     let refused = ["std::fs", "std::io", "std::thread", "std::process", "std::env", "println!", "SystemTime"];
     let mut wrong = Vec::new();
     for (module, code) in &Crate::read("core").0 {
-        for word in refused.iter().filter(|word| code.contains(**word)) {
+        // The only threads: a feature that is off by default, and `std::io::Error` where the system refuses one.
+        let allowed: &[&str] =
+            if module.join("/") == "windows/threads" { &["std::thread", "std::io"] } else { &[] };
+        for word in refused.iter().filter(|word| code.contains(**word) && !allowed.contains(word)) {
             wrong.push(format!("{}: {word}", module.join("/")));
         }
     }

@@ -73,3 +73,4 @@ mod web;
 mod web_http;
 mod web_segments;
 mod window_clamp;
+mod windows;

@@ -13,6 +13,7 @@ use crate::radio;
 use crate::rng;
 use crate::split_bearer::SplitBearers;
 use crate::tcp;
+use std::ops::Range;
 
 /// Elements of a scenario between two ends, as a graph.
 pub struct Plan {
@@ -20,6 +21,31 @@ pub struct Plan {
     pub graph: Graph,
     /// The end of the UEs.
     pub ues: NodeId,
+}
+
+/// Seed of one of several links or cells. A single one has the seed of the run, as in a scenario without names.
+fn seed_of(run_seed: u64, kind: &str, name: &str, is_only: bool) -> u64 {
+    if is_only { run_seed } else { rng::stream(run_seed, &format!("{kind}.{name}")).next_u64() }
+}
+
+/// A part of a scenario's graph.
+pub(crate) struct Part {
+    /// The graph.
+    pub graph: Graph,
+    /// The end of the UEs.
+    pub ues: NodeId,
+    /// The nodes that other parts do not have.
+    pub own: Range<usize>,
+}
+
+/// How a scenario's graph falls into parts.
+pub(crate) enum Split<'a> {
+    /// Into so many that meet at the server.
+    Apart(usize),
+    /// Into so many that meet at the end of a way.
+    Behind(&'a Way, usize),
+    /// Not at all.
+    Whole,
 }
 
 /// A node directly below the server or a way.
@@ -60,10 +86,90 @@ impl Scenario {
             leaves: Vec::new(),
             splits: Vec::new(),
             boxes: 0,
+            only: None,
+            own: 0..0,
         };
         let server = (planner.node("server", server), Port::DOWN);
-        planner.branch(server, None);
+        planner.branch(Some(server), None);
         self.finished(planner.finish(ues))
+    }
+
+    /// One part of the graph that [`Scenario::plan`] makes, with the same elements: of the nodes directly below `place`,
+    /// the server or a way, only this child with all below it. Begins with `server` or, without it, with the fork at
+    /// the end of the way.
+    pub(crate) fn part(
+        &self,
+        run_seed: u64,
+        place: Option<&str>,
+        child: usize,
+        server: Option<Box<dyn Element>>,
+        ues: Box<dyn Element>,
+    ) -> Part {
+        let flows = self.flows();
+        let mut planner = Planner {
+            scenario: self,
+            airs: &[],
+            run_seed,
+            flows: &flows,
+            session: None,
+            graph: Graph::default(),
+            leaves: Vec::new(),
+            boxes: place.map_or(0, |place| {
+                self.way.iter().filter(|way| way.name == place).map(|way| way.middlebox.len()).sum()
+            }),
+            only: Some(Only { place, child }),
+            own: 0..0,
+        };
+        let server = server.map(|server| (planner.node("server", server), Port::DOWN));
+        planner.branch(server, place);
+        let own = planner.own.clone();
+        let Plan { graph, ues } = planner.finish(ues);
+        Part { graph, ues, own }
+    }
+
+    /// Where the graph of the scenario falls into parts that meet at one place alone.
+    pub(crate) fn split(&self) -> Split<'_> {
+        let roots = self.children(None);
+        if let [Child::Way(way)] = roots[..] {
+            return match self.children(Some(&way.name)).len() {
+                0 | 1 => Split::Whole,
+                parts => Split::Behind(way, parts),
+            };
+        }
+        if roots.len() > 1 { Split::Apart(roots.len()) } else { Split::Whole }
+    }
+
+    /// Seed of the link of a way or a cell.
+    pub(crate) fn link_seed(&self, run_seed: u64, owner: &str) -> u64 {
+        seed_of(run_seed, "link", owner, self.wires().len() == 1)
+    }
+
+    /// The part of each interface, by its number, where the graph is split below `place`.
+    pub(crate) fn parts_of_interfaces(&self, place: Option<&str>) -> Vec<u16> {
+        let children = self.children(place);
+        self.interfaces().map(|(_, to)| self.way_to(&children, place, to).unwrap_or(0)).collect()
+    }
+
+    /// Names of all places where interfaces may be attached, depth first.
+    fn leaves_below(&self, place: Option<&str>) -> Vec<String> {
+        let leaves = self.children(place).into_iter().flat_map(|child| match child {
+            Child::Way(way) => self.leaves_below(Some(&way.name)),
+            Child::Cell(cell) => vec![cell.name.clone()],
+            Child::Interfaces => vec![place.unwrap_or_default().to_owned()],
+        });
+        leaves.collect()
+    }
+
+    /// Boxes of a node and of all below it.
+    fn boxes_of(&self, child: &Child<'_>) -> usize {
+        match child {
+            Child::Way(way) => {
+                let below = self.children(Some(&way.name));
+                way.middlebox.len() + below.iter().map(|next| self.boxes_of(next)).sum::<usize>()
+            }
+            Child::Cell(cell) => cell.middlebox.len(),
+            Child::Interfaces => 0,
+        }
     }
 
     fn finished(&self, mut plan: Plan) -> Plan {
@@ -94,6 +200,13 @@ impl Scenario {
     }
 }
 
+/// Which child of which place is planned alone; other children of other places do not meet it.
+#[derive(Clone, Copy)]
+struct Only<'a> {
+    place: Option<&'a str>,
+    child: usize,
+}
+
 /// Makes the graph of a scenario, depth first.
 struct Planner<'a> {
     scenario: &'a Scenario,
@@ -105,10 +218,18 @@ struct Planner<'a> {
     graph: Graph,
     /// Places where interfaces are attached: name, the joint that leads on towards the UEs, and the cell if it is one.
     leaves: Vec<(String, Joint, Option<NodeId>)>,
+<<<<<<< HEAD
     /// Elements of split bearers, each with the cells that give packets back to it.
     splits: Vec<(NodeId, Vec<&'a str>)>,
     /// Boxes made so far.
+=======
+    /// Boxes made or left out so far.
+>>>>>>> scale-draft
     boxes: usize,
+    /// The part that is planned; the whole if absent.
+    only: Option<Only<'a>>,
+    /// Its nodes, without those in front of it and behind it.
+    own: Range<usize>,
 }
 
 impl Planner<'_> {
@@ -122,11 +243,6 @@ impl Planner<'_> {
         let joint = self.graph.append(upper, element);
         self.graph.set_name(joint.0, name);
         joint
-    }
-
-    /// Seed of one of several parts. A single part has the seed of the run, as in a scenario without names.
-    fn seed_of(&self, kind: &str, name: &str, is_only: bool) -> u64 {
-        if is_only { self.run_seed } else { rng::stream(self.run_seed, &format!("{kind}.{name}")).next_u64() }
     }
 
     fn append_boxes(
@@ -146,17 +262,17 @@ impl Planner<'_> {
     }
 
     fn append_link(&mut self, at: Joint, owner: &str, link: &link::Config) -> Joint {
-        let seed = self.seed_of("link", owner, self.scenario.wires().len() == 1);
+        let seed = self.scenario.link_seed(self.run_seed, owner);
         self.append(at, format!("link {owner}"), link.build_for(seed, "wired", self.scenario.may_change()))
     }
 
-    /// Builds everything below a joint of the server or of the way `place`.
-    fn branch(&mut self, from: Joint, place: Option<&str>) {
+    /// Builds everything below a joint of the server or of the way `place`; without a joint, the graph begins there.
+    fn branch(&mut self, from: Option<Joint>, place: Option<&str>) {
         let scenario = self.scenario;
         let from = self.append_split_bearers(from, place);
         let children = scenario.children(place);
         let joints = match u16::try_from(children.len()).unwrap_or(u16::MAX) {
-            1 => vec![from],
+            1 => Vec::from_iter(from),
             count => {
                 let way_to = |name: &str| scenario.way_to(&children, place, name);
                 let ways = scenario.interfaces().map(|(_, to)| way_to(to).unwrap_or(0)).collect();
@@ -173,20 +289,32 @@ impl Planner<'_> {
                     (!scenario.handover.iter().any(|other| later(&other))).then_some(Change { at, ue, to })
                 });
                 let fork = Fork::new(Dir::Downlink, count, ways, changes.collect());
-                let (node, _) =
-                    self.append(from, format!("fork {}", place.unwrap_or("server")), Box::new(fork));
+                let name = format!("fork {}", place.unwrap_or("server"));
+                let node = match from {
+                    Some(from) => self.append(from, name, Box::new(fork)).0,
+                    None => self.node(&name, Box::new(fork)),
+                };
                 (0..count).map(|way| (node, Fork::port(Dir::Downlink, way))).collect()
             }
         };
-        for (child, joint) in children.iter().zip(joints) {
+        let only = self.only.filter(|only| only.place == place);
+        for ((number, child), joint) in children.iter().enumerate().zip(joints) {
+            if only.is_some_and(|only| only.child != number) {
+                self.boxes += scenario.boxes_of(child);
+                continue;
+            }
+            let first = self.graph.names().len();
             match child {
                 Child::Way(way) => {
                     let end = self.append_link(joint, &way.name, &way.wired);
                     let end = self.append_boxes(end, &way.name, &way.middlebox, Place::Network);
-                    self.branch(end, Some(&way.name));
+                    self.branch(Some(end), Some(&way.name));
                 }
                 Child::Cell(cell) => self.cell(joint, cell),
                 Child::Interfaces => self.leaves.push((place.unwrap_or_default().to_owned(), joint, None)),
+            }
+            if only.is_some() {
+                self.own = first..self.graph.names().len();
             }
         }
     }
@@ -198,10 +326,11 @@ impl Planner<'_> {
         };
         let at = self.append_boxes(at, &cell.name, &cell.middlebox, Place::Network);
         let episodes = self.scenario.episodes(&cell.name);
-        let run_seed = self.seed_of("cell", &cell.name, self.scenario.cell.len() == 1);
+        let run_seed = seed_of(self.run_seed, "cell", &cell.name, self.scenario.cell.len() == 1);
         let air = self.scenario.cell.iter().zip(self.airs).find(|(own, _)| own.name == cell.name);
         let element = cell.radio.build(&radio::Plan {
             run_seed,
+            first_ue: 0,
             handovers: &episodes,
             classes: &[],
             air: air.map(|(_, air)| air),
@@ -266,12 +395,18 @@ impl Planner<'_> {
     fn finish(mut self, ues: Box<dyn Element>) -> Plan {
         let scenario = self.scenario;
         self.join_neighbours();
+<<<<<<< HEAD
         self.join_split_bearers();
+=======
+        let names = match self.only {
+            Some(_) => scenario.leaves_below(None),
+            None => self.leaves.iter().map(|(name, ..)| name.clone()).collect(),
+        };
+>>>>>>> scale-draft
         let end = match &self.leaves[..] {
-            [(_, joint, _)] => *joint,
+            [(_, joint, _)] if names.len() == 1 => *joint,
             leaves => {
-                let leaf =
-                    |name: &str| leaves.iter().position(|(own, ..)| own == name).map(|leaf| leaf as u16);
+                let leaf = |name: &str| names.iter().position(|own| own == name).map(|leaf| leaf as u16);
                 let ways = scenario.interfaces().map(|(_, to)| leaf(to).unwrap_or(0)).collect();
                 // Packets that a UE sends during the outage wait for the new cell. Packets of its old bearers come
                 // first, if they are forwarded to the new cell.
@@ -280,12 +415,14 @@ impl Planner<'_> {
                     let at = if handover.forward { handover.leaves() } else { handover.begins() };
                     Some(Change { at, ue: handover.ue, to })
                 });
-                let cells = leaves.iter().map(|(.., cell)| *cell).collect();
+                let built = |name: &String| leaves.iter().find(|(own, ..)| own == name);
+                let cells = names.iter().map(|name| built(name).and_then(|(.., cell)| *cell)).collect();
                 let fork =
-                    Fork::new(Dir::Uplink, leaves.len() as u16, ways, changes.collect()).with_cells(cells);
-                let joints: Vec<Joint> = leaves.iter().map(|(_, joint, _)| *joint).collect();
+                    Fork::new(Dir::Uplink, names.len() as u16, ways, changes.collect()).with_cells(cells);
+                let joints = (0..).zip(&names).filter_map(|(way, name)| Some((way, built(name)?.1)));
+                let joints: Vec<(u16, Joint)> = joints.collect();
                 let node = self.node("fork ue", Box::new(fork));
-                for (way, joint) in (0..).zip(joints) {
+                for (way, joint) in joints {
                     self.graph.join(joint, (node, Fork::port(Dir::Uplink, way)));
                 }
                 (node, Port::DOWN)

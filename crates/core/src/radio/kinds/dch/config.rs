@@ -68,6 +68,11 @@ parameters! {
 }
 
 impl Config {
+    /// The UEs of a cell whose first UE is this one.
+    pub(super) fn ues_from(&self, first_ue: u16) -> std::ops::Range<u16> {
+        first_ue..first_ue + self.ues
+    }
+
     /// Parameters of one direction.
     pub fn bearer(&self, dir: Dir) -> &BearerConfig {
         dir.pick(&self.downlink, &self.uplink)

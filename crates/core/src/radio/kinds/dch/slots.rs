@@ -27,8 +27,8 @@ use std::collections::VecDeque;
 pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Box<dyn Pausable> {
     let sleeps = config.activity.is_some();
     let make = |ue, dir| Bearer::new(config.bearer_of(plan.class(ue), dir), plan, (ue, dir), sleeps);
-    let bearers = make_bearers(config.ues, make);
-    Box::new(Dch { bearers, report: SlotReport::default() })
+    let bearers = make_bearers(config.ues_from(plan.first_ue), make);
+    Box::new(Dch { bearers, first_ue: plan.first_ue, report: SlotReport::default() })
 }
 
 /// One direction of a UE's bearer.
@@ -102,7 +102,8 @@ impl Bearer {
         });
         let place = (config.rate, config.rlc.slot());
         Self {
-            buffer: Buffer::new(&config.queue, place, config.delay, run_seed, ue, dir),
+            buffer: Buffer::new(&config.queue, place, config.delay, run_seed, ue, dir)
+                .counted_from(plan.first_ue),
             rate: config.rate,
             capacity: Capacity::new(config.rate),
             slot: if config.rlc.sends_whole() { Duration::ZERO } else { config.rlc.slot() },
@@ -285,11 +286,19 @@ impl Bearer {
 /// The cell.
 pub(crate) struct Dch {
     bearers: Vec<Bearer>,
+    /// The UE that the first two bearers belong to.
+    first_ue: u16,
     /// Reused from slot to slot; empty between calls.
     report: SlotReport,
 }
 
 impl Dch {
+    /// Index of a bearer; past the end for a UE that is not in the cell.
+    #[inline(always)]
+    fn index_of(&self, ue: u16, dir: Dir) -> usize {
+        bearer_index(ue.wrapping_sub(self.first_ue), dir)
+    }
+
     /// Whether all arrivals are computed when packets enter, so bearers need timers only to report events.
     pub fn is_computed(&self) -> bool {
         self.bearers.iter().all(|bearer| bearer.link_layer.is_none())
@@ -303,7 +312,8 @@ impl Dch {
         dir: Dir,
         packet: Box<Packet>,
     ) -> Option<(Instant, u32, Box<Packet>)> {
-        let Some(bearer) = self.bearers.get_mut(bearer_index(packet.ue, dir)) else {
+        let index = self.index_of(packet.ue, dir);
+        let Some(bearer) = self.bearers.get_mut(index) else {
             cx.drop(dir, packet, Reason::UnknownUe);
             return None;
         };
@@ -315,20 +325,21 @@ impl Dch {
 impl Pausable for Dch {
     fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
         for dir in Dir::BOTH {
-            let Some(bearer) = self.bearers.get_mut(bearer_index(ue, dir)) else { continue };
-            let index = bearer.buffer.index();
+            let index = self.index_of(ue, dir);
+            let Some(bearer) = self.bearers.get_mut(index) else { continue };
+            let timer = bearer.buffer.index();
             let Some(link_layer) = &mut bearer.link_layer else { continue };
             link_layer.paused_until = until;
             if !link_layer.busy {
-                cx.arm(index, until);
+                cx.arm(timer, until);
             }
         }
     }
 
     fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [crate::radio::Packets; 2] {
-        let bearers = &mut self.bearers;
         Dir::BOTH.map(|dir| {
-            bearers.get_mut(bearer_index(ue, dir)).map(|bearer| bearer.withdraw(cx)).unwrap_or_default()
+            let index = self.index_of(ue, dir);
+            self.bearers.get_mut(index).map(|bearer| bearer.withdraw(cx)).unwrap_or_default()
         })
     }
 
@@ -341,14 +352,15 @@ impl Pausable for Dch {
     }
 
     fn sent_until(&self, ue: u16) -> Instant {
-        let own = Dir::BOTH.map(|dir| self.bearers.get(bearer_index(ue, dir)));
+        let own = Dir::BOTH.map(|dir| self.bearers.get(self.index_of(ue, dir)));
         let link_layers = own.into_iter().flatten().filter_map(|bearer| bearer.link_layer.as_ref());
         link_layers.map(|link_layer| link_layer.sent_until).max().unwrap_or(Instant::ZERO)
     }
 
     fn limit_rate(&mut self, ue: u16, rate: Option<Bitrate>) {
         for dir in Dir::BOTH {
-            let Some(bearer) = self.bearers.get_mut(bearer_index(ue, dir)) else { continue };
+            let index = self.index_of(ue, dir);
+            let Some(bearer) = self.bearers.get_mut(index) else { continue };
             bearer.limit_rate(rate);
         }
     }
@@ -391,7 +403,8 @@ impl Element for Dch {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         let dir = port.dir();
-        match self.bearers.get_mut(bearer_index(packet.ue, dir)) {
+        let index = self.index_of(packet.ue, dir);
+        match self.bearers.get_mut(index) {
             Some(bearer) => bearer.handle_sdu(cx, packet, &mut self.report),
             None => cx.drop(dir, packet, Reason::UnknownUe),
         }

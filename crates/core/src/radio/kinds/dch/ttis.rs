@@ -26,7 +26,7 @@ use crate::units::Bitrate;
 /// A cell of such channels; `None` if the link layer of its bearers does not go by TTIs.
 pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable>> {
     let mut users = Vec::new();
-    for ue in 0..config.ues {
+    for ue in config.ues_from(plan.first_ue) {
         let [downlink, uplink] = Dir::BOTH.map(|dir| config.bearer_of(plan.class(ue), dir));
         let [down_pdcp, up_pdcp] = [downlink, uplink].map(|bearer| bearer.pdcp.clone().unwrap_or_default());
         let (down, up) = (downlink.rlc.ttis()?, uplink.rlc.ttis()?);
@@ -37,7 +37,7 @@ pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Option<Box<dyn Pausable
         let pair = RlcPair::new([&downlink.rlc, &uplink.rlc], [&down_pdcp, &up_pdcp], bearers)?;
         users.push(Ue { pair, carriers, armed: Instant::NEVER });
     }
-    Some(Box::new(TtiCell { users, report: Report::default() }))
+    Some(Box::new(TtiCell { users, first_ue: plan.first_ue, report: Report::default() }))
 }
 
 fn bearer(config: &BearerConfig, ttis: Ttis, plan: &Plan<'_>, ue: u16, dir: Dir) -> RlcBearer {
@@ -53,6 +53,8 @@ fn carrier(config: &BearerConfig, ttis: Ttis, plan: &Plan<'_>, ue: u16, dir: Dir
 
 struct TtiCell {
     users: Vec<Ue>,
+    /// The first of these UEs.
+    first_ue: u16,
     /// Reused from call to call; empty between calls.
     report: Report,
 }
@@ -199,37 +201,44 @@ impl Ue {
     }
 }
 
+impl TtiCell {
+    /// A UE; `None` if it is not in the cell.
+    fn user(&mut self, ue: u16) -> Option<&mut Ue> {
+        self.users.get_mut(usize::from(ue.wrapping_sub(self.first_ue)))
+    }
+}
+
 impl Pausable for TtiCell {
     fn pause(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
-        if let Some(user) = self.users.get_mut(usize::from(ue)) {
+        if let Some(user) = self.user(ue) {
             user.pause(cx, until);
         }
     }
 
     fn withdraw(&mut self, cx: &mut Cx<'_>, ue: u16) -> [crate::radio::Packets; 2] {
-        self.users.get_mut(usize::from(ue)).map(|user| user.withdraw(cx)).unwrap_or_default()
+        self.user(ue).map(|user| user.withdraw(cx)).unwrap_or_default()
     }
 
     fn resume(&mut self, cx: &mut Cx<'_>, ue: u16, at: Instant) {
-        if let Some(user) = self.users.get_mut(usize::from(ue)) {
+        if let Some(user) = self.user(ue) {
             user.resume(cx, at);
         }
     }
 
     fn hold(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
-        if let Some(user) = self.users.get_mut(usize::from(ue)) {
+        if let Some(user) = self.user(ue) {
             user.hold(cx, until);
         }
     }
 
     fn sent_until(&self, ue: u16) -> Instant {
-        let user = self.users.get(usize::from(ue));
+        let user = self.users.get(usize::from(ue.wrapping_sub(self.first_ue)));
         let latest = |own: &Ue| own.carriers.iter().map(|carrier| carrier.sent_until).max();
         user.and_then(latest).unwrap_or(Instant::ZERO)
     }
 
     fn limit_rate(&mut self, ue: u16, rate: Option<Bitrate>) {
-        let carriers = self.users.get_mut(usize::from(ue)).map(|user| &mut user.carriers);
+        let carriers = self.user(ue).map(|user| &mut user.carriers);
         carriers.into_iter().flatten().for_each(|carrier| carrier.limit_rate(rate));
     }
 
@@ -251,7 +260,7 @@ impl Element for TtiCell {
 
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: Box<Packet>) {
         let dir = port.dir();
-        match self.users.get_mut(usize::from(packet.ue)) {
+        match self.user(packet.ue) {
             Some(ue) => ue.handle_sdu(cx, dir, packet),
             None => cx.drop(dir, packet, Reason::UnknownUe),
         }

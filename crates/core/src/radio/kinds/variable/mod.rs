@@ -131,7 +131,7 @@ pub(in crate::radio) trait Bearer: Any + Send + Sync {
 impl Component for Config {
     fn build(&self, plan: &Plan<'_>) -> Box<dyn Element> {
         let count = 2 * u32::from(self.ues);
-        let bearers = make_bearers(self.ues, |ue, dir| {
+        let bearers = make_bearers(0..self.ues, |ue, dir| {
             let arrivals = count + bearer_index(ue, dir) as u32;
             self.bearer(dir).build(plan, ue, dir, arrivals)
         });
