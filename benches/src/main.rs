@@ -4,13 +4,10 @@
 //! ns-2's settings (no handshake, initial window 1, an ACK for every segment); and T1R4, a Reno download over
 //! a link of variable delay, HDR8, eight downloads in a cell of 1xEV-DO, HSDPA8 and LTE10, eight and ten in a
 //! cell of HSDPA and of LTE, and W2u, W2 with the core network of UMTS and feedback
-<<<<<<< HEAD
-//! from the RNC around it, NRU1, NRU4 and NRU10, datagrams over NR to so many UEs, and W1L, W1 with the profile "linux", which ns-2 without additions has not.
-=======
-//! from the RNC around it, and W1L, W1 with the profile "linux", which ns-2 without additions has not.
+//! from the RNC around it, NRU1, NRU4 and NRU10, datagrams over NR to so many UEs, and W1L, W1 with the profile
+//! "linux", which ns-2 without additions has not.
 //! W2xUES and W3xUES have so many UEs, and CELLSxUES so many in each of ten cells of LTE behind one link. With
 //! `--threads N` a workload is run by N threads; `cpu_s` has the CPU time of the run by thread.
->>>>>>> scale-draft
 //! `airpath-bench FILE.toml` runs a scenario, with seed 1 and nothing around it, to count instructions or
 //! memory.
 
@@ -19,11 +16,7 @@ use airpath_core::sim::{Observe, Simulation};
 use airpath_core::windows::Threads;
 use std::process::ExitCode;
 
-<<<<<<< HEAD
-const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|HDR8|HSDPA8|LTE10|NR10|NR1G|NRU1|NRU4|NRU10 [--time SECONDS], or FILE.toml";
-=======
-const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|CELLSxUES|HDR8|HSDPA8|LTE10|NR10|NR1G [--time SECONDS] [--threads N], or FILE.toml";
->>>>>>> scale-draft
+const USAGE: &str = "usage: airpath-bench W1|W1b|W1L|W2|W2b|W2u|W2xUES|T1R4|W3|W3xUES|CELLSxUES|HDR8|HSDPA8|LTE10|NR10|NR1G|NRU1|NRU4|NRU10 [--time SECONDS] [--threads N], or FILE.toml";
 
 /// Bytes of data in a packet.
 const MSS: u64 = 536;

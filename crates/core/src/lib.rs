@@ -13,13 +13,8 @@
 //! * [`umts`], [`handover`], [`mobility`], [`activity`], [`radio`]: the core network around a cell, outages, what
 //!   UEs measure, silent UEs, and the cell;
 //! * [`tcp`], [`quic`], [`controller`], [`app`], [`host`]: the simulator's endpoints;
-<<<<<<< HEAD
 //! * [`middlebox`], [`fork`], [`split_bearer`], [`link`], [`path`]: everything between the ends;
-//! * [`scenario`], [`sim`]: a run from a text.
-=======
-//! * [`middlebox`], [`link`], [`path`]: everything between the ends;
 //! * [`scenario`], [`windows`], [`sim`]: a run from a text.
->>>>>>> scale-draft
 
 // Who reads this documentation reads the source too: modules lead to their private parts.
 #![allow(rustdoc::private_intra_doc_links)]

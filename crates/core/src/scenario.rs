@@ -17,11 +17,8 @@ mod table;
 
 pub use change::{Change, Prepared, Step};
 pub use graph::{Cell, Plan, Ue, Way};
-<<<<<<< HEAD
 pub use paths::{Multipath, Over, Place as Attachment};
-=======
 pub(crate) use graph::{Part, Split};
->>>>>>> scale-draft
 pub use size::check_size;
 
 use crate::app;

@@ -142,11 +142,7 @@ pub struct Plan<'a> {
 impl Plan<'_> {
     /// The plan of a cell without hand-overs, classes and changes.
     pub const fn of(run_seed: u64) -> Self {
-<<<<<<< HEAD
-        Self { run_seed, handovers: &[], classes: &[], air: None, may_change: false, legs: &[] }
-=======
-        Self { run_seed, first_ue: 0, handovers: &[], classes: &[], air: None, may_change: false }
->>>>>>> scale-draft
+        Self { run_seed, first_ue: 0, handovers: &[], classes: &[], air: None, may_change: false, legs: &[] }
     }
 
     /// Downlink SINR of a UE: from its parameters, or from its measurements.

@@ -114,6 +114,7 @@ impl Scenario {
             session: None,
             graph: Graph::default(),
             leaves: Vec::new(),
+            splits: Vec::new(),
             boxes: place.map_or(0, |place| {
                 self.way.iter().filter(|way| way.name == place).map(|way| way.middlebox.len()).sum()
             }),
@@ -218,13 +219,9 @@ struct Planner<'a> {
     graph: Graph,
     /// Places where interfaces are attached: name, the joint that leads on towards the UEs, and the cell if it is one.
     leaves: Vec<(String, Joint, Option<NodeId>)>,
-<<<<<<< HEAD
     /// Elements of split bearers, each with the cells that give packets back to it.
     splits: Vec<(NodeId, Vec<&'a str>)>,
-    /// Boxes made so far.
-=======
     /// Boxes made or left out so far.
->>>>>>> scale-draft
     boxes: usize,
     /// The part that is planned; the whole if absent.
     only: Option<Only<'a>>,
@@ -395,14 +392,11 @@ impl Planner<'_> {
     fn finish(mut self, ues: Box<dyn Element>) -> Plan {
         let scenario = self.scenario;
         self.join_neighbours();
-<<<<<<< HEAD
         self.join_split_bearers();
-=======
         let names = match self.only {
             Some(_) => scenario.leaves_below(None),
             None => self.leaves.iter().map(|(name, ..)| name.clone()).collect(),
         };
->>>>>>> scale-draft
         let end = match &self.leaves[..] {
             [(_, joint, _)] if names.len() == 1 => *joint,
             leaves => {
