@@ -100,7 +100,7 @@ impl Scenario {
 
 impl Flow {
     /// The interfaces of a flow over several paths, in their order; empty for every other flow.
-    pub(super) fn paths(&self) -> Vec<u16> {
+    pub(crate) fn paths(&self) -> Vec<u16> {
         match &self.over {
             Some(Over::Several(places)) => places.iter().filter_map(Place::number).collect(),
             _ => Vec::new(),

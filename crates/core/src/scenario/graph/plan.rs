@@ -266,7 +266,7 @@ impl Planner<'_> {
     /// Builds everything below a joint of the server or of the way `place`; without a joint, the graph begins there.
     fn branch(&mut self, from: Option<Joint>, place: Option<&str>) {
         let scenario = self.scenario;
-        let from = self.append_split_bearers(from, place);
+        let from = from.map(|from| self.append_split_bearers(from, place));
         let children = scenario.children(place);
         let joints = match u16::try_from(children.len()).unwrap_or(u16::MAX) {
             1 => Vec::from_iter(from),
