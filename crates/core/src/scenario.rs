@@ -17,8 +17,8 @@ mod table;
 
 pub use change::{Change, Prepared, Step};
 pub use graph::{Cell, Plan, Ue, Way};
-pub use paths::{Multipath, Over, Place as Attachment};
 pub(crate) use graph::{Part, Split};
+pub use paths::{Multipath, Over, Place as Attachment};
 pub use size::check_size;
 
 use crate::app;
@@ -436,7 +436,7 @@ impl Scenario {
     fn graph_edges(&self) -> Vec<[u16; 2]> {
         let graph = self.bare_graph();
         let last = graph.names().len() as u16 - 1;
-        let is_split = |place: u16| graph.names()[usize::from(place)].starts_with("fork+pdcp ");
+        let is_split = |place: u16| graph.names()[usize::from(place)].starts_with("split_bearers ");
         let (mut entered, mut left) = (BTreeSet::new(), BTreeSet::new());
         let edges = graph.edges().filter_map(|[upper, lower]| {
             let enters_again = is_split(lower) && !entered.insert(lower);

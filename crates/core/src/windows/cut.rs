@@ -40,7 +40,9 @@ impl Cut {
             return Err("[[ue]] with split: its bearer is in two cells".into());
         }
         if scenario.flow.iter().any(|flow| !flow.paths().is_empty()) {
-            return Err("a flow over several paths: its ends see the packets of all of them in one order".into());
+            return Err(
+                "a flow over several paths: its ends see the packets of all of them in one order".into()
+            );
         }
         if flows.iter().all(|flow| flow.app.is_finite()) {
             return Err("all transfers are finite: the run ends at the last one's completion, which is not known before".into());

@@ -205,7 +205,7 @@ export function elementName(run, place) {
   const owner = ownerOf(name);
   if (name.startsWith("radio.")) return owner ? `the cell ${owner}` : "the radio cell";
   if (name.startsWith("middlebox.")) return `the box ${kindOf(name).replace("middlebox.", "")}${owner && ` of ${owner}`}`;
-  if (name.startsWith("fork+pdcp")) return "PDCP of the split bearer";
+  if (name.startsWith("split_bearers")) return "PDCP of the split bearer";
   if (name.startsWith("fork")) return owner === "ue" ? "the UEs' interfaces" : `the fork behind ${owner === "server" ? "the server" : owner}`;
   return PLACES[name] ?? (name.startsWith("link") ? `the link ${owner}` : name);
 }

@@ -364,7 +364,7 @@ impl Planner<'_> {
         }
         let cells = self.scenario.returning_cells(place);
         let element = SplitBearers::new(&plans, cells.len() as u16, self.run_seed);
-        let name = format!("fork+pdcp {}", place.unwrap_or("server"));
+        let name = format!("split_bearers {}", place.unwrap_or("server"));
         let below = self.append(from, name, Box::new(element));
         self.splits.push((below.0, cells));
         below
