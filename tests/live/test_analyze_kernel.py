@@ -79,7 +79,7 @@ LOSSY = f'[[middlebox]]\ndisturb.downlink.loss = "25 %"\n{LINK}'
 @needs("ping")
 @pytest.mark.parametrize("congestion_control", sampled(["reno", "cubic"], 1))
 @pytest.mark.parametrize(
-    ("link", "octets", "least"), [(SMALL, 1_500_000, 20), (LOSSY, 100_000, 10)], ids=["small", "lossy"]
+    ("link", "octets", "least"), [(SMALL, 1_500_000, 20), (LOSSY, 150_000, 10)], ids=["small", "lossy"]
 )
 def test_retransmissions_and_timeouts_are_those_that_the_kernel_counted(
     link, octets, least, congestion_control, carry
