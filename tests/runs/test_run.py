@@ -51,7 +51,8 @@ direction = "downlink"
 """
 
 # The command line, which kills itself before one of its changes of the folder: when the picture is written
-# (4 and 5), while it removes an earlier run (6 to 11), while it moves the files (12 to 17), and after that.
+# (4 and 5), while it removes an earlier run (6 to 11), while it moves the files (from 12 on), and after that.
+# Tells the number of its changes if it lives.
 KILLED = """\
 import os, signal, sys
 steps = {step}
@@ -65,8 +66,18 @@ from airpath.cli import main as cli
 import airpath.drawing.style, airpath.runs.picture
 import matplotlib.figure, pyarrow.parquet
 sys.addaudithook(count)
-cli.main(sys.argv[1:])
+try:
+    cli.main(sys.argv[1:])
+finally:
+    print({step} - steps)
 """
+
+
+def killed(step, out):
+    """Run a scenario into a folder, killed before this change of a name."""
+    command = [sys.executable, "-c", KILLED.format(step=step)]
+    command += ["run", "umts-384", "--seed", "2", "--out", str(out), "--force"]
+    return subprocess.run(command, check=False, capture_output=True)
 
 
 @pytest.fixture(scope="module")
@@ -179,9 +190,19 @@ def test_every_column_says_its_unit(tmp_path):
             assert field.metadata[b"unit"].decode() == UNITS[field.name]
     assert schemas["tcp_state"].field("tcpi_rtt").metadata[b"unit"] == b"us"
     flags = {"conservative", "after_drop", "poll", "lost", "flagged", "flags", "duplicate"}
-    numbers = {"first_sn", "lsn", "sdu", "process", "transmission", "cqi", "units", "sinr_thousandths"}
+    numbers = {
+        "first_sn",
+        "lsn",
+        "sdu",
+        "process",
+        "transmission",
+        "cqi",
+        "units",
+        "sinr_thousandths",
+        "count",
+    }
     identities = {"ue", "flow", "packet", "copy_of", "bearer", "slot", "element"}
-    identities |= {"serving", "target", "change"}
+    identities |= {"serving", "target", "change", "leg"}
     for columns in _core.probes().values():
         without = {name for name in columns if not UNITS[name]}
         assert without <= {*WORD_COLUMNS, *identities, "tcpi_ca_state", *flags, *numbers}
@@ -310,28 +331,26 @@ def test_ctrl_c_and_sigterm_leave_readable_files(captured_bytes, number, tmp_pat
     assert {str(file.relative_to(out)) for file in out.rglob("*.*")} == WRITTEN
 
 
-@pytest.mark.parametrize("step", sampled([8, 11, 12, 28, 34, 46, 80, 81], 1))
-def test_a_run_that_is_killed_leaves_the_earlier_one_or_nothing(step, scenario, folder, tmp_path):
+@pytest.fixture(scope="module")
+def changes(folder, tmp_path_factory):
+    """Number of changes of names in a run over an earlier one."""
+    out = tmp_path_factory.mktemp("changes") / "run"
+    shutil.copytree(folder.path, out)
+    done = killed(1000, out)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout.split()[-1])
+
+
+@pytest.mark.parametrize("step", sampled([8, 11, 12, 28, 34, 46, -3, -2], 1))
+def test_a_run_that_is_killed_leaves_the_earlier_one_or_nothing(step, scenario, folder, changes, tmp_path):
     out = tmp_path / "run"
     shutil.copytree(folder.path, out)
-    command = [
-        sys.executable,
-        "-c",
-        KILLED.format(step=step),
-        "run",
-        "umts-384",
-        "--seed",
-        "2",
-        "--out",
-        str(out),
-        "--force",
-    ]
-    done = subprocess.run(command, check=False, capture_output=True)
+    done = killed(step if step > 0 else changes + step, out)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    # The manifest of the earlier run goes with the 11th change of a name, the new one comes with the 81st.
-    if step <= 11 or step == 81:
+    # The manifest of the earlier run goes with the 11th change, the new one comes with the fourth to last.
+    if step <= 11 and step != -3:
         read = FinishedRun.open(out)
-        assert read.manifest["seed"] == read.summary["seed"] == (1 if step <= 11 else 2)
+        assert read.manifest["seed"] == read.summary["seed"] == (1 if step > 0 else 2)
         for name, bytes_ in read.manifest["files"].items():
             assert size(out / name) == bytes_
     else:

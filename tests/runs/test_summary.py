@@ -26,6 +26,8 @@ def test_every_scenario_has_a_summary(name: str, airpath_command: Callable[..., 
         words[1:] = ["walker.0 downlink", "walker downlink bearer in macro: "]
         words += ["phone over small.0 downlink", "phone over small downlink bearer in small: "]
         words += ["phone over fixed.0 downlink", "phone over fixed has no downlink bearer"]
+    if name == "endc-drive":
+        words[1:] = ["car over nr.0 downlink", "car over nr downlink bearer in nr: "]
     if name == "lte-drive":
         words[1:] = ["car.0 downlink", "car downlink bearer in west: ", "a downlink bearer in west: "]
     assert all(word in outcome.out for word in words), outcome.out

@@ -35,6 +35,7 @@ GROUPS = {
     "lte": "LTE cells",
     "nr": "5G NR cells",
     "hdr": "1xEV-DO (HDR) cells",
+    "endc": "Two cells for one bearer or connection",
     "two": "Several cells",
     "variable": "Links that vary",
     "alcaraz": "Alcaraz and Cerdan",
