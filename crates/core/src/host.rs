@@ -562,7 +562,7 @@ impl Element for Host {
             timers: self.endpoints.len() as u32,
             early: [early; 2],
             by_lanes: Dir::BOTH.map(|dir| dir != self.interface.dir),
-            timers_of_ues: self.index.first_of_ue.clone(),
+            timers_of_ues: self.index.first_of_ue(),
             ..Layout::default()
         }
     }

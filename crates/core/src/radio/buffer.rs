@@ -152,7 +152,7 @@ impl Buffer {
 
     /// Admits `packet`, drops it, or evicts a waiting packet to make room. `take_waiting` removes the first packet
     /// whose transmission has not started. For bearers that account for each SDU individually.
-    #[inline]
+    #[inline(always)]
     pub fn admit_or_evict(
         &mut self,
         cx: &mut Cx<'_>,
@@ -315,7 +315,7 @@ impl Buffer {
     }
 
     /// Starts the transmission of an SDU that is accounted for individually.
-    #[inline]
+    #[inline(always)]
     pub fn start(&mut self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32) {
         let (now, books) = (cx.now, cx.bearer(self.index as usize));
         books.start(flow, len);

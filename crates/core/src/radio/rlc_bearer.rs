@@ -186,7 +186,7 @@ impl RlcBearer {
     }
 
     /// Admits the packet, or drops it or another queued packet.
-    #[inline]
+    #[inline(always)]
     pub fn handle_sdu(&mut self, cx: &mut Cx<'_>, end: &mut dyn End, packet: Box<Packet>) {
         if packet.len > self.largest_sdu {
             self.buffer.refuse(cx, packet, Verdict::Drop(Reason::SduDiscarded));

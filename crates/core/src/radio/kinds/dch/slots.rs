@@ -28,7 +28,11 @@ pub(super) fn build(config: &Config, plan: &Plan<'_>) -> Box<dyn Pausable> {
     let sleeps = config.activity.is_some();
     let make = |ue, dir| Bearer::new(config.bearer_of(plan.class(ue), dir), plan, (ue, dir), sleeps);
     let bearers = make_bearers(config.ues_from(plan.first_ue), make);
-    Box::new(Dch { bearers, first_ue: plan.first_ue, report: SlotReport::default() })
+    Box::new(Dch {
+        bearers,
+        offset: bearer_index(plan.first_ue, Dir::Downlink),
+        report: SlotReport::default(),
+    })
 }
 
 /// One direction of a UE's bearer.
@@ -286,8 +290,8 @@ impl Bearer {
 /// The cell.
 pub(crate) struct Dch {
     bearers: Vec<Bearer>,
-    /// The UE that the first two bearers belong to.
-    first_ue: u16,
+    /// Index that the first of them would have in a cell of all UEs.
+    offset: usize,
     /// Reused from slot to slot; empty between calls.
     report: SlotReport,
 }
@@ -296,7 +300,7 @@ impl Dch {
     /// Index of a bearer; past the end for a UE that is not in the cell.
     #[inline(always)]
     fn index_of(&self, ue: u16, dir: Dir) -> usize {
-        bearer_index(ue.wrapping_sub(self.first_ue), dir)
+        bearer_index(ue, dir).wrapping_sub(self.offset)
     }
 
     /// Whether all arrivals are computed when packets enter, so bearers need timers only to report events.
