@@ -210,6 +210,7 @@ impl Transmit for Entity {
         (tti.nr.establishment, tti.nr.room) = (self.establishment, room);
         let status = self.build_status(now, room, tti);
         tti.nr.left = self.sender.build_tti(now, room - status, &mut self.pdcp_tx, tti);
+        tti.nr.needed_from = self.sender.needed_from(&self.pdcp_tx);
         if self.status_report.is_some() {
             self.attach_report(tti);
         }
