@@ -145,19 +145,43 @@ CELL = {
 }
 
 
-@pytest.fixture(scope="module", params=["DDDDDDDSUU", "FDD"])
+# Data both ways, three hand-overs in one run, and all that PDCP may do at one.
+BUSY = {
+    "flow": [
+        {"ue": ue, "direction": way, "app": {"bulk": {}}}
+        for ue in (0, 1)
+        for way in ("downlink", "downlink", "uplink", "uplink")
+    ],
+    "handover": [
+        {"ue": ue, "at": f"{at} ms", "outage": f"{outage} ms", "warning": "0 s"}
+        for ue, at, outage in ((0, 300, 20), (1, 500, 50), (0, 600, 0), (0, 900, 80))
+    ],
+}
+RECOVERS = {"at_handover": "data_recovery", "sn": 12, "status_report": False}
+CELLS = {
+    "TDD": {"radio.nr.frame": "DDDDDDDSUU"},
+    "FDD": {"radio.nr.frame": "FDD"},
+    "busy": BUSY
+    | {"radio.nr.downlink.pdcp.status_report": False, "radio.nr.uplink.pdcp.discard_timer": "100 ms"},
+    "busy with data recovery": BUSY
+    | {"radio.nr.frame": "FDD", "radio.nr.downlink.pdcp": RECOVERS, "radio.nr.uplink.pdcp": RECOVERS},
+}
+
+
+@pytest.fixture(scope="module", params=CELLS)
 def cell(request, tmp_path_factory):
     """The frame of an NR cell, the bearers of its UEs, and its capture."""
-    changes = CELL | {"radio.nr": CELL["radio.nr"] | {"frame": request.param}}
+    changes = CELL | CELLS[request.param]
     result, file = tshark.captured(
         tmp_path_factory.mktemp("cell"), "nr-n78-100mhz-still", changes, capture_rlc=True
     )
+    frame = changes.get("radio.nr.frame", "DDDDDDDSUU")
     [ues] = [element["ues"] for element in result.summary["elements"] if element["element"] == "radio.nr"]
-    return request.param, ues, file
+    return frame, "busy" in request.param, ues, file
 
 
 def test_tshark_counts_what_each_bearer_of_a_cell_counts(cell):
-    _, ues, file = cell
+    _, is_busy, ues, file = cell
     fields = (*AM_FIELDS, "rlc-nr.bearer-id")
     pdus_of = defaultdict(list)
     for line in read(file, "rlc-nr", fields):
@@ -174,14 +198,15 @@ def test_tshark_counts_what_each_bearer_of_a_cell_counts(cell):
         expected = ("data_pdus", "segments", "polls", "status_pdus", "nacks")
         assert {name: counted[name] for name in expected} == {name: rlc[name] for name in expected}
         assert counted["all"] == rlc["data_pdus"] + rlc["status_pdus"]
-        carries_data = direction == ("downlink" if ue == 0 else "uplink")
+        carries_data = is_busy or direction == ("downlink" if ue == 0 else "uplink")
         assert counted["data_pdus" if carries_data else "status_pdus"] > 20
         assert not carries_data or counted["retransmissions"] > 10
-        assert rlc["re_establishments"] == (1 if ue == 0 else 0)
+        handovers = [3, 1] if is_busy else [1, 0]
+        assert rlc["re_establishments"] == handovers[ue] + rlc["radio_link_failures"]
 
 
 def test_tshark_reads_every_frame_of_a_cell(cell):
-    frame, ues, file = cell
+    frame, _, ues, file = cell
     frames = read(file, "frame", ("frame.number",))
     known = read(file, "rlc-nr or pdcp-nr or mac-nr", ("frame.number",))
     assert len(frames) == len(known) > 2_000

@@ -134,10 +134,11 @@ impl Encode for Encoder {
         // A re-established bearer retransmits from the first SDU that is not confirmed, confirmed ones included.
         let ended = self.sdus.partition_point(|(number, _)| *number < tti.nr.needed_from);
         self.sdus.drain(..ended);
-        if tti.nr.room <= LARGEST_BLOCK as u64 {
-            mac_nr::pad(&mut self.block, tti.nr.room as usize);
-        }
+        // What a bearer leaves of a block is padding if it has a part in it.
         if !self.block.is_empty() {
+            if tti.nr.room <= LARGEST_BLOCK as u64 {
+                mac_nr::pad(&mut self.block, tti.nr.room as usize);
+            }
             out(Pdu::NrMac, &self.block);
         }
     }

@@ -214,8 +214,8 @@ impl Transmit for Entity {
         if self.status_report.is_some() {
             self.attach_report(tti);
         }
-        // A second bearer may have used the whole block.
-        self.blocks += u64::from(!tti.is_empty() && room > 0);
+        // The TTI may also have a second bearer's part.
+        self.blocks += u64::from(!tti.nr.data.is_empty() || tti.nr.status.is_some());
         report.started = first_waiting..self.pdcp_tx.first_waiting();
     }
 
