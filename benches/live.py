@@ -69,8 +69,8 @@ app.bulk = {}
 # The same without a limit that a machine reaches.
 WIDE = BEARER.replace("100 Mbit/s", "40 Gbit/s").replace("5 ms", "0.1 ms").replace("200", "4000")
 # A cell of NR with 100 MHz and four layers; ten other UEs have 10 Mbit/s each. A ping whose interval is no
-# multiple of a slot meets all phases of the frame.
-NR_PING_INTERVAL_S = 0.0237
+# multiple of a slot meets all phases of the frame, and comes when RLC has reported on the one before.
+NR_PINGS, NR_PING_INTERVAL_S = 100, 0.1037
 NR = f"""
 duration = "30 s"
 wired = {{ rate = "2.5 Gbit/s", delay = "5 ms" }}
@@ -81,6 +81,7 @@ reception = {{ mean_sinr = "40 dB", fading.none = {{}} }}
 [radio.nr.uplink]
 reception = {{ mean_sinr = "50 dB", fading.none = {{}} }}
 [[flow]]
+direction = "uplink"
 app.ping.interval = "{1e3 * NR_PING_INTERVAL_S} ms"
 """
 NR_OTHERS = "".join(
@@ -167,13 +168,13 @@ def nr_model() -> float:
         return mean
 
 
-def nr_cell(options: str, seconds: int, pings: int = PINGS) -> dict[str, Any]:
+def nr_cell(options: str, seconds: int) -> dict[str, Any]:
     """Ping through an idle cell of NR with other UEs, then load it by iperf3 with these options."""
     with tempfile.TemporaryDirectory() as folder:
         link, report, out = Path(folder, "link.toml"), Path(folder, "iperf3.json"), Path(folder, "out")
         link.write_text(NR + NR_OTHERS, encoding="utf-8")
         script = NR_COMMAND.format(
-            pings=pings, interval=NR_PING_INTERVAL_S, options=options, seconds=seconds, report=report
+            pings=NR_PINGS, interval=NR_PING_INTERVAL_S, options=options, seconds=seconds, report=report
         )
         command = [str(AIRPATH), "live", str(link), "--no-view", "--out", str(out), "--no-capture"]
         command += ["--probes", "", *(word for name in NR_SYSCTLS for word in ("--sysctl", name))]
