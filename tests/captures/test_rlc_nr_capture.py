@@ -147,6 +147,7 @@ CELL = {
 
 # Data both ways, three hand-overs in one run, and all that PDCP may do at one.
 BUSY = {
+    "duration": "800 ms",
     "flow": [
         {"ue": ue, "direction": way, "app": {"bulk": {}}}
         for ue in (0, 1)
@@ -154,10 +155,10 @@ BUSY = {
     ],
     "handover": [
         {"ue": ue, "at": f"{at} ms", "outage": f"{outage} ms", "warning": "0 s"}
-        for ue, at, outage in ((0, 300, 20), (1, 500, 50), (0, 600, 0), (0, 900, 80))
+        for ue, at, outage in ((0, 200, 20), (1, 300, 50), (0, 400, 1), (0, 550, 80))
     ],
 }
-RECOVERS = {"at_handover": "data_recovery", "sn": 12, "status_report": False}
+RECOVERS = {"at_handover": "data_recovery", "status_report": False}
 CELLS = {
     "TDD": {"radio.nr.frame": "DDDDDDDSUU"},
     "FDD": {"radio.nr.frame": "FDD"},
