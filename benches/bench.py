@@ -67,8 +67,8 @@ HELD_AGAINST = {
     **{"W2": "W1", "W2b": "W1b", "W2u": "W1", "T1R4": "W1"},
     **dict.fromkeys(("HDR8", "HSDPA8", "LTE10", "NR10", "NR1G"), "W1"),
 }
-# CPU time of 5G-LENA 4.0 per packet of the same workload, us: measured once, on ns-3.44 with -O2, on a machine with two
-# processors such as these. Its build gave 392.7 Mbit/s at most.
+# CPU time of 5G-LENA 4.0 per packet of the same workload, us: measured once, on ns-3.44 with -O2, on a
+# machine with two processors such as these. Its build gave 392.7 Mbit/s at most.
 LENA_US = {"NRU1": 57.0, "NRU4": 96.0, "NRU10": 274.0}
 # What a packet costs with so many UEs, over what it costs with one.
 OVER_ONE_UE = {"W3x1000": "W1", "W2x1000": "W2"}
@@ -264,7 +264,9 @@ def main() -> None:
             ratios.append(f"{workload}: airpath needs {share:.2f} of the CPU per packet of ns-2's {other}")
         elif workload in LENA_US:
             times = LENA_US[workload] / cost(own)
-            ratios.append(f"{workload}: 5G-LENA needed {LENA_US[workload]:.0f} us, {times:.0f} times the CPU of airpath")
+            ratios.append(
+                f"{workload}: 5G-LENA needed {LENA_US[workload]:.0f} us, {times:.0f} times the CPU of airpath"
+            )
         elif (one := OVER_ONE_UE.get(workload)) in own_cost:
             ratios.append(f"{workload}: a packet costs {cost(own) / own_cost[one]:.1f} times one of {one}")
     print("", *ratios, sep="\n")

@@ -11,6 +11,9 @@ Each link is a constant trace. Reported are
 
 Then the rate that one connection gets where only the machine limits it.
 
+Then a cell of 5G NR near its peak of 1.5 Gbit/s, with ten simulated UEs beside the real one: the rate of one
+connection and of datagrams sent at 1 Gbit/s, and the RTT of a ping beyond that of the simulated scenario.
+
 Then each mechanism that works on real packets, on a bearer of 100 Mbit/s: CPU time of the driver for each
 packet that came in at either end, as a ratio to that without one in the same round; of these the median is
 to be 1.2 at most.
@@ -65,6 +68,33 @@ app.bulk = {}
 """
 # The same without a limit that a machine reaches.
 WIDE = BEARER.replace("100 Mbit/s", "40 Gbit/s").replace("5 ms", "0.1 ms").replace("200", "4000")
+# A cell of NR with 100 MHz and four layers; ten other UEs have 10 Mbit/s each. A ping whose interval is no
+# multiple of a slot meets all phases of the frame, and comes when RLC has reported on the one before.
+NR_PINGS, NR_PING_INTERVAL_S = 100, 0.1037
+NR = f"""
+duration = "30 s"
+wired = {{ rate = "2.5 Gbit/s", delay = "5 ms" }}
+[radio.nr]
+ues = 11
+[radio.nr.downlink]
+reception = {{ mean_sinr = "40 dB", fading.none = {{}} }}
+[radio.nr.uplink]
+reception = {{ mean_sinr = "50 dB", fading.none = {{}} }}
+[[flow]]
+direction = "uplink"
+app.ping.interval = "{1e3 * NR_PING_INTERVAL_S} ms"
+"""
+NR_OTHERS = "".join(
+    f'[[flow]]\nue = {ue}\napp.cbr = {{ rate = "10 Mbit/s", size = "1500 B" }}\n' for ue in range(1, 11)
+)
+NR_MBPS = 1000
+# The rate times the round trip is more than Linux's usual limits of a socket.
+NR_SYSCTLS = ("net.ipv4.tcp_rmem=4096 131072 33554432", "net.ipv4.tcp_wmem=4096 16384 33554432")
+NR_COMMAND = """
+ping -q -c {pings} -i {interval} $AIRPATH_UE
+ping -q -c {pings} -i {interval} $AIRPATH_SERVER
+iperf3 -c $AIRPATH_SERVER -R {options} -t {seconds} -J > {report}
+"""
 MECHANISMS = {
     "ack_filter": "ack_filter = {}",
     "ack_pacing": "ack_pacing = {}",
@@ -124,6 +154,67 @@ def carry(scenario: str, seconds: int) -> tuple[dict[str, Any], float]:
         live: dict[str, Any] = json.loads((out / "results.json").read_text())["live"]
         received = json.loads(report.read_text())["end"]["sum_received"]["bits_per_second"]
     return live, received * MTU / MSS / 1e9
+
+
+def nr_model() -> float:
+    """Simulate the cell of NR; give the mean RTT of a ping, ms."""
+    with tempfile.TemporaryDirectory() as folder:
+        link, out = Path(folder, "link.toml"), Path(folder, "out")
+        link.write_text(NR + NR_OTHERS, encoding="utf-8")
+        command = [str(AIRPATH), "run", str(link), "--out", str(out), "--no-page", "--probes", ""]
+        subprocess.run(command, capture_output=True, timeout=300, check=True)
+        flow = json.loads((out / "results.json").read_text())["flows"][0]
+        mean: float = flow["rtt_ms"]["mean"]
+        return mean
+
+
+def nr_cell(options: str, seconds: int) -> dict[str, Any]:
+    """Ping through an idle cell of NR with other UEs, then load it by iperf3 with these options."""
+    with tempfile.TemporaryDirectory() as folder:
+        link, report, out = Path(folder, "link.toml"), Path(folder, "iperf3.json"), Path(folder, "out")
+        link.write_text(NR + NR_OTHERS, encoding="utf-8")
+        script = NR_COMMAND.format(
+            pings=NR_PINGS, interval=NR_PING_INTERVAL_S, options=options, seconds=seconds, report=report
+        )
+        command = [str(AIRPATH), "live", str(link), "--no-view", "--out", str(out), "--no-capture"]
+        command += ["--probes", "", *(word for name in NR_SYSCTLS for word in ("--sysctl", name))]
+        command += ["--server", "exec iperf3 -s -1 > /dev/null", "--", "sh", "-ec", script]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 120, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"live.py: {' '.join(command)}: status {done.returncode}\n{done.stderr}")
+        results = json.loads((out / "results.json").read_text())
+        received = json.loads(report.read_text())["end"]["sum_received"]["bits_per_second"]
+    local, through = (float(mean) for mean in re.findall(r"= [\d.]+/([\d.]+)/", done.stdout))
+    live, others = results["live"], [flow for flow in results["flows"] if flow["ue"] > 0]
+    return {
+        "gbps": received / 1e9,
+        "rtt_ms": through - local,
+        "lateness_p99_us": live["lateness_us"]["p99"],
+        "cpu_us_per_packet": live["cpu_s"] * 1e6 / sum(end["received"] for end in live["ends"].values()),
+        "others_bytes": [flow["bytes_received"] for flow in others],
+        "valid": live["valid"],
+    }
+
+
+def nr(rounds: int, seconds: int) -> dict[str, Any]:
+    """Measure a cell of NR with a real UE and ten simulated ones, in rounds; print and give medians."""
+    model = nr_model()
+    print("\nnr, ten simulated UEs   Gbit/s   ping beyond the model   lateness p99   CPU per packet   valid")
+    found: dict[str, Any] = {"model_rtt_ms": model}
+    for name, options in (("one connection", "-C cubic"), ("datagrams", f"-u -b {NR_MBPS}M -l 1472")):
+        runs = [nr_cell(options, seconds) for _ in range(rounds)]
+        median = {
+            key: statistics.median(run[key] for run in runs)
+            for key in ("gbps", "rtt_ms", "lateness_p99_us", "cpu_us_per_packet")
+        }
+        found[name] = median | {"valid": sum(run["valid"] for run in runs)}
+        print(
+            f"{name:21}   {median['gbps']:6.3f}   {median['rtt_ms'] - model:18.2f} ms"
+            f"   {median['lateness_p99_us']:9.0f} us   {median['cpu_us_per_packet']:11.2f} us"
+            f"   {found[name]['valid']} of {rounds}",
+            flush=True,
+        )
+    return found
 
 
 def cpu_us_per_packet(scenario: str, seconds: int) -> float:
@@ -202,6 +293,7 @@ def main() -> None:
     if not options.mechanisms_only:
         figures |= links(options.seconds)
         figures["no limit"] = wide(options.rounds, min(options.seconds, MECHANISM_SECONDS))
+        figures["nr"] = nr(options.rounds, options.seconds)
     figures["mechanisms"] = mechanisms(options.rounds, min(options.seconds, MECHANISM_SECONDS))
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")

@@ -116,6 +116,124 @@ def test_tshark_finds_no_pdu_malformed(lossy):
     assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
 
 
+# A cell of NR: two carriers in each direction, a second bearer for the second flow of each UE, a hand-over.
+# HARQ retransmits once; RLC the rest.
+CELL = {
+    "radio.nr": {
+        "ues": 2,
+        "carriers": 2,
+        "downlink": {
+            "blocks": {"bandwidth": "5 MHz", "layers": 1},
+            "reception": {"mean_sinr": "15 dB", "fading": {"jakes": {"doppler": "20 Hz"}}},
+            "adaptation": {"outer_loop": False},
+            "harq": {"bler": ["30 %"], "max_transmissions": 2},
+        },
+        "uplink": {
+            "carriers": 2,
+            "blocks": {"bandwidth": "5 MHz"},
+            "adaptation": {"outer_loop": False},
+            "harq": {"bler": ["30 %"], "max_transmissions": 2},
+        },
+        "second_bearer": {"flows": [1], "share": "40 %"},
+    },
+    "flow": [
+        {"ue": ue, "direction": direction, "app": {"bulk": {}}}
+        for ue, direction in ((0, "downlink"), (0, "downlink"), (1, "uplink"), (1, "uplink"))
+    ],
+    "handover": [{"ue": 0, "at": "700 ms", "outage": "50 ms"}],
+    "duration": "1500 ms",
+}
+
+
+# Data both ways, three hand-overs in one run, and all that PDCP may do at one.
+BUSY = {
+    "duration": "800 ms",
+    "flow": [
+        {"ue": ue, "direction": way, "app": {"bulk": {}}}
+        for ue in (0, 1)
+        for way in ("downlink", "downlink", "uplink", "uplink")
+    ],
+    "handover": [
+        {"ue": ue, "at": f"{at} ms", "outage": f"{outage} ms", "warning": "0 s"}
+        for ue, at, outage in ((0, 200, 20), (1, 300, 50), (0, 400, 1), (0, 550, 80))
+    ],
+}
+RECOVERS = {"at_handover": "data_recovery", "status_report": False}
+CELLS = {
+    "TDD": {"radio.nr.frame": "DDDDDDDSUU"},
+    "FDD": {"radio.nr.frame": "FDD"},
+    "busy": BUSY
+    | {"radio.nr.downlink.pdcp.status_report": False, "radio.nr.uplink.pdcp.discard_timer": "100 ms"},
+    "busy with data recovery": BUSY
+    | {"radio.nr.frame": "FDD", "radio.nr.downlink.pdcp": RECOVERS, "radio.nr.uplink.pdcp": RECOVERS},
+}
+
+
+@pytest.fixture(scope="module", params=CELLS)
+def cell(request, tmp_path_factory):
+    """The frame of an NR cell, the bearers of its UEs, and its capture."""
+    changes = CELL | CELLS[request.param]
+    result, file = tshark.captured(
+        tmp_path_factory.mktemp("cell"), "nr-n78-100mhz-still", changes, capture_rlc=True
+    )
+    frame = changes.get("radio.nr.frame", "DDDDDDDSUU")
+    [ues] = [element["ues"] for element in result.summary["elements"] if element["element"] == "radio.nr"]
+    return frame, "busy" in request.param, ues, file
+
+
+def test_tshark_counts_what_each_bearer_of_a_cell_counts(cell):
+    _, is_busy, ues, file = cell
+    fields = (*AM_FIELDS, "rlc-nr.bearer-id")
+    pdus_of = defaultdict(list)
+    for line in read(file, "rlc-nr", fields):
+        pdu = dict(zip(fields, line, strict=True))
+        direction = DIRECTIONS[int(pdu["rlc-nr.direction"], 0)]
+        pdus_of[int(pdu["rlc-nr.ueid"]) - 1, direction, int(pdu["rlc-nr.bearer-id"])].append(pdu)
+    assert set(pdus_of) == {
+        (ue, direction, bearer) for ue in range(2) for direction in DIRECTIONS for bearer in (5, 6)
+    }
+    for (ue, direction, bearer), pdus in pdus_of.items():
+        own = ues[ue][direction] if bearer == 5 else ues[ue][direction]["second"]
+        counted = seen(pdus)
+        rlc = own["rlc"]
+        expected = ("data_pdus", "segments", "polls", "status_pdus", "nacks")
+        assert {name: counted[name] for name in expected} == {name: rlc[name] for name in expected}
+        assert counted["all"] == rlc["data_pdus"] + rlc["status_pdus"]
+        carries_data = is_busy or direction == ("downlink" if ue == 0 else "uplink")
+        assert counted["data_pdus" if carries_data else "status_pdus"] > 20
+        assert not carries_data or counted["retransmissions"] > 10
+        handovers = [3, 1] if is_busy else [1, 0]
+        assert rlc["re_establishments"] == handovers[ue] + rlc["radio_link_failures"]
+
+
+def test_tshark_reads_every_frame_of_a_cell(cell):
+    frame, _, ues, file = cell
+    frames = read(file, "frame", ("frame.number",))
+    known = read(file, "rlc-nr or pdcp-nr or mac-nr", ("frame.number",))
+    assert len(frames) == len(known) > 2_000
+    wrong = f"_ws.malformed or _ws.expert.severity >= {ERROR}"
+    assert read(file, wrong, ("frame.number", "_ws.expert.message")) == []
+    fields = ("mac-nr.ueid", "mac-nr.direction", "mac-nr.radio-type")
+    mac = Counter(
+        (int(ue) - 1, DIRECTIONS[int(way, 0)], kind) for ue, way, kind in read(file, "mac-nr", fields)
+    )
+    # The part of each bearer is a MAC PDU of its own.
+    radio_type = "1" if frame == "FDD" else "2"
+    assert mac == {
+        (ue, way, radio_type): sum(own["rlc"]["mac_pdus"] for own in (ues[ue][way], ues[ue][way]["second"]))
+        for ue in range(2)
+        for way in DIRECTIONS
+    }
+    pdcp: Counter[tuple[int, str, int]] = Counter()
+    names = ("pdcp-nr.ueid", "pdcp-nr.direction", "pdcp-nr.bearer-id", "pdcp-nr.seq-num")
+    for ue, way, bearer, sn in read(file, "pdcp-nr", names):
+        pdcp[int(ue) - 1, DIRECTIONS[int(way, 0)], int(bearer)] += bool(sn)
+    # What has been delivered was in a PDCP PDU; after a hand-over some are transmitted again.
+    for ue, way, bearer in ((0, "downlink", 5), (0, "downlink", 6), (1, "uplink", 5), (1, "uplink", 6)):
+        own = ues[ue][way] if bearer == 5 else ues[ue][way]["second"]
+        assert pdcp[ue, way, bearer] >= own["sdus_delivered"] > 20
+
+
 @pytest.mark.parametrize("sn", [6, 12])
 def test_tshark_reads_unacknowledged_mode(sn, tmp_path):
     changes = layers("um_nr", sn, 18) | LOSSY | {"duration": "3 s"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import pytest
+import test_rlc_lte_capture as lte
+import test_rlc_nr_capture as nr
 import tshark
 
 pytestmark = [tshark.needs_tshark, pytest.mark.usefixtures("undrawn")]
@@ -60,6 +62,34 @@ def test_each_number_of_pdcp_is_on_a_leg(run):
         if direction == "downlink":
             assert own[1]["recovered_pdus"] > 0
             assert min(numbers.total() for numbers in seen) > 500
+
+
+LEGS = {0: ("nr", nr.AM_FIELDS, nr.seen), 1: ("lte", lte.FIELDS, lte.seen)}
+
+
+@pytest.mark.parametrize("released", ["nr", "lte"])
+def test_tshark_counts_what_each_leg_counts(released, tmp_path):
+    """A leg that is released thrice has a new RLC entity each time; data goes both ways."""
+    release = RELEASE | {"from": released, "outage": "50 ms"}
+    flows = [{"ue": "car", "direction": way, "app": {"bulk": {}}} for way in DIRECTIONS]
+    times = ("301 ms", "433 ms", "607 ms")
+    changes = {"duration": "800 ms", "flow": flows, "handover": [release | {"at": at} for at in times]}
+    changes["ue[0].split.uplink.threshold"] = "1 kB"
+    result, file = tshark.captured(tmp_path, "endc-drive", changes, capture_rlc=True)
+    for leg, (kind, fields, seen) in LEGS.items():
+        pdus_of = defaultdict(list)
+        for line in read(file, f"rlc-{kind}", fields):
+            pdu = dict(zip(fields, line, strict=True))
+            assert int(pdu[f"rlc-{kind}.ueid"]) - 1 == leg
+            pdus_of[DIRECTIONS[int(pdu[f"rlc-{kind}.direction"], 0)]].append(pdu)
+        [ues] = [part["ues"] for part in result.summary["elements"] if part["element"] == f"radio.{kind}"]
+        for way in DIRECTIONS:
+            counted = seen(pdus_of[way])
+            entities = [ues[leg][way]["rlc"], *ues[leg][way].get("rlc_before", [])]
+            assert len(entities) == (4 if kind == released else 1)
+            for name in ("data_pdus", "segments", "polls", "status_pdus"):
+                assert counted[name] == sum(entity[name] for entity in entities), (leg, way, name)
+            assert counted["data_pdus"] > 20
 
 
 def test_no_pdu_is_malformed(run):

@@ -38,6 +38,17 @@ pub struct PdcpPdu {
     pub confirmed: bool,
 }
 
+impl PdcpPdu {
+    /// Number of the SDU in its bearer; `None` for a status report.
+    #[inline]
+    pub fn number(&self) -> Option<u64> {
+        match self.content {
+            Content::Data { number, .. } => Some(number),
+            Content::Status(_) => None,
+        }
+    }
+}
+
 /// What a PDU of PDCP carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {

@@ -73,6 +73,12 @@ impl Transmitter {
         self.waiting.front().map_or(self.next_number, |sdu| sdu.number)
     }
 
+    /// Number of the first SDU that RLC has not taken yet, or that it takes again.
+    #[inline]
+    pub fn first_pending(&self) -> u64 {
+        self.again.iter().find_map(PdcpPdu::number).unwrap_or_else(|| self.first_waiting())
+    }
+
     /// When discardTimer expires first.
     pub fn expiry(&self) -> Instant {
         self.waiting.front().map_or(Instant::NEVER, |sdu| sdu.expires)

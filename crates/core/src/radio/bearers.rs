@@ -291,14 +291,14 @@ impl Second {
         }
         let own = ((room as f64 * self.share) as u64).max(room.saturating_sub(rest));
         let mut other = Box::<Tti>::default();
-        self.pair.fill(cx, dir, own, &mut other, report);
-        if other.is_empty() {
-            return 0;
-        }
-        let used = own - other.nr.left;
+        self.pair.build_tti(cx, dir, own, &mut other, report);
         // The rest of the block is the default bearer's.
+        let used = if other.is_empty() { 0 } else { own - other.nr.left };
         other.nr.room = used;
-        tti.other = Some(other);
+        self.pair.send(cx, dir, &other, report);
+        if used > 0 {
+            tti.other = Some(other);
+        }
         used
     }
 }

@@ -116,6 +116,12 @@ impl RlcPair {
     /// later.
     pub fn fill(&mut self, cx: &mut Cx<'_>, dir: Dir, room: u64, tti: &mut Tti, report: &mut Report) {
         self.build_tti(cx, dir, room, tti, report);
+        self.send(cx, dir, tti, report);
+    }
+
+    /// Records and captures the PDUs of a TTI that [`build_tti`](Self::build_tti) has filled, and settles the sending
+    /// side.
+    pub fn send(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti, report: &mut Report) {
         let bearer = self.bearer(dir);
         if cx.probes_any(OF_TTIS) || cx.captures_pdus() {
             bearer.note_beginning(report);

@@ -15,15 +15,6 @@ const LCID: u8 = 4;
 /// A MAC PDU that is longer is written as several ones: more does not fit into a datagram with its framing.
 const LARGEST_BLOCK: usize = 65_000;
 
-/// An SDU.
-#[derive(Debug)]
-struct Sdu {
-    number: u64,
-    octets: Vec<u8>,
-    /// Whether it is not needed any more, unless RLC is re-established and one before it is needed.
-    is_done: bool,
-}
-
 /// Makes the octets of the PDUs of a direction: those of PDCP that RLC takes, those of RLC, and the MAC PDU.
 #[derive(Debug)]
 pub struct Encoder {
@@ -31,8 +22,8 @@ pub struct Encoder {
     sn_bits: u8,
     /// Bits of PDCP's sequence number; 0 if SDUs come with a header.
     pdcp_sn_bits: u8,
-    /// SDUs that have started, by index, from the first one that may be retransmitted.
-    sdus: VecDeque<Sdu>,
+    /// Numbers and octets of SDUs that have started, from the first one that may still be transmitted.
+    sdus: VecDeque<(u64, Vec<u8>)>,
     /// The block that is being written.
     block: Vec<u8>,
 }
@@ -52,22 +43,6 @@ impl Encoder {
         matches!(self.mode, Mode::NrAm { .. })
     }
 
-    /// The place of an SDU, if it is there.
-    fn place(&self, number: u64) -> usize {
-        self.sdus.partition_point(|sdu| sdu.number < number)
-    }
-
-    /// An SDU is not needed any more.
-    fn end(&mut self, number: u64) {
-        let place = self.place(number);
-        if let Some(sdu) = self.sdus.get_mut(place).filter(|sdu| sdu.number == number) {
-            sdu.is_done = true;
-        }
-        while self.sdus.front().is_some_and(|sdu| sdu.is_done) {
-            self.sdus.pop_front();
-        }
-    }
-
     /// The PDCP PDU that a PDU carries a part of.
     fn pdcp_pdu(&self, content: Content, reports: &[StatusReport]) -> Vec<u8> {
         match content {
@@ -76,9 +51,10 @@ impl Encoder {
                     0 => Vec::new(),
                     bits => pdcp::data_header((count % (1 << bits)) as u32, bits),
                 };
-                let sdu = self.sdus.get(self.place(number)).filter(|sdu| sdu.number == number);
+                let place = self.sdus.partition_point(|(other, _)| *other < number);
+                let sdu = self.sdus.get(place).filter(|(other, _)| *other == number);
                 debug_assert!(sdu.is_some(), "SDU {number} is not known");
-                octets.extend(sdu.into_iter().flat_map(|sdu| &sdu.octets));
+                octets.extend(sdu.into_iter().flat_map(|(_, octets)| octets));
                 octets
             }
             Content::Status(number) => {
@@ -141,7 +117,7 @@ impl Encode for Encoder {
         started: &mut dyn Iterator<Item = (u64, Vec<u8>)>,
         out: &mut dyn FnMut(Pdu, &[u8]),
     ) {
-        self.sdus.extend(started.map(|(number, octets)| Sdu { number, octets, is_done: false }));
+        self.sdus.extend(started);
         self.block.clear();
         if let Some(octets) = tti.nr.status.as_ref().and_then(|status| self.status_pdu(status)) {
             self.write(Pdu::NrStatus, &octets, out);
@@ -154,31 +130,20 @@ impl Encode for Encoder {
             if let Some(octets) = self.data_pdu(pdu, &sdu) {
                 self.write(Pdu::Nr(place), &octets, out);
             }
-            if let Content::Data { number, .. } = pdu.sdu
-                && pdu.last
-                && !self.is_acknowledged()
-            {
-                self.end(number);
-            }
         }
-        if tti.nr.room <= LARGEST_BLOCK as u64 {
-            mac_nr::pad(&mut self.block, tti.nr.room as usize);
-        }
+        // A re-established bearer retransmits from the first SDU that is not confirmed, confirmed ones included.
+        let ended = self.sdus.partition_point(|(number, _)| *number < tti.nr.needed_from);
+        self.sdus.drain(..ended);
+        // What a bearer leaves of a block is padding if it has a part in it.
         if !self.block.is_empty() {
+            if tti.nr.room <= LARGEST_BLOCK as u64 {
+                mac_nr::pad(&mut self.block, tti.nr.room as usize);
+            }
             out(Pdu::NrMac, &self.block);
         }
     }
 
-    fn discard(&mut self, sdus: &[u64]) {
-        sdus.iter().for_each(|&number| self.end(number));
-    }
-
-    fn confirm(&mut self, sdus: &[u64]) {
-        // In unacknowledged mode an SDU is confirmed with the TTI that is to be written.
-        if self.is_acknowledged() {
-            sdus.iter().for_each(|&number| self.end(number));
-        }
-    }
+    fn discard(&mut self, _sdus: &[u64]) {}
 
     fn begin_anew(&mut self) {}
 }

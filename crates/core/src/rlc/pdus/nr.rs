@@ -129,6 +129,8 @@ pub struct Pdus {
     pub room: u64,
     /// Octets of it that PDUs and their subheaders leave free.
     pub left: u64,
+    /// Number of the first SDU that the sender may still transmit, for the first time or again.
+    pub needed_from: u64,
     /// A STATUS PDU; it goes first.
     pub status: Option<Status>,
     /// Data PDUs.

@@ -2,7 +2,7 @@
 //! octet, out of MAC PDUs (TS 38.321 §6.1.2), RLC PDUs (TS 38.322 §6.2) and PDUs of PDCP (TS 38.323 §6.2).
 
 use super::link::{Link, NETWORK, UE};
-use airpath_core::pdcp::{self, Content};
+use airpath_core::pdcp::{self, AtHandover, Content};
 use airpath_core::rlc::encode::Pdu as Written;
 use airpath_core::rlc::nr::Encoder;
 use airpath_core::rlc::{Config, Encode, Tti, am_nr, um_nr};
@@ -74,6 +74,12 @@ impl Receiver {
         }
     }
 
+    /// RLC begins from nothing.
+    fn re_establish(&mut self) {
+        self.sdus.clear();
+        self.whole.clear();
+    }
+
     fn hand_up(&mut self, sdu: &[u8], pdcp_bits: u8) {
         match pdcp_wire::Pdu::decode(sdu, pdcp_bits).unwrap() {
             pdcp_wire::Pdu::Data { sn, sdu } => self.up.push((sn, sdu)),
@@ -120,7 +126,14 @@ impl Shadow {
     }
 }
 
-fn run(config: &Config, pdcp: &pdcp::Config, octets: &[u32], fates: &[(u64, bool)]) -> (Link, Shadow) {
+/// `moves`: when the UE changes the cell.
+fn run(
+    config: &Config,
+    pdcp: &pdcp::Config,
+    octets: &[u32],
+    fates: &[(u64, bool)],
+    moves: &[u64],
+) -> (Link, Shadow) {
     let mut link = Link::new(config, pdcp);
     let (sn_bits, acknowledged) = match config {
         Config::AmNr(am) => (am.sn, true),
@@ -134,6 +147,10 @@ fn run(config: &Config, pdcp: &pdcp::Config, octets: &[u32], fates: &[(u64, bool
     link.take(NETWORK, 0, octets);
     let calm = std::iter::repeat_n((4000, false), 1000);
     for (now, (room, lost)) in (0..).zip(fates.iter().copied().chain(calm)) {
+        if moves.contains(&now) {
+            link.re_establish(now);
+            shadow.receiver.re_establish();
+        }
         link.tti(UE, now, 1000, |_| 0);
         let sent = link.tti(NETWORK, now, room, |tti| {
             tti.lose(|| lost);
@@ -152,6 +169,9 @@ proptest! {
         (sn, pdcp_sn) in prop::sample::select(vec![(12_u8, 12_u8), (12, 18), (18, 18)]),
         octets in prop::collection::vec(1_u32..600, 1..40),
         fates in prop::collection::vec((0_u64..900, any::<bool>()), 1..60),
+        moves in prop::collection::vec(0_u64..60, 0..3),
+        at_handover in prop::sample::select(vec![AtHandover::ReEstablish, AtHandover::DataRecovery]),
+        status_report in any::<bool>(),
     ) {
         let rlc = am_nr::Config {
             sn,
@@ -159,11 +179,19 @@ proptest! {
             max_retx_threshold: 1000,
             ..am_nr::Config::default()
         };
-        let pdcp = pdcp::Config { sn: pdcp_sn, t_reordering: None, ..pdcp::Config::default() };
-        let (link, shadow) = run(&Config::AmNr(rlc), &pdcp, &octets, &fates);
+        let pdcp = pdcp::Config {
+            sn: pdcp_sn,
+            t_reordering: None,
+            at_handover,
+            status_report,
+            ..pdcp::Config::default()
+        };
+        let (link, shadow) = run(&Config::AmNr(rlc), &pdcp, &octets, &fates, &moves);
         prop_assert_eq!(link.up[NETWORK].len(), octets.len());
         let mut up = shadow.receiver.up;
         up.sort_unstable();
+        // PDCP retransmits what RLC had not confirmed.
+        up.dedup();
         let expected: Vec<_> =
             (0..).zip(&octets).map(|(number, &octets)| (number as u32, sdu(number, octets))).collect();
         prop_assert_eq!(up, expected);
@@ -176,7 +204,7 @@ proptest! {
         fates in prop::collection::vec((0_u64..900, any::<bool>()), 1..60),
     ) {
         let rlc = um_nr::Config { sn, ..um_nr::Config::default() };
-        let (link, shadow) = run(&Config::UmNr(rlc), &pdcp::Config::default(), &octets, &fates);
+        let (link, shadow) = run(&Config::UmNr(rlc), &pdcp::Config::default(), &octets, &fates, &[]);
         let expected: Vec<_> = link.up[NETWORK]
             .iter()
             .map(|&number| (number as u32, sdu(number, octets[number as usize])))

@@ -210,11 +210,12 @@ impl Transmit for Entity {
         (tti.nr.establishment, tti.nr.room) = (self.establishment, room);
         let status = self.build_status(now, room, tti);
         tti.nr.left = self.sender.build_tti(now, room - status, &mut self.pdcp_tx, tti);
+        tti.nr.needed_from = self.sender.needed_from(&self.pdcp_tx);
         if self.status_report.is_some() {
             self.attach_report(tti);
         }
-        // A second bearer may have used the whole block.
-        self.blocks += u64::from(!tti.is_empty() && room > 0);
+        // The TTI may also have a second bearer's part.
+        self.blocks += u64::from(!tti.nr.data.is_empty() || tti.nr.status.is_some());
         report.started = first_waiting..self.pdcp_tx.first_waiting();
     }
 

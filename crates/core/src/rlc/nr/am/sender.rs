@@ -91,6 +91,12 @@ impl Sender {
         self.tx_next_ack + self.sdus.len() as u64
     }
 
+    /// Number of the first SDU that may still be transmitted, here or by PDCP.
+    #[inline]
+    pub fn needed_from(&self, pdcp: &Transmitter) -> u64 {
+        self.sdus.iter().find_map(|sdu| sdu.pdu.number()).unwrap_or_else(|| pdcp.first_pending())
+    }
+
     pub(super) fn counts(&self) -> Counts {
         self.counts
     }

@@ -123,7 +123,9 @@ impl Transmit for Sender {
             left -= octets;
         }
         tti.nr.left = left;
-        self.counts.mac_pdus += u64::from(!tti.is_empty());
+        let cut = self.cut.and_then(|(sdu, _)| sdu.number());
+        tti.nr.needed_from = cut.unwrap_or_else(|| self.pdcp.first_pending());
+        self.counts.mac_pdus += u64::from(!tti.nr.data.is_empty());
         report.started = first_waiting..self.pdcp.first_waiting();
     }
 
