@@ -386,6 +386,7 @@ fn a_split_bearer_is_one_path() {
     let error = of("over = [\"a\", \"b\"], ").unwrap_err();
     assert_eq!(error.path, "flow[0].over");
     assert!(error.message.contains("splits"), "{error}");
+    assert_eq!(of("over = \"b\", ").unwrap_err().path, "flow[0].over");
 }
 
 /// Rows of `benches/mptcp_kernel.py`: Mbit/s of the kernel, mean of its runs. Times at which the last data is written differ
