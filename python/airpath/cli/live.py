@@ -6,6 +6,7 @@ All messages go to standard error: standard output belongs to COMMAND.
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,6 +43,7 @@ from airpath.live import driver
 from airpath.live.link import Direction, Link
 from airpath.live.shell import finds_airpath, marked_shell
 from airpath.runs.memory import check_seed
+from airpath.scenario import Scenario
 
 STATUS_INTERVAL_S, TCP_INFO_INTERVAL_S = 0.2, 0.02
 # Captured bytes of each packet: all headers, and enough to distinguish payloads.
@@ -197,6 +199,8 @@ def command(
         raise ScenarioError("--snaplen", f"{snaplen} bytes do not hold the headers", hint)
     kinds = choose_probes(probes) if out else {}
     endpoint = choose_endpoint(sender, receiver, server, connect, connections, pause)
+    if endpoint is not None:
+        refuse_several_paths(chosen)
     command: list[str] = context.obj
     if attach is not None and not command:
         command = ["sleep", "infinity"]
@@ -261,6 +265,15 @@ def command(
         control=control,
     )
     raise typer.Exit(status)
+
+
+def refuse_several_paths(scenario: Scenario) -> None:
+    """Refuse flows over several paths: airpath's TCP at one end of a live link has one."""
+    for number, flow in enumerate(tomllib.loads(scenario.text).get("flow", ())):
+        if isinstance(flow.get("over"), list):
+            what = "airpath's TCP has one path where a run is live"
+            hint = "give the flow one path, or let the kernel's Multipath TCP use both links"
+            raise ScenarioError(f"flow[{number}].over", what, hint)
 
 
 def _check_text(key: str, *texts: str) -> None:

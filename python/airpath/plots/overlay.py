@@ -11,7 +11,7 @@ from airpath.drawing.picture import size_in_inches
 from airpath.errors import ExportError
 from airpath.runs.changes import changes_of_resolved, described
 from airpath.runs.finished import FinishedRun
-from airpath.runs.flows import MOST_LINES, choose_flows, congestion_controls, flow_owners
+from airpath.runs.flows import MOST_LINES, by_path, choose_flows, flow_owners, path_controls
 from airpath.runs.lines import READ, FlowLines, goodput_window_s, read_lines, whole_windows_s
 from airpath.runs.picture import RunPicture
 
@@ -82,12 +82,12 @@ def overlay(
     inches = size_in_inches(size)
     opened = [FinishedRun.open(folder) for folder in folders]
     end_s = max(run.summary["simulated_s"] for run in opened)
-    chosen = [choose_flows(run.summary, MOST_LINES // len(opened)) for run in opened]
+    chosen = [choose_flows(by_path(run.summary), MOST_LINES // len(opened)) for run in opened]
     names, common = _names(opened, chosen)
     flows: list[FlowLines] = []
     for run, places, own in zip(opened, chosen, names, strict=True):
         wanted = list(zip(places, own, strict=True))
-        flows += read_lines(run.events(READ), run.summary, wanted, whole_windows_s(end_s))
+        flows += read_lines(run.events(READ), by_path(run.summary), wanted, whole_windows_s(end_s))
     is_live = any("live" in run.summary for run in opened)
     label = "time (s)" if is_live else "simulated time (s)"
     return Overlay(tuple(flows), common if title is None else title, label, end_s, tuple(panels), inches)
@@ -128,7 +128,7 @@ def _joined(*words: str) -> str:
 
 def _descriptions(run: FinishedRun, places: Sequence[int]) -> list[dict[str, str]]:
     """Names of a run's chosen flows."""
-    whose, controls = flow_owners(run.summary), congestion_controls(run.summary, run.scenario)
+    whose, controls = flow_owners(by_path(run.summary)), path_controls(run.summary, run.scenario)
     return [
         {
             "scenario": run.manifest["scenario"],

@@ -8,6 +8,7 @@ from typing import Any
 from airpath import _core
 from airpath.report.document import Note, Part, Table
 from airpath.report.elements import MOST_ROWS, element_parts, flow_name, percent
+from airpath.runs.flows import paths_of
 from airpath.runs.metrics import bearers, block_error_share, utilisation
 from airpath.scenario import Scenario
 from airpath.terminal import counted, number_text
@@ -44,6 +45,7 @@ def run_report(results: dict[str, Any], title: str, remarks: Iterable[str] = ())
     )
     yield from delay_parts(results, flows)
     yield _sender_table([flow for flow in flows if "datagrams" not in flow and "quic" not in flow])
+    yield _path_table(flows)
     yield Table.of(
         [flow for flow in flows if "quic" in flow],
         ("UE.flow", flow_name),
@@ -83,7 +85,8 @@ def run_report(results: dict[str, Any], title: str, remarks: Iterable[str] = ())
     yield from media_parts(flows)
     for element in results["elements"]:
         yield from element_parts(element, results)
-    for ue, direction in dict.fromkeys((flow["ue"], flow["direction"]) for flow in flows):
+    of_paths = [path for flow in flows for path in paths_of(flow)]
+    for ue, direction in dict.fromkeys((flow["ue"], flow["direction"]) for flow in of_paths):
         yield from map(Note, bearer_lines(results, ue, direction))
     if more := len(results["flows"]) - len(flows):
         yield Note(f"and {counted(more, 'more flow')}: see results.json, or --json")
@@ -174,10 +177,26 @@ def _sender_table(flows: list[dict[str, Any]]) -> Table:
     )
 
 
+def _path_table(flows: list[dict[str, Any]]) -> Table:
+    """The paths of connections over several; nothing of other flows."""
+    return Table.of(
+        [path for flow in flows if "multipath" in flow for path in paths_of(flow)],
+        ("path", flow_name),
+        ("goodput\nkbit/s", lambda path: path["goodput_bps"] / 1e3, 1),
+        ("share\n%", lambda path: percent(path["share"]), 1),
+        ("joined\ns", "joined_s", 3),
+        ("RTT ms\nmean", "rtt_ms.mean"),
+        ("rexmit\ntotal", "retransmissions.total"),
+        ("timeouts", "timeouts"),
+        ("reinjected\nMB", lambda path: path["reinjected_bytes"] / 1e6, 2),
+    )
+
+
 def bearer_lines(results: dict[str, Any], ue: int, direction: str) -> Iterator[str]:
     """Describe a UE's bearers in a direction, in a line for each cell."""
     found = bearers(results, ue, direction)
-    names = {flow["ue"]: flow["interface"] for flow in results["flows"] if "interface" in flow}
+    flows = (path for flow in results["flows"] for path in paths_of(flow))
+    names = {flow["ue"]: flow["interface"] for flow in flows if "interface" in flow}
     name = names.get(ue, f"UE {ue}")
     for cell, counters in found:
         where = f" in {cell}" if cell else ""

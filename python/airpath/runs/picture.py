@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airpath.drawing.picture import PAGE_DPI, Picture
-from airpath.runs.flows import choose_flows, flow_names
+from airpath.runs.flows import by_path, choose_flows, path_names
 from airpath.runs.lines import FlowLines, read_lines
 
 if TYPE_CHECKING:
@@ -198,7 +198,8 @@ def picture_of(
     trace: Iterable[Events], summary: dict[str, Any], scenario: dict[str, Any], title: str
 ) -> RunPicture:
     """Make the picture of a run from pieces of its trace, `results.json` and the resolved scenario."""
-    places, names = choose_flows(summary), flow_names(summary, scenario)
+    names, summary = path_names(summary, scenario), by_path(summary)
+    places = choose_flows(summary)
     if len(summary["flows"]) > len(places):
         title += f" (the busiest {len(places)} of {len(summary['flows'])} flows)"
     if not summary["complete"]:

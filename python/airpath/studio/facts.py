@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airpath import _core
 from airpath.runs.changes import as_settings, changes_of_resolved, described
-from airpath.runs.flows import choose_flows, flow_names
+from airpath.runs.flows import by_path, choose_flows, path_names
 from airpath.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def _facts(
     left_out: Mapping[str, int | None],
 ) -> dict[str, Any]:
     path, edges = _core.path(text)
+    names, summary = path_names(summary, scenario), by_path(summary)
     handovers = [*scenario.get("handover", []), *_measured(summary, scenario)]
     values = {**scenario, "handover": handovers} if handovers else scenario
     return {
@@ -103,7 +104,7 @@ def _facts(
         "base": base,
         "changes": changed,
         "what": described([(key, value) for key, _, value in (one.partition("=") for one in changed or ())]),
-        "names": flow_names(summary, scenario),
+        "names": names,
         "chosen": choose_flows(summary),
         "summary": summary,
         "path": path,

@@ -67,6 +67,7 @@ impl Scenario {
     /// Refuses endpoints and boxes that a connection over several paths does not allow.
     pub(super) fn validate_multipaths(&self) -> Result<(), ScenarioError> {
         for (index, flow) in self.flow.iter().enumerate().filter(|(_, flow)| !flow.paths().is_empty()) {
+            self.check_places(flow).map_err(|error| error.under(&format!("flow[{index}]")))?;
             let (key, tcp) = match &flow.tcp {
                 Some(own) => (format!("flow[{index}].tcp"), own),
                 None => ("tcp".to_owned(), &self.tcp),
@@ -92,6 +93,34 @@ impl Scenario {
                     message,
                     "remove the box, or give the flow one path",
                 ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses paths that are not the interfaces of one UE, or that are legs of a split bearer.
+    fn check_places(&self, flow: &Flow) -> Result<(), ScenarioError> {
+        let error = |message: String, hint: &str| Err(ScenarioError::new("over", message, hint));
+        if !self.is_graph() {
+            let hint = "write a single path, or [[cell]] and [[ue]] with names";
+            return error("the scenario has one cell, and no [[ue]] with names".into(), hint);
+        }
+        let paths = flow.paths();
+        let mut first = 0;
+        for ue in &self.ue {
+            let own = first..first + ue.attach.len() as u16;
+            first = own.end;
+            if !paths.iter().any(|path| own.contains(path)) {
+                continue;
+            }
+            if let Some(path) = paths.iter().find(|path| !own.contains(path)) {
+                let message = format!("\"{}\" has no interface {path}: that is another UE's", ue.name);
+                return error(message, "write the names of places where the UE is attached");
+            }
+            if ue.split.is_some() {
+                let message =
+                    format!("PDCP splits the bearer of \"{}\" over its cells: it is one path", ue.name);
+                return error(message, "remove the key, or remove `split` from the [[ue]]");
             }
         }
         Ok(())
@@ -167,6 +196,12 @@ impl Flow {
         }
         if let Some(multipath) = &self.multipath {
             multipath.scheduler.validate().map_err(|wrong| wrong.under("multipath.scheduler"))?;
+            if multipath.opportunistic && !multipath.scheduler.allows_opportunistic() {
+                let message =
+                    format!("the scheduler {} gives no path data of another", multipath.scheduler.name());
+                let hint = "remove the key, or choose another scheduler, such as min_rtt";
+                return error("multipath.opportunistic", message, hint);
+            }
             let is_path = |place: &Place| place.number().is_some_and(|number| paths.contains(&number));
             if !multipath.backup.iter().all(is_path) {
                 let hint = "write names that `over` has";

@@ -70,6 +70,9 @@ fn goodput(flow: &FlowReport) -> f64 {
     flow.bytes_received as f64 * 8.0 / flow.received_s.unwrap() / 1e6
 }
 
+/// Goodput of the kernel, Mbit/s, over [`EQUAL`] paths, near and far ones, a fast and a slow one, and with a small window.
+const KERNEL: [f64; 4] = [18.5, 22.1, 9.74, 2.66];
+
 const EQUAL: [Link; 2] = [(10, 20, 100), (10, 20, 100)];
 const FAR: [Link; 2] = [(10, 10, 100), (10, 100, 300)];
 
@@ -142,12 +145,12 @@ fn the_slower_path_paces_a_small_window() {
     let of_window = 65_536.0 * 8.0 / 0.2 / 1e6;
     assert!((goodput(&both) / of_window - 1.0).abs() < 0.06, "{}, {of_window}", goodput(&both));
     assert!(both.multipath.unwrap().blocked_s > 1.0);
-    // Linux's `tcp_rmem` of 64 kB is a window of 38784 B, and the kernel's goodput with it 2.62 and 2.67 of 9.60 Mbit/s
-    // alone. By hand: an ACK of the slow path frees a window that the fast path takes alone, the ACKs of this one bring the
-    // slow path its turn, and at most another window follows in its round trip: one to two windows in 200 ms.
+    // By hand: the ACK of the slow path that fills the gap frees a window, which the fast path takes alone; the ACKs of this
+    // one bring the slow path its turn, and another window follows in its round trip: two windows in 200 ms and a round trip
+    // of the fast path. The kernel has 2.62 to 2.72 of 9.60 Mbit/s alone.
     let linux = file(10, &FAR, "linux = {}", &window(38_784));
     let law = 38_784.0 * 8.0 / 0.2 / 1e6;
-    assert!((law..2.0 * law).contains(&goodput(&linux)), "{}, {law}", goodput(&linux));
+    assert!((goodput(&linux) / (2.0 * law * 200.0 / 222.0) - 1.0).abs() < 0.06, "{}, {law}", goodput(&linux));
     assert!(goodput(&linux) < plain / 3.0);
     let wide = goodput(&file(10, &FAR, "min_rtt = {}", &window(4_000_000)));
     assert!(wide >= 15.0, "{wide}");
@@ -247,29 +250,48 @@ fn a_slow_second_path_adds_little() {
     }
 }
 
-#[test]
-fn coupled_windows_take_no_more_than_one_flow_from_a_shared_link() {
-    let shared = |cc: &str| {
-        let keys = "tcp = { timestamps = true, sack = true, recovery = \"sack\", receive_buffer = \"1 MB\" }";
-        let flow = format!(
-            "over = [PATHS], app.bulk = {{}}, tcp.cc = \"{cc}\" }}, {{ ue = \"other\", over = \"a\", app.bulk = {{}}"
-        );
-        let mut text = text(&[(100, 1, 500), (100, 1, 500)], &flow, keys);
-        text = text.replace(
+/// Goodput in Mbit/s of a connection with two subflows and of a flow of Reno behind the same link, and each one's share of
+/// segments lost.
+fn shared_link(cc: &str, joint: &str) -> [(f64, f64); 2] {
+    // LIA counts bytes, so Reno has to: one that counts ACKs grows half as fast with delayed ACKs.
+    let keys = "tcp = { profile = \"linux\", cc.reno.variant = \"linux\" }";
+    let flow = format!(
+        "over = [PATHS], app.bulk = {{}}, tcp.cc.{cc} }}, {{ ue = \"other\", over = \"a\", app.bulk = {{}}"
+    );
+    let mut text = text(&[(100, 1, 500), (100, 1, 500)], &flow, keys);
+    text = text
+        .replace("duration = \"60 s\"", "duration = \"200 s\"")
+        .replace(
             "attach = [\"way0\", \"way1\"] }]",
             "attach = [\"way0\", \"way1\"] }, { name = \"other\", attach = [\"way0\", \"way1\"] }]",
-        );
-        text = text
-            .replace("over = \"a\"", "over = \"way0\"")
-            .replace("[[way]]\n", "[[way]]\nbehind = \"joint\"\n");
-        text += "[[way]]\nname = \"joint\"\nwired = { rate = \"10 Mbit/s\", delay = \"20 ms\", queue.red = {} }\n";
-        let flows = run_text(&text);
-        eprintln!("{cc}: {:.2} and {:.2}", flows[0].goodput_bps / 1e6, flows[1].goodput_bps / 1e6);
-        flows[0].goodput_bps / flows[1].goodput_bps
+        )
+        .replace("over = \"a\"", "over = \"way0\"")
+        .replace("[[way]]\n", "[[way]]\nbehind = \"joint\"\n");
+    text += &format!("[[way]]\nname = \"joint\"\nwired = {{ delay = \"20 ms\", {joint} }}\n");
+    let flows = run_text(&text);
+    let of = |flow: &FlowReport| {
+        let lost = flow.sender.retransmissions.total as f64 / flow.sender.segments_sent as f64;
+        (flow.goodput_bps / 1e6, lost)
     };
-    let (coupled, alone) = (shared("lia"), shared("reno"));
-    assert!((0.7..1.4).contains(&coupled), "{coupled}");
-    assert!(alone > 1.5 && alone > 1.3 * coupled, "{alone}");
+    let found = [of(&flows[0]), of(&flows[1])];
+    eprintln!("{cc} over {joint}: {found:.4?}, {:.2}", found[0].0 / found[1].0);
+    found
+}
+
+#[test]
+fn coupled_windows_take_no_more_than_one_flow_from_a_shared_link() {
+    let ratio = |found: [(f64, f64); 2]| found[0].0 / found[1].0;
+    // With equal losses, as RFC 6356 (2.1) assumes, or a queue that drops packets one by one.
+    let random = "rate = \"100 Mbit/s\", loss = \"0.5 %\", uplink = { loss = \"0 %\" }";
+    for joint in [random, "rate = \"10 Mbit/s\", queue.red = {}", "rate = \"10 Mbit/s\", queue.codel = {}"] {
+        let coupled = ratio(shared_link("lia = {}", joint));
+        assert!((0.85..1.15).contains(&coupled), "{joint}: {coupled}");
+    }
+    let apart = ratio(shared_link("reno.variant = \"linux\"", random));
+    assert!((1.8..2.2).contains(&apart), "{apart}");
+    // Drop-tail lets flows lose packets together, and two windows of half the size lose fewer of them.
+    let joint = "rate = \"10 Mbit/s\", queue.droptail.packets = 50";
+    assert!(ratio(shared_link("lia = {}", joint)) < 1.3);
 }
 
 #[test]
@@ -331,7 +353,64 @@ fn what_cannot_be_is_refused_with_its_key() {
     ] {
         assert_eq!(refused(flow).path, key, "{flow}: {}", refused(flow));
     }
+    for scheduler in ["linux", "redundant"] {
+        let flow = format!(
+            "over = [PATHS], app.bulk = {{}}, multipath = {{ scheduler = \"{scheduler}\", opportunistic = true }}"
+        );
+        assert_eq!(refused(&flow).path, "flow[0].multipath.opportunistic");
+    }
+    // Paths of two UEs, and numbers without names.
+    let two = text(&EQUAL, "over = [0, 2], app.bulk = {}", "").replace(
+        "attach = [\"way0\", \"way1\"] }]",
+        "attach = [\"way0\", \"way1\"] }, { name = \"other\", attach = [\"way0\"] }]",
+    );
+    assert_eq!(Scenario::parse(&two, &[]).unwrap_err().path, "flow[0].over");
+    let plain = "radio.dch = { ues = 2 }\nflow = [{ ue = 0, over = [0, 1], app.bulk = {} }]\n";
+    assert_eq!(Scenario::parse(plain, &[]).unwrap_err().path, "flow[0].over");
     let each = text(&EQUAL, "over = [PATHS], app.bulk = {}", "")
         .replace("ue = \"phone\", over", "ue = \"each\", over");
     assert_eq!(Scenario::parse(&each, &[]).unwrap_err().path, "flow[0].over");
+}
+
+#[test]
+fn a_split_bearer_is_one_path() {
+    let of = |flow: &str| {
+        let text = format!(
+            "ue = [{{ name = \"car\", attach = [\"a\", \"b\"], split = {{}} }}]\n\
+             flow = [{{ ue = \"car\", {flow}app.bulk = {{}} }}]\n\
+             [[cell]]\nname = \"a\"\nradio.lte = {{}}\n[[cell]]\nname = \"b\"\nradio.lte = {{}}\n"
+        );
+        Scenario::parse(&text, &[])
+    };
+    assert!(of("").is_ok(), "{:?}", of("").err());
+    let error = of("over = [\"a\", \"b\"], ").unwrap_err();
+    assert_eq!(error.path, "flow[0].over");
+    assert!(error.message.contains("splits"), "{error}");
+    assert_eq!(of("over = \"b\", ").unwrap_err().path, "flow[0].over");
+}
+
+/// Rows of `benches/mptcp_kernel.py`: Mbit/s of the kernel, mean of its runs. Times at which the last data is written differ
+/// with the size, and with them what waits behind the slow path at the end.
+#[test]
+fn linux_s_scheduler_gives_what_the_kernel_gives() {
+    let (near, slow) = ([(20, 10, 100), (5, 50, 100)], [(10, 20, 100), (1, 20, 100)]);
+    let plain = "tcp.profile = \"linux\"".to_owned();
+    for (mb, links, more, kernel, within) in [
+        (20, EQUAL, &plain, KERNEL[0], 0.05),
+        (15, near, &plain, KERNEL[1], 0.05),
+        (10, slow, &plain, KERNEL[2], 0.05),
+        // Linux's `tcp_rmem` of 64 kB is a window of 38784 B.
+        (6, FAR, &window(38_784), KERNEL[3], 0.15),
+    ] {
+        let rates = (0..5).map(|less| {
+            let size = mb * 1000 - 50 * less;
+            let flow =
+                format!("over = [PATHS], app.file.size = \"{size} kB\", multipath.scheduler.linux = {{}}");
+            goodput(&run_text(&text(&links, &flow, more))[0])
+        });
+        let rates: Vec<_> = rates.collect();
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        eprintln!("{links:?} {more}: {mean:.2} {rates:.2?}, kernel {kernel}");
+        assert!((mean / kernel - 1.0).abs() < within, "{links:?}: {mean}, kernel {kernel}");
+    }
 }

@@ -241,6 +241,10 @@ fn create_end(
             .map_err(failed("a device cannot be made"))?;
         netlink::set_queue_length(&name, RING_PACKETS).map_err(failed("its queue cannot be set"))?;
         device.set_nonblocking(true).map_err(failed("the device cannot be used without waiting"))?;
+        if interfaces > 1 && dir == Dir::Uplink {
+            // A kernel without rules routes by destination only.
+            let _ = route_by_source(&name, mine(number), number);
+        }
         names.push(name);
         devices.push(device);
     }
@@ -269,6 +273,16 @@ fn build_device(name: &str, (v4, v6): Addresses, offloads: bool) -> io::Result<S
     let builder = DeviceBuilder::new().name(name).mtu(MTU).ipv4(v4, 24, None);
     let builder = builder.with(|options| _ = options.offload(offloads));
     if has_ipv6() { builder.ipv6(v6, 64) } else { builder }.build_sync()
+}
+
+/// Table of an interface's own routes: its number from here on.
+const FIRST_TABLE: u8 = 100;
+
+/// Sends what an interface's addresses send over its device: a further subflow of Multipath TCP goes to the address of the
+/// first one.
+fn route_by_source(device: &str, (v4, v6): Addresses, number: u8) -> io::Result<()> {
+    netlink::route_by_source(device, v4.into(), FIRST_TABLE + number)?;
+    if has_ipv6() { netlink::route_by_source(device, v6.into(), FIRST_TABLE + number) } else { Ok(()) }
 }
 
 fn add_addresses(device: &str, (v4, v6): Addresses) -> io::Result<()> {

@@ -9,6 +9,7 @@ use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
     RouteType,
 };
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
@@ -79,6 +80,33 @@ pub fn set_congestion_control(interface: &str, to: IpAddr, name: &str) -> io::Re
     ];
     let flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
     ask(&open(NETLINK_ROUTE)?, flags, RouteNetlinkMessage::NewRoute(message)).map(drop)
+}
+
+/// Sends what comes from an address over its interface, to whatever address: a rule, and a routing table for it.
+pub fn route_by_source(interface: &str, from: IpAddr, table: u8) -> io::Result<()> {
+    let (family, bits) = match from {
+        IpAddr::V4(_) => (AddressFamily::Inet, 32),
+        IpAddr::V6(_) => (AddressFamily::Inet6, 128),
+    };
+    let mut route = RouteMessage::default();
+    route.header = RouteHeader {
+        address_family: family,
+        table,
+        protocol: RouteProtocol::Static,
+        scope: RouteScope::Link,
+        kind: RouteType::Unicast,
+        ..RouteHeader::default()
+    };
+    route.attributes = vec![RouteAttribute::Oif(if_nametoindex(interface)?)];
+    let flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+    ask(&open(NETLINK_ROUTE)?, flags, RouteNetlinkMessage::NewRoute(route))?;
+    let mut rule = RuleMessage::default();
+    rule.header.family = family;
+    rule.header.src_len = bits;
+    rule.header.table = table;
+    rule.header.action = RuleAction::ToTable;
+    rule.attributes = vec![RuleAttribute::Source(from)];
+    ask(&open(NETLINK_ROUTE)?, NLM_F_ACK | NLM_F_CREATE, RouteNetlinkMessage::NewRule(rule)).map(drop)
 }
 
 /// An interface, whatever it is called by now.

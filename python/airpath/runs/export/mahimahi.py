@@ -26,6 +26,7 @@ from typing import IO
 from airpath import _core
 from airpath.errors import ExportError
 from airpath.runs.export.source import LET_IN, Run
+from airpath.runs.flows import by_path
 
 KINDS = ("bearer_enqueued", "bearer_delivered", "dropped")
 COLUMNS = ("ue", "flow", "direction", "len_bytes", "delay_ns", "element", "reason")
@@ -118,7 +119,7 @@ def _events(run: Run, ue: int, direction: str, behind_ns: int) -> Iterator[Line]
     cell = run.cell_element
     # Direction of the data, by flow.
     data: dict[tuple[int, int], str] = {
-        (flow["ue"], flow["flow"]): flow["direction"] for flow in run.summary["flows"]
+        (flow["ue"], flow["flow"]): flow["direction"] for flow in by_path(run.summary)["flows"]
     }
     for time, event, of_ue, flow, towards, size, delay_ns, element, reason in run.rows(KINDS, COLUMNS):
         if of_ue != ue:

@@ -37,6 +37,7 @@ from operator import attrgetter
 from typing import IO, NamedTuple
 
 from airpath.runs.export.source import Run
+from airpath.runs.flows import by_path
 
 KINDS = ("segment_sent", "segment_received", "bearer_enqueued", "bearer_delivered", "dropped")
 
@@ -186,7 +187,7 @@ class _Follower:
         self._behind_ns = {towards: run.delay_ns(towards) for towards in (DOWNLINK, UPLINK)}
         self._flows = {
             (flow["ue"], flow["flow"]): Flow(fid, flow["ue"], flow["flow"], flow["direction"])
-            for fid, flow in enumerate(run.summary["flows"])
+            for fid, flow in enumerate(by_path(run.summary)["flows"])
         }
         self._uids = count()
         # Bearer -> time of entering -> packets.

@@ -33,6 +33,7 @@ from typing import IO, Any, NamedTuple
 
 from airpath.errors import ExportError
 from airpath.runs.export.source import LET_IN, Run
+from airpath.runs.flows import by_path
 
 CURRENT, EARLIER = "14", "0.3"
 SEPARATOR = b"\x1e"
@@ -80,7 +81,7 @@ def write_qlog(run: Run, out: IO[bytes], *, direction: str, version: str = CURRE
     segments = _largest_segments(run)
     flows = {
         key: Sender(segments[key])
-        for flow in run.summary["flows"]
+        for flow in by_path(run.summary)["flows"]
         if (key := (flow["ue"], flow["flow"])) in segments and flow["direction"] == direction
     }
     if not flows:

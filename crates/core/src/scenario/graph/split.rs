@@ -8,6 +8,7 @@ use crate::packet::Dir;
 use crate::pdcp;
 use crate::queue;
 use crate::radio;
+use crate::scenario::UeChoice;
 use crate::split_bearer::{BearerPlan, Config, LegPlan};
 use crate::time::{Duration, Instant};
 
@@ -158,6 +159,15 @@ impl Scenario {
             }
             for place in [one, other] {
                 self.check_leg(place)?;
+            }
+        }
+        for (index, flow) in self.flow.iter().enumerate() {
+            let UeChoice::One(interface) = flow.ue else { continue };
+            if let Some((.., ue, _)) = self.split_ues().find(|(_, first, ..)| interface == first + 1) {
+                let name = &ue.name;
+                let message = format!("PDCP splits the bearer of \"{name}\" over its cells, and no flow has one alone");
+                let hint = "remove the key, or remove `split` from the [[ue]]";
+                return Err(ScenarioError::new(format!("flow[{index}].over"), message, hint));
             }
         }
         let moved = self.handover.iter().enumerate().filter(|(_, handover)| self.is_leg(handover.ue));

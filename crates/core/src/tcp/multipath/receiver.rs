@@ -2,6 +2,10 @@
 //!
 //! Each subflow's receiver acknowledges its own segments. What is in order there goes to the data level by its mapping;
 //! the ACK has the data ACK in addition, and the connection's window. The application reads at once.
+//!
+//! **The window** is the part of the buffer that is free: data that waits for earlier bytes occupies it, so the end of the
+//! window stays while a gap is filled step by step, and moves at once when all that waited is read. It never moves back.
+//! As in Linux 6.18 (`__mptcp_space`, `mptcp_set_rwin`).
 
 use super::{Plan, subflow_config};
 use crate::packet::mptcp::Mptcp;
@@ -51,8 +55,10 @@ pub struct DataReceiver {
     data: Reassembly,
     /// Data sequence number of the first byte.
     first: u64,
-    /// The window, bytes.
+    /// Size of the buffer, bytes.
     window: u64,
+    /// End of the window that was advertised.
+    edge: u64,
     shift: u8,
     tuning: Option<Autotuning>,
     is_established: bool,
@@ -76,6 +82,7 @@ impl DataReceiver {
             data: Reassembly::default(),
             first: plan.first_byte(),
             window,
+            edge: 0,
             shift: config.window_shift(),
             tuning: tcp.receive_buffer_max.map(tuning),
             is_established: false,
@@ -175,6 +182,14 @@ impl DataReceiver {
         self.window = self.window.max(window);
     }
 
+    /// The window that an ACK advertises now.
+    fn advertise(&mut self) -> u64 {
+        let rcv_nxt = self.data.rcv_nxt();
+        let free = self.window.saturating_sub(self.data.out_of_order_bytes());
+        self.edge = self.edge.max(rcv_nxt + free);
+        self.edge - rcv_nxt
+    }
+
     /// Whether a segment is to be sent now, on which path, and why.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(usize, SendCause)> {
         let mut paths = self.paths.iter_mut().enumerate();
@@ -182,7 +197,7 @@ impl DataReceiver {
     }
 
     /// Fills in the header of the segment that `poll_transmit` announced.
-    pub fn write(&self, now: Instant, path: usize, cause: SendCause, packet: &mut Packet) {
+    pub fn write(&mut self, now: Instant, path: usize, cause: SendCause, packet: &mut Packet) {
         self.paths[path].receiver.write(now, cause, packet);
         let is_syn = packet.flags.has(Flags::SYN);
         let option = if cause != SendCause::New {
@@ -191,7 +206,7 @@ impl DataReceiver {
             let ack = self.first.wrapping_add(self.data.rcv_nxt());
             Mptcp::Data { ack, mapping: None }
         };
-        let field = self.window >> if is_syn { 0 } else { self.shift };
+        let field = self.advertise() >> if is_syn { 0 } else { self.shift };
         packet.window = field.min(u16::MAX.into()) as u16;
         let (timestamps, octets) = (if packet.has_timestamps { 12 } else { 0 }, option.octets());
         let options = packet.options_mut();
@@ -203,5 +218,29 @@ impl DataReceiver {
         options.sack.truncate(room as usize);
         options.mptcp = Some(option);
         packet.len = packet.ip().header_bytes() + tcp_header_bytes(packet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, keys::Keys};
+    use super::*;
+    use crate::tcp;
+    use crate::units::Bytes;
+
+    #[test]
+    fn data_that_waits_occupies_the_buffer() {
+        let tcp = tcp::Config { receive_buffer: Bytes::from_bytes(60_000), ..tcp::Config::default() };
+        let keys = Keys::new(crate::rng::stream(1, "keys"), 2);
+        let plan = Plan { tcp, config: Config::default(), backup: vec![false; 2], keys, is_upload: false };
+        let mut end = DataReceiver::new(plan, Role::Active);
+        assert_eq!(end.advertise(), 60_000);
+        // 20 kB arrive beyond a gap of 10 kB, which is filled in two steps: the end of the window stays until all is read.
+        end.data.handle(10_000, 30_000);
+        assert_eq!(end.advertise(), 60_000);
+        end.data.handle(0, 5000);
+        assert_eq!(end.advertise(), 55_000);
+        end.data.handle(5000, 10_000);
+        assert_eq!((end.rcv_nxt(), end.advertise()), (30_000, 60_000));
     }
 }

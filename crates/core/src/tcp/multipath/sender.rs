@@ -18,9 +18,16 @@ use crate::trace::SendCause;
 use crate::wire::tcp_header_bytes;
 use std::collections::VecDeque;
 
-/// Memory that Linux's send buffer has for each segment of the window, and the most it has: `tcp_sndbuf_expand`, for
-/// segments of 1460 B, and `tcp_wmem`.
-const BUFFER_PER_SEGMENT: u64 = 2 * 4352;
+/// Bytes of Linux's send buffer for each segment of the congestion window (`tcp_sndbuf_expand`), for segments of 1460 B.
+///
+/// ASSUMED: twice 2304 B, as measured with Linux 6.18. It depends on how the kernel was built: with headers of wireless LAN it
+/// is twice 4352 B.
+const BUFFER_PER_SEGMENT: u64 = 2 * 2304;
+/// Memory that Linux has for each segment in flight in addition to its payload: 960 B for headers and bookkeeping of two
+/// segments, which are sent as one (`tcp_tso_autosize`, below some 20 Mbit/s). Measured with Linux 6.18: 0.4 to 0.6 kB.
+const OVERHEAD_PER_SEGMENT: u64 = 960 / 2;
+/// Smallest and largest send buffer: `tcp_wmem`. The connection has the smallest in addition to the buffers of its paths.
+const SMALLEST_BUFFER: u64 = 4096;
 const LARGEST_BUFFER: u64 = 4 << 20;
 
 /// Bytes of the connection on a subflow.
@@ -90,6 +97,9 @@ pub struct DataSender {
     mss: u64,
     peer_shift: u8,
     supplied: u64,
+    /// End of what may be given to paths: what the application has written into the send buffer with `linux`, else all that
+    /// is supplied.
+    written: u64,
     /// The first byte that no path was given.
     next: u64,
     /// The first byte that is unacknowledged at data level.
@@ -144,6 +154,7 @@ impl DataSender {
             mss: config.payload_bytes(),
             peer_shift: config.window_shift(),
             supplied: 0,
+            written: 0,
             next: 0,
             una: 0,
             edge: 0,
@@ -177,6 +188,7 @@ impl DataSender {
     /// Takes back what has been supplied and never sent. Returns the bytes that remain supplied.
     pub fn withdraw_unsent(&mut self) -> u64 {
         self.supplied = self.supplied.min(self.next);
+        self.written = self.written.min(self.supplied);
         self.supplied
     }
 
@@ -308,6 +320,7 @@ impl DataSender {
         if self.schedule.has_queues() {
             self.fill_queues();
         } else {
+            self.written = self.supplied;
             let mut order = std::mem::take(&mut self.order);
             self.schedule.order(&self.states, self.edge.saturating_sub(self.una), &mut order);
             let sending = order.iter().find_map(|path| self.offer(now, *path));
@@ -331,6 +344,7 @@ impl DataSender {
             let (window, srtt) = (&state.window, rto.srtt());
             let gain = if window.cwnd < window.ssthresh / 2.0 { 2.0 } else { 1.2 };
             let seconds = srtt.as_secs_f64();
+            let in_flight = state.segments.len() as u64;
             let buffer = BUFFER_PER_SEGMENT * window.segments().max(10);
             path.send_buffer = path.send_buffer.max(buffer.min(LARGEST_BUFFER));
             self.states.push(PathState {
@@ -340,8 +354,13 @@ impl DataSender {
                 cwnd: window.cwnd,
                 mss: window.mss,
                 queued: state.max - state.una + path.queued,
-                in_flight: state.segments.len() as u64,
-                rate: if seconds > 0.0 { gain * window.cwnd / seconds } else { 0.0 },
+                memory: state.max - state.una + path.queued + in_flight * OVERHEAD_PER_SEGMENT,
+                in_flight,
+                rate: if seconds > 0.0 {
+                    gain * window.cwnd.max(in_flight as f64 * window.mss) / seconds
+                } else {
+                    0.0
+                },
                 send_buffer: path.send_buffer,
             });
         }
@@ -349,20 +368,34 @@ impl DataSender {
 
     /// Gives data to the queues that have room: `linux`.
     fn fill_queues(&mut self) {
-        // The connection's own send buffer holds what is not acknowledged at data level.
-        let room: u64 = self.paths.iter().filter(|path| path.may_send).map(|path| path.send_buffer).sum();
+        self.write_data();
         self.schedule.on_push();
         loop {
             let window = self.edge.saturating_sub(self.next);
             let Some(path) = self.schedule.choose_queue(&self.states, window) else { return };
             let Some((data, len, is_again)) = self.next_piece(path) else { return };
-            if !is_again && self.next - self.una >= room {
-                return;
-            }
             self.take(path, data, len, is_again);
-            self.paths[path].queue.push_back((data, len));
-            self.paths[path].queued += len;
+            let own = &mut self.paths[path];
+            own.queued += len;
             self.states[path].queued += len;
+            self.states[path].memory += len;
+            // What continues a part of a segment that is still in the queue goes into the same segment.
+            match own.queue.back_mut().filter(|last| last.0 + last.1 == data && last.1 + len <= self.mss) {
+                Some(last) => last.1 += len,
+                None => own.queue.push_back((data, len)),
+            }
+        }
+    }
+
+    /// Fills the connection's send buffer, which holds all that is not acknowledged at data level, once a third of it is free:
+    /// an application that writes until the buffer is full is not woken up before (`sk_stream_is_writeable`).
+    fn write_data(&mut self) {
+        let of_paths =
+            self.paths.iter().filter(|path| path.may_send).map(|path| path.send_buffer).sum::<u64>();
+        let buffer = SMALLEST_BUFFER + of_paths;
+        let held = self.written - self.una;
+        if held <= buffer.saturating_sub(held) * 2 {
+            self.written = self.supplied.min(self.una + buffer).max(self.written);
         }
     }
 
@@ -372,8 +405,12 @@ impl DataSender {
             return Some((again.data, again.len.min(self.mss), true));
         }
         let next = if self.schedule.is_redundant() { self.paths[path].next.max(self.una) } else { self.next };
-        let len = self.mss.min(self.supplied - next);
+        let len = self.mss.min(self.written - next);
         let room = self.edge.saturating_sub(next);
+        if self.schedule.has_queues() {
+            // Linux uses up the window: the next data continues the segment if it is still in the queue.
+            return (len.min(room) > 0).then_some((next, len.min(room), false));
+        }
         if len > 0 && room >= len {
             return Some((next, len, self.schedule.is_redundant() && next < self.next));
         }

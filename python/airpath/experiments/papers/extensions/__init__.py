@@ -16,6 +16,7 @@ from airpath.experiments.papers.extensions.feedback import FEEDBACK, FEEDBACK_CL
 from airpath.experiments.papers.extensions.hand_over import HANDOVER
 from airpath.experiments.papers.extensions.hsdpa import HSDPA, HSDPA_CLAIMS
 from airpath.experiments.papers.extensions.pages import PAGES
+from airpath.experiments.papers.extensions.paths import PATHS, PATHS_CLAIMS
 from airpath.experiments.papers.extensions.users import USERS
 from airpath.experiments.papers.extensions.utilisation import UTILISATION, UTILISATION_CLAIMS
 from airpath.experiments.papers.lundsten.model import DEFAULT_READING, PARAMETERS, READINGS
@@ -49,6 +50,7 @@ PAPER = Paper(
         ACK_RATE,
         FEEDBACK,
         ACTIVITY,
+        PATHS,
     ),
     claims=(
         *CLAIMS,
@@ -60,6 +62,7 @@ PAPER = Paper(
         *ACK_RATE_CLAIMS,
         *FEEDBACK_CLAIMS,
         *ACTIVITY_CLAIMS,
+        *PATHS_CLAIMS,
     ),
     not_reproduced={
         "extensions-c31": "Sixteen users of CUBIC on HSDPA take a little less; all others take at least "

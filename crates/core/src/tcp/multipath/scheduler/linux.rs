@@ -4,8 +4,6 @@
 //!
 //! What is in a path's queue stays there, so data waits behind a slow path although a faster one could send it. If the
 //! best queue is full, no other is used.
-//!
-//! ASSUMED: queues hold payload alone, where the kernel also counts the memory overhead of segments.
 
 use super::{Component, PathState, Scheduler, candidates};
 use crate::registry::parameters;
@@ -21,6 +19,10 @@ parameters! {
 impl Component for Config {
     fn build(&self, paths: usize) -> Box<dyn Scheduler> {
         Box::new(Linux { last: 0, burst: 0, rates: vec![0.0; paths] })
+    }
+
+    fn allows_opportunistic(&self) -> bool {
+        false
     }
 }
 
@@ -48,7 +50,7 @@ impl Scheduler for Linux {
     }
 
     fn choose_queue(&mut self, paths: &[PathState], window: u64) -> Option<usize> {
-        let has_room = |path: usize| paths[path].queued < paths[path].send_buffer;
+        let has_room = |path: usize| paths[path].memory < paths[path].send_buffer;
         if self.burst > 0 && paths[self.last].is_usable && has_room(self.last) {
             return Some(self.last);
         }
@@ -57,14 +59,14 @@ impl Scheduler for Linux {
                 *average = path.rate;
             }
         }
-        let linger = |path: &usize| paths[*path].queued as f64 / self.rates[*path];
+        let linger = |path: &usize| paths[*path].memory as f64 / self.rates[*path];
         let rated = candidates(paths).filter(|path| self.rates[*path] > 0.0);
         let best = rated.min_by(|one, other| linger(one).total_cmp(&linger(other)))?;
         if !has_room(best) {
             return None;
         }
         self.burst = BURST.min(window);
-        let (burst, queued) = (self.burst as f64, paths[best].queued as f64);
+        let (burst, queued) = (self.burst as f64, paths[best].memory as f64);
         if burst > 0.0 {
             self.rates[best] = (self.rates[best] * queued + paths[best].rate * burst) / (burst + queued);
         }
@@ -96,6 +98,13 @@ mod tests {
         assert_eq!(linux.choose_queue(&[path(20, 2000), path(200, 0)], 1 << 20), Some(0));
         linux.on_push();
         assert_eq!(linux.choose_queue(&[path(20, 2000), path(200, 0)], 1 << 20), Some(1));
+    }
+
+    #[test]
+    fn headers_and_bookkeeping_of_segments_count() {
+        // Equal bytes at equal rates; those of the first path are in flight, and have more memory.
+        let first = PathState { memory: 36_000, ..path(20, 30_000) };
+        assert_eq!(Config {}.build(2).choose_queue(&[first, path(20, 30_000)], 1 << 20), Some(1));
     }
 
     #[test]

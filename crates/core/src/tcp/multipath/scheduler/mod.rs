@@ -29,6 +29,8 @@ pub struct PathState {
     pub mss: f64,
     /// Bytes unacknowledged, or waiting in its own queue.
     pub queued: u64,
+    /// The same with the memory overhead of segments, as Linux counts it.
+    pub memory: u64,
     /// Segments unacknowledged.
     pub in_flight: u64,
     /// Rate at which it would pace, B/s; 0 before the first RTT.
@@ -76,6 +78,11 @@ pub trait Component {
     /// Makes the scheduler of a connection with so many paths.
     fn build(&self, paths: usize) -> Box<dyn Scheduler>;
 
+    /// Whether a path may repeat data of another when the receive window blocks it.
+    fn allows_opportunistic(&self) -> bool {
+        true
+    }
+
     /// Refuses values that cannot work.
     ///
     /// # Errors
@@ -122,6 +129,7 @@ pub(super) mod tests {
             cwnd: 20_000.0,
             mss: 1000.0,
             queued,
+            memory: queued,
             in_flight: queued / 1000,
             rate: 20_000.0 / (rtt_ms as f64 / 1000.0),
             send_buffer: 40_000,

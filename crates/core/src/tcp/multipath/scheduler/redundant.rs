@@ -13,6 +13,10 @@ impl Component for Config {
     fn build(&self, _paths: usize) -> Box<dyn Scheduler> {
         Box::new(Redundant)
     }
+
+    fn allows_opportunistic(&self) -> bool {
+        false
+    }
 }
 
 struct Redundant;
