@@ -68,10 +68,16 @@ def state_of(pid: int) -> str:
         return subprocess.run([*inside(pid), *words], capture_output=True, text=True, check=True).stdout
 
     names = [link["ifname"] for link in json.loads(said("ip", "-j", "link"))]
-    tables = said(sys.executable, "-c", TABLES)
+    tables = said(sys.executable, "-S", "-c", TABLES)
     found = subprocess.run([*inside(pid), "sh", "-c", STATE], capture_output=True, text=True).stdout
     assert "qdisc" in found and "net.ipv4.conf" in found
     return f"{names}\n{found}\n{tables}"
+
+
+def is_in(pid: int) -> bool:
+    """Whether there are rules of airpath in a namespace."""
+    command = [*inside(pid), sys.executable, "-S", "-c", TABLES]
+    return "airpath-" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def client(pid: int, *words: str) -> list[float]:

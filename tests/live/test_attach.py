@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from programs import PATIENCE_S, needs
 
-from live.foreign import CLIENT, SLOW, client, inside, rtt_ms, state_of
+from live.foreign import CLIENT, SLOW, client, inside, is_in, rtt_ms, state_of
 from live.harness import AIRPATH, wait_until
 
 pytestmark = [
@@ -115,7 +115,7 @@ def attached(world: World, *options: str) -> Iterator[subprocess.Popen[str]]:
     command = [AIRPATH, "live", *options, "--attach", str(world.target)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
-        wait_until(lambda: "airpath-" in world.state() or process.poll() is not None, "the rules")
+        wait_until(lambda: is_in(world.target) or process.poll() is not None, "the rules")
         assert process.poll() is None, process.stderr and process.stderr.read()
         yield process
     finally:
@@ -188,11 +188,11 @@ def test_nothing_is_left_after_kills_at_any_time(world, kills, record_property):
             command = [AIRPATH, "live", *SLOW, "--attach", str(world.target)]
             with subprocess.Popen(command, stderr=subprocess.DEVNULL) as link:
                 time.sleep(draws.uniform(0, 2.5))
-                shaped += "airpath-" in world.state()
+                shaped += is_in(world.target)
                 children = Path(f"/proc/{link.pid}/task/{link.pid}/children").read_text().split()
                 os.kill(int(children[0]) if number % 2 and children else link.pid, signal.SIGKILL)
                 killed = time.monotonic()
-                wait_until(lambda: "airpath-" not in world.state(), "the end of the rules", 1)
+                wait_until(lambda: not is_in(world.target), "the end of the rules", 1)
                 freed.append(time.monotonic() - killed)
                 link.wait(PATIENCE_S)
             assert world.state() == before
