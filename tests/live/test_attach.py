@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 from programs import PATIENCE_S, needs
 
+from live.foreign import CLIENT, SLOW, client, inside, is_in, rtt_ms, state_of
 from live.harness import AIRPATH, wait_until
 
 pytestmark = [
@@ -72,24 +74,6 @@ sys.stdin.read()
 [one.kill() for one in children]
 """
 
-# Round trips of a datagram, ms, or seconds of a download.
-CLIENT = """
-import socket, sys, time
-kind, address, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-if kind == "rtt":
-    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as client:
-        client.settimeout(5)
-        for _ in range(count):
-            began = time.monotonic(); client.sendto(b"x" * 100, (address, 7)); client.recv(2000)
-            print(1000 * (time.monotonic() - began), flush=True)
-else:
-    with socket.create_connection((address, 9)) as client:
-        client.settimeout(20)
-        began = time.monotonic(); client.sendall(count.to_bytes(8, "big"))
-        while count: count -= len(client.recv(1 << 16))
-        print(time.monotonic() - began)
-"""
-
 
 @dataclass
 class World:
@@ -100,41 +84,13 @@ class World:
     middle: int
 
     def client(self, pid: int, *words: str) -> list[float]:
-        """Run the client in the namespace of a process."""
-        enter = ["nsenter", "-t", str(pid), "-n", sys.executable, "-c", CLIENT, *words]
-        done = subprocess.run(enter, capture_output=True, text=True, timeout=PATIENCE_S)
-        assert done.returncode == 0, done.stderr
-        return [float(line) for line in done.stdout.split()]
+        return client(pid, *words)
 
     def rtt_ms(self, pid: int, address: str = "192.0.2.1", count: int = 3) -> float:
-        return min(self.client(pid, "rtt", address, str(count)))
+        return rtt_ms(pid, address, count)
 
     def state(self) -> str:
-        """Everything in the target's network that a link could have left."""
-        enter = ["nsenter", "-t", str(self.target), "-n"]
-        words = [
-            "sh",
-            "-c",
-            "ip -o addr; ip rule; ip route; ip -6 route; cat /proc/net/netfilter/nfnetlink_queue",
-        ]
-        links = subprocess.run(
-            [*enter, "ip", "-j", "link"], capture_output=True, text=True, check=True
-        ).stdout
-        found = subprocess.run([*enter, *words], capture_output=True, text=True, check=True).stdout
-        names = [link["ifname"] for link in json.loads(links)]
-        tables = subprocess.run(
-            [*enter, sys.executable, "-c", TABLES], capture_output=True, text=True, check=True
-        )
-        return f"{names}\n{found}\n{tables.stdout}"
-
-
-# Names of the tables of nftables, by netlink: `nft` may not be there.
-TABLES = """
-import socket, struct
-with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12) as s:
-    s.send(struct.pack("=IHHIIBBH", 20, 10 << 8 | 1, 0x301, 1, 0, 0, 0, 0))
-    print(b"airpath" in s.recv(1 << 16))
-"""
+        return state_of(self.target)
 
 
 @pytest.fixture(scope="module")
@@ -159,16 +115,13 @@ def attached(world: World, *options: str) -> Iterator[subprocess.Popen[str]]:
     command = [AIRPATH, "live", *options, "--attach", str(world.target)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
-        wait_until(lambda: "True" in world.state() or process.poll() is not None, "the rules")
+        wait_until(lambda: is_in(world.target) or process.poll() is not None, "the rules")
         assert process.poll() is None, process.stderr and process.stderr.read()
         yield process
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE_S)
-
-
-SLOW = ("--downlink-trace", "4 Mbit/s", "--uplink-trace", "2 Mbit/s", "--delay", "20ms")
 
 
 def test_a_running_process_is_behind_the_bearer_and_out_again(world, tmp_path):
@@ -195,7 +148,7 @@ def test_ipv6_passes_the_bearer_too(world):
 
 def test_a_connection_goes_on_when_the_link_comes_and_goes(world):
     """1 MB: some of it before the link is there, some behind it, the rest after it was killed."""
-    enter = ["nsenter", "-t", str(world.target), "-n", sys.executable, "-c", CLIENT]
+    enter = [*inside(world.target), sys.executable, "-c", CLIENT]
     with attached(world, *SLOW) as link:
         client = subprocess.Popen(
             [*enter, "download", "192.0.2.1", "8000000"], stdout=subprocess.PIPE, text=True
@@ -207,15 +160,50 @@ def test_a_connection_goes_on_when_the_link_comes_and_goes(world):
     assert 0.4 < float(said) < 10
 
 
+# Datagrams every 5 ms until the end of the standard input; prints how many were lost, and the longest
+# round trip.
+BESIDE = """
+import select, socket, sys, time
+lost, longest = 0, 0.0
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+    client.settimeout(1)
+    while not select.select([sys.stdin], [], [], 0.005)[0]:
+        began = time.monotonic(); client.sendto(b"x" * 100, ("192.0.2.5", 7))
+        try: client.recv(2000)
+        except TimeoutError: lost += 1
+        longest = max(longest, time.monotonic() - began)
+print(lost, longest)
+"""
+
+
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
-def test_nothing_is_left_after_kills(world, kills):
-    before = world.state()
-    for number in range(kills):
-        with attached(world, *SLOW) as link:
-            drivers = Path(f"/proc/{link.pid}/task/{link.pid}/children").read_text().split()
-            # The command, or the process that has the rules.
-            os.kill(link.pid if number % 2 else int(drivers[0]), signal.SIGKILL)
-            wait_until(lambda: world.state() == before, "the end of the rules", 1)
+def test_nothing_is_left_after_kills_at_any_time(world, kills, record_property):
+    """Kills of the command or of the driver, from its start on; others notice nothing."""
+    before, draws = world.state(), random.Random(kills)
+    beside = [*inside(world.other), sys.executable, "-c", BESIDE]
+    shaped, freed = 0, []
+    with subprocess.Popen(beside, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdin and other.stdout
+        for number in range(kills):
+            command = [AIRPATH, "live", *SLOW, "--attach", str(world.target)]
+            with subprocess.Popen(command, stderr=subprocess.DEVNULL) as link:
+                time.sleep(draws.uniform(0, 2.5))
+                shaped += is_in(world.target)
+                children = Path(f"/proc/{link.pid}/task/{link.pid}/children").read_text().split()
+                os.kill(int(children[0]) if number % 2 and children else link.pid, signal.SIGKILL)
+                killed = time.monotonic()
+                wait_until(lambda: not is_in(world.target), "the end of the rules", 1)
+                freed.append(time.monotonic() - killed)
+                link.wait(PATIENCE_S)
+            assert world.state() == before
+        other.stdin.close()
+        lost, longest = other.stdout.read().split()
+    record_property("figures", f"{shaped} of {kills} were shaped, freed after {max(freed):.2f} s at most")
+    print(
+        f"{shaped} of {kills} were shaped, freed after {max(freed):.2f} s at most; others: {lost} {longest}"
+    )
+    assert shaped
+    assert int(lost) == 0
     assert world.rtt_ms(world.target) < 10
 
 

@@ -9,10 +9,12 @@ import subprocess
 import threading
 import time
 
+import pyarrow.parquet as pq
 import pytest
 
 import airpath
 from airpath.live.control import ask
+from airpath.runs.folder import run_to_folder
 from live.harness import AIRPATH, PATIENCE_S, wait_until
 
 PORT = 8000
@@ -173,12 +175,72 @@ def test_a_list_of_changes_gives_the_same_events_live_and_simulated(tmp_path):
     assert all(abs(at_s - due_s) < 0.05 for (at_s, _), (due_s, _) in zip(told, expected, strict=True))
 
 
-@pytest.mark.slow
-def test_a_thousand_changes_lose_no_packet(link):
-    """Rates, delays, limits and outages at random times, while datagrams go both ways."""
-    draws = random.Random(7)
-    stop = threading.Event()
+def test_a_pause_holds_packets_until_it_ends(link):
+    with link.server.socket(type=socket.SOCK_DGRAM) as server, link.ue.socket(type=socket.SOCK_DGRAM) as ue:
+        server.bind((link.server.address, PORT))
+        server.settimeout(0.3)
+        assert link.resume().elements == 0
+        assert link.pause().what == "pause of UE 0"
+        ue.sendto(b"held", (link.server.address, PORT))
+        with pytest.raises(TimeoutError):
+            server.recv(10)
+        assert link.outage("1 s").elements == 0
+        assert link.resume().elements == 1
+        assert server.recv(10) == b"held"
+
+
+def test_a_ue_is_handed_over_by_name(tmp_path):
+    cells = "".join(
+        f'[[cell]]\nname = "{name}"\nwired.rate = "{rate}"\n[cell.radio.lte]\n'
+        for name, rate in [("west", "20 Mbit/s"), ("east", "2 Mbit/s")]
+    )
+    scenario = airpath.Scenario(
+        "two", f'{cells}[[ue]]\nname = "phone"\nattach = ["west"]\n[[flow]]\nue = "phone"\napp.bulk = {{}}\n'
+    )
+    with airpath.RadioLink(scenario, tmp_path / "link", control=True) as link:
+        assert seconds_of(link, 500_000) < 1.6
+        answer = link.handover("east", "50 ms")
+        assert answer.what == "hand-over of UE 0 from west to east, outage of 50 ms"
+        # Both cells, and the forks in front of them and behind them.
+        assert answer.elements == 4
+        assert 1.9 < seconds_of(link, 500_000) < 3.5
+        with pytest.raises(airpath.LiveError, match='there is no cell "north"; known: "west", "east"'):
+            link.handover("north")
+
+
+def test_a_seed_renews_what_loses_packets(tmp_path):
+    scenario = WIRED.with_("wired.loss", "10 %")
+    with airpath.RadioLink(scenario, tmp_path / "link", control=True, trace=True) as link:
+        assert link.reseed(7).what == "seed 7"
+    assert [change["what"] for change in link.results["changes"]] == ["seed 7"]
+
+
+def drawn(draws: random.Random, is_paused: bool) -> dict[str, object]:
+    """A change of `WIRED`: a value, an outage, another seed, or a pause or its end."""
+    key, value = draws.choice(
+        [
+            ("wired.rate", f"{draws.randint(5, 50)} Mbit/s"),
+            ("wired.uplink.delay", f"{draws.randint(1, 20)} ms"),
+            ("wired.delay", f"{draws.randint(1, 20)} ms"),
+            ("wired.uplink.loss", f"{draws.choice([0, 0, 1, 5])} %"),
+            ("radio.dch.uplink.rate", f"{draws.randint(5, 50)} Mbit/s"),
+            ("radio.dch.uplink.queue.droptail.packets", str(draws.randint(1000, 2000))),
+            ("outage", f"{draws.randint(1, 20)} ms"),
+            ("seed", draws.randint(1, 1000)),
+            ("pause", True),
+        ]
+    )
+    if is_paused:
+        return {"pause": False}
+    return {key: value} if key in {"outage", "seed", "pause"} else {"set": {key: value}}
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.slow)])
+def test_changes_at_any_time_lose_no_packet_and_are_those_of_a_list(link, count, tmp_path):
+    """Datagrams go up all the while: those that come are all but those that a loss has taken."""
+    draws, stop, door = random.Random(7), threading.Event(), link._control
     counts = {"sent": 0, "received": 0}
+    asked, is_paused = [], False
     with link.server.socket(type=socket.SOCK_DGRAM) as server, link.ue.socket(type=socket.SOCK_DGRAM) as ue:
         server.bind((link.server.address, PORT))
         server.settimeout(0.2)
@@ -200,25 +262,37 @@ def test_a_thousand_changes_lose_no_packet(link):
 
         threads = [threading.Thread(target=send), threading.Thread(target=receive)]
         [thread.start() for thread in threads]
-        times = []
-        for _ in range(1000):
+        while len(asked) < count or is_paused:
             time.sleep(draws.expovariate(200))
-            key, value = draws.choice(
-                [
-                    ("wired.rate", f"{draws.randint(5, 50)} Mbit/s"),
-                    ("wired.uplink.delay", f"{draws.randint(1, 20)} ms"),
-                    ("wired.delay", f"{draws.randint(1, 20)} ms"),
-                    ("radio.dch.uplink.rate", f"{draws.randint(5, 50)} Mbit/s"),
-                    ("radio.dch.uplink.queue.droptail.packets", str(draws.randint(1000, 2000))),
-                    ("outage", f"{draws.randint(1, 20)} ms"),
-                ]
-            )
-            answer = link.outage(value) if key == "outage" else link.set(key, value)
-            times.append(answer.at_s)
+            change = drawn(draws, is_paused)
+            answer = ask(door, change)
+            # A pause does not begin in an outage.
+            is_paused = bool(change.get("pause")) and answer["elements"] > 0
+            asked.append((round(answer["at_s"] * 1e9), change))
         stop.set()
         [thread.join() for thread in threads]
     stats = link.close()
-    assert counts["received"] == counts["sent"] > 500, counts
-    assert stats.uplink.dropped == stats.downlink.dropped == 0
-    assert times == sorted(times)
+    fates = link.results["live"]["fates"]
+    lost = fates["uplink"]["reasons"].get("link_loss", 0)
+    assert counts["received"] == counts["sent"] - lost, (counts, fates)
+    assert counts["sent"] > count / 2
+    assert stats.uplink.dropped == lost and stats.downlink.dropped == 0, fates
     assert link.results["live"]["valid"], link.results["live"]["invalid_because"]
+    # The same list in a simulation.
+    assert asked == sorted(asked, key=lambda one: one[0])
+    listed = WIRED.with_("duration", f"{asked[-1][0] + 10**9} ns").with_(
+        "change", [{"at": f"{at_ns} ns", **change} for at_ns, change in asked]
+    )
+    run_to_folder(listed, 1, tmp_path / "run", probes=["change", "outage"])
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert results["changes"] == link.results["changes"]
+    for kind in ("change", "outage"):
+        live, simulated = (
+            pq.read_table(folder / "trace" / f"{kind}.parquet").to_pylist()
+            for folder in (link.folder, tmp_path / "run")
+        )
+        assert live == simulated and live, kind
+    print(
+        f"{len(asked)} changes, {len(results['changes'])} of which changed something; {counts}, lost {lost}"
+    )
+    print(f"lateness {link.results['live']['lateness_us']}")

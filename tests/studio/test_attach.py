@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import selectors
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import airpath
+from airpath.live.control import Control
 from airpath.runs import memory
 from airpath.runs.memory import simulate
 from airpath.studio import attach
@@ -131,3 +134,66 @@ def test_flows_beyond_those_that_are_told_apart_are_left_out(attached, monkeypat
         (0, "uplink"),
         (1, "uplink"),
     ]
+
+
+class Driver:
+    """A driver of a link that may be changed, which answers at once, and its control socket."""
+
+    def __init__(self, path: Path, attached: Attached) -> None:
+        self.asked: list[dict] = []
+        self._attached, self._control = attached, Control(path)
+        self._control.connect(self._take)
+        self._is_over = False
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _take(self, request: dict) -> None:
+        change = request["change"]["change"]
+        self.asked.append(change)
+        values = {"wired.rate": "1 Mbit/s", "radio.variable.downlink.trace": "1\n" * 99, "list": [1]}
+        status = {"id": request["change"]["id"], "at_s": 1.5, "what": "words", "elements": len(change)}
+        status["values"] = values | change.get("set", {})
+        self._control.answer(status)
+        self._attached.note(status)
+
+    def _serve(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._control, selectors.EVENT_READ)
+            while not self._is_over:
+                if selector.select(0.01):
+                    self._control.handle()
+
+    def end(self) -> None:
+        self._is_over = True
+        self._thread.join()
+        self._control.close()
+
+
+def test_a_run_says_what_may_change_and_what_has_changed(tmp_path):
+    attached = Attached(airpath.load("umts-384"), 1, tmp_path / "control")
+    driver = Driver(tmp_path / "control", attached)
+    try:
+        attached.tick(1)
+        parts = attached.parts()
+        # What no slider has is left out.
+        assert next(parts)["steered"] == {"wired.rate": "1 Mbit/s"}
+        answer = attached.change({"set": {"wired.rate": "2 Mbit/s"}})
+        assert answer["elements"] == 1 and answer["values"] == {"wired.rate": "2 Mbit/s"}
+        attached.tick(2)
+        told = next(parts)
+        assert told["steered"] == {"wired.rate": "2 Mbit/s"}
+        assert told["summary"]["changes"] == [{"at_s": 1.5, "what": "words"}]
+        assert driver.asked == [{}, {"set": {"wired.rate": "2 Mbit/s"}}]
+        attached.end(None)
+        assert "steered" not in next(parts)
+        with pytest.raises(airpath.LiveError, match="the run is over"):
+            attached.change({"pause": True})
+    finally:
+        driver.end()
+
+
+def test_a_run_that_changes_by_itself_takes_no_change(attached):
+    with pytest.raises(airpath.LiveError, match="says itself what changes"):
+        attached.change({"pause": True})
+    attached.tick(1)
+    assert "steered" not in next(attached.parts())

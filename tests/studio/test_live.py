@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from live.conftest import live_works, marker, start  # noqa: F401
@@ -51,6 +52,14 @@ def live(start) -> Iterator[Live]:  # noqa: F811
         running.rest.join(PATIENCE_S)
 
 
+def wait_for(shown: Any, what: str) -> None:
+    """Wait for something about `store`."""
+    begun = time.monotonic()
+    while not shown.ask(what):
+        assert time.monotonic() - begun < PATIENCE_S, what
+        time.sleep(0.05)
+
+
 @pytest.mark.slow
 @needs("iperf3")
 @pytest.mark.usefixtures("live_works")
@@ -58,11 +67,7 @@ def test_a_running_link_is_shown_as_it_goes_on(live, opened):
     shown = opened(live)
 
     def until(what: str) -> None:
-        """Wait for something about `store`."""
-        begun = time.monotonic()
-        while not shown.ask(what):
-            assert time.monotonic() - begun < PATIENCE_S, what
-            time.sleep(0.05)
+        wait_for(shown, what)
 
     about = shown.view.locator("#about")
     assert about.inner_text().startswith("live") and about.inner_text().endswith("now")
@@ -90,6 +95,68 @@ def test_a_running_link_is_shown_as_it_goes_on(live, opened):
     # A segment of either end comes to three places.
     assert sent >= sum(shown.ask("store.run.summary.flows.map((flow) => flow.segments_sent ?? 0)"))
     assert packets > 2 * sent and sdus > 100
+
+
+@pytest.mark.slow
+@needs("iperf3")
+@pytest.mark.usefixtures("live_works")
+def test_sliders_and_buttons_change_the_running_link(live, opened):
+    shown = opened(live)
+    view = shown.view
+    view.wait_for_selector("#t-steer:not([hidden])")
+    key = "radio.dch.downlink.channel.bernoulli.bler"
+    row = view.locator(f'[data-key="{key}"]')
+    said = view.locator("#steer-said")
+
+    def until(what: str) -> None:
+        wait_for(shown, what)
+
+    def until_said(words: str) -> None:
+        view.wait_for_function(
+            "(words) => document.getElementById('steer-said').textContent.includes(words)", arg=words
+        )
+
+    # By keyboard, many steps at once: the last one counts.
+    slider = row.locator("input[type=range]")
+    assert slider.get_attribute("aria-label") == f"{key}, slider"
+    slider.focus()
+    for _ in range(40):
+        view.keyboard.press("ArrowRight")
+    text = row.locator("input[type=text]").input_value()
+    until_said(f'{key} = "{text}"')
+    # What cannot be is refused in words, and the run goes on.
+    field = row.locator("input[type=text]")
+    field.fill("300 %")
+    field.press("Enter")
+    view.wait_for_selector(f'[data-key="{key}"] .error:not([hidden])')
+    field.fill("1 %")
+    field.press("Enter")
+    until_said(f'{key} = "1 %"')
+    view.locator("#steer-pause").press("Enter")
+    until_said("pause of UE 0")
+    assert view.locator("#steer-pause").get_attribute("aria-pressed") == "true"
+    view.locator("#steer-pause").press("Enter")
+    until_said("end of the pause of UE 0")
+    view.locator("#steer-length").fill("200 ms")
+    view.locator("#steer-outage").press("Enter")
+    until_said("outage of UE 0 for 200 ms")
+    view.locator("#steer-seed").press("Enter")
+    until_said("seed 2")
+    # The changes are on the time line, each once, and fewer than the steps of the slider.
+    until("(store.run.summary.changes ?? []).some(({ what }) => what === 'seed 2')")
+    told = shown.ask("store.run.summary.changes.map(({ what }) => what)")
+    assert told[-5:] == [
+        f'{key} = "1 %"',
+        "pause of UE 0",
+        "end of the pause of UE 0",
+        "outage of UE 0 for 200 ms",
+        "seed 2",
+    ]
+    assert len(told) < 30
+    live.end()
+    until("store.run.goes_on === false")
+    assert view.locator("#steer-pause").is_disabled()
+    assert "over" in said.inner_text()
 
 
 # When each SDU entered the buffer, by when the last of it was sent and in which PDUs.

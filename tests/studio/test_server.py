@@ -121,6 +121,13 @@ def test_it_resolves_scenarios_and_says_what_is_wrong_at_which_key(client):
     assert client.ask("run", base="nothing")["error"]["path"] == "base"
 
 
+def test_only_a_live_run_can_be_changed(client):
+    error = client.ask("change", change={"set": {"wired.rate": "1 Mbit/s"}})["error"]
+    assert error["path"] == "change" and error["message"] == "there is no live run"
+    for wrong in ({}, {"change": "pause"}, {"change": {}, "ue": 0}):
+        assert client.ask("change", **wrong)["error"]["message"], wrong
+
+
 def test_a_run_is_cancelled_and_a_known_number_takes_its_place(client):
     client.say("run", id=1, base="umts-384", set=LONG)
     assert client.hear()[0] == 1  # A chunk.

@@ -3,7 +3,7 @@
 //! A packet that enters by one of the several ports leaves by the single port. A packet that enters by the single port
 //! leaves by the present port of its UE. No packet carries a route.
 
-use crate::element::{Cx, Element, Layout, NodeId, Port};
+use crate::element::{Change as ElementChange, Cx, Element, Layout, NodeId, Port, as_same};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use serde_json::json;
@@ -109,6 +109,20 @@ impl Element for Fork {
             self.attach(cx, change.ue);
         }
         self.arm(cx);
+    }
+
+    fn handle_change(&mut self, cx: &mut Cx<'_>, change: ElementChange) -> bool {
+        let ElementChange::Reroute { ue, switch, fork } = change else { return false };
+        let Some(to) = as_same::<Self>(fork).and_then(|fresh| fresh.ways.get(usize::from(ue)).copied())
+        else {
+            return false;
+        };
+        // Packets from the UE wait for the new way.
+        let at = if self.dir == Dir::Uplink { cx.now } else { cx.now + switch };
+        let place = self.changes.partition_point(|other| other.at > at);
+        self.changes.insert(place, Change { at, ue, to });
+        self.handle_timer(cx, 0);
+        true
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {

@@ -9,7 +9,7 @@ mod to_cell;
 mod to_core;
 mod wire;
 
-use crate::element::{Bearer, Cx, Early, Element, Layout, Port, adopt};
+use crate::element::{Adopt, Bearer, Cx, Early, Element, Layout, Port, adopt};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm, Discipline, Place, Verdict};
@@ -164,14 +164,18 @@ impl Half {
         }
     }
 
-    /// Takes over rate, delay, loss and limits of a direction with other parameters; returns whether one differs.
+    /// Takes over rate, delay, loss and limits of a direction with other parameters, or its random streams; returns whether
+    /// one differs, or whether it draws at random.
     #[cold]
-    fn adopt(&mut self, fresh: Self) -> bool {
+    fn adopt(&mut self, fresh: Self, how: Adopt) -> bool {
         let rate = fresh.books.rate();
-        let mut differs = self.queue.adopt(fresh.queue) | (rate != self.books.rate());
+        let mut differs = self.queue.adopt(fresh.queue, how) | (rate != self.books.rate());
         differs |= adopt(&mut self.delay, fresh.delay) | adopt(&mut self.loss, fresh.loss);
         self.is_lossy = fresh.is_lossy;
         self.books.set_terms(rate, None);
+        if how == Adopt::Streams && self.is_lossy {
+            differs |= rng::renew([&mut self.stream], [fresh.stream]);
+        }
         differs
     }
 

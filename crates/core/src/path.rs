@@ -43,7 +43,7 @@ use crate::element::{Graph, Joint, Layout, NodeId, keeps_order, lanes_ahead, wat
 use crate::link;
 use crate::packet::{Dir, Flags, Packet};
 use crate::port::Target;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::trace::{BearerRow, Event, Kind, ProbeMask, Reason, Recorder};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -266,33 +266,26 @@ impl Path {
         true
     }
 
-    /// Changes elements now, after all events scheduled for now: their parameters, taken from `fresh`, a graph of the
-    /// same scenario with other values, and an outage of a UE of this length. Returns how many elements have changed;
-    /// each change is reported by an event.
+    /// Changes an element now, after all events scheduled for now. Returns whether it has changed, which an event reports;
+    /// [`Path::keep_change`] ends the change of which this is a part.
     ///
     /// The path must have been built of a graph that may change ([`Graph::set_may_change`]).
-    pub fn change(&mut self, text: &str, fresh: Option<Graph>, outage: Option<(u16, Duration)>) -> usize {
+    pub fn change(&mut self, element: usize, change: Change) -> bool {
         let (number, now) = (self.changes.len() as u32, self.now);
-        let fresh = fresh.map(|graph| graph.into_parts().0).unwrap_or_default();
-        let parameters = (0..).zip(fresh).map(|(index, element)| (index, Change::Parameters(element)));
-        let outages = outage.into_iter().flat_map(|(ue, length)| {
-            (0..self.elements.len()).map(move |index| (index, Change::Outage { ue, length }))
-        });
-        let mut changed = 0;
-        for (index, change) in parameters.chain(outages).collect::<Vec<_>>() {
-            let Some(place) = self.elements.get_mut(index) else { continue };
-            let (changing, mut cx) = place.at(now, &mut self.engine);
-            if changing.handle_change(&mut cx, change) {
-                changed += 1;
-                let element = index as u16;
-                cx.probe(Kind::Change, || Event::Change { element, change: number });
-            }
-            self.settle_now();
+        let Some(place) = self.elements.get_mut(element) else { return false };
+        let (changing, mut cx) = place.at(now, &mut self.engine);
+        let is_changed = changing.handle_change(&mut cx, change);
+        if is_changed {
+            let element = element as u16;
+            cx.probe(Kind::Change, || Event::Change { element, change: number });
         }
-        if changed > 0 {
-            self.keep_change(text);
-        }
-        changed
+        self.settle_now();
+        is_changed
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.elements.len()
     }
 
     /// Records a change that the driver makes outside of the path, now and at the server's end: an event, an entry of the list,
@@ -305,7 +298,8 @@ impl Path {
         self.keep_change(text);
     }
 
-    fn keep_change(&mut self, text: &str) {
+    /// Records a change whose elements have changed: in the list, and as a comment in the capture.
+    pub fn keep_change(&mut self, text: &str) {
         self.changes.push((self.now, text.to_owned()));
         if let Some(capture) = &mut self.engine.capture {
             capture.note(self.now, text);

@@ -80,6 +80,14 @@ impl Stream {
     }
 }
 
+/// Replaces streams by fresh ones; returns whether there are any.
+pub fn renew<const N: usize>(own: [&mut Stream; N], fresh: [Stream; N]) -> bool {
+    for (own, fresh) in own.into_iter().zip(fresh) {
+        *own = fresh;
+    }
+    N > 0
+}
+
 /// A probability made ready for [`Stream::chance`]: exact at 0 (never) and 1 (always), otherwise
 /// rounded down to a multiple of 2^-63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

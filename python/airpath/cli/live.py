@@ -129,6 +129,16 @@ def command(
             "Shape the packets of this process's network namespace, or of one by name. Needs root.",
         ),
     ] = None,
+    between: Annotated[
+        tuple[str, str] | None,
+        option(
+            "INSIDE OUTSIDE",
+            "Be the gateway between two interfaces: of a phone or machine, and of the world. Needs root.",
+        ),
+    ] = None,
+    keep_addresses: Annotated[
+        bool, flag("--keep-addresses", "With --between: no address translation; the world has routes back.")
+    ] = False,
     control: Annotated[
         Path | None,
         option("SOCKET", "Listen on this unix socket for changes of the link; see 'airpath control'."),
@@ -169,7 +179,8 @@ def command(
 
     COMMAND runs as the UE; the server's address is in $AIRPATH_SERVER. Without COMMAND there is a shell.
     A UE of several interfaces has a device for each, with addresses in $AIRPATH_SERVER_1 and so on.
-    With --attach COMMAND runs in that namespace; without one the link stays until Ctrl-C or --duration.
+    With --attach COMMAND runs in that namespace, with --between in the present one; without COMMAND the link
+    stays until Ctrl-C or --duration.
     With --receiver airpath COMMAND runs as the server; the UE's address is in $AIRPATH_UE. With --sender
     airpath too there is no end for it, and it says how long the run lasts.
     The exit status is COMMAND's. Needs Linux: `airpath doctor` says whether everything is there.
@@ -202,7 +213,10 @@ def command(
     if endpoint is not None:
         refuse_several_paths(chosen)
     command: list[str] = context.obj
-    if attach is not None and not command:
+    if keep_addresses and between is None:
+        hint = "name two interfaces with --between, or leave it out"
+        raise ScenarioError("--keep-addresses", "there is no gateway", hint)
+    if (attach is not None or between is not None) and not command:
         command = ["sleep", "infinity"]
     shell = not command
     has_view = choose_view(view, shell)
@@ -228,6 +242,8 @@ def command(
         "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
         "control": control is not None,
         "attach": attach,
+        "between": between,
+        "keep_addresses": keep_addresses,
         "lateness_bound_us": 1e6 * positive_seconds("--max-lateness", max_lateness),
     }
     program = driver.driver_command()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +80,12 @@ def carry_out(
 
         watcher.finish(configuration, results, page=page_of_folder if has_page else None)
 
-    with prepare(out, force) if out else contextlib.nullcontext() as folder:
-        studio = _studio(scenario, configuration["seed"]) if has_studio else None
+    with contextlib.ExitStack() as kept, prepare(out, force) if out else contextlib.nullcontext() as folder:
+        if control is None and has_studio and "change" not in tomllib.loads(scenario.text):
+            # Only this user may enter it.
+            control = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="airpath-"))) / "control"
+            configuration["control"] = True
+        studio = _studio(scenario, configuration["seed"], control) if has_studio else None
         follower = studio.attached if studio else None
         with contextlib.closing(OutputTerminal()) if view else contextlib.nullcontext() as output:
             watcher = Watcher(
@@ -122,7 +128,7 @@ def carry_out(
     return status
 
 
-def _studio(scenario: Scenario, seed: int) -> Beside:
+def _studio(scenario: Scenario, seed: int, control: Path | None) -> Beside:
     """Start the studio's server, and say where it is."""
     try:
         from airpath.studio.beside import Beside
@@ -130,6 +136,6 @@ def _studio(scenario: Scenario, seed: int) -> Beside:
         what = f"{error.name} is not installed"
         hint = "install it: python -m pip install 'airpath[studio]'"
         raise ScenarioError("--studio", what, hint) from error
-    studio = Beside(scenario, seed)
+    studio = Beside(scenario, seed, control)
     say(console_for(stderr=True), f"airpath: to look on, open {studio.address}")
     return studio

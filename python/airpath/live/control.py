@@ -5,17 +5,19 @@ A request is one line, an object with any of these keys:
 * `"set"`: new values by dotted key, such as `{"wired.rate": "1 Mbit/s"}`. Keys that may change are marked
   with `x-changes` in the schema of scenarios.
 * `"outage"`: a time such as `"3 s"`, during which neither direction of the UE starts a transmission;
-  `"ue"` is the UE, 0 if absent.
+  `"ue"` is the UE, 0 if absent. With `"to"`, the name of a cell, the UE is in that cell afterwards.
+* `"pause"`: `true` for an outage of the UE that lasts until `false`.
+* `"seed"`: a number; channels, fading, losses and queues draw from new random streams from then on.
 * `"rebind"`, alone: `"port"` or `"address"`. The address translator between the bearer and the server loses
   its state: the next packet of each flow from the UE has another source port, or another address too.
 * `"id"`: any value, which the answer repeats.
 
-Without `set`, `outage` and `rebind` nothing changes, and the answer has the present values. The answer is one
+Without any of them nothing changes, and the answer has the present values. The answer is one
 line:
 
 * `{"at_s": time, "what": words, "elements": n, "values": {key: value}}`: the change holds from `at_s` on, a
-  time of the trace. `elements` is the number of elements that changed; 0 if the values were so already, or if
-  the UE is in an outage.
+  time of the trace. `elements` is the number of elements that changed; 0 if the values were so already, if
+  the UE is in an outage, or if there is no pause to end.
 * `{"error": what is wrong, "key": where, "hint": what would be right}`: nothing has changed.
 
 What is refused at once is answered at once; all others in their order. The socket belongs to the user who
@@ -43,8 +45,9 @@ LONGEST_LINE = 1 << 20
 """Most bytes of a request."""
 PATIENCE_S = 10.0
 """How long a client waits for an answer."""
-KNOWN = {"id", "set", "outage", "rebind", "ue"}
+KNOWN = {"id", "set", "outage", "to", "pause", "seed", "rebind", "ue"}
 REBIND = ("port", "address")
+LARGEST_SEED = 2**64 - 1
 
 
 class Control:
@@ -158,6 +161,16 @@ class Control:
             return self._refuse(connection, named, "set", "is no object of keys and values", hint)
         if not isinstance(request.get("outage", ""), str):
             return self._refuse(connection, named, "outage", "is no time", 'write a time such as "3 s"')
+        if not isinstance(request.get("to", ""), str):
+            return self._refuse(connection, named, "to", "is no name", "write the name of a cell")
+        if not isinstance(request.get("pause", True), bool):
+            return self._refuse(
+                connection, named, "pause", "is neither true nor false", "write true, or false"
+            )
+        seed = request.get("seed", 0)
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+            hint = f"write a whole number from 0 to {LARGEST_SEED}"
+            return self._refuse(connection, named, "seed", "is no seed", hint)
         if (rebind := request.pop("rebind", None)) is not None and (rebind not in REBIND or request):
             what = "stands with other changes" if request else "is unknown"
             return self._refuse(connection, named, "rebind", what, 'write {"rebind": "port"}, or "address"')

@@ -272,6 +272,46 @@ class RadioLink:
         """
         return self._change({"outage": length, "ue": ue})
 
+    def handover(self, to: str, outage: str = "1 s", ue: int = 0) -> Answer:
+        """Hand a UE over to the cell of this name, after an outage of this length.
+
+        Raises
+        ------
+        LiveError
+            As of `set`.
+        """
+        return self._change({"outage": outage, "to": to, "ue": ue})
+
+    def pause(self, ue: int = 0) -> Answer:
+        """Start no transmission of a UE until `resume`; buffers keep what they hold.
+
+        Raises
+        ------
+        LiveError
+            As of `set`.
+        """
+        return self._change({"pause": True, "ue": ue})
+
+    def resume(self, ue: int = 0) -> Answer:
+        """End the pause of a UE.
+
+        Raises
+        ------
+        LiveError
+            As of `set`.
+        """
+        return self._change({"pause": False, "ue": ue})
+
+    def reseed(self, seed: int) -> Answer:
+        """Draw from new random streams from now on: channels, fading, losses, queues.
+
+        Raises
+        ------
+        LiveError
+            As of `set`.
+        """
+        return self._change({"seed": seed})
+
     def rebind(self, what: str = "port") -> Answer:
         """Have the address translator between the bearer and the server lose its state.
 

@@ -10,7 +10,7 @@ import json
 import platform
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -40,6 +40,9 @@ class Follower(Protocol):
 
     def tick(self, now_s: float) -> None:
         """Take note of how far the run is, in seconds."""
+
+    def note(self, changed: Mapping[str, Any]) -> None:
+        """Take note of a change: an answer of the driver."""
 
 
 class Watcher(Listener):
@@ -96,6 +99,9 @@ class Watcher(Listener):
                 if self._screen:
                     self.handle_resize()
                     self._screen.show(self._view.table(status))
+            case "changed":
+                if self._follower:
+                    self._follower.note(status)
             case "ended":
                 self.pause()
 

@@ -6,17 +6,21 @@ pace. What is kept for the slowest is bounded: the oldest goes, and the run neve
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
 import tomllib
 from collections import deque
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from airpath import _core
+from airpath.errors import LiveError
+from airpath.live.control import ask
 from airpath.runs.changes import changes_of, described
 from airpath.runs.trace import joined
 from airpath.studio.chunks import encode
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 400_000
 """Maximum events that are kept for late or slow readers."""
 MOST_FLOWS = 1000
+MOST_VALUE = 40
+"""Most characters of a value that a slider has."""
 LEAST_WAIT_S = 0.2
 """Least time between two parts for the same browser."""
 
@@ -48,10 +54,13 @@ _FLOW: dict[str, Any] = {
 
 
 class Attached:
-    """The current state of a live run."""
+    """The current state of a live run; `control` is the socket on which it takes changes, if it does."""
 
-    def __init__(self, scenario: Scenario, seed: int) -> None:
-        self._scenario, self._values, self._seed = scenario, tomllib.loads(scenario.text), seed
+    def __init__(self, scenario: Scenario, seed: int, control: Path | None = None) -> None:
+        self._control = control
+        self._values: dict[str, Any] | None = None
+        self._changes: list[dict[str, Any]] = []
+        self._scenario, self._parsed, self._seed = scenario, tomllib.loads(scenario.text), seed
         self._what = described(changes_of(scenario))
         self._changed = threading.Condition()
         self._kept: deque[_Piece] = deque()
@@ -77,6 +86,28 @@ class Attached:
             self._now_s = max(self._now_s, now_s)
             self._changed.notify_all()
 
+    def note(self, changed: Mapping[str, Any]) -> None:
+        """Take note of a change: an answer of the driver."""
+        with self._changed:
+            if values := changed.get("values"):
+                self._values = _shown(values)
+            if changed.get("elements"):
+                self._changes.append({"at_s": changed["at_s"], "what": changed["what"]})
+
+    def change(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Change the run; return the answer of its control socket.
+
+        Raises
+        ------
+        LiveError
+            If it is over or cannot be changed, or if the change is refused.
+        """
+        if self._control is None or self._is_over:
+            what = "the run is over" if self._is_over else "the scenario says itself what changes"
+            raise LiveError("change", what, "start another: airpath live --studio")
+        answer = ask(self._control, dict(request))
+        return answer | {"values": _shown(answer["values"])}
+
     def end(self, results: dict[str, Any] | None) -> None:
         """Take the results, None if there are none."""
         with self._changed:
@@ -101,6 +132,7 @@ class Attached:
 
     def _parts(self) -> Iterator[bytes | dict[str, Any]]:
         place, now_s = 0, -1.0
+        self._ask_values()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._is_over or self._now_s > now_s)  # noqa: B023
@@ -115,9 +147,18 @@ class Attached:
                 return
             time.sleep(LEAST_WAIT_S)
 
+    def _ask_values(self) -> None:
+        """Find out what may change, once the link is up."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over or self._now_s > 0)
+            if self._values is not None or self._control is None or self._is_over:
+                return
+        with contextlib.suppress(LiveError):
+            self.change({})
+
     def _told(self) -> dict[str, Any]:
         if self._results is not None:
-            return live(self._scenario, self._values, self._results, self._what, goes_on=False)
+            return live(self._scenario, self._parsed, self._results, self._what, goes_on=False)
         flows = [
             {**_FLOW, "ue": ue, "flow": flow, "direction": known["direction"], "start_s": known["start_s"]}
             | {"bytes_received": sum(known["carried"].values())}
@@ -129,9 +170,11 @@ class Attached:
             "complete": False,
             "flows": flows,
             "elements": [],
+            "changes": list(self._changes),
             "live": {},
         }
-        return live(self._scenario, self._values, summary, self._what, goes_on=not self._is_over)
+        told = live(self._scenario, self._parsed, summary, self._what, goes_on=not self._is_over)
+        return told | ({"steered": self._values} if self._values and not self._is_over else {})
 
     def _note_flows(self, events: Events) -> None:
         """Find out which flows there are: their data go the way that has most bytes."""
@@ -150,6 +193,12 @@ class Attached:
             )
             known["carried"][words[way]] += int(columns["len_bytes"][chosen].sum())
             known["direction"] = max(known["carried"], key=lambda word: known["carried"][word])
+
+
+def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out values that no slider has: lists, and the text of a trace."""
+    fits = {key: value for key, value in values.items() if not isinstance(value, list | dict)}
+    return {key: value for key, value in fits.items() if len(str(value)) <= MOST_VALUE}
 
 
 class _Piece(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from pathlib import Path
 from typing import Any
 
 from airpath.errors import LiveError
@@ -22,7 +23,7 @@ LAST_WORDS_S = 3
 
 
 class Beside:
-    """A server that shows one live run.
+    """A server that shows one live run, and changes it through the socket `control`, if any.
 
     Raises
     ------
@@ -30,8 +31,8 @@ class Beside:
         If it cannot listen.
     """
 
-    def __init__(self, scenario: Scenario, seed: int) -> None:
-        self.attached = Attached(scenario, seed)
+    def __init__(self, scenario: Scenario, seed: int, control: Path | None = None) -> None:
+        self.attached = Attached(scenario, seed, control)
         self.address = ""
         self._started = threading.Event()
         self._error: OSError | None = None

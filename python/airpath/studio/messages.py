@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from airpath.errors import AirpathError
@@ -35,6 +35,8 @@ class Message:
     base: str = ""
     set: tuple[str, ...] = ()
     seed: int = 1
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """What changes in a live run, as a request of `airpath.live.control`."""
 
 
 def read_message(data: str | bytes) -> Message:
@@ -99,6 +101,11 @@ def _number_to(largest: int) -> Callable[[str, Any], None]:
     return check
 
 
+def _object(name: str, value: Any) -> None:
+    if not isinstance(value, dict):
+        raise MessageError(name, "is no object", 'write {"set": {"wired.rate": "1 Mbit/s"}}')
+
+
 _ID = {"id": (_number_to(LARGEST_ID), True)}
 _SCENARIO = {"base": (_text, True), "set": (_texts, False)}
 _FIELDS: Mapping[str, Mapping[str, tuple[Callable[[str, Any], None], bool]]] = {
@@ -109,6 +116,7 @@ _FIELDS: Mapping[str, Mapping[str, tuple[Callable[[str, Any], None], bool]]] = {
     "resolve": _ID | _SCENARIO,
     "run": _ID | _SCENARIO | {"seed": (_number_to(LARGEST_SEED), False)},
     "waterfall": _ID | _SCENARIO | {"seed": (_number_to(LARGEST_SEED), False)},
+    "change": _ID | {"change": (_object, True)},
     "cancel": _ID,
 }
 """What each request has: a check of each field, and whether it is needed."""

@@ -170,7 +170,11 @@ class _Client:
         try:
             message = read_message(data)
             id_ = message.id
-            if (answer := self._do(message)) is not None:
+            if message.do == "change":
+                answer = await asyncio.to_thread(self._sources.change, message.change)
+            else:
+                answer = self._do(message)
+            if answer is not None:
                 await self._tell(id_, answer=answer)
         except AirpathError as error:
             await self._tell(id_, error=_problem(error))

@@ -7,13 +7,13 @@ What reads folders needs NumPy, a quarter of the server's memory: it is imported
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airpath import _core
-from airpath.errors import ScenarioError
+from airpath.errors import LiveError, ScenarioError
 from airpath.files.atomic import real
 from airpath.runs.changes import as_settings, changes_of_resolved
 from airpath.scenario import Scenario, bundled, read
@@ -169,6 +169,18 @@ class Sources:
                 return self._first_of_studies()
             name = self._first
         return self._run(name) if name in self._runs else self.scenario(name, ())
+
+    def change(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Change the live run that is shown, and return the answer of its control socket.
+
+        Raises
+        ------
+        LiveError
+            If there is none, if it is over or cannot be changed, or if the change is refused.
+        """
+        if self._attached is None:
+            raise LiveError("change", "there is no live run", "start one: airpath live --studio")
+        return self._attached.change(request)
 
     def _run(self, name: str) -> FinishedRun:
         from airpath.runs.finished import FinishedRun

@@ -4,7 +4,7 @@
 //! it keeps the block error rate at its target. Source: \[lundsten\] §5.2.2.
 
 use super::{Channel, Component, Kind, as_same};
-use crate::element::adopt;
+use crate::element::{Adopt, adopt};
 use crate::rng::{self, Stream, Threshold};
 use crate::time::Instant;
 use crate::units::Probability;
@@ -48,7 +48,10 @@ impl Channel for Bernoulli {
         self.stream.chance(self.lost)
     }
 
-    fn adopt(&mut self, _now: Instant, fresh: Box<dyn Channel>) -> bool {
-        as_same::<Self>(fresh).is_some_and(|fresh| adopt(&mut self.lost, fresh.lost))
+    fn adopt(&mut self, _now: Instant, fresh: Box<dyn Channel>, how: Adopt) -> bool {
+        as_same::<Self>(fresh).is_some_and(|fresh| match how {
+            Adopt::Parameters => adopt(&mut self.lost, fresh.lost),
+            Adopt::Streams => rng::renew([&mut self.stream], [fresh.stream]),
+        })
     }
 }

@@ -12,8 +12,9 @@
 //! drawn for each packet.
 
 use super::piecewise::{Piece, Pieces, transmit};
-use super::{Channel, Component, Kind, Order, Service};
+use super::{Channel, Component, Kind, Order, Service, as_same};
 use crate::distribution::{self, Sampler};
+use crate::element::Adopt;
 use crate::error::ScenarioError;
 use crate::rng::{self, Stream};
 use crate::time::{Duration, Instant};
@@ -121,6 +122,11 @@ impl Channel for Drawn {
         let delay = self.delay.draw(&mut self.delay_stream);
         Service { end: start + rate.time_to_send(u64::from(len)), delay, lost: false }
     }
+
+    fn adopt(&mut self, _now: Instant, fresh: Box<dyn Channel>, how: Adopt) -> bool {
+        let Some(fresh) = as_same::<Self>(fresh).filter(|_| how == Adopt::Streams) else { return false };
+        rng::renew([&mut self.rate_stream, &mut self.delay_stream], [fresh.rate_stream, fresh.delay_stream])
+    }
 }
 
 /// A multiple of no power of two, far above what an interval may draw: from draw to draw of a stream that is
@@ -157,5 +163,12 @@ impl Channel for ByInterval {
     fn serve(&mut self, start: Instant, len: u32) -> Service {
         let (end, piece) = transmit(self, start, len);
         Service { end, delay: piece.delay, lost: false }
+    }
+
+    fn adopt(&mut self, _now: Instant, fresh: Box<dyn Channel>, how: Adopt) -> bool {
+        let Some(fresh) = as_same::<Self>(fresh).filter(|_| how == Adopt::Streams) else { return false };
+        self.present = None;
+        self.drawn = fresh.drawn;
+        true
     }
 }

@@ -15,7 +15,8 @@
 
 mod transition;
 
-use super::{Channel, Component, Kind, bursts};
+use super::{Channel, Component, Kind, as_same, bursts};
+use crate::element::Adopt;
 use crate::error::ScenarioError;
 use crate::rng::{self, Stream};
 use crate::time::{Duration, Instant};
@@ -93,6 +94,11 @@ impl Channel for MarkovFading {
         let is_bad = self.stream.uniform() < p;
         self.last = Some((step, is_bad));
         is_bad
+    }
+
+    fn adopt(&mut self, _now: Instant, fresh: Box<dyn Channel>, how: Adopt) -> bool {
+        let Some(fresh) = as_same::<Self>(fresh).filter(|_| how == Adopt::Streams) else { return false };
+        rng::renew([&mut self.stream], [fresh.stream])
     }
 }
 

@@ -16,6 +16,7 @@ pub mod series;
 pub mod switching;
 pub mod trace_file;
 
+use crate::element::Adopt;
 use crate::error::ScenarioError;
 use crate::registry::registry;
 #[cfg(test)]
@@ -54,10 +55,10 @@ pub trait Channel: Any + Send + Sync {
         Service { end: start, delay: Duration::ZERO, lost: false }
     }
 
-    /// Takes over the parameters of a channel of the same kind from `now` on, and keeps its random stream. Returns whether
-    /// they differ.
-    fn adopt(&mut self, now: Instant, fresh: Box<dyn Channel>) -> bool {
-        let _ = (now, fresh);
+    /// Takes over the parameters or the random streams of a channel of the same kind from `now` on. Returns whether the
+    /// parameters differ, or whether the channel draws at random.
+    fn adopt(&mut self, now: Instant, fresh: Box<dyn Channel>, how: Adopt) -> bool {
+        let _ = (now, fresh, how);
         false
     }
 

@@ -1,6 +1,7 @@
 //! What channels have in common whose rate is constant for a while and then another: how long a packet takes.
 
-use super::{Channel, Service};
+use super::{Channel, Service, as_same};
+use crate::element::Adopt;
 use crate::rng::{self, Stream, Threshold};
 use crate::time::{Duration, Instant};
 use crate::units::{Bitrate, Probability};
@@ -120,6 +121,11 @@ impl Channel for ByTime {
     fn serve(&mut self, start: Instant, len: u32) -> Service {
         let (end, piece) = transmit(&mut self.schedule, start, len);
         Service { end, delay: piece.delay, lost: self.stream.chance(piece.loss) }
+    }
+
+    fn adopt(&mut self, _now: Instant, fresh: Box<dyn Channel>, how: Adopt) -> bool {
+        let Some(fresh) = as_same::<Self>(fresh).filter(|_| how == Adopt::Streams) else { return false };
+        rng::renew([&mut self.stream], [fresh.stream])
     }
 }
 

@@ -26,7 +26,8 @@ mod walk;
 pub use model::{Model, Outages, Texture};
 
 use super::trace_file::Spacing;
-use super::{Channel, Component, Kind, Offered, Opportunity, ue_of};
+use super::{Channel, Component, Kind, Offered, Opportunity, as_same, ue_of};
+use crate::element::Adopt;
 use crate::error::ScenarioError;
 use crate::registry::parameters;
 use crate::rng;
@@ -106,6 +107,17 @@ impl Channel for Process {
         let ahead = u64::from(self.last.is_some_and(|last| last > now));
         let opportunities = walk.passed() - ahead;
         Offered { opportunities, bytes: opportunities * u64::from(OPPORTUNITY_BYTES) }
+    }
+
+    /// Another realisation from `now` on.
+    fn adopt(&mut self, now: Instant, fresh: Box<dyn Channel>, how: Adopt) -> bool {
+        let Some(mut fresh) = as_same::<Self>(fresh).filter(|_| how == Adopt::Streams) else { return false };
+        self.walk.skip_to(now);
+        fresh
+            .walk
+            .skip_to(self.last.map_or(now, |last| now.max(last + crate::time::Duration::from_nanos(1))));
+        self.walk = fresh.walk.counted_from(self.walk.passed());
+        true
     }
 }
 

@@ -10,7 +10,8 @@
 //! below `bler`, by at most 0.086 / `oscillators` (see [`jakes`]). Source of the threshold: M. Zorzi, R. R. Rao, L. B.
 //! Milstein, IEEE ICUPC 1995.
 
-use super::{Channel, Component, Kind, bursts};
+use super::{Channel, Component, Kind, as_same, bursts};
+use crate::element::Adopt;
 use crate::error::ScenarioError;
 use crate::fading::{self, BLOCK, Component as _, Fading, jakes};
 use crate::rng;
@@ -82,6 +83,12 @@ impl Channel for Rayleigh {
         let step = bursts::step_of(now, self.step_ns);
         let powers = self.fading.block(step / BLOCK as u64);
         powers[(step % BLOCK as u64) as usize] < self.threshold
+    }
+
+    fn adopt(&mut self, _now: Instant, fresh: Box<dyn Channel>, how: Adopt) -> bool {
+        let Some(fresh) = as_same::<Self>(fresh).filter(|_| how == Adopt::Streams) else { return false };
+        self.fading = fresh.fading;
+        true
     }
 }
 

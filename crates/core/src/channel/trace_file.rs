@@ -16,6 +16,7 @@ mod trace;
 pub use trace::{Trace, constant};
 
 use super::{Channel, Component, Kind, Offered, Opportunity, as_same, ue_of};
+use crate::element::Adopt;
 use crate::error::ScenarioError;
 use crate::recording::Offset;
 use crate::time::{Duration, Instant};
@@ -177,8 +178,9 @@ impl Channel for TraceFile {
     }
 
     /// Opportunities that lie after `now` in the new trace; both have run since the start.
-    fn adopt(&mut self, now: Instant, fresh: Box<dyn Channel>) -> bool {
-        let Some(fresh) = as_same::<Self>(fresh).filter(|fresh| fresh.schedule != self.schedule) else {
+    fn adopt(&mut self, now: Instant, fresh: Box<dyn Channel>, how: Adopt) -> bool {
+        let is_other = |fresh: &Box<Self>| how == Adopt::Parameters && fresh.schedule != self.schedule;
+        let Some(fresh) = as_same::<Self>(fresh).filter(is_other) else {
             return false;
         };
         self.before = self.offered(now);

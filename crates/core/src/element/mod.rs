@@ -45,7 +45,7 @@ pub use bearer::{Bearer, BearerView, FlowView, RadioEvent, RadioEventKind};
 pub(crate) use bearer::{FAR, Terms};
 pub use capture::Capture;
 pub(crate) use capture::PDU_INTERFACE;
-pub use change::{Change, adopt, as_same};
+pub use change::{Adopt, Change, adopt, as_same};
 pub(crate) use early::{keeps_order, lanes_ahead};
 pub use engine::Cx;
 pub(crate) use engine::{Base, Engine, Handover, bearer_index};

@@ -114,10 +114,10 @@ impl Element for LinkInLine {
     }
 
     fn handle_change(&mut self, _cx: &mut Cx<'_>, change: Change) -> bool {
-        let Change::Parameters(fresh) = change else { return false };
+        let Change::Fresh(fresh, how) = change else { return false };
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let each = self.directions.iter_mut().zip(fresh.directions);
-        each.fold(false, |differs, (own, new)| own.half.adopt(new.half) | differs)
+        each.fold(false, |differs, (own, new)| own.half.adopt(new.half, how) | differs)
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> Value {

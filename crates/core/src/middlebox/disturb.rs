@@ -8,7 +8,7 @@
 //! probability does not affect which packets the others select; those of corruption have a stream of their own.
 
 use super::{Around, Component, Place, Plan};
-use crate::element::{Cx, Element, Layout, Port};
+use crate::element::{Adopt, Change, Cx, Element, Layout, Port, as_same};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::rng::{self, Stream, Threshold};
@@ -177,6 +177,15 @@ impl Element for Disturb {
             half.counts.duplicated += 1;
             half.send(cx, dir, copy, is_copy_held);
         }
+    }
+
+    fn handle_change(&mut self, _cx: &mut Cx<'_>, change: Change) -> bool {
+        let Change::Fresh(fresh, Adopt::Streams) = change else { return false };
+        let Some(fresh) = as_same::<Self>(fresh) else { return false };
+        let each = self.halves.iter_mut().zip(fresh.halves);
+        each.fold(false, |renewed, (own, new)| {
+            rng::renew([&mut own.stream, &mut own.bits], [new.stream, new.bits]) | renewed
+        })
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {

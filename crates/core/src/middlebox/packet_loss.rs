@@ -10,7 +10,7 @@
 //! packets: the bad state lasts `burst` on average, and the good one long enough for a loss rate of `loss`.
 
 use super::{Around, Component, Place, Plan};
-use crate::element::{Change, Cx, Early, Element, Layout, Port, adopt, as_same};
+use crate::element::{Adopt, Change, Cx, Early, Element, Layout, Port, adopt, as_same};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::rng::{self, Stream, Threshold};
@@ -125,9 +125,13 @@ impl Half {
         Self { drops, stream, packets: 0, dropped: 0 }
     }
 
-    /// Takes over the losses of a direction with others; returns whether they differ. A burst ends.
+    /// Takes over the losses of a direction with others, or its random stream; returns whether the losses differ. A burst
+    /// ends.
     #[cold]
-    fn adopt(&mut self, fresh: Self) -> bool {
+    fn adopt(&mut self, fresh: Self, how: Adopt) -> bool {
+        if how == Adopt::Streams {
+            return rng::renew([&mut self.stream], [fresh.stream]);
+        }
         if let Drops::InBursts { is_bad, .. } = &mut self.drops {
             *is_bad = false;
         }
@@ -168,10 +172,10 @@ impl Element for PacketLoss {
     }
 
     fn handle_change(&mut self, _cx: &mut Cx<'_>, change: Change) -> bool {
-        let Change::Parameters(fresh) = change else { return false };
+        let Change::Fresh(fresh, how) = change else { return false };
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let each = self.halves.iter_mut().zip(fresh.halves);
-        each.fold(false, |differs, (own, new)| own.adopt(new) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(new, how) | differs)
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {

@@ -186,6 +186,10 @@ impl DualPi2 {
 }
 
 impl Queue for DualPi2 {
+    fn stream(&mut self) -> Option<&mut Stream> {
+        Some(&mut self.stream)
+    }
+
     fn admit(&mut self, now: Instant, packet: &Packet) -> Verdict {
         self.catch_up(now);
         let packets = self.low.packets() + self.classic.packets();

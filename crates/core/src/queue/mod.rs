@@ -36,12 +36,13 @@ pub use fifo::Waiting;
 pub(crate) use line::Line;
 pub use target::Target;
 
-use crate::element::{Bearer, adopt};
+use crate::element::{Adopt, Bearer, adopt};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
 use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::queue as scratch;
+use crate::rng::{self, Stream};
 use crate::time::{Duration, Instant};
 use crate::trace::Reason;
 use crate::units::{Bitrate, Bytes};
@@ -79,6 +80,11 @@ pub trait Aqm: Send + Sync {
     fn discard_counter(&self) -> u64 {
         0
     }
+
+    /// The random stream that it draws from, if any.
+    fn stream(&mut self) -> Option<&mut Stream> {
+        None
+    }
 }
 
 /// A queue discipline that holds the packets which wait.
@@ -98,6 +104,11 @@ pub trait Queue: Send + Sync {
 
     /// Bytes of the packets that wait; 0 if none does.
     fn bytes(&self) -> u64;
+
+    /// The random stream that it draws from, if any.
+    fn stream(&mut self) -> Option<&mut Stream> {
+        None
+    }
 }
 
 /// Packets that a queue has dropped. Boxed, since boxes return to the pool.
@@ -173,8 +184,16 @@ impl Discipline {
         queue.push(waiting, evicted);
     }
 
-    /// Takes over the limits of a discipline with other parameters; returns whether they differ.
-    pub fn adopt(&mut self, fresh: Self) -> bool {
+    /// Takes over the limits, or the random stream, of a fresh discipline; returns whether the limits differ, or whether it
+    /// draws at random.
+    pub fn adopt(&mut self, fresh: Self, how: Adopt) -> bool {
+        if how == Adopt::Streams {
+            let mut fresh = fresh;
+            return match (self.stream(), fresh.stream()) {
+                (Some(own), Some(fresh)) => rng::renew([own], [fresh.clone()]),
+                _ => false,
+            };
+        }
         match (self, fresh) {
             (Self::Droptail(own), Self::Droptail(fresh)) => adopt(own, fresh),
             _ => false,
@@ -202,6 +221,14 @@ impl Discipline {
 }
 
 impl Aqm for Discipline {
+    fn stream(&mut self) -> Option<&mut Stream> {
+        match self {
+            Self::Droptail(_) => None,
+            Self::Other(aqm) => aqm.stream(),
+            Self::Queue(queue) => queue.stream(),
+        }
+    }
+
     #[inline]
     fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict {
         match self {

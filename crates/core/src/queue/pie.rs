@@ -203,6 +203,10 @@ impl Pie {
 }
 
 impl Queue for Pie {
+    fn stream(&mut self) -> Option<&mut Stream> {
+        Some(&mut self.stream)
+    }
+
     fn admit(&mut self, now: Instant, packet: &Packet) -> Verdict {
         self.catch_up(now);
         let drops = self.drops();

@@ -124,6 +124,10 @@ impl PredictedSojourn {
 }
 
 impl Aqm for PredictedSojourn {
+    fn stream(&mut self) -> Option<&mut Stream> {
+        Some(&mut self.stream)
+    }
+
     fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict {
         let verdict = self.limit.admit(now, packet, buffer);
         if verdict != Verdict::Enter || !packet.can_be_marked() {

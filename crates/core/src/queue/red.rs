@@ -234,6 +234,10 @@ impl Red {
 }
 
 impl Aqm for Red {
+    fn stream(&mut self) -> Option<&mut Stream> {
+        Some(&mut self.stream)
+    }
+
     fn admit(&mut self, now: Instant, packet: &Packet, buffer: &Bearer) -> Verdict {
         self.update_average(now, buffer);
         let early = self.decide(packet.len);

@@ -7,7 +7,7 @@
 
 use super::outages::Pausable;
 use crate::activity::{Clock, Config};
-use crate::element::{Cx, Element, Layout, Port, RadioEvent, as_same, bearer_index};
+use crate::element::{Adopt, Cx, Element, Layout, Port, RadioEvent, as_same, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::time::Instant;
 use crate::trace::{Activity as State, Event, Kind};
@@ -154,15 +154,21 @@ impl Pausable for WithActivity {
     }
 
     fn hold(&mut self, cx: &mut Cx<'_>, ue: u16, until: Instant) {
+        if let Some(user) = self.users.get_mut(usize::from(ue)) {
+            user.paused_until = until;
+            user.clock.touch(cx.now, until, self.cell.sent_until(ue));
+            self.cell.limit_rate(ue, None);
+        }
         self.cell.hold(cx, ue, until);
+        self.tell_if_probed(cx);
     }
 
     fn sent_until(&self, ue: u16) -> Instant {
         self.cell.sent_until(ue)
     }
 
-    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
-        as_same::<Self>(fresh).is_some_and(|fresh| self.cell.adopt(cx, fresh.cell))
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>, how: Adopt) -> bool {
+        as_same::<Self>(fresh).is_some_and(|fresh| self.cell.adopt(cx, fresh.cell, how))
     }
 }
 

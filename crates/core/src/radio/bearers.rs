@@ -13,7 +13,7 @@
 use super::Packets;
 use super::rlc_bearer::OF_TTIS;
 use super::rlc_pair::RlcPair;
-use crate::element::Cx;
+use crate::element::{Adopt, Cx};
 use crate::packet::{Dir, Packet};
 use crate::rlc::{Report, Tti};
 use crate::time::{Duration, Instant};
@@ -109,12 +109,12 @@ impl Bearers {
 
     /// Adopts the parameters of other bearers; returns whether any differs.
     #[cold]
-    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
+    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self, how: Adopt) -> bool {
         let second = match (self.second_mut(), fresh.second) {
-            (Some(own), Some(fresh)) => own.adopt(cx, fresh.pair),
+            (Some(own), Some(fresh)) => own.adopt(cx, fresh.pair, how),
             _ => false,
         };
-        self.first.adopt(cx, fresh.first) | second
+        self.first.adopt(cx, fresh.first, how) | second
     }
 
     pub fn open(&self, cx: &mut Cx<'_>) {

@@ -1,7 +1,9 @@
 //! The part of a bearer's SDU buffer that all cells share: admission, notification of subscribers, and counters. The
 //! packets themselves are stored by the cell.
 
-use crate::element::{Bearer, BearerView, Cx, Layout, RadioEvent, RadioEventKind, Terms, bearer_index};
+use crate::element::{
+    Adopt, Bearer, BearerView, Cx, Layout, RadioEvent, RadioEventKind, Terms, bearer_index,
+};
 use crate::packet::{Dir, Packet};
 use crate::queue::{self, Aqm, Departed, Discipline, Evicted, Next, Place, Verdict, Waiting};
 use crate::time::{Duration, Instant};
@@ -93,8 +95,8 @@ impl Buffer {
     /// Adopts the limits of another buffer, for a transmitter that has this rate from now on. Returns whether
     /// the limits differ.
     #[cold]
-    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self, rate: Bitrate) -> bool {
-        let differs = self.queue.adopt(fresh.queue);
+    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self, rate: Bitrate, how: Adopt) -> bool {
+        let differs = self.queue.adopt(fresh.queue, how);
         cx.bearer(self.index as usize).set_terms(rate, self.queue.limit_sdus());
         differs
     }

@@ -11,7 +11,7 @@
 //! Left out: turns by bytes (deficit round robin), as packets of a flow have equal sizes where it matters.
 
 use super::buffer::{Admitted, Buffer, queue_name};
-use crate::element::{Bearer, Cx, adopt};
+use crate::element::{Adopt, Bearer, Cx, adopt};
 use crate::packet::Packet;
 use crate::queue::{self, Aqm, Departed, Discipline, Evicted, Next, Place, Verdict};
 use crate::registry::parameters;
@@ -116,11 +116,11 @@ impl FlowBuffers {
 
     /// Adopts the limits of other buffers; returns whether they differ.
     #[cold]
-    pub fn adopt(&mut self, fresh: Self) -> bool {
+    pub fn adopt(&mut self, fresh: Self, how: Adopt) -> bool {
         let Self { run_seed, name, rate, tti, .. } = &fresh;
         let build = || fresh.queue.build(&Place { run_seed: *run_seed, name, rate: *rate, tti: *tti });
         for line in &mut self.lines {
-            line.discipline.adopt(build());
+            line.discipline.adopt(build(), how);
         }
         self.rate = fresh.rate;
         adopt(&mut self.queue, fresh.queue)

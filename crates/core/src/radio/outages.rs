@@ -14,7 +14,9 @@
 //! cell without hand-overs is not wrapped, so it has no cost.
 
 use crate::channel::Channel;
-use crate::element::{Change as ElementChange, Cx, Element, FAR, Layout, Outage, Port, RadioEvent, as_same};
+use crate::element::{
+    Adopt, Change as ElementChange, Cx, Element, FAR, Layout, Outage, Port, RadioEvent, as_same,
+};
 use crate::handover::Measured;
 use crate::handover::{Bearers, Config, Episode, Role};
 use crate::packet::{Dir, Packet};
@@ -52,7 +54,7 @@ pub(super) trait Pausable: Element {
     }
 
     /// Adopts the parameters of another cell of the same kind; returns whether any differs.
-    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool;
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>, how: Adopt) -> bool;
 }
 
 /// Wraps the cell with the hand-overs of its plan, and with outages that are started as changes.
@@ -123,6 +125,8 @@ enum Act {
     Leave { forward: Option<u16> },
     /// The bearers stand still until the outage ends, and are re-established if the UE was here before.
     Enter,
+    /// A pause without a planned end is over.
+    Resume,
 }
 
 struct WithOutages {
@@ -151,6 +155,7 @@ impl WithOutages {
                 Some(Act::Pause) => self.cell.pause(cx, ue, ends),
                 Some(Act::Leave { forward }) => self.leave(cx, ue, forward),
                 Some(Act::Enter) => self.enter(cx, ue, ends),
+                Some(Act::Resume) => self.cell.hold(cx, ue, cx.now),
                 None => {}
             }
             if is_told {
@@ -179,23 +184,54 @@ impl WithOutages {
         self.cell.resume(cx, ue, ends);
     }
 
-    /// Starts an outage now, unless the UE is in one or has left the cell.
-    fn interrupt(&mut self, cx: &mut Cx<'_>, ue: u16, length: Duration) -> bool {
+    /// Starts an outage now, unless the UE is in one, is about to be in one, or is not in the cell. The cell is told of its
+    /// beginning if the UE is here before it, and of its end if the UE is here after it.
+    fn interrupt(&mut self, cx: &mut Cx<'_>, ue: u16, length: Duration, role: Role) -> bool {
         let (begins, ends) = (cx.now, (cx.now + length).min(FAR));
         let overlaps = |change: &Change| change.handover.ue == ue && change.handover.begins() < ends;
-        if self.away.contains_key(&ue) || self.changes[self.next..].iter().any(overlaps) {
+        let is_away = self.away.contains_key(&ue) && role != Role::Enter;
+        if is_away || self.changes[self.next..].iter().any(overlaps) {
             return false;
         }
         let at = begins.since(Instant::ZERO);
-        let handover = Config { ue, at, outage: length, warning: Duration::ZERO, ..Config::default() };
+        let handover =
+            Config { ue, at, outage: ends.since(begins), warning: Duration::ZERO, ..Config::default() };
         let change =
-            |then, phase| Change { at: then, phase, is_told: true, act: None, handover: handover.clone() };
-        self.changes.insert(self.next, change(begins, Outage::Began));
+            |at, phase, is_told| Change { at, phase, is_told, act: None, handover: handover.clone() };
+        self.changes.insert(self.next, change(begins, Outage::Began, role != Role::Enter));
         self.next += 1;
         let place = self.changes.partition_point(|other| other.at < ends);
-        self.changes.insert(place, change(ends, Outage::Ended));
-        self.cell.pause(cx, ue, ends);
-        cx.outage(ue, Outage::Began);
+        self.changes.insert(place, change(ends, Outage::Ended, role != Role::Leave));
+        match role {
+            Role::Leave => self.leave(cx, ue, None),
+            Role::Enter => self.enter(cx, ue, ends),
+            Role::Stay | Role::Release => self.cell.pause(cx, ue, ends),
+        }
+        if role != Role::Enter {
+            cx.outage(ue, Outage::Began);
+        }
+        self.arm(cx);
+        true
+    }
+
+    /// Ends a pause: no transmission of the UE starts before the present one has ended.
+    fn resume(&mut self, cx: &mut Cx<'_>, ue: u16) -> bool {
+        let is_pause = |change: &Change| change.handover.ue == ue && change.at == FAR;
+        let Some(place) = self.changes.iter().rposition(is_pause).filter(|place| *place >= self.next) else {
+            return false;
+        };
+        let mut end = self.changes.remove(place);
+        let begins = end.handover.begins();
+        end.at = cx.now.max(self.cell.sent_until(ue));
+        end.handover.outage = end.at.since(begins);
+        let is_begin = |change: &&mut Change| change.handover.ue == ue && change.handover.begins() == begins;
+        if let Some(begin) = self.changes[..self.next].iter_mut().rfind(is_begin) {
+            begin.handover.outage = end.handover.outage;
+        }
+        end.act = Some(Act::Resume);
+        let place = self.next + self.changes[self.next..].partition_point(|other| other.at < end.at);
+        self.changes.insert(place, end);
+        self.catch_up(cx);
         self.arm(cx);
         true
     }
@@ -255,23 +291,32 @@ impl Element for WithOutages {
     fn handle_change(&mut self, cx: &mut Cx<'_>, change: ElementChange) -> bool {
         self.catch_up(cx);
         match change {
-            ElementChange::Outage { ue, length } => self.interrupt(cx, ue, length),
-            ElementChange::Parameters(fresh) => {
-                as_same::<Self>(fresh).is_some_and(|fresh| self.cell.adopt(cx, fresh.cell))
+            ElementChange::Outage { ue, length } => self.interrupt(cx, ue, length, Role::Stay),
+            ElementChange::Pause { ue } => self.interrupt(cx, ue, FAR.since(Instant::ZERO), Role::Stay),
+            ElementChange::Resume { ue } => self.resume(cx, ue),
+            ElementChange::Leave { ue, length } => self.interrupt(cx, ue, length, Role::Leave),
+            ElementChange::Enter { ue, length } => self.interrupt(cx, ue, length, Role::Enter),
+            ElementChange::Reroute { .. } => false,
+            ElementChange::Fresh(fresh, how) => {
+                as_same::<Self>(fresh).is_some_and(|fresh| self.cell.adopt(cx, fresh.cell, how))
             }
         }
     }
 
     fn report(&self, cx: &mut Cx<'_>) -> Value {
         let mut report = self.cell.report(cx);
+        let now = cx.now;
         let is_begin = |change: &&Change| change.phase == Outage::Began && change.is_told;
         let begun = self.changes[..self.next].iter().filter(is_begin);
         let outages: Vec<_> = begun
             .map(|Change { handover, .. }| {
+                // A pause may still last.
+                let lasts = handover.ends() == FAR;
+                let length = if lasts { now.since(handover.begins()) } else { handover.outage };
                 let mut outage = json!({
                     "ue": handover.ue,
                     "at_s": handover.at.as_secs_f64(),
-                    "outage_s": handover.outage.as_secs_f64(),
+                    "outage_s": length.as_secs_f64(),
                     "bearers": handover.bearers,
                 });
                 if let Some(measured) = handover.measured {
@@ -322,9 +367,9 @@ impl Channel for Silenced {
         self.channel.block_lost(now) | self.silences.cover(self.air, now)
     }
 
-    fn adopt(&mut self, now: Instant, fresh: Box<dyn Channel>) -> bool {
+    fn adopt(&mut self, now: Instant, fresh: Box<dyn Channel>, how: Adopt) -> bool {
         let fresh = (fresh as Box<dyn Any>).downcast::<Self>();
-        fresh.is_ok_and(|fresh| self.channel.adopt(now, fresh.channel))
+        fresh.is_ok_and(|fresh| self.channel.adopt(now, fresh.channel, how))
     }
 }
 

@@ -10,7 +10,7 @@ use super::Plan;
 use super::buffer::{Buffer, Capacity, Delivered, Gone, report_service, share};
 use super::pdu_capture::{PduCapture, RADIO_BEARER};
 use super::sdus::Sdus;
-use crate::element::{Cx, RadioEventKind};
+use crate::element::{Adopt, Cx, RadioEventKind};
 use crate::packet::{Dir, Packet};
 use crate::pdcp;
 use crate::queue::{self, Verdict};
@@ -144,9 +144,9 @@ impl RlcBearer {
 
     /// Adopts the rate and the limits of another bearer; returns whether any differs.
     #[cold]
-    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
+    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self, how: Adopt) -> bool {
         let rate = fresh.capacity.rate;
-        self.buffer.adopt(cx, fresh.buffer, rate) | self.capacity.adopt(cx.now, rate)
+        self.buffer.adopt(cx, fresh.buffer, rate, how) | self.capacity.adopt(cx.now, rate)
     }
 
     pub fn open(&self, cx: &mut Cx<'_>) {

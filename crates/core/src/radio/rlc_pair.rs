@@ -3,7 +3,7 @@
 //! A cell decides when a TTI is filled and when it arrives; the effects on SDUs are handled here.
 
 use super::rlc_bearer::{OF_TTIS, RlcBearer};
-use crate::element::Cx;
+use crate::element::{Adopt, Cx};
 use crate::packet::{Dir, Packet};
 use crate::pdcp;
 use crate::rlc::{self, End, Report, Tti};
@@ -82,9 +82,9 @@ impl RlcPair {
 
     /// Adopts the rates and limits of other bearers; returns whether any differs.
     #[cold]
-    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
+    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self, how: Adopt) -> bool {
         let each = self.bearers.iter_mut().zip(fresh.bearers);
-        each.fold(false, |differs, (own, new)| own.adopt(cx, new) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(cx, new, how) | differs)
     }
 
     pub fn open(&self, cx: &mut Cx<'_>) {

@@ -1,12 +1,13 @@
 //! Changes of a scenario while it runs: `[[change]]`, and the same from the driver of a live link.
 //!
-//! A change sets keys to other values, or starts an outage of a UE. The new values make a new scenario, which is
+//! A change sets keys to other values, renews random streams, or interrupts a UE: an outage, a pause, a hand-over. The new values make a new scenario, which is
 //! validated as a whole; its elements pass their parameters to the running elements ([`crate::element::Change`]). Keys
 //! that may change while a scenario runs have `x-changes` in the schema, which is checked here.
 
 use super::Scenario;
-use crate::element::{Element, Graph};
+use crate::element::{self, Adopt, Element};
 use crate::error::ScenarioError;
+use crate::handover;
 use crate::host::Host;
 use crate::link;
 use crate::packet::Dir;
@@ -32,8 +33,18 @@ pub struct Change {
     /// For how long neither direction of the UE starts a transmission; buffers retain their data. No outage if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<Duration>,
-    /// Number of the UE that has the outage.
+    /// Name of the cell to which the UE is handed over, in a scenario with several. It is out of reach for the time of
+    /// `outage`, 1 s if absent; what its old cell holds is lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// If true, neither direction of the UE starts a transmission from then on; if false, such a pause ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause: Option<bool>,
+    /// Number of the UE that has the outage, the pause or the hand-over.
     pub ue: u16,
+    /// Seed of new random streams of channels, fading, losses and queues. Streams of flows continue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
 }
 
 /// A valid change, and the scenario that it makes.
@@ -43,39 +54,123 @@ pub struct Step {
     pub at: Instant,
     /// What it is, for people: `wired.rate = "1 Mbit/s"`.
     pub text: String,
-    /// The scenario from now on, if keys change.
-    scenario: Option<Box<Scenario>>,
-    outage: Option<(u16, Duration)>,
+    /// The scenario from now on.
+    scenario: Box<Scenario>,
+    sets_keys: bool,
+    seed: Option<u64>,
+    act: Option<(u16, Act)>,
 }
 
-/// A change with new elements, whose parameters are passed to the elements of a path: applying it is quick.
+/// What happens to the bearers of a UE.
+#[derive(Clone, Debug)]
+enum Act {
+    Outage(Duration),
+    Pause,
+    Resume,
+    Handover { from: String, to: String, outage: Duration },
+}
+
+impl Act {
+    /// The act on a UE, for people.
+    fn text(&self, ue: u16) -> String {
+        match self {
+            Self::Outage(length) => format!("outage of UE {ue} for {length}"),
+            Self::Pause => format!("pause of UE {ue}"),
+            Self::Resume => format!("end of the pause of UE {ue}"),
+            Self::Handover { from, to, outage } => {
+                format!("hand-over of UE {ue} from {from} to {to}, outage of {outage}")
+            }
+        }
+    }
+}
+
+/// A change of the elements of a path, ready to be carried out: applying it is quick.
+#[derive(Default)]
 pub struct Prepared {
     text: String,
-    graph: Option<Graph>,
-    outage: Option<(u16, Duration)>,
+    /// Elements whose parameters or streams are passed on.
+    fresh: Vec<(Vec<Box<dyn Element>>, Adopt)>,
+    /// An outage, a pause or its end, of a UE.
+    interruption: Option<(u16, Act)>,
+    handover: Option<Handover>,
+}
+
+/// A UE changes from one cell to another.
+struct Handover {
+    ue: u16,
+    outage: Duration,
+    /// Elements of both cells.
+    cells: [usize; 2],
+    /// Elements of which forks have the new ways.
+    fresh: Vec<Box<dyn Element>>,
 }
 
 impl Step {
     /// Builds the elements with the new parameters, for a path with these real UEs.
     pub fn prepare(&self, real: Option<&[u16]>) -> Prepared {
-        let graph = self.scenario.as_ref().map(|scenario| {
+        let plan = |seed| {
             let end = |dir| Box::new(Host::new(dir, 0, &[], 0)) as Box<dyn Element>;
-            scenario.plan(0, [end(Dir::Downlink), end(Dir::Uplink)], real).graph
-        });
-        Prepared { text: self.text.clone(), graph, outage: self.outage }
+            let graph = self.scenario.plan(seed, [end(Dir::Downlink), end(Dir::Uplink)], real).graph;
+            let (elements, names, _) = graph.into_parts();
+            (elements, names)
+        };
+        let keys = self.sets_keys.then(|| (plan(0).0, Adopt::Parameters));
+        let streams = self.seed.map(|seed| (plan(seed).0, Adopt::Streams));
+        let fresh = keys.into_iter().chain(streams).collect();
+        let mut prepared = Prepared { text: self.text.clone(), fresh, ..Prepared::default() };
+        match &self.act {
+            Some((ue, Act::Handover { from, to, outage })) => {
+                let (fresh, names) = plan(0);
+                let place = |name: &str| {
+                    let cell = self.scenario.cell.iter().find(|cell| cell.name == *name)?;
+                    names.iter().position(|own| *own == cell.node_name())
+                };
+                prepared.handover = place(from).zip(place(to)).map(|(from, to)| Handover {
+                    ue: *ue,
+                    outage: *outage,
+                    cells: [from, to],
+                    fresh,
+                });
+            }
+            act => prepared.interruption.clone_from(act),
+        }
+        prepared
     }
 }
 
 impl Prepared {
-    /// A change of nothing.
-    pub fn nothing() -> Self {
-        Self { text: String::new(), graph: None, outage: None }
-    }
-
-    /// Carries the change out now. Returns the number of elements that changed: none if all values were so already, or if
-    /// the UE is in an outage.
+    /// Carries the change out now. Returns the number of elements that changed: none if all values were so already, if the
+    /// UE is in an outage or soon will be, or if there was no pause.
     pub fn apply(self, path: &mut Path) -> usize {
-        path.change(&self.text, self.graph, self.outage)
+        let mut changed = 0;
+        for (elements, adopt) in self.fresh {
+            for (index, element) in elements.into_iter().enumerate() {
+                changed += usize::from(path.change(index, element::Change::Fresh(element, adopt)));
+            }
+        }
+        if let Some((ue, act)) = self.interruption {
+            for index in 0..path.len() {
+                let change = match act {
+                    Act::Outage(length) => element::Change::Outage { ue, length },
+                    Act::Pause => element::Change::Pause { ue },
+                    Act::Resume | Act::Handover { .. } => element::Change::Resume { ue },
+                };
+                changed += usize::from(path.change(index, change));
+            }
+        }
+        if let Some(Handover { ue, outage: length, cells: [from, to], fresh }) = self.handover
+            && path.change(from, element::Change::Leave { ue, length })
+        {
+            changed += 1 + usize::from(path.change(to, element::Change::Enter { ue, length }));
+            for (index, fork) in fresh.into_iter().enumerate() {
+                let reroute = element::Change::Reroute { ue, switch: length, fork };
+                changed += usize::from(path.change(index, reroute));
+            }
+        }
+        if changed > 0 {
+            path.keep_change(&self.text);
+        }
+        changed
     }
 }
 
@@ -107,43 +202,106 @@ impl Scenario {
     pub fn step(&mut self, change: &Change) -> Result<Step, ScenarioError> {
         let mut keys = Vec::new();
         flatten(&change.set, "", &mut keys);
-        if keys.is_empty() && change.outage.is_none() {
+        let act = self.act(change)?;
+        if keys.is_empty() && act.is_none() && change.seed.is_none() {
             let hint = "write set = { \"wired.rate\" = \"1 Mbit/s\" }, or outage = \"3 s\"";
             return Err(ScenarioError::new("", "changes nothing", hint));
         }
-        let outage = change.outage.map(|outage| self.outage(change.ue, outage)).transpose()?;
-        let changed = if keys.is_empty() {
-            None
-        } else {
-            Some(self.changed(&keys).map_err(|error| error.under("set"))?)
-        };
+        if !keys.is_empty() {
+            *self = self.changed(&keys).map_err(|error| error.under("set"))?;
+        }
+        if let Some(Act::Handover { to, .. }) = &act {
+            let mut attached = self.ue.iter_mut().flat_map(|ue| &mut ue.attach);
+            attached.nth(change.ue.into()).into_iter().for_each(|place| place.clone_from(to));
+        }
         let shown = |(key, value): &(String, Value)| format!("{key} = {value}");
         let mut words: Vec<_> = keys.iter().map(shown).collect();
-        words.extend(outage.map(|(ue, outage)| format!("outage of UE {ue} for {outage}")));
-        let scenario = changed.map(|changed| {
-            *self = changed;
-            Box::new(self.clone())
-        });
-        let text = words.join(", ");
-        Ok(Step { at: Instant::ZERO + change.at, text, scenario, outage })
+        words.extend(change.seed.map(|seed| format!("seed {seed}")));
+        words.extend(act.iter().map(|act| act.text(change.ue)));
+        Ok(Step {
+            at: Instant::ZERO + change.at,
+            text: words.join(", "),
+            scenario: Box::new(self.clone()),
+            sets_keys: !keys.is_empty(),
+            seed: change.seed,
+            act: act.map(|act| (change.ue, act)),
+        })
     }
 
-    fn outage(&self, ue: u16, outage: Duration) -> Result<(u16, Duration), ScenarioError> {
-        if ue >= self.ues() {
-            let message = format!("there is no UE {ue}: the scenario has {}, counted from 0", self.ues());
+    /// What a change does to the bearers of its UE, if anything.
+    fn act(&self, change: &Change) -> Result<Option<Act>, ScenarioError> {
+        let (key, act) = match (change.pause, &change.to, change.outage) {
+            (None, None, None) => return Ok(None),
+            (Some(_), None, None) => {
+                ("pause", if change.pause == Some(true) { Act::Pause } else { Act::Resume })
+            }
+            (Some(_), ..) => {
+                let message = "stands beside an outage or a hand-over of the same UE";
+                return Err(ScenarioError::new("pause", message, "write one [[change]] for each"));
+            }
+            (None, None, Some(outage)) => ("outage", Act::Outage(outage)),
+            (None, Some(to), outage) => {
+                let from = self.interfaces().nth(change.ue.into()).map(|(_, from)| from.clone());
+                let outage = outage.unwrap_or(handover::Config::default().outage);
+                ("to", Act::Handover { from: from.unwrap_or_default(), to: to.clone(), outage })
+            }
+        };
+        if change.ue >= self.ues() {
+            let message =
+                format!("there is no UE {}: the scenario has {}, counted from 0", change.ue, self.ues());
             return Err(ScenarioError::new("ue", message, "choose another"));
         }
-        if outage.is_zero() {
+        if change.outage.is_some_and(Duration::is_zero) {
             let hint = "write a time such as \"3 s\"";
             return Err(ScenarioError::new("outage", "an outage of no length", hint));
         }
-        match self.cells().into_iter().find(|(_, cell)| !cell.has_outages()) {
-            Some((_, cell)) => {
-                let message = format!("radio.{} has no outages", cell.name());
-                Err(ScenarioError::new("outage", message, "choose another cell, or change its rate"))
-            }
-            None => Ok((ue, outage)),
+        if let Some((_, cell)) = self.cells().into_iter().find(|(_, cell)| !cell.has_outages()) {
+            let message = format!("radio.{} has no outages", cell.name());
+            return Err(ScenarioError::new(key, message, "choose another cell, or change its rate"));
         }
+        if let Act::Handover { from, to, .. } = &act {
+            self.check_handover(change.ue, from, to)?;
+        }
+        Ok(Some(act))
+    }
+
+    /// Refuses a hand-over that cannot be, or that meets those that the scenario plans.
+    fn check_handover(&self, ue: u16, from: &str, to: &str) -> Result<(), ScenarioError> {
+        let names: Vec<_> = self.cell.iter().map(|cell| format!("\"{}\"", cell.name)).collect();
+        let error = |message: String, hint: &str| Err(ScenarioError::new("to", message, hint));
+        if names.is_empty() {
+            let hint = "remove the key: an outage is a hand-over in the cell";
+            return error("the scenario has one cell, and no [[cell]] with names".to_owned(), hint);
+        }
+        let of_name = |name: &str| self.cell.iter().find(|cell| cell.name == name);
+        let (Some(old), Some(new)) = (of_name(from), of_name(to)) else {
+            return match of_name(to) {
+                Some(_) => error(
+                    format!("the interface is attached to \"{from}\", which is no cell"),
+                    "choose another with `ue`",
+                ),
+                None => error(format!("there is no cell \"{to}\""), &format!("known: {}", names.join(", "))),
+            };
+        };
+        if from == to {
+            return error(format!("the interface is in \"{to}\" already"), "choose another cell");
+        }
+        let number = usize::from(ue);
+        let is_leg = self.interfaces().nth(number).is_some_and(|(owner, _)| owner.split.is_some());
+        let is_planned = self.handover.iter().any(|handover| handover.ue == ue && handover.to.is_some());
+        if is_leg || is_planned || self.mobility.is_some() {
+            let message = "the scenario says itself when this interface changes its cell";
+            return error(
+                message.to_owned(),
+                "choose another UE, or remove [mobility], split or [[handover]]",
+            );
+        }
+        let own = [handover::Config { ue, to: Some(to.to_owned()), ..handover::Config::default() }];
+        [old, new].into_iter().try_for_each(|cell| {
+            cell.radio.check_handovers(&own).map_err(|error| {
+                ScenarioError::new("to", format!("{} (\"{}\")", error.message, cell.name), error.hint)
+            })
+        })
     }
 
     /// The scenario with these keys set.

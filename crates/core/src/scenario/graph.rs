@@ -70,6 +70,13 @@ pub struct Ue {
     pub split: Option<split_bearer::Config>,
 }
 
+impl Cell {
+    /// Name of its element in the graph.
+    pub(crate) fn node_name(&self) -> String {
+        format!("radio.{} {}", self.radio.name(), self.name)
+    }
+}
+
 impl Scenario {
     /// Whether the scenario has the form with several cells.
     pub(crate) fn is_graph(&self) -> bool {
@@ -119,7 +126,7 @@ impl Scenario {
         Ok((first..first + self.ue.get(index).map_or(1, attached)).collect())
     }
 
-    fn interfaces(&self) -> impl Iterator<Item = (&Ue, &String)> {
+    pub(in crate::scenario) fn interfaces(&self) -> impl Iterator<Item = (&Ue, &String)> {
         self.ue.iter().flat_map(|ue| ue.attach.iter().map(move |to| (ue, to)))
     }
 

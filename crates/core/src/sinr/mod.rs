@@ -31,7 +31,7 @@ pub use shadowing::{Shadowing, Slow};
 pub use signal::Signal;
 
 use crate::each::Each;
-use crate::element::adopt;
+use crate::element::{Adopt, adopt};
 use crate::error::ScenarioError;
 use crate::fading::{self, BLOCK, Fading};
 use crate::packet::Dir;
@@ -301,9 +301,17 @@ impl Sinr {
         &self.block
     }
 
-    /// Takes over the mean of a UE with other parameters; shadowing and fading stay as they are. Returns whether it differs.
+    /// Takes over the mean of a UE with other parameters, where shadowing and fading stay as they are, or these in another
+    /// realisation. Returns whether anything differs.
     #[cold]
-    pub fn adopt(&mut self, fresh: Self) -> bool {
+    pub fn adopt(&mut self, fresh: Self, how: Adopt) -> bool {
+        if how == Adopt::Streams {
+            let Self { shadowing, outages, blockage, branches, .. } = fresh;
+            (self.shadowing, self.outages, self.blockage, self.branches) =
+                (shadowing, outages, blockage, branches);
+            self.number = None;
+            return true;
+        }
         let (Mean::Constant(own), Mean::Constant(fresh)) = (&mut self.mean, fresh.mean) else { return false };
         let differs = adopt(own, fresh);
         if differs {

@@ -1,7 +1,7 @@
 //! One direction of a split bearer: buffer, PDCP's transmitting side, legs, and PDCP's receiving side.
 
 use super::leg::Leg;
-use crate::element::{Bearer, Cx, Port};
+use crate::element::{Adopt, Bearer, Cx, Port};
 use crate::packet::{Dir, Packet};
 use crate::pdcp;
 use crate::queue::{self, Aqm, Departed, Discipline, Waiting};
@@ -354,8 +354,8 @@ impl Direction {
 
     /// Takes over the limits of the queue of another direction; returns whether they differ.
     #[cold]
-    pub fn adopt(&mut self, fresh: Self) -> bool {
-        self.line.queue.adopt(fresh.line.queue)
+    pub fn adopt(&mut self, fresh: Self, how: Adopt) -> bool {
+        self.line.queue.adopt(fresh.line.queue, how)
     }
 
     /// The leg is released, or added.

@@ -260,11 +260,11 @@ impl Element for SplitBearers {
     }
 
     fn handle_change(&mut self, _cx: &mut Cx<'_>, change: Change) -> bool {
-        let Change::Parameters(fresh) = change else { return false };
+        let Change::Fresh(fresh, how) = change else { return false };
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let all = self.bearers.iter_mut().flat_map(|bearer| &mut bearer.directions);
         let each = all.zip(fresh.bearers.into_iter().flat_map(|bearer| bearer.directions));
-        each.fold(false, |differs, (own, new)| own.adopt(new) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(new, how) | differs)
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> Value {

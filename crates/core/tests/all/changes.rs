@@ -221,3 +221,148 @@ fn every_marked_key_is_adopted() {
     }
     assert_eq!(tried.len(), 8, "{tried:?}");
 }
+
+/// Cells of every kind that can stand still.
+fn cells() -> Vec<String> {
+    let shared = ["lte", "nr", "hsdpa"].map(|cell| format!("[radio.{cell}]\n"));
+    let variable = "[radio.variable]\ndownlink.channel.trace_file.trace = \"6\\n\"\n\
+                    uplink.channel.trace_file.trace = \"12\\n\"\n";
+    let asleep = "[radio.lte.activity.drx]\n";
+    let dedicated = RATES[1..].iter().map(|(cell, _)| format!("{cell}\n"));
+    dedicated.chain(shared).chain([variable.to_owned(), asleep.to_owned()]).collect()
+}
+
+#[test]
+fn a_pause_lasts_until_it_ends() {
+    let pause = |at: &str, pause| format!("[[change]]\nat = \"{at}\"\npause = {pause}\n");
+    for cell in cells() {
+        let (stopped, trace) = run(&format!("{cell}{}", pause("10003 ms", true)));
+        assert!(rate_bps(&trace, 5, 10) > 1e5, "{cell}");
+        assert!(rate_bps(&trace, 11, 30) == 0.0, "{cell}: {}", rate_bps(&trace, 11, 30));
+        let last = stopped.elements.iter().find_map(|element| element["outages"][0]["outage_s"].as_f64());
+        assert!((last.unwrap() - 19.997).abs() < 1e-6, "{cell}: {last:?}");
+        let ended = format!("{cell}{}{}", pause("10003 ms", true), pause("13009 ms", false));
+        let (ended, trace) = run(&ended);
+        assert!(rate_bps(&trace, 11, 13) == 0.0, "{cell}");
+        assert!(rate_bps(&trace, 14, 20) > 1e5, "{cell}");
+        let told: Vec<_> = ended.changes.iter().map(|one| one.what.as_str()).collect();
+        assert_eq!(told, ["pause of UE 0", "end of the pause of UE 0"], "{cell}");
+        // An outage whose length is known before is the same.
+        let (outage, _) = run(&format!("{cell}[[change]]\nat = \"10003 ms\"\noutage = \"3006 ms\"\n"));
+        assert_eq!(ended.flows, outage.flows, "{cell}");
+        // Only of the latter it is known how long the UE will be away, and awake.
+        if !cell.contains("drx") {
+            assert_eq!(ended.elements, outage.elements, "{cell}");
+        }
+    }
+}
+
+#[test]
+fn a_pause_that_is_none_does_not_end() {
+    let cell = RATES[1].0;
+    let resumed = format!("{cell}\n[[change]]\nat = \"9 s\"\npause = false\n");
+    assert!(run(&resumed).0.changes.is_empty());
+    let twice = format!(
+        "{cell}\n[[change]]\nat = \"9 s\"\npause = true\n[[change]]\nat = \"10 s\"\noutage = \"1 s\"\n"
+    );
+    assert_eq!(run(&twice).0.changes.len(), 1);
+}
+
+/// A UE that may be in three cells, of which two are in front of a way.
+const CELLS: &str = "[[way]]\nname = \"core\"\nwired.rate = \"30 Mbit/s\"\n\
+    [[cell]]\nname = \"west\"\nbehind = \"core\"\n[cell.radio.dch]\ndownlink = { rate = \"1984 kbit/s\", rlc.am = {} }\n\
+    uplink = { rate = \"384 kbit/s\", rlc.am = {} }\n\
+    [[cell]]\nname = \"east\"\nbehind = \"core\"\n[cell.radio.lte]\n\
+    [[cell]]\nname = \"south\"\n[cell.radio.nr]\n\
+    [[ue]]\nname = \"phone\"\nattach = [\"west\"]\n";
+
+#[test]
+fn a_hand_over_as_a_change_is_that_of_the_list() {
+    // Between slots: at one instant a change comes behind everything else.
+    let moves = [("8003 ms", "east"), ("14007300 us", "south"), ("20011300 us", "west")];
+    let as_list = |table: &str| -> String {
+        let each = moves.iter().map(|(at, to)| {
+            let warning = if table == "handover" { "warning = \"0 s\"\n" } else { "" };
+            format!("[[{table}]]\nat = \"{at}\"\nto = \"{to}\"\noutage = \"150 ms\"\n{warning}")
+        });
+        // Where nothing may change, reports are shorter.
+        format!("{CELLS}{}[[change]]\nat = \"1 s\"\npause = false\n", each.collect::<String>())
+    };
+    let ((changed, trace), (listed, _)) = (run(&as_list("change")), run(&as_list("handover")));
+    let told: Vec<_> = changed.changes.iter().map(|one| one.what.as_str()).collect();
+    assert_eq!(told[0], "hand-over of UE 0 from west to east, outage of 150 ms");
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(rate_bps(&trace, 10, 14) > 4e6 && rate_bps(&trace, 23, 30) < 2.5e6);
+    assert_eq!(changed.flows, listed.flows);
+    assert_eq!(changed.elements, listed.elements);
+}
+
+#[test]
+fn hand_overs_that_cannot_be_are_refused() {
+    for (text, words) in [
+        (
+            "to = \"east\"",
+            "change[0].to: the scenario has one cell, and no [[cell]] with names; remove the key",
+        ),
+        ("outage = \"1 s\"\npause = true", "change[0].pause: stands beside an outage or a hand-over"),
+    ] {
+        let said = error(&format!("{}\n[[change]]\nat = \"1 s\"\n{text}", RATES[1].0));
+        assert!(said.starts_with(words), "{said}");
+    }
+    for (text, words) in [
+        ("to = \"north\"", "change[0].to: there is no cell \"north\"; known: \"west\", \"east\", \"south\""),
+        ("to = \"west\"", "change[0].to: the interface is in \"west\" already; choose another cell"),
+        ("to = \"east\"\nue = 1", "change[0].ue: there is no UE 1"),
+        (
+            "to = \"east\"\n[[handover]]\nat = \"9 s\"\nto = \"south\"",
+            "change[0].to: the scenario says itself when this interface changes its cell",
+        ),
+    ] {
+        let said = error(&format!("{CELLS}[[change]]\nat = \"1 s\"\n{text}"));
+        assert!(said.starts_with(words), "{said}");
+    }
+}
+
+/// The second of the first difference between two traces.
+fn parts_at(one: &[(Instant, Event)], other: &[(Instant, Event)]) -> Option<f64> {
+    one.iter().zip(other).find(|(one, other)| one != other).map(|((at, _), _)| at.as_secs_f64())
+}
+
+#[test]
+fn a_seed_renews_whatever_draws_from_then_on() {
+    let lossy = "downlink.channel.bernoulli.bler = \"10 %\"";
+    let random = [
+        format!("{}\n[wired]\nrate = \"2 Mbit/s\"\nloss = \"2 %\"\n", RATES[1].0),
+        format!("{}\n[[middlebox]]\npacket_loss.downlink.loss = \"2 %\"\n", RATES[1].0),
+        format!("{}\n[[middlebox]]\ndisturb.downlink.loss = \"2 %\"\n", RATES[1].0),
+        format!("{}\n[wired]\nrate = \"1 Mbit/s\"\nqueue.red = {{}}\n", RATES[1].0),
+        format!("{}\n[wired]\nrate = \"1 Mbit/s\"\nqueue.pie = {{}}\n", RATES[1].0),
+        format!("[radio.dch]\n{lossy}\ndownlink.rlc.am = {{}}\nuplink.rlc.am = {{}}\n"),
+        "[radio.dch]\ndownlink.channel.markov_fading = {}\ndownlink.rlc.am = {}\nuplink.rlc.am = {}\n"
+            .to_owned(),
+        "[radio.dch]\ndownlink.channel.rayleigh = {}\ndownlink.rlc.am = {}\nuplink.rlc.am = {}\n".to_owned(),
+        "[radio.variable]\ndownlink.channel.distribution.rate.exponential.mean = \"2 Mbit/s\"\n".to_owned(),
+        "[radio.lte]\n".to_owned(),
+        "[radio.nr]\n".to_owned(),
+        "[radio.hsdpa]\n".to_owned(),
+    ];
+    let renewed = |seed: u64| format!("[[change]]\nat = \"10003 ms\"\nseed = {seed}\n");
+    for text in random {
+        let (results, mut changed) = run(&format!("{text}{}", renewed(7)));
+        assert_eq!(results.changes.len(), 1, "{text}");
+        assert_eq!(results.changes[0].what, "seed 7");
+        let again = run(&format!("{text}{}", renewed(7))).1;
+        assert_eq!(changed, again, "{text}");
+        // A change that changes nothing, so that both are computed in the same way.
+        let mut same = run(&format!("{text}[[change]]\nat = \"1 s\"\npause = false\n")).1;
+        for trace in [&mut changed, &mut same] {
+            trace.retain(|(_, event)| event.kind() != Kind::Change);
+        }
+        let at_s = parts_at(&changed, &same).expect(&text);
+        assert!((10.003..30.0).contains(&at_s), "{text}: {at_s}");
+    }
+    // Nothing draws in a trace.
+    let trace = "[radio.variable]\ndownlink.channel.trace_file.trace = \"6\\n\"\n\
+                 uplink.channel.trace_file.trace = \"12\\n\"\n";
+    assert!(run(&format!("{trace}{}", renewed(7))).0.changes.is_empty());
+}

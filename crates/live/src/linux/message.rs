@@ -29,6 +29,12 @@ pub struct Configuration {
     /// Process or network namespace whose packets are the UE's, instead of a separate namespace of the link: a
     /// process ID, a name as listed by `ip netns`, or a path.
     pub attach: Option<String>,
+    /// Instead of a link of its own: two interfaces of the present namespace, that at the UE's side first.
+    #[serde(default)]
+    pub between: Option<[String; 2]>,
+    /// With `between`: whether packets keep their source addresses.
+    #[serde(default)]
+    pub keep_addresses: bool,
     /// Name or number of the UE whose packets are real; the first if absent.
     pub ue: Option<String>,
     /// The program to run on the UE's side, with its arguments.

@@ -1,9 +1,15 @@
-//! Packets of a network namespace that exists already: nftables hands them to a queue, and raw sockets put them back.
+//! Packets of a network namespace that exists already, or between two of its interfaces: nftables hands them to a queue, and
+//! raw sockets put them back.
 //!
 //! Two chains, in tables owned by one netlink socket, pass every packet that arrives at a device or leaves by one
 //! to a queue of nfnetlink. A packet read from a queue is dropped there at once, so no socket accounts for it. When
 //! it leaves the path, a raw socket sends it with a mark: uplink packets are routed again, downlink packets reach
 //! the namespace's own address over its loopback device. Marked packets and the loopback device are not queued.
+//!
+//! Between two interfaces (a gateway), only packets from the one for which the routes name the other are queued. They are
+//! taken before the kernel would forward them, so it need not be allowed to. Uplink packets get the address of the outer
+//! interface when a raw socket sends them. Answers to it have been translated back when they are queued; connection tracking
+//! does not see them again.
 //!
 //! The kernel removes the tables (`NFT_TABLE_F_OWNER`) and the queues when their sockets close, whatever ends the process,
 //! and the rules let packets pass while no queue is there. No device, address, route or parameter of the namespace is
@@ -15,6 +21,7 @@ use super::obstacle::Obstacle;
 use airpath_core::packet::Dir;
 use netlink_sys::Socket;
 use nix::errno::Errno;
+use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, SockaddrIn6, recv, sendto,
     setsockopt, socket, sockopt,
@@ -26,6 +33,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Mark of packets that the raw sockets send.
 const MARK: u32 = 0x6169_7270;
+/// Mark of those that connection tracking has seen when they came.
+const MARK_SEEN: u32 = MARK + 1;
 /// netlink(7).
 const NETLINK_NETFILTER: isize = 12;
 /// Bytes of packets that wait to be read.
@@ -58,21 +67,56 @@ const NF_ACCEPT: u32 = 1;
 /// linux/netfilter_ipv4.h: before connection tracking, and behind address translation.
 const PREROUTING: (u32, i32) = (0, -450);
 const POSTROUTING: (u32, i32) = (4, 300);
+/// Behind the translation of answers; before connection tracking; where sources are translated.
+const TRANSLATED: (u32, i32) = (0, -90);
+const OUTPUT: (u32, i32) = (3, -300);
+const TRANSLATION: (u32, i32) = (4, 100);
 const NFPROTO_IPV4: u8 = 2;
 const NFPROTO_IPV6: u8 = 10;
 const META_MARK: u32 = 3;
 const META_IIF: u32 = 4;
 const META_OIF: u32 = 5;
+const CMP_EQ: u32 = 0;
 const CMP_NEQ: u32 = 1;
 /// Index of the loopback device in every namespace.
 const LOOPBACK: u32 = 1;
+
+/// Two interfaces between which packets pass the bearer.
+#[derive(Clone, Copy, Debug)]
+pub struct Gateway {
+    /// Index of the interface at the UE's side.
+    inside: u32,
+    /// Index of the interface at the world's side.
+    outside: u32,
+    /// Whether uplink packets get the address of the outer interface.
+    translates: bool,
+}
+
+impl Gateway {
+    /// Between interfaces of the present namespace, by their names.
+    pub fn between(names: &[String; 2], translates: bool) -> Result<Self, Obstacle> {
+        let index = |name: &String| {
+            if_nametoindex(name.as_str()).map_err(|_| {
+                let hint = "write the names of two interfaces, as 'ip link' lists them";
+                Obstacle::new("--between", format!("there is no interface '{name}'"), hint)
+            })
+        };
+        let [inside, outside] = [index(&names[0])?, index(&names[1])?];
+        if inside == outside || [inside, outside].contains(&LOOPBACK) {
+            let message = format!("no packet is forwarded from '{}' to '{}'", names[0], names[1]);
+            return Err(Obstacle::new("--between", message, "write two interfaces, the one of the UE first"));
+        }
+        Ok(Self { inside, outside, translates })
+    }
+}
 
 /// The hooks of the present namespace, while it lives.
 pub struct Hooks {
     /// The tables go with it.
     _tables: Socket,
     queue: Socket,
-    raw: [OwnedFd; 2],
+    /// By direction and family.
+    raw: [[OwnedFd; 2]; 2],
     buffer: Vec<u8>,
     /// Read and not taken.
     read: VecDeque<(Dir, Vec<u8>)>,
@@ -81,18 +125,29 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Sets them in the present network namespace.
-    pub fn set() -> Result<Self, Obstacle> {
+    /// Sets them in the present network namespace: for all its packets, or for those that a gateway passes on.
+    pub fn set(gateway: Option<Gateway>) -> Result<Self, Obstacle> {
         let failed = |what: &'static str| {
             move |error: io::Error| {
-                let hint = "needs root, and a kernel with nf_tables and nfnetlink_queue (modprobe nft_queue)";
-                Obstacle::refused("--attach", what, error, hint)
+                let (option, hint) = match gateway {
+                    None => (
+                        "--attach",
+                        "needs root, and a kernel with nf_tables and nfnetlink_queue (modprobe nft_queue)",
+                    ),
+                    Some(_) => (
+                        "--between",
+                        "needs root, and a kernel with nf_tables, nfnetlink_queue, nft_fib and nft_masq",
+                    ),
+                };
+                Obstacle::refused(option, what, error, hint)
             }
         };
-        let raw = raw_sockets().map_err(failed("there can be no raw sockets"))?;
+        let seen = if gateway.is_some() { MARK_SEEN } else { MARK };
+        let both = raw_sockets(seen).and_then(|downlink| Ok([downlink, raw_sockets(MARK)?]));
+        let raw = both.map_err(failed("there can be no raw sockets"))?;
         let queue = queues().map_err(failed("there can be no queue of packets"))?;
-        let tables = tables(Expression::Queue)
-            .or_else(|_| tables(Expression::Target))
+        let tables = tables(gateway, Expression::Queue)
+            .or_else(|_| tables(gateway, Expression::Target))
             .map_err(failed("there can be no rules"))?;
         Ok(Self { _tables: tables, queue, raw, buffer: vec![0; 1 << 17], read: VecDeque::new(), lost: 0 })
     }
@@ -141,8 +196,8 @@ impl Hooks {
     }
 
     /// Sends a packet that has left the path; returns whether the kernel took it.
-    pub fn send(&self, packet: &[u8]) -> bool {
-        let [v4, v6] = &self.raw;
+    pub fn send(&self, dir: Dir, packet: &[u8]) -> bool {
+        let [v4, v6] = &self.raw[dir.index()];
         let sent = match packet.first().map(|first| first >> 4) {
             Some(4) if packet.len() >= 20 => {
                 let to = Ipv4Addr::from(<[u8; 4]>::try_from(&packet[16..20]).unwrap_or_default());
@@ -217,10 +272,11 @@ fn verdict(message: &mut Vec<u8>, packet: &Queued<'_>, verdict: u32) {
     write(message, QUEUE_VERDICT, 0, (0, number_of(packet.dir)), |body| attribute(body, 2, &value));
 }
 
-fn raw_sockets() -> io::Result<[OwnedFd; 2]> {
+/// A raw socket of each family, whose packets have this mark.
+fn raw_sockets(mark: u32) -> io::Result<[OwnedFd; 2]> {
     let open = |family| {
         let raw = socket(family, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::Raw)?;
-        setsockopt(&raw, sockopt::Mark, &MARK)?;
+        setsockopt(&raw, sockopt::Mark, &mark)?;
         Ok::<_, Errno>(raw)
     };
     Ok([open(AddressFamily::Inet)?, open(AddressFamily::Inet6)?])
@@ -274,59 +330,142 @@ impl Expression {
     }
 }
 
+/// A chain of a table, and its rules.
+struct Chain {
+    name: &'static str,
+    kind: &'static str,
+    place: (u32, i32),
+    rules: Vec<Vec<u8>>,
+}
+
+impl Chain {
+    fn new(name: &'static str, kind: &'static str, place: (u32, i32), rules: Vec<Vec<u8>>) -> Self {
+        Self { name, kind, place, rules }
+    }
+}
+
+/// The expressions of a rule.
+fn rule(fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut list = Vec::new();
+    fill(&mut list);
+    list
+}
+
+/// Chains that queue all packets of a namespace.
+fn of_all(queue: Expression) -> Vec<Chain> {
+    let each = [
+        (Dir::Downlink, "downlink\0", PREROUTING, META_IIF),
+        (Dir::Uplink, "uplink\0", POSTROUTING, META_OIF),
+    ];
+    let chain = |(dir, name, place, device)| {
+        let passed = rule(|list| {
+            compare(list, device, CMP_NEQ, LOOPBACK);
+            compare(list, META_MARK, CMP_NEQ, MARK);
+            queue.write(list, number_of(dir));
+        });
+        Chain::new(name, "filter\0", place, vec![passed])
+    };
+    each.map(chain).into()
+}
+
+/// Chains that queue the packets of a gateway, and translate them.
+fn of_gateway(gateway: Gateway, queue: Expression) -> Vec<Chain> {
+    let Gateway { inside, outside, translates } = gateway;
+    let passed = |from, to, dir| {
+        rule(|list| {
+            compare(list, META_IIF, CMP_EQ, from);
+            is_routed_to(list, to);
+            queue.write(list, number_of(dir));
+        })
+    };
+    let both = vec![passed(inside, outside, Dir::Uplink), passed(outside, inside, Dir::Downlink)];
+    let mut chains = vec![Chain::new("bearer\0", "filter\0", TRANSLATED, both)];
+    if translates {
+        let seen = rule(|list| {
+            compare(list, META_MARK, CMP_EQ, MARK_SEEN);
+            expression(list, "notrack", |_| {});
+        });
+        let leaves = rule(|list| {
+            compare(list, META_OIF, CMP_EQ, outside);
+            compare(list, META_MARK, CMP_EQ, MARK);
+            expression(list, "masq", |_| {});
+        });
+        chains.push(Chain::new("seen\0", "filter\0", OUTPUT, vec![seen]));
+        chains.push(Chain::new("translation\0", "nat\0", TRANSLATION, vec![leaves]));
+    }
+    chains
+}
+
 /// A socket that owns the tables of both families.
-fn tables(queue: Expression) -> io::Result<Socket> {
+fn tables(gateway: Option<Gateway>, queue: Expression) -> io::Result<Socket> {
     let socket = super::netlink::open(NETLINK_NETFILTER)?;
     let name = format!("airpath-{}\0", std::process::id());
     let name = name.as_bytes();
     let mut batch = Vec::new();
-    write(&mut batch, BATCH_BEGIN, 0, (0, SUBSYSTEM_TABLES >> 8), |_| {});
-    for family in [NFPROTO_IPV4, NFPROTO_IPV6] {
-        write(&mut batch, NEW_TABLE, NLM_F_CREATE | NLM_F_ACK, (family, 0), |body| {
+    let mut asked = 0;
+    let mut ask = |kind: u16, flags: u16, family: u8, fill: &dyn Fn(&mut Vec<u8>)| {
+        asked += 1;
+        write(&mut batch, kind, flags | NLM_F_CREATE | NLM_F_ACK, (family, 0), |body| {
             attribute(body, 1, name);
-            attribute(body, 2, &TABLE_F_OWNER.to_be_bytes());
+            fill(body);
         });
-        for (dir, chain, (hook, priority), device) in [
-            (Dir::Downlink, "downlink\0", PREROUTING, META_IIF),
-            (Dir::Uplink, "uplink\0", POSTROUTING, META_OIF),
-        ] {
-            write(&mut batch, NEW_CHAIN, NLM_F_CREATE | NLM_F_ACK, (family, 0), |body| {
-                attribute(body, 1, name);
-                attribute(body, 3, chain.as_bytes());
+    };
+    let chains = gateway.map_or_else(|| of_all(queue), |gateway| of_gateway(gateway, queue));
+    for family in [NFPROTO_IPV4, NFPROTO_IPV6] {
+        ask(NEW_TABLE, 0, family, &|body| attribute(body, 2, &TABLE_F_OWNER.to_be_bytes()));
+        for Chain { name, kind, place: (hook, priority), rules } in &chains {
+            ask(NEW_CHAIN, 0, family, &|body| {
+                attribute(body, 3, name.as_bytes());
                 nested(body, 4, |hooks| {
                     attribute(hooks, 1, &hook.to_be_bytes());
                     attribute(hooks, 2, &priority.to_be_bytes());
                 });
-                attribute(body, 7, b"filter\0");
+                attribute(body, 7, kind.as_bytes());
             });
-            write(&mut batch, NEW_RULE, NLM_F_CREATE | NLM_F_APPEND | NLM_F_ACK, (family, 0), |body| {
-                attribute(body, 1, name);
-                attribute(body, 2, chain.as_bytes());
-                nested(body, 4, |list| {
-                    differs(list, device, LOOPBACK);
-                    differs(list, META_MARK, MARK);
-                    queue.write(list, number_of(dir));
+            for expressions in rules {
+                ask(NEW_RULE, NLM_F_APPEND, family, &|body| {
+                    attribute(body, 2, name.as_bytes());
+                    nested(body, 4, |list| list.extend_from_slice(expressions));
                 });
-            });
+            }
         }
     }
-    write(&mut batch, BATCH_END, 0, (0, SUBSYSTEM_TABLES >> 8), |_| {});
-    socket.send(&batch, 0)?;
-    // Two tables, each with two chains and two rules.
-    (0..10).try_for_each(|_| acknowledged(&socket))?;
+    let mut whole = Vec::new();
+    write(&mut whole, BATCH_BEGIN, 0, (0, SUBSYSTEM_TABLES >> 8), |_| {});
+    whole.append(&mut batch);
+    write(&mut whole, BATCH_END, 0, (0, SUBSYSTEM_TABLES >> 8), |_| {});
+    socket.send(&whole, 0)?;
+    (0..asked).try_for_each(|_| acknowledged(&socket))?;
     Ok(socket)
 }
 
-/// Continues the rule if this field of a packet is not `value`.
-fn differs(list: &mut Vec<u8>, datum: u32, value: u32) {
-    const REGISTER: u32 = 1;
+const REGISTER: u32 = 1;
+
+/// Continues the rule if this field of a packet compares so with `value`.
+fn compare(list: &mut Vec<u8>, datum: u32, how: u32, value: u32) {
     expression(list, "meta", |data| {
         attribute(data, 1, &REGISTER.to_be_bytes());
         attribute(data, 2, &datum.to_be_bytes());
     });
+    compare_register(list, how, value);
+}
+
+/// Continues the rule if the routes lead the packet to this interface.
+fn is_routed_to(list: &mut Vec<u8>, interface: u32) {
+    const RESULT_OIF: u32 = 1;
+    const BY_DESTINATION: u32 = 2;
+    expression(list, "fib", |data| {
+        attribute(data, 1, &REGISTER.to_be_bytes());
+        attribute(data, 2, &RESULT_OIF.to_be_bytes());
+        attribute(data, 3, &BY_DESTINATION.to_be_bytes());
+    });
+    compare_register(list, CMP_EQ, interface);
+}
+
+fn compare_register(list: &mut Vec<u8>, how: u32, value: u32) {
     expression(list, "cmp", |data| {
         attribute(data, 1, &REGISTER.to_be_bytes());
-        attribute(data, 2, &CMP_NEQ.to_be_bytes());
+        attribute(data, 2, &how.to_be_bytes());
         nested(data, 3, |inner| attribute(inner, 1, &value.to_ne_bytes()));
     });
 }

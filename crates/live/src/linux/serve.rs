@@ -4,7 +4,7 @@
 use super::init::{Init, Order, Programs, Report, end_with_parent};
 use super::message::{self, Configuration, Mode, Side, kind};
 use super::namespaces::{self, End, Link, MOST_INTERFACES, Settings, server, ue};
-use super::netfilter::Hooks;
+use super::netfilter::{Gateway, Hooks};
 use super::obstacle::Obstacle;
 use super::session::Session;
 use super::tuns::Clock;
@@ -128,9 +128,9 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
         congestion_control: configuration.congestion_control.as_deref(),
         group: configuration.user.as_ref().map(|user| user.gid),
     };
-    let mut link = match &configuration.attach {
+    let mut link = match attachment(configuration) {
         None => namespaces::create(settings, &mut Vec::new())?,
-        Some(target) => attach(target, configuration, interfaces)?,
+        Some((option, target)) => attach(option, target, configuration, interfaces)?,
     };
     if link.user_namespace && configuration.user.is_some() {
         let what = "the link needs a user namespace here, in which nobody can become somebody else";
@@ -138,7 +138,7 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     }
     end_with_parent();
     // An attached namespace has addresses of its own: none to report.
-    let told = if configuration.attach.is_some() { 0 } else { interfaces };
+    let told = if attachment(configuration).is_some() { 0 } else { interfaces };
     let environment = environment(configuration, told);
     let [server, ue] = &link.ends;
     let init = Init::start(&Programs {
@@ -170,7 +170,10 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
         wait_for_server(&init, &mut link.ends[0], stream.as_fd(), &mut notices)?;
     }
     // No other process has its sockets, with which it ends.
-    let hooks = configuration.attach.is_some().then(Hooks::set).transpose()?;
+    let translates = !configuration.keep_addresses;
+    let gateway =
+        configuration.between.as_ref().map(|names| Gateway::between(names, translates)).transpose()?;
+    let hooks = attachment(configuration).map(|_| Hooks::set(gateway)).transpose()?;
     // From here on there may be threads: nothing is forked any more.
     let (outbox, writer) = writer::start(stream.try_clone().map_err(io_failed)?);
     let result = Session::start(configuration, &scenario, real, (link, hooks), &init, notices, outbox)
@@ -181,18 +184,34 @@ fn run(configuration: &Configuration, stream: &UnixStream) -> Result<Value, Obst
     result.map_err(io_failed)
 }
 
+/// The namespace that the link is attached to, if any, and the option that says so.
+fn attachment(configuration: &Configuration) -> Option<(&'static str, &str)> {
+    let between = configuration.between.as_ref().map(|_| ("--between", "/proc/thread-self/ns/net"));
+    between.or_else(|| configuration.attach.as_deref().map(|target| ("--attach", target)))
+}
+
 /// Attaches the link to an existing namespace; refuses options that need a separate one.
-fn attach(target: &str, configuration: &Configuration, interfaces: u8) -> Result<Link, Obstacle> {
+fn attach(
+    given: &str,
+    target: &str,
+    configuration: &Configuration,
+    interfaces: u8,
+) -> Result<Link, Obstacle> {
     let refused = [
         ("--server", configuration.server.is_some(), "the other end is the world"),
         ("--receiver", configuration.endpoint.is_some(), "both ends exist already"),
         ("--cc", configuration.congestion_control.is_some(), "the namespace stays as it is"),
         ("--sysctl", !configuration.sysctl.is_empty(), "the namespace stays as it is"),
         ("--ue", interfaces > 1, "a UE of several interfaces cannot be attached"),
+        (
+            "--attach",
+            configuration.attach.is_some() && given != "--attach",
+            "the interfaces are in the present namespace",
+        ),
     ];
     match refused.into_iter().find(|(_, is_given, _)| *is_given) {
         Some((option, _, what)) => {
-            Err(Obstacle::new(option, format!("with --attach {what}"), "leave one of them out"))
+            Err(Obstacle::new(option, format!("with {given} {what}"), "leave one of them out"))
         }
         None => namespaces::attach(target),
     }

@@ -115,9 +115,9 @@ impl Steering {
 /// Checks a change against the scenario, which is the changed one from then on.
 fn prepare(scenario: &mut Scenario, change: &Change, real: &[u16]) -> Result<Ready, ScenarioError> {
     // A question for the values alone.
-    if change.set.is_empty() && change.outage.is_none() {
-        let nothing = Prepared::nothing();
-        return Ok(Ready { what: String::new(), prepared: nothing, values: scenario.changeable()? });
+    if *change == (Change { ue: change.ue, ..Change::default() }) {
+        let prepared = Prepared::default();
+        return Ok(Ready { what: String::new(), prepared, values: scenario.changeable()? });
     }
     let step = scenario.step(change)?;
     Ok(Ready { prepared: step.prepare(Some(real)), what: step.text, values: scenario.changeable()? })

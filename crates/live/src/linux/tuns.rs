@@ -284,7 +284,7 @@ impl Tuns {
 
     fn put(&mut self, at: Instant, dir: Dir, interface: u16, bytes: &[u8]) {
         if let Some(hooks) = &self.hooks {
-            self.refused[dir.index()] += u64::from(!hooks.send(bytes));
+            self.refused[dir.index()] += u64::from(!hooks.send(dir, bytes));
             self.lateness.record(at, self.clock.now());
             return;
         }

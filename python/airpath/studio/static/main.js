@@ -27,6 +27,9 @@ const REST_MS = 120;
 /** The state, once a run is there: for tests and debugging. @type {Store | null} */
 export let store = null;
 
+/** Of a live run that may be changed. @type {import("studio/steer").Steer | null} */
+let steer = null;
+
 listenToMenus();
 const events = new Events();
 /** @type {Run | null} */
@@ -71,6 +74,10 @@ async function show(run) {
     own.set({ followed: packet });
     tab("packets");
   });
+  if (engine && run.steered) {
+    const { Steer } = await import("studio/steer");
+    steer = new Steer(run, engine, tab);
+  }
   const page = { tab, theme: () => own.set({ theme: nextTheme(own.state.theme) }), waterfall: () => fall.toggle() };
   listenToKeys(own, plots, table, air, page);
   tellInstant(own);
@@ -89,6 +96,8 @@ async function show(run) {
 /** Show a live run in progress, from its first packet. @param {Run} run */
 async function goOn(run) {
   const { begin, follow } = await import("studio/follow");
+  if (run.steered) steer?.show(run.steered);
+  else if (!run.goes_on) steer?.end();
   if (store) follow(store, run);
   else if (run.summary.flows.length) {
     await show(run);

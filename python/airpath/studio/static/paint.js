@@ -113,6 +113,17 @@ export function paintSpan(ink, { left, right, top, height }, colour, word, ratio
   if (word && ink.measureText(word).width < right - left - 8 * ratio) ink.fillText(word, left + 4 * ratio, top + 11 * ratio);
 }
 
+/** An instant behind the lines, with its word where there is room before `end`. @type {(ink: CanvasRenderingContext2D, place: {left: number, top: number, height: number}, colour: string, word: string, ratio: number, end: number) => void} */
+export function paintInstant(ink, { left, top, height }, colour, word, ratio, end) {
+  ink.fillStyle = colour;
+  ink.globalAlpha = 0.8;
+  for (let y = top; y < top + height; y += 6 * ratio) ink.fillRect(left, y, ratio, 3 * ratio);
+  ink.globalAlpha = 1;
+  ink.font = `${11 * ratio}px system-ui, sans-serif`;
+  ink.textAlign = "left";
+  if (ink.measureText(word).width < end - left - 8 * ratio) ink.fillText(word, left + 4 * ratio, top + 22 * ratio);
+}
+
 /** Paths of the marks, in a square from -1 to 1. @type {Record<string, (ink: CanvasPath) => void>} */
 const SHAPES = {
   dots: (ink) => ink.rect(-0.45, -0.45, 0.9, 0.9),

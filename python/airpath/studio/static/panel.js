@@ -2,7 +2,7 @@
 // are pixels. Variants are drawn over each other.
 
 import { figure, make } from "studio/dom";
-import { lookOf, paintBand, paintLine, paintMarks, paintSpan, swatch } from "studio/paint";
+import { lookOf, paintBand, paintInstant, paintLine, paintMarks, paintSpan, swatch } from "studio/paint";
 import { FEW } from "studio/panels";
 import { lowerBound, spaced, rates, reduce, spread } from "studio/reduce";
 import { placeAt } from "studio/series";
@@ -235,7 +235,8 @@ export class PanelView {
       if (end < from || begin > to) continue;
       const { quiet, pin } = this.plots.colours;
       const place = { left: toX(Math.max(begin, from)), right: toX(Math.min(end, to)), top: bbox.top, height: bbox.height };
-      paintSpan(ink, place, isFollowed ? pin : quiet, word, ratio);
+      if (begin === end) paintInstant(ink, place, quiet, word, ratio, bbox.left + bbox.width);
+      else paintSpan(ink, place, isFollowed ? pin : quiet, word, ratio);
     }
     for (const { trail, line: { cuts }, curves: { variant, flow }, x, y, places, low, high } of this.drawn) {
       // Flows differ by their colours; without others, variants do too.

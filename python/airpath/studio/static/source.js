@@ -26,7 +26,8 @@
  * @property {string | null} base listed name of the scenario that `changes` were made in; null if only its text is known
  * @property {string[]} names of the flows of `summary`
  * @property {number[]} chosen places of the flows to show first
- * @property {{seed: number, simulated_s: number, complete: boolean, flows: Flow[], elements: any[], live?: any}} summary
+ * @property {{seed: number, simulated_s: number, complete: boolean, flows: Flow[], elements: any[], live?: any,
+ *   changes?: {at_s: number, what: string}[], interfaces?: string[]}} summary
  * @property {string[]} path names of the places on the path, from the server to the UEs, which events call `element`
  * @property {BearerRow[]} bearers by the index that events call `bearer`
  * @property {[number, number][]} [edges] places of `path` that are next to each other, by their index, the one nearer to the server first; since
@@ -39,6 +40,7 @@
  * @property {Record<string, any>} values the scenario's values, every default too; without long texts and lists
  * @property {Record<string, number | null>} left_out kinds of event that had no room, and their rows if they are known
  * @property {boolean} [goes_on] of a live run that is followed: whether it is in progress
+ * @property {Record<string, any>} [steered] of a live run that may be changed: the keys that may, with their values
  * @property {import("studio/phases").Told[] | null} waterfall what each connection did, phase by phase, from the run's packets;
  *   null if they were not analysed: an engine does that on request
  * @property {string | null} not_again why packets and SDUs were not simulated again, where the trace has none
@@ -66,6 +68,8 @@
  *   a scenario with every default, as TOML and as values
  * @property {(wanted: Settings, taker: Taker) => {cancel(): void}} run
  * @property {(wanted: Settings) => Promise<import("studio/phases").Told[]>} waterfall of a run, which is simulated again for it
+ * @property {(request: object) => Promise<{at_s: number, what: string, elements: number, values: Record<string, any>}>} change
+ *   changes the live run that is shown, as `airpath control` does; only a server does that
  * @property {(capture: ArrayBuffer, most: number) => Promise<any>} analyze the output of `airpath analyze --json` for a
  *   capture; only the simulator in the page supports it
  */
@@ -267,6 +271,7 @@ function asked(line) {
       resolve: ({ base, set }) => answer({ do: "resolve", base, set }).catch((error) => ({ error })),
       run: ({ base, set, seed }, taker) => run({ do: "run", base, set, seed }, taker),
       waterfall: ({ base, set, seed }) => answer({ do: "waterfall", base, set, seed }),
+      change: (request) => answer({ do: "change", change: request }),
       analyze: (capture, most) => answer({ do: "analyze", capture, most }),
     },
   };

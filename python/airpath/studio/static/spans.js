@@ -1,11 +1,11 @@
-// Stretches of time that are marked behind the lines: outages, states of a silent UE, and the life of the packet that is
-// followed.
+// Stretches of time that are marked behind the lines: outages, states of a silent UE, the life of the packet that is
+// followed; and instants at which the run was changed.
 
 import { modelOf } from "studio/model";
 import { begin } from "studio/packets";
 import { activityOf } from "studio/words";
 
-/** @typedef {{from: number, to: number, word: string, isFollowed: boolean}} Span seconds */
+/** Seconds; a change of the run has no length. @typedef {{from: number, to: number, word: string, isFollowed: boolean}} Span */
 
 /** @param {import("studio/store").Store} store @returns {Span[]} */
 export function spansOf(store) {
@@ -14,6 +14,7 @@ export function spansOf(store) {
   const spans = [
     ...outages(store.events.table("outage"), ues, store.end),
     ...silences(store.events.table("activity"), ues, store.end),
+    ...(store.run.summary.changes ?? []).map(({ at_s, what }) => ({ from: at_s, to: at_s, word: what, isFollowed: false })),
   ];
   const packets = followed === null ? null : modelOf(variants[shown]).packets;
   if (packets && followed !== null) {

@@ -146,7 +146,11 @@ const SHORT = {
   rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}`,
   rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
   packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, ${placeOf(own)}`,
+  change: (own) => changeOf(own),
 };
+
+/** What a change of the run was. @type {(told: Told) => string} */
+const changeOf = ({ n, run }) => run.summary.changes?.[n("change")]?.what ?? `change ${n("change")}`;
 
 /** A block with its transmission. @type {(told: Told) => string} */
 const blockOf = (own) => {
@@ -193,6 +197,7 @@ const SENTENCE = {
       `sent ${word("direction") === "uplink" ? "to the server" : "to the UE"}`;
     return n("flags") ? `${told}: TCP ${header(own)}.` : `${told}: datagram ${figure(n("seq"))}.`;
   },
+  change: (own) => `A change while the run goes on, at ${elementName(own.run, own.n("element"))}: ${changeOf(own)}.`,
 };
 
 /**
@@ -241,6 +246,7 @@ export function sentence(run, kind, table, row) {
 /** Whose an event is: "UE 0", or "UE 0.1" for a flow; "walker.1" of an interface. @type {(run: Run, table: Table, row: number) => string} */
 export function whose(run, table, row) {
   const { ue, flow } = table.columns;
+  if (!ue) return "";
   return flow ? `${ueName(run, ue.values[row])}.${flow.values[row]}` : ueName(run, ue.values[row]);
 }
 

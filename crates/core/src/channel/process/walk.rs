@@ -58,6 +58,11 @@ impl Walk {
         self.passed
     }
 
+    /// The same after this many opportunities.
+    pub fn counted_from(self, passed: u64) -> Self {
+        Self { passed, ..self }
+    }
+
     /// Lets all opportunities before `from` pass.
     pub fn skip_to(&mut self, from: Instant) {
         while self.peek() < from {

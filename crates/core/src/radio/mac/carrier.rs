@@ -7,7 +7,7 @@
 use super::grants::Grants;
 use super::spare::Spare;
 use crate::channel::Channel;
-use crate::element::{Cx, adopt};
+use crate::element::{Adopt, Cx, adopt};
 use crate::radio::outages::Silences;
 use crate::radio::rlc_bearer::{OF_TTIS, RlcBearer};
 use crate::rlc::{Errors, Report, Tti, Ttis};
@@ -159,9 +159,9 @@ impl Carrier {
     /// Adopts the rate and the channel of another dedicated channel; returns whether any differs. A rate
     /// limit ends.
     #[cold]
-    pub fn adopt(&mut self, now: Instant, fresh: Self) -> bool {
+    pub fn adopt(&mut self, now: Instant, fresh: Self, how: Adopt) -> bool {
         let differs = match (&mut self.losses, fresh.losses) {
-            (Losses::Channel(own), Losses::Channel(fresh)) => own.adopt(now, fresh),
+            (Losses::Channel(own), Losses::Channel(fresh)) => own.adopt(now, fresh, how),
             _ => false,
         };
         if self.grants.is_some() || !adopt(&mut self.rate, fresh.rate) {

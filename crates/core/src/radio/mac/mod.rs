@@ -45,7 +45,7 @@ pub use load::Load;
 
 use super::buffer::{cell_layout, cell_report, share};
 use super::outages::Pausable;
-use crate::element::{Cx, Element, Layout, Port, as_same};
+use crate::element::{Adopt, Cx, Element, Layout, Port, as_same};
 use crate::fading::BLOCK;
 use crate::mobility::CellLoad;
 use crate::packet::{Dir, Packet};
@@ -332,6 +332,9 @@ impl Pausable for SharedCell {
         let ue = usize::from(ue);
         if let Some(user) = self.ues.get_mut(ue) {
             user.hold(cx.now, until);
+            if let Some(uplink) = &mut self.uplink {
+                uplink.resume(ue as u16);
+            }
             self.settle(cx, ue);
         }
     }
@@ -340,14 +343,14 @@ impl Pausable for SharedCell {
         self.ues.get(usize::from(ue)).map_or(Instant::ZERO, Ue::sent_until)
     }
 
-    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>, how: Adopt) -> bool {
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let uplinks = match (&mut self.uplink, fresh.uplink) {
-            (Some(own), Some(fresh)) => own.adopt(fresh),
+            (Some(own), Some(fresh)) => own.adopt(fresh, how),
             _ => false,
         };
         let each = self.ues.iter_mut().zip(fresh.ues);
-        each.fold(uplinks, |differs, (own, new)| own.adopt(cx, new) | differs)
+        each.fold(uplinks, |differs, (own, new)| own.adopt(cx, new, how) | differs)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::config::Adaptation;
 use super::subbands::{Set, Subbands};
+use crate::element::Adopt;
 use crate::fading::BLOCK;
 use crate::mobility::Interference;
 use crate::packet::Dir;
@@ -155,13 +156,17 @@ impl Reception {
         self
     }
 
-    /// Adopts the mean SINR of another receiver; returns whether it differs.
+    /// Adopts the mean SINR, or the random streams, of another receiver; returns whether the mean differs, or is drawn
+    /// around.
     #[cold]
-    pub fn adopt(&mut self, fresh: Self) -> bool {
-        if let (Some(own), Some(fresh)) = (&mut self.subbands, fresh.subbands) {
-            return own.adopt(*fresh);
+    pub fn adopt(&mut self, fresh: Self, how: Adopt) -> bool {
+        if how == Adopt::Streams {
+            (self.noise, self.errors, self.feedback) = (fresh.noise, fresh.errors, fresh.feedback);
         }
-        let differs = self.sinr.adopt(fresh.sinr);
+        if let (Some(own), Some(fresh)) = (&mut self.subbands, fresh.subbands) {
+            return own.adopt(*fresh, how);
+        }
+        let differs = self.sinr.adopt(fresh.sinr, how);
         if differs {
             self.heard = [(u64::MAX, [0.0; BLOCK]); 2];
         }

@@ -19,6 +19,7 @@
 //! by subband: the scheduler compares wideband rates.
 
 use super::decibels::{decibel, ratio};
+use crate::element::Adopt;
 use crate::fading::BLOCK;
 use crate::radio::phy::air::Air;
 use crate::sinr::Sinr;
@@ -86,9 +87,9 @@ impl Subbands {
 
     /// Adopts the mean SINR of other subbands; returns whether any differs.
     #[cold]
-    pub(super) fn adopt(&mut self, fresh: Self) -> bool {
+    pub(super) fn adopt(&mut self, fresh: Self, how: Adopt) -> bool {
         let each = self.bands.iter_mut().zip(fresh.bands);
-        each.fold(false, |differs, (own, new)| own.adopt(new) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(new, how) | differs)
     }
 }
 

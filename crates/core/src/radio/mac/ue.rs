@@ -5,7 +5,7 @@ use super::iub::{self, Iub};
 use super::reception::Reception;
 use super::reordering::{Numbers, Reordering, tsn};
 use super::{Work, pop_if};
-use crate::element::Cx;
+use crate::element::{Adopt, Cx};
 use crate::packet::{Dir, Packet};
 use crate::radio::bearers::Bearers;
 use crate::radio::mac::carrier::Carrier;
@@ -141,14 +141,14 @@ impl Ue {
 
     /// Adopts the parameters of another UE; returns whether any differs.
     #[cold]
-    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
-        let pairs = self.pair.adopt(cx, fresh.pair);
+    pub fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self, how: Adopt) -> bool {
+        let pairs = self.pair.adopt(cx, fresh.pair, how);
         let further = self.further.iter_mut().zip(fresh.further);
-        let heard = further.fold(self.reception.adopt(fresh.reception), |differs, (own, new)| {
-            own.reception.adopt(new.reception) | differs
+        let heard = further.fold(self.reception.adopt(fresh.reception, how), |differs, (own, new)| {
+            own.reception.adopt(new.reception, how) | differs
         });
         let uplinks = match (&mut self.uplink, fresh.uplink) {
-            (Some(own), Some(fresh)) => own.adopt(cx.now, fresh),
+            (Some(own), Some(fresh)) => own.adopt(cx.now, fresh, how),
             _ => false,
         };
         pairs | heard | uplinks

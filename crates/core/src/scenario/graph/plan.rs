@@ -334,7 +334,7 @@ impl Planner<'_> {
             may_change: self.scenario.may_change(),
             legs: &self.scenario.legs(),
         });
-        let (node, below) = self.append(at, format!("radio.{} {}", cell.radio.name(), cell.name), element);
+        let (node, below) = self.append(at, cell.node_name(), element);
         let end = self.append_boxes((node, below), &cell.name, &cell.middlebox, Place::Ue);
         self.leaves.push((cell.name.clone(), end, Some(node)));
     }

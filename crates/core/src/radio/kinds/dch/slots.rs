@@ -8,7 +8,7 @@
 
 use super::config::{BearerConfig, Config};
 use crate::channel::Channel;
-use crate::element::{Bearer as Books, Cx, Early, Element, Layout, Port, as_same, bearer_index};
+use crate::element::{Adopt, Bearer as Books, Cx, Early, Element, Layout, Port, as_same, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{
@@ -241,11 +241,11 @@ impl Bearer {
 
     /// A limit of the rate ends.
     #[cold]
-    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self, how: Adopt) -> bool {
         let rate = fresh.rate;
-        let mut differs = self.buffer.adopt(cx, fresh.buffer, rate);
+        let mut differs = self.buffer.adopt(cx, fresh.buffer, rate, how);
         if let (Some(own), Some(fresh)) = (&mut self.link_layer, fresh.link_layer) {
-            differs |= own.channel.adopt(cx.now, fresh.channel);
+            differs |= own.channel.adopt(cx.now, fresh.channel, how);
         }
         if self.capacity.adopt(cx.now, rate) {
             self.limit_rate(None);
@@ -369,10 +369,10 @@ impl Pausable for Dch {
         }
     }
 
-    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>, how: Adopt) -> bool {
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let each = self.bearers.iter_mut().zip(fresh.bearers);
-        each.fold(false, |differs, (own, new)| own.adopt(cx, new) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(cx, new, how) | differs)
     }
 }
 

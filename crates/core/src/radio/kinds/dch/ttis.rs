@@ -10,7 +10,7 @@
 //! needs. A TTI that arrives at the start of another TTI is processed first.
 
 use super::config::{BearerConfig, Config};
-use crate::element::{Cx, Element, Layout, Port, as_same};
+use crate::element::{Adopt, Cx, Element, Layout, Port, as_same};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{cell_layout, cell_report};
@@ -168,10 +168,10 @@ impl Ue {
     }
 
     #[cold]
-    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self) -> bool {
-        let pairs = self.pair.adopt(cx, fresh.pair);
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Self, how: Adopt) -> bool {
+        let pairs = self.pair.adopt(cx, fresh.pair, how);
         let each = self.carriers.iter_mut().zip(fresh.carriers);
-        each.fold(pairs, |differs, (own, new)| own.adopt(cx.now, new) | differs)
+        each.fold(pairs, |differs, (own, new)| own.adopt(cx.now, new, how) | differs)
     }
 
     /// Finds the next TTI of a direction after a change in its sending entity.
@@ -242,10 +242,10 @@ impl Pausable for TtiCell {
         carriers.into_iter().flatten().for_each(|carrier| carrier.limit_rate(rate));
     }
 
-    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>, how: Adopt) -> bool {
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let each = self.users.iter_mut().zip(fresh.users);
-        each.fold(false, |differs, (own, new)| own.adopt(cx, new) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(cx, new, how) | differs)
     }
 }
 

@@ -14,7 +14,7 @@ mod packets;
 pub use crate::radio::flow_buffers::Sharing;
 
 use crate::channel::{self, Kind, Order};
-use crate::element::{Cx, Early, Element, Layout, Port, as_same, bearer_index};
+use crate::element::{Adopt, Cx, Early, Element, Layout, Port, as_same, bearer_index};
 use crate::error::ScenarioError;
 use crate::packet::{Dir, Packet};
 use crate::queue;
@@ -125,7 +125,7 @@ pub(in crate::radio) trait Bearer: Any + Send + Sync {
     fn pause(&mut self, cx: &mut Cx<'_>, until: Instant);
 
     /// Adopts the parameters of another bearer of the same kind; returns whether any differs.
-    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Bearer>) -> bool;
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Bearer>, how: Adopt) -> bool;
 }
 
 impl Component for Config {
@@ -193,10 +193,10 @@ impl Pausable for Variable {
         Instant::ZERO
     }
 
-    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>) -> bool {
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Element>, how: Adopt) -> bool {
         let Some(fresh) = as_same::<Self>(fresh) else { return false };
         let each = self.bearers.iter_mut().zip(fresh.bearers);
-        each.fold(false, |differs, (own, new)| own.adopt(cx, new) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(cx, new, how) | differs)
     }
 }
 

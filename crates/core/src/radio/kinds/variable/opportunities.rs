@@ -11,7 +11,7 @@
 
 use super::{Bearer, BearerConfig};
 use crate::channel::{Channel, Opportunity};
-use crate::element::Cx;
+use crate::element::{Adopt, Cx, FAR};
 use crate::packet::{Dir, Packet};
 use crate::radio::buffer::{Admitted, Buffer, report_service, share};
 use crate::radio::flow_buffers::Waiting;
@@ -94,15 +94,15 @@ impl Bearer for OpportunityBearer {
 
     fn pause(&mut self, cx: &mut Cx<'_>, until: Instant) {
         self.paused_until = until;
-        if self.next.is_some() {
+        if self.next.is_some() || !self.waiting.is_empty() || self.buffer.held_bytes() > 0 {
             self.await_opportunity(cx);
         }
     }
 
-    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Bearer>) -> bool {
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Bearer>, how: Adopt) -> bool {
         let Ok(fresh) = (fresh as Box<dyn Any>).downcast::<Self>() else { return false };
-        let limits = self.buffer.adopt(cx, fresh.buffer, fresh.rate);
-        if !self.channel.adopt(cx.now, fresh.channel) {
+        let limits = self.buffer.adopt(cx, fresh.buffer, fresh.rate, how);
+        if !self.channel.adopt(cx.now, fresh.channel, how) {
             return limits;
         }
         self.rate = fresh.rate;
@@ -130,6 +130,11 @@ impl Bearer for OpportunityBearer {
 
 impl OpportunityBearer {
     fn await_opportunity(&mut self, cx: &mut Cx<'_>) {
+        if self.paused_until >= FAR {
+            // The channel goes forward only.
+            self.next = None;
+            return;
+        }
         self.next = self.channel.next_opportunity(cx.now.max(self.paused_until));
         if let Some(opportunity) = self.next {
             cx.arm(self.buffer.index(), opportunity.at);

@@ -8,7 +8,7 @@
 
 use super::{Bearer, BearerConfig};
 use crate::channel::{Channel, Service};
-use crate::element::{Cx, FAR};
+use crate::element::{Adopt, Cx, FAR};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{Buffer, Departures, Gone, report_service, share};
@@ -183,17 +183,17 @@ impl Bearer for PacketBearer {
         }
     }
 
-    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Bearer>) -> bool {
+    fn adopt(&mut self, cx: &mut Cx<'_>, fresh: Box<dyn Bearer>, how: Adopt) -> bool {
         let Ok(fresh) = (fresh as Box<dyn Any>).downcast::<Self>() else { return false };
-        let channels = self.channel.adopt(cx.now, fresh.channel);
+        let channels = self.channel.adopt(cx.now, fresh.channel, how);
         let limits = match (&mut self.transmitter, fresh.transmitter) {
             (Transmitter::Timed { waiting, .. }, Transmitter::Timed { waiting: fresh, .. }) => {
-                waiting.adopt(*fresh)
+                waiting.adopt(*fresh, how)
             }
             _ => false,
         };
         self.rate = fresh.rate;
-        self.buffer.adopt(cx, fresh.buffer, fresh.rate) | limits | channels
+        self.buffer.adopt(cx, fresh.buffer, fresh.rate, how) | limits | channels
     }
 
     /// Handles the timer of a line with overtaking.

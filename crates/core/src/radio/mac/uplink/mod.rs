@@ -37,7 +37,7 @@ mod sender;
 use super::downlink::EXCELLENT_DB;
 use super::ue::Ue;
 use super::{Frame, Framing, HarqConfig, Work, pop_if};
-use crate::element::{Cx, bearer_index};
+use crate::element::{Adopt, Cx, FAR, bearer_index};
 use crate::packet::Dir;
 use crate::radio::phy::air::Air;
 use crate::scheduler::Scheduler;
@@ -170,9 +170,9 @@ impl Uplink {
 
     /// Adopts the mean SINR of another uplink; returns whether any differs.
     #[cold]
-    pub fn adopt(&mut self, fresh: Self) -> bool {
+    pub fn adopt(&mut self, fresh: Self, how: Adopt) -> bool {
         let each = self.senders.iter_mut().zip(fresh.senders);
-        each.fold(false, |differs, (own, new)| own.adopt(new) | differs)
+        each.fold(false, |differs, (own, new)| own.adopt(new, how) | differs)
     }
 
     pub fn report(&self, ue: usize) -> Value {
@@ -318,6 +318,19 @@ impl Uplink {
         (sender.since, sender.delay) = (None, Duration::ZERO);
         self.asking.retain(|other| *other != number);
         self.waiting.retain(|other| *other != number);
+    }
+
+    /// A pause without a planned end is over: the UE may ask again.
+    #[cold]
+    pub fn resume(&mut self, number: u16) {
+        let is_never =
+            |news: &News| news.ue == number && news.at >= FAR && matches!(news.what, What::Request);
+        if let Some(place) = self.news.iter().position(is_never) {
+            self.news.remove(place);
+            let sender = &mut self.senders[usize::from(number)];
+            sender.told = false;
+            sender.counts.requests -= 1;
+        }
     }
 
     /// Drops blocks that a UE has sent and that are not delivered yet.

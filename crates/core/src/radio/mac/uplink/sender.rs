@@ -1,7 +1,7 @@
 //! A UE in its uplink, and its exchange with the network.
 
 use super::Ramp;
-use crate::element::Cx;
+use crate::element::{Adopt, Cx};
 use crate::packet::Dir;
 use crate::radio::mac::Work;
 use crate::radio::mac::harq::{Block, Harq};
@@ -145,10 +145,10 @@ impl Sender {
 
     /// Adopts the mean SINR of another sender; returns whether it differs.
     #[cold]
-    pub(super) fn adopt(&mut self, fresh: Self) -> bool {
+    pub(super) fn adopt(&mut self, fresh: Self, how: Adopt) -> bool {
         let further = self.further.iter_mut().zip(fresh.further);
-        further.fold(self.reception.adopt(fresh.reception), |differs, (own, new)| {
-            own.reception.adopt(new.reception) | differs
+        further.fold(self.reception.adopt(fresh.reception, how), |differs, (own, new)| {
+            own.reception.adopt(new.reception, how) | differs
         })
     }
 

@@ -1,0 +1,93 @@
+"""Network namespaces that exist before a link is put into them, and what is to be found there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from programs import PATIENCE_S
+
+SLOW = ("--downlink-trace", "4 Mbit/s", "--uplink-trace", "2 Mbit/s", "--delay", "20ms")
+"""A link of 40 ms of round trip."""
+
+# Round trips of a datagram, ms, or seconds of a download.
+CLIENT = """
+import socket, sys, time
+kind, address, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+if kind == "rtt":
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(5)
+        for _ in range(count):
+            began = time.monotonic(); client.sendto(b"x" * 100, (address, 7)); client.recv(2000)
+            print(1000 * (time.monotonic() - began), flush=True)
+else:
+    with socket.create_connection((address, 9)) as client:
+        client.settimeout(20)
+        began = time.monotonic(); client.sendall(count.to_bytes(8, "big"))
+        while count: count -= len(client.recv(1 << 16))
+        print(time.monotonic() - began)
+"""
+
+# Names of the tables of nftables, by netlink: `nft` may not be there.
+TABLES = """
+import socket, struct
+with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12) as s:
+    s.send(struct.pack("=IHHIIBBH", 20, 10 << 8 | 1, 0x301, 1, 0, 0, 0, 0))
+    names, done = [], False
+    while not done:
+        data = s.recv(1 << 16)
+        while data:
+            length, kind = struct.unpack("=IH", data[:6])
+            done = kind == 3
+            body = data[20:length]
+            while body and not done:
+                size, attribute = struct.unpack("=HH", body[:4])
+                if attribute == 1: names.append(body[4:size - 1].decode())
+                body = body[(size + 3) & ~3:]
+            data = data[(length + 3) & ~3:]
+print(sorted(names))
+"""
+
+STATE = """
+ip -o addr; ip rule; ip -6 rule; ip route show table all; ip -6 route show table all
+tc qdisc; cat /proc/net/netfilter/nfnetlink_queue
+sysctl -a 2>/dev/null | grep -E '^net.ipv[46].(conf|ip_forward)' | grep -v -E 'stable_secret'
+"""
+
+
+def inside(pid: int) -> list[str]:
+    """The beginning of a command that runs in the network namespace of a process."""
+    return ["nsenter", "-t", str(pid), "-n"]
+
+
+def state_of(pid: int) -> str:
+    """All in a namespace that a link could have left: links, addresses, rules, routes, queues, tables."""
+
+    def said(*words: str) -> str:
+        return subprocess.run([*inside(pid), *words], capture_output=True, text=True, check=True).stdout
+
+    names = [link["ifname"] for link in json.loads(said("ip", "-j", "link"))]
+    tables = said(sys.executable, "-S", "-c", TABLES)
+    found = subprocess.run([*inside(pid), "sh", "-c", STATE], capture_output=True, text=True).stdout
+    assert "qdisc" in found and "net.ipv4.conf" in found
+    return f"{names}\n{found}\n{tables}"
+
+
+def is_in(pid: int) -> bool:
+    """Whether there are rules of airpath in a namespace."""
+    command = [*inside(pid), sys.executable, "-S", "-c", TABLES]
+    return "airpath-" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def client(pid: int, *words: str) -> list[float]:
+    """Run the client in the namespace of a process."""
+    command = [*inside(pid), sys.executable, "-c", CLIENT, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    return [float(line) for line in done.stdout.split()]
+
+
+def rtt_ms(pid: int, address: str, count: int = 3) -> float:
+    """The shortest round trip of a datagram to the echo at an address."""
+    return min(client(pid, "rtt", address, str(count)))
