@@ -15,11 +15,13 @@ mod multipath;
 mod outflow;
 mod quic;
 mod report;
+mod steered;
 mod web;
 
 pub use beside::{Beside, RealEnd};
 pub use multipath::{MultipathReport, Several, SubflowReport};
 pub use report::{FlowReport, JainIndex, flow_reports, flow_rows, most_in_transit};
+pub use steered::View;
 
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};
