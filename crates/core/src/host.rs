@@ -214,7 +214,7 @@ impl Interface {
 
 impl SendingEnd {
     fn new(sender: Box<Sender>, app: Box<dyn App>, spec: &FlowSpec) -> Self {
-        Self { sender, stream: Outflow::new(app, spec.stop), last_sent: spec.start }
+        Self { sender, stream: Outflow::new(app, spec), last_sent: spec.start }
     }
 
     /// An ACK arrived.
