@@ -13,6 +13,7 @@ from conftest import sampled
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SAYS = {
     "a_metric_of_your_own.py": "s in the mean of 10 runs",
+    "gym_aimd.py": "a call, steered:",
     "one_run.py": "segments retransmitted",
     "record_and_replay.py": "trace, bbr:",
     "sweep_and_figure.py": "see queues.pdf",

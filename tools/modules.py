@@ -64,6 +64,7 @@ LAYERS = (
     "scenario",
     "runs",
     "net",
+    "gym",
     "stats",
     "models",
     "captures",

@@ -181,3 +181,50 @@ def payloads(file):
         towards[to_port] += size
         behind[from_port] += size
     return towards, behind
+
+
+MODERN = [
+    ("flow.0.app.web.http", '"3"'),
+    ("flow.0.app.web.composition", "mobile"),
+    ("radio.dch.downlink.rate", "4 Mbit/s"),
+]
+"""A median mobile page over QUIC."""
+
+
+def test_a_page_over_http_3_reports_its_parts_and_quic(airpath_command, tmp_path):
+    file = tmp_path / "page.toml"
+    file.write_text(SCENARIO)
+    out = tmp_path / "out"
+    changes = [word for path, value in MODERN for word in ("--set", f"{path}={value}")]
+    outcome = airpath_command("run", file, "--out", out, *changes)
+    assert outcome.code == 0, outcome.err
+    (flow,) = json.loads((out / "results.json").read_text())["flows"]
+    page = flow["web"]
+    assert (page["requests"], len(page["waterfall"])) == (66, 66)
+    assert 0.15 < page["connect_s"] == page["tls_s"] < page["first_byte_s"] < page["blocking_s"]
+    assert page["blocking_s"] < page["page_load_s"] == max(one["complete_s"] for one in page["waterfall"])
+    # 2.56 MB at 4 Mbit/s take 5.1 s; congestion control and waiting for the server come on top.
+    assert page["page_load_s"] > 5.1
+    assert flow["bytes_received"] == flow["bytes_to_send"] == sum(one["bytes"] for one in page["waterfall"])
+    assert flow["quic"]["server"]["packets_sent"] > flow["bytes_to_send"] / 1460
+    for heading in ("connected", "TLS complete", "probe", "ACK packets"):
+        assert heading in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("web.page_load_s", 5.1), ("web.waterfall.*.complete_s", 1), ("web.blocking_s", 1)]
+)
+def test_parts_of_a_page_are_metrics(name, least):
+    estimate = airpath.replicate(scenario(*MODERN), name, max_runs=4)
+    assert estimate.mean > least
+
+
+@needs_tshark
+def test_tshark_sees_quic_as_udp_without_faults(tmp_path):
+    result = airpath.run(scenario(*MODERN), seed=2, probes=(), capture=True)
+    file = tmp_path / "page.pcapng"
+    file.write_bytes(result.capture)
+    assert count(file, "not udp or _ws.malformed or ip.checksum.status == 0") == 0
+    server = result.flows[0]["quic"]["server"]
+    sent = 'frame.interface_name == "server" and udp.srcport == 80'
+    assert count(file, sent) == server["datagrams_sent"]

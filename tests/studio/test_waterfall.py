@@ -385,3 +385,14 @@ def test_what_the_server_says_of_a_waterfall_is_shown(serving, opened):
     own.ask("(store.state.variants[0].settings.set.push('tcp.mss=1'), store.run.title)")
     own.press("f")
     own.view.locator("#fall .note", has_text="tcp.mss: ").wait_for()
+
+
+def test_the_objects_of_a_page_over_http_3_are_rows(page_of, opened):
+    own = opened(page_of("umts-384", flow__0__app='{ web = { http = "3", objects = 4 } }'))
+    own.press("f")
+    shown = rows(own.view)
+    assert len(shown) == 5
+    assert shown[0].startswith("page, 20 kB, of ")
+    assert [name.split(",")[0] for name in shown[1:]] == [f"object {n}" for n in range(1, 5)]
+    legend = own.view.locator(".fall-legend").inner_text()
+    assert legend.split("\n") == ["waiting for the server", "receiving"]

@@ -311,6 +311,10 @@ def python() -> Iterator[str]:
                 (_code(name), _line(said)) for name, said in inherited.items() if not name.startswith("_")
             ]
             yield from table(("of a `Net`", "meaning"), rows)
+    # `import airpath` does not import it: it requires an extra.
+    for name in ("gym", "gym.Environment"):
+        yield f"::: airpath.{name}\n    options:\n      heading: airpath.{name}\n      toc_label: {name}"
+        yield "      members: false\n" if name == "gym" else ""
 
 
 def examples() -> Iterator[str]:

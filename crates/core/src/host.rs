@@ -15,11 +15,13 @@ mod multipath;
 mod outflow;
 mod quic;
 mod report;
+mod steered;
 mod web;
 
 pub use beside::{Beside, RealEnd};
 pub use multipath::{MultipathReport, Several, SubflowReport};
 pub use report::{FlowReport, JainIndex, flow_reports, flow_rows, most_in_transit};
+pub use steered::View;
 
 use crate::app::web::Browser;
 use crate::app::{App, Traffic};
@@ -212,7 +214,7 @@ impl Interface {
 
 impl SendingEnd {
     fn new(sender: Box<Sender>, app: Box<dyn App>, spec: &FlowSpec) -> Self {
-        Self { sender, stream: Outflow::new(app, spec.stop), last_sent: spec.start }
+        Self { sender, stream: Outflow::new(app, spec), last_sent: spec.start }
     }
 
     /// An ACK arrived.

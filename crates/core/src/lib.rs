@@ -54,6 +54,7 @@ pub mod mobility;
 pub mod activity;
 pub mod radio;
 
+pub mod steering;
 pub mod tcp;
 pub mod quic;
 pub mod controller;

@@ -418,6 +418,25 @@ impl Path {
         element.downcast_ref()
     }
 
+    /// The same, to be changed by a driver.
+    pub(crate) fn element_mut<T: Element>(&mut self, index: usize) -> Option<&mut T> {
+        let element: &mut dyn Any = self.elements.get_mut(index)?.element.as_mut();
+        element.downcast_mut()
+    }
+
+    /// Calls the element at a position, if it is of type `T`, at the path's present time, after all events scheduled for
+    /// now.
+    pub(crate) fn call<T: Element>(&mut self, index: usize, call: impl FnOnce(&mut T, &mut Cx<'_>)) {
+        let now = self.now;
+        let Some(place) = self.elements.get_mut(index) else { return };
+        let (element, mut cx) = place.at(now, &mut self.engine);
+        let element: &mut dyn Any = element;
+        if let Some(element) = element.downcast_mut() {
+            call(element, &mut cx);
+        }
+        self.settle_now();
+    }
+
     /// Report of each element, from the server's side to the UEs' side, with its name as `node` if it has one.
     pub fn reports(&mut self) -> Vec<serde_json::Value> {
         let now = self.now;

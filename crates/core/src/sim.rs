@@ -13,6 +13,8 @@ use crate::windows::{Cut, Grain, Windows, Workers};
 use serde::Serialize;
 use serde_json::Value;
 
+pub mod steered;
+
 /// Version of the results' structure.
 pub const RESULTS_FORMAT: u32 = 1;
 
@@ -209,6 +211,12 @@ impl Simulation {
         }
         self.path.handle_timeout(until);
         self.is_over()
+    }
+
+    /// When something happens next, in a run in one piece.
+    fn next_event(&mut self) -> Option<Instant> {
+        let change = self.steps.last().map(|step| step.at);
+        self.path.poll_timeout().into_iter().chain(change).min()
     }
 
     /// Runs to the end.

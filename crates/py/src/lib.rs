@@ -5,6 +5,7 @@
 mod catalogue;
 mod files;
 mod net;
+mod steered;
 
 use airpath_analyze::Running;
 use airpath_core::channel::{Kind as ChannelKind, series, trace_file};
@@ -519,6 +520,8 @@ fn file_error(error: airpath_analyze::FileError) -> PyErr {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RNG_VERSION", rng::VERSION)?;
     module.add_class::<Simulation>()?;
+    module.add_class::<steered::Steered>()?;
+    module.add_function(wrap_pyfunction!(steered::observed, module)?)?;
     module.add_class::<net::Net>()?;
     module.add_class::<net::Arrival>()?;
     module.add_class::<net::Counts>()?;

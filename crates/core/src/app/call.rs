@@ -20,6 +20,7 @@ use crate::error::ScenarioError;
 use crate::packet::Packet;
 use crate::registry::parameters;
 use crate::rng::Stream;
+use crate::steering::Steering;
 use crate::time::{Duration, Instant};
 use crate::units::{Bitrate, Bytes, Probability};
 use budget::HEADERS;
@@ -207,6 +208,10 @@ impl Datagrams for Peer {
             Some(Message::PictureLoss) => sender.handle_picture_loss(),
             None => {}
         }
+    }
+
+    fn steering(&mut self) -> Option<&mut Steering> {
+        self.sender.as_mut()?.steering()
     }
 
     fn report(&self, report: &mut Report) {

@@ -8,6 +8,7 @@
 use super::datagram::Datagram;
 use super::media;
 use crate::delays::{DelayReport, Delays};
+use crate::steering::Steering;
 use crate::time::{Duration, Instant};
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
@@ -32,6 +33,11 @@ pub trait Datagrams: Send + Sync {
 
     /// Adds what this end has counted.
     fn report(&self, report: &mut Report);
+
+    /// Settings from outside and measurements, if a program can steer it.
+    fn steering(&mut self) -> Option<&mut Steering> {
+        None
+    }
 }
 
 /// Both ends of a flow.

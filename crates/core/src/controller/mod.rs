@@ -16,6 +16,7 @@ use crate::error::ScenarioError;
 use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::controller as scratch;
+use crate::steering::Steering;
 use crate::time::{Duration, Instant};
 
 /// Limits within which a controller works, bit/s.
@@ -109,6 +110,11 @@ pub trait RateController: Send + Sync {
     fn burst(&self, now: Instant) -> Duration {
         let _ = now;
         Duration::ZERO
+    }
+
+    /// Settings from outside and measurements, if a program can steer it.
+    fn steering(&mut self) -> Option<&mut Steering> {
+        None
     }
 }
 

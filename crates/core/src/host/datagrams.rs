@@ -17,6 +17,7 @@ use crate::app::datagrams::Datagrams;
 use crate::app::web::Browser;
 use crate::element::Cx;
 use crate::packet::{Body, Kind, Opaque, Packet};
+use crate::steering::Steering;
 use crate::time::{Duration, Instant};
 
 const KEY: u16 = 1 << 12;
@@ -73,6 +74,10 @@ impl FlowEnd for DatagramEnd {
 
     fn counted(&self) -> Counted<'_> {
         Counted { datagrams: Some(self.app.as_ref()), ..Counted::default() }
+    }
+
+    fn steering(&mut self) -> Option<&mut Steering> {
+        self.app.steering()
     }
 }
 

@@ -8,6 +8,7 @@ use crate::delays::{DelayReport, Delays};
 use crate::element::Cx;
 use crate::packet::Packet;
 use crate::quic;
+use crate::steering::Steering;
 use crate::tcp::{Receiver, Sender};
 use crate::time::Instant;
 
@@ -42,6 +43,11 @@ pub(super) trait FlowEnd: Send + Sync {
 
     /// What it has counted.
     fn counted(&self) -> Counted<'_>;
+
+    /// Settings from outside and measurements, if a program can steer it.
+    fn steering(&mut self) -> Option<&mut Steering> {
+        None
+    }
 }
 
 /// What an end of a flow has counted, for the flow's report.

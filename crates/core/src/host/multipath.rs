@@ -82,7 +82,7 @@ impl MultipathEnd {
             for (path, (own, _)) in paths.iter().enumerate() {
                 data.sender_mut(path).seed(|| super::cc_stream(own, run_seed, own.dir));
             }
-            Side::Sends(data, Outflow::new(app, spec.stop))
+            Side::Sends(data, Outflow::new(app, spec))
         } else {
             Side::Receives(Box::new(Receives {
                 data: DataReceiver::new(plan, role),

@@ -1,5 +1,6 @@
 //! The stream of bytes that an application sends over a connection, whichever paths carry it.
 
+use super::FlowSpec;
 use crate::app::App;
 use crate::element::Cx;
 use crate::time::Instant;
@@ -13,6 +14,8 @@ pub(super) struct Outflow {
     pub awaited: u64,
     /// When the application supplies more.
     pub next_supply: Instant,
+    /// Start of the flow, before which the application's clock stands: an end that listens opens earlier.
+    start: Instant,
     /// From when on the application supplies nothing; `Instant::NEVER` after that time.
     stop: Instant,
     has_stopped: bool,
@@ -20,14 +23,15 @@ pub(super) struct Outflow {
 }
 
 impl Outflow {
-    /// The stream of an application that supplies nothing new from `stop` on.
-    pub fn new(app: Box<dyn App>, stop: Instant) -> Self {
+    /// The stream of the application of a flow, which supplies nothing new from the flow's `stop` on.
+    pub fn new(app: Box<dyn App>, spec: &FlowSpec) -> Self {
         Self {
             app,
             supplied: 0,
             awaited: u64::MAX,
             next_supply: Instant::NEVER,
-            stop,
+            start: spec.start,
+            stop: spec.stop,
             has_stopped: false,
             finished: None,
         }
@@ -45,7 +49,7 @@ impl Outflow {
             self.supplied = withdraw();
             (self.stop, self.has_stopped) = (Instant::NEVER, true);
         }
-        let bytes = if self.has_stopped { 0 } else { self.app.poll_supply(now) };
+        let bytes = if self.has_stopped { 0 } else { self.app.poll_supply(now.max(self.start)) };
         self.supplied = self.supplied.saturating_add(bytes);
         let next = self.app.deadline().filter(|_| !self.has_stopped).unwrap_or(Instant::NEVER);
         self.next_supply = next.min(self.stop);

@@ -3,7 +3,7 @@
 use super::{Flow, Scenario};
 use crate::app::Carrier;
 use crate::error::ScenarioError;
-use crate::host::Several;
+use crate::host::{FlowSpec, Several};
 use crate::middlebox;
 use crate::tcp::multipath::scheduler;
 use crate::tcp::{Handshake, multipath};
@@ -64,6 +64,15 @@ impl Default for Multipath {
 }
 
 impl Scenario {
+    /// The first flow that entry `entry` of `[[flow]]` describes, of the UE with the lowest number.
+    pub fn first_of(&self, entry: usize) -> Option<FlowSpec> {
+        let own = self.flow.get(entry)?;
+        let ue = (0..self.ues()).find(|ue| own.is_at(*ue))?;
+        let before = self.flow[..entry].iter().filter(|flow| flow.is_at(ue));
+        let number: u16 = before.map(|flow| flow.app.connections()).sum();
+        self.flows().into_iter().find(|spec| (spec.ue, spec.flow) == (ue, number))
+    }
+
     /// Refuses endpoints and boxes that a connection over several paths does not allow.
     pub(super) fn validate_multipaths(&self) -> Result<(), ScenarioError> {
         for (index, flow) in self.flow.iter().enumerate().filter(|(_, flow)| !flow.paths().is_empty()) {

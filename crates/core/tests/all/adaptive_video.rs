@@ -38,6 +38,15 @@ fn one_level_takes_as_long_as_its_bytes() {
     assert!((4.0 + 9.5 * 2.67..4.0 + 9.5 * 2.95).contains(&mean), "{mean}");
 }
 
+/// The player is computed at the server, which the UE connects to when the flow starts.
+#[test]
+fn times_of_a_player_count_from_the_start_of_its_flow() {
+    let app = r#"{ ladder = ["1 Mbit/s"], segments = 20 }"#;
+    let (at_once, later) = (play(app, &[]), play(app, &[("flow.0.start", "10 s")]));
+    assert!((at_once.startup_s.unwrap() - later.startup_s.unwrap()).abs() < 1e-6, "{at_once:?} {later:?}");
+    assert_eq!((later.stalls, later.stall_s), (0, 0.0));
+}
+
 #[test]
 fn every_rule_plays_without_stalls_and_near_the_rate_of_the_link() {
     for rule in ["bba", "bola", "throughput"] {

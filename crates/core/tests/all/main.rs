@@ -64,6 +64,7 @@ mod snoop;
 mod snoop_alone;
 mod split;
 mod split_bearer;
+mod steered;
 mod tcp_profile;
 mod tcp_variants;
 mod tshark;

@@ -594,7 +594,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        "RFC 8869 3.1",
+        "RFC 8869 2.1",
         "varying load of a cell",
         "An LTE cell whose other UEs take and leave their part.",
         (
@@ -619,7 +619,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        "RFC 8869 3.2",
+        "RFC 8869 2.2",
         "bad radio coverage",
         "An LTE cell near its edge, at 3 and 30 km/h, and in its middle.",
         (

@@ -11,6 +11,7 @@ use super::source::{Frame, Source};
 use crate::app::datagram::{Datagram, Kind};
 use crate::app::media::Sent as SentReport;
 use crate::controller::{Feedback, Outcome, Probe, RateController};
+use crate::steering::Steering;
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -120,6 +121,11 @@ impl Sender {
             rtt: None,
             report: SentReport::new(start),
         }
+    }
+
+    /// The steering of its controller, if that has one.
+    pub fn steering(&mut self) -> Option<&mut Steering> {
+        self.controller.steering()
     }
 
     /// When it acts next.

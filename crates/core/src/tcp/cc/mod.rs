@@ -5,6 +5,7 @@ pub mod bbr3;
 pub mod copa;
 pub mod cubic;
 pub mod dctcp;
+pub mod fixed;
 pub mod lia;
 mod marked_share;
 pub mod model;
@@ -24,6 +25,7 @@ use crate::packet::Packet;
 use crate::registry::registry;
 #[cfg(test)]
 use crate::registry::tests::cc as scratch;
+use crate::steering::Steering;
 use crate::tcp::window::state::{State, Window};
 use crate::time::{Duration, Instant};
 use model::PathModel;
@@ -92,6 +94,11 @@ pub trait CongestionControl: Send + Sync {
 
     /// This algorithm as a path model, if it is one. Its component says so too: [`Component::models_path`].
     fn model(&mut self) -> Option<&mut dyn PathModel> {
+        None
+    }
+
+    /// Settings from outside and measurements, if a program can steer it.
+    fn steering(&mut self) -> Option<&mut Steering> {
         None
     }
 }
@@ -216,6 +223,7 @@ registry! {
         Bbr3 = bbr3,
         Copa = copa,
         Dctcp = dctcp,
+        Fixed = fixed,
         Prague = prague,
         Lia = lia,
         Olia = olia,

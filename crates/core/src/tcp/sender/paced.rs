@@ -3,6 +3,7 @@
 
 use super::Sender;
 use crate::rng::Stream;
+use crate::steering::Steering;
 use crate::tcp::Transmit;
 use crate::tcp::cc::model::{ModelView, PathAck};
 use crate::time::Instant;
@@ -30,6 +31,27 @@ impl Sender {
     pub fn path_view(&mut self) -> Option<PathView> {
         let pacing = self.tx.pacer.as_ref()?.rate();
         Some(PathView { pacing, model: self.tx.cc.model().map(|model| model.view()) })
+    }
+
+    /// The steering of its congestion control, if that has one.
+    pub fn steering(&mut self) -> Option<&mut Steering> {
+        self.tx.cc.steering()
+    }
+
+    /// Sets the window (segments) or the pacing rate (bit/s) of a congestion control that can be steered.
+    pub fn steer(&mut self, window: Option<f64>, rate: Option<f64>) {
+        let tx = &mut self.tx;
+        let Some(steering) = tx.cc.steering() else { return };
+        if let Some(segments) = window {
+            let bytes = segments * tx.state.window.mss;
+            (steering.window, tx.state.window.cwnd) = (Some(bytes), bytes);
+        }
+        if let Some(bps) = rate {
+            steering.rate = Some(bps);
+            if let Some(pacer) = &mut tx.pacer {
+                pacer.set(bps / 8.0, tx.state.window.mss);
+            }
+        }
     }
 
     /// Like [`Sender::poll_any`], but no segment leaves before its time.
