@@ -102,3 +102,47 @@ def test_slots_of_tdd_have_their_letters(opened: Callable[..., Any], tmp_path: P
     ups = trace(tmp_path / "out", "uplink_block").to_pylist()
     assert len(ups) > 50 and {row["slot"] % 10 for row in ups} <= {8, 9}
     assert {row["process"] for row in ups} <= set(range(16))
+
+
+LAYERS = """
+duration = "0.6 s"
+wired = { rate = "1 Gbit/s", delay = "10 ms" }
+flow = [{ app.bulk = {} }]
+tcp.profile = "linux"
+[radio.nr.downlink]
+blocks = { bandwidth = "20 MHz", layers = 4 }
+harq.bler = ["20 %"]
+reception = { mean_sinr = "22 dB", fading.jakes.doppler = "20 Hz" }
+"""
+LINES = """Promise.all(['main', 'series', 'standing', 'model'].map((name) => import('studio/' + name)))
+.then(([{store}, {curvesOf}, {momentOf}, {modelOf}]) => {
+  const [{lines, from: flow}] = curvesOf(store.state);
+  const values = (name) => lines.has(name) ? [...new Set(lines.get(name).y)].sort((a, b) => a - b) : [];
+  const model = modelOf(store.state.variants[0]);
+  const told = Array.from({length: 600}, (_, ms) => momentOf(model, {now: 1e6 * ms, ue: 0, flow, fall: 0}));
+  return {cqi: values('cqi'), mcs: values('mcs'), layers: values('layers'),
+    holes: told.filter((words) => words.includes('waits in PDCP behind')).length};
+})"""
+
+
+def test_blocks_of_nr_have_an_mcs_and_layers(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """A column of the event has both; plots, the slot in words and PDCP's holes are told apart."""
+    source = tmp_path / "layers.toml"
+    source.write_text(LAYERS)
+    with no_pictures():
+        run_to_folder(airpath.load(str(source)), 1, tmp_path / "out", probes=PROBES)
+    (tmp_path / "page.html").write_bytes(page(FinishedRun.open(tmp_path / "out")))
+    blocks = trace(tmp_path / "out", "block_sent").to_pylist()
+    front = opened(tmp_path / "page.html")
+    found = front.view.evaluate(LINES)
+    assert found["cqi"] == []
+    assert found["mcs"] == sorted({block["cqi"] % 32 for block in blocks})
+    assert found["layers"] == sorted({1 + block["cqi"] // 32 for block in blocks})
+    assert found["layers"][-1] == 4
+    assert found["holes"] > 5
+    row = next(row for row, block in enumerate(blocks) if block["cqi"] >= 96)
+    front.ask(f"store.choose({{kind: 'block_sent', row: {row}}})")
+    front.settle()
+    front.view.locator("#moment").get_by_text(f"MCS {blocks[row]['cqi'] % 32}, 4 layers").wait_for()
+    panels = front.view.locator("body").inner_text()
+    assert "Layers" in panels and "MCS" in panels and not front.said

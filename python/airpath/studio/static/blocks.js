@@ -1,12 +1,15 @@
 // Blocks of a shared downlink: who has which slot, and how much of it. A slot is a column, as high as its codes or
-// resource blocks; a retransmitted block has a bar across, one that the UE cannot decode yet is crossed.
+// resource blocks; a retransmitted block has a bar across, one that the UE cannot decode yet is crossed. Of several layers
+// a block has a dot each at its foot.
 
 import { figure } from "studio/dom";
 import { kindOf } from "studio/graph";
 import { ueName } from "studio/names";
 import { readableOn } from "studio/paint";
 import { firstFrom } from "studio/reduce";
+import { layersIn } from "studio/series";
 import { cross } from "studio/tape";
+import { formatOf } from "studio/words";
 
 /** @typedef {import("studio/model").Model} Model */
 /** @typedef {import("studio/lanes").Column} Column */
@@ -21,6 +24,8 @@ const FRAME_PX = 12;
 const SLOT_PX = 15;
 /** Least height of a block that has room for its UE's number, pixels. */
 const WORD_PX = 11;
+/** Height of the dots that are a block's layers, pixels. */
+const DOT_PX = 2;
 /** What is drawn of blocks is noted below this number, so that a click knows them from PDUs. */
 export const BLOCKS = -(2 ** 40);
 
@@ -30,7 +35,7 @@ export const inkOf = ({ inks }, ue) => inks[ue % inks.length];
 /** @type {(scene: Scene, slots: Slots, view: View, theme: Theme, column: Column, lane: {top: number, bottom: number}) => void} */
 export function drawBlocks(scene, slots, view, theme, column, lane) {
   const [{ ink }, { table, rows, length, units }, { left, right }, { top }] = [scene, slots, column, lane];
-  const { time_ns, ue, units: own, transmission, lost } = table.columns;
+  const { time_ns, ue, units: own, transmission, lost, cqi } = table.columns;
   const bottom = lane.bottom - (slots.frame ? FRAME_PX : 0);
   const unit = (bottom - top - 8) / units;
   const from = view.now - (Math.ceil((right - left) / SLOT_PX) + 1) * length;
@@ -59,6 +64,12 @@ export function drawBlocks(scene, slots, view, theme, column, lane) {
       // As many notches as times that it was sent before.
       ink.fillStyle = theme.ink;
       for (let n = 1; n < transmission.values[row]; n += 1) ink.fillRect(x + 1, y + 3 * (n - 1), wide, 2);
+    }
+    const layers = layersIn(cqi.values[row]);
+    if (layers > 1 && high >= DOT_PX + 4) {
+      ink.fillStyle = readableOn(inkOf(theme, ue.values[row]), alpha, theme.ground);
+      const pitch = Math.min(wide / layers, DOT_PX + 1);
+      for (let n = 0; n < layers; n += 1) ink.fillRect(x + 1 + wide / 2 + (n - layers / 2) * pitch, y + high - DOT_PX - 1, pitch - 1, DOT_PX);
     }
     if (lost.values[row]) {
       ink.strokeStyle = theme.inks[1];
@@ -121,14 +132,15 @@ export function drawWaits(scene, waits, view, theme, { left, right }, { top, bot
 
 /** The slot of an instant in words. @type {(slots: Slots, model: Model, now: number) => string} */
 export function slotWords({ table, rows, length, phase }, { graph, run }, now) {
-  const { time_ns, ue, units, bits, transmission, lost } = table.columns;
+  const { time_ns, ue, units, bits, transmission, lost, cqi } = table.columns;
   const begin = phase + Math.floor((now - phase) / length + 1e-6) * length;
-  const thing = kindOf(graph.names[graph.cellOf(ue.values[rows[0]], time_ns.values[rows[0]])] ?? "") === "radio.hsdpa" ? "codes" : "PRBs";
+  const kind = kindOf(graph.names[graph.cellOf(ue.values[rows[0]], time_ns.values[rows[0]])] ?? "");
+  const thing = kind === "radio.hsdpa" ? "codes" : "PRBs";
   const told = [];
   for (let at = firstFrom(time_ns.values, rows, begin - 1); at < rows.length && time_ns.values[rows[at]] <= now; at += 1) {
     const row = rows[at];
     const again = transmission.values[row] > 1 ? `, transmission ${transmission.values[row]}` : "";
-    told.push(`${ueName(run, ue.values[row])} has ${units.values[row]} ${thing}, ${figure(bits.values[row])} bits${again}${lost.values[row] ? ", lost" : ""}`);
+    told.push(`${ueName(run, ue.values[row])} has ${units.values[row]} ${thing}, ${formatOf(kind, cqi.values[row])}, ${figure(bits.values[row])} bits${again}${lost.values[row] ? ", lost" : ""}`);
   }
   return told.length ? `This slot: ${told.join("; ")}.` : "This slot is empty.";
 }

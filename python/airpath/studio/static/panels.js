@@ -102,6 +102,14 @@ export const PANELS = [
     trails: [{ line: "cqi", word: "CQI", shape: "steps", ink: 5, width: 1.25 }],
   },
   {
+    name: "mcs", title: "MCS", unit: "of each block", digits: 0, fromZero: true,
+    trails: [{ line: "mcs", word: "MCS", shape: "steps", ink: 5, width: 1.25 }],
+  },
+  {
+    name: "layers", title: "Layers", unit: "of each block", digits: 0, fromZero: true,
+    trails: [{ line: "layers", word: "layers", shape: "steps", ink: 4, width: 1.25 }],
+  },
+  {
     name: "sequence", title: "Sequence", unit: "MB", digits: 3, fromZero: false,
     trails: [
       { line: "acked", word: "acknowledged", shape: "steps", ink: 2, width: 1.5 },

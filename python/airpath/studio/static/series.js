@@ -1,5 +1,6 @@
 // The lines and marks of a flow, made from events: the lines of `airpath/runs/lines.py`, and a few more.
 
+import { graphOf, kindOf } from "studio/graph";
 import { lowerBound } from "studio/reduce";
 
 /** @typedef {import("studio/events").Events} Events */
@@ -39,7 +40,7 @@ export function curvesOf({ variants, flows }) {
     if (!from) return [];
     const known = made.get(own) ?? new Map();
     made.set(own, known);
-    const lines = known.get(place) ?? new Lines(own.events, from);
+    const lines = known.get(place) ?? new Lines(own.events, from, inNr(own.run));
     known.set(place, lines);
     return [{ variant, flow, from, run: own.run, lines }];
   }));
@@ -52,8 +53,21 @@ export function give(variant, place, lines) {
 
 /** @typedef {(table: Table, row: number) => boolean} Choice */
 /**
- * @typedef {{of: string, column?: string, scale?: number, choose?: (table: Table, flow: Flow) => Choice, sum?: number, like?: string}} Recipe
- * What a line shows: `sum` adds its values up, on that scale; it has the times of the line that it is `like`. */
+ * @typedef {{of: string, column?: string, scale?: number, read?: (value: number) => number, choose?: (table: Table, flow: Flow, isNr: IsNr) => Choice, sum?: number, like?: string}} Recipe
+ * What a line shows: `read` takes its value from the column, `sum` adds its values up, on that scale; it has the times of the
+ * line that it is `like`. */
+/** Whether a bearer, by its index, is in a cell of NR. @typedef {(bearer: number) => boolean} IsNr */
+
+/** @type {(run: import("studio/source").Run) => IsNr} */
+function inNr(run) {
+  const { names } = graphOf(run);
+  return (bearer) => kindOf(names[run.bearers[bearer]?.node] ?? "") === "radio.nr";
+}
+
+/** Row of the CQI table, in NR the MCS, of a block. @type {(cqi: number) => number} */
+export const rowIn = (cqi) => cqi % 32;
+/** Layers of a block. @type {(cqi: number) => number} */
+export const layersIn = (cqi) => 1 + Math.floor(cqi / 32);
 
 /** @type {(column: string, words: (flow: Flow) => string[], not?: boolean) => (table: Table, flow: Flow) => Choice} */
 const oneOf = (name, words, not = false) => (table, flow) => {
@@ -73,6 +87,9 @@ const known = (column) => ({ columns }, row) => columns[column].values[row] > 0;
 
 /** @type {Choice} */
 const isLost = ({ columns }, row) => columns.lost.values[row] > 0;
+
+/** Blocks have an MCS in cells of NR, and a CQI elsewhere. @type {(isWanted: boolean) => Recipe["choose"]} */
+const ofNr = (isWanted) => (_, flow, isNr) => ({ columns }, row) => isNr(columns.bearer.values[row]) === isWanted;
 
 /** @type {Record<string, Recipe>} Units: segments, ms, SDUs, MB; marks without a column lie at zero. */
 const RECIPES = {
@@ -108,7 +125,10 @@ const RECIPES = {
   blockLost: { of: "block_sent", column: "bits", scale: 1e-3, choose: () => isLost },
   blockLostSum: { of: "block_sent", column: "bits", choose: () => isLost, sum: 1e-3, like: "blockLost" },
   blockSum: { of: "block_sent", column: "bits", choose: () => (table, row) => !isLost(table, row), sum: 1e-3 },
-  cqi: { of: "block_sent", column: "cqi" },
+  cqi: { of: "block_sent", column: "cqi", read: rowIn, choose: ofNr(false) },
+  mcs: { of: "block_sent", column: "cqi", read: rowIn, choose: ofNr(true) },
+  // Where no block has several layers, there is nothing to show.
+  layers: { of: "block_sent", column: "cqi", read: layersIn, choose: ({ columns }) => (columns.cqi.values.some((own) => layersIn(own) > 1) ? () => true : () => false) },
   held: { of: "ack_regulator", column: "held_acks" },
   heldRate: { of: "ack_rate_control", column: "held_acks" },
 };
@@ -118,9 +138,11 @@ export class Lines {
   /**
    * @param {Events} events
    * @param {Flow} flow
+   * @param {IsNr} isNr
    */
-  constructor(events, flow) {
+  constructor(events, flow, isNr) {
     this.flow = flow;
+    this.isNr = isNr;
     /** The current tables: a run in progress replaces them. @type {Map<string, Table | null>} */
     this.tables = new Map(events.kinds.map((kind) => [kind, events.table(kind)]));
     /** @type {Map<string, Line | null>} */
@@ -145,14 +167,15 @@ export class Lines {
   }
 
   /** @type {(name: string, recipe: Recipe) => Line | null} */
-  line(name, { of, column, scale, choose, sum, like = name }) {
+  line(name, { of, column, scale, read, choose, sum, like = name }) {
     const table = this.tables.get(of);
     if (!table) return null;
     const key = choose ? like : of;
-    const own = this.shared.get(key) ?? ofFlow(table, this.flow, choose?.(table, this.flow));
+    const own = this.shared.get(key) ?? ofFlow(table, this.flow, choose?.(table, this.flow, this.isNr));
     this.shared.set(key, own);
     if (!own.rows.length) return null;
     const y = column ? picked(table.columns[column].values, own.rows, scale) : new Uint8Array(own.rows.length);
+    if (read) for (let at = 0; at < y.length; at += 1) y[at] = read(y[at]);
     return { kind: of, ...own, y: sum ? summed(y, sum) : y };
   }
 }

@@ -111,7 +111,10 @@ export function momentOf(model, view) {
   if (air) told.push(air);
   if (bearer?.resends) {
     const { holes, waiting } = receiving(model, bearer, now);
-    if (holes) told.push(`${counted(waiting, "PDU")} wait${waiting === 1 ? "s" : ""} behind ${counted(holes, "hole")}.`);
+    // RLC of NR hands up what is whole: PDCP puts it in order.
+    const isNr = kindOf(model.graph.names[model.graph.cellOf(ue, now)] ?? "") === "radio.nr";
+    const who = isNr ? `What ${counted(waiting, "PDU")} carr${waiting === 1 ? "ies" : "y"} waits in PDCP` : `${counted(waiting, "PDU")} wait${waiting === 1 ? "s" : ""}`;
+    if (holes) told.push(`${who} behind ${counted(holes, "hole")}.`);
   }
   const sender = lastOf(model, "tcp_state", view);
   if (sender) told.push(`TCP: ${counted(sender("tcpi_unacked"), "segment")} in flight, window ${figure(sender("tcpi_snd_cwnd"))}.`);

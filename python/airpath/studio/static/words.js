@@ -5,7 +5,7 @@ import { graphOf, kindOf } from "studio/graph";
 import { SCHEMA } from "studio/kinds";
 import { boxTitle } from "studio/lanes";
 import { ownerOf, ueName } from "studio/names";
-import { CAUSES } from "studio/series";
+import { CAUSES, layersIn, rowIn } from "studio/series";
 
 /** @typedef {import("studio/kinds").Column} Column */
 /** @typedef {import("studio/events").Table} Table */
@@ -84,10 +84,12 @@ const cellOf = ({ n, run }) => kindOf(graphOf(run).names[graphOf(run).cellOf(n("
 /** Resources of a block: HSDPA codes, or resource blocks. @type {(told: Told) => string} */
 const unitsOf = (own) => count(own.n("units"), cellOf(own) === "radio.hsdpa" ? "code" : "PRB");
 /** Row of a block: CQI, or MCS in NR, and the number of layers where there may be several. @type {(told: Told) => string} */
-const rowOf = (own) => {
-  const isNr = cellOf(own) === "radio.nr";
-  const row = `${isNr ? "MCS" : "CQI"} ${own.n("cqi") % 32}`;
-  return isNr || own.n("cqi") >= 32 ? `${row}, ${count(1 + Math.floor(own.n("cqi") / 32), "layer")}` : row;
+const rowOf = (own) => formatOf(cellOf(own), own.n("cqi"));
+/** The same of a column's value, in a cell of this kind. @type {(kind: string, cqi: number) => string} */
+export const formatOf = (kind, cqi) => {
+  const isNr = kind === "radio.nr";
+  const row = `${isNr ? "MCS" : "CQI"} ${rowIn(cqi)}`;
+  return isNr || layersIn(cqi) > 1 ? `${row}, ${count(layersIn(cqi), "layer")}` : row;
 };
 const ORDINALS = ["", "first", "second", "third", "fourth"];
 /** @type {(told: Told) => string} */

@@ -54,7 +54,7 @@ impl Encoder {
                 let place = self.sdus.partition_point(|(other, _)| *other < number);
                 let sdu = self.sdus.get(place).filter(|(other, _)| *other == number);
                 debug_assert!(sdu.is_some(), "SDU {number} is not known");
-                octets.extend(sdu.into_iter().flat_map(|(_, octets)| octets));
+                octets.extend(sdu.into_iter().flat_map(|(_, own)| own));
                 octets
             }
             Content::Status(number) => {
