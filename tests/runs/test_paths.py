@@ -1,4 +1,4 @@
-"""Connections over several paths in reports, plots, exports and the studio: each path is a flow of its own."""
+"""Connections over several paths in reports, plots and the studio: each path is a flow of its own."""
 
 from __future__ import annotations
 
