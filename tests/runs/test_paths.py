@@ -75,3 +75,13 @@ def test_the_studio_shows_both_paths(result):
         "phone over one",
         "phone over two",
     ]
+
+
+def test_the_report_has_both_legs_of_a_split_bearer():
+    printed = io.StringIO()
+    summary = airpath.run(airpath.load("endc-drive", [("duration", "3 s")]), seed=1, probes=()).summary
+    show(run_report(summary, "endc-drive"), Console(file=printed, width=200))
+    rows = printed.getvalue().partition("car downlink")[2].splitlines()[2:4]
+    assert [row.split()[0] for row in rows] == ["nr", "lte"]
+    (bearer,) = next(one for one in summary["elements"] if one["element"] == "split_bearers")["bearers"]
+    assert [int(row.split()[1]) for row in rows] == [leg["pdus"] for leg in bearer["downlink"]["legs"]]
