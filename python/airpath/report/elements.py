@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from airpath.report.document import Column, Note, Part, Table
+from airpath.runs.metrics import bearers
 from airpath.terminal import counted, number_text
 
 # More flows and UEs than this are left to results.json.
@@ -68,6 +69,41 @@ def flow_name(flow: dict[str, Any]) -> str:
 def percent(share: float | None) -> float | None:
     """Turn a share into percent."""
     return None if share is None else 100 * share
+
+
+def _split_bearers(element: Element, results: Results) -> Iterable[Part]:
+    """What each leg of a split bearer carried, and what PDCP held to restore the order."""
+    for bearer in element["bearers"][:MOST_ROWS]:
+        for direction in ("downlink", "uplink"):
+            half = bearer[direction]
+            total = sum(leg["bytes"] for leg in half["legs"])
+            rows = [
+                {
+                    **leg,
+                    "cell": _cell_of(results, leg["ue"], direction),
+                    "share": leg["bytes"] / total if total else None,
+                }
+                for leg in half["legs"]
+            ]
+            yield Table.of(
+                rows,
+                (f"{bearer['name']} {direction}\nleg", "cell"),
+                ("PDUs", "pdus"),
+                ("MB", lambda leg: leg["bytes"] / 1e6, 3),
+                ("share\n%", lambda leg: percent(leg["share"]), 1),
+                ("returned\nPDUs", "returned_pdus"),
+                ("recovered\nPDUs", "recovered_pdus"),
+            )
+            yield Note(
+                f"{bearer['name']} {direction}: PDCP held {half['most_held_bytes'] / 1e3:.0f} kB at most for "
+                f"the order, and its timer expired {half['pdcp']['reordering_timeouts']} times"
+            )
+
+
+def _cell_of(results: Results, ue: int, direction: str) -> str:
+    """The cell that carried most of an interface; its number if none did."""
+    found = bearers(results, ue, direction)
+    return max(found, key=lambda one: one[1]["sdus_delivered"])[0] if found else f"UE {ue}"
 
 
 def _umts(element: Element, _results: Results) -> Iterable[Part]:
@@ -179,6 +215,7 @@ def _rows(key: str, *columns: Column, words: Collection[int] = (0,)) -> Show:
 
 
 SHOWN: dict[str, Show] = {
+    "split_bearers": _split_bearers,
     "umts": _umts,
     "radio.evdo": _evdo,
     # Data that the box sent, held, and acknowledged early.

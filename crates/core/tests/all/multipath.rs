@@ -70,8 +70,9 @@ fn goodput(flow: &FlowReport) -> f64 {
     flow.bytes_received as f64 * 8.0 / flow.received_s.unwrap() / 1e6
 }
 
-/// Goodput of the kernel, Mbit/s, over [`EQUAL`] paths, near and far ones, a fast and a slow one, and with a small window.
-const KERNEL: [f64; 4] = [18.5, 22.1, 9.74, 2.66];
+/// Goodput of Linux 6.18, Mbit/s: means of 20 runs of `benches/mptcp_kernel.py` over [`EQUAL`] paths, over 20 and 5 Mbit/s, and
+/// over [`FAR`] ones with `tcp_rmem` of 64 kB.
+const KERNEL: [f64; 3] = [18.44, 22.00, 2.78];
 
 const EQUAL: [Link; 2] = [(10, 20, 100), (10, 20, 100)];
 const FAR: [Link; 2] = [(10, 10, 100), (10, 100, 300)];
@@ -389,18 +390,15 @@ fn a_split_bearer_is_one_path() {
     assert_eq!(of("over = \"b\", ").unwrap_err().path, "flow[0].over");
 }
 
-/// Rows of `benches/mptcp_kernel.py`: Mbit/s of the kernel, mean of its runs. Times at which the last data is written differ
-/// with the size, and with them what waits behind the slow path at the end.
+/// Files of several sizes: what waits behind the slower path at the end differs with the size.
 #[test]
 fn linux_s_scheduler_gives_what_the_kernel_gives() {
-    let (near, slow) = ([(20, 10, 100), (5, 50, 100)], [(10, 20, 100), (1, 20, 100)]);
     let plain = "tcp.profile = \"linux\"".to_owned();
     for (mb, links, more, kernel, within) in [
         (20, EQUAL, &plain, KERNEL[0], 0.05),
-        (15, near, &plain, KERNEL[1], 0.05),
-        (10, slow, &plain, KERNEL[2], 0.05),
+        (15, [(20, 10, 100), (5, 50, 100)], &plain, KERNEL[1], 0.05),
         // Linux's `tcp_rmem` of 64 kB is a window of 38784 B.
-        (6, FAR, &window(38_784), KERNEL[3], 0.15),
+        (6, FAR, &window(38_784), KERNEL[2], 0.05),
     ] {
         let rates = (0..5).map(|less| {
             let size = mb * 1000 - 50 * less;
