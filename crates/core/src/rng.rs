@@ -82,8 +82,8 @@ impl Stream {
 
 /// Replaces streams by fresh ones; returns whether there are any.
 pub fn renew<const N: usize>(own: [&mut Stream; N], fresh: [Stream; N]) -> bool {
-    for (own, fresh) in own.into_iter().zip(fresh) {
-        *own = fresh;
+    for (stream, other) in own.into_iter().zip(fresh) {
+        *stream = other;
     }
     N > 0
 }

@@ -24,7 +24,7 @@ def command(
     outage: Annotated[
         str | None, option("TIME", "Start no transmission of the UE for this long, such as 3s.")
     ] = None,
-    to: Annotated[
+    handover: Annotated[
         str | None,
         option("CELL", "Hand the UE over to this cell, after an outage of 1 s or of --outage."),
     ] = None,
@@ -36,7 +36,7 @@ def command(
     rebind: Annotated[
         str | None, option("port|address", "NAT rebinding: flows get another source port, or address.")
     ] = None,
-    ue: Annotated[int, option("N", "With --outage, --to, --pause, --resume: number of the UE.")] = 0,
+    ue: Annotated[int, option("N", "With --outage, --handover, --pause, --resume: number of the UE.")] = 0,
     json_: JsonOption = False,
 ) -> None:
     """Change a live link while it runs: rates, losses, delays, SINR, queues, an outage, a hand-over.
@@ -50,8 +50,8 @@ def command(
         raise LiveError("--pause", "stands beside --resume", "write one of them")
     if outage is not None:
         request["outage"] = outage
-    if to is not None:
-        request["to"] = to
+    if handover is not None:
+        request["to"] = handover
     if pause or resume:
         request["pause"] = pause
     if request.keys() & {"outage", "to", "pause"}:

@@ -55,8 +55,8 @@ COMMANDS = {
     "page": "Write a finished run as one HTML file with plots, events and results, for any browser.",
     "studio": "Open runs in a browser: change a scenario, run it again, compare.",
     "live": "Run a program behind a simulated bearer.",
-    "control": "Change a live link while it runs: rates, losses, delays, SINR, limits of queues, or an "
-    "outage.",
+    "control": "Change a live link while it runs: rates, losses, delays, SINR, queues, an outage, a "
+    "hand-over.",
     "ping": "Measure the RTT over a link, from the UE's side: airpath live umts-384 -- airpath ping.",
     "doctor": "Say whether `airpath live` works here, by trying: namespaces, TUN, real-time scheduling.",
     "scorecard": "Compare a congestion control with CUBIC in the conditions of RFC 9743 and RFC 8869.",

@@ -24,9 +24,9 @@ station), `queues`, `scene` (the path at an instant), `player`, `differences` (o
 `phases` and `waterfall` (connections and requests over time), `fall` (those of a run), `compare`, `keys`,
 `tabs`, `experiment` (edited settings and their runs), `field`, `form`, `text`, `bench` (presets, variants,
 seed, progress), `share`, `lessons`, `lesson`, `figure`, `distributions` (of a captured flow), `sweep`,
-`paper`, `studies`, `edit`, `follow` (a live run in progress), `steer` (changes it), `main`; `embed` (a small model in a page of
-text) and `capture` (explains a capture, in the playground and in the page of `airpath analyze`) begin pages
-of their own.
+`paper`, `studies`, `edit`, `follow` (a live run in progress), `steer` (changes it), `main`; `embed` (a
+small model in a page of text) and `capture` (explains a capture, in the playground and in the page of
+`airpath analyze`) begin pages of their own.
 
 uPlot (in `vendor/`, with its licence) draws axes and grid and shares the pointer. A page has the modules
 that it needs, under a policy that lets nothing else run. The server hands out the same document with the

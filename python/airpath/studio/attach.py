@@ -154,7 +154,9 @@ class Attached:
             if self._values is not None or self._control is None or self._is_over:
                 return
         with contextlib.suppress(LiveError):
-            self.change({})
+            values = self.change({})["values"]
+            with self._changed:
+                self._values = self._values or values
 
     def _told(self) -> dict[str, Any]:
         if self._results is not None:

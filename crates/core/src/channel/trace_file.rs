@@ -179,8 +179,10 @@ impl Channel for TraceFile {
 
     /// Opportunities that lie after `now` in the new trace; both have run since the start.
     fn adopt(&mut self, now: Instant, fresh: Box<dyn Channel>, how: Adopt) -> bool {
-        let is_other = |fresh: &Box<Self>| how == Adopt::Parameters && fresh.schedule != self.schedule;
-        let Some(fresh) = as_same::<Self>(fresh).filter(is_other) else {
+        if how == Adopt::Streams {
+            return false;
+        }
+        let Some(fresh) = as_same::<Self>(fresh).filter(|fresh| fresh.schedule != self.schedule) else {
             return false;
         };
         self.before = self.offered(now);

@@ -193,9 +193,13 @@ impl WithOutages {
         if is_away || self.changes[self.next..].iter().any(overlaps) {
             return false;
         }
-        let at = begins.since(Instant::ZERO);
-        let handover =
-            Config { ue, at, outage: ends.since(begins), warning: Duration::ZERO, ..Config::default() };
+        let handover = Config {
+            ue,
+            at: begins.since(Instant::ZERO),
+            outage: ends.since(begins),
+            warning: Duration::ZERO,
+            ..Config::default()
+        };
         let change =
             |at, phase, is_told| Change { at, phase, is_told, act: None, handover: handover.clone() };
         self.changes.insert(self.next, change(begins, Outage::Began, role != Role::Enter));
@@ -217,10 +221,8 @@ impl WithOutages {
     /// Ends a pause: no transmission of the UE starts before the present one has ended.
     fn resume(&mut self, cx: &mut Cx<'_>, ue: u16) -> bool {
         let is_pause = |change: &Change| change.handover.ue == ue && change.at == FAR;
-        let Some(place) = self.changes.iter().rposition(is_pause).filter(|place| *place >= self.next) else {
-            return false;
-        };
-        let mut end = self.changes.remove(place);
+        let found = self.changes.iter().rposition(is_pause).filter(|place| *place >= self.next);
+        let Some(mut end) = found.map(|place| self.changes.remove(place)) else { return false };
         let begins = end.handover.begins();
         end.at = cx.now.max(self.cell.sent_until(ue));
         end.handover.outage = end.at.since(begins);

@@ -120,7 +120,7 @@ impl Step {
         let mut prepared = Prepared { text: self.text.clone(), fresh, ..Prepared::default() };
         match &self.act {
             Some((ue, Act::Handover { from, to, outage })) => {
-                let (fresh, names) = plan(0);
+                let (forks, names) = plan(0);
                 let place = |name: &str| {
                     let cell = self.scenario.cell.iter().find(|cell| cell.name == *name)?;
                     names.iter().position(|own| *own == cell.node_name())
@@ -129,7 +129,7 @@ impl Step {
                     ue: *ue,
                     outage: *outage,
                     cells: [from, to],
-                    fresh,
+                    fresh: forks,
                 });
             }
             act => prepared.interruption.clone_from(act),
@@ -149,7 +149,7 @@ impl Prepared {
             }
         }
         if let Some((ue, act)) = self.interruption {
-            for index in 0..path.len() {
+            for index in 0..path.element_count() {
                 let change = match act {
                     Act::Outage(length) => element::Change::Outage { ue, length },
                     Act::Pause => element::Change::Pause { ue },
@@ -298,8 +298,8 @@ impl Scenario {
         }
         let own = [handover::Config { ue, to: Some(to.to_owned()), ..handover::Config::default() }];
         [old, new].into_iter().try_for_each(|cell| {
-            cell.radio.check_handovers(&own).map_err(|error| {
-                ScenarioError::new("to", format!("{} (\"{}\")", error.message, cell.name), error.hint)
+            cell.radio.check_handovers(&own).map_err(|inner| {
+                ScenarioError::new("to", format!("{} (\"{}\")", inner.message, cell.name), inner.hint)
             })
         })
     }

@@ -241,10 +241,10 @@ fn a_pause_lasts_until_it_ends() {
         assert!(rate_bps(&trace, 11, 30) == 0.0, "{cell}: {}", rate_bps(&trace, 11, 30));
         let last = stopped.elements.iter().find_map(|element| element["outages"][0]["outage_s"].as_f64());
         assert!((last.unwrap() - 19.997).abs() < 1e-6, "{cell}: {last:?}");
-        let ended = format!("{cell}{}{}", pause("10003 ms", true), pause("13009 ms", false));
-        let (ended, trace) = run(&ended);
-        assert!(rate_bps(&trace, 11, 13) == 0.0, "{cell}");
-        assert!(rate_bps(&trace, 14, 20) > 1e5, "{cell}");
+        let both = format!("{cell}{}{}", pause("10003 ms", true), pause("13009 ms", false));
+        let (ended, whole) = run(&both);
+        assert!(rate_bps(&whole, 11, 13) == 0.0, "{cell}");
+        assert!(rate_bps(&whole, 14, 20) > 1e5, "{cell}");
         let told: Vec<_> = ended.changes.iter().map(|one| one.what.as_str()).collect();
         assert_eq!(told, ["pause of UE 0", "end of the pause of UE 0"], "{cell}");
         // An outage whose length is known before is the same.

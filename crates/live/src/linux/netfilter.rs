@@ -399,14 +399,13 @@ fn of_gateway(gateway: Gateway, queue: Expression) -> Vec<Chain> {
 /// A socket that owns the tables of both families.
 fn tables(gateway: Option<Gateway>, queue: Expression) -> io::Result<Socket> {
     let socket = super::netlink::open(NETLINK_NETFILTER)?;
-    let name = format!("airpath-{}\0", std::process::id());
-    let name = name.as_bytes();
+    let table = format!("airpath-{}\0", std::process::id());
     let mut batch = Vec::new();
     let mut asked = 0;
     let mut ask = |kind: u16, flags: u16, family: u8, fill: &dyn Fn(&mut Vec<u8>)| {
         asked += 1;
         write(&mut batch, kind, flags | NLM_F_CREATE | NLM_F_ACK, (family, 0), |body| {
-            attribute(body, 1, name);
+            attribute(body, 1, table.as_bytes());
             fill(body);
         });
     };

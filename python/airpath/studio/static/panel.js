@@ -231,11 +231,11 @@ export class PanelView {
     ink.rect(bbox.left, bbox.top - 3 * ratio, bbox.width, bbox.height + 7 * ratio);
     ink.clip();
     ink.lineJoin = "round";
-    for (const { from: begin, to: end, word, isFollowed } of this.plots.spans) {
+    for (const { from: begin, to: end, word, isFollowed, next } of this.plots.spans) {
       if (end < from || begin > to) continue;
       const { quiet, pin } = this.plots.colours;
       const place = { left: toX(Math.max(begin, from)), right: toX(Math.min(end, to)), top: bbox.top, height: bbox.height };
-      if (begin === end) paintInstant(ink, place, quiet, word, ratio, bbox.left + bbox.width);
+      if (next !== undefined) paintInstant(ink, place, quiet, word, ratio, toX(Math.min(next, to)));
       else paintSpan(ink, place, isFollowed ? pin : quiet, word, ratio);
     }
     for (const { trail, line: { cuts }, curves: { variant, flow }, x, y, places, low, high } of this.drawn) {

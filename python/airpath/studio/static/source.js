@@ -27,7 +27,7 @@
  * @property {string[]} names of the flows of `summary`
  * @property {number[]} chosen places of the flows to show first
  * @property {{seed: number, simulated_s: number, complete: boolean, flows: Flow[], elements: any[], live?: any,
- *   changes?: {at_s: number, what: string}[], interfaces?: string[]}} summary
+ *   changes?: {at_s: number, what: string}[]}} summary
  * @property {string[]} path names of the places on the path, from the server to the UEs, which events call `element`
  * @property {BearerRow[]} bearers by the index that events call `bearer`
  * @property {[number, number][]} [edges] places of `path` that are next to each other, by their index, the one nearer to the server first; since

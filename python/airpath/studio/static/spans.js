@@ -5,7 +5,7 @@ import { modelOf } from "studio/model";
 import { begin } from "studio/packets";
 import { activityOf } from "studio/words";
 
-/** Seconds; a change of the run has no length. @typedef {{from: number, to: number, word: string, isFollowed: boolean}} Span */
+/** Seconds; a change of the run has no length, and room for its word until `next`. @typedef {{from: number, to: number, word: string, isFollowed: boolean, next?: number}} Span */
 
 /** @param {import("studio/store").Store} store @returns {Span[]} */
 export function spansOf(store) {
@@ -14,7 +14,7 @@ export function spansOf(store) {
   const spans = [
     ...outages(store.events.table("outage"), ues, store.end),
     ...silences(store.events.table("activity"), ues, store.end),
-    ...(store.run.summary.changes ?? []).map(({ at_s, what }) => ({ from: at_s, to: at_s, word: what, isFollowed: false })),
+    ...changes(store.run.summary.changes ?? []),
   ];
   const packets = followed === null ? null : modelOf(variants[shown]).packets;
   if (packets && followed !== null) {
@@ -22,6 +22,13 @@ export function spansOf(store) {
     spans.push({ from: begin(packets, followed) / 1e9, to, word: "", isFollowed: true });
   }
   return spans;
+}
+
+/** Changes of the run, keys by their last part. @type {(all: {at_s: number, what: string}[]) => Span[]} */
+function changes(all) {
+  return all.map(({ at_s, what }, n) => (
+    { from: at_s, to: at_s, word: what.replaceAll(/[\w.]+\.(\w+ = )/g, "$1"), isFollowed: false, next: all[n + 1]?.at_s ?? Infinity }
+  ));
 }
 
 /** @type {(table: import("studio/events").Table | null, ues: Set<number>, end: number) => Span[]} */

@@ -3,6 +3,7 @@
 
 import { byId, make } from "studio/dom";
 import { Row } from "studio/field";
+import { ueName } from "studio/names";
 import { parse } from "studio/quantity";
 
 /** @typedef {import("studio/schema").Field} Field */
@@ -30,17 +31,16 @@ export class Steer {
     this.isPaused = false;
     this.seed = run.summary.seed;
     this.said = make("p", { id: "steer-said", "aria-live": "polite" }, "Drag a slider: the link changes at once, and the plots mark it.");
-    byId("steer").replaceChildren(this.acts(run), this.said, ...this.fields(run.steered ?? {}));
+    byId("steer").replaceChildren(this.acts(run), this.said, ...this.fields(run));
     byId("t-steer").hidden = false;
     open("steer");
   }
 
   /** @param {Run} run */
   acts(run) {
-    const names = run.summary.interfaces ?? [];
-    const count = Math.max(names.length, run.bearers.reduce((most, { ue }) => Math.max(most, ue + 1), 1));
+    const count = run.bearers.reduce((most, { ue }) => Math.max(most, ue + 1), 1);
     const cells = (run.values.cell ?? []).map((/** @type {any} */ cell) => cell.name);
-    this.ue = make("select", { id: "steer-ue", "aria-label": "UE" }, ...Array.from({ length: count }, (_, n) => make("option", { value: n }, names[n] ?? `UE ${n}`)));
+    this.ue = make("select", { id: "steer-ue", "aria-label": "UE" }, ...Array.from({ length: count }, (_, n) => make("option", { value: n }, ueName(run, n))));
     this.ue.hidden = count < 2;
     this.pause = make("button", { type: "button", id: "steer-pause", "aria-pressed": "false", title: "Neither direction starts a transmission", click: () => void this.toggle() }, "Pause link");
     const length = make("input", { type: "text", id: "steer-length", value: OUTAGE, size: 6, "aria-label": "Length of the outage" });
@@ -56,18 +56,18 @@ export class Steer {
       make("button", { type: "button", id: "steer-seed", title: "New random streams: channels, losses and queues", click: () => void this.act({ seed: this.seed += 1 }) }, "New seed"));
   }
 
-  /** Rows of the values, below the part of the scenario that they belong to. @param {Record<string, any>} values */
-  fields(values) {
+  /** Rows of the values, below the part of the scenario that they belong to. @param {Run} run */
+  fields({ steered = {}, values }) {
     /** @type {Map<string, HTMLElement>} */
     const groups = new Map();
-    for (const [key, value] of Object.entries(values)) {
+    for (const [key, value] of Object.entries(steered)) {
       const parts = key.split(".");
       const end = parts.findLastIndex((part) => ["downlink", "uplink", "wired"].includes(part)) + 1;
       const above = parts.slice(0, end).join(".");
-      const group = groups.get(above) ?? make("fieldset", { class: "steered" }, make("legend", {}, above || "scenario"));
+      const group = groups.get(above) ?? make("fieldset", { class: "steered" }, make("legend", {}, named(above, values) || "scenario"));
       groups.set(above, group);
       const field = fieldOf(key, value);
-      const row = new Row(field, String(value), this, parts.slice(end).join(".") || key);
+      const row = new Row(field, String(value), this, parts.slice(end).slice(-2).join(".") || key);
       row.update(field, null, false);
       this.rows.set(key, row);
       group.append(row.root);
@@ -141,6 +141,11 @@ export class Steer {
     byId("steer").querySelectorAll("button, input, select").forEach((control) => control.toggleAttribute("disabled", true));
     this.said.textContent = "The run is over: nothing changes any more.";
   }
+}
+
+/** A part of the scenario with the name of its cell or way in place of a number. @param {string} part @param {any} values */
+function named(part, values) {
+  return part.replace(/^(cell|way)\.(\d+)/, (whole, list, n) => values[list]?.[n]?.name ?? whole);
 }
 
 /** A value as a field of a form. @param {string} key @param {any} value @returns {Field} */

@@ -104,7 +104,8 @@ const UNITS = { ns: ["ms", 1e6, 1], us: ["ms", 1e3, 1], "bit/s": ["kbit/s", 1e3,
 const UNIT = /_(ns|us|bps|bytes|sdus|segments|packets)$/;
 
 /** The value of a column, with its name unless it is a word; nothing of a flag that is not set. @type {(told: Told, name: string, column: Column) => string} */
-function value({ n, word }, name, { unit, is_flag, words }) {
+function value({ n, word, run }, name, { unit, is_flag, words }) {
+  if (name === "change" && run.summary.changes?.[n(name)]) return run.summary.changes[n(name)].what;
   if (Object.keys(words).length) return word(name).replaceAll("_", " ");
   const about = spaced(name.replace(/^tcpi_/, "").replace(UNIT, ""));
   if (is_flag) return n(name) ? about : "";
@@ -148,11 +149,7 @@ const SHORT = {
   rlc_sdu: (own) => `${way(own)}, SDU ${own.n("sdu")} in ${count(own.n("pdus"), "PDU")} from ${onAir(own.run, own.n("bearer"), own.n("first_sn"))}`,
   rlc_status: (own) => `${way(own)}, below ${own.n("lsn")}, ${own.n("missing_pdus")} missing${own.n("lost") ? ", lost" : ""}`,
   packet: (own) => `${way(own)}, ${bytes(own.n("len_bytes"))}, ${header(own)}, ${placeOf(own)}`,
-  change: (own) => changeOf(own),
 };
-
-/** What a change of the run was. @type {(told: Told) => string} */
-const changeOf = ({ n, run }) => run.summary.changes?.[n("change")]?.what ?? `change ${n("change")}`;
 
 /** A block with its transmission. @type {(told: Told) => string} */
 const blockOf = (own) => {
@@ -199,7 +196,6 @@ const SENTENCE = {
       `sent ${word("direction") === "uplink" ? "to the server" : "to the UE"}`;
     return n("flags") ? `${told}: TCP ${header(own)}.` : `${told}: datagram ${figure(n("seq"))}.`;
   },
-  change: (own) => `A change while the run goes on, at ${elementName(own.run, own.n("element"))}: ${changeOf(own)}.`,
 };
 
 /**
