@@ -13,6 +13,7 @@ from conftest import sampled
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SAYS = {
     "a_metric_of_your_own.py": "s in the mean of 10 runs",
+    "city.py": "49 cells with 1000 UEs",
     "one_run.py": "segments retransmitted",
     "record_and_replay.py": "trace, bbr:",
     "sweep_and_figure.py": "see queues.pdf",
