@@ -1,5 +1,9 @@
 //! The simulator: hosts at both ends of the path, and virtual time as fast as it goes.
 
+mod memory;
+
+pub use memory::Memory;
+
 use crate::element::{Capture, Element};
 use crate::error::ScenarioError;
 use crate::host::{FlowReport, Host, JainIndex, flow_reports, flow_rows, most_in_transit};
