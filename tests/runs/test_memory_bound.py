@@ -57,7 +57,7 @@ def test_a_run_takes_no_more_memory_than_was_announced(kind: str) -> None:
 
 
 def test_packets_without_a_window_count_as_many_as_a_run_may_hold() -> None:
-    bound, words = _core.memory(airpath.load("umts-384", [("flow", "[{ app.cbr = {} }]")]).text)
+    _, words = _core.memory(airpath.load("umts-384", [("flow", "[{ app.cbr = {} }]")]).text)
     assert "no window limits those of app.cbr of UE 0" in words and "4194304 packets" in words
     smaller, words = _core.memory(airpath.load("umts-384", [("flow", "[{ app.bulk = {} }]")]).text)
     assert smaller < 20e6 and "no window" not in words
