@@ -181,6 +181,14 @@ buffer = "per_flow"
 [radio.evdo.uplink.channel.distribution]
 rate.constant = "64 kbit/s"
 """
+LTE = """
+[radio.lte]
+ues = {ues}
+[radio.lte.downlink]
+queue.droptail.packets = 100
+"""
+# Simulated seconds where UEs share a cell, and so its rate.
+SHARED_S = {EVDO: 2000, LTE: 20}
 AM = 'rlc.am = {{}}\nchannel.bernoulli.bler = "10 %"'
 CROWDS = (
     (
@@ -190,34 +198,43 @@ CROWDS = (
     ),
     ("bearers with RLC AM", DEDICATED.replace("{rlc}", AM), (1, 100, 1000, 10_000)),
     ("users of one 1xEV-DO cell", EVDO, (1, 8, 32, 100, 400)),
+    ("users of one LTE cell", LTE, (1, 10, 100, 400)),
 )
 
 
 def crowd_text(radio: str, ues: int) -> str:
     """A cell with so many UEs and a flow each, for so long that the runs have about as many packets."""
-    shared = radio is EVDO
-    seconds = 2000 if shared else max(20, 20_000 // ues)
+    seconds = SHARED_S.get(radio) or max(20, 20_000 // ues)
     text = CROWD.format(radio=radio.format(ues=ues), seconds=seconds, mbps=max(100, ues), tcp="")
     return str(_core.resolve(text, [], None))
 
 
 def measure_crowds(most: int, folder: Path) -> None:
     """Cost and memory over the number of UEs, of a process for each."""
-    heads = ("UEs", 8), ("CPU us/packet", 15), ("packets", 12), ("CPU s", 8), ("peak MB", 9), ("kB/UE", 8)
+    heads = (
+        ("UEs", 8),
+        ("CPU us/packet", 15),
+        ("packets", 12),
+        ("CPU s", 8),
+        ("peak MB", 9),
+        ("kB/UE", 8),
+        ("bound MB", 9),
+    )
     print(f"\n{'UEs in a cell':32}" + "".join(f"{head:>{width}}" for head, width in heads))
     for name, radio, counts in CROWDS:
         first: tuple[int, float] | None = None
         for ues in counts:
             if ues > most:
                 continue
-            path = file_of(crowd_text(radio, ues), folder)
+            text = crowd_text(radio, ues)
+            path, bound_mb = file_of(text, folder), _core.memory(text)[0] / 1e6
             done, cpu_s, peak_mb = run_alone([str(RUNNER), str(path)])
             packets = json.loads(done)["bytes_received"] / 1460
             first = first or (ues, peak_mb)
             grown = 1000 * (peak_mb - first[1]) / (ues - first[0]) if ues > first[0] else float("nan")
             cost = 1e6 * cpu_s / packets
             print(
-                f"{name:32}{ues:8,}{cost:15.3f}{packets:12,.0f}{cpu_s:8.1f}{peak_mb:9.1f}{grown:8.1f}",
+                f"{name:32}{ues:8,}{cost:15.3f}{packets:12,.0f}{cpu_s:8.1f}{peak_mb:9.1f}{grown:8.1f}{bound_mb:9.1f}",
                 flush=True,
             )
 

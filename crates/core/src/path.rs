@@ -33,7 +33,7 @@
 
 mod region;
 
-pub(crate) use region::{Arrival, Numbers, Region};
+pub(crate) use region::{Arrival, Numbers, Outside, Region};
 
 use crate::agenda::Due;
 use crate::element::{

@@ -16,7 +16,7 @@ use airpath_core::radio;
 use airpath_core::recording::Offset;
 use airpath_core::rng;
 use airpath_core::scenario::{BUNDLED, Scenario};
-use airpath_core::sim::{Observe, Results, Simulation as CoreSimulation, cut};
+use airpath_core::sim::{Memory, Observe, Results, Simulation as CoreSimulation, cut};
 use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Chunk, Event, Kind, ProbeMask, Table, Values};
 use airpath_core::units::{Bitrate, Bytes};
@@ -177,6 +177,13 @@ fn explain(text: &str, threads: usize, observed: bool) -> PyResult<(bool, String
     let probes = if observed { ProbeMask::NONE.with(Kind::Dropped) } else { ProbeMask::NONE };
     let found = cut(&scenario, Observe { probes, ..Observe::default() }, threads);
     Ok(found.map_or_else(|reason| (false, reason), |cut| (true, cut.describe())))
+}
+
+/// Memory that a run takes at most: bytes in addition to those of the program and of its results, and in words.
+#[pyfunction]
+fn memory(text: &str) -> PyResult<(u64, String)> {
+    let memory = Memory::of(&parse(text, &[])?);
+    Ok((memory.bytes(), memory.describe()))
 }
 
 /// Results of a whole run.
@@ -527,6 +534,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<net::Counts>()?;
     module.add_class::<net::Stats>()?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(memory, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(check_size, module)?)?;
     module.add_function(wrap_pyfunction!(bundled, module)?)?;

@@ -95,7 +95,7 @@ ThreadsOption = Annotated[
     option("N", "Run on N threads where the scenario allows it; same results.", "--threads", min=1, max=256),
 ]
 ExplainOption = Annotated[
-    bool, flag("--explain", "Say whether N threads can share the run, and why not; run nothing.")
+    bool, flag("--explain", "Say whether N threads can share the run, and its largest memory; run nothing.")
 ]
 OutOption = Annotated[Path | None, out_option("Write results, trace and picture here.")]
 ForceOption = Annotated[bool, flag("--force", "Replace files that exist already.")]

@@ -56,6 +56,7 @@ def command(
         if explain:
             manner = f"in regions, {threads} at a time" if is_cut else "in one piece"
             typer.echo(f"{chosen.name} is run {manner}: {words}")
+            typer.echo(f"memory: {_core.memory(chosen.text)[1]}")
             return
         if not is_cut:
             warn(f"run in one piece, on one thread: {words}")

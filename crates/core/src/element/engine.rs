@@ -156,7 +156,7 @@ impl Engine {
             outages: VecDeque::new(),
             outages_wanted,
             tells: drops_wanted || outages_wanted || recorder.mask.has(Kind::Packet),
-            bearer_rows: BearerRow::of_all(layouts.iter().map(|layout| layout.bearers as u16)),
+            bearer_rows: BearerRow::of_all(layouts.iter().map(|layout| layout.bearers)),
             bearers,
             first_bearer,
             attached,

@@ -50,6 +50,15 @@ impl Arrival {
     }
 }
 
+/// What a region exchanges packets with.
+pub(crate) trait Outside {
+    /// Takes the packet of an arrival.
+    fn take(&mut self, slot: u32) -> Packet;
+
+    /// A packet leaves at `at`, with this rank in the order of the instant. Its content is taken out of it.
+    fn put(&mut self, at: Instant, rank: u64, packet: &mut Packet);
+}
+
 /// A part of a path.
 pub(crate) struct Region {
     pub path: Path,
@@ -74,15 +83,20 @@ impl Region {
     }
 
     /// The region will be run up to `end`, before anything is observed. Packets on lanes that lead out and depart until
-    /// then go to `out` as in [`Region::run`].
-    pub fn begin(&mut self, end: Instant, mut out: impl FnMut(Instant, u64, Box<Packet>) -> Box<Packet>) {
+    /// then go out as in [`Region::run`].
+    pub fn begin(&mut self, end: Instant, outside: &mut impl Outside) {
         self.path.engine.horizon = Instant::from_nanos(end.as_nanos().saturating_add(1));
         for lane in self.path.engine.agenda.lanes_out() {
-            while let Some((at, _, packet)) = self.path.engine.take_ahead(lane) {
-                let left = out(at, self.numbers.of_lane(lane), packet);
-                self.path.engine.free(left);
+            while let Some((at, _, mut packet)) = self.path.engine.take_ahead(lane) {
+                outside.put(at, self.numbers.of_lane(lane), &mut packet);
+                self.path.engine.free(packet);
             }
         }
+    }
+
+    /// Where the packets are that arrive before `stop`.
+    pub fn arrivals_before(&self, stop: Instant) -> impl Iterator<Item = u32> {
+        self.inbox.iter().take_while(move |arrival| arrival.at < stop).map(|arrival| arrival.slot)
     }
 
     /// The region was run up to `end`.
@@ -91,15 +105,9 @@ impl Region {
         self.path.now = end;
     }
 
-    /// Handles everything before `stop`. `come` yields the packet of an arrival; `out` takes the content of one that
-    /// leaves, with its time and rank, and gives the box back.
+    /// Handles everything before `stop`.
     #[inline]
-    pub fn run(
-        &mut self,
-        stop: Instant,
-        mut come: impl FnMut(u32) -> Packet,
-        mut out: impl FnMut(Instant, u64, Box<Packet>) -> Box<Packet>,
-    ) {
+    pub fn run(&mut self, stop: Instant, outside: &mut impl Outside) {
         loop {
             let [(timer, number), (due, lane)] = self.path.engine.agenda.first_of_each();
             let arrival =
@@ -114,7 +122,7 @@ impl Region {
                     self.inbox.pop_front();
                     let mut packet = self.path.engine.packet();
                     let id = packet.id;
-                    *packet = come(slot);
+                    *packet = outside.take(slot);
                     packet.id = id;
                     self.path.now = at;
                     self.path.deliver(at, self.entry, packet);
@@ -128,14 +136,14 @@ impl Region {
             };
             let rank = if self.last.0 == at { rank.max(self.last.1) } else { rank };
             self.last = (at, rank);
-            while let Some((leaves, dir, packet)) = self.path.outputs.pop_front() {
+            while let Some((leaves, dir, mut packet)) = self.path.outputs.pop_front() {
                 // It leaves ahead of time, over the lane of its bearer: nothing handled then has a greater number before it.
                 let rank = match leaves > at {
                     true => self.numbers.of_lane(bearer_index(packet.ue - self.first_ue, dir)),
                     false => rank,
                 };
-                let left = out(leaves, rank, packet);
-                self.path.engine.free(left);
+                outside.put(leaves, rank, &mut packet);
+                self.path.engine.free(packet);
             }
         }
     }

@@ -35,12 +35,12 @@ pub struct BearerRow {
 
 impl BearerRow {
     /// Bearers of all nodes, from the number of bearers per node; only their owner is known yet.
-    pub(crate) fn of_all(counts: impl Iterator<Item = u16>) -> Vec<Self> {
-        let of_cell = |(node, count): (u16, u16)| {
+    pub(crate) fn of_all(counts: impl Iterator<Item = u32>) -> Vec<Self> {
+        let of_cell = |(node, count): (u16, u32)| {
             (0..count).map(move |index| Self {
                 node,
-                ue: index / 2,
-                direction: Dir::BOTH[usize::from(index % 2)],
+                ue: (index / 2) as u16,
+                direction: Dir::BOTH[index as usize % 2],
                 slot_ns: 0,
                 phase_ns: 0,
                 delay_ns: 0,

@@ -2,15 +2,24 @@
 
 use super::order::{Call, Order};
 use crate::packet::{self, Dir, Opaque, Packet};
-use crate::path::{Arrival, Region};
+use crate::path::{Arrival, Outside, Region};
 use crate::time::{Duration, Instant};
+use std::hint::black_box;
 
-/// Packets between two regions, in memory that is reused last in, first out.
+/// Packets between the regions of a chunk, by value. Memory is reused last in, first out, whichever region used it: a
+/// region writes the packets that leave to where it has just read those that came, so these lines are in the cache.
 #[derive(Default)]
 pub(super) struct Slots {
-    packets: Vec<Packet>,
+    packets: Vec<Slot>,
     free: Vec<u32>,
 }
+
+/// A packet in a cache line of its own.
+#[derive(Default)]
+#[repr(align(64))]
+struct Slot(Packet);
+
+const _: () = assert!(size_of::<Slot>() == 64);
 
 impl Slots {
     #[inline(always)]
@@ -18,11 +27,11 @@ impl Slots {
         let own = std::mem::take(packet);
         match self.free.pop() {
             Some(slot) => {
-                self.packets[slot as usize] = own;
+                self.packets[slot as usize].0 = own;
                 slot
             }
             None => {
-                self.packets.push(own);
+                self.packets.push(Slot(own));
                 self.packets.len() as u32 - 1
             }
         }
@@ -31,7 +40,33 @@ impl Slots {
     #[inline(always)]
     fn take(&mut self, slot: u32) -> Packet {
         self.free.push(slot);
-        std::mem::take(&mut self.packets[slot as usize])
+        std::mem::take(&mut self.packets[slot as usize].0)
+    }
+
+    /// Reads from each of these packets. They have left the cache while other regions were run; read one by one, each
+    /// would be waited for, while loads that do not depend on each other are served together.
+    #[inline(always)]
+    fn load(&self, slots: impl Iterator<Item = u32>) {
+        black_box(slots.fold(0_u32, |sum, slot| sum.wrapping_add(self.packets[slot as usize].0.len)));
+    }
+}
+
+/// Where the packets of a region come from and go to.
+struct Ports<'a> {
+    slots: &'a mut Slots,
+    calls: &'a mut Vec<Call>,
+}
+
+impl Outside for Ports<'_> {
+    #[inline(always)]
+    fn take(&mut self, slot: u32) -> Packet {
+        self.slots.take(slot)
+    }
+
+    #[inline(always)]
+    fn put(&mut self, at: Instant, rank: u64, packet: &mut Packet) {
+        let len = packet.len;
+        self.calls.push(Call { at, rank, len, slot: self.slots.put(packet) });
     }
 }
 
@@ -40,8 +75,6 @@ pub(super) struct Group {
     /// `None` if the server's ends are in the other region.
     pub server: Option<Region>,
     pub radio: Region,
-    pub down: Slots,
-    pub up: Slots,
     /// Packets towards the server that leave the region after the present window.
     pub later: Vec<Call>,
 }
@@ -65,6 +98,8 @@ pub(super) enum Job {
 #[derive(Default)]
 pub(super) struct Chunk {
     pub groups: Vec<Group>,
+    /// Packets between the two regions of each group.
+    pub slots: Slots,
     /// What came to the link in the present window, by direction, and when it arrives.
     pub orders: [Order; 2],
     /// Packets that all of this may hold at once.
@@ -90,9 +125,9 @@ impl Chunk {
 
     fn end(&mut self, at: Instant) {
         let [_, arrived] = &mut self.orders;
-        for (number, Group { server, radio, up, .. }) in self.groups.iter_mut().enumerate() {
+        for (number, Group { server, radio, .. }) in self.groups.iter_mut().enumerate() {
             if let Some(server) = server {
-                take_in(server, up, arrived, number, Dir::Uplink);
+                take_in(server, &mut self.slots, arrived, number, Dir::Uplink);
                 server.end(at);
                 radio.end(at);
             }
@@ -101,57 +136,39 @@ impl Chunk {
     }
 
     fn begin(&mut self, end: Instant) {
-        for Group { server, radio, up, later, .. } in &mut self.groups {
+        let slots = &mut self.slots;
+        for Group { server, radio, later, .. } in &mut self.groups {
             if let Some(server) = server {
-                server.begin(end, |_, _, packet| packet);
-                radio.begin(end, |at, rank, mut packet| {
-                    let len = packet.len;
-                    later.push(Call { at, rank, len, slot: up.put(&mut packet) });
-                    packet
-                });
+                // Its lanes lead nowhere, so nothing leaves.
+                server.begin(end, &mut Ports { slots, calls: later });
+                radio.begin(end, &mut Ports { slots, calls: later });
             }
         }
     }
 
     fn run_servers(&mut self, stop: Instant) {
-        let [down, arrived] = &mut self.orders;
+        let ([down, arrived], slots) = (&mut self.orders, &mut self.slots);
         down.clear();
         self.packets = 0;
         for (number, group) in self.groups.iter_mut().enumerate() {
             let Some(server) = &mut group.server else { continue };
-            take_in(server, &mut group.up, arrived, number, Dir::Uplink);
-            let (up, packets) = (&mut group.up, &mut group.down);
-            server.run(
-                stop,
-                |slot| up.take(slot),
-                |at, rank, mut packet| {
-                    let len = packet.len;
-                    down.calls.push(Call { at, rank, len, slot: packets.put(&mut packet) });
-                    packet
-                },
-            );
+            take_in(server, slots, arrived, number, Dir::Uplink);
+            slots.load(server.arrivals_before(stop));
+            server.run(stop, &mut Ports { slots, calls: &mut down.calls });
             down.close();
-            self.packets += server.path.created() + (packets.packets.len() + up.packets.len()) as u64;
+            self.packets += server.path.created();
         }
+        self.packets += slots.packets.len() as u64;
         down.sort();
     }
 
     fn run_radios(&mut self, stop: Instant, known: Instant) {
-        let [arrived, up] = &mut self.orders;
+        let ([arrived, up], slots) = (&mut self.orders, &mut self.slots);
         up.clear();
-        for (number, group) in self.groups.iter_mut().enumerate() {
-            let Group { radio, later, .. } = group;
-            take_in(radio, &mut group.down, arrived, number, Dir::Downlink);
-            let (down, packets) = (&mut group.down, &mut group.up);
-            radio.run(
-                stop,
-                |slot| down.take(slot),
-                |at, rank, mut packet| {
-                    let len = packet.len;
-                    later.push(Call { at, rank, len, slot: packets.put(&mut packet) });
-                    packet
-                },
-            );
+        for (number, Group { radio, later, .. }) in self.groups.iter_mut().enumerate() {
+            take_in(radio, slots, arrived, number, Dir::Downlink);
+            slots.load(radio.arrivals_before(stop));
+            radio.run(stop, &mut Ports { slots, calls: later });
             // Stable, as what one event emits keeps its order.
             later.sort_by_key(|call| (call.at, call.rank));
             let ready = later.partition_point(|call| call.at < known);
@@ -164,13 +181,13 @@ impl Chunk {
 }
 
 /// Arrivals of a group over the link come into the inbox of its region; what the link dropped is counted.
-fn take_in(region: &mut Region, packets: &mut Slots, order: &Order, group: usize, dir: Dir) {
+fn take_in(region: &mut Region, slots: &mut Slots, order: &Order, group: usize, dir: Dir) {
     for arrival in order.arrivals_of(group) {
         if arrival.at < Instant::NEVER {
             region.inbox.push_back(*arrival);
             continue;
         }
-        let packet = packets.take(arrival.slot);
+        let packet = slots.take(arrival.slot);
         if packet.kind() == packet::Kind::Opaque(Opaque::OtherProtocol) {
             region.path.note_datagram_dropped(&packet, dir);
         }

@@ -14,6 +14,9 @@
 //! Results are those of the whole path to the byte, for windows of any length, groups of any size and any number of
 //! threads: see [`Region`] for the order. [`Cut::of`] tells whether and where a scenario can be cut. No model knows of
 //! it.
+//!
+//! With many UEs that is also faster on one thread. A packet of the whole path is handled after those of all other UEs,
+//! whose state has taken its UE's place in the cache; a region handles all packets of a window while its few UEs are there.
 
 mod chunk;
 mod cut;
@@ -34,7 +37,7 @@ use crate::path::{Numbers, Region};
 use crate::radio::{self, dch};
 use crate::scenario::{Part, Scenario, Split};
 use crate::time::{Duration, Instant};
-use chunk::{Chunk, Front, Group, Job, Slots};
+use chunk::{Chunk, Front, Group, Job};
 use order::Border;
 use std::ops::Range;
 
@@ -254,7 +257,7 @@ fn ahead_of(cell: &Layout) -> Duration {
 }
 
 fn group(server: Option<Region>, radio: Region) -> Group {
-    Group { server, radio, down: Slots::default(), up: Slots::default(), later: Vec::new() }
+    Group { server, radio, later: Vec::new() }
 }
 
 /// Flows of one part, and their numbers among all flows.

@@ -220,7 +220,8 @@ fn where_there_is_no_cut_the_reason_is_told() {
         cut(&scenario, Observe::default(), threads).err().unwrap_or_default()
     };
     assert_eq!(reason(&format!("{LINE}{bulk}"), 2), "");
-    assert!(reason(&format!("{LINE}{bulk}"), 1).contains("one thread"));
+    assert_eq!(reason(&format!("{LINE}{bulk}"), 1), "");
+    assert!(reason(&format!("{}{bulk}", LINE.replace("300", "100")), 1).contains("one thread"));
     let told = [
         (format!("{LINE}[[middlebox]]\npacket_loss = {{}}\n{bulk}"), "middlebox.packet_loss"),
         (LINE.replace("delay = \"20 ms\"", "delay = \"0 s\"") + bulk, "no delay"),
@@ -234,6 +235,31 @@ fn where_there_is_no_cut_the_reason_is_told() {
         let reason = reason(&text, 2);
         assert!(reason.contains(part), "{reason:?} has no {part:?}");
     }
+}
+
+#[test]
+fn one_thread_runs_many_ues_in_regions_with_the_same_results() {
+    let text = format!("{LINE}[[flow]]\nue = \"each\"\nstagger = \"1 ms\"\napp.bulk = {{}}\n");
+    let scenario = Scenario::parse(&text, &[]).unwrap();
+    let whole = Simulation::in_one_piece(&scenario, 1, Observe::default());
+    let mut regions = Simulation::new(&scenario, 1, Observe::default());
+    assert_eq!(results(whole, &[]), {
+        regions.run();
+        regions.results().to_json()
+    });
+    // Packets of regions are counted by regions: more than the whole path has at once.
+    let mut again = Simulation::in_one_piece(&scenario, 1, Observe::default());
+    again.run();
+    assert!(regions.created() > again.created(), "{} {}", regions.created(), again.created());
+}
+
+#[test]
+fn a_run_may_have_as_many_ues_as_a_scenario_may_name() {
+    let text = LINE.replace("300", "65535").replace("2 s", "1 ms") + "[[flow]]\napp.file.size = \"1 kB\"\n";
+    let scenario = Scenario::parse(&text, &[]).unwrap();
+    let mut run = Simulation::new(&scenario, 1, Observe::default());
+    run.run();
+    assert_eq!(run.flows().len(), 1);
 }
 
 #[test]
