@@ -60,11 +60,11 @@ _MOST = 1e15
 class Environment(gymnasium.Env[Array, Array]):
     """A sender of a scenario, steered step by step.
 
-    The flow's congestion control, or the call's rate controller, is replaced by ``fixed``, which keeps window
-    and rate constant between actions; loss recovery of TCP is then RACK with SACK. The first observation is
-    made at the start of the flow. An episode is terminated when a finite transfer is acknowledged or the flow
-    stops, and truncated at the end of the scenario's `duration`. Scenario, seed and actions determine all
-    observations.
+    The flow's congestion control is replaced by ``constant``, or the call's rate controller by ``fixed``:
+    window and rate are constant between actions. Loss recovery of TCP is then RACK with SACK. The first
+    observation is made at the start of the flow. An episode is terminated when a finite transfer is
+    acknowledged or the flow stops, and truncated at the end of the scenario's `duration`. Scenario, seed and
+    actions determine all observations.
 
     Parameters
     ----------
@@ -258,6 +258,6 @@ def _steerable(scenario: Scenario, flow: int, has_window: bool) -> Scenario:
                 "window", "a call has no congestion window", "steer its rate: rate=(100e3, 2.5e6)"
             )
         return scenario.with_(f"flow.{flow}.app.call.controller", "fixed")
-    keys = {"cc": "fixed", "recovery": "rack", "sack": True}
+    keys = {"cc": "constant", "recovery": "rack", "sack": True}
     overrides = tuple((f"flow.{flow}.tcp.{key}", str(value).lower()) for key, value in keys.items())
     return Scenario(scenario.name, scenario.source, (*scenario.overrides, *overrides), scenario.folder)
