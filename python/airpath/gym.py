@@ -3,25 +3,23 @@
 An `Environment` runs a scenario and lets a program control one sender. Each step sets the congestion window
 or the pacing rate of a TCP connection, or the target rate of a call, lets time pass, and returns what ACKs or
 feedback messages reported in that time. Everything else in the scenario is simulated as in `airpath.run`. The
-module requires the extra `gym`: ``pip install 'airpath[gym]'``.
+module requires the extra `gym`: `pip install 'airpath[gym]'`.
 
 An observation is an array of shape (10,) and dtype float32. Columns describe the latest step unless they say
 otherwise:
 
-======  ===================  =============================================================================
-column  name                 value
-======  ===================  =============================================================================
-0       ``elapsed_s``        length of the step, s
-1       ``reports``          ACKs of TCP, or feedback messages of a call, that arrived
-2       ``acked_bytes``      bytes that they reported as received
-3       ``lost_bytes``       bytes that were found lost
-4       ``marked_bytes``     bytes received with the mark CE; of TCP only with ``tcp.ecn = "accurate"``
-5       ``rtt_s``            mean round-trip time, s; without a sample the latest one; 0 before the first
-6       ``least_rtt_s``      shortest round-trip time since the flow began, s; 0 before the first
-7       ``in_flight_bytes``  bytes in flight after the latest report
-8       ``window_bytes``     congestion window at the end of the step; 0 for a call, which has none
-9       ``rate_bps``         pacing rate of TCP (0 if it is not paced), or target rate of a call, bit/s
-======  ===================  =============================================================================
+| column | name | value |
+|---|---|---|
+| 0 | `elapsed_s` | length of the step, s |
+| 1 | `reports` | ACKs of TCP, or feedback messages of a call, that arrived |
+| 2 | `acked_bytes` | bytes that they reported as received |
+| 3 | `lost_bytes` | bytes that were found lost |
+| 4 | `marked_bytes` | bytes received with the mark CE; of TCP only with `tcp.ecn = "accurate"` |
+| 5 | `rtt_s` | mean round-trip time, s; without a sample the latest one; 0 before the first |
+| 6 | `least_rtt_s` | shortest round-trip time since the flow began, s; 0 before the first |
+| 7 | `in_flight_bytes` | bytes in flight after the latest report |
+| 8 | `window_bytes` | congestion window at the end of the step; 0 for a call, which has none |
+| 9 | `rate_bps` | pacing rate of TCP (0 if it is not paced), or target rate of a call, bit/s |
 
 Bytes are those of TCP's payload, or of a call's IP packets. `COLUMNS` has the names, in this order.
 """
