@@ -3,25 +3,23 @@
 An `Environment` runs a scenario and lets a program control one sender. Each step sets the congestion window
 or the pacing rate of a TCP connection, or the target rate of a call, lets time pass, and returns what ACKs or
 feedback messages reported in that time. Everything else in the scenario is simulated as in `airpath.run`. The
-module requires the extra `gym`: ``pip install 'airpath[gym]'``.
+module requires the extra `gym`: `pip install 'airpath[gym]'`.
 
 An observation is an array of shape (10,) and dtype float32. Columns describe the latest step unless they say
 otherwise:
 
-======  ===================  =============================================================================
-column  name                 value
-======  ===================  =============================================================================
-0       ``elapsed_s``        length of the step, s
-1       ``reports``          ACKs of TCP, or feedback messages of a call, that arrived
-2       ``acked_bytes``      bytes that they reported as received
-3       ``lost_bytes``       bytes that were found lost
-4       ``marked_bytes``     bytes received with the mark CE; of TCP only with ``tcp.ecn = "accurate"``
-5       ``rtt_s``            mean round-trip time, s; without a sample the latest one; 0 before the first
-6       ``least_rtt_s``      shortest round-trip time since the flow began, s; 0 before the first
-7       ``in_flight_bytes``  bytes in flight after the latest report
-8       ``window_bytes``     congestion window at the end of the step; 0 for a call, which has none
-9       ``rate_bps``         pacing rate of TCP (0 if it is not paced), or target rate of a call, bit/s
-======  ===================  =============================================================================
+| column | name | value |
+|---|---|---|
+| 0 | `elapsed_s` | length of the step, s |
+| 1 | `reports` | ACKs of TCP, or feedback messages of a call, that arrived |
+| 2 | `acked_bytes` | bytes that they reported as received |
+| 3 | `lost_bytes` | bytes that were found lost |
+| 4 | `marked_bytes` | bytes received with the mark CE; of TCP only with `tcp.ecn = "accurate"` |
+| 5 | `rtt_s` | mean round-trip time, s; without a sample the latest one; 0 before the first |
+| 6 | `least_rtt_s` | shortest round-trip time since the flow began, s; 0 before the first |
+| 7 | `in_flight_bytes` | bytes in flight after the latest report |
+| 8 | `window_bytes` | congestion window at the end of the step; 0 for a call, which has none |
+| 9 | `rate_bps` | pacing rate of TCP (0 if it is not paced), or target rate of a call, bit/s |
 
 Bytes are those of TCP's payload, or of a call's IP packets. `COLUMNS` has the names, in this order.
 """
@@ -60,11 +58,11 @@ _MOST = 1e15
 class Environment(gymnasium.Env[Array, Array]):
     """A sender of a scenario, steered step by step.
 
-    The flow's congestion control, or the call's rate controller, is replaced by ``fixed``, which keeps window
-    and rate constant between actions; loss recovery of TCP is then RACK with SACK. The first observation is
-    made at the start of the flow. An episode is terminated when a finite transfer is acknowledged or the flow
-    stops, and truncated at the end of the scenario's `duration`. Scenario, seed and actions determine all
-    observations.
+    The flow's congestion control is replaced by ``constant``, or the call's rate controller by ``fixed``:
+    window and rate are constant between actions. Loss recovery of TCP is then RACK with SACK. The first
+    observation is made at the start of the flow. An episode is terminated when a finite transfer is
+    acknowledged or the flow stops, and truncated at the end of the scenario's `duration`. Scenario, seed and
+    actions determine all observations.
 
     Parameters
     ----------
@@ -258,6 +256,6 @@ def _steerable(scenario: Scenario, flow: int, has_window: bool) -> Scenario:
                 "window", "a call has no congestion window", "steer its rate: rate=(100e3, 2.5e6)"
             )
         return scenario.with_(f"flow.{flow}.app.call.controller", "fixed")
-    keys = {"cc": "fixed", "recovery": "rack", "sack": True}
+    keys = {"cc": "constant", "recovery": "rack", "sack": True}
     overrides = tuple((f"flow.{flow}.tcp.{key}", str(value).lower()) for key, value in keys.items())
     return Scenario(scenario.name, scenario.source, (*scenario.overrides, *overrides), scenario.folder)

@@ -107,7 +107,7 @@ def test_an_episode_ends_with_the_file_or_with_the_scenario() -> None:
 def test_other_flows_keep_their_control() -> None:
     beside = airpath.load("umts-384").with_("flow", [{"app": "bulk"}, {"app": "bulk"}])
     env = environment(beside, flow=1)
-    assert env.scenario.text.count("cc.fixed]") == 1
+    assert env.scenario.text.count("cc.constant]") == 1
     env.reset(seed=1)
     for _ in range(200):
         env.step([1])

@@ -97,7 +97,7 @@ impl Steered {
         };
         if steered.view().is_none() {
             let message = "its sender cannot be steered".to_owned();
-            let hint = "choose a flow over one TCP connection with tcp.cc = \"fixed\", or a call with controller \
+            let hint = "choose a flow over one TCP connection with tcp.cc = \"constant\", or a call with controller \
                         = \"fixed\"";
             return Err(ScenarioError::new(format!("flow.{entry}"), message, hint));
         }

@@ -23,7 +23,7 @@ const TCP: &str = r#"
 app = "bulk"
 [flow.tcp]
 profile = "linux"
-cc = "fixed"
+cc = "constant"
 "#;
 const CALL: &str = "[[flow]]\napp.call.controller = \"fixed\"";
 const EVERY: StepLength = StepLength { time: Duration::from_millis(100), reports: None };
@@ -70,11 +70,11 @@ fn a_window_gives_its_rate_by_the_round_trip_time() {
     assert!((goodput / expected - 1.0).abs() < 0.05, "{goodput} B/s, {expected}");
     // Six times the window fills the link, of which headers take a share; the rest waits.
     steps(&mut run, 20, window(12.0), EVERY);
-    let rows = steps(&mut run, 50, window(12.0), EVERY);
-    let goodput = 8.0 * sum(&rows, "acked_bytes") / 5.0;
-    assert!((0.95e6..0.98e6).contains(&goodput), "{goodput}");
-    assert!(at(&rows[49], "rtt_s") > 0.1);
-    assert_eq!(sum(&rows, "lost_bytes"), 0.0);
+    let filled = steps(&mut run, 50, window(12.0), EVERY);
+    let at_link = 8.0 * sum(&filled, "acked_bytes") / 5.0;
+    assert!((0.95e6..0.98e6).contains(&at_link), "{at_link}");
+    assert!(at(&filled[49], "rtt_s") > 0.1);
+    assert_eq!(sum(&filled, "lost_bytes"), 0.0);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn lost_bytes_are_those_that_the_link_dropped() {
 #[test]
 fn only_one_tcp_connection_or_a_call_can_be_steered() {
     let cases = [
-        ("[[flow]]\napp = \"bulk\"", 0, "flow.0", "tcp.cc = \"fixed\""),
+        ("[[flow]]\napp = \"bulk\"", 0, "flow.0", "tcp.cc = \"constant\""),
         ("[[flow]]\napp = \"cbr\"", 0, "flow.0", "a call with controller"),
         (CALL, 1, "flow", "from 0 to 0"),
     ];

@@ -2,10 +2,10 @@
 
 pub mod bbr;
 pub mod bbr3;
+pub mod constant;
 pub mod copa;
 pub mod cubic;
 pub mod dctcp;
-pub mod fixed;
 pub mod lia;
 mod marked_share;
 pub mod model;
@@ -221,9 +221,9 @@ registry! {
         WestwoodPlus = westwood_plus,
         Bbr = bbr,
         Bbr3 = bbr3,
+        Constant = constant,
         Copa = copa,
         Dctcp = dctcp,
-        Fixed = fixed,
         Prague = prague,
         Lia = lia,
         Olia = olia,

@@ -27,7 +27,7 @@ parameters! {
 impl Component for Config {
     fn build(&self) -> Box<dyn CongestionControl> {
         let rate = self.pacing_rate.map(|rate| rate.as_bps() as f64);
-        Box::new(Fixed { steering: Steering { rate, ..Steering::default() }, marked: 0 })
+        Box::new(Constant { steering: Steering { rate, ..Steering::default() }, marked: 0 })
     }
 
     fn validate(&self) -> Result<(), ScenarioError> {
@@ -47,13 +47,13 @@ impl Component for Config {
     }
 }
 
-struct Fixed {
+struct Constant {
     steering: Steering,
     /// Bytes delivered with CE, as of the latest ACK.
     marked: u64,
 }
 
-impl CongestionControl for Fixed {
+impl CongestionControl for Constant {
     fn on_ack(&mut self, _window: &mut Window, _acked: u64) {}
 
     fn ssthresh_after_loss(&mut self, state: &State) -> f64 {
@@ -69,7 +69,7 @@ impl CongestionControl for Fixed {
     }
 }
 
-impl PathModel for Fixed {
+impl PathModel for Constant {
     fn seed(&mut self, _stream: Stream) {}
 
     fn on_established(&mut self, _now: Instant, _srtt: Duration, window: &Window) {
