@@ -270,9 +270,9 @@ fn shared_link(cc: &str, joint: &str) -> [(f64, f64); 2] {
         .replace("[[way]]\n", "[[way]]\nbehind = \"joint\"\n");
     text += &format!("[[way]]\nname = \"joint\"\nwired = {{ delay = \"20 ms\", {joint} }}\n");
     let flows = run_text(&text);
-    let of = |flow: &FlowReport| {
-        let lost = flow.sender.retransmissions.total as f64 / flow.sender.segments_sent as f64;
-        (flow.goodput_bps / 1e6, lost)
+    let of = |report: &FlowReport| {
+        let lost = report.sender.retransmissions.total as f64 / report.sender.segments_sent as f64;
+        (report.goodput_bps / 1e6, lost)
     };
     let found = [of(&flows[0]), of(&flows[1])];
     eprintln!("{cc} over {joint}: {found:.4?}, {:.2}", found[0].0 / found[1].0);

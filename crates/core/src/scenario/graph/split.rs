@@ -165,7 +165,8 @@ impl Scenario {
             let UeChoice::One(interface) = flow.ue else { continue };
             if let Some((.., ue, _)) = self.split_ues().find(|(_, first, ..)| interface == first + 1) {
                 let name = &ue.name;
-                let message = format!("PDCP splits the bearer of \"{name}\" over its cells, and no flow has one alone");
+                let message =
+                    format!("PDCP splits the bearer of \"{name}\" over its cells, and no flow has one alone");
                 let hint = "remove the key, or remove `split` from the [[ue]]";
                 return Err(ScenarioError::new(format!("flow[{index}].over"), message, hint));
             }
