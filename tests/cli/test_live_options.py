@@ -65,6 +65,8 @@ def test_configuration_unless_told_otherwise(configured):
         "endpoint": None,
         "duration_s": None,
         "attach": None,
+        "between": None,
+        "keep_addresses": False,
         "control": False,
         "sysctl": {},
         "congestion_control": None,

@@ -129,7 +129,8 @@ pub fn create(settings: Settings<'_>, log: &mut Vec<(&'static str, String)>) -> 
 }
 
 /// The namespace of a process (a number), of a name as of `ip netns`, or of a path; and a server's end without a device.
-pub fn attach(target: &str) -> Result<Link, Obstacle> {
+/// `option` is what an error names.
+pub fn attach(option: &str, target: &str) -> Result<Link, Obstacle> {
     let path = match target {
         number if number.bytes().all(|byte| byte.is_ascii_digit()) => format!("/proc/{number}/ns/net"),
         name if !name.contains('/') => format!("/run/netns/{name}"),
@@ -139,25 +140,25 @@ pub fn attach(target: &str) -> Result<Link, Obstacle> {
         move |error: io::Error| {
             let hint =
                 "run it as root, and name a process by its number, or a namespace as 'ip netns' lists them";
-            Obstacle::refused("--attach", what, error, hint)
+            Obstacle::refused(option, what, error, hint)
         }
     };
     let theirs = File::open(&path).map_err(|error| {
         let hint =
             "run it as root, and name a process by its number, or a namespace as 'ip netns' lists them";
-        Obstacle::new("--attach", format!("{path}: {error}"), hint)
+        Obstacle::new(option, format!("{path}: {error}"), hint)
     })?;
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| failed("no namespace can be made")(error.into()))?;
     netlink::bring_up("lo").map_err(failed("the loopback interface cannot be brought up"))?;
-    let mine = open_end()?;
+    let mine = open_end(option)?;
     setns(&theirs, CloneFlags::CLONE_NEWNET).map_err(|error| failed("it cannot be entered")(error.into()))?;
-    Ok(Link { ends: [mine, open_end()?], user_namespace: false })
+    Ok(Link { ends: [mine, open_end(option)?], user_namespace: false })
 }
 
 /// The current namespace as an end without devices of the link.
-fn open_end() -> Result<End, Obstacle> {
+fn open_end(option: &str) -> Result<End, Obstacle> {
     let failed =
-        |error| Obstacle::refused("--attach", "the kernel tells nothing of sockets", error, UNPRIVILEGED);
+        |error| Obstacle::refused(option, "the kernel tells nothing of sockets", error, UNPRIVILEGED);
     let namespace = File::open("/proc/thread-self/ns/net").map_err(failed)?;
     let kernel = kernel::Namespace::open(&[] as &[&str]).map_err(failed)?;
     Ok(End { namespace, devices: Vec::new(), kernel })

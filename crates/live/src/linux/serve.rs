@@ -213,7 +213,7 @@ fn attach(
         Some((option, _, what)) => {
             Err(Obstacle::new(option, format!("with {given} {what}"), "leave one of them out"))
         }
-        None => namespaces::attach(target),
+        None => namespaces::attach(given, target),
     }
 }
 
