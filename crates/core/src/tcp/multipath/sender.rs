@@ -1,6 +1,6 @@
 //! The sending endpoint of a connection over several paths: which subflow carries which bytes.
 //!
-//! The owner calls it like a [`Sender`](crate::tcp::Sender), with the path in addition: after each call it drains
+//! The owner calls it like a [`crate::tcp::Sender`], with the path in addition: after each call it drains
 //! `poll_transmit`, lets `write` fill in each packet, and arms a timer for the `deadline` of each path.
 //!
 //! A subflow's sender is offered one segment at a time, and what it does not send is taken back: so no byte is bound to a
