@@ -26,6 +26,8 @@ def test_every_scenario_has_a_summary(name: str, airpath_command: Callable[..., 
         words[1:] = ["walker.0 downlink", "walker downlink bearer in macro: "]
         words += ["phone over small.0 downlink", "phone over small downlink bearer in small: "]
         words += ["phone over fixed.0 downlink", "phone over fixed has no downlink bearer"]
+    if name == "mptcp-lte-wifi":
+        words[1:] = ["phone over wifi.0 downlink", "phone over lte downlink bearer in lte: "]
     if name == "endc-drive":
         words[1:] = ["car over nr.0 downlink", "car over nr downlink bearer in nr: "]
     if name == "lte-drive":

@@ -39,6 +39,7 @@ FOLDERS = {
     "channel": "Channels",
     "fading": "Fading",
     "scheduler": "Schedulers",
+    "multipath.scheduler": "Schedulers of paths",
 }
 """Folders of components, in the order of the page."""
 SCENARIO_PARTS = ("scenario", "flow", "tcp", "wired", "umts")

@@ -269,8 +269,10 @@ function thatFit(rows, most) {
  * @param {Chosen} chosen @param {any} summary @param {Settings["most"]} most
  */
 function known({ title, base, changes, scenario, values, path, edges, bearers }, summary, most) {
+  const flows = summary.flows.flatMap(pathsOf);
   return {
-    title, base, changes, what: described(changes ?? []), names: namesOf(summary.flows, values), chosen: busiest(summary.flows, most.flows), summary, path, edges, bearers,
+    title, base, changes, what: described(changes ?? []), names: namesOf(summary.flows, values), chosen: busiest(flows, most.flows), path, edges, bearers,
+    summary: { ...summary, flows },
     values: short(values, most), scenario: scenario.slice(0, most.scenario), cut: scenario.length > most.scenario, not_again: null,
   };
 }
@@ -300,19 +302,31 @@ function busiest(flows, most) {
   return ranked.slice(0, most).sort((one, other) => one - other);
 }
 
-/** Name each flow by its UE and its congestion control: `airpath/runs/flows.py`. @param {any[]} flows @param {any} scenario */
+/** Paths of a connection, each as a flow: `airpath/runs/flows.py`. @param {any} flow @returns {any[]} */
+function pathsOf(flow) {
+  if (!("multipath" in flow)) return [flow];
+  const { multipath, ...whole } = flow;
+  return multipath.subflows.map((/** @type {any} */ path) => ({
+    ...whole, ...path, goodput_bps: flow.goodput_bps * path.share, bytes_acked: path.bytes, bytes_received: path.bytes, queueing_delay_ms: null,
+  }));
+}
+
+/** Name each path of each flow by its UE and its congestion control: `airpath/runs/flows.py`. @param {any[]} flows @param {any} scenario */
 function namesOf(flows, scenario) {
   /** @type {Map<number, {waiting: any[], current: any}>} */
   const ues = new Map();
-  return flows.map((flow) => {
+  const paths = flows.flatMap(pathsOf);
+  return flows.flatMap((flow) => {
     const its = (/** @type {any} */ { ue }) => ue === flow.ue || ue === "each";
     const own = ues.get(flow.ue) ?? { waiting: (scenario.flow ?? []).filter(its), current: null };
     ues.set(flow.ue, own);
     // A web page has several flows.
     if (flow.app !== "web" || "web" in flow) own.current = own.waiting.shift();
-    const several = flows.filter(({ ue }) => ue === flow.ue).length > 1;
-    const whose = `${flow.interface ?? `UE ${flow.ue}`}${several ? ` flow ${flow.flow}` : ""}`;
     const what = "datagrams" in flow ? flow.app : Object.keys((own.current?.tcp ?? scenario.tcp).cc).join(", ");
-    return what ? `${whose}: ${what}` : whose;
+    return pathsOf(flow).map((path) => {
+      const several = paths.filter(({ ue }) => ue === path.ue).length > 1;
+      const whose = `${path.interface ?? `UE ${path.ue}`}${several ? ` flow ${path.flow}` : ""}`;
+      return what ? `${whose}: ${what}` : whose;
+    });
   });
 }
