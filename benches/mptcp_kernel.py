@@ -1,42 +1,38 @@
 #!/usr/bin/env python3
 """The kernel's Multipath TCP beside airpath's, over the same two paths: goodput with intervals.
 
-Each row has two paths and a file. The kernel's runs go through `airpath live`: both paths are devices of one
-namespace, and an endpoint of `ip mptcp` lets the kernel open the second subflow. The simulated runs have
-`scheduler = "linux"`. Both have CUBIC and a receiver that opens the connection; goodput is of the file, from
-the SYN to its last byte at the receiver. Run N has a file N times 50 kB smaller, as the end of a file over a
-slow path depends on its size; cells have the seed N in both. The difference is paired by run.
+Each row has two paths and a file, and runs as `airpath compare` runs it, with CUBIC; some rows have a small
+receive buffer in addition. Run N has a file N times 50 kB smaller, as the end of a file over a slow path
+depends on its size; cells have the seed N in both. The difference is paired by run.
 
 The server writes with a blocking socket, as much as the send buffer takes: one that polls is woken up as
 early, but single writes of 64 kB leave less to a fast path (10 + 1 Mbit/s: 9.1 instead of 9.7 Mbit/s).
 
-Needs Linux with MPTCP, `ip` with `mptcp`, root, and the prerequisites of `airpath doctor`; without them it
-exits with a message.
+Needs Linux with MPTCP, `ip` with `mptcp`, and the prerequisites of `airpath doctor`; without them it exits
+with a message.
 """
 
 from __future__ import annotations
 
 import argparse
-import concurrent.futures
 import json
-import os
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
+
+from airpath.errors import LiveError
+from airpath.experiments.versus_kernel.campaign import Variant, run_all
+from airpath.experiments.versus_kernel.judgement import judge
+from airpath.experiments.versus_kernel.multipath import check_kernel
+from airpath.experiments.versus_kernel.tcp import LINUX_SYSCTLS, KernelTcp
+from airpath.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "tools"))
 
-PORT = 5001
-CHUNK = 1 << 18
-# linux/in.h; the module `socket` has it from Python 3.10 on, on Linux alone.
-IPPROTO_MPTCP = 262
 SMALLER_B = 50_000
-TRIES = 3
 LTE = """
 radio.lte.uplink.bler = "10 %"
 radio.lte.downlink.blocks.bandwidth = "{mhz} MHz"
@@ -109,84 +105,21 @@ app.file.size = "{size_b} B"
 {paths}"""
 
 
-def simulated(text: str, seed: int) -> float:
-    """Give the goodput of a simulated run, bit/s."""
-    import airpath
-
-    (flow,) = airpath.run(airpath.Scenario("mptcp", text), seed=seed, probes=()).flows
-    return float(flow["bytes_received"]) * 8 / float(flow["received_s"])
-
-
-def real(text: str, seed: int, size_b: int, buffer_b: int | None) -> float | None:
-    """Give the goodput of the kernel in a live run, bit/s; None if the run was not valid."""
-    with tempfile.TemporaryDirectory() as folder:
-        link, report, out = Path(folder, "link.toml"), Path(folder, "report.json"), Path(folder, "out")
-        link.write_text(text, encoding="utf-8")
-        here = [sys.executable, "-I", "-S", str(Path(__file__).resolve())]
-        command = [str(ROOT / ".venv/bin/airpath"), "live", str(link), "--ue", "phone", "--seed", str(seed)]
-        command += ["--no-view", "--no-capture", "--probes", "", "--no-page", "--out", str(out)]
-        if buffer_b is not None:
-            command += ["--sysctl", f"net.ipv4.tcp_rmem=4096 {buffer_b} {buffer_b}"]
-        command += ["--server", " ".join([*here, "serve", str(size_b)]), "--", *here, "fetch", str(report)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
-        if done.returncode != 0:
-            raise SystemExit(f"mptcp_kernel.py: {' '.join(command)}: status {done.returncode}\n{done.stderr}")
-        found = json.loads(report.read_text())
-        if not json.loads((out / "results.json").read_text())["live"]["valid"]:
-            return None
-    if found["bytes"] != size_b or found["subflows"] != 1:
-        raise SystemExit(f"mptcp_kernel.py: {found} of {size_b} B over two paths")
-    return float(size_b) * 8 / float(found["seconds"])
-
-
-def opened() -> socket.socket:
-    """Make a socket of Multipath TCP with CUBIC."""
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
-    return made
-
-
-def serve(size_b: int) -> None:
-    """Send a file to whoever connects, and wait for the end."""
-    with opened() as listener:
-        listener.bind(("0.0.0.0", PORT))
-        listener.listen(1)
-        connection, _ = listener.accept()
-        with connection:
-            connection.sendall(bytes(size_b))
-            connection.shutdown(socket.SHUT_WR)
-            while connection.recv(CHUNK):
-                pass
-
-
-def fetch(report: Path) -> None:
-    """Open the second subflow over the second interface, fetch the file, and write what came and when."""
-    endpoint = ["ip", "mptcp", "endpoint", "add", os.environ["AIRPATH_UE_1"], "dev", "airpath1", "subflow"]
-    subprocess.run(endpoint, check=True)
-    got, buffer = 0, bytearray(CHUNK)
-    with opened() as connection:
-        began = time.monotonic()
-        connection.connect((os.environ["AIRPATH_SERVER"], PORT))
-        ended = began
-        while count := connection.recv_into(buffer):
-            got, ended = got + count, time.monotonic()
-        # The first octet of struct mptcp_info (linux/mptcp.h) counts further subflows.
-        subflows = connection.getsockopt(284, 1, 96)[0]
-    report.write_text(json.dumps({"bytes": got, "seconds": ended - began, "subflows": subflows}))
+def job(paths: str, size_b: int, buffer_b: int | None) -> Variant:
+    """Say what runs in both worlds: this file, and for the kernel the largest receive buffer in bytes."""
+    made = Scenario("mptcp", scenario(paths, size_b, buffer_b))
+    sysctls = LINUX_SYSCTLS | (
+        {} if buffer_b is None else {"net.ipv4.tcp_rmem": f"4096 {buffer_b} {buffer_b}"}
+    )
+    return Variant("cubic", "cubic", None, made, made, KernelTcp("cubic", sysctls))
 
 
 def obstacle() -> str:
     """Say what keeps us from measuring; empty if nothing does."""
-    import left_out
-
-    if why := left_out.why("ip"):
-        return why
     try:
-        opened().close()
-    except OSError as error:
-        return f"the kernel has no MPTCP: {error.strerror}"
-    if os.geteuid() != 0:
-        return "endpoints of MPTCP need root"
+        check_kernel()
+    except LiveError as error:
+        return str(error)
     doctor = [str(ROOT / ".venv/bin/airpath"), "doctor"]
     done = subprocess.run(doctor, capture_output=True, text=True, timeout=60, check=False)
     return "" if done.returncode == 0 else "airpath doctor says that live does not work here"
@@ -194,39 +127,27 @@ def obstacle() -> str:
 
 def measure(name: str, runs: int, workers: int) -> dict[str, Any]:
     """Run a row, simulated and live; print its line and give the figures."""
-    from airpath.experiments.paired import paired
-    from airpath.stats.estimate import estimate
-
     paths, mb, buffer_b = ROWS[name]
-
-    def one(number: int) -> tuple[float, float] | None:
-        size_b = mb * 1_000_000 - number * SMALLER_B
-        text = scenario(paths, size_b, buffer_b)
-        attempts = (real(text, number, size_b, buffer_b) for _ in range(TRIES))
-        live = next((rate for rate in attempts if rate is not None), None)
-        return None if live is None else (simulated(text, number), live)
-
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        found = [pair for pair in pool.map(one, range(1, runs + 1)) if pair is not None]
-    if len(found) < 2:
-        raise SystemExit(f"mptcp_kernel.py: {name}: {len(found)} runs of {runs} were valid")
-    kernel, ours = estimate(live for _, live in found), estimate(sim for sim, _ in found)
-    apart = paired(ours, kernel).relative
+    jobs = [
+        (job(paths, mb * 1_000_000 - number * SMALLER_B, buffer_b), number) for number in range(1, runs + 1)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        outcomes = run_all(jobs, Path(folder), workers)
+    if len(outcomes.seeds("cubic")) < 2:
+        raise SystemExit(f"mptcp_kernel.py: {name}: too few runs of {runs} were valid")
+    (goodput, *_) = judge(outcomes, "cubic", 0)
+    ours, kernel, apart = goodput.pair.a, goodput.pair.b, goodput.pair.relative
     assert apart is not None
     best, worst = max(kernel.values) / 1e6, min(kernel.values) / 1e6
     line = f"{kernel.mean / 1e6:6.2f} ± {kernel.half_width / 1e6:4.2f} ({worst:.2f} to {best:.2f})"
     line += f"  {ours.mean / 1e6:6.2f} ± {ours.half_width / 1e6:4.2f}  {100 * apart.mean:+6.1f} %"
-    line += f" ({100 * apart.ci_low:+.1f} to {100 * apart.ci_high:+.1f})  {len(found)}"
+    line += f" ({100 * apart.ci_low:+.1f} to {100 * apart.ci_high:+.1f})  {kernel.n}"
     print(f"{name:48} {line}", flush=True)
     return {"kernel_bps": list(kernel.values), "simulated_bps": list(ours.values), "relative": apart.mean}
 
 
 def main() -> None:
     """Measure all rows, print a table, and write it down."""
-    if sys.argv[1:2] == ["serve"]:
-        return serve(int(sys.argv[2]))
-    if sys.argv[1:2] == ["fetch"]:
-        return fetch(Path(sys.argv[2]))
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--runs", type=int, default=20, help="of each kind and row")
     parser.add_argument("--rows", default="", metavar="TEXT", help="only rows whose name has this text")
@@ -248,4 +169,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

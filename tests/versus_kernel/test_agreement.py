@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import math
 import signal
@@ -20,14 +21,20 @@ import airpath
 from airpath import _core
 from airpath.cli import compare as command
 from airpath.errors import LiveError, ScenarioError
-from airpath.experiments.versus_kernel import campaign
+from airpath.experiments.versus_kernel import campaign, multipath
 from airpath.experiments.versus_kernel.campaign import MOST_ATTEMPTS, Outcomes, Variant, crossed, run_all
 from airpath.experiments.versus_kernel.carried import Transfer, transfers
 from airpath.experiments.versus_kernel.judgement import effects, judge, judged, welch
 from airpath.experiments.versus_kernel.measured import METRICS, Figures, figures
 from airpath.experiments.versus_kernel.mechanism import mechanisms, with_mechanism
 from airpath.experiments.versus_kernel.published import cells, jobs, row_of
-from airpath.experiments.versus_kernel.runs import LiveOutcome, Processes, configuration, kernel_timeouts
+from airpath.experiments.versus_kernel.runs import (
+    LiveOutcome,
+    Processes,
+    configuration,
+    kernel_timeouts,
+    simulate_once,
+)
 from airpath.experiments.versus_kernel.tcp import as_linux, as_near, as_written, near_tcp, unlike
 from airpath.live import driver
 from airpath.live.transfer import receive, send
@@ -102,6 +109,93 @@ def test_what_cannot_be_live_is_refused_by_its_key(text, key, cause):
         transfers(scenario(text))
     assert refused.value.args[0] == key
     assert cause in refused.value.args[1]
+
+
+WAYS_OF_A_PHONE = """
+ue = [{ name = "phone", attach = ["one", "two"] }]
+way = [
+    { name = "one", wired.rate = "10 Mbit/s" },
+    { name = "two", wired.rate = "5 Mbit/s" },
+]
+"""
+OVER_BOTH = 'ue = "phone", over = ["one", "two"]'
+
+
+@pytest.mark.parametrize(
+    ("flow", "key", "cause", "remedy"),
+    [
+        ('ue = "phone", app.file.size = "1 MB"', "flow[0].over", "over all of them", '["one", "two"]'),
+        (
+            'ue = "phone", over = ["two", "one"], app.file.size = "1 MB"',
+            "flow[0].over",
+            "in the order of attach",
+            '["one", "two"]',
+        ),
+        (
+            OVER_BOTH + ', multipath.backup = ["two"], app.file.size = "1 MB"',
+            "flow[0].multipath.backup",
+            "no backup paths",
+            "leave it out",
+        ),
+        (OVER_BOTH + ", app.bulk = {}", "flow[0].app", "compare carries files", "app.file"),
+    ],
+)
+def test_what_the_kernel_does_not_carry_over_several_paths_is_refused(flow, key, cause, remedy):
+    with pytest.raises(ScenarioError) as refused:
+        transfers(scenario(WAYS_OF_A_PHONE + f"flow = [{{ {flow} }}]\n"))
+    assert refused.value.args[0] == key
+    assert cause in refused.value.args[1] and remedy in refused.value.args[2]
+
+
+def test_several_ues_are_refused():
+    text = WAYS_OF_A_PHONE.replace("ue = [", 'ue = [{ name = "other", attach = ["one"] }, ')
+    with pytest.raises(ScenarioError, match="one UE"):
+        transfers(scenario(text + f'flow = [{{ {OVER_BOTH}, app.file.size = "1 MB" }}]\n'))
+
+
+def test_over_several_paths_the_simulated_scheduler_is_linuxs():
+    keys = 'multipath = { scheduler.min_rtt = {}, opportunistic = true }, app.file.size = "1 MB"'
+    base = scenario(WAYS_OF_A_PHONE + f"flow = [{{ {OVER_BOTH}, {keys} }}]\n")
+    assert transfers(base) == [Transfer("downlink", 1_000_000, 0.0, ("one", "two"))]
+    simulated, _ = as_linux(base, "cubic")
+    (flow,) = tomllib.loads(simulated.text)["flow"]
+    assert flow["multipath"]["scheduler"] == {"linux": {}} and not flow["multipath"]["opportunistic"]
+    for way in ("scenario", "near"):
+        with pytest.raises(ScenarioError, match="kernel's defaults"):
+            command.make_variants(base, ["cubic"], [], way, None)
+    with pytest.raises(ScenarioError, match="over one cell"):
+        command.make_variants(base, ["cubic"], ["pdpc"], "linux", None)
+
+
+def test_a_kernel_without_multipath_tcp_is_told_before_anything_runs(monkeypatch, tmp_path, airpath_command):
+    def none(*_arguments):
+        raise OSError(errno.EPROTONOSUPPORT, "Protocol not supported")
+
+    text = WAYS_OF_A_PHONE + f'flow = [{{ {OVER_BOTH}, app.file.size = "1 MB" }}]\n'
+    (tmp_path / "both.toml").write_text(text)
+    monkeypatch.setattr(multipath.socket, "socket", none)
+    outcome = airpath_command("compare", tmp_path / "both.toml", "--cc", "cubic")
+    check_error(outcome, "live", "no Multipath TCP: Protocol not supported", "CONFIG_MPTCP")
+
+
+def test_figures_of_a_simulated_run_over_several_paths_are_the_runs_own(tmp_path):
+    base = scenario(WAYS_OF_A_PHONE + f'flow = [{{ {OVER_BOTH}, app.file.size = "1 MB" }}]\n')
+    (found,) = simulate_once(base, 1, tmp_path)
+    (flow,) = airpath.run(base, 1, probes=()).flows
+    assert found.transfer_s == flow["received_s"]
+    assert found.goodput_bps == pytest.approx(8e6 / flow["received_s"])
+    assert found.shares == {
+        name: pytest.approx(path["share"])
+        for name, path in zip(("one", "two"), flow["multipath"]["subflows"], strict=True)
+    }
+    brief = replace_duration(base, "100 ms")
+    with pytest.raises(ScenarioError, match="did not arrive whole"):
+        simulate_once(brief, 1, tmp_path)
+
+
+def replace_duration(base, duration):
+    """The scenario with another duration."""
+    return dataclasses.replace(base, overrides=(*base.overrides, ("duration", duration)))
 
 
 def test_ipv6_is_refused_in_both_ways():
@@ -255,7 +349,7 @@ def test_the_driver_is_told_what_airpath_live_tells_it(monkeypatch, tmp_path, ai
     assert airpath_command("live", "umts-384", "--", "true").code == 0
     base = airpath.load("umts-384")
     _, kernel = as_linux(base, "reno")
-    ours = configuration(base, kernel, 3, transfers(base))
+    ours = configuration(base, kernel, 3, transfers(base), tmp_path)
     assert set(ours) <= set(told)
     assert ours["scenario"] == base.text and ours["seed"] == 3 and ours["duration_s"] == 180
     settings = json.loads(ours["command"][-1])
@@ -645,7 +739,7 @@ def test_the_json_has_every_value_and_is_json(variant, monkeypatch, tmp_path, ca
     assert metric["tolerance"] == 0.05 and metric["verdict"] == "differ"
     assert [repeated["seed"] for repeated in said["live"]["repeated"]] == [2]
     assert one["kernel_tcp"]["sysctls"]["net.ipv4.tcp_sack"] == "1"
-    assert said["flows"] == [{"direction": "downlink", "size_bytes": 100_000, "start_s": 0.0}]
+    assert said["flows"] == [{"direction": "downlink", "size_bytes": 100_000, "start_s": 0.0, "paths": []}]
 
 
 # The transfers' own program.

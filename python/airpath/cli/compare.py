@@ -34,6 +34,7 @@ from airpath.experiments.versus_kernel.campaign import (
 )
 from airpath.experiments.versus_kernel.carried import transfers
 from airpath.experiments.versus_kernel.mechanism import split_changes, with_mechanism
+from airpath.experiments.versus_kernel.multipath import check_kernel
 from airpath.experiments.versus_kernel.tcp import WAYS, check_congestion_control, congestion_controls
 from airpath.files.atomic import withdraw
 from airpath.files.folder import Folder
@@ -82,7 +83,8 @@ def command(
     """Run a scenario simulated and live, with the kernel's TCP, and say how far both agree.
 
     Goodput, RTT, retransmissions and timeouts with 95 % confidence intervals; with --mechanism, also the
-    effect of a mechanism, simulated and live. Live runs take real time.
+    effect of a mechanism, simulated and live. Of a flow over several paths: Multipath TCP in both, with
+    completion time and the share of each path instead of RTTs. Live runs take real time.
     """
     check_seed(seed)
     check_seed(seed + runs - 1)
@@ -102,6 +104,8 @@ def command(
     variants = make_variants(chosen, names_in("--cc", cc), names_in("--mechanism", mechanism), tcp, set_)
     seeds = range(seed, seed + runs)
     driver.driver_command()
+    if any(transfer.paths for transfer in transfers(variants[0].live)):
+        check_kernel()
     check_output(out, force)
     outcomes = carry_out(crossed(variants, seeds), chosen.name, workers, out)
     write(chosen.name, variants, seeds, outcomes, json_, out, force)
@@ -132,7 +136,9 @@ def make_variants(
         check_congestion_control(cc)
     of_scenario, of_mechanisms = split_changes(parse_changes(changes), mechanisms)
     base = Scenario(scenario.name, scenario.source, tuple(of_scenario), scenario.folder)
-    transfers(base)
+    if way != "linux" and any(transfer.paths for transfer in transfers(base)):
+        what = f"Multipath TCP is compared with the kernel's defaults, not with '{way}'"
+        raise ScenarioError("--tcp", what, "write linux, or leave it out")
     made = []
     for name in (None, *mechanisms):
         path = base if name is None else with_mechanism(base, name, of_mechanisms[name])

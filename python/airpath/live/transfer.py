@@ -10,6 +10,9 @@ JSON is an object: `transfers`, a list of
 `congestion_control`, `mss` (bytes or null), `window_clamp` (largest announced window,
 bytes or null), `initial_window` (segments or null), `quickack` (every segment is acknowledged at once),
 `rto_min_ms` (or null). The last three are attributes of a route (rtnetlink(7)).
+
+With `paths`, the number of the UE's interfaces, connections are of Multipath TCP and have a subflow over each
+interface; then each end leaves a file about each transfer in the folder `notes` (see `note_of`).
 """
 
 from __future__ import annotations
@@ -18,15 +21,21 @@ import json
 import os
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 FIRST_PORT = 8000
 CHUNK = 1 << 18
 # linux/tcp.h; the module `socket` names some of these, depending on the version.
 TCP_MAXSEG, TCP_WINDOW_CLAMP, TCP_CONGESTION = 2, 10, 13
+# linux/in.h; the module `socket` has it on Linux alone, from Python 3.10 on.
+IPPROTO_MPTCP = 262
+# The largest segment without options of a TUN device's 1500 B.
+LARGEST_MSS = 1460
 # linux/rtnetlink.h and linux/netlink.h.
 RTM_NEWROUTE, NLMSG_ERROR = 24, 2
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE = 1, 4, 0x400, 0x100
@@ -41,6 +50,8 @@ def main() -> None:
     role, settings = sys.argv[1], json.loads(sys.argv[2])
     peer = os.environ["AIRPATH_UE" if role == "serve" else "AIRPATH_SERVER"]
     set_route(peer, settings)
+    if paths := settings.get("paths"):
+        set_paths(role, paths)
     transfers = settings["transfers"]
     # The UE's program starts when the first port listens, which takes longer than the others need.
     listeners = [listener(settings, number) for number in range(len(transfers) if role == "serve" else 0)]
@@ -49,15 +60,25 @@ def main() -> None:
 
     def carry(number: int) -> None:
         transfer = transfers[number]
+        noted: dict[str, float] = {}
         if role == "serve":
             connection, _ = listeners[number].accept()
         else:
             time.sleep(max(0.0, began + transfer["start_s"] - time.monotonic()))
             connection = configured(settings)
+            noted["opened_s"] = time.monotonic()
             connection.connect((peer, FIRST_PORT + number))
         sends = (role == "serve") == (transfer["direction"] == "downlink")
         with connection:
-            complete[number] = (send if sends else receive)(connection, transfer["bytes"])
+            if sends:
+                # A single write, which fills the send buffer as soon as it has room.
+                chunk = transfer["bytes"] if paths else CHUNK
+                complete[number] = send(connection, transfer["bytes"], chunk)
+            else:
+                complete[number] = receive(connection, transfer["bytes"], noted)
+            # Before the connection closes, which ends the other program.
+            if paths:
+                note_of(Path(settings["notes"]), role, number).write_text(json.dumps(noted))
 
     threads = [
         threading.Thread(target=carry, args=(number,), daemon=True) for number in range(len(transfers))
@@ -71,9 +92,11 @@ def main() -> None:
 
 def configured(settings: dict[str, Any]) -> socket.socket:
     """Make a socket with the TCP settings."""
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    is_multipath = bool(settings.get("paths"))
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP if is_multipath else 0)
     made.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, settings["congestion_control"].encode())
-    if settings["mss"]:
+    # Kernels before 6.17 do not have this option of Multipath TCP.
+    if settings["mss"] and not (is_multipath and settings["mss"] == LARGEST_MSS):
         made.setsockopt(socket.IPPROTO_TCP, TCP_MAXSEG, settings["mss"])
     if settings["window_clamp"]:
         made.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, settings["window_clamp"])
@@ -88,12 +111,12 @@ def listener(settings: dict[str, Any], number: int) -> socket.socket:
     return made
 
 
-def send(connection: socket.socket, size: int | None) -> bool:
+def send(connection: socket.socket, size: int | None, chunk: int = CHUNK) -> bool:
     """Send the bytes, or forever; True when the other end has closed after all of them."""
-    left, zeros = size, memoryview(bytes(CHUNK))
+    left, zeros = size, memoryview(bytes(chunk))
     try:
         while left is None or left > 0:
-            sent = connection.send(zeros if left is None else zeros[: min(left, CHUNK)])
+            sent = connection.send(zeros if left is None else zeros[: min(left, chunk)])
             left = None if left is None else left - sent
         connection.shutdown(socket.SHUT_WR)
         return connection.recv(1) == b""
@@ -101,15 +124,38 @@ def send(connection: socket.socket, size: int | None) -> bool:
         return False
 
 
-def receive(connection: socket.socket, size: int | None) -> bool:
-    """Receive until the other end closes; True if all bytes came."""
-    got, buffer = 0, bytearray(CHUNK)
+def receive(connection: socket.socket, size: int | None, noted: dict[str, float] | None = None) -> bool:
+    """Receive until the other end closes; True if all bytes came.
+
+    Notes their number and the time of the last one; see `note_of`.
+    """
+    got, last_s, buffer = 0, time.monotonic(), bytearray(CHUNK)
     try:
         while count := connection.recv_into(buffer):
-            got += count
+            got, last_s = got + count, time.monotonic()
     except OSError:
         return False
+    if noted is not None:
+        noted |= {"bytes": got, "last_s": last_s}
     return got == size
+
+
+def note_of(folder: Path, role: str, number: int) -> Path:
+    """The file in which an end notes a transfer: JSON, times of the monotonic clock in seconds.
+
+    Who opens the connection has `opened_s`, before its SYN; who receives has `bytes` and `last_s`, when the
+    last of these came.
+    """
+    return folder / f"{role}-{number}.json"
+
+
+def set_paths(role: str, paths: int) -> None:
+    """Permit a subflow over each interface, and let the UE open those beyond the first."""
+    mptcp = ("ip", "mptcp")
+    subprocess.run([*mptcp, "limits", "set", "subflow", str(paths - 1)], check=True)
+    for number in range(1, paths) if role == "fetch" else ():
+        endpoint = (os.environ[f"AIRPATH_UE_{number}"], "dev", f"airpath{number}", "subflow")
+        subprocess.run([*mptcp, "endpoint", "add", *endpoint], check=True)
 
 
 def set_route(peer: str, settings: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from airpath.experiments.paired import PairedComparison
 from airpath.experiments.versus_kernel.campaign import Outcomes, Variant
 from airpath.experiments.versus_kernel.carried import Transfer
 from airpath.experiments.versus_kernel.judgement import Effect, Judgement, effects, judge
-from airpath.experiments.versus_kernel.measured import METRICS
+from airpath.experiments.versus_kernel.measured import Metric, metrics_of
 from airpath.experiments.versus_kernel.published import Row, unlike
 from airpath.report.document import Items, Note, Part, Table
 from airpath.stats.estimate import Estimate
@@ -40,7 +40,7 @@ def comparison_report(
         )
         for number, label in labels:
             yield from label
-            yield _judgements(judge(outcomes, variant.name, number))
+            yield _judgements(judge(outcomes, variant.name, number), metrics_of(carried[number].paths))
     for variant in variants:
         if variant.mechanism is None:
             continue
@@ -99,10 +99,10 @@ def mean_text(known: Estimate, scale: float, digits: int) -> str:
     return mean if math.isnan(known.half_width) else f"{mean} ± {known.half_width * scale:.{digits}f}"
 
 
-def _judgements(found: list[Judgement]) -> Table:
+def _judgements(found: list[Judgement], metrics: Sequence[Metric]) -> Table:
     table = Table("", "simulated", "live", "difference", "", words=(0, 4))
     known = {one.metric: one for one in found}
-    for metric in METRICS:
+    for metric in metrics:
         one = known.get(metric)
         if one is None:
             table.add(metric.title, "-", "-", "-", "not known for every run")

@@ -19,7 +19,7 @@ from airpath import _core
 from airpath.experiments.paired import PairedComparison, paired
 from airpath.experiments.versus_kernel.campaign import Outcomes, Variant
 from airpath.experiments.versus_kernel.carried import Transfer
-from airpath.experiments.versus_kernel.measured import METRICS, Figures, Metric
+from airpath.experiments.versus_kernel.measured import Figures, Metric, metrics_of
 from airpath.stats.estimate import Estimate, by_seed, estimate
 
 AGREE, UNSURE, DIFFER, NOT_SEEN = "agree", "unsure", "differ", "no_difference_seen"
@@ -62,7 +62,7 @@ def judge(outcomes: Outcomes, variant: str, transfer: int) -> list[Judgement]:
     """Judge one transfer of a variant; a figure that some run does not have is left out."""
     seeds = outcomes.seeds(variant)
     found = []
-    for metric in METRICS:
+    for metric in _metrics(outcomes, variant, seeds, transfer):
         simulated = _values(outcomes.simulated, variant, seeds, transfer, metric)
         live = _values(outcomes.live, variant, seeds, transfer, metric)
         if simulated and live:
@@ -84,7 +84,7 @@ def effects(outcomes: Outcomes, base: str, variant: str, transfer: int) -> list[
     """Judge what distinguishes a variant from another; rare events have no ratio (`LEAST_COUNT`)."""
     seeds = [seed for seed in outcomes.seeds(variant) if seed in outcomes.seeds(base)]
     found = []
-    for metric in METRICS:
+    for metric in _metrics(outcomes, variant, seeds, transfer):
         ratios = []
         for world in (outcomes.simulated, outcomes.live):
             values = [_values(world, name, seeds, transfer, metric) for name in (variant, base)]
@@ -118,8 +118,14 @@ def _values(
     transfer: int,
     metric: Metric,
 ) -> list[float]:
-    values = [getattr(world[variant, seed][transfer], metric.name) for seed in seeds]
-    return [] if None in values else [float(value) for value in values]
+    values = [world[variant, seed][transfer].value(metric) for seed in seeds]
+    known = [float(value) for value in values if value is not None]
+    return known if len(known) == len(values) else []
+
+
+def _metrics(outcomes: Outcomes, variant: str, seeds: Sequence[int], transfer: int) -> tuple[Metric, ...]:
+    """Metrics of a transfer, by what its runs have."""
+    return metrics_of(list(outcomes.simulated[variant, seeds[0]][transfer].shares)) if seeds else ()
 
 
 def _ratio(changed: Sequence[float], base: Sequence[float]) -> Estimate | None:

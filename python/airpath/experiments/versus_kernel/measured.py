@@ -10,7 +10,7 @@ it was retransmitted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ class Metric:
     """One of the `Figures`, for people: title with its unit, scale to that unit, and digits behind the point.
 
     `tolerance` is the difference, as a share of the live value, within which simulated and live agree; None
-    of counts of rare events, for which only the interval of the difference is judged.
+    of counts of rare events, for which only the interval of the difference is judged. With a `path` it is
+    the share of the bytes that this path carried.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Metric:
     scale: float
     digits: int
     tolerance: float | None
+    path: str | None = None
 
 
 METRICS = (
@@ -41,6 +43,16 @@ METRICS = (
     Metric("retransmissions", "retransmissions", 1.0, 1, None),
     Metric("timeouts", "timeouts", 1.0, 1, None),
 )
+COMPLETION = Metric("transfer_s", "completion s", 1.0, 2, 0.05)
+
+
+def metrics_of(paths: Sequence[str]) -> tuple[Metric, ...]:
+    """Metrics of a transfer: of one path, or by Multipath TCP over the paths with these names."""
+    if not paths:
+        return METRICS
+    goodput, _, _, *counts = METRICS
+    shares = (Metric(f"share_{name}", f"over {name} %", 100.0, 1, 0.10, path=name) for name in paths)
+    return (goodput, COMPLETION, *shares, *counts)
 
 
 @dataclass(frozen=True)
@@ -51,7 +63,8 @@ class Figures:
     `transfer_s` is the same time, if all of the data arrived. `bytes_acked` is of the whole run. `timeouts`
     are counted by the sender itself. `segments` have data; `spurious_retransmissions` were certainly
     spurious. Causes are inferred as in `airpath analyze`, which sees packets and no timers.
-    `initial_rtt_ms` is the handshake's.
+    `initial_rtt_ms` is the handshake's. Over several paths goodput and `transfer_s` are from the SYN to the
+    last byte at the receiver, and `shares` are those of the bytes, 0 to 1, by the name of the path.
     """
 
     goodput_bps: float
@@ -63,9 +76,17 @@ class Figures:
     timeouts: int | None
     transfer_s: float | None
     segments: int
-    spurious_retransmissions: int
+    spurious_retransmissions: int | None
     retransmissions_by_cause: dict[str, int]
     initial_rtt_ms: float | None
+    shares: dict[str, float] = field(default_factory=dict)
+
+    def value(self, metric: Metric) -> float | None:
+        """The value of one of its metrics."""
+        if metric.path is not None:
+            return self.shares[metric.path]
+        found: float | None = getattr(self, metric.name)
+        return found
 
 
 def figures(capture: Path, transfers: list[Transfer], timeouts: Sequence[int | None]) -> list[Figures]:

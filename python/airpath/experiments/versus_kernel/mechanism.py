@@ -58,6 +58,9 @@ def with_mechanism(scenario: Scenario, name: str, changes: Sequence[tuple[str, s
         raise ScenarioError("--mechanism", f"there is no '{name}' for a live link", hint)
     says = resolved(scenario)
     wanted = transfers(scenario)
+    if "radio" not in says:
+        hint = "leave it out, or name a scenario with [radio]"
+        raise ScenarioError("--mechanism", "a mechanism is compared over one cell", hint)
     if name in registered("queue"):
         ((cell, bearer),) = says["radio"].items()
         direction = wanted[0].direction

@@ -15,6 +15,7 @@ from typing import Any
 from airpath.errors import LiveError
 from airpath.experiments.versus_kernel.carried import Transfer, duration_s, transfers
 from airpath.experiments.versus_kernel.measured import Figures, figures
+from airpath.experiments.versus_kernel.multipath import forget_notes, live_figures, simulated_figures
 from airpath.experiments.versus_kernel.tcp import KernelTcp
 from airpath.files.atomic import make_folder, write_whole
 from airpath.live import transfer as transfer_program
@@ -48,7 +49,10 @@ def simulate_once(scenario: Scenario, seed: int, folder: Path) -> list[Figures]:
     capture = folder / CAPTURE
     result = run(scenario, seed, probes=(), capture=True)
     write_whole(capture, result.capture)
-    return figures(capture, transfers(scenario), [flow["timeouts"] for flow in result.flows])
+    carried = transfers(scenario)
+    if carried[0].paths:
+        return simulated_figures(result.flows, carried)
+    return figures(capture, carried, [flow["timeouts"] for flow in result.flows])
 
 
 def run_live_once(
@@ -63,7 +67,9 @@ def run_live_once(
     """
     make_folder(folder)
     carried = transfers(scenario)
-    results, said = _drive(configuration(scenario, tcp, seed, carried), folder, alive)
+    if carried[0].paths:
+        forget_notes(folder, len(carried))
+    results, said = _drive(configuration(scenario, tcp, seed, carried, folder), folder, alive)
     live = results["live"]
     if live["exit_status"] != 0 and live["ended_by"] != "duration":
         words = "; ".join([*live["notices"], *said.strip().splitlines()[-1:]])
@@ -71,7 +77,11 @@ def run_live_once(
         raise LiveError("live", what, f"see {folder}, and what 'airpath doctor' says")
     if not live["valid"]:
         return LiveOutcome([], live["invalid_because"], live["lateness_us"])
-    found = figures(folder / CAPTURE, carried, kernel_timeouts(results, carried))
+    timeouts = kernel_timeouts(results, carried)
+    if carried[0].paths:
+        found = live_figures(results, folder, carried, timeouts)
+    else:
+        found = figures(folder / CAPTURE, carried, timeouts)
     return LiveOutcome(found, [], live["lateness_us"])
 
 
@@ -79,11 +89,13 @@ def kernel_timeouts(results: dict[str, Any], carried: list[Transfer]) -> list[in
     """How often the kernel's retransmission timers expired, by transfer.
 
     Where one transfer alone sends from an end, by the counters of that namespace; else from the kernel's
-    last `tcp_info` of each connection (Linux 6.7 and later), polled every 50 ms. None where that is not
-    known: an earlier kernel, or a connection that was never seen.
+    last `tcp_info` of each of its connections (Linux 6.7 and later), polled every 50 ms. None where that is
+    not known: an earlier kernel, or a connection that was never seen.
     """
     flows = [flow for flow in results["flows"] if flow["protocol"] == "tcp"]
-    by_port = {int(flow["server_address"].rpartition(":")[2]): flow for flow in flows}
+    by_port: dict[int, list[int | None]] = {}
+    for flow in flows:
+        by_port.setdefault(int(flow["server_address"].rpartition(":")[2]), []).append(flow["timeouts"])
     directions = [transfer.direction for transfer in carried]
     counted: list[int | None] = []
     for number, direction in enumerate(directions):
@@ -91,16 +103,22 @@ def kernel_timeouts(results: dict[str, Any], carried: list[Transfer]) -> list[in
             end = "server" if direction == "downlink" else "ue"
             counted.append(int(results["live"]["kernel"][end].get("TCPTimeouts", 0)))
         else:
-            counted.append(by_port.get(FIRST_PORT + number, {}).get("timeouts"))
+            known = by_port.get(FIRST_PORT + number, [None])
+            counted.append(None if None in known else sum(one for one in known if one is not None))
     return counted
 
 
-def configuration(scenario: Scenario, tcp: KernelTcp, seed: int, carried: list[Transfer]) -> dict[str, Any]:
-    """The driver's configuration of a live run."""
+def configuration(
+    scenario: Scenario, tcp: KernelTcp, seed: int, carried: list[Transfer], folder: Path
+) -> dict[str, Any]:
+    """The driver's configuration of a live run, whose transfers over several paths note their times here."""
     settings = {key: value for key, value in asdict(tcp).items() if key not in ("sysctls", "unlike")}
     settings["transfers"] = [
         {"direction": one.direction, "bytes": one.size_bytes, "start_s": one.start_s} for one in carried
     ]
+    paths = len(carried[0].paths)
+    if paths:
+        settings |= {"paths": paths, "notes": str(folder.resolve())}
     program = [sys.executable, "-I", "-S", str(Path(transfer_program.__file__).resolve())]
     as_server, as_ue = ([*program, role, json.dumps(settings)] for role in ("serve", "fetch"))
     return {

@@ -65,12 +65,15 @@ class KernelTcp:
 def as_linux(scenario: Scenario, congestion_control: str) -> tuple[Scenario, KernelTcp]:
     """The scenario with a TCP like the kernel's, and the kernel's with its usual sysctls.
 
-    Of the scenario's own `[tcp]` only the segment size is kept.
+    Of the scenario's own `[tcp]` only the segment size is kept. The scheduler of several paths is Linux's.
     """
-    says = resolved(scenario)["tcp"]
+    whole = resolved(scenario)
+    says = whole["tcp"]
     refuse_ipv6(says)
     keys = f'profile = "{LINUX_PROFILES[congestion_control]}"\nmss = "{says["mss"]}"\n'
-    alike = with_tcp(scenario, keys)
+    paths = [number for number, flow in enumerate(whole["flow"]) if isinstance(flow.get("over"), list)]
+    scheduler = ((f"flow.{number}.multipath", '{ scheduler = "linux" }') for number in paths)
+    alike = changed(with_tcp(scenario, keys), scheduler)
     return alike, KernelTcp(congestion_control, LINUX_SYSCTLS, mss=_core.octets(says["mss"]))
 
 
