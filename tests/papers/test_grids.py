@@ -58,7 +58,7 @@ def test_what_is_measured_twice_has_one_name_and_different_things_have_two(exper
     assert len({quantity.name for quantity in quantities}) == len(quantities)
 
 
-@pytest.mark.parametrize(("paper", "last"), [("extensions", 21), ("atlas", 9)])
+@pytest.mark.parametrize(("paper", "last"), [("extensions", 23), ("atlas", 9)])
 def test_the_studies_are_numbered(paper, last):
     assert [experiment.number for experiment in PAPERS[paper].experiments] == list(range(1, last + 1))
 
@@ -118,8 +118,8 @@ def test_a_study_has_its_question_and_its_figures_on_the_page(tmp_path):
 
 
 def test_an_unknown_study_is_refused(tmp_path, airpath_command):
-    outcome = airpath_command("reproduce", "extensions", "--study", 22, "--out", tmp_path)
-    check_error(outcome, "--study", "extensions has no study 22 to reproduce", "Study 1, Study 2,")
+    outcome = airpath_command("reproduce", "extensions", "--study", 24, "--out", tmp_path)
+    check_error(outcome, "--study", "extensions has no study 24 to reproduce", "Study 1, Study 2,")
 
 
 ATLAS = PAPERS["atlas"]
