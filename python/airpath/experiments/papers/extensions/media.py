@@ -1,4 +1,4 @@
-"""Calls and videos beside a download: which queue of the cell lets them through, and what the download pays."""
+"""Calls and videos beside a download: which queue lets them through, and what the download pays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from airpath.experiments.papers.extensions.utilisation import FAST_UPLINK, RADIO
 from airpath.scenario import inline
 
 START_S, RUN_S = 5, 35
-"""When the call or the video starts beside a download that runs from the beginning; length of a run. Seconds."""
+"""Start of the call or the video, and length of a run, seconds; the download runs from the beginning."""
 
 MEDIA_S = RUN_S - START_S
 """Length of the call or the video, seconds."""
