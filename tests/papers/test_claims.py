@@ -38,7 +38,7 @@ CLAIMS = {
     "chan": 35,
     "alcaraz": 22,
     "jayanathan": 11,
-    "extensions": 54,
+    "extensions": 61,
     "atlas": 22,
 }
 ALL = [claim for paper in PAPERS.values() for claim in paper.claims]

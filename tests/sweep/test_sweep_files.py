@@ -16,7 +16,7 @@ from airpath.runs.metrics import NotMeasuredError, named
 
 MIXED = {
     *("chan:text", "chan:study-9", "chan:study-10", "chan:study-11"),
-    *(f"extensions:study-{n}" for n in range(17, 22)),
+    *(f"extensions:study-{n}" for n in (*range(17, 22), 23)),
     *(f"atlas:study-{n}" for n in range(1, 10)),
 }
 """Experiments whose cells begin from several scenarios."""

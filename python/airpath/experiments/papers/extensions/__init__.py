@@ -15,6 +15,7 @@ from airpath.experiments.papers.extensions.claims import CLAIMS
 from airpath.experiments.papers.extensions.feedback import FEEDBACK, FEEDBACK_CLAIMS
 from airpath.experiments.papers.extensions.hand_over import HANDOVER
 from airpath.experiments.papers.extensions.hsdpa import HSDPA, HSDPA_CLAIMS
+from airpath.experiments.papers.extensions.media import MEDIA, MEDIA_CLAIMS
 from airpath.experiments.papers.extensions.pages import PAGES
 from airpath.experiments.papers.extensions.paths import PATHS, PATHS_CLAIMS
 from airpath.experiments.papers.extensions.users import USERS
@@ -51,6 +52,7 @@ PAPER = Paper(
         FEEDBACK,
         ACTIVITY,
         PATHS,
+        MEDIA,
     ),
     claims=(
         *CLAIMS,
@@ -63,6 +65,7 @@ PAPER = Paper(
         *FEEDBACK_CLAIMS,
         *ACTIVITY_CLAIMS,
         *PATHS_CLAIMS,
+        *MEDIA_CLAIMS,
     ),
     not_reproduced={
         "extensions-c31": "Sixteen users of CUBIC on HSDPA take a little less; all others take at least "
