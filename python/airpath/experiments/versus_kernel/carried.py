@@ -101,7 +101,8 @@ def _check_multipath(number: int, flow: dict[str, Any], paths: tuple[str, ...]) 
         raise ScenarioError(f"flow[{number}].multipath.backup", what, "leave it out")
     if "file" not in flow["app"]:
         what = "over several paths compare carries files: goodput is that of the last byte at the receiver"
-        raise ScenarioError(f"flow[{number}].app", what, "give it app.file with a size")
+        hint = f"write app.file, or --set 'flow[{number}].app={{ file.size = \"20 MB\" }}'"
+        raise ScenarioError(f"flow[{number}].app", what, hint)
 
 
 def duration_s(scenario: Scenario) -> float:
