@@ -130,14 +130,13 @@ impl Windows {
             groups.iter_mut().for_each(|group| group.radio.path.stop_above(most));
         }
         let delays = border.as_ref().map(|border| border.wire.delays()).unwrap_or_default();
-        let each = groups.len().div_ceil(grain.chunks.max(1)).max(1);
-        let mut tasks = Vec::new();
-        let mut groups = groups.into_iter().peekable();
-        while groups.peek().is_some() {
-            let groups = groups.by_ref().take(each).collect();
-            let chunk = Box::new(Chunk { groups, ..Chunk::default() });
-            tasks.push(Task { chunk, job: Job::End(Instant::ZERO) });
+        // In turn: neighbours often have much to do at the same time, as where flows start one after the other.
+        let count = grain.chunks.clamp(1, groups.len().max(1));
+        let mut chunks: Vec<_> = (0..count).map(|_| Box::<Chunk>::default()).collect();
+        for (number, group) in groups.into_iter().enumerate() {
+            chunks[number % count].groups.push(group);
         }
+        let tasks = chunks.into_iter().map(|chunk| Task { chunk, job: Job::End(Instant::ZERO) }).collect();
         let (longest, now) = (grain.window, Instant::ZERO);
         Self { tasks, workers, border, delays, ahead, longest, most, now, layout }
     }
@@ -185,7 +184,8 @@ impl Windows {
     }
 
     fn groups(&self) -> impl Iterator<Item = &Group> {
-        self.tasks.iter().flat_map(|task| &task.chunk.groups)
+        let count = self.tasks.len();
+        (0..).map_while(move |number| self.tasks[number % count].chunk.groups.get(number / count))
     }
 
     /// Packets that all regions may hold at once, by a bound from above.

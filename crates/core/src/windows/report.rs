@@ -47,8 +47,9 @@ impl Windows {
             report
         });
         let (mut before, mut inside, mut after) = (Vec::new(), Vec::new(), Vec::new());
-        let groups = self.tasks.iter_mut().flat_map(|task| &mut task.chunk.groups);
-        for (group, own) in groups.zip(&self.layout.own) {
+        let count = self.tasks.len();
+        for (number, own) in self.layout.own.iter().enumerate() {
+            let group = &mut self.tasks[number % count].chunk.groups[number / count];
             let mut reports = group.radio.path.reports();
             join(&mut after, reports.split_off(own.end));
             inside.extend(reports.split_off(own.start));
