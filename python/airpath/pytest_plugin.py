@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Make the markers known."""
     for marker, signature, made in (
-        ("radio_link", "scenario, *, seed=1, changes=None, boxes=(), cc=None, sysctl=None", "RadioLink"),
+        ("radio_link", "scenario, *, seed=1, changes=None, boxes=(), cc=None, sysctl=None, ...", "RadioLink"),
         ("radio_net", "scenario, *, seed=1, mtu=1500, capture=False, probes=(), most_inside=1<<18", "Net"),
     ):
         what = f"{marker}({signature}): what {marker}() makes; see airpath.{made}"

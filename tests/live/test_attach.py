@@ -127,7 +127,7 @@ def attached(world: World, *options: str) -> Iterator[subprocess.Popen[str]]:
 def test_a_running_process_is_behind_the_bearer_and_out_again(world, tmp_path):
     before = world.state()
     assert world.rtt_ms(world.target) < 10
-    with attached(world, *SLOW, "--out", str(tmp_path / "run")):
+    with attached(world, *SLOW, "--max-lateness", "1s", "--out", str(tmp_path / "run")):
         assert 40 < world.rtt_ms(world.target) < 60
         # Traffic of others is not touched.
         assert world.rtt_ms(world.other, "192.0.2.5") < 10

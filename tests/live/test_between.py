@@ -135,7 +135,7 @@ def between(network: Network, *options: str) -> Iterator[subprocess.Popen[str]]:
 def test_a_phone_reaches_the_world_through_the_bearer_alone(network, tmp_path):
     before = state_of(network.gateway)
     assert network.seen(network.phone) == ""
-    with between(network, *SLOW, "--out", str(tmp_path / "run")):
+    with between(network, *SLOW, "--max-lateness", "1s", "--out", str(tmp_path / "run")):
         assert network.seen(network.phone) == "192.0.2.2"
         assert network.seen(network.phone, "2001:db8::1") == "2001:db8::2"
         assert 40 < rtt_ms(network.phone, "192.0.2.1") < 60

@@ -28,7 +28,7 @@ WIRED = airpath.Scenario(
 @pytest.fixture
 def link(tmp_path):
     """A link that can be changed."""
-    with airpath.RadioLink(WIRED, tmp_path / "link", control=True, trace=True) as link:
+    with airpath.RadioLink(WIRED, tmp_path / "link", control=True, trace=True, max_lateness_s=1) as link:
         yield link
 
 

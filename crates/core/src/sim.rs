@@ -310,10 +310,7 @@ impl Simulation {
             _ => Vec::new(),
         };
         for flow in &mut flows {
-            flow.interface = self.interfaces.get(usize::from(flow.ue)).cloned();
-            for subflow in flow.multipath.iter_mut().flat_map(|report| &mut report.subflows) {
-                subflow.interface = self.interfaces.get(usize::from(subflow.ue)).cloned();
-            }
+            flow.name_interfaces(&self.interfaces);
         }
         flows
     }

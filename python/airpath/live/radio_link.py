@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import select
 import socket
@@ -154,6 +155,8 @@ class RadioLink:
         Whether the files have a trace.
     control : bool
         Whether `set` and `outage` may change the link.
+    max_lateness_s : float
+        Largest lateness of 99 % of the packets, s, with which the run is valid.
 
     Attributes
     ----------
@@ -184,8 +187,11 @@ class RadioLink:
         sysctl: Mapping[str, str] | None = None,
         trace: bool = False,
         control: bool = False,
+        max_lateness_s: float = LATENESS_BOUND_US / 1e6,
     ) -> None:
         check_seed(seed)
+        if not 0 < max_lateness_s < math.inf:
+            raise ValueError(f"max_lateness_s has to be positive and finite, not {max_lateness_s}")
         driver_command()
         scenario = scenario if isinstance(scenario, Scenario) else load(scenario)
         for path, value in (changes or {}).items():
@@ -220,7 +226,7 @@ class RadioLink:
             "sysctl": dict(sysctl or {}),
             "status_interval_s": STATUS_INTERVAL_S,
             "tcp_info_interval_s": TCP_INFO_INTERVAL_S,
-            "lateness_bound_us": LATENESS_BOUND_US,
+            "lateness_bound_us": 1e6 * max_lateness_s,
             "control": control,
         }
         try:

@@ -106,6 +106,15 @@ pub struct QuicReport {
 }
 
 impl FlowReport {
+    /// Enters the names of the interfaces, by their numbers.
+    pub fn name_interfaces(&mut self, names: &[String]) {
+        let name = |ue: u16| names.get(usize::from(ue)).cloned();
+        self.interface = name(self.ue);
+        for subflow in self.multipath.iter_mut().flat_map(|report| &mut report.subflows) {
+            subflow.interface = name(subflow.ue);
+        }
+    }
+
     /// An empty report for a flow.
     pub(super) fn new(spec: &FlowSpec) -> Self {
         Self {

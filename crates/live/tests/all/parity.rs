@@ -239,13 +239,21 @@ fn with_hosts_on_the_path(longest: fn(&Scenario) -> Duration) {
         path.stop_after_transfers(2 * scenario.flows().len() as u32);
         let (mut driver, mut clock) = (Driver::new(path), LateClock::new());
         let end = Instant::ZERO + scenario.duration;
-        // Events after the end of the run are not part of it, even if the driver was late.
-        while let Some(deadline) =
-            driver.path.poll_timeout().filter(|at| *at <= end && !driver.path.stopped())
-        {
+        let steps = scenario.steps().unwrap();
+        let mut steps = steps.iter().peekable();
+        loop {
+            let change = steps.peek().map(|step| step.at);
+            let deadline = driver.path.poll_timeout().into_iter().chain(change).min();
+            let Some(deadline) = deadline.filter(|at| *at <= end && !driver.path.stopped()) else { break };
             clock.sleep(deadline);
-            clock.now = clock.now.min(end);
+            // Events after the end of the run are not part of it, even if the driver was late. Nor is a change late,
+            // which a session applies when it wakes up.
+            clock.now = clock.now.min(end).min(change.unwrap_or(end));
             driver.turn(&mut clock);
+            if let Some(step) = steps.next_if(|step| step.at <= clock.now) {
+                driver.path.handle_timeout(step.at);
+                step.prepare(None).apply(&mut driver.path);
+            }
         }
         driver.path.handle_timeout(end);
         assert_same(&name, &events, &driver.path.take_trace());
@@ -253,9 +261,8 @@ fn with_hosts_on_the_path(longest: fn(&Scenario) -> Duration) {
         let ends = [0, last].map(|index| driver.path.element::<Host>(index).unwrap());
         let dropped = |user, flow, dir| driver.path.datagrams_dropped(user, flow, dir);
         let mut reports = airpath_core::host::flow_reports(ends[0], ends[1], driver.path.now(), dropped);
-        for (report, interface) in reports.iter_mut().zip(scenario.interface_names()) {
-            report.interface = Some(interface);
-        }
+        let names = scenario.interface_names();
+        reports.iter_mut().for_each(|report| report.name_interfaces(&names));
         assert_eq!(flows, serde_json::to_string(&reports).unwrap(), "{name}");
     }
 }
@@ -375,7 +382,9 @@ fn with_hosts_outside(longest: fn(&Scenario) -> Duration) {
     for (name, scenario) in bundled(longest) {
         // Both ends number the flows of UE 0 as they see them.
         let flows = scenario.flows();
-        if flows.iter().filter(|flow| flow.ue == UE).count() != 1 {
+        if flows.iter().filter(|flow| flow.ue == UE).count() != 1
+            || flows.iter().any(|flow| flow.several.is_some())
+        {
             continue;
         }
         let (events, .., ended) = simulated(&scenario);
@@ -407,10 +416,11 @@ fn with_hosts_outside(longest: fn(&Scenario) -> Duration) {
         let before_stop =
             |all: &Events| all.iter().filter(|(at, _)| *at < stopped || !cut).copied().collect::<Events>();
         let is_paths = |event: &Event| !is_hosts(event) && event.kind() != Kind::Packet;
-        // At one instant, packets from outside and events of other UEs may be ordered differently: sort by UE.
+        // At one instant, packets from outside and events of other UEs, or of another leg, may be ordered differently: sort
+        // by UE.
         let by_ue = |all: &Events| {
             let mut all = before_stop(all);
-            if !others.is_empty() {
+            if scenario.ues() > 1 {
                 all.sort_by_cached_key(|(at, event)| (*at, ue_of(event)));
             }
             part_of(&all, is_paths)
