@@ -11,8 +11,9 @@ Each link is a constant trace. Reported are
 
 Then the rate that one connection gets where only the machine limits it.
 
-Then a cell of 5G NR near its peak of 1.5 Gbit/s, with ten simulated UEs beside the real one: the rate of one
-connection and of datagrams sent at 1 Gbit/s, and the RTT of a ping beyond that of the simulated scenario.
+Then a cell of 5G NR near its peak of 1.5 Gbit/s, with ten simulated UEs beside the real one, or with fading
+and none beside it: the rate of one connection and of datagrams sent at 1 Gbit/s, and the RTT of a ping beyond
+that of the simulated scenario.
 
 Then each mechanism that works on real packets, on a bearer of 100 Mbit/s: CPU time of the driver for each
 packet that came in at either end, as a ratio to that without one in the same round; of these the median is
@@ -87,6 +88,8 @@ app.ping.interval = "{1e3 * NR_PING_INTERVAL_S} ms"
 NR_OTHERS = "".join(
     f'[[flow]]\nue = {ue}\napp.cbr = {{ rate = "10 Mbit/s", size = "1500 B" }}\n' for ue in range(1, 11)
 )
+# HARQ retransmissions make packets leave by the hundred.
+NR_FADING = 'fading.jakes.doppler = "5.6 Hz", diversity = 2'
 NR_MBPS = 1000
 # The rate times the round trip is more than Linux's usual limits of a socket.
 NR_SYSCTLS = ("net.ipv4.tcp_rmem=4096 131072 33554432", "net.ipv4.tcp_wmem=4096 16384 33554432")
@@ -156,11 +159,11 @@ def carry(scenario: str, seconds: int) -> tuple[dict[str, Any], float]:
     return live, received * MTU / MSS / 1e9
 
 
-def nr_model() -> float:
-    """Simulate the cell of NR; give the mean RTT of a ping, ms."""
+def nr_model(scenario: str) -> float:
+    """Simulate a cell of NR; give the mean RTT of a ping, ms."""
     with tempfile.TemporaryDirectory() as folder:
         link, out = Path(folder, "link.toml"), Path(folder, "out")
-        link.write_text(NR + NR_OTHERS, encoding="utf-8")
+        link.write_text(scenario, encoding="utf-8")
         command = [str(AIRPATH), "run", str(link), "--out", str(out), "--no-page", "--probes", ""]
         subprocess.run(command, capture_output=True, timeout=300, check=True)
         flow = json.loads((out / "results.json").read_text())["flows"][0]
@@ -168,11 +171,11 @@ def nr_model() -> float:
         return mean
 
 
-def nr_cell(options: str, seconds: int) -> dict[str, Any]:
-    """Ping through an idle cell of NR with other UEs, then load it by iperf3 with these options."""
+def nr_cell(scenario: str, options: str, seconds: int) -> dict[str, Any]:
+    """Ping through an idle cell of NR, then load it by iperf3 with these options."""
     with tempfile.TemporaryDirectory() as folder:
         link, report, out = Path(folder, "link.toml"), Path(folder, "iperf3.json"), Path(folder, "out")
-        link.write_text(NR + NR_OTHERS, encoding="utf-8")
+        link.write_text(scenario, encoding="utf-8")
         script = NR_COMMAND.format(
             pings=NR_PINGS, interval=NR_PING_INTERVAL_S, options=options, seconds=seconds, report=report
         )
@@ -197,17 +200,22 @@ def nr_cell(options: str, seconds: int) -> dict[str, Any]:
 
 
 def nr(rounds: int, seconds: int) -> dict[str, Any]:
-    """Measure a cell of NR with a real UE and ten simulated ones, in rounds; print and give medians."""
-    model = nr_model()
-    print("\nnr, ten simulated UEs   Gbit/s   ping beyond the model   lateness p99   CPU per packet   valid")
-    found: dict[str, Any] = {"model_rtt_ms": model}
-    for name, options in (("one connection", "-C cubic -O 3"), ("datagrams", f"-u -b {NR_MBPS}M -l 1472")):
-        runs = [nr_cell(options, seconds) for _ in range(rounds)]
+    """Measure cells of NR with a real UE, alone or among ten, in rounds; print and give medians."""
+    found: dict[str, Any] = {}
+    print("\n5G NR                  Gbit/s   ping beyond the model   lateness p99   CPU per packet   valid")
+    tcp, udp = "-C cubic -O 3", f"-u -b {NR_MBPS}M -l 1472"
+    for name, scenario, options in (
+        ("10 more UEs, TCP", NR + NR_OTHERS, tcp),
+        ("10 more UEs, UDP", NR + NR_OTHERS, udp),
+        ("alone, fading, TCP", NR.replace("fading.none = {}", NR_FADING), tcp),
+    ):
+        model = nr_model(scenario)
+        runs = [nr_cell(scenario, options, seconds) for _ in range(rounds)]
         median = {
             key: statistics.median(run[key] for run in runs)
             for key in ("gbps", "rtt_ms", "lateness_p99_us", "cpu_us_per_packet")
         }
-        found[name] = median | {"valid": sum(run["valid"] for run in runs)}
+        found[name] = median | {"model_rtt_ms": model, "valid": sum(run["valid"] for run in runs)}
         print(
             f"{name:21}   {median['gbps']:6.3f}   {median['rtt_ms'] - model:18.2f} ms"
             f"   {median['lateness_p99_us']:9.0f} us   {median['cpu_us_per_packet']:11.2f} us"

@@ -39,7 +39,9 @@ use std::os::unix::net::UnixStream;
 /// machine alive.
 const FIFO_PRIORITY: i32 = 10;
 /// Trace and capture are handed to their writer this often.
-const FLUSH: Duration = Duration::from_millis(100);
+pub const FLUSH: Duration = Duration::from_millis(100);
+/// Events that are handed over together.
+const EVENTS_AT_ONCE: usize = 1024;
 /// Latest start of the program, if no report arrives that the user has seen that the link is up.
 const START_PATIENCE: Duration = Duration::from_secs(1);
 /// Longest time that airpath's connections get to close after all programs have ended: a FIN or two may be lost.
@@ -384,8 +386,26 @@ impl<'a> Session<'a> {
     }
 
     /// Hands over what was recorded, and a status if it is time for one.
+    /// Hands events and captured packets to the writer, so many at a time that no packet has to wait for it.
+    fn hand_over(&mut self, now: Instant) {
+        let mut events = self.driver.path.take_trace();
+        for (_, event) in &events {
+            Fates::count(&mut self.fates, event, &self.real);
+        }
+        events.retain(|(_, event)| self.wanted.has(event.kind()));
+        self.outbox.put(Record::Trace(now, events));
+        let capture = self.driver.path.take_capture();
+        if !capture.is_empty() {
+            self.outbox.put(Record::Capture(capture));
+        }
+    }
+
     fn flush(&mut self, now: Instant, is_last: bool) {
-        if now < self.next_flush && !is_last {
+        let is_due = now >= self.next_flush || is_last;
+        if is_due || self.driver.path.recorded() >= EVENTS_AT_ONCE {
+            self.hand_over(now);
+        }
+        if !is_due {
             return;
         }
         self.next_flush = now + FLUSH;
@@ -401,16 +421,6 @@ impl<'a> Session<'a> {
             self.notice(format!(
                 "{most} flows are told apart: what comes beyond is carried, but not measured"
             ));
-        }
-        let mut events = self.driver.path.take_trace();
-        for (_, event) in &events {
-            Fates::count(&mut self.fates, event, &self.real);
-        }
-        events.retain(|(_, event)| self.wanted.has(event.kind()));
-        self.outbox.put(Record::Trace(now, events));
-        let capture = self.driver.path.take_capture();
-        if !capture.is_empty() {
-            self.outbox.put(Record::Capture(capture));
         }
         if self.driver.left_out > 0 && !self.left_out_told {
             self.left_out_told = true;

@@ -21,6 +21,9 @@ use tun_rs::SyncDevice;
 /// written. The receiver acknowledges several coalesced packets once, as with a fast network card; below this rate
 /// it acknowledges them as single packets.
 const MANY: u32 = 128;
+/// Packets that are later than this are coalesced at any rate, as a busy receiver does: what a cell delivers at once after a
+/// retransmission would be later still if each packet were written by itself.
+const LATE: Duration = Duration::from_nanos(100_000);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// A clock that counts from the moment it was started; copies agree.
@@ -83,11 +86,12 @@ impl Device {
         self.is_readable
     }
 
-    /// Writes what is to be written; returns how many packets the kernel would not take.
-    fn write(&mut self, clock: Clock, lateness: &mut Lateness) -> u64 {
+    /// Writes what is to be written, if there is anything; returns when that was, and how many packets the kernel would not
+    /// take.
+    fn write(&mut self, clock: Clock, lateness: &mut Lateness) -> Option<(Instant, u64)> {
         let (left, run) = &mut self.run;
         if left.is_empty() {
-            return 0;
+            return None;
         }
         let bytes = run.take();
         let is_interrupted = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
@@ -98,7 +102,7 @@ impl Device {
         let refused = if written.is_err() { left.len() as u64 } else { 0 };
         let now = clock.now();
         left.drain(..).for_each(|at| lateness.record(at, now));
-        refused
+        Some((now, refused))
     }
 }
 
@@ -119,6 +123,8 @@ pub struct Tuns {
     since: Instant,
     /// Whether packets are written together.
     joins: [bool; 2],
+    /// What time it was when the driver last asked, or something was written.
+    now: Instant,
     /// Between the path and the server's device.
     pub rebinding: Rebinding,
     /// Reused: a packet that is translated.
@@ -146,6 +152,7 @@ impl Tuns {
             sent: [0; 2],
             since: Instant::ZERO,
             joins: [false; 2],
+            now: Instant::ZERO,
             rebinding: Rebinding::default(),
             translated: Vec::new(),
             lateness: Lateness::default(),
@@ -165,6 +172,7 @@ impl Tuns {
             sent: [0; 2],
             since: Instant::ZERO,
             joins: [false; 2],
+            now: Instant::ZERO,
             rebinding: Rebinding::default(),
             translated: Vec::new(),
             lateness: Lateness::default(),
@@ -214,8 +222,10 @@ impl Tuns {
     }
 
     fn write(&mut self, number: usize) {
-        let refused = self.devices[number].write(self.clock, &mut self.lateness);
-        self.refused[dir_of(number).reverse().index()] += refused;
+        if let Some((now, refused)) = self.devices[number].write(self.clock, &mut self.lateness) {
+            self.now = now;
+            self.refused[dir_of(number).reverse().index()] += refused;
+        }
     }
 }
 
@@ -227,7 +237,8 @@ fn dir_of(device: usize) -> Dir {
 impl World for Tuns {
     #[inline]
     fn now(&mut self) -> Instant {
-        self.clock.now()
+        self.now = self.clock.now();
+        self.now
     }
 
     /// A packet arrives when it is read: devices do not say since when they have held it.
@@ -296,7 +307,7 @@ impl Tuns {
         }
         self.devices[number].run.0.push(at);
         self.sent[dir.index()] += 1;
-        if !self.joins[dir.index()] {
+        if !self.joins[dir.index()] && self.now.since(at) <= LATE {
             self.write(number);
         }
     }

@@ -4,6 +4,7 @@
 //! counted.
 
 use super::message::{self, kind};
+use super::session::FLUSH;
 use airpath_core::time::Instant;
 use airpath_core::trace::{Event, Table};
 use airpath_core::wire::pcapng;
@@ -78,7 +79,9 @@ impl Record {
 pub fn start(stream: UnixStream) -> (Outbox, JoinHandle<UnixStream>) {
     let (queue, records) = channel();
     let waiting = Arc::new(AtomicUsize::new(0));
-    let writer = Writer { stream, waiting: waiting.clone(), samples: Vec::new() };
+    let (samples, events, capture) = (Vec::new(), Vec::new(), Vec::new());
+    let next = Instant::ZERO + FLUSH;
+    let writer = Writer { stream, waiting: waiting.clone(), samples, events, capture, next };
     let thread = std::thread::spawn(move || writer.run(&records));
     (Outbox { queue, waiting, lost: Arc::default() }, thread)
 }
@@ -88,6 +91,11 @@ struct Writer {
     waiting: Arc<AtomicUsize>,
     /// Samples that wait for the events of their time.
     samples: Vec<(Instant, Event)>,
+    /// What is to be written together.
+    events: Vec<(Instant, Event)>,
+    capture: Vec<u8>,
+    /// When it is.
+    next: Instant,
 }
 
 impl Writer {
@@ -100,29 +108,53 @@ impl Writer {
             }
             self.waiting.fetch_sub(size, Ordering::Relaxed);
         }
+        if is_read {
+            // The reader may have gone: there is nobody to tell.
+            let _ = self.write_kept();
+        }
         self.stream
     }
 
     fn write(&mut self, record: Record) -> std::io::Result<()> {
         match record {
             Record::Status(status) => message::write_json(&mut self.stream, kind::STATUS, &status),
-            Record::Capture(bytes) => message::write(&mut self.stream, kind::CAPTURE, &[&bytes]),
+            Record::Capture(bytes) => {
+                self.capture.extend_from_slice(&bytes);
+                Ok(())
+            }
             Record::Sample(at, event) => {
                 self.samples.push((at, event));
                 Ok(())
             }
-            Record::Trace(until, mut events) => {
+            Record::Trace(until, events) => {
+                self.events.extend(events);
                 // Samples are taken by another thread: they come a little out of turn.
                 let ready = self.samples.partition_point(|(at, _)| *at <= until);
-                events.extend(self.samples.drain(..ready));
-                if events.is_empty() { Ok(()) } else { self.write_trace(&events) }
+                self.events.extend(self.samples.drain(..ready));
+                if until < self.next {
+                    return Ok(());
+                }
+                self.next = until + FLUSH;
+                self.write_kept()
             }
         }
     }
 
-    fn write_trace(&mut self, events: &[(Instant, Event)]) -> std::io::Result<()> {
+    fn write_kept(&mut self) -> std::io::Result<()> {
+        if !self.events.is_empty() {
+            self.write_trace()?;
+            self.events.clear();
+        }
+        if !self.capture.is_empty() {
+            message::write(&mut self.stream, kind::CAPTURE, &[&self.capture])?;
+            self.capture.clear();
+        }
+        Ok(())
+    }
+
+    fn write_trace(&mut self) -> std::io::Result<()> {
         let (mut header, mut data) = (Map::new(), Vec::new());
-        for table in Table::from_events(events) {
+        for table in Table::from_events(&self.events) {
             let mut columns = vec![json!(["time_ns", "u64"])];
             numbers(&table.time_ns, &mut data);
             for (name, column) in table.named() {
