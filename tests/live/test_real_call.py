@@ -15,7 +15,7 @@ CONSTANT = real_call.CASES[0]
 def test_a_real_call_and_a_simulated_one_find_the_same_rate(controller):
     """The limits are those of docs/calls.md for links of constant capacity."""
     rate, delay = "mean target, Mbit/s", "frame delay, median, ms"
-    # Where other tests take the processors, Chromium sends less than it may, and late: then a second call counts.
+    # Where other tests take the processors, Chromium sends less than it may, and late: call again.
     for _ in range(2):
         made = real_call.real(CONSTANT.scenario, controller, seconds=20)
         again = real_call.simulated(CONSTANT.scenario, controller, 20, 1, made)
