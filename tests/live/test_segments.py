@@ -47,8 +47,8 @@ def test_each_packet_of_a_download_has_a_time_of_its_own_and_reaches_the_kernel_
     # Traces count whole packets to a millisecond.
     assert min(after - before for before, after in pairwise(full)) > 0.9 * MTU * 8 / bps
     flow, _ = outcome.flows("tcp")
-    # The kernel counts merged packets as one, and late packets are merged. A busy kernel may not have counted packets after iperf3's
-    # last message.
+    # The kernel counts merged packets as one, and late packets are merged. A busy kernel may not have counted
+    # packets after iperf3's last message.
     control = arrived[0].connection
     last = max(at for at, packet in enumerate(arrived) if packet.is_data and packet.connection == control)
     late = sum(count for until_us, count in outcome.live["lateness_us"]["histogram"] if until_us > 100)
