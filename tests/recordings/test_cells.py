@@ -12,6 +12,8 @@ import airpath
 from airpath.recordings.cells import (
     BANDS,
     CATEGORIES,
+    MOST_SD_DB,
+    NR_BANDS,
     Cell,
     Outages,
     features,
@@ -43,14 +45,27 @@ def test_outages_of_a_known_cell_come_back():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("technology", "bands"), [("lte", BANDS), ("hsdpa", CATEGORIES)])
-def test_a_surrogate_carries_what_the_cell_does(technology, bands):
+@pytest.mark.parametrize(
+    ("technology", "bands", "mean_db", "mean_bps"),
+    [("lte", BANDS, 12.0, 5e6), ("hsdpa", CATEGORIES, 0.0, 5e6), ("nr", NR_BANDS, 12.0, 150e6)],
+)
+def test_a_surrogate_carries_what_the_cell_does(technology, bands, mean_db, mean_bps):
     tables = tables_of(technology, 2)
     for band in bands:
         # Without shadowing a short run has the mean; in the middle of the range of the SINR.
-        cell = Cell(technology, band, 12.0 if technology == "lte" else 0.0, 0.0, 1.0, 60.0)
+        cell = Cell(technology, band, mean_db, 0.0, 1.0, 60.0)
         said = surrogate([cell], tables, 600, np.random.default_rng(1)).mean() / 100
-        assert said == pytest.approx(cell.record(20, 9, 5e6)[1000:].mean(), rel=0.1), band
+        assert said == pytest.approx(cell.record(20, 9, mean_bps)[1000:].mean(), rel=0.1), band
+
+
+@pytest.mark.slow
+def test_what_a_cell_cannot_carry_is_refused_and_its_shadowing_has_a_bound():
+    with pytest.raises(ValueError, match=r"carries 12 Mbit/s, and lte at most \d$"):
+        fit_cell(np.ones(60_000, np.int32), workers=2, band="1.4 MHz")
+    # A minute at the most that the band has, and one of silence: no shadowing varies so much.
+    on_and_off = np.repeat([0, 1], 60_000).astype(np.int32)
+    on_and_off[::20_000] = 1
+    assert fit_cell(on_and_off, workers=2, band="3 MHz").cell.sd_db <= MOST_SD_DB
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def command(
         Form, option("FORM", "process: as recorded; cell: it also reacts to load.", "--as")
     ] = "process",
     technology: Annotated[
-        Technology, option("NAME", "Technology of --as cell: lte or hsdpa.", "--technology")
+        Technology, option("NAME", "Technology of --as cell: hsdpa, lte or nr.", "--technology")
     ] = "lte",
     band: Annotated[
         str | None, option("NAME", "Of --as cell, if it is known: such as '10 MHz', or 'category 8'.")
@@ -144,7 +144,7 @@ def _cell(path: Path, read: Recording, technology: Technology, band: str | None)
         try:
             fit: Fit = fit_cell(own, technology, workers, band=band, progress=progress)
         except ValueError as error:
-            raise ScenarioError(str(path), str(error), "give a longer recording") from error
+            raise ScenarioError(str(path), str(error), "give another recording, or --technology") from error
     runs = runs_of(fit.cell, read.mean_bps, workers, seed=1)
     return _Fitted(
         "cell",

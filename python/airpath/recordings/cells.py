@@ -1,4 +1,4 @@
-"""Fits a cell of LTE or HSDPA to a recording: a link that reacts to load, which a process does not.
+"""Fits a cell of HSDPA, LTE or NR to a recording: a link that reacts to load, which a process does not.
 
 1. A surrogate of the cell runs in steps of 100 ms: the rate follows the mean SINR, which has lognormal
    shadowing, by a table from short simulations; fast fading scatters it; outages lower it to a level.
@@ -27,18 +27,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airpath.recordings.fitting import BIN_MS, EPISODE_MS
-from airpath.recordings.offered import carried
+from airpath.recordings.offered import MOST_BPS, carried
+from airpath.recordings.recording import PACKET_BITS
 from airpath.recordings.statistics import binned, describe_counts
 from airpath.scenario import Scenario
 
 Counts = NDArray[np.int32]
 Numbers = NDArray[np.float64]
-Technology = Literal["lte", "hsdpa"]
+Technology = Literal["lte", "hsdpa", "nr"]
 
 BANDS = {"1.4 MHz": 6, "3 MHz": 15, "5 MHz": 25, "10 MHz": 50, "15 MHz": 75, "20 MHz": 100}
 """Bandwidths of LTE and their resource blocks."""
+NR_BANDS = {"20 MHz": 51, "40 MHz": 106, "60 MHz": 162, "80 MHz": 217, "100 MHz": 273}
+"""Bandwidths of NR and their resource blocks of 30 kHz (TS 38.101-1, table 5.3.2-1)."""
 CATEGORIES = {"category 6": 5, "category 8": 10, "category 10": 15}
 """Categories of HSDPA and the codes that a cell gives them."""
+BLOCKS = {"lte": (BANDS, "10 MHz", 12e6), "nr": (NR_BANDS, "100 MHz", 400e6)}
+"""Bands whose rate is proportional to their blocks; the one that is simulated, and its mean rate, bit/s."""
+DRAWN_DB = {"lte": (-5.0, 26.0), "hsdpa": (-8.0, 14.0), "nr": (-5.0, 30.0)}
+"""Range in which mean SINRs are drawn."""
+PER_NEPER_DB = {"lte": 6, "hsdpa": 8, "nr": 6}
+"""What the mean SINR has to change by for a rate that is e times higher."""
 LEVEL_DB = -20.0
 SILENCE_MS = 150
 """Longer silences are outages; shorter ones the fading makes."""
@@ -52,6 +61,7 @@ LEAST_SCATTER = 0.01
 CANDIDATES = 120
 DRAWN = 1200
 CHANGED = 1800
+MOST_SD_DB = 14.0
 KEPT = 25
 """Candidates kept for each Doppler shift."""
 FINAL, AGAIN = 15, 12
@@ -97,9 +107,9 @@ class Cell:
 
     Parameters
     ----------
-    technology : {"lte", "hsdpa"}
+    technology : {"lte", "hsdpa", "nr"}
     band : str
-        Bandwidth of LTE, or category of HSDPA.
+        Bandwidth of LTE or NR, or category of HSDPA.
     mean_db : float
         Mean SINR in dB; of HSDPA per chip.
     sd_db : float
@@ -129,7 +139,7 @@ class Cell:
             },
             "fading": {"jakes": {"doppler": f"{self.doppler_hz:g} Hz"}},
         }
-        if self.technology == "lte":
+        if self.technology != "hsdpa":
             table["diversity"] = 2
         if self.outages is not None:
             table["outages"] = {
@@ -148,6 +158,9 @@ class Cell:
         if self.technology == "lte":
             downlink: dict[str, Any] = {"blocks": {"bandwidth": self.band}}
             uplink: dict[str, Any] = {"bler": "10 %"}
+        elif self.technology == "nr":
+            downlink = {"blocks": {"bandwidth": self.band, "table": "256qam", "layers": 4}}
+            uplink = {"reception": {"mean_sinr": "40 dB", "fading": {"none": {}}}}
         else:
             downlink = {"category": int(self.band.split()[1]), "codes": CATEGORIES[self.band]}
             downlink["iub"] = {"capacity": 500}
@@ -163,7 +176,7 @@ class Cell:
 
     def record(self, seconds: float, seed: int, mean_bps: float) -> Counts:
         """Record what the cell carries at an expected mean rate, as opportunities in each millisecond."""
-        rate = round(min(max(4 * mean_bps, 1e6), 400e6))
+        rate = round(min(max(4 * mean_bps, 1e6), MOST_BPS))
         return carried(self.scenario(), seconds, seed, "downlink", rate)
 
 
@@ -219,14 +232,15 @@ Tables = Mapping[tuple[str, float], Table]
 def tables_of(technology: Technology, workers: int, seed: int = 1) -> Tables:
     """Simulate the rates of a cell by SINR, for each band and Doppler shift.
 
-    The rate of LTE is proportional to the resource blocks. The codes of HSDPA share the power of the cell, so
-    each category is simulated.
+    The rate of LTE and NR is proportional to the resource blocks. The codes of HSDPA share the power of the
+    cell, so each category is simulated.
     """
-    bands = ["10 MHz"] if technology == "lte" else list(CATEGORIES)
+    blocks, simulated, mean_bps = BLOCKS.get(technology, ({}, "", BLOCKS["lte"][2]))
+    bands = [simulated] if blocks else list(CATEGORIES)
 
     def one(band: str, doppler_hz: float, mean_db: float) -> Numbers:
         cell = Cell(technology, band, mean_db, 0.0, 1.0, doppler_hz)
-        return binned(cell.record(TABLE_S + 1, seed, 12e6)[1000:], BIN_MS)
+        return binned(cell.record(TABLE_S + 1, seed, mean_bps)[1000:], BIN_MS)
 
     points = [(band, doppler, float(db)) for band in bands for doppler in DOPPLERS_HZ for db in TABLE_DB]
     with ThreadPoolExecutor(workers) as pool:
@@ -238,11 +252,9 @@ def tables_of(technology: Technology, workers: int, seed: int = 1) -> Tables:
         # Fading changes a rate that is far from the largest more.
         scatter = [float(one.std() / one.mean()) if one.mean() > 0 else 1.0 for one in bins]
         tables[band, doppler_hz] = Table(rate, np.clip(scatter, LEAST_SCATTER, 1.0))
-    if technology == "lte":
-        for band, blocks in BANDS.items():
-            for doppler_hz in DOPPLERS_HZ:
-                whole = tables["10 MHz", doppler_hz]
-                tables[band, doppler_hz] = replace(whole, rate=whole.rate * (blocks / BANDS["10 MHz"]))
+    for band, doppler_hz in itertools.product(blocks, DOPPLERS_HZ):
+        whole = tables[simulated, doppler_hz]
+        tables[band, doppler_hz] = replace(whole, rate=whole.rate * (blocks[band] / blocks[simulated]))
     return tables
 
 
@@ -321,18 +333,18 @@ def fit_cell(
     Parameters
     ----------
     counts : ndarray of int32
-    technology : {"lte", "hsdpa"}
+    technology : {"lte", "hsdpa", "nr"}
     workers : int
         Simulations at once.
     seed : int
     band : str, optional
-        Bandwidth of LTE or category of HSDPA, one of `bands_of`, if it is known.
+        Bandwidth of LTE or NR, or category of HSDPA, one of `bands_of`, if it is known.
     progress : callable
 
     Raises
     ------
     ValueError
-        If the recording is shorter than a minute, or carries nothing.
+        If the recording is shorter than a minute, carries nothing, or more than the cell can.
     """
     bands = bands_of(technology) if band is None else [band]
     if len(counts) < 60_000 or counts.sum() == 0:
@@ -341,6 +353,12 @@ def fit_cell(
     tables = tables_of(technology, workers, seed)
     progress(0.2)
     recorded = binned(counts, BIN_MS)
+    most = max(float(tables[one, doppler].rate.max()) for one in bands for doppler in DOPPLERS_HZ)
+    if recorded.mean() > most:
+        mbps = [10 * PACKET_BITS * value / 1e6 for value in (recorded.mean(), most)]
+        raise ValueError(
+            f"the recording carries {mbps[0]:.0f} Mbit/s, and {technology} at most {mbps[1]:.0f}"
+        )
     wanted = features(recorded[:, None])
     bins = min(len(recorded), MOST_BINS)
     samples = math.ceil(LEAST_BINS / bins)
@@ -411,14 +429,14 @@ def _kept(judged: list[tuple[float, Cell]], number: int) -> list[tuple[float, Ce
 
 
 def bands_of(technology: Technology) -> list[str]:
-    """Name the bandwidths of LTE, or categories of HSDPA, that can be fitted."""
-    return list(BANDS if technology == "lte" else CATEGORIES)
+    """Name the bandwidths of LTE or NR, or categories of HSDPA, that can be fitted."""
+    return list(BLOCKS[technology][0] if technology in BLOCKS else CATEGORIES)
 
 
 def _drawn(
     technology: Technology, bands: Sequence[str], outages: Outages | None, random: np.random.Generator
 ) -> Cell:
-    low, high = (-5.0, 26.0) if technology == "lte" else (-8.0, 14.0)
+    low, high = DRAWN_DB[technology]
     return Cell(
         technology,
         str(random.choice(bands)),
@@ -436,7 +454,7 @@ def _changed(cell: Cell, bands: Sequence[str], random: np.random.Generator) -> C
         cell,
         band=str(random.choice(bands)) if chance[0] < 0.05 else cell.band,
         mean_db=float(np.clip(cell.mean_db + 1.5 * random.standard_normal(), -10, 30)),
-        sd_db=float(np.clip(cell.sd_db * math.exp(0.2 * random.standard_normal()), 0.05, 14)),
+        sd_db=float(np.clip(cell.sd_db * math.exp(0.2 * random.standard_normal()), 0.05, MOST_SD_DB)),
         decorrelation_s=float(
             np.clip(cell.decorrelation_s * math.exp(0.3 * random.standard_normal()), 0.1, 100)
         ),
@@ -459,11 +477,10 @@ def _corrected(cell: Cell, counts: Counts, workers: int, progress: Callable[[flo
         ratio = (own.cv_1s or 0.0) / (found.cv_1s or 1.0)
         if abs(off) < CLOSE and abs(ratio - 1) < CLOSE_CV:
             break
-        per_neper = 6 if cell.technology == "lte" else 8
         cell = replace(
             cell,
-            mean_db=float(np.clip(cell.mean_db - per_neper * off, -12, 32)),
-            sd_db=float(cell.sd_db * np.clip(math.sqrt(ratio), 0.8, 1.25)),
+            mean_db=float(np.clip(cell.mean_db - PER_NEPER_DB[cell.technology] * off, -12, 32)),
+            sd_db=min(float(cell.sd_db * np.clip(math.sqrt(ratio), 0.8, 1.25)), MOST_SD_DB),
         )
     return cell
 

@@ -35,6 +35,7 @@ from airpath.recordings.fitting import fit_process
 from airpath.recordings.judged import process
 from airpath.recordings.offered import record
 from airpath.recordings.recording import PACKET_BITS, Recording
+from airpath.recordings.statistics import binned
 from airpath.scenario import load
 
 Counts = NDArray[np.int32]
@@ -46,7 +47,9 @@ SEEDS = 6
 """Runs of the process for each window: a mean over two has an error of up to 8 %."""
 MOST_PACKETS = 60_000_000
 """Opportunities that are at most simulated for a recording: fast ones have fewer windows."""
-CELLS = (("hsdpa-3.6-still", 3e6), ("lte-10mhz-still", math.inf))
+LTE_BPS = 75_376_000
+"""A cell of LTE carries at most this: the largest block of 100 PRBs (TS 36.213, 7.1.7.2.1) in each ms."""
+CELLS = (("hsdpa-3.6-still", 3e6), ("lte-10mhz-still", LTE_BPS), ("nr-n78-100mhz-still", math.inf))
 """Bundled cells, each for mean rates up to this, in bit/s."""
 CELL_S = 180
 HALVES = ("same half", "second half")
@@ -105,9 +108,12 @@ def fitted_cell_of(counts: Counts, number: int) -> list[Counts]:
     """Opportunities of at least so many windows of a cell that is fitted to a recording.
 
     A slow recording may be of HSDPA or of a narrow band of LTE: the cell is that whose surrogate is closer.
+    One with a second that LTE cannot carry is of NR.
     """
     mean_bps = float(counts.sum()) / len(counts) * 1000 * PACKET_BITS
     technologies: list[Technology] = ["lte", "hsdpa"] if mean_bps <= CELLS[0][1] else ["lte"]
+    if binned(counts, 1000).max() * PACKET_BITS > LTE_BPS:
+        technologies = ["nr"]
     # Recordings run in parallel already.
     fits = [fit_cell(counts, technology, workers=1) for technology in technologies]
     cell = min(fits, key=lambda fit: fit.distance).cell
