@@ -9,6 +9,7 @@ import pytest
 from conftest import check_error
 
 import airpath
+from airpath.recordings import cells
 from airpath.recordings.cells import (
     BANDS,
     CATEGORIES,
@@ -59,13 +60,17 @@ def test_a_surrogate_carries_what_the_cell_does(technology, bands, mean_db, mean
 
 
 @pytest.mark.slow
-def test_what_a_cell_cannot_carry_is_refused_and_its_shadowing_has_a_bound():
+def test_what_a_cell_cannot_carry_is_refused():
     with pytest.raises(ValueError, match=r"carries 12 Mbit/s, and lte at most \d$"):
         fit_cell(np.ones(60_000, np.int32), workers=2, band="1.4 MHz")
-    # A minute at the most that the band has, and one of silence: no shadowing varies so much.
-    on_and_off = np.repeat([0, 1], 60_000).astype(np.int32)
-    on_and_off[::20_000] = 1
-    assert fit_cell(on_and_off, workers=2, band="3 MHz").cell.sd_db <= MOST_SD_DB
+
+
+def test_the_shadowing_of_a_corrected_cell_has_a_bound(monkeypatch):
+    monkeypatch.setattr(cells, "CORRECTION_RUNS", 8)
+    # Every third second carries three times what the band can: no shadowing varies so much.
+    counts = np.tile(np.repeat([3, 0, 0], 1000), 20).astype(np.int32)
+    wild = Cell("lte", "1.4 MHz", 12.0, MOST_SD_DB, 1.0, 60.0)
+    assert cells._corrected(wild, counts, 2, lambda share: None).sd_db == MOST_SD_DB
 
 
 @pytest.mark.slow
