@@ -79,9 +79,7 @@ pub fn cut(scenario: &Scenario, observe: Observe, threads: usize) -> Result<Cut,
     }
     let is_large = matches!(&scenario.radio, radio::Config::Dch(cell) if cell.ues >= MANY_UES);
     if threads < 2 && !is_large {
-        return Err(format!(
-            "one thread is faster in regions only with {MANY_UES} UEs on dedicated channels"
-        ));
+        return Err(format!("regions help one thread only with {MANY_UES} or more UEs of radio.dch"));
     }
     Cut::of(scenario)
 }

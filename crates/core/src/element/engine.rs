@@ -558,8 +558,8 @@ impl<'a> Cx<'a> {
     }
 
     /// Number of a bearer of this cell among those of the path.
-    pub(crate) fn bearer_number(&self, index: usize) -> u16 {
-        (self.base.bearer as usize + index) as u16
+    pub(crate) fn bearer_number(&self, index: usize) -> u32 {
+        self.base.bearer + index as u32
     }
 
     /// Returns the counters of a bearer to the cell that owns it.

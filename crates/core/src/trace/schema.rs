@@ -56,6 +56,9 @@ macro_rules! id_type {
     (packet) => {
         u32
     };
+    (bearer) => {
+        u32
+    };
     (slot) => {
         u64
     };

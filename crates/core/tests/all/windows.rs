@@ -5,7 +5,9 @@ use airpath_core::rng;
 use airpath_core::scenario::{BUNDLED, Scenario};
 use airpath_core::sim::{Observe, Simulation, cut};
 use airpath_core::time::{Duration, Instant};
+use airpath_core::trace::{Event, Kind, ProbeMask};
 use airpath_core::windows::{Cut, Grain, Here, Threads, Workers};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Draws one of these.
@@ -221,7 +223,8 @@ fn where_there_is_no_cut_the_reason_is_told() {
     };
     assert_eq!(reason(&format!("{LINE}{bulk}"), 2), "");
     assert_eq!(reason(&format!("{LINE}{bulk}"), 1), "");
-    assert!(reason(&format!("{}{bulk}", LINE.replace("300", "100")), 1).contains("one thread"));
+    let few = reason(&format!("{}{bulk}", LINE.replace("300", "100")), 1);
+    assert_eq!(few, "regions help one thread only with 256 or more UEs of radio.dch");
     let told = [
         (format!("{LINE}[[middlebox]]\npacket_loss = {{}}\n{bulk}"), "middlebox.packet_loss"),
         (LINE.replace("delay = \"20 ms\"", "delay = \"0 s\"") + bulk, "no delay"),
@@ -260,6 +263,25 @@ fn a_run_may_have_as_many_ues_as_a_scenario_may_name() {
     let mut run = Simulation::new(&scenario, 1, Observe::default());
     run.run();
     assert_eq!(run.flows().len(), 1);
+}
+
+#[test]
+fn events_number_the_bearers_of_all_ues() {
+    let flow = "[[flow]]\nue = 65534\napp.file.size = \"1 kB\"\n";
+    let scenario = Scenario::parse(&(LINE.replace("300", "65535") + flow), &[]).unwrap();
+    let probes = ProbeMask::NONE.with(Kind::BearerEnqueued);
+    let mut run = Simulation::new(&scenario, 1, Observe { probes, ..Observe::default() });
+    run.run();
+    let bearers: BTreeSet<_> = run
+        .take_trace()
+        .into_iter()
+        .filter_map(|(_, event)| match event {
+            Event::BearerEnqueued { ue: 65534, bearer, .. } => Some(bearer),
+            _ => None,
+        })
+        .collect();
+    // Two of each UE, the downlink first.
+    assert_eq!(bearers, BTreeSet::from([131_068, 131_069]));
 }
 
 #[test]
