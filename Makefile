@@ -109,8 +109,9 @@ test: build ## run the tests, Rust's and Python's at once, without the slow ones
 
 .PHONY: test-all
 test-all: export PROPTEST_CASES ?= 64
+# A test whose name ends with _in_brief does less of what a slow test does.
 test-all: build ## run all tests
-	$(call BOTH,,$(RUST_TESTED_ALL),-- --include-ignored)
+	$(call BOTH,,$(RUST_TESTED_ALL),-- --include-ignored --skip _in_brief)
 
 .PHONY: lint
 lint: build ## check formatting, lints, types, links in Rust's documentation, figures in documents; changes nothing

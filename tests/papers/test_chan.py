@@ -18,8 +18,8 @@ CASES = range(1, 10)
 
 @pytest.fixture(scope="module")
 def measured():
-    """Means of four runs of Tables 1 to 3 by id, without the paper's name."""
-    effort = Effort.of(quick=True, runs=4)
+    """Means of two runs of Tables 1 to 3 by id, without the paper's name."""
+    effort = Effort.of(quick=True, runs=2)
     reproduction = Reproduction(PAPER, (TABLE_1, TABLE_2, TABLE_3), effort)
     report = reproduction.outcome(reproduction.simulate(), background=False)
     return {c.published.id.removeprefix("chan-"): c.measured.mean for c in report.comparisons}

@@ -373,7 +373,7 @@ def test_a_long_run_says_how_far_it_is_and_can_be_stopped(studio):
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_a_lesson_loads_what_it_speaks_of_and_quotes_it(studio, number):
+def test_a_lesson_loads_what_it_speaks_of_and_quotes_it_with_packets_on_their_path(studio, number):
     own = studio()
     view = own.view
     view.locator("#teach").click()
@@ -384,6 +384,7 @@ def test_a_lesson_loads_what_it_speaks_of_and_quotes_it(studio, number):
     for step in range(1, 9):
         view.locator("#lesson").filter(has_text=f"{step} of ").wait_for()
         own.run()
+        view.locator("#moment").filter(has_text="in flight").wait_for()
         said = view.locator("#lesson .said").inner_text()
         assert not re.search(r"–|NaN|undefined|no time", said), said
         next_step = view.locator("#lesson-next")

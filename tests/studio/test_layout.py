@@ -249,21 +249,6 @@ def test_esc_and_a_click_beside_it_close_a_menu(studio, menu):
     view.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(1, 6))
-def test_a_lesson_opens_with_packets_on_its_path(studio, number):
-    view = studio("umts-384")
-    lesson(number)(view)
-    view.locator("#lesson-next").wait_for()
-    for _ in range(len(view.locator("#lesson .quiet").inner_text())):  # "1 of 3": no lesson has more steps.
-        moment = view.locator("#moment")
-        moment.filter(has_text="in flight").wait_for()
-        if view.locator("#lesson-next").inner_text() == "Done":
-            break
-        view.locator("#lesson-next").click()
-    view.close()
-
-
 def test_the_flows_of_a_page_load_are_listed_by_how_long_they_took(opened, folders):
     shown = opened(folders("web") / "page.html")
     view = shown.view
@@ -309,6 +294,7 @@ MOST_MS = 500
 """For what took seconds; it takes tens of milliseconds where nothing else runs."""
 
 
+@pytest.mark.slow
 def test_a_recording_of_4_mb_does_not_freeze_the_text(opened, serving, tmp_path):
     times = "".join(f"{n}\n" for n in range(1, RECORDING_MS) for _ in range(1 + n % 2))[:RECORDING_BYTES]
     (tmp_path / "down.trace").write_text(times[: times.rindex("\n") + 1])

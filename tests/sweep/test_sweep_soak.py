@@ -18,7 +18,7 @@ SOAK = Path(sweep_soak.__file__)
 def test_a_sweep_that_is_killed_again_and_again_has_the_same_rows(where):
     if where == "--dask":
         pytest.importorskip("distributed", reason="Dask is not installed")
-    command = [sys.executable, SOAK, where, "--runs", "800", "--kills", "3", "--size", "500 kB"]
+    command = [sys.executable, SOAK, where, "--runs", "400", "--kills", "3", "--size", "500 kB"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "all 800 rows are equal, value for value" in ended.stdout
+    assert "all 400 rows are equal, value for value" in ended.stdout

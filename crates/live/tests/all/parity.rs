@@ -23,7 +23,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// Longer runs are cut here: what matters is what may happen, and it has happened by then.
 fn longest(_: &Scenario) -> Duration {
-    Duration::from_secs(60)
+    Duration::from_secs(40)
 }
 
 /// Most has happened by then. Shared cells have many events in a second.
@@ -218,7 +218,7 @@ fn hosts(scenario: &Scenario, flows: &[FlowSpec]) -> [Host; 2] {
 }
 
 #[test]
-fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_log() {
+fn with_hosts_on_the_path_the_late_driver_writes_the_simulators_log_in_brief() {
     with_hosts_on_the_path(quick);
 }
 
@@ -368,7 +368,7 @@ fn live_end(dir: Dir, simulated: Option<Host>) -> Box<dyn Element> {
 }
 
 #[test]
-fn with_hosts_outside_the_late_driver_writes_the_simulators_log() {
+fn with_hosts_outside_the_late_driver_writes_the_simulators_log_in_brief() {
     with_hosts_outside(quick);
 }
 
