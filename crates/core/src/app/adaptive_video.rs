@@ -478,6 +478,30 @@ mod tests {
         assert!((report.qoe_linear.unwrap() - 2.0).abs() < 1e-9);
     }
 
+    /// By hand, segments of 1 Mbyte with 1 s to start and 2 s to resume: the first is there at 3 s, the second at 10 s, when
+    /// its buffer of 4 s has been empty for 3 s.
+    #[test]
+    fn a_segment_after_a_stall_tells_the_length_of_the_stall() {
+        let config = Config { ladder: vec![Bitrate::from_bps(2_000_000)], ..Config::default() };
+        let Traffic::Stream(mut app) = config.build(rng::stream(1, "player")) else { unreachable!() };
+        let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
+        assert_eq!((app.poll_supply(at(0)), app.segment()), (1_000_000, None));
+        app.handle_acked(at(3), 1_000_000);
+        let first = Segment {
+            number: 0,
+            rate_bps: 2_000_000,
+            download: Duration::from_secs(3),
+            buffer: Duration::from_secs(4),
+            stalled: Duration::ZERO,
+            player: PlayerState::Playing,
+        };
+        assert_eq!(app.segment(), Some(&first));
+        app.poll_supply(at(3));
+        app.handle_acked(at(10), 2_000_000);
+        let stalled = Duration::from_secs(3);
+        assert_eq!(app.segment(), Some(&Segment { number: 1, download: Duration::from_secs(7), stalled, ..first }));
+    }
+
     #[test]
     fn on_a_link_of_twice_the_lowest_rate_nothing_stalls() {
         for rule in RULES {
