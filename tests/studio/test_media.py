@@ -53,7 +53,8 @@ def made(folder: Path, text: str) -> FinishedRun:
 LINES = """(names) => Promise.all(['main', 'series', 'spans'].map((name) => import('studio/' + name)))
 .then(([{store}, {curvesOf}, {spansOf}]) => {
   const [{lines}] = curvesOf(store.state);
-  const get = (name) => { const line = lines.get(name); return line && [[...line.x], [...line.y].map(Number)]; };
+  const points = ({x, y}) => [[...x], [...y].map(Number)];
+  const get = (name) => lines.has(name) ? points(lines.get(name)) : null;
   return {lines: Object.fromEntries(names.map((name) => [name, get(name)])), spans: spansOf(store)};
 })"""
 
@@ -64,7 +65,9 @@ def drawn(front: Any, *names: str) -> Any:
 
 def panels(front: Any) -> list[str]:
     """Names of the panels on the page."""
-    return front.view.evaluate("[...document.querySelectorAll('[data-panel]')].map((own) => own.dataset.panel)")
+    return front.view.evaluate(
+        "[...document.querySelectorAll('[data-panel]')].map((own) => own.dataset.panel)"
+    )
 
 
 def test_frames_of_a_call_are_a_panel(opened: Callable[..., Any], tmp_path: Path) -> None:
@@ -79,7 +82,9 @@ def test_frames_of_a_call_are_a_panel(opened: Callable[..., Any], tmp_path: Path
     assert len(late) == received["frames_late"] > 0
     assert len(frozen) == received["freezes"] > 0
     assert sum(row["freeze_ns"] for row in frozen) / 1e9 == pytest.approx(received["freeze_s"])
-    assert max(row["delay_ns"] for row in down) / 1e6 == pytest.approx(received["frame_delay_ms"]["max"], abs=0.01)
+    assert max(row["delay_ns"] for row in down) / 1e6 == pytest.approx(
+        received["frame_delay_ms"]["max"], abs=0.01
+    )
     (tmp_path / "page.html").write_bytes(page(run))
     front = opened(tmp_path / "page.html")
     found = drawn(front, "frame", "frameBack", "frameLate", "frameKey", "playerBuffer")
@@ -147,3 +152,22 @@ def test_an_uplink_flow_shows_uplink_blocks(opened: Callable[..., Any], tmp_path
     decoded = sum(row["bits"] for row in up if not row["lost"]) / 1e3
     assert lines["blockSum"][1][-1] == pytest.approx(decoded)
     assert {"blocks", "mcs", "units"} <= set(panels(front))
+
+
+def test_uplink_slots_are_told(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """The words under the path say who has what of a slot of the uplink."""
+    source = tmp_path / "media.toml"
+    source.write_text(UPLINK)
+    with no_pictures():
+        run_to_folder(
+            airpath.load(str(source)), 1, tmp_path / "out", probes=["uplink_block", "rlc_data", "packet"]
+        )
+    (tmp_path / "page.html").write_bytes(page(FinishedRun.open(tmp_path / "out")))
+    up = trace(tmp_path / "out", "uplink_block").to_pylist()
+    row = next(row for row, block in enumerate(up) if block["units"] > 1 and block["time_ns"] > 5e8)
+    front = opened(tmp_path / "page.html")
+    front.ask(f"store.choose({{kind: 'uplink_block', row: {row}}})")
+    front.settle()
+    front.view.locator("#moment").get_by_text(
+        f"{up[row]['units']} PRBs, MCS {up[row]['cqi'] % 32}"
+    ).wait_for()
