@@ -232,7 +232,7 @@ impl SendingEnd {
     #[inline(never)]
     fn handle_acked(&mut self, cx: &mut Cx<'_>) {
         let acked = self.sender.state().una;
-        if self.stream.tell_acked(cx.now, acked) {
+        if self.stream.tell_acked(cx, acked) {
             self.supply(cx.now);
         }
         self.stream.settle(cx, acked);
@@ -454,7 +454,7 @@ impl End {
             }
             Traffic::Datagrams(ends) => {
                 let app = if spec.dir == host { ends.sender } else { ends.receiver };
-                Self::Other(Box::new(DatagramEnd::new(app, spec)))
+                Self::Other(Box::new(DatagramEnd::new(app, spec, host.reverse())))
             }
             Traffic::Arrivals(arrivals) if spec.connection == 0 => {
                 Self::Arrivals(Box::new(ArrivalsEnd::new(arrivals)))

@@ -18,7 +18,7 @@ pub use fates::Fates;
 pub use field::Value;
 pub use schema::{ColumnInfo, Event, Kind, KindInfo, Store, schema};
 pub use tables::{BearerRow, FlowRow, NodeRow, Tables};
-pub use words::{Activity, Cause, ModelState, Outage, Reason, SendCause, SnoopAction};
+pub use words::{Activity, Cause, ModelState, Outage, PlayerState, Reason, SendCause, SnoopAction};
 
 use crate::error::ScenarioError;
 use crate::time::Instant;

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BY_NEED = (
     *("tcp_state", "rtt_sample", "segment_sent", "dropped", "marked", "bearer_enqueued", "outage"),
-    *("activity", "mobility", "change"),
+    *("activity", "mobility", "change", "video_frame", "video_segment"),
     *("tcp_path", "ack_regulator", "ack_rate_control", "rnc_feedback", "snoop", "made", "kept"),
     "pdcp_delivered",
     *("bearer_delivered", "rlc_data", "rlc_status", "slot_ended", "segment_received", "rlc_confirmed"),

@@ -18,6 +18,7 @@ use crate::error::ScenarioError;
 use crate::registry::parameters;
 use crate::rng::Stream;
 use crate::time::{Duration, Instant};
+use crate::trace::PlayerState;
 use crate::units::Bitrate;
 use mpc::{HORIZON, Outlook, Prediction, STALL_WEIGHT};
 use schemars::JsonSchema;
@@ -93,6 +94,23 @@ pub struct Report {
     pub qoe_linear: Option<f64>,
 }
 
+/// A segment that a player got.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Rate of its level, bit/s.
+    pub rate_bps: u64,
+    /// Since it was requested.
+    pub download: Duration,
+    /// Playing time in the buffer, this segment included.
+    pub buffer: Duration,
+    /// For how long the player was stalled since the segment before.
+    pub stalled: Duration,
+    /// State of the player with this segment.
+    pub player: PlayerState,
+}
+
 impl Component for Config {
     fn build(&self, _stream: Stream) -> Traffic {
         Traffic::Stream(Box::new(Player {
@@ -100,7 +118,9 @@ impl Component for Config {
             config: self.clone(),
             buffer_s: 0.0,
             updated: Instant::ZERO,
-            state: State::Starting,
+            state: PlayerState::Starting,
+            segment: None,
+            stall_recorded_s: 0.0,
             requested: Instant::ZERO,
             first_request: None,
             next_request: None,
@@ -152,13 +172,6 @@ impl Component for Config {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Starting,
-    Playing,
-    Stalled,
-}
-
 struct Player {
     config: Config,
     /// Rates of the levels, bit/s.
@@ -166,7 +179,11 @@ struct Player {
     /// Playing time in the buffer at `updated`.
     buffer_s: f64,
     updated: Instant,
-    state: State,
+    state: PlayerState,
+    /// The last segment that is complete.
+    segment: Option<Segment>,
+    /// Total length of stalls when it was.
+    stall_recorded_s: f64,
     /// When the current segment was requested.
     requested: Instant,
     first_request: Option<Instant>,
@@ -217,15 +234,15 @@ impl Player {
         let passed_s = now.since(self.updated).as_secs_f64();
         self.updated = self.updated.max(now);
         match self.state {
-            State::Starting => {}
-            State::Stalled => self.report.stall_s += passed_s,
-            State::Playing => {
+            PlayerState::Starting => {}
+            PlayerState::Stalled => self.report.stall_s += passed_s,
+            PlayerState::Playing => {
                 self.buffer_s -= passed_s;
                 // What has been played to its end is no stall.
                 if self.buffer_s < 0.0 && !self.is_complete() {
                     self.report.stalls += 1;
                     self.report.stall_s -= self.buffer_s;
-                    self.state = State::Stalled;
+                    self.state = PlayerState::Stalled;
                 }
                 self.buffer_s = self.buffer_s.max(0.0);
             }
@@ -316,21 +333,30 @@ impl Player {
         self.rate_sum += self.rates[self.level];
         self.buffer_sum += self.buffer_s;
         let enough = match self.state {
-            State::Starting => self.config.start_buffer,
-            State::Playing => Duration::ZERO,
-            State::Stalled => self.config.resume_buffer,
+            PlayerState::Starting => self.config.start_buffer,
+            PlayerState::Playing => Duration::ZERO,
+            PlayerState::Stalled => self.config.resume_buffer,
         };
         if self.buffer_s >= enough.as_secs_f64() || self.is_complete() {
-            if self.state == State::Starting {
+            if self.state == PlayerState::Starting {
                 self.report.startup_s = self.first_request.map(|at| now.since(at).as_secs_f64());
             }
-            self.state = State::Playing;
+            self.state = PlayerState::Playing;
         }
+        self.segment = Some(Segment {
+            number: (self.report.segments - 1) as u32,
+            rate_bps: self.rates[self.level] as u64,
+            download: now.since(self.requested),
+            buffer: Duration::from_nanos((self.buffer_s * 1e9) as u64),
+            stalled: Duration::from_nanos(((self.report.stall_s - self.stall_recorded_s) * 1e9) as u64),
+            player: self.state,
+        });
+        self.stall_recorded_s = self.report.stall_s;
         if self.is_complete() {
             return;
         }
         let room_s = self.config.buffer.as_secs_f64() - self.segment_s();
-        let wait_s = if self.state == State::Playing { (self.buffer_s - room_s).max(0.0) } else { 0.0 };
+        let wait_s = if self.state == PlayerState::Playing { (self.buffer_s - room_s).max(0.0) } else { 0.0 };
         self.next_request = Some(now + Duration::from_nanos((wait_s * 1e9) as u64));
     }
 }
@@ -370,6 +396,10 @@ impl App for Player {
         }
     }
 
+    fn segment(&self) -> Option<&Segment> {
+        self.segment.as_ref()
+    }
+
     fn is_done(&self) -> bool {
         self.is_complete()
     }
@@ -378,12 +408,12 @@ impl App for Player {
         let mut report = self.report.clone();
         let passed_s = now.since(self.updated).as_secs_f64();
         match self.state {
-            State::Stalled => report.stall_s += passed_s,
-            State::Playing if passed_s > self.buffer_s && !self.is_complete() => {
+            PlayerState::Stalled => report.stall_s += passed_s,
+            PlayerState::Playing if passed_s > self.buffer_s && !self.is_complete() => {
                 report.stalls += 1;
                 report.stall_s += passed_s - self.buffer_s;
             }
-            State::Starting | State::Playing => {}
+            PlayerState::Starting | PlayerState::Playing => {}
         }
         if report.segments > 0 {
             let segments = report.segments as f64;
@@ -446,6 +476,30 @@ mod tests {
         // 4, 5.9, 7.8 ... 21.1 s when they are complete.
         assert!((report.mean_buffer_s.unwrap() - 12.55).abs() < 1e-3, "{report:?}");
         assert!((report.qoe_linear.unwrap() - 2.0).abs() < 1e-9);
+    }
+
+    /// By hand, segments of 1 Mbyte with 1 s to start and 2 s to resume: the first is there at 3 s, the second at 10 s, when
+    /// its buffer of 4 s has been empty for 3 s.
+    #[test]
+    fn a_segment_after_a_stall_tells_the_length_of_the_stall() {
+        let config = Config { ladder: vec![Bitrate::from_bps(2_000_000)], ..Config::default() };
+        let Traffic::Stream(mut app) = config.build(rng::stream(1, "player")) else { unreachable!() };
+        let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
+        assert_eq!((app.poll_supply(at(0)), app.segment()), (1_000_000, None));
+        app.handle_acked(at(3), 1_000_000);
+        let first = Segment {
+            number: 0,
+            rate_bps: 2_000_000,
+            download: Duration::from_secs(3),
+            buffer: Duration::from_secs(4),
+            stalled: Duration::ZERO,
+            player: PlayerState::Playing,
+        };
+        assert_eq!(app.segment(), Some(&first));
+        app.poll_supply(at(3));
+        app.handle_acked(at(10), 2_000_000);
+        let stalled = Duration::from_secs(3);
+        assert_eq!(app.segment(), Some(&Segment { number: 1, download: Duration::from_secs(7), stalled, ..first }));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod source;
 
 use super::datagram::{Datagram, Kind};
 use super::datagrams::{Arrivals, Datagrams, Ends, Report};
+use super::media::Frame;
 use super::{Carrier, Component, Traffic};
 use crate::controller::{self, Limits};
 use crate::error::ScenarioError;
@@ -208,6 +209,10 @@ impl Datagrams for Peer {
             Some(Message::PictureLoss) => sender.handle_picture_loss(),
             None => {}
         }
+    }
+
+    fn decoded(&self) -> &[Frame] {
+        self.receiver.decoded()
     }
 
     fn steering(&mut self) -> Option<&mut Steering> {

@@ -31,6 +31,11 @@ pub trait Datagrams: Send + Sync {
         let _ = (now, datagram);
     }
 
+    /// Video frames that could be decoded when the last packet arrived.
+    fn decoded(&self) -> &[media::Frame] {
+        &[]
+    }
+
     /// Adds what this end has counted.
     fn report(&self, report: &mut Report);
 

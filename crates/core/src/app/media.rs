@@ -27,6 +27,23 @@ pub struct Both {
     pub uplink: Option<Report>,
 }
 
+/// A video frame that could be decoded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Bytes of its IP packets, each counted once.
+    pub bytes: u32,
+    /// Whether it is a key frame.
+    pub is_key: bool,
+    /// From capture until it could be decoded.
+    pub delay: Duration,
+    /// From capture until it is rendered.
+    pub playout_delay: Duration,
+    /// Since the frame before was rendered, if that is a freeze; zero otherwise.
+    pub freeze: Duration,
+}
+
 /// What the sender has counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sent {

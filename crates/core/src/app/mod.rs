@@ -59,6 +59,11 @@ pub trait App: Send + Sync {
         let _ = (now, acked);
     }
 
+    /// The segment of video that the last call of `handle_acked` completed.
+    fn segment(&self) -> Option<&adaptive_video::Segment> {
+        None
+    }
+
     /// Whether it supplies nothing more: the transfer is then complete once all that it supplied is acknowledged.
     fn is_done(&self) -> bool {
         true

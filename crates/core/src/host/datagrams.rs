@@ -14,11 +14,13 @@ use super::end::{Counted, FlowEnd};
 use super::{FlowSpec, Interface, arm};
 use crate::app::datagram::{Datagram, Kind as Carries};
 use crate::app::datagrams::Datagrams;
+use crate::app::media::Frame;
 use crate::app::web::Browser;
 use crate::element::Cx;
-use crate::packet::{Body, Kind, Opaque, Packet};
+use crate::packet::{Body, Dir, Kind, Opaque, Packet};
 use crate::steering::Steering;
 use crate::time::{Duration, Instant};
+use crate::trace::{Event, Kind as EventKind};
 
 const KEY: u16 = 1 << 12;
 const ENDS_FRAME: u16 = 1 << 11;
@@ -27,14 +29,16 @@ const KIND_SHIFT: u32 = 13;
 
 pub(super) struct DatagramEnd {
     app: Box<dyn Datagrams>,
+    /// Direction of the packets that arrive.
+    dir: Dir,
     /// From here on nothing is sent that is not an answer.
     stop: Instant,
 }
 
 impl DatagramEnd {
-    pub fn new(mut app: Box<dyn Datagrams>, spec: &FlowSpec) -> Self {
+    pub fn new(mut app: Box<dyn Datagrams>, spec: &FlowSpec, dir: Dir) -> Self {
         app.open(spec.start);
-        Self { app, stop: spec.stop }
+        Self { app, dir, stop: spec.stop }
     }
 
     /// When it has something to send; answers go out although the flow has stopped.
@@ -51,12 +55,17 @@ impl FlowEnd for DatagramEnd {
     fn handle_packet(
         &mut self,
         cx: &mut Cx<'_>,
-        _spec: &FlowSpec,
+        spec: &FlowSpec,
         packet: &mut Packet,
         _pages: &mut [Browser],
         _key: u32,
     ) {
-        self.app.handle_packet(cx.now, read(packet));
+        let datagram = read(packet);
+        let is_video = matches!(datagram.kind, Carries::Video | Carries::Retransmission);
+        self.app.handle_packet(cx.now, datagram);
+        if is_video && cx.probes(EventKind::VideoFrame) {
+            record_frames(cx, spec, self.dir, self.app.decoded());
+        }
     }
 
     fn pump(&mut self, cx: &mut Cx<'_>, spec: &FlowSpec, interface: &mut Interface, key: u32) {
@@ -78,6 +87,25 @@ impl FlowEnd for DatagramEnd {
 
     fn steering(&mut self) -> Option<&mut Steering> {
         self.app.steering()
+    }
+}
+
+/// Records frames of media in a direction that could be decoded.
+#[cold]
+fn record_frames(cx: &mut Cx<'_>, spec: &FlowSpec, direction: Dir, frames: &[Frame]) {
+    let &FlowSpec { ue, flow, .. } = spec;
+    for frame in frames {
+        cx.probe(EventKind::VideoFrame, || Event::VideoFrame {
+            ue,
+            flow,
+            direction,
+            frame: frame.number,
+            len_bytes: frame.bytes,
+            key: frame.is_key,
+            delay_ns: frame.delay.as_nanos(),
+            playout_delay_ns: frame.playout_delay.as_nanos(),
+            freeze_ns: frame.freeze.as_nanos(),
+        });
     }
 }
 

@@ -142,7 +142,7 @@ impl MultipathEnd {
                 data.handle_segment(now, path, packet);
                 let acked = data.acknowledged();
                 if acked >= stream.awaited {
-                    if stream.tell_acked(now, acked) {
+                    if stream.tell_acked(cx, acked) {
                         let bytes = stream.poll(now, || data.withdraw_unsent());
                         data.supply(bytes);
                     }

@@ -4,10 +4,13 @@ use super::FlowSpec;
 use crate::app::App;
 use crate::element::Cx;
 use crate::time::Instant;
+use crate::trace::{Event, Kind};
 
 /// The sending application of a connection.
 pub(super) struct Outflow {
     app: Box<dyn App>,
+    /// UE and number of the flow.
+    flow: (u16, u16),
     /// Bytes that have been supplied.
     pub supplied: u64,
     /// Once so many bytes have been acknowledged the application wants to know, or the transfer is complete.
@@ -27,6 +30,7 @@ impl Outflow {
     pub fn new(app: Box<dyn App>, spec: &FlowSpec) -> Self {
         Self {
             app,
+            flow: (spec.ue, spec.flow),
             supplied: 0,
             awaited: u64::MAX,
             next_supply: Instant::NEVER,
@@ -58,10 +62,23 @@ impl Outflow {
     }
 
     /// The first `acked` bytes have been acknowledged. Returns whether the application may now supply more.
-    pub fn tell_acked(&mut self, now: Instant, acked: u64) -> bool {
+    pub fn tell_acked(&mut self, cx: &mut Cx<'_>, acked: u64) -> bool {
         let is_awaited = self.app.awaits_acked().is_some_and(|awaited| awaited <= acked);
         if is_awaited {
-            self.app.handle_acked(now, acked);
+            self.app.handle_acked(cx.now, acked);
+            if let Some(segment) = self.app.segment() {
+                let (ue, flow) = self.flow;
+                cx.probe(Kind::VideoSegment, || Event::VideoSegment {
+                    ue,
+                    flow,
+                    segment: segment.number,
+                    rate_bps: segment.rate_bps,
+                    download_ns: segment.download.as_nanos(),
+                    buffer_ns: segment.buffer.as_nanos(),
+                    stalled_ns: segment.stalled.as_nanos(),
+                    player: segment.player,
+                });
+            }
         }
         is_awaited
     }

@@ -3,7 +3,7 @@
 //! Columns, Python's readers, the studio's decoders and the reference are made from it: [`schema`] has it as JSON.
 
 use super::field::{Field, Value};
-use super::words::{Activity, Cause, ModelState, Outage, Reason, SendCause, SnoopAction};
+use super::words::{Activity, Cause, ModelState, Outage, PlayerState, Reason, SendCause, SnoopAction};
 use crate::packet::Dir;
 use crate::time::Instant;
 use serde::Serialize;
@@ -309,6 +309,39 @@ events! {
         payload_bytes: u32 ["B" few],
         /// Next byte expected after this segment.
         rcv_nxt: u64 ["B" counting],
+    }
+    /// The receiver of a call could decode a video frame: the frame and all frames that it needs were complete. A frame that
+    /// was skipped for a later key frame has no event.
+    VideoFrame = "video_frame" of ue flow {
+        /// Direction of the media.
+        direction: Dir [""],
+        /// Number of the frame, from 0.
+        frame: u32 ["" counting],
+        /// Its packets, bytes.
+        len_bytes: u32 ["B"],
+        /// Whether it is a key frame.
+        key: bool ["" few],
+        /// Time from its capture until it could be decoded, nanoseconds.
+        delay_ns: u64 ["ns"],
+        /// Time from its capture until it was rendered, nanoseconds.
+        playout_delay_ns: u64 ["ns"],
+        /// Time since the frame before was rendered, if that was a freeze, nanoseconds; 0 otherwise.
+        freeze_ns: u64 ["ns"],
+    }
+    /// A video player got a segment.
+    VideoSegment = "video_segment" of ue flow {
+        /// Number of the segment, from 0.
+        segment: u32 ["" counting],
+        /// Rate of its level, bit/s.
+        rate_bps: u64 ["bit/s" few],
+        /// Time since it was requested, nanoseconds.
+        download_ns: u64 ["ns"],
+        /// Playing time in the buffer, this segment included, nanoseconds.
+        buffer_ns: u64 ["ns"],
+        /// Time for which the player was stalled since the segment before, nanoseconds; the stall lasted until now.
+        stalled_ns: u64 ["ns"],
+        /// State of the player with this segment.
+        player: PlayerState [""],
     }
     /// A bearer's buffer took a packet in.
     BearerEnqueued = "bearer_enqueued" of ue flow bearer packet {

@@ -91,6 +91,16 @@ words! {
         Promotion = "promotion",
     }
 
+    /// State of a video player.
+    PlayerState {
+        /// Playing has not started: there is not enough in the buffer.
+        Starting = "starting",
+        /// It plays.
+        Playing = "playing",
+        /// The buffer ran empty, and there is not enough in it to resume.
+        Stalled = "stalled",
+    }
+
     /// Why a segment was sent.
     SendCause {
         /// Connection set-up.

@@ -1,5 +1,5 @@
-// Blocks of a shared downlink: who has which slot, and how much of it. A slot is a column, as high as its codes or
-// resource blocks; a retransmitted block has a bar across, one that the UE cannot decode yet is crossed. Of several layers
+// Blocks of a shared cell: who has which slot, and how much of it. A slot is a column, as high as its codes or
+// resource blocks; a retransmitted block has a bar across, one that the receiver cannot decode yet is crossed. Of several layers
 // a block has a dot each at its foot.
 
 import { figure } from "studio/dom";
@@ -26,14 +26,15 @@ const SLOT_PX = 15;
 const WORD_PX = 11;
 /** Height of the dots that are a block's layers, pixels. */
 const DOT_PX = 2;
-/** What is drawn of blocks is noted below this number, so that a click knows them from PDUs. */
+/** What is drawn of blocks is noted below these numbers, so that a click knows them from PDUs. */
 export const BLOCKS = -(2 ** 40);
+export const UPLINK_BLOCKS = -(2 ** 41);
 
 /** The colour of a UE. @type {(theme: Theme, ue: number) => string} */
 export const inkOf = ({ inks }, ue) => inks[ue % inks.length];
 
-/** @type {(scene: Scene, slots: Slots, view: View, theme: Theme, column: Column, lane: {top: number, bottom: number}) => void} */
-export function drawBlocks(scene, slots, view, theme, column, lane) {
+/** @type {(scene: Scene, slots: Slots, view: View, theme: Theme, column: Column, lane: {top: number, bottom: number}, base: number) => void} */
+export function drawBlocks(scene, slots, view, theme, column, lane, base) {
   const [{ ink }, { table, rows, length, units }, { left, right }, { top }] = [scene, slots, column, lane];
   const { time_ns, ue, units: own, transmission, lost, cqi } = table.columns;
   const bottom = lane.bottom - (slots.frame ? FRAME_PX : 0);
@@ -59,7 +60,7 @@ export function drawBlocks(scene, slots, view, theme, column, lane) {
     ink.globalAlpha = alpha;
     ink.fillRect(x + 1, y, wide, high);
     ink.globalAlpha = 1;
-    scene.note(x + SLOT_PX / 2, middle, BLOCKS - row);
+    scene.note(x + SLOT_PX / 2, middle, base - row);
     if (transmission.values[row] > 1) {
       // As many notches as times that it was sent before.
       ink.fillStyle = theme.ink;

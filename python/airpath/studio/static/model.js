@@ -64,8 +64,9 @@ export class Model {
     this.packets = packetsOf(events, this.graph, this.end);
     const { bearers, sdus } = bearersOf(events, this.packets, run.bearers);
     this.bearers = bearers;
-    /** Slots of shared downlinks, by the places of their cells. */
-    this.slots = slotsOf(events, run.bearers, run.values ?? {});
+    /** Slots of shared downlinks, and of uplinks that the network schedules, by the places of their cells. */
+    this.slots = slotsOf(events, run.bearers, run.values ?? {}, false);
+    this.upSlots = slotsOf(events, run.bearers, run.values ?? {}, true);
     this.sdus = sdus;
     this.looks = this.packets ? looksOf(this.packets, events.table("segment_sent")) : new Uint8Array(0);
     /** The shortest time from each place to the next, down and up. */
@@ -78,9 +79,9 @@ export class Model {
     return this.bearers.get(bearerKey(this.graph.cellOf(ue, now), ue, isUp)) ?? null;
   }
 
-  /** Slots of the cell in which a UE is; null if its downlink is not shared. @type {(ue: number, now: number) => import("studio/slots").Slots | null} */
-  slotsOf(ue, now) {
-    return this.slots.get(this.graph.cellOf(ue, now)) ?? null;
+  /** Slots of the cell in which a UE is; null if UEs do not share its blocks in this direction. @type {(ue: number, now: number, isUp?: boolean) => import("studio/slots").Slots | null} */
+  slotsOf(ue, now, isUp = false) {
+    return (isUp ? this.upSlots : this.slots).get(this.graph.cellOf(ue, now)) ?? null;
   }
 
   /** Number of the TTI of an instant, from 0; null where there are none. @type {(bearer: Bearer | null, now: number) => number | null} */

@@ -192,7 +192,7 @@ export class PanelView {
         const { x, low, high, mean } = spread(line.x, line.y, from, to, Math.ceil(plot.bbox.width / devicePixelRatio / PART_PX));
         return { trail, line, curves, x, y: mean, low, high, places: [...x.keys()] };
       }
-      const isLine = trail.shape === "steps" || trail.shape === "dots";
+      const isLine = trail.shape === "steps" || trail.shape === "slope" || trail.shape === "dots";
       const places = isLine ? reduce(line.x, line.y, from, to, columns) : this.marks(line, from, to, columns);
       return { trail, line, curves, x: line.x, y: line.y, places };
     }));
@@ -231,8 +231,8 @@ export class PanelView {
     ink.rect(bbox.left, bbox.top - 3 * ratio, bbox.width, bbox.height + 7 * ratio);
     ink.clip();
     ink.lineJoin = "round";
-    for (const { from: begin, to: end, word, isFollowed, next } of this.plots.spans) {
-      if (end < from || begin > to) continue;
+    for (const { from: begin, to: end, word, isFollowed, next, panel } of this.plots.spans) {
+      if (end < from || begin > to || (panel && panel !== this.panel.name)) continue;
       const { quiet, pin } = this.plots.colours;
       const place = { left: toX(Math.max(begin, from)), right: toX(Math.min(end, to)), top: bbox.top, height: bbox.height };
       if (next !== undefined) paintInstant(ink, place, quiet, word, ratio, toX(Math.min(next, to)));
@@ -249,9 +249,9 @@ export class PanelView {
         paintBand(ink, x, low, high, toX, toY, cuts);
         ink.globalAlpha = trail.opacity ?? 1;
       }
-      if (trail.shape === "steps" || trail.shape === "rate") {
+      if (trail.shape === "steps" || trail.shape === "slope" || trail.shape === "rate") {
         ink.lineWidth = (trail.width ?? 1) * ratio;
-        paintLine(ink, x, y, places, toX, toY, !low, trail.shape === "rate" ? [] : cuts);
+        paintLine(ink, x, y, places, toX, toY, !low && trail.shape !== "slope", trail.shape === "rate" ? [] : cuts);
       } else {
         ink.lineWidth = 1.25 * ratio;
         const isCrowded = places.length > bbox.width / ratio / MARK_PX;
@@ -328,10 +328,12 @@ export class PanelView {
   /** @type {(trail: Trail, variant: number, time: number) => number | null} */
   valueAt(trail, variant, time) {
     const drawn = this.drawn.find((own) => own.trail === trail && own.curves.variant === variant);
-    if (!drawn || !(trail.shape === "steps" || trail.shape === "rate" || trail.line === "rtt")) return null;
+    if (!drawn || !(trail.shape === "steps" || trail.shape === "slope" || trail.shape === "rate" || trail.line === "rtt")) return null;
     const line = trail.shape === "rate" ? { x: drawn.x, y: drawn.y } : drawn.line;
     const place = placeAt(line, time);
-    return place < 0 ? null : line.y[place];
+    if (place < 0 || trail.shape !== "slope" || place + 1 >= line.x.length) return place < 0 ? null : line.y[place];
+    const share = (time - line.x[place]) / Math.max(line.x[place + 1] - line.x[place], 1e-9);
+    return line.y[place] + Math.min(Math.max(share, 0), 1) * (line.y[place + 1] - line.y[place]);
   }
 
   /** Description of the panel for screen readers. */

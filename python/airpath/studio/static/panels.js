@@ -1,13 +1,13 @@
 // What is plotted: panels from the top, with their lines and marks. Shapes differ where colours do.
 
 /**
- * How a line of `series.js` looks. A `steps` line keeps its value until the next point; `dots` are points, all others
+ * How a line of `series.js` looks. A `steps` line keeps its value until the next point, a `slope` goes straight to it; `dots` are points, all others
  * are marks; thinning never removes all marks of a cause. `ink` is a colour of the style for a single flow; several flows
  * have a colour each. A `soft` line does not stretch the axis to more than twice what the others need.
  * @typedef {object} Trail
  * @property {string} line
  * @property {string} word
- * @property {"steps" | "rate" | "dots" | "cross" | "ring" | "triangle" | "diamond" | "square" | "plus"} shape
+ * @property {"steps" | "slope" | "rate" | "dots" | "cross" | "ring" | "triangle" | "diamond" | "square" | "plus"} shape
  * @property {number} ink
  * @property {number} [width]
  * @property {number} [opacity]
@@ -65,6 +65,20 @@ export const PANELS = [
     trails: [{ line: "delay", word: "sender to receiver, means", shape: "steps", ink: 5, width: 1.25 }],
   },
   {
+    name: "frames", title: "Frames", unit: "ms from capture", digits: 0, fromZero: true,
+    trails: [
+      { line: "frameBack", word: "other direction", shape: "dots", ink: 3, opacity: 0.6, detail: true },
+      { line: "framePlayout", word: "rendered", shape: "steps", ink: 6, width: 1.25 },
+      { line: "frame", word: "decodable", shape: "dots", ink: 0 },
+      { line: "frameKey", word: "key frame", shape: "diamond", ink: 5, detail: true },
+      { line: "frameLate", word: "late (over 400 ms)", shape: "cross", ink: 1 },
+    ],
+  },
+  {
+    name: "player", title: "Player", unit: "s in its buffer", digits: 1, fromZero: true,
+    trails: [{ line: "playerBuffer", word: "buffer", shape: "slope", ink: 2, width: 1.5 }],
+  },
+  {
     name: "buffer", title: "Buffer", unit: "SDUs", digits: 0, fromZero: true,
     trails: [
       { line: "queuedBack", word: "ACKs' direction", shape: "steps", ink: 3, width: 1, opacity: 0.8, detail: true },
@@ -78,6 +92,7 @@ export const PANELS = [
       { line: "delivered", word: "over the bearer", shape: "rate", ink: 4, width: 3, opacity: 0.45, scale: 8e3, detail: true },
       { line: "acked", word: "acknowledged (goodput)", shape: "rate", ink: 2, width: 1.5, scale: 8e3 },
       { line: "throughput", word: "throughput, means", shape: "steps", ink: 2, width: 1.5 },
+      { line: "segmentRate", word: "level of the segment", shape: "steps", ink: 0, width: 1.5 },
       { line: "pacing", word: "paced at", shape: "steps", ink: 3, width: 1, detail: true, soft: true },
       { line: "bandwidth", word: "bandwidth (model)", shape: "steps", ink: 6, width: 1.25, dash: [5, 4], detail: true, soft: true },
     ],
@@ -87,7 +102,7 @@ export const PANELS = [
     afar: {
       unit: "kbit/s",
       trails: [
-        { line: "blockSum", word: "decoded by the UE", shape: "rate", ink: 0, width: 1.5, scale: 1 },
+        { line: "blockSum", word: "decoded", shape: "rate", ink: 0, width: 1.5, scale: 1 },
         { line: "blockLostSum", word: "lost", shape: "rate", ink: 1, width: 1.5, scale: 1, dash: [3, 2], detail: true },
       ],
     },
@@ -108,6 +123,10 @@ export const PANELS = [
   {
     name: "layers", title: "Layers", unit: "of each block", digits: 0, fromZero: true,
     trails: [{ line: "layers", word: "layers", shape: "steps", ink: 4, width: 1.25 }],
+  },
+  {
+    name: "units", title: "PRBs", unit: "of each block", digits: 0, fromZero: true,
+    trails: [{ line: "units", word: "PRBs", shape: "steps", ink: 7, width: 1.25 }],
   },
   {
     name: "sequence", title: "Sequence", unit: "MB", digits: 3, fromZero: false,

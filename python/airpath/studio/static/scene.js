@@ -1,7 +1,7 @@
 // Draws the path at an instant: packets in flight, the buffer, TTIs in transmission, the UE's reassembly. It queries the
 // model, keeps nothing from frame to frame but its arrays, and remembers what it drew where, so that a click finds it.
 
-import { BLOCKS, drawBlocks } from "studio/blocks";
+import { BLOCKS, drawBlocks, UPLINK_BLOCKS } from "studio/blocks";
 import { FORK_PX, INKS, isNarrow, layoutOf, middleOf, SIZES } from "studio/lanes";
 import { LOOKS, stopAt } from "studio/model";
 import { ueName } from "studio/names";
@@ -196,7 +196,8 @@ export class Scene {
       const bearer = model.bearer(view.ue, isUp, view.now);
       if (!bearer) continue;
       const lane = isUp ? lanes.up : lanes.down;
-      if (bearer.isShared && slots) drawBlocks(this, slots, view, theme, air, lane);
+      const own = isUp ? model.slotsOf(view.ue, view.now, true) : bearer.isShared ? slots : null;
+      if (own) drawBlocks(this, own, view, theme, air, lane, isUp ? UPLINK_BLOCKS : BLOCKS);
       else if (bearer.runs.length || bearer.status.length) drawTtis(this, model, bearer, view, theme, air, lane);
       else if (bearer.slots.length) drawSlots(this, model, bearer, view, theme, air, lane);
       const end = isUp ? buffer : receiver;
@@ -430,7 +431,7 @@ export class Scene {
   }
 
   /**
-   * What is drawn at a place: a packet, PDUs by their row of `rlc_data`, or a block by that of `block_sent`.
+   * What is drawn at a place: a packet, PDUs by their row of `rlc_data`, or a block by that of `block_sent` or `uplink_block`.
    * @type {(x: number, y: number) => {packet: number} | {kind: string, row: number} | null}
    */
   at(x, y) {
@@ -440,6 +441,7 @@ export class Scene {
       if (distance <= shortest) [shortest, best] = [distance, this.drawn[3 * n + 2]];
     }
     if (Number.isNaN(best)) return null;
+    if (best <= UPLINK_BLOCKS) return { kind: "uplink_block", row: UPLINK_BLOCKS - best };
     if (best <= BLOCKS) return { kind: "block_sent", row: BLOCKS - best };
     return best >= 0 ? { packet: best } : { kind: "rlc_data", row: -best - 1 };
   }

@@ -53,8 +53,8 @@ export function give(variant, place, lines) {
 
 /** @typedef {(table: Table, row: number) => boolean} Choice */
 /**
- * @typedef {{of: string, column?: string, scale?: number, read?: (value: number) => number, choose?: (table: Table, flow: Flow, isNr: IsNr) => Choice, sum?: number, like?: string}} Recipe
- * What a line shows: `read` takes its value from the column, `sum` adds its values up, on that scale; it has the times of the
+ * @typedef {{of: string, up?: string, column?: string, scale?: number, read?: (value: number) => number, choose?: (table: Table, flow: Flow, isNr: IsNr) => Choice, sum?: number, like?: string}} Recipe
+ * What a line shows: events of a kind, for an uplink flow those of `up` where it has any; `read` takes its value from the column, `sum` adds its values up, on that scale; it has the times of the
  * line that it is `like`. */
 /** Whether a bearer, by its index, is in a cell of NR. @typedef {(bearer: number) => boolean} IsNr */
 
@@ -84,6 +84,15 @@ const segments = (causes, not) => ({
 
 /** Zero stands for what is not known. @type {(column: string) => Choice} */
 const known = (column) => ({ columns }, row) => columns[column].values[row] > 0;
+
+/** A frame that can be decoded later than this is late, nanoseconds: `frames_late` of the results. */
+const LATE_NS = 4e8;
+
+/** Events in the flow's direction that fit. @type {(isWanted: Choice) => (table: Table, flow: Flow) => Choice} */
+const framesThat = (isWanted) => (table, flow) => {
+  const isAlong = along(table, flow);
+  return (own, row) => isAlong(own, row) && isWanted(own, row);
+};
 
 /** @type {Choice} */
 const isLost = ({ columns }, row) => columns.lost.values[row] > 0;
@@ -120,15 +129,22 @@ const RECIPES = {
   slotSentSum: { of: "slot_ended", column: "pdus_sent", choose: along, sum: 1, like: "slotSent" },
   slotLost: { of: "slot_ended", column: "pdus_lost", choose: along, like: "slotSent" },
   slotLostSum: { of: "slot_ended", column: "pdus_lost", choose: along, sum: 1, like: "slotSent" },
-  block: { of: "block_sent", column: "bits", scale: 1e-3, choose: () => ({ columns }, row) => columns.transmission.values[row] === 1 && !columns.lost.values[row] },
-  blockAgain: { of: "block_sent", column: "bits", scale: 1e-3, choose: () => ({ columns }, row) => columns.transmission.values[row] > 1 },
-  blockLost: { of: "block_sent", column: "bits", scale: 1e-3, choose: () => isLost },
-  blockLostSum: { of: "block_sent", column: "bits", choose: () => isLost, sum: 1e-3, like: "blockLost" },
-  blockSum: { of: "block_sent", column: "bits", choose: () => (table, row) => !isLost(table, row), sum: 1e-3 },
-  cqi: { of: "block_sent", column: "cqi", read: rowIn, choose: ofNr(false) },
-  mcs: { of: "block_sent", column: "cqi", read: rowIn, choose: ofNr(true) },
+  frame: { of: "video_frame", column: "delay_ns", scale: 1e-6, choose: along },
+  frameBack: { of: "video_frame", column: "delay_ns", scale: 1e-6, choose: against },
+  framePlayout: { of: "video_frame", column: "playout_delay_ns", scale: 1e-6, choose: along, like: "frame" },
+  frameKey: { of: "video_frame", column: "delay_ns", scale: 1e-6, choose: framesThat(({ columns }, row) => columns.key.values[row] > 0) },
+  frameLate: { of: "video_frame", column: "delay_ns", scale: 1e-6, choose: framesThat(({ columns }, row) => columns.delay_ns.values[row] > LATE_NS) },
+  segmentRate: { of: "video_segment", column: "rate_bps", scale: 1e-3 },
+  block: { of: "block_sent", up: "uplink_block", column: "bits", scale: 1e-3, choose: () => ({ columns }, row) => columns.transmission.values[row] === 1 && !columns.lost.values[row] },
+  blockAgain: { of: "block_sent", up: "uplink_block", column: "bits", scale: 1e-3, choose: () => ({ columns }, row) => columns.transmission.values[row] > 1 },
+  blockLost: { of: "block_sent", up: "uplink_block", column: "bits", scale: 1e-3, choose: () => isLost },
+  blockLostSum: { of: "block_sent", up: "uplink_block", column: "bits", choose: () => isLost, sum: 1e-3, like: "blockLost" },
+  blockSum: { of: "block_sent", up: "uplink_block", column: "bits", choose: () => (table, row) => !isLost(table, row), sum: 1e-3 },
+  units: { of: "block_sent", up: "uplink_block", column: "units", choose: ofNr(true) },
+  cqi: { of: "block_sent", up: "uplink_block", column: "cqi", read: rowIn, choose: ofNr(false) },
+  mcs: { of: "block_sent", up: "uplink_block", column: "cqi", read: rowIn, choose: ofNr(true) },
   // Where no block has several layers, there is nothing to show.
-  layers: { of: "block_sent", column: "cqi", read: layersIn, choose: ({ columns }) => (columns.cqi.values.some((own) => layersIn(own) > 1) ? () => true : () => false) },
+  layers: { of: "block_sent", up: "uplink_block", column: "cqi", read: layersIn, choose: ({ columns }) => (columns.cqi.values.some((own) => layersIn(own) > 1) ? () => true : () => false) },
   held: { of: "ack_regulator", column: "held_acks" },
   heldRate: { of: "ack_rate_control", column: "held_acks" },
 };
@@ -160,14 +176,16 @@ export class Lines {
   get(name) {
     const known = this.made.get(name);
     if (known !== undefined) return known;
-    if (name in RECIPES) this.made.set(name, this.line(name, RECIPES[name]));
+    if (name === "playerBuffer") this.made.set(name, drained(this.tables.get("video_segment"), this.flow));
+    else if (name in RECIPES) this.made.set(name, this.line(name, RECIPES[name]));
     else Object.entries(linkLayer(this.tables, this.flow)).forEach(([own, line]) => this.made.set(own, line));
     if (!this.made.has(name)) this.made.set(name, null);
     return this.made.get(name) ?? null;
   }
 
   /** @type {(name: string, recipe: Recipe) => Line | null} */
-  line(name, { of, column, scale, read, choose, sum, like = name }) {
+  line(name, { of: down, up, column, scale, read, choose, sum, like = name }) {
+    const of = up && this.flow.direction === "uplink" && this.tables.get(up)?.rows ? up : down;
     const table = this.tables.get(of);
     if (!table) return null;
     const key = choose ? like : of;
@@ -178,6 +196,32 @@ export class Lines {
     if (read) for (let at = 0; at < y.length; at += 1) y[at] = read(y[at]);
     return { kind: of, ...own, y: sum ? summed(y, sum) : y };
   }
+}
+
+/**
+ * Playing time in a player's buffer, seconds: it grows with each segment, and drains while the player plays.
+ * @type {(table: Table | null | undefined, flow: Flow) => Line | null}
+ */
+function drained(table, flow) {
+  if (!table) return null;
+  const own = ofFlow(table, flow);
+  if (!own.rows.length) return null;
+  const { buffer_ns, player } = table.columns;
+  const [x, y, rows] = [[], [], []].map((list) => /** @type {number[]} */ (list));
+  const point = (/** @type {number} */ time, /** @type {number} */ level, /** @type {number} */ row) => {
+    x.push(time);
+    y.push(level);
+    rows.push(row);
+  };
+  point(own.x[0], 0, own.rows[0]);
+  own.rows.forEach((row, n) => {
+    const [from, next, level] = [own.x[n], own.x[n + 1] ?? Infinity, buffer_ns.values[row] / 1e9];
+    point(from, level, row);
+    const plays = player.words?.[player.values[row]] === "playing";
+    if (plays && from + level < next) point(from + level, 0, row);
+    if (next < Infinity) point(next, plays ? Math.max(level - (next - from), 0) : level, row);
+  });
+  return { kind: "video_segment", x: Float64Array.from(x), y: Float64Array.from(y), rows: Uint32Array.from(rows) };
 }
 
 /**

@@ -1,20 +1,20 @@
-// Slots of shared downlinks.
+// Slots of shared cells, in either direction.
 
 /** @typedef {import("studio/events").Events} Events */
 /**
- * The slots of a cell: rows of its blocks in `block_sent`, their length and when the first began, nanoseconds, and the most
+ * The slots of a cell in a direction: rows of its blocks in `block_sent` or `uplink_block`, their length and when the first began, nanoseconds, and the most
  * units that a slot had; the TDD pattern of D, S and U, empty without one.
  * @typedef {{table: import("studio/events").Table, rows: Uint32Array, length: number, phase: number, units: number, frame: string}} Slots
  */
 
 /**
- * Slots by the places of their cells. `values` are those of the scenario.
- * @type {(events: Events, bearers: import("studio/source").BearerRow[], values: Record<string, any>) => Map<number, Slots>}
+ * Slots by the places of their cells. `values` are those of the scenario; the TDD pattern comes with the downlink.
+ * @type {(events: Events, bearers: import("studio/source").BearerRow[], values: Record<string, any>, isUp: boolean) => Map<number, Slots>}
  */
-export function slotsOf(events, bearers, values) {
+export function slotsOf(events, bearers, values, isUp) {
   const pattern = values.radio?.nr?.frame;
-  const frame = typeof pattern === "string" && pattern !== "FDD" ? pattern : "";
-  const table = events.table("block_sent");
+  const frame = typeof pattern === "string" && pattern !== "FDD" && !isUp ? pattern : "";
+  const table = events.table(isUp ? "uplink_block" : "block_sent");
   /** @type {Map<number, number[]>} */
   const rows = new Map();
   for (let row = 0; table && row < table.rows; row += 1) {

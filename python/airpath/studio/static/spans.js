@@ -1,11 +1,11 @@
-// Stretches of time that are marked behind the lines: outages, states of a silent UE, the life of the packet that is
-// followed; and instants at which the run was changed.
+// Stretches of time that are marked behind the lines: outages, states of a silent UE, freezes and stalls of video, the life
+// of the packet that is followed; and instants at which the run was changed.
 
 import { modelOf } from "studio/model";
 import { begin } from "studio/packets";
 import { activityOf } from "studio/words";
 
-/** Seconds; a change of the run has no length, and room for its word until `next`. @typedef {{from: number, to: number, word: string, isFollowed: boolean, next?: number}} Span */
+/** Seconds; a change of the run has no length, and room for its word until `next`. A span with a `panel` is shown there only. @typedef {{from: number, to: number, word: string, isFollowed: boolean, next?: number, panel?: string}} Span */
 
 /** @param {import("studio/store").Store} store @returns {Span[]} */
 export function spansOf(store) {
@@ -14,6 +14,7 @@ export function spansOf(store) {
   const spans = [
     ...outages(store.events.table("outage"), ues, store.end),
     ...silences(store.events.table("activity"), ues, store.end),
+    ...flows.flatMap((place) => interruptions(store.events, store.run.summary.flows[place])),
     ...changes(store.run.summary.changes ?? []),
   ];
   const packets = followed === null ? null : modelOf(variants[shown]).packets;
@@ -29,6 +30,28 @@ function changes(all) {
   return all.map(({ at_s, what }, n) => (
     { from: at_s, to: at_s, word: what.replaceAll(/[\w.]+\.(\w+ = )/g, "$1"), isFollowed: false, next: all[n + 1]?.at_s ?? Infinity }
   ));
+}
+
+/** Freezes of a call's picture in the flow's direction, and stalls of a player. @type {(events: import("studio/events").Events, flow: import("studio/source").Flow | undefined) => Span[]} */
+function interruptions(events, flow) {
+  /** @type {Span[]} */
+  const spans = [];
+  const own = (/** @type {import("studio/events").Table} */ { columns }, /** @type {number} */ row) =>
+    columns.ue.values[row] === flow?.ue && columns.flow.values[row] === flow.flow;
+  const frames = events.table("video_frame");
+  for (let row = 0; frames && row < frames.rows; row += 1) {
+    const { time_ns, direction, delay_ns, playout_delay_ns, freeze_ns } = frames.columns;
+    if (!freeze_ns.values[row] || !own(frames, row) || direction.words?.[direction.values[row]] !== flow?.direction) continue;
+    const to = (time_ns.values[row] - delay_ns.values[row] + playout_delay_ns.values[row]) / 1e9;
+    spans.push({ from: to - freeze_ns.values[row] / 1e9, to, word: "freeze", isFollowed: false, panel: "frames" });
+  }
+  const segments = events.table("video_segment");
+  for (let row = 0; segments && row < segments.rows; row += 1) {
+    const { time_ns, stalled_ns } = segments.columns;
+    const to = time_ns.values[row] / 1e9;
+    if (stalled_ns.values[row] && own(segments, row)) spans.push({ from: to - stalled_ns.values[row] / 1e9, to, word: "stall", isFollowed: false, panel: "player" });
+  }
+  return spans;
 }
 
 /** @type {(table: import("studio/events").Table | null, ues: Set<number>, end: number) => Span[]} */

@@ -106,7 +106,7 @@ export function momentOf(model, view) {
     const kept = buffer.kept ? `, ${figure(buffer.kept)} sent and not confirmed` : "";
     told.push(`${counted(buffer.waits, "packet")} wait${buffer.waits === 1 ? "s" : ""} in the ${isUp ? "UE's" : `${stationOf(model.path[model.graph.cellOf(ue, now)])}'s`} buffer${kept}.`);
   }
-  const slots = bearer?.isShared ? model.slotsOf(ue, now) : null;
+  const slots = isUp || bearer?.isShared ? model.slotsOf(ue, now, isUp) : null;
   const air = bearer && (slots ? slotWords(slots, model, now) : onAir(model, bearer, now));
   if (air) told.push(air);
   if (bearer?.resends) {

@@ -12,7 +12,7 @@
 
 use super::rtcp::{Arrival, MOST_REPORTED, Message};
 use crate::app::datagram::{Datagram, Kind};
-use crate::app::media::Received as ReceivedReport;
+use crate::app::media::{Frame, Received as ReceivedReport};
 use crate::time::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -42,6 +42,7 @@ struct Assembly {
     is_key: bool,
     parts: Vec<bool>,
     arrived: usize,
+    bytes: u32,
     total: Option<usize>,
 }
 
@@ -53,6 +54,7 @@ impl Assembly {
         }
         if !std::mem::replace(&mut self.parts[part], true) {
             self.arrived += 1;
+            self.bytes = self.bytes.saturating_add(datagram.len);
         }
         (self.captured, self.is_key) = (datagram.captured, datagram.is_key);
         if datagram.ends_frame {
@@ -85,6 +87,8 @@ pub struct Receiver {
     next_requests: Instant,
     frames: BTreeMap<u32, Assembly>,
     next_frame: u32,
+    /// Frames that the last packet completed.
+    decoded: Vec<Frame>,
     /// When a frame could last be decoded.
     decoded_at: Instant,
     key_requested: Option<Instant>,
@@ -106,6 +110,7 @@ impl Receiver {
             next_requests: Instant::NEVER,
             frames: BTreeMap::new(),
             next_frame: 0,
+            decoded: Vec::new(),
             decoded_at: start,
             key_requested: None,
             wants_key: false,
@@ -116,6 +121,7 @@ impl Receiver {
 
     /// A packet of the peer arrived, other than feedback.
     pub fn handle_packet(&mut self, now: Instant, datagram: &Datagram) {
+        self.decoded.clear();
         self.report.on_received(now, datagram);
         if datagram.number >= self.next_reported {
             self.unreported.entry(datagram.number).or_insert(Arrival { at: now, ecn: datagram.ecn });
@@ -164,13 +170,21 @@ impl Receiver {
             self.wants_key = false;
         }
         while let Some(frame) = self.frames.get(&self.next_frame).filter(|frame| frame.is_complete()) {
-            let captured = frame.captured;
-            self.frames.remove(&self.next_frame);
+            let (captured, bytes, is_key) = (frame.captured, frame.bytes, frame.is_key);
+            let number = self.next_frame;
+            self.frames.remove(&number);
             self.next_frame += 1;
             self.decoded_at = now;
             self.report.on_frame(now, captured);
-            self.playout.add(now, captured, &mut self.report);
+            let (rendered, freeze) = self.playout.add(now, captured, &mut self.report);
+            let [delay, playout_delay] = [now, rendered].map(|at| at.since(captured));
+            self.decoded.push(Frame { number, bytes, is_key, delay, playout_delay, freeze });
         }
+    }
+
+    /// Frames that could be decoded when the last packet arrived.
+    pub fn decoded(&self) -> &[Frame] {
+        &self.decoded
     }
 
     /// When it has something to send.
@@ -259,8 +273,8 @@ struct Playout {
 }
 
 impl Playout {
-    /// A frame is decoded: renders it.
-    fn add(&mut self, now: Instant, captured: Instant, report: &mut ReceivedReport) {
+    /// A frame is decoded: renders it. Returns when, and the length of the freeze that it ends, zero without one.
+    fn add(&mut self, now: Instant, captured: Instant, report: &mut ReceivedReport) -> (Instant, Duration) {
         self.delays.push_back(now.since(captured).as_nanos());
         if self.delays.len() > DELAYS {
             self.delays.pop_front();
@@ -279,21 +293,23 @@ impl Playout {
             }
         };
         report.on_rendered(at, captured);
-        if let Some(last) = last {
-            self.count_gap(at.since(last), report);
-        }
+        (at, last.map_or(Duration::ZERO, |last| self.count_gap(at.since(last), report)))
     }
 
-    fn count_gap(&mut self, gap: Duration, report: &mut ReceivedReport) {
+    /// Counts a gap between frames, and returns its length if it is a freeze.
+    fn count_gap(&mut self, gap: Duration, report: &mut ReceivedReport) -> Duration {
+        let mut freeze = Duration::ZERO;
         if self.gaps.len() == GAPS {
             let mean = self.gaps.iter().sum::<u64>() / GAPS as u64;
             if gap.as_nanos() >= (3 * mean).max(mean + LONGER.as_nanos()) {
                 report.on_freeze(gap.as_secs_f64());
+                freeze = gap;
             }
             self.gaps.pop_front();
         }
         self.gaps.push_back(gap.as_nanos());
         report.add_gap(gap.as_secs_f64());
+        freeze
     }
 }
 
@@ -340,9 +356,12 @@ mod tests {
     fn freezes_are_gaps_well_above_the_mean() {
         for (gap, freezes) in [(183, 1), (182, 0)] {
             let (mut playout, mut report) = (Playout::default(), ReceivedReport::new(at(0)));
-            (0..30).for_each(|_| playout.count_gap(Duration::from_millis(33), &mut report));
-            playout.count_gap(Duration::from_millis(gap), &mut report);
-            assert_eq!(report.freezes, freezes, "{gap}");
+            for _ in 0..30 {
+                assert_eq!(playout.count_gap(Duration::from_millis(33), &mut report), Duration::ZERO);
+            }
+            let freeze = playout.count_gap(Duration::from_millis(gap), &mut report);
+            let expected = if freezes > 0 { Duration::from_millis(gap) } else { Duration::ZERO };
+            assert_eq!((report.freezes, freeze), (freezes, expected), "{gap}");
         }
     }
 
@@ -356,6 +375,10 @@ mod tests {
         receiver.handle_packet(at(110), &key);
         let report = receiver.report();
         assert_eq!((report.frames, report.frames_lost), (2, 2));
+        let decoded: Vec<_> =
+            receiver.decoded().iter().map(|own| (own.number, own.is_key, own.bytes)).collect();
+        assert_eq!(decoded, [(3, true, 1200)]);
+        assert_eq!(receiver.decoded()[0].delay, Duration::from_millis(11));
     }
 
     #[test]
