@@ -318,7 +318,7 @@ events! {
         /// Number of the frame, from 0.
         frame: u32 ["" counting],
         /// Its packets, bytes.
-        len_bytes: u32 ["B"],
+        len_bytes: u32 ["B" few],
         /// Whether it is a key frame.
         key: bool ["" few],
         /// Time from its capture until it could be decoded, nanoseconds.
