@@ -499,7 +499,10 @@ mod tests {
         app.poll_supply(at(3));
         app.handle_acked(at(10), 2_000_000);
         let stalled = Duration::from_secs(3);
-        assert_eq!(app.segment(), Some(&Segment { number: 1, download: Duration::from_secs(7), stalled, ..first }));
+        assert_eq!(
+            app.segment(),
+            Some(&Segment { number: 1, download: Duration::from_secs(7), stalled, ..first })
+        );
     }
 
     #[test]

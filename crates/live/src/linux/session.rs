@@ -9,7 +9,7 @@ use super::results::{self, Progress};
 use super::sampler::Sampler;
 use super::steering::Steering;
 use super::tuns::{Clock, Tuns};
-use super::writer::{Outbox, Record};
+use super::writer::{FLUSH, Outbox, Record};
 use super::{kernel, ours, sys};
 use crate::driver::Driver;
 use crate::endpoint::Endpoint;
@@ -38,8 +38,6 @@ use std::os::unix::net::UnixStream;
 /// Priority of the driver where SCHED_FIFO is allowed: above everything ordinary, below what keeps a
 /// machine alive.
 const FIFO_PRIORITY: i32 = 10;
-/// Trace and capture are handed to their writer this often.
-pub const FLUSH: Duration = Duration::from_millis(100);
 /// Events that are handed over together.
 const EVENTS_AT_ONCE: usize = 1024;
 /// Latest start of the program, if no report arrives that the user has seen that the link is up.

@@ -4,8 +4,7 @@
 //! counted.
 
 use super::message::{self, kind};
-use super::session::FLUSH;
-use airpath_core::time::Instant;
+use airpath_core::time::{Duration, Instant};
 use airpath_core::trace::{Event, Table};
 use airpath_core::wire::pcapng;
 use serde_json::{Map, Value, json};
@@ -15,6 +14,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
+/// Trace and capture are written this often.
+pub const FLUSH: Duration = Duration::from_millis(100);
 /// Records may take this much memory while they wait.
 const MOST_BYTES: usize = 256 << 20;
 
