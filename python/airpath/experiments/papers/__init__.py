@@ -4,9 +4,9 @@
 computed from several), `measure`, `published`, `choices` (readings, and what was chosen), `verdict` (all
 tolerances), `conditions` and `claims` (claims in words as conditions), `grid` and `panel` (tables and
 charts of what is not printed), `paper`. Then `runs`, `journal` (keeps runs for a command that resumes),
-`reproduction` (simulates each cell once), `outcome`, `as_json`. Each paper is a package with its values in
-`published/<paper>.csv`; `extensions/` has our studies of what the papers leave open, `atlas/` their
-conditions twenty years later.
+`sources` (the modules that these runs depend on), `reproduction` (simulates each cell once), `outcome`,
+`as_json`. Each paper is a package with its values in `published/<paper>.csv`; `extensions/` has our studies
+of what the papers leave open, `atlas/` their conditions twenty years later.
 """
 
 from __future__ import annotations

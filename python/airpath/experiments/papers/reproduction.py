@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from airpath.experiments.papers import PAPERS
+from airpath.experiments.papers import PAPERS, sources
 from airpath.experiments.papers.base.cell import Cell, Outcome
 from airpath.experiments.papers.base.choices import Reading
 from airpath.experiments.papers.base.claims import judge as judge_claim
@@ -159,13 +158,14 @@ class Reproduction:
 
     @property
     def digest(self) -> str:
-        """What the runs depend on: the scenarios, the metrics, and the code that reads them."""
+        """Digest of what the runs depend on: scenarios, metrics, the engine, and this paper's modules."""
         seen = hashlib.sha256()
         for text, reference, observation in self._jobs:
             seen.update(f"{text}\n{reference}\n{observation and observation.probes}\n".encode())
         for job in self._jobs.values():
             seen.update(f"{job.rule}, {len(job.metrics)}\n".encode())
-        for source in sorted(Path(__file__).parent.rglob("*.py")):
+        for source in sources.sources_of(self._paper.name):
+            seen.update(f"{source.relative_to(sources.FOLDER).as_posix()}\n".encode())
             seen.update(source.read_bytes())
         return seen.hexdigest()
 

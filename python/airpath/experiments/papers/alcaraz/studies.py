@@ -26,9 +26,10 @@ from airpath.experiments.papers.alcaraz.model import (
 from airpath.experiments.papers.alcaraz.observed import LATE_S, LATE_SHARE, MEAN_RTO, MEAN_WINDOW, RUN
 from airpath.experiments.papers.base.cell import Cell, Overrides
 from airpath.experiments.papers.base.grid import Grid, GridRow
-from airpath.experiments.papers.base.measure import Measure, chart, observed, study, tables
+from airpath.experiments.papers.base.measure import Measure, chart, observed, tables
 from airpath.experiments.papers.base.observe import Observation
 from airpath.experiments.papers.base.panel import Chart, Plane
+from airpath.experiments.papers.base.paper import study
 from airpath.experiments.papers.base.quantity import Quantity
 from airpath.terminal import counted
 

@@ -21,9 +21,9 @@ from airpath.experiments.papers.atlas.cells import (
 from airpath.experiments.papers.atlas.places import PLACES, Place
 from airpath.experiments.papers.base.cell import Cell
 from airpath.experiments.papers.base.grid import Grid, make_grid
-from airpath.experiments.papers.base.measure import Measure, study
+from airpath.experiments.papers.base.measure import Measure
 from airpath.experiments.papers.base.panel import Map, Path, Plane
-from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.paper import Experiment, study
 
 _PARAMETER = "queue discipline"
 

@@ -1,14 +1,14 @@
-"""Measures: what is read off the runs of cells, and the tables, charts and studies that are made of it."""
+"""Measures: what is read off the runs of cells, and the tables, charts and figures that are made of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from airpath.experiments.papers.base.cell import Cell, Metric, Outcome
 from airpath.experiments.papers.base.grid import Grid, GridRow
-from airpath.experiments.papers.base.panel import Chart, Line, Map, Plane, Trace
+from airpath.experiments.papers.base.panel import Chart, Line, Plane, Trace
 from airpath.experiments.papers.base.paper import Experiment, Row
 from airpath.experiments.papers.base.quantity import Quantity
 
@@ -123,17 +123,3 @@ def figure(
         traces=tuple(traces),
         planes=tuple(planes),
     )
-
-
-def study(
-    number: int,
-    title: str,
-    question: str,
-    *grids: Grid,
-    charts: Iterable[Chart] = (),
-    planes: Iterable[Plane] = (),
-    maps: Iterable[Map] = (),
-) -> Experiment:
-    """Make a study of tables, charts, planes and maps that the paper does not print."""
-    drawn = figure(number, title, question=question, charts=charts, planes=planes)
-    return replace(drawn, kind="study", tables=grids, maps=tuple(maps))

@@ -6,7 +6,7 @@ paper's open choices; the default reading judges the whole paper, the others are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -133,10 +133,29 @@ class Experiment:
         return "Text" if self.number is None else f"{self.kind.capitalize()} {self.number}"
 
 
-def study(number: int, title: str, question: str, heads: str | tuple[str, ...], *tables: Grid) -> Experiment:
-    """Make a study: a question, and tables below these heads with the results."""
-    columns = (heads,) if isinstance(heads, str) else heads
-    return Experiment("study", number, title, columns, (), question=question, tables=tables)
+def study(
+    number: int,
+    title: str,
+    question: str,
+    *tables: Grid,
+    heads: str | tuple[str, ...] = "quantity",
+    charts: Iterable[Chart] = (),
+    planes: Iterable[Plane] = (),
+    maps: Iterable[Map] = (),
+) -> Experiment:
+    """Make a study of what the paper does not print: a question, tables below these heads, and pictures."""
+    return Experiment(
+        "study",
+        number,
+        title,
+        (heads,) if isinstance(heads, str) else heads,
+        (),
+        question=question,
+        charts=tuple(charts),
+        planes=tuple(planes),
+        maps=tuple(maps),
+        tables=tables,
+    )
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import cache, partial
 
 from airpath.experiments.papers.base.cell import Cell, Outcome, Overrides
-from airpath.experiments.papers.base.measure import Measure, chart, study, tables
+from airpath.experiments.papers.base.measure import Measure, chart, tables
 from airpath.experiments.papers.base.panel import Chart
-from airpath.experiments.papers.base.paper import Experiment
+from airpath.experiments.papers.base.paper import Experiment, study
 from airpath.experiments.papers.chan import measured
 from airpath.experiments.papers.chan.curves import ONE_BDP
 from airpath.experiments.papers.chan.measured import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from airpath.experiments.papers.base.cell import Outcome, Overrides
 from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import AtLeast, Less, Never, NotLess
-from airpath.experiments.papers.base.measure import Measure, element, study
+from airpath.experiments.papers.base.measure import Measure, element
+from airpath.experiments.papers.base.paper import study
 from airpath.experiments.papers.base.quantity import Gain, Times
 from airpath.experiments.papers.extensions.cures import Place, compare, queue, tcp_of
 from airpath.scenario import inline

@@ -9,7 +9,8 @@ from functools import partial
 from airpath.experiments.papers.base.cell import Outcome, Overrides
 from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import AtLeast, AtMost, Less, NotLess, WithinPoints
-from airpath.experiments.papers.base.measure import Measure, element, study
+from airpath.experiments.papers.base.measure import Measure, element
+from airpath.experiments.papers.base.paper import study
 from airpath.experiments.papers.base.quantity import Gain, Times
 from airpath.experiments.papers.extensions.cures import Place, compare, queue, tcp_of
 from airpath.scenario import inline

@@ -73,9 +73,9 @@ ACTIVITY = study(
     "The thesis' small files come to a UE that is always on its dedicated channel. What do they cost a UE "
     "that was silent for 1, 8 or 30 s, in networks that were measured: from the first SYN to the last octet, "
     "the request of 300 B included?",
-    ("network", "file"),
     _table("Time to the file", page_load_s),
     _table("Of that, more than of a UE that is always active", cost_s),
+    heads=("network", "file"),
 )
 
 _claim = claims_of("extensions")

@@ -72,7 +72,7 @@ def _study(number: int, title: str, question: str, unit: str, what: str, metric:
 
     columns = {remedy: remedy for remedy in _REMEDIES}
     grid = make_grid(unit, columns, [(line, line) for line in _LINES], entry)
-    return study(number, title, question, ("RLC", "delay", "lost"), grid)
+    return study(number, title, question, grid, heads=("RLC", "delay", "lost"))
 
 
 _SETTING = (

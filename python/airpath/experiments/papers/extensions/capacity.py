@@ -155,12 +155,12 @@ CAPACITY = study(
     "headers included, by its target for block errors (columns), if a lower target takes power? Load "
     "equation with 5 dB for 10 % of errors, 0.8 dB for a tenth of them if it is not said otherwise, and "
     f"at most {_PEAK_KBPS} kbit/s for a user; {_RUN_S} s.",
-    "users",
     _by_download(),
     _by_users("Reno, packets of 576 B", 576),
     _by_users("Reno, packets of 1500 B", 1500),
     _by_users("packets of 576 B in sequence", 576, _IN_SEQUENCE, "in sequence"),
     _by_slope(),
+    heads="users",
 )
 
 _claim = claims_of("extensions")

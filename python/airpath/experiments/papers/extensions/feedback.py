@@ -7,7 +7,8 @@ from dataclasses import replace
 from airpath.experiments.papers.base.cell import Outcome, Overrides
 from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import AtLeast, Less, Never, Tie
-from airpath.experiments.papers.base.measure import Measure, study
+from airpath.experiments.papers.base.measure import Measure
+from airpath.experiments.papers.base.paper import study
 from airpath.experiments.papers.base.quantity import Gain, Times
 from airpath.experiments.papers.extensions.cures import Place, compare
 

@@ -158,7 +158,6 @@ HANDOVER = study(
     "the network (M-TCP) or by the UE 2 s before (Freeze-TCP); one that takes the closed window as "
     "BSD does, or as Linux; and one whose connection is split at the RNC, where the proxy's state moves "
     "with the UE or is lost?",
-    ("link layer", "bearers", "outage"),
     _table("From the end of the outage until new data is at the UE, in order", arrives_s),
     _table("What the hand-over costs: time in which a run without it receives as much more", lost_s),
     _table("Timeouts, those of the proxy included", timeouts),
@@ -168,4 +167,5 @@ HANDOVER = study(
         window_kept,
         [remedy for remedy in REMEDIES if not remedy.startswith("split")],
     ),
+    heads=("link layer", "bearers", "outage"),
 )

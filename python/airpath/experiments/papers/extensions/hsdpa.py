@@ -194,7 +194,6 @@ HSDPA = study(
     "and 14 over HSDPA: the same server, wire, TCP, files and rates, one or two PDUs of RLC AM in a block "
     "of 2 ms, 10 % of all transmissions lost, no delay beside. How much later does the receiver have the "
     "last byte of 16 MB than without block errors (percent)? And which part of HSDPA does it?",
-    "link",
     make_table(
         "Reno, over the same link without block errors",
         by_key(SIX),
@@ -230,6 +229,7 @@ HSDPA = study(
     _links("What keeps packets in order, Reno, over the same link without block errors", received_later),
     _links("Fast retransmits", fast_retransmits, "1"),
     _links("PDUs that RLC sends again", sent_again_by_rlc),
+    heads="link",
 )
 
 _claim = claims_of("extensions")

@@ -12,7 +12,8 @@ from airpath.experiments.papers.base.cell import Cell, Outcome, Overrides, buffe
 from airpath.experiments.papers.base.claims import claims_of
 from airpath.experiments.papers.base.conditions import AtLeast, AtMost, Less, Never, NotLess, Positive
 from airpath.experiments.papers.base.grid import Grid
-from airpath.experiments.papers.base.measure import Measure, study, tables
+from airpath.experiments.papers.base.measure import Measure, tables
+from airpath.experiments.papers.base.paper import study
 from airpath.experiments.papers.base.quantity import Times
 from airpath.experiments.papers.extensions.utilisation import FAST_UPLINK, RADIOS, Radio
 from airpath.scenario import inline

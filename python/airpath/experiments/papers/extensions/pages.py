@@ -48,6 +48,6 @@ PAGES = study(
     "The thesis models a page as a file of 100 kB, and expects less of older versions of HTTP, which "
     "need a connection for each object. How long until a page of 20 kB with 16 objects of 5 kB is "
     "complete, requests of 300 B and connection set-up included? Seconds.",
-    ("connections", "block errors"),
     make_grid("s", by_key(SIX), [(line, line) for line in product(_FORMS, ("0 %", "10 %"))], _entry),
+    heads=("connections", "block errors"),
 )

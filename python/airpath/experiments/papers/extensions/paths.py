@@ -90,9 +90,9 @@ PATHS = study(
     "A phone downloads over Wi-Fi and LTE with Multipath TCP. What does each scheduler of paths get, beside "
     "TCP over one of them: where both are alike; where the Wi-Fi is gone for 5 of 30 s; where LTE is slow "
     "and far; and where the receive buffer is small in addition?",
-    ("paths",),
     _table("Goodput", goodput_mbps, tuple(WAYS)),
     _table("Time in which the receive window kept back new data", blocked_percent, SCHEDULERS),
+    heads=("paths",),
 )
 
 _claim = claims_of("extensions")

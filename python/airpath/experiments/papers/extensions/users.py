@@ -70,8 +70,8 @@ USERS = study(
     "Mbit/s with a queue of 30 packets. What do they get of it together (percent of its rate, "
     "payload), and how fairly (Jain's index, 100 % if all get the same)? Where the wire is the "
     "bottleneck, losses of the papers' second kind come in: congestion.",
-    "users",
     make_grid(
         "percent", {column[0]: column for column in _COLUMNS}, [(f"{n}", n) for n in (1, 2, 4, 8)], _entry
     ),
+    heads="users",
 )

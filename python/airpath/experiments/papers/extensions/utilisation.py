@@ -196,7 +196,6 @@ UTILISATION = study(
     "`umts-384`, `hsdpa-7.2-4ue` and `lte-10mhz-10ue`, with the buffers of these, Reno and CUBIC of Linux; "
     "the mean SINR is 5 dB (HSDPA) or 15 dB (LTE) for all. Which share of the goodput of datagrams that "
     "keep all buffers full, with as many users over the same channels, do they get? How fair, how late?",
-    "users",
     _table(_SHARE, _BUNDLED, utilisation),
     _table(_JAIN, _BUNDLED, fairness),
     _table(f"{_JAIN} of the datagrams", _CELLS, datagram_fairness),
@@ -207,6 +206,7 @@ UTILISATION = study(
     _table("Timeouts, HSDPA with an uplink of", _UPLINKS, timeouts, "1"),
     _table(f"{_SHARE}, one user's buffer shared out to all", _SHARED_OUT, utilisation),
     _table(f"{_RTT}, one user's buffer shared out to all", _SHARED_OUT, rtt_ms, "ms"),
+    heads="users",
 )
 
 _claim = claims_of("extensions")

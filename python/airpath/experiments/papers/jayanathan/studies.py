@@ -56,9 +56,9 @@ def _study(number: int, title: str, question: str, head: str, *rows: tuple[str, 
         number,
         title,
         question,
-        head,
         _table("throughput", "kbit/s", throughput, rows),
         _table("timeouts", "1", timeouts, rows),
+        heads=head,
     )
 
 
@@ -135,7 +135,6 @@ BEARER = study(
     "The rate of the bearer",
     "The paper does not give the rate, which is inferred from Table 2. What becomes of throughput and of "
     "the gains of feedback at others?",
-    "bearer",
     _table(
         "throughput, behind the published one",
         "kbit/s",
@@ -144,6 +143,7 @@ BEARER = study(
         PUBLISHED_THROUGHPUTS,
     ),
     _gains(_BEARERS),
+    heads="bearer",
 )
 
 _RULES = tuple(
@@ -165,9 +165,9 @@ RULE = study(
     "As printed it takes two flagged ACKs, and so the third duplicate; to be early, a retransmit would "
     "have to take the first flagged one, which is the second. What does feedback gain by either, as read "
     "and with what else is open, and how many of the drops does it repair?",
-    "rule",
     _gains(_RULES),
     _by_loss(_RULES, measured.repaired_percent, "repaired because of a flag, share of the drops"),
+    heads="rule",
 )
 
 STUDIES = (OTHER_SENDERS, BURSTS, OPEN, BEARER, RULE)

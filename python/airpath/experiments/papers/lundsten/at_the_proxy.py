@@ -54,10 +54,10 @@ SNOOP = study(
     "Section 3.1.3: snoop discards spurious ACKs. The thesis' uplink keeps ACKs in order, so that none is "
     "older than the one before; here it is compared with one that loses a tenth of its blocks and delivers "
     "out of sequence. Increase over Reno without errors on an uplink that delivers in order.",
-    "box",
     make_table("increase", _WHERE, _ALL),
     make_table("fast retransmits in a run", _WHERE, _ALL, fast_retransmits, "1"),
     make_table("stale ACKs at the box in a run", _WHERE, _SNOOPED, stale_acks, "1"),
+    heads="box",
 )
 
 _FILES = {
@@ -93,7 +93,6 @@ PROXY = study(
     "Section 7.2: small files through split TCP depend on the proxy's implementation, its caching and its "
     "windows; 3.2: on its processing power. The proxy is 30 ms from the cell. Increase over Reno end to end "
     "without block errors, until the UE has the last byte.",
-    "proxy",
     _table(
         "buffer",
         {
@@ -114,4 +113,5 @@ PROXY = study(
         "processing of a packet",
         {"none": _proxied(), **{f"{ms} ms": _proxied(f'processing = "{ms} ms"') for ms in (1, 2, 5, 10)}},
     ),
+    heads="proxy",
 )

@@ -55,9 +55,9 @@ EIFEL_RESPONSE = study(
     "What Eifel does when nothing was lost",
     "Section 3.1.4 gives the sender the window that it had before the retransmission. RFC 4015, three years "
     "later, lets it continue from the data in flight. Does this explain Table 5 (34.2 %)?",
-    "sender",
     make_table("increase", by_key(THREE), _RESPONSES),
     make_table("segments sent again", by_key(THREE), _RESPONSES, retransmitted),
+    heads="sender",
 )
 
 _SIZES = {f"{size // 1000} kB": size for size in (50_000, SMALL_FILE_BYTES, 200_000)}
@@ -78,7 +78,6 @@ T_TCP = study(
     "T/TCP",
     "Section 3.1.7: T/TCP saves set-up time, which counts for small files. Time from the UE's first segment "
     "until it has the file, at 10 % block errors; without set-up the server's first segment begins it.",
-    "connection set-up",
     *(
         make_table(
             head,
@@ -89,6 +88,7 @@ T_TCP = study(
         )
         for head, key in by_key(THREE).items()
     ),
+    heads="connection set-up",
 )
 
 GIVEN_UP: Overrides = ((f"{ARQ}.delivery", "in_sequence"), (f"{ARQ}.max_transmissions", "2"))
@@ -114,12 +114,12 @@ SACK = study(
     "SACK",
     "Section 3.1.7: SACK helps where several packets of a window are lost. The link's reordering loses none; "
     "in the last column blocks are given up after two transmissions, in sequence.",
-    "sender",
     make_table(
         "increase",
         {**by_key(THREE), "384/576, blocks given up": None},
         {name: partial(_recovering, name, options) for name, options in _RECOVERIES.items()},
     ),
+    heads="sender",
 )
 
 _TIMERS: dict[str, Overrides] = {
@@ -161,10 +161,10 @@ TIMERS = study(
     "Retransmission timers, in sequence",
     "Section 6.2: another way to compute the timer may be worth investigating. In sequence at 384/576, with "
     "the blocks of Tables 8 and 15, and where a block returns so late that timeouts are sure.",
-    "timer",
     make_table("increase", _WHERE_TIMED, _TIMED),
     make_table("timeouts in a run", _WHERE_TIMED, _TIMED, timeouts, "1"),
     make_table("fast retransmits in a run", _WHERE_TIMED, _TIMED, fast_retransmits, "1"),
+    heads="timer",
 )
 
 _FACTORS = (1, 3, 6, 12, 24, 48)
@@ -192,7 +192,6 @@ ASYMMETRY = study(
     "An uplink that is narrower",
     "Section 2.2: an asymmetry of 3 to 6 does TCP no harm. The uplink is so many times narrower than the "
     "downlink; ACKs of 40 B for every segment.",
-    "times",
     make_table(
         "transfer time without block errors, over that of a symmetric bearer",
         _NARROW,
@@ -203,6 +202,7 @@ ASYMMETRY = study(
         _NARROW,
         {f"{factor}": partial(_with_errors, factor=factor) for factor in _FACTORS},
     ),
+    heads="times",
 )
 
 _TTI_OF_40_BYTES = {384: "833334 ns", 128: "2500 us", 64: "5 ms"}
@@ -224,7 +224,6 @@ SINGLE_PDUS = study(
     "Appendix B.5 has no parameter for the size of a PDU, and by B.4 blocks are sent singly: `tti_` may have "
     "been the 0.83 ms that 40 bytes take at 384 kbit/s (2.5 and 5 ms at 128 and 64). Does this bring Tables "
     "14 (676, 388, 184, 18.7, 11.4, 11) and 15 (305, 14.3, 18.7, 11.5, 11, 11)?",
-    "PDUs",
     *(
         make_table(
             title,
@@ -236,6 +235,7 @@ SINGLE_PDUS = study(
         )
         for title, in_sequence in (("out of sequence, Table 14", False), ("in sequence, Table 15", True))
     ),
+    heads="PDUs",
 )
 
 UPLINK = make_study(
@@ -265,7 +265,6 @@ FASTER_LINK = study(
     "A link layer that repairs sooner",
     "Section 3.1.6: HSDPA's TTI is shorter and its retransmissions are faster, which should reduce the "
     "problem. One user, 10 % of the blocks lost, out of sequence; no shared channel.",
-    "bearer",
     make_table(
         "increase",
         {"576 B": 576, "1500 B": 1500},
@@ -274,6 +273,7 @@ FASTER_LINK = study(
             for rate, tti, back in _LINKS
         },
     ),
+    heads="bearer",
 )
 
 _claim = claims_of("lundsten")
@@ -314,7 +314,6 @@ PREMATURE = study(
     "and 14.3, at 128/576 19, 11.1, 184 and 18.7. A retransmission timer that fires when a fixed time has "
     "passed without a new ACK brings Tables 8, 14 and 15 near at 384/576, and spoils others. No estimator "
     "that is known gives it: it stays unexplained.",
-    "table, timer",
     make_table(
         "increase",
         by_key(THREE),
@@ -327,6 +326,7 @@ PREMATURE = study(
             },
         },
     ),
+    heads="table, timer",
 )
 
 

@@ -46,7 +46,7 @@ def make_study(
     metric: Metric = increase,
 ) -> Experiment:
     """Make a study of one table, with a column for each download."""
-    return study(number, title, question, label, make_table("", by_key(keys), lines, metric))
+    return study(number, title, question, make_table("", by_key(keys), lines, metric), heads=label)
 
 
 def with_options(*options: tuple[str, str]) -> Callable[[Key], Cell]:

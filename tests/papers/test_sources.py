@@ -1,0 +1,71 @@
+"""Which unfinished reproductions a change of a module leaves valid."""
+
+import shutil
+
+import pytest
+
+from airpath.errors import OutputError
+from airpath.experiments.papers import PAPERS, sources
+from airpath.experiments.papers.journal import NAME, Journal
+from airpath.experiments.papers.outcome import Effort
+from airpath.experiments.papers.reproduction import Reproduction
+
+RUN = (0, (1,), [((2.5,), None)])
+
+
+@pytest.fixture(scope="module")
+def reproductions():
+    effort = Effort.of(True, 2)
+    return {name: Reproduction(paper, paper.experiments[:1], effort) for name, paper in PAPERS.items()}
+
+
+@pytest.mark.parametrize(
+    ("changed", "invalid"),
+    [
+        ("lundsten/claims.py", {"lundsten"}),
+        ("chan/claims.py", {"chan"}),
+        ("alcaraz/observed.py", {"alcaraz"}),
+        ("extensions/pages.py", {"extensions"}),
+        # Other papers take these cells and readings from the thesis.
+        ("lundsten/model.py", {"lundsten", "zhang", "extensions"}),
+        # Only through a module that `extensions` imports.
+        ("atlas/places.py", {"atlas", "extensions"}),
+        ("base/quantity.py", set(PAPERS)),
+        ("downloads.py", set(PAPERS)),
+    ],
+)
+def test_change_leaves_the_journals_of_other_papers_valid(
+    reproductions, monkeypatch, tmp_path, changed, invalid
+):
+    shutil.copytree(
+        sources.FOLDER, tmp_path / "papers", ignore=lambda _, names: {n for n in names if n == "__pycache__"}
+    )
+    monkeypatch.setattr(sources, "FOLDER", tmp_path / "papers")
+    for name, reproduction in reproductions.items():
+        with Journal(tmp_path / name / NAME, reproduction.digest) as journal:
+            journal.append([RUN])
+    with (tmp_path / "papers" / changed).open("a") as source:
+        source.write("# Changed.\n")
+    refused = set()
+    for name, reproduction in reproductions.items():
+        try:
+            with Journal(tmp_path / name / NAME, reproduction.digest) as journal:
+                assert journal.rows == [RUN]
+        except OutputError as error:
+            assert "holds runs of another reproduction" in str(error)
+            refused.add(name)
+    assert refused == invalid
+
+
+def test_new_module_in_a_paper_changes_its_sources(monkeypatch, tmp_path):
+    shutil.copytree(sources.FOLDER, tmp_path / "papers")
+    monkeypatch.setattr(sources, "FOLDER", tmp_path / "papers")
+    before = {name: sources.sources_of(name) for name in PAPERS}
+    (tmp_path / "papers" / "chan" / "new.py").write_text(
+        "from airpath.experiments.papers.zhang import model\n"
+    )
+    after = {name: sources.sources_of(name) for name in PAPERS}
+    changed = [name for name in PAPERS if before[name] != after[name]]
+    assert changed == ["chan"]
+    assert tmp_path / "papers" / "zhang" / "model.py" in after["chan"]
+    assert tmp_path / "papers" / "lundsten" / "model.py" in after["chan"]
