@@ -189,9 +189,11 @@ def test_every_column_says_its_unit(tmp_path):
         for field in schemas[kind]:
             assert field.metadata[b"unit"].decode() == UNITS[field.name]
     assert schemas["tcp_state"].field("tcpi_rtt").metadata[b"unit"] == b"us"
-    flags = {"conservative", "after_drop", "poll", "lost", "flagged", "flags", "duplicate"}
+    flags = {"conservative", "after_drop", "poll", "lost", "flagged", "flags", "duplicate", "key"}
     numbers = {
         "first_sn",
+        "frame",
+        "segment",
         "lsn",
         "sdu",
         "process",

@@ -139,3 +139,21 @@ impl PacketSpace {
         self.crypto_out.lost.remove(range);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_gaps_the_lowest_numbers_are_forgotten() {
+        let mut space = PacketSpace::default();
+        // Every other packet is lost.
+        for number in (0..400).step_by(2) {
+            assert!(space.handle_number(number));
+        }
+        assert_eq!(space.received.as_slice().len(), 2 * MOST_RANGES);
+        // 200 ranges of one number, the highest 64 of which are kept.
+        assert_eq!(space.old, 271);
+        assert!(!space.handle_number(269) && !space.handle_number(272) && space.handle_number(273));
+    }
+}

@@ -135,7 +135,7 @@ impl Ranges {
     /// Takes out the lowest range, cut to `most` sequence numbers.
     pub fn pop_first(&mut self, most: u64) -> Option<SnRange> {
         let lowest = *self.0.first()?;
-        let taken = SnRange::new(lowest.first, lowest.end.min(lowest.first + most));
+        let taken = SnRange::new(lowest.first, lowest.end.min(lowest.first.saturating_add(most)));
         self.remove(taken);
         Some(taken)
     }
