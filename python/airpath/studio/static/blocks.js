@@ -138,7 +138,7 @@ export function slotWords({ table, rows, length, phase }, { graph, run }, now) {
   const kind = kindOf(graph.names[graph.cellOf(ue.values[rows[0]], time_ns.values[rows[0]])] ?? "");
   const thing = kind === "radio.hsdpa" ? "codes" : "PRBs";
   const told = [];
-  for (let at = firstFrom(time_ns.values, rows, begin - 1); at < rows.length && time_ns.values[rows[at]] <= now; at += 1) {
+  for (let at = firstFrom(time_ns.values, rows, begin - 1); at < rows.length && time_ns.values[rows[at]] < now + 1; at += 1) {
     const row = rows[at];
     const again = transmission.values[row] > 1 ? `, transmission ${transmission.values[row]}` : "";
     told.push(`${ueName(run, ue.values[row])} has ${units.values[row]} ${thing}, ${formatOf(kind, cqi.values[row])}, ${figure(bits.values[row])} bits${again}${lost.values[row] ? ", lost" : ""}`);
