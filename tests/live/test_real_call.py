@@ -15,12 +15,14 @@ CONSTANT = real_call.CASES[0]
 def test_a_real_call_and_a_simulated_one_find_the_same_rate(controller):
     """The limits are those of docs/calls.md for links of constant capacity."""
     rate, delay = "mean target, Mbit/s", "frame delay, median, ms"
-    # Where other tests take the processors, Chromium sends less than it may, and late: call again.
-    for _ in range(2):
+    # Where other tests take the processors, Chromium sends less than it may, and late: call again, until one is not
+    # disturbed. A controller that is another one would differ in all calls.
+    for _ in range(4):
         made = real_call.real(CONSTANT.scenario, controller, seconds=20)
         again = real_call.simulated(CONSTANT.scenario, controller, 20, 1, made)
         found, simulated = (CONSTANT.measures(call) for call in (made, again))
-        if found[rate] > 0.8 and abs(simulated[delay] - found[delay]) < 50:
+        is_near = abs(simulated[rate] - found[rate]) < 0.15 and abs(simulated[delay] - found[delay]) < 50
+        if found[rate] > 0.8 and is_near and made.freeze_s < 2:
             break
     assert 0.7 < found[rate] < 1.1 and made.deviation > 0
     assert simulated[rate] == pytest.approx(found[rate], abs=0.15)
