@@ -15,8 +15,8 @@ CONSTANT = real_call.CASES[0]
 def test_a_real_call_and_a_simulated_one_find_the_same_rate(controller):
     """The limits are those of docs/calls.md for links of constant capacity."""
     rate, delay = "mean target, Mbit/s", "frame delay, median, ms"
-    # Where other tests take the processors, Chromium sends less than it may, and late: call again, until one is not
-    # disturbed. A controller that is another one would differ in all calls.
+    # Where other tests take the processors, Chromium sends less than it may, and late: call until it was
+    # not disturbed. A controller that is another one would differ in all calls.
     for _ in range(4):
         made = real_call.real(CONSTANT.scenario, controller, seconds=20)
         again = real_call.simulated(CONSTANT.scenario, controller, 20, 1, made)
