@@ -22,6 +22,7 @@
 
 pub mod keys;
 pub mod receiver;
+mod repetition;
 pub mod scheduler;
 pub mod sender;
 

@@ -6,6 +6,7 @@
 //! A subflow's sender is offered one segment at a time, and what it does not send is taken back: so no byte is bound to a
 //! path before the path's congestion window permits it. With `linux` a subflow has a queue, and what is in it stays.
 
+use super::repetition::Repetition;
 use super::scheduler::{PathState, Scheduler};
 use super::{Plan, subflow_config};
 use crate::packet::mptcp::{Mapping, Mptcp};
@@ -58,6 +59,8 @@ struct Path {
     /// Its oldest byte in flight when it timed out, until an ACK of it.
     stale: Option<u64>,
     last_sent: Instant,
+    /// When its last segment arrived.
+    heard: Instant,
     penalised: Instant,
     counters: PathCounters,
 }
@@ -107,6 +110,8 @@ pub struct DataSender {
     /// Bytes before this one may be sent.
     edge: u64,
     again: VecDeque<Again>,
+    /// With `linux`: when the oldest data is repeated.
+    repetition: Option<Repetition>,
     /// A segment with DSS has arrived.
     is_established: bool,
     /// Since when the receive window has prevented new data, and for how long it did before.
@@ -143,12 +148,15 @@ impl DataSender {
             may_send: false,
             stale: None,
             last_sent: Instant::ZERO,
+            heard: Instant::ZERO,
             penalised: Instant::ZERO,
             counters: PathCounters::default(),
         };
+        let schedule = plan.config.scheduler.build(plan.backup.len());
         Self {
             paths: plan.backup.iter().map(path).collect(),
-            schedule: plan.config.scheduler.build(plan.backup.len()),
+            repetition: schedule.has_queues().then(|| Repetition::new(plan.backup.len())),
+            schedule,
             first: plan.first_byte(),
             back: plan.first_byte_back(),
             mss: config.payload_bytes(),
@@ -219,7 +227,8 @@ impl DataSender {
 
     /// When `handle_deadline` must be called for a path.
     pub fn deadline(&self, path: usize) -> Option<Instant> {
-        self.paths[path].sender.deadline()
+        let repetition = self.repetition.as_ref().filter(|_| path == 0).and_then(Repetition::deadline);
+        self.paths[path].sender.deadline().into_iter().chain(repetition).min()
     }
 
     /// A segment of a path's subflow arrived.
@@ -233,7 +242,7 @@ impl DataSender {
                 _ => self.una,
             };
             self.is_established |= matches!(mptcp, Some(Mptcp::Data { .. }));
-            self.on_data_ack(data_ack, window);
+            self.on_data_ack(now, data_ack, window);
         }
         if self.couples {
             self.couple(path);
@@ -241,6 +250,7 @@ impl DataSender {
         let is_client = self.plan.is_upload;
         let own = &mut self.paths[path];
         let was_open = own.sender.is_established();
+        own.heard = now;
         own.sender.handle_segment(now, packet);
         let una = own.sender.state().una;
         while own.pieces.front().is_some_and(|piece| piece.at + piece.len <= una) {
@@ -260,7 +270,7 @@ impl DataSender {
     }
 
     /// The data before `ack` has arrived, and `window` bytes more may follow.
-    fn on_data_ack(&mut self, ack: u64, window: u64) {
+    fn on_data_ack(&mut self, now: Instant, ack: u64, window: u64) {
         if ack > self.next {
             return;
         }
@@ -277,6 +287,10 @@ impl DataSender {
             }
             self.again.pop_front();
         }
+        let is_last = ack == self.next && ack == self.written;
+        if let Some(repetition) = &mut self.repetition {
+            repetition.on_progress(now, is_last);
+        }
     }
 
     /// Tells the congestion control of a path about the other paths.
@@ -292,12 +306,22 @@ impl DataSender {
 
     /// The deadline of a path has passed.
     pub fn handle_deadline(&mut self, now: Instant, path: usize) {
+        let repetition = self.repetition.as_ref().filter(|_| path == 0).and_then(Repetition::deadline);
+        if repetition.is_some_and(|at| at <= now) {
+            self.repeat(now);
+        }
         let own = &mut self.paths[path];
         let timeouts = own.sender.timeouts();
         own.sender.handle_deadline(now);
-        if own.sender.timeouts() == timeouts || own.stale.is_some() {
-            return;
+        // With `linux` it takes longer until a path counts as silent: `repeat`.
+        if own.sender.timeouts() != timeouts && own.stale.is_none() && self.repetition.is_none() {
+            self.give_up(path);
         }
+    }
+
+    /// A path gets nothing new until an ACK of new data, and others send what is outstanding on it.
+    fn give_up(&mut self, path: usize) {
+        let own = &mut self.paths[path];
         own.stale = Some(own.sender.state().una);
         own.counters.stale += 1;
         if !self.plan.config.reinject || self.schedule.is_redundant() {
@@ -318,7 +342,7 @@ impl DataSender {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Sending> {
         self.look();
         if self.schedule.has_queues() {
-            self.fill_queues();
+            self.fill_queues(now);
         } else {
             self.written = self.supplied;
             let mut order = std::mem::take(&mut self.order);
@@ -367,23 +391,63 @@ impl DataSender {
     }
 
     /// Gives data to the queues that have room: `linux`.
-    fn fill_queues(&mut self) {
+    fn fill_queues(&mut self, now: Instant) {
         self.write_data();
         self.schedule.on_push();
+        let first = self.next;
         loop {
             let window = self.edge.saturating_sub(self.next);
-            let Some(path) = self.schedule.choose_queue(&self.states, window) else { return };
-            let Some((data, len, is_again)) = self.next_piece(path) else { return };
+            let Some(path) = self.schedule.choose_queue(&self.states, window) else { break };
+            let Some((data, len, is_again)) = self.next_piece(path) else { break };
             self.take(path, data, len, is_again);
-            let own = &mut self.paths[path];
-            own.queued += len;
-            self.states[path].queued += len;
-            self.states[path].memory += len;
-            // What continues a part of a segment that is still in the queue goes into the same segment.
-            match own.queue.back_mut().filter(|last| last.0 + last.1 == data && last.1 + len <= self.mss) {
-                Some(last) => last.1 += len,
-                None => own.queue.push_back((data, len)),
+            self.enqueue(path, data, len);
+        }
+        if let Some(repetition) = self.repetition.as_mut().filter(|_| self.next > first) {
+            repetition.on_data(now, self.paths.iter().map(|path| path.sender.deadline()));
+        }
+    }
+
+    /// Puts bytes into the queue of a path.
+    fn enqueue(&mut self, path: usize, data: u64, len: u64) {
+        let own = &mut self.paths[path];
+        own.queued += len;
+        self.states[path].queued += len;
+        self.states[path].memory += len;
+        // What continues a part of a segment that is still in the queue goes into the same segment.
+        match own.queue.back_mut().filter(|last| last.0 + last.1 == data && last.1 + len <= self.mss) {
+            Some(last) => last.1 += len,
+            None => own.queue.push_back((data, len)),
+        }
+    }
+
+    /// No data ACK has made progress for long: a path with nothing outstanding repeats the oldest fragment; one of a backup
+    /// subflow does if all others are silent.
+    fn repeat(&mut self, now: Instant) {
+        self.look();
+        let Some(repetition) = &mut self.repetition else { return };
+        let (mut idle, mut idle_backup, mut silent_for) = (None, None, u8::MAX);
+        let mut silent = None;
+        for (path, state) in self.states.iter().enumerate().filter(|(_, state)| state.is_usable) {
+            if state.queued > 0 {
+                let periods = repetition.on_outstanding(path, self.paths[path].heard);
+                silent_for = silent_for.min(periods);
+                silent = silent.or((periods > Repetition::MOST_PERIODS).then_some(path));
+            } else if state.is_backup {
+                idle_backup = idle_backup.or(Some(path));
+            } else {
+                idle = idle.or(Some(path));
             }
+        }
+        repetition.on_progress(now, false);
+        if let Some(path) = silent.filter(|path| repetition.has_another(*path)) {
+            self.give_up(path);
+        }
+        let Some(path) = idle.or(idle_backup.filter(|_| silent_for > 1)) else { return };
+        let end = Repetition::end_of_fragment(self.una).min(self.next);
+        self.paths[path].counters.bytes += end - self.una;
+        self.paths[path].counters.reinjected_bytes += end - self.una;
+        for data in (self.una..end).step_by(self.mss as usize) {
+            self.enqueue(path, data, self.mss.min(end - data));
         }
     }
 
