@@ -65,13 +65,21 @@ def _mean_bps(counts: NDArray[np.int32]) -> float:
 
 
 def carried(
-    scenario: Scenario, seconds: float, seed: int, direction: Direction, rate_bps: int
+    scenario: Scenario,
+    seconds: float,
+    seed: int,
+    direction: Direction,
+    rate_bps: int,
+    packet_bytes: int = PACKET_BYTES,
 ) -> NDArray[np.int32]:
-    """Run a sender of datagrams at a rate; opportunities in each millisecond."""
+    """Run a sender of datagrams at a rate; opportunities in each millisecond.
+
+    Larger packets cost less; an opportunity counts when its last packet has arrived.
+    """
     text = parse_toml(scenario.text)
     ue = text["flow"][0]["ue"]
     others = [flow for flow in text["flow"] if flow["ue"] != ue]
-    sender = {"cbr": {"rate": f"{rate_bps} bit/s", "size": f"{PACKET_BYTES} B"}}
+    sender = {"cbr": {"rate": f"{rate_bps} bit/s", "size": f"{packet_bytes} B"}}
     flows = [{"ue": ue, "direction": direction, "app": sender}, *others]
     changed = scenario.with_("flow", flows).with_("duration", f"{seconds:g} s")
     events = run(changed, seed, probes=("bearer_delivered",)).trace["bearer_delivered"]

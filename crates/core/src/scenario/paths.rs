@@ -205,6 +205,11 @@ impl Flow {
         }
         if let Some(multipath) = &self.multipath {
             multipath.scheduler.validate().map_err(|wrong| wrong.under("multipath.scheduler"))?;
+            if let Some(shares) = multipath.scheduler.paths().filter(|shares| *shares != paths.len()) {
+                let message = format!("{shares} shares for {} paths", paths.len());
+                let hint = "write as many numbers as `over` has names, such as [70, 30]";
+                return error("multipath.scheduler.round_robin.shares", message, hint);
+            }
             if multipath.opportunistic && !multipath.scheduler.allows_opportunistic() {
                 let message =
                     format!("the scheduler {} gives no path data of another", multipath.scheduler.name());

@@ -83,6 +83,11 @@ pub trait Component {
         true
     }
 
+    /// The number of paths that the parameters are for, if it matters.
+    fn paths(&self) -> Option<usize> {
+        None
+    }
+
     /// Refuses values that cannot work.
     ///
     /// # Errors
@@ -149,8 +154,8 @@ pub(super) mod tests {
     #[test]
     fn a_backup_is_used_while_no_other_path_works() {
         let mut paths = [path(50, 0), PathState { is_backup: true, ..path(20, 0) }];
-        assert_eq!(order(&min_rtt::Config {}, 0, &paths, 1 << 20), [0]);
+        assert_eq!(order(&min_rtt::Config::default(), 0, &paths, 1 << 20), [0]);
         paths[0].is_usable = false;
-        assert_eq!(order(&min_rtt::Config {}, 0, &paths, 1 << 20), [1]);
+        assert_eq!(order(&min_rtt::Config::default(), 0, &paths, 1 << 20), [1]);
     }
 }
