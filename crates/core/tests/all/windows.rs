@@ -284,22 +284,6 @@ fn events_number_the_bearers_of_all_ues() {
     assert_eq!(bearers, BTreeSet::from([131_068, 131_069]));
 }
 
-#[test]
-#[ignore = "slow"]
-fn a_run_with_too_many_packets_fails_as_in_one_piece() {
-    let text = LINE.replace("rate = \"10 Mbit/s\", ", "").replace("2 s", "100 s")
-        + "[[flow]]\nue = \"each\"\napp.cbr = { rate = \"400 Mbit/s\", size = \"100 B\" }\n";
-    let scenario = Scenario::parse(&text, &[]).unwrap();
-    let error = |mut run: Simulation| {
-        run.run();
-        run.overfull().map(|error| error.to_string())
-    };
-    let whole = error(Simulation::in_one_piece(&scenario, 1, Observe::default()));
-    assert!(whole.is_some());
-    let cut = Cut::of(&scenario).unwrap();
-    assert_eq!(error(Simulation::in_regions(&scenario, 1, &cut, Grain::of_chunks(2), Box::new(Here))), whole);
-}
-
 /// Leaves out what is for a number of UEs: the values of the first one are those of all.
 fn for_any_ues(value: &mut toml::Value) {
     let Some(table) = value.as_table_mut() else { return };
