@@ -4,7 +4,8 @@
 //! arrives when the request for the next one would, as both leave the UE with the last byte. Times of the player are therefore
 //! later than at the UE by the uplink delay, which does not change the lengths of stalls.
 //!
-//! Rules: `throughput`, the EWMA of dash.js (half lives of 3 and 8 s, the lower one times 0.9); `bba`, the map from buffer to rate of
+//! Rules: `throughput`, the EWMA of dash.js (half lives of 3 and 8 s, the lower one times 0.9; a segment counts from its first to its
+//! last byte, with 1.5 times this time as its weight: `useDeadTimeLatency`, `weightDownloadTimeMultiplicationFactor`); `bba`, the map from buffer to rate of
 //! BBA-0 (T.-Y. Huang et al., SIGCOMM 2014); `bola`, K. Spiteri, R. Urgaonkar, R. Sitaraman, "BOLA", IEEE/ACM ToN 28 (4), 2020, with
 //! the parameters of dash.js; `robust_mpc` ([`mpc`]). QoE: X. Yin et al., SIGCOMM 2015, linear, with their weights.
 //!
@@ -67,6 +68,8 @@ const CUSHION: f64 = 126.0 / 240.0;
 /// Safety factor of the throughput: dash.js.
 const SAFETY: f64 = 0.9;
 const HALF_LIVES_S: [f64; 2] = [3.0, 8.0];
+/// Weight of a segment in the mean, per second of its download.
+const WEIGHT: f64 = 1.5;
 /// BOLA in dash.js: buffer below which the lowest level is right, and what each level adds to the target.
 const BOLA_MINIMUM_S: f64 = 10.0;
 const BOLA_PER_LEVEL_S: f64 = 2.0;
@@ -125,6 +128,7 @@ impl Component for Config {
             first_request: None,
             next_request: None,
             downloading: None,
+            begun: None,
             supplied: 0,
             level: 0,
             throughput: Throughput::default(),
@@ -191,6 +195,8 @@ struct Player {
     next_request: Option<Instant>,
     /// Bytes of the segment being downloaded.
     downloading: Option<u64>,
+    /// When its first bytes arrived.
+    begun: Option<Instant>,
     supplied: u64,
     level: usize,
     throughput: Throughput,
@@ -212,7 +218,7 @@ impl Throughput {
     fn add(&mut self, bytes: u64, seconds: f64) {
         let bps = bytes as f64 * 8.0 / seconds.max(1e-3);
         for ((mean, weight), half_life_s) in self.means.iter_mut().zip(HALF_LIVES_S) {
-            let kept = libm::exp2(-seconds / half_life_s);
+            let kept = libm::exp2(-WEIGHT * seconds / half_life_s);
             *mean = *mean * kept + bps * (1.0 - kept);
             *weight = *weight * kept + (1.0 - kept);
         }
@@ -322,8 +328,11 @@ impl Player {
     /// A segment is complete.
     fn handle_segment(&mut self, now: Instant, bytes: u64) {
         self.advance(now);
+        // One that comes at once tells nothing of the rate.
+        if let Some(begun) = self.begun.take().filter(|begun| *begun < now) {
+            self.throughput.add(bytes, now.since(begun).as_secs_f64());
+        }
         let seconds = now.since(self.requested).as_secs_f64();
-        self.throughput.add(bytes, seconds);
         if self.config.rule == Rule::RobustMpc {
             self.prediction.add(bytes as f64 * 8.0 / seconds.max(1e-3));
         }
@@ -387,17 +396,19 @@ impl App for Player {
     }
 
     fn awaits_acked(&self) -> Option<u64> {
-        self.downloading.map(|_| self.supplied)
+        let bytes = self.downloading?;
+        Some(if self.begun.is_some() { self.supplied } else { self.supplied - bytes + 1 })
     }
 
-    fn handle_acked(&mut self, now: Instant, _acked: u64) {
-        if let Some(bytes) = self.downloading.take() {
+    fn handle_acked(&mut self, now: Instant, acked: u64) {
+        self.begun.get_or_insert(now);
+        if let Some(bytes) = self.downloading.take_if(|_| acked >= self.supplied) {
             self.handle_segment(now, bytes);
         }
     }
 
-    fn segment(&self) -> Option<&Segment> {
-        self.segment.as_ref()
+    fn take_segment(&mut self) -> Option<Segment> {
+        self.segment.take()
     }
 
     fn is_done(&self) -> bool {
@@ -440,6 +451,8 @@ mod tests {
             let mut bits = app.poll_supply(instant(now_s)) as f64 * 8.0;
             if bits > 0.0 {
                 now_s += 0.1;
+                let first = app.awaits_acked().unwrap();
+                app.handle_acked(instant(now_s), first);
                 while bits > 0.0 {
                     let at = steps.iter().rposition(|(from, _)| *from <= now_s).unwrap();
                     let next = steps.get(at + 1).map_or(f64::INFINITY, |step| step.0);
@@ -485,7 +498,7 @@ mod tests {
         let config = Config { ladder: vec![Bitrate::from_bps(2_000_000)], ..Config::default() };
         let Traffic::Stream(mut app) = config.build(rng::stream(1, "player")) else { unreachable!() };
         let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
-        assert_eq!((app.poll_supply(at(0)), app.segment()), (1_000_000, None));
+        assert_eq!((app.poll_supply(at(0)), app.take_segment()), (1_000_000, None));
         app.handle_acked(at(3), 1_000_000);
         let first = Segment {
             number: 0,
@@ -495,13 +508,13 @@ mod tests {
             stalled: Duration::ZERO,
             player: PlayerState::Playing,
         };
-        assert_eq!(app.segment(), Some(&first));
+        assert_eq!(app.take_segment(), Some(first));
         app.poll_supply(at(3));
         app.handle_acked(at(10), 2_000_000);
         let stalled = Duration::from_secs(3);
         assert_eq!(
-            app.segment(),
-            Some(&Segment { number: 1, download: Duration::from_secs(7), stalled, ..first })
+            app.take_segment(),
+            Some(Segment { number: 1, download: Duration::from_secs(7), stalled, ..first })
         );
     }
 

@@ -60,7 +60,7 @@ pub trait App: Send + Sync {
     }
 
     /// The segment of video that the last call of `handle_acked` completed.
-    fn segment(&self) -> Option<&adaptive_video::Segment> {
+    fn take_segment(&mut self) -> Option<adaptive_video::Segment> {
         None
     }
 

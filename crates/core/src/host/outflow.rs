@@ -66,7 +66,7 @@ impl Outflow {
         let is_awaited = self.app.awaits_acked().is_some_and(|awaited| awaited <= acked);
         if is_awaited {
             self.app.handle_acked(cx.now, acked);
-            if let Some(segment) = self.app.segment() {
+            if let Some(segment) = self.app.take_segment() {
                 let (ue, flow) = self.flow;
                 cx.probe(Kind::VideoSegment, || Event::VideoSegment {
                     ue,
