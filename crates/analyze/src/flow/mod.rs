@@ -322,7 +322,7 @@ impl Flow {
             was_seen,
             is_refused: self.refused_to.is_some_and(|to| end <= to),
             last_at: before.map(|piece| piece.last_at),
-            was_sent_again: before.is_some_and(|piece| piece.transmissions > 1),
+            was_retransmitted: before.is_some_and(|piece| piece.transmissions > 1),
             timeout: self.rtt.timeout(),
             shortest_rtt: self.rtt.shortest.map(|forward| forward + self.answer),
         };

@@ -249,7 +249,7 @@ impl RlcBearer {
     /// Records each STATUS PDU, and each run of data PDUs with the same poll bit and the same outcome (received or
     /// lost).
     #[cold]
-    pub fn note_fates(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
+    pub fn note_outcomes(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction, own) = (self.buffer.ue, self.buffer.dir, self.buffer.index());
         // STATUS PDUs report on data of the opposite direction.
         let [bearer, reported] = [own, own ^ 1].map(|index| cx.bearer_number(index as usize));
@@ -278,7 +278,7 @@ impl RlcBearer {
             });
         }
         for run in &sent.data.runs {
-            for (sns, lost) in run.fates(&arrives.data.runs) {
+            for (sns, lost) in run.outcomes(&arrives.data.runs) {
                 let (first_sn, pdus, poll) = (self.numbered_from + sns.first, sns.len() as u32, run.poll);
                 self.numbered_to = self.numbered_to.max(first_sn + u64::from(pdus));
                 cx.probe(Kind::RlcData, || Event::RlcData {

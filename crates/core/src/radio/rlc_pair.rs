@@ -139,7 +139,7 @@ impl RlcPair {
         let bearer = self.bearer(dir);
         bearer.counts.pdus_lost += tti.lose(|| true);
         if let Some(sent) = sent {
-            bearer.note_fates(cx, &sent, tti);
+            bearer.note_outcomes(cx, &sent, tti);
         }
         !bearer.ttis.resends && !tti.data.ends.is_empty()
     }

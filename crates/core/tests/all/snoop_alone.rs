@@ -225,7 +225,7 @@ fn the_timer_runs_from_the_first_round_trip_on_backs_off_and_gives_up() {
 }
 
 #[test]
-fn a_needless_copy_is_known_by_a_report_or_by_an_ack_that_comes_too_soon() {
+fn a_spurious_copy_is_known_by_a_report_or_by_an_ack_that_comes_too_soon() {
     let mut snoop = Alone::new(&Config::default());
     snoop.send(1, 0..1);
     snoop.ack(100, &ack(1001));

@@ -289,7 +289,7 @@ impl Carrier {
             self.ending = Some(Ending { at: end, pdus_sent: sent.pdus() as u32, pdus_lost: lost as u32 });
         }
         bearer.note_beginning(report);
-        bearer.note_fates(cx, &sent, tti);
+        bearer.note_outcomes(cx, &sent, tti);
         bearer.note_ends(cx, &sent);
         bearer.capture_pdus(cx, &sent, tti, report);
         self.spare.keep(sent);
