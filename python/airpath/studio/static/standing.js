@@ -143,13 +143,13 @@ function onAir(model, bearer, now) {
     if (lost.values[first]) gone += pdus.values[first];
   }
   if (!gone) return `TTI ${tti}: ${counted(sent, "PDU")} transmitted.`;
-  const again = sentAgain(bearer, first, data);
+  const again = retransmittedAt(bearer, first, data);
   const later = again === null ? "never retransmitted" : `retransmitted in TTI ${model.tti(bearer, again)}`;
   return `TTI ${tti} is lost${gone < sent ? ` in part (${gone} of ${sent} PDUs)` : ` (${counted(sent, "PDU")})`}, ${bearer.resends ? later : "no retransmission in this mode"}.`;
 }
 
 /** When the first PDU of a run was retransmitted; null if it was not. @type {(bearer: import("studio/bearers").Bearer, row: number, data: import("studio/events").Table) => number | null} */
-export function sentAgain({ runs, number }, row, data) {
+export function retransmittedAt({ runs, number }, row, data) {
   const { pdus, time_ns } = data.columns;
   const at = placeOf(runs, row);
   for (let other = at + 1; other < runs.length; other += 1) {
