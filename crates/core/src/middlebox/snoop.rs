@@ -34,7 +34,7 @@
 //!
 //! Limits. A copy waits in the bearer's buffer after all packets already forwarded: overtaking is impossible there,
 //! although the authors give copies priority. Over a link layer that repairs losses itself there is nothing to repair,
-//! and its delay makes the timer retransmit segments that are merely late: `needless` counts the copies that a
+//! and its delay makes the timer retransmit segments that are merely late: `spurious` counts the copies that a
 //! duplicate report (RFC 2883) names or whose ACK came too early to be caused by them; there may be more. DEVIATION: an
 //! ACK older than the latest passes, where the authors drop it (`drop_stale_acks`); the authors also measure only one
 //! RTT per window.
@@ -189,7 +189,7 @@ struct Retransmissions {
     total: u64,
     dupack: u64,
     timer: u64,
-    needless: u64,
+    spurious: u64,
     bytes: u64,
 }
 

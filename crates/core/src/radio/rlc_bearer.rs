@@ -151,11 +151,11 @@ impl RlcBearer {
 
     pub fn open(&self, cx: &mut Cx<'_>) {
         cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.capacity.rate, false));
-        let Ttis { tti, offset, sequence_numbers, resends, .. } = self.ttis;
+        let Ttis { tti, offset, sequence_numbers, retransmits, .. } = self.ttis;
         cx.describe_bearer(self.buffer.index() as usize, |row| {
             (row.slot_ns, row.phase_ns, row.delay_ns) =
                 (tti.as_nanos(), offset.as_nanos(), self.buffer.delay.as_nanos());
-            (row.sequence_numbers, row.resends) = (sequence_numbers, resends);
+            (row.sequence_numbers, row.retransmits) = (sequence_numbers, retransmits);
         });
     }
 
@@ -478,7 +478,7 @@ impl RlcBearer {
     fn lose_sdu(&mut self, cx: &mut Cx<'_>, number: u64) {
         let Some(sdu) = self.sdus.get(number) else { return };
         // With retransmissions, a receiver loses only SDUs that its peer discards, by a discard or a reset.
-        let given_up = sdu.given_up || self.ttis.resends;
+        let given_up = sdu.given_up || self.ttis.retransmits;
         let reason = if given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
         self.drop_sdu(cx, number, reason);
     }

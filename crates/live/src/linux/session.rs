@@ -547,7 +547,7 @@ impl<'a> Session<'a> {
                 "cpu_s": cpu,
                 "lost_records": self.outbox.lost(),
                 "ends": ends,
-                "fates": {
+                "outcomes": {
                     "downlink": results::outcomes(&self.outcomes[Dir::Downlink.index()]),
                     "uplink": results::outcomes(&self.outcomes[Dir::Uplink.index()]),
                 },

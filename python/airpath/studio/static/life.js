@@ -97,8 +97,8 @@ function radioStops(model, packet, isUp, stop) {
   if (bearer && sdus.ended[sdu] >= 0) told.push(...attempts(model, bearer, sdu));
   else if (sdus.left[sdu] < Infinity && sdus.left[sdu] < sdus.out[sdu]) told.push({ ...stop, at: sdus.left[sdu], text: "last byte transmitted" });
   if (sdus.confirmed[sdu] < Infinity) {
-    const isGivenUp = model.packets && model.packets.drop[packet] >= 0 && bearer?.resends;
-    const done = isGivenUp ? "discards it" : bearer?.resends ? "removes it: acknowledged by a STATUS" : "removes it: fully transmitted";
+    const isGivenUp = model.packets && model.packets.drop[packet] >= 0 && bearer?.retransmits;
+    const done = isGivenUp ? "discards it" : bearer?.retransmits ? "removes it: acknowledged by a STATUS" : "removes it: fully transmitted";
     const row = model.latest("rlc_confirmed", sdus.table.columns.ue.values[sdu], null, sdus.confirmed[sdu], isUp ? "uplink" : "downlink");
     told.push({ at: sdus.confirmed[sdu], text: `${isUp ? "the UE" : `the ${station}`} ${done}`, kind: "rlc_confirmed", row });
   }

@@ -319,7 +319,7 @@ impl Downlink {
     /// An ACK that arrives in less than half of the minimum RTT does not acknowledge the copy.
     fn judge_copy(&mut self, now: Instant, segment: &Cached, accounting: &mut Accounting) {
         if self.min_rtt.is_some_and(|min| now.since(segment.sent_at).saturating_mul(2) < min) {
-            accounting.counters.local_retransmissions.needless += 1;
+            accounting.counters.local_retransmissions.spurious += 1;
             return;
         }
         if self.recent.len() == MOST_RECENT {
@@ -349,11 +349,11 @@ impl Downlink {
         let reported = |start: u32, end: u32| !is_after(left, start) && !is_after(end, right);
         let before = self.recent.len();
         self.recent.retain(|&(start, end)| !reported(start, end));
-        accounting.counters.local_retransmissions.needless += (before - self.recent.len()) as u64;
+        accounting.counters.local_retransmissions.spurious += (before - self.recent.len()) as u64;
         for segment in self.segments.iter_mut().filter(|one| reported(one.start, one.end)) {
             if segment.copies > 0 && !segment.by_sender && !segment.is_spurious {
                 segment.is_spurious = true;
-                accounting.counters.local_retransmissions.needless += 1;
+                accounting.counters.local_retransmissions.spurious += 1;
             }
         }
     }

@@ -223,7 +223,7 @@ impl Carrier {
         bearer.counts.ttis += 1;
         bearer.counts.pdus_sent += pdus;
         bearer.counts.pdus_lost += lost;
-        let tells_ends = !self.ttis.resends && !tti.data.ends.is_empty();
+        let tells_ends = !self.ttis.retransmits && !tti.data.ends.is_empty();
         if lost < pdus || tells_ends {
             self.put(end + bearer.buffer.delay + later, tti);
         } else {
