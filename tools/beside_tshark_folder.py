@@ -192,7 +192,7 @@ def by_airpath(file: Path) -> tuple[dict[str, Any], Found]:
             own = Flow(again, counters["dupacks"] or 0, flow["flight"]["zero_windows"])
             own.probes = counters["keepalives"] + counters["window_probes"]
             seen.flows[one[flow["sender"]]] = own
-            if counters["behind_their_ack"]:
+            if counters["after_their_ack"]:
                 seen.notes.add("data recorded behind their ACK")
             if counters["old_acks"]:
                 seen.notes.add("ACKs out of order: tshark compares with the one before")

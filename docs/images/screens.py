@@ -51,7 +51,7 @@ def _lesson(view: Any) -> None:
 
 def _life(view: Any) -> None:
     tab("packets")(view)
-    view.locator("#fate").select_option(label="dropped")
+    view.locator("#outcome").select_option(label="dropped")
     view.locator("#objects [role=option]").first.click()
 
 

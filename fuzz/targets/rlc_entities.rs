@@ -170,7 +170,7 @@ impl Line {
         Self { config, sdus: Vec::new(), started: 0, last_up: None, on_air: VecDeque::new() }
     }
 
-    fn resends(&self) -> bool {
+    fn retransmits(&self) -> bool {
         matches!(self.config, rlc::Config::Am(_))
     }
 
@@ -220,7 +220,7 @@ impl Line {
     fn is_done(&self) -> bool {
         self.sdus.iter().all(|sdu| {
             // Without retransmission, a partly transmitted SDU that was discarded is found missing with the next one.
-            sdu.released && (sdu.up || sdu.lost || sdu.unsent || (!self.resends() && !sdu.confirmed))
+            sdu.released && (sdu.up || sdu.lost || sdu.unsent || (!self.retransmits() && !sdu.confirmed))
         })
     }
 }
@@ -276,7 +276,7 @@ impl Link {
             bit += 1;
             lost == u16::MAX || lost >> (bit % 16) & 1 == 1
         });
-        if !tti.is_empty() || !line.resends() {
+        if !tti.is_empty() || !line.retransmits() {
             line.on_air.push_back((self.tti + DELAY, tti));
         }
     }

@@ -18,6 +18,7 @@ from airpath.files.atomic import is_descriptor
 from airpath.files.text import open_to_read
 from airpath.models.catalogue import MODELS, Model, Prediction
 from airpath.models.inputs import Episodes, Link
+from airpath.runs.renamed import current
 
 MOST_CONNECTIONS = 100
 """Connections described in full: those with most data."""
@@ -80,7 +81,7 @@ def analyze(capture: str | os.PathLike[str], most: int = MOST_CONNECTIONS) -> di
             # A file of the kernel, such as /proc/kmsg: the core would wait for its content.
             raise OSError(errno.EAGAIN, "has nothing to read", str(path))
     try:
-        report: dict[str, Any] = json.loads(_core.analyze(path, most))
+        report = current(json.loads(_core.analyze(path, most)))
     except ValueError as error:
         raise ScenarioError(str(path), str(error), "name a file that tcpdump or Wireshark wrote") from error
     return report

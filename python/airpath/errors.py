@@ -40,3 +40,7 @@ class ExportError(AirpathError):
 
 class SweepError(AirpathError):
     """A sweep's file or folder cannot be used."""
+
+
+class RenamedWarning(FutureWarning):
+    """A name in results was used that has another name now (`airpath.runs.renamed`)."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.runs.memory import check_probes, check_seed
+from airpath.runs.renamed import current
 from airpath.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -91,4 +92,5 @@ class Net(_core.Net):
     def report(self) -> list[dict[str, Any]]:
         """What each part of the link counted, from the server's side, as in a run's `results.json`."""
         parts: list[dict[str, Any]] = json.loads(self.report_json())
-        return parts
+        inside: list[dict[str, Any]] = current({"elements": parts})["elements"]
+        return inside

@@ -250,7 +250,7 @@ def test_a_connection_seen_at_both_ends_is_one_and_each_view_has_its_ends_counts
             both = data["delay_ms"]["min"] + acks["delay_ms"]["min"]
             assert both <= found["rtt"]["forward_ms"]["min"] + 1e-6
             lost += data["lost"] + acks["lost"]
-            perhaps += data["under_way"] + acks["under_way"]
+            perhaps += data["in_transit"] + acks["in_transit"]
     if name in ("umts-384", "umts-384-simple", "umts-128-simple", "web"):
         # A segment dropped shortly before the end might as well be in flight.
         assert lost <= dropped(result) <= lost + perhaps
@@ -258,7 +258,7 @@ def test_a_connection_seen_at_both_ends_is_one_and_each_view_has_its_ends_counts
 
 def missing(passed):
     """Packets fewer at the far interface."""
-    return passed["lost"] + passed["under_way"] - passed["added"]
+    return passed["lost"] + passed["in_transit"] - passed["added"]
 
 
 def by_port(flows):

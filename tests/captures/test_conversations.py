@@ -27,7 +27,7 @@ def test_datagrams_lost_and_their_delay_are_those_of_the_run(tmp_path):
         passed, delay = down["path"]["data"], down["path"]["data"]["delay_ms"]
         assert (down["sender"], down["interface"]) == ("client", "server")
         assert down["datagrams"] == flow["datagrams"]["sent"]
-        assert passed["lost"] + passed["under_way"] == down["datagrams"] - delay["samples"]
+        assert passed["lost"] + passed["in_transit"] == down["datagrams"] - delay["samples"]
         assert (passed["late"], passed["added"]) == (0, 0)
     voice = result.flows[0]["datagrams"]
     delay = report["conversations"][0]["flows"][0]["path"]["data"]["delay_ms"]

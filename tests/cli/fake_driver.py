@@ -71,7 +71,7 @@ BEARER = {
 }
 END = {"received": 65, "sent": 40, "tun_dropped": 0, "refused_by_kernel": 0}
 RESULTS = {
-    "format": 1,
+    "format": 2,
     "rng": "pcg64-mcg/1",
     "seed": 1,
     "simulated_s": 2.5,

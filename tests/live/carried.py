@@ -165,7 +165,7 @@ def check_delays_and_drops(done: Transfer) -> list[Passage]:
     return found
 
 
-def sent_again(done: Transfer) -> int:
+def retransmitted(done: Transfer) -> int:
     """Data segments of the server that contained only data sent before."""
     latest: dict[object, int] = {}
     again = 0

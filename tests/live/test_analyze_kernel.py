@@ -62,9 +62,9 @@ def test_the_analysis_counts_as_tshark_does(tmp_path):
     transfer = max(report["connections"], key=lambda one: one["payload_bytes"])
     [found] = transfer["flows"]
     port = transfer["client"].rpartition(":")[2]
-    sent_again = found["retransmissions"]["total"] + found["reordering"]["late_segments"]
+    retransmitted = found["retransmissions"]["total"] + found["reordering"]["late_segments"]
     assert found["retransmissions"]["total"] > 0
-    assert sent_again == tshark(file, port, "(tcp.analysis.retransmission or tcp.analysis.out_of_order)")
+    assert retransmitted == tshark(file, port, "(tcp.analysis.retransmission or tcp.analysis.out_of_order)")
     assert found["counters"]["dupacks"] == tshark(file, port, "tcp.analysis.duplicate_ack")
     assert found["viewpoint"] == "between"
     received = json.loads(Path(f"{file}.json").read_text())["end"]["sum_received"]

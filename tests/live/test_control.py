@@ -272,11 +272,11 @@ def test_changes_at_any_time_lose_no_packet_and_are_those_of_a_list(link, count,
         stop.set()
         [thread.join() for thread in threads]
     stats = link.close()
-    fates = link.results["live"]["fates"]
-    lost = fates["uplink"]["reasons"].get("link_loss", 0)
-    assert counts["received"] == counts["sent"] - lost, (counts, fates)
+    outcomes = link.results["live"]["outcomes"]
+    lost = outcomes["uplink"]["reasons"].get("link_loss", 0)
+    assert counts["received"] == counts["sent"] - lost, (counts, outcomes)
     assert counts["sent"] > count / 2
-    assert stats.uplink.dropped == lost and stats.downlink.dropped == 0, fates
+    assert stats.uplink.dropped == lost and stats.downlink.dropped == 0, outcomes
     assert link.results["live"]["valid"], link.results["live"]["invalid_because"]
     # The same list in a simulation.
     assert asked == sorted(asked, key=lambda one: one[0])

@@ -44,7 +44,7 @@ def test_each_interface_has_its_device_addresses_and_path(scenario, live):
     over_cell, over_wire = (flow["one_way_delay_ms"]["min"] for flow in real)
     assert over_cell > 20 and 5 <= over_wire < 10
     assert {flow["ue"] for flow in outcome.results["flows"] if flow["app"]} == {0}
-    assert all(outcome.live["fates"][way]["dropped"] == 0 for way in ("downlink", "uplink"))
+    assert all(outcome.live["outcomes"][way]["dropped"] == 0 for way in ("downlink", "uplink"))
 
 
 @needs("iperf3")

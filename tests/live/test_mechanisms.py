@@ -22,7 +22,7 @@ from live.carried import (
     carry,
     check_delays_and_drops,
     check_nothing_else,
-    sent_again,
+    retransmitted,
 )
 from live.packets import (
     ACK,
@@ -240,7 +240,7 @@ def test_losses_of_the_radio_are_repaired_without_the_sender(carry):
         down, up = check_nothing_else(done, uplink=sack_blocks)
         assert up.made == down.changed == []
         assert done.dropped_by_the_buffer == 0
-        again.append(sent_again(done))
+        again.append(retransmitted(done))
     assert again[0] > 10 and again[1] <= again[0] / 5, again
     # Every packet that arrived was sent by the server unchanged, or is a copy of one.
     sent = {one.octets for one in done.packets if one.end == "server" and one.is_downlink}

@@ -66,7 +66,7 @@ def test_snoop_and_feedback_have_tables(airpath_command: Callable[..., Outcome])
         if box == "snoop":
             again = counts["local_retransmissions"]
             row = [counts["segments_cached"], counts["peak_cached_packets"], again["dupack"], again["timer"]]
-            row += [again["needless"], counts["dupacks_suppressed"], counts["dupacks_passed"]]
+            row += [again["spurious"], counts["dupacks_suppressed"], counts["dupacks_passed"]]
             row += [counts["sender_retransmissions"], counts["nacks"]]
             assert again["dupack"] > 0
         else:

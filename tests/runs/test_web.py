@@ -140,11 +140,11 @@ def test_tshark_counts_what_comes_again(changes, tmp_path):
     at_ue, at_server = by_interface(file)
     # At the sender, repeated data is a retransmission, whatever tshark calls it.
     again = "tcp.len > 0 and (tcp.analysis.retransmission or tcp.analysis.out_of_order)"
-    sent_again = sum(flow["retransmissions"]["total"] for flow in result.flows)
+    retransmitted = sum(flow["retransmissions"]["total"] for flow in result.flows)
     requested_again = result.flows[0]["web"]["request_retransmissions"]
-    assert sent_again > 0
+    assert retransmitted > 0
     assert requested_again > 0
-    assert count(at_server, f"{again} and tcp.srcport == 80") == sent_again
+    assert count(at_server, f"{again} and tcp.srcport == 80") == retransmitted
     assert count(at_ue, f"{again} and tcp.dstport == 80") == requested_again
     dupacks = "tcp.analysis.duplicate_ack and tcp.dstport == 80"
     assert count(at_server, dupacks) == sum(flow["dupacks"] for flow in result.flows)

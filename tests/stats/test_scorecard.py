@@ -98,7 +98,7 @@ def test_measures_by_hand():
     # One of 10 and 5 of 20 segments.
     few = flow(segments_sent=10, retransmissions={"total": 1})
     many = flow(segments_sent=20, retransmissions={"total": 5})
-    assert read(measures.SENT_AGAIN, few, many) == pytest.approx(20)
+    assert read(measures.RETRANSMITTED, few, many) == pytest.approx(20)
     assert read(measures.SENDING, few, many) == 3
     # The second one, begun after 4 s, has not ended at 10 s.
     assert read(measures.TRANSFER, flow(transfer_s=2.0), flow(start_s=4.0)) == 4

@@ -29,19 +29,19 @@ Promise.all(['main', 'model'].map((name) => import(`studio/${name}`))).then(([{s
   const {time_ns, element} = packets.table.columns;
   const rows = (kind) => store.events.table(kind)?.rows ?? 0;
   const facts = {
-    fates: [0, 0, 0, 0], arrivals: [], moves: 0, forgotten: 0, early: 0, whole: 0, unpaired: 0,
+    outcomes: [0, 0, 0, 0], arrivals: [], moves: 0, forgotten: 0, early: 0, whole: 0, unpaired: 0,
     drops: packets.drop.filter((row) => row >= 0).length, dropped: rows('dropped'),
     segments: packets.sent.filter((row) => row >= 0).length, sent: rows('segment_sent'),
   };
   const [ended, data] = [store.events.table('rlc_sdu'), store.events.table('rlc_data')];
   for (let packet = 0; packet < packets.count; packet += 1) {
-    facts.fates[packets.fate[packet]] += 1;
+    facts.outcomes[packets.outcome[packet]] += 1;
     const stops = [...packets.stops.slice(packets.first[packet], packets.first[packet + 1])];
     const places = stops.map((row) => element.values[row]);
     facts.moves += places.slice(1).every((place, n) => Math.abs(place - places[n]) === 1);
     const last = stops[stops.length - 1];
     if (places[places.length - 1] === model.last) facts.arrivals.push(time_ns.values[last]);
-    if (packets.fate[packet] === 0 && time_ns.values[last] < model.end - 20e9) facts.forgotten += 1;
+    if (packets.outcome[packet] === 0 && time_ns.values[last] < model.end - 20e9) facts.forgotten += 1;
   }
   for (const bearer of model.bearers.values()) {
     for (const sdu of bearer.sdus) {
@@ -118,14 +118,14 @@ def test_packets_and_pdus_are_those_of_the_trace(opened, fine_folder, scenario, 
     there = packets["element"].to_numpy() == last
     assert sorted(facts["arrivals"]) == sorted(packets["time_ns"].to_numpy()[there].tolist())
     assert facts["moves"] == facts["packets"]  # Each stop is next to the previous one.
-    assert facts["drops"] == facts["dropped"] == facts["fates"][2]
+    assert facts["drops"] == facts["dropped"] == facts["outcomes"][2]
     assert facts["segments"] == facts["sent"]
     assert facts["forgotten"] == facts["early"] == facts["unpaired"] == 0
     assert (facts["whole"] > 0) == (trace(folder, "rlc_sdu").num_rows > 0)
     assert facts["missing"] == []
     if scenario == "umts-384":  # It ends when the transfer is complete.
         ends = np.isin(packets["element"].to_numpy(), [0, last]).sum()
-        assert facts["fates"] == [0, ends, trace(folder, "dropped").num_rows, 0] and ends > 2000
+        assert facts["outcomes"] == [0, ends, trace(folder, "dropped").num_rows, 0] and ends > 2000
 
 
 def test_it_plays_pauses_and_steps(everywhere):
@@ -199,9 +199,9 @@ def test_one_packet_is_followed_through_its_life(everywhere, fine_folder):
     view = umts.view
     dropped, again = losses(fine_folder())
     view.locator("[data-tab=packets]").click()
-    view.locator("#fate").select_option("queue_full")
+    view.locator("#outcome").select_option("queue_full")
     view.locator("#object-count").filter(has_text=str(dropped)).wait_for()
-    view.locator("#fate").select_option("")
+    view.locator("#outcome").select_option("")
     view.locator("#cause").select_option("again")
     view.locator("#object-count").filter(has_text=str(again)).wait_for()
     view.locator(".packet").first.click()
@@ -303,7 +303,7 @@ def test_events_are_saved_as_parquet(umts, fine_folder, tmp_path):
     assert times == sorted(times)
     view.locator("[data-tab=packets]").click()
     view.locator("#what").select_option("pdus")
-    view.locator("#fate").select_option("2")
+    view.locator("#outcome").select_option("2")
     with view.expect_download() as found:
         view.get_by_role("button", name="Save Parquet").click()
     found.value.save_as(tmp_path / "pdus.parquet")

@@ -205,9 +205,9 @@ def test_every_event_has_a_sentence_with_the_meaning_of_its_words(umts):
     assert lines["ack_received", 1][0] == "packet 2, acked 2 B, duplicate"
 
 
-LOST = """async (resends) => {
+LOST = """async (retransmits) => {
   const [{store}, {sentence}] = await Promise.all(['main', 'words'].map((name) => import(`studio/${name}`)));
-  const run = {...store.run, bearers: store.run.bearers.map((own) => ({...own, resends}))};
+  const run = {...store.run, bearers: store.run.bearers.map((own) => ({...own, retransmits}))};
   const table = store.events.table('rlc_data');
   return sentence(run, 'rlc_data', table, table.columns.lost.values.findIndex(Boolean));
 }"""

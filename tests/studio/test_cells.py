@@ -70,7 +70,7 @@ def test_flows_bear_the_names_of_their_interfaces(shown):
 FACTS = """import('studio/main').then(async ({store}) => {
   const {modelOf} = await import('studio/model');
   const model = modelOf(store.state.variants[0]);
-  const {count, table, first, stops, fate, end} = model.packets;
+  const {count, table, first, stops, outcome, end} = model.packets;
   const {element, direction, ue, time_ns} = table.columns;
   const edges = new Set(store.run.edges.flatMap(([a, b]) => [`${a} ${b}`, `${b} ${a}`]));
   let [apart, lost] = [0, 0];
@@ -79,8 +79,8 @@ FACTS = """import('studio/main').then(async ({store}) => {
     const places = [...stops.slice(first[packet], first[packet + 1])].map((row) => element.values[row]);
     const steps = places.slice(1).map((place, at) => `${places[at]} ${place}`);
     apart += steps.filter((step) => !edges.has(step)).length;
-    if (fate[packet] === 4) lost += 1;
-    if (fate[packet] !== 1) continue;
+    if (outcome[packet] === 4) lost += 1;
+    if (outcome[packet] !== 1) continue;
     const row = stops[first[packet]];
     const when = time_ns.values[row] < 2e9 ? 'before' : 'after';
     const cells = places.filter((place) => model.graph.cells.includes(place));
@@ -93,10 +93,10 @@ FACTS = """import('studio/main').then(async ({store}) => {
   const {sdus} = model;
   return {
     apart, lost, through, came: came(0) + came(model.last),
-    arrived: fate.reduce((sum, own) => sum + Number(own === 1), 0),
+    arrived: outcome.reduce((sum, own) => sum + Number(own === 1), 0),
     ttis: [tti(0, 1e9), tti(0, 4e9), tti(1, 1e9), tti(2, 1e9)],
     unpaired: sdus.packet.reduce((sum, own) => sum + Number(own < 0), 0),
-    ended: Math.max(...[...end].filter((_, packet) => fate[packet] === 4)),
+    ended: Math.max(...[...end].filter((_, packet) => outcome[packet] === 4)),
   };
 })"""
 
@@ -262,14 +262,14 @@ WALK = {key: value for key, value in CHANGES.items() if key != "handover[0]__at"
 FORWARDED = """import('studio/main').then(async ({store}) => {
   const {modelOf} = await import('studio/model');
   const model = modelOf(store.state.variants[0]);
-  const {count, table, first, stops, fate} = model.packets;
+  const {count, table, first, stops, outcome} = model.packets;
   const {element, ue} = table.columns;
   const edges = new Set(store.run.edges.flatMap(([a, b]) => [`${a} ${b}`, `${b} ${a}`]));
   const apart = new Set();
   let lost = 0;
   for (let packet = 0; packet < count; packet += 1) {
     const places = [...stops.slice(first[packet], first[packet + 1])].map((row) => element.values[row]);
-    lost += Number(fate[packet] === 4);
+    lost += Number(outcome[packet] === 4);
     places.slice(1).forEach((place, at) => {
       const names = [places[at], place].map((own) => model.path[own]);
       if (!edges.has(`${places[at]} ${place}`)) apart.add(names.join(' to '));

@@ -145,7 +145,7 @@ pub struct Passage {
     /// Passed the interface near their sender and never the other.
     pub lost: u64,
     /// Had not arrived at the end of the capture, and were not overdue.
-    pub under_way: u64,
+    pub in_transit: u64,
     /// Number of packets that arrived after later ones.
     pub late: u64,
     /// Passed only the interface far from their sender: made by a box in between.
@@ -217,7 +217,7 @@ impl Crossing {
     /// its last packet at `end`.
     pub fn report(&self, near: Place, start: Instant, end: Instant) -> Report {
         let (mut lane, other) = (self.lanes[near].clone(), &self.lanes[1 - near]);
-        let under_way = lane.settle(end);
+        let in_transit = lane.settle(end);
         let passage = |kind: Kind, delay: &Sketch| {
             let waiting =
                 other.waiting.iter().filter(|one| one.state == State::Waiting && one.packet.kind() == kind);
@@ -226,7 +226,7 @@ impl Crossing {
             let is_alike = added as f64 <= MOST_ADDED * (arrived + added) as f64;
             is_alike.then(|| Passage {
                 lost: lane.lost[kind as usize],
-                under_way: under_way[kind as usize],
+                in_transit: in_transit[kind as usize],
                 late: lane.late[kind as usize],
                 added,
                 delay_ms: delay.distribution(1e3),
@@ -362,16 +362,16 @@ impl Lane {
     /// Gives up all waiting packets; returns how many of each kind may still be in flight when the other place saw its
     /// last packet.
     fn settle(&mut self, end: Instant) -> [u64; 3] {
-        let mut under_way = [0; 3];
+        let mut in_transit = [0; 3];
         while let Some(first) = self.waiting.front() {
             if first.state == State::Waiting && first.at + self.longest >= end {
-                under_way[first.packet.kind() as usize] += 1;
+                in_transit[first.packet.kind() as usize] += 1;
                 self.waiting.pop_front();
             } else {
                 self.give_up_first();
             }
         }
-        under_way
+        in_transit
     }
 
     fn on_arrival(&mut self, kind: Kind, sent_at: Instant, delay: Duration) {
@@ -426,7 +426,7 @@ mod tests {
     fn found(crossing: &Crossing, near: Place, end_ms: u64) -> ([u64; 4], f64, f64) {
         let data = crossing.report(near, at(0), at(end_ms)).data.expect("alike");
         let delay = data.delay_ms.expect("arrivals");
-        ([data.lost, data.under_way, data.late, data.added], delay.min, delay.max)
+        ([data.lost, data.in_transit, data.late, data.added], delay.min, delay.max)
     }
 
     #[test]

@@ -266,7 +266,7 @@ fn data_recorded_behind_their_ack_are_no_repetition() {
     );
     let counters = &server["counters"];
     assert_eq!(
-        (&counters["segments"], &counters["unseen_bytes"], &counters["behind_their_ack"]),
+        (&counters["segments"], &counters["unseen_bytes"], &counters["after_their_ack"]),
         (&40.into(), &0.into(), &6.into())
     );
     // The same octets again are.

@@ -138,7 +138,7 @@ struct Half {
     loss: Threshold,
     stream: Stream,
     queue: Discipline,
-    books: Bearer,
+    accounting: Bearer,
     packets: u64,
     bytes: u64,
 }
@@ -158,7 +158,7 @@ impl Half {
                 rate: config.rate.unwrap_or_default(),
                 tti: Duration::ZERO,
             }),
-            books: Bearer::new(config.rate.unwrap_or_default(), false),
+            accounting: Bearer::new(config.rate.unwrap_or_default(), false),
             packets: 0,
             bytes: 0,
         }
@@ -168,11 +168,11 @@ impl Half {
     /// one differs, or whether it draws at random.
     #[cold]
     fn adopt(&mut self, fresh: Self, how: Adopt) -> bool {
-        let rate = fresh.books.rate();
-        let mut differs = self.queue.adopt(fresh.queue, how) | (rate != self.books.rate());
+        let rate = fresh.accounting.rate();
+        let mut differs = self.queue.adopt(fresh.queue, how) | (rate != self.accounting.rate());
         differs |= adopt(&mut self.delay, fresh.delay) | adopt(&mut self.loss, fresh.loss);
         self.is_lossy = fresh.is_lossy;
-        self.books.set_terms(rate, None);
+        self.accounting.set_terms(rate, None);
         if how == Adopt::Streams && self.is_lossy {
             differs |= rng::renew([&mut self.stream], [fresh.stream]);
         }
@@ -197,11 +197,11 @@ impl Half {
     ) -> Option<(Instant, Box<Packet>)> {
         let mut sent = at;
         if !self.is_infinite {
-            self.books.settle(at);
-            if !self.queue.has_room(&packet, &self.books) {
+            self.accounting.settle(at);
+            if !self.queue.has_room(&packet, &self.accounting) {
                 packet = self.ask(cx, at, packet)?;
             }
-            sent = self.books.transmit(at, &packet);
+            sent = self.accounting.transmit(at, &packet);
         }
         self.packets += 1;
         self.bytes += u64::from(packet.len);
@@ -214,7 +214,7 @@ impl Half {
     /// Lets the queue discipline decide on a packet; the buffer accounting is settled.
     #[inline(never)]
     fn ask(&mut self, cx: &mut Cx<'_>, at: Instant, mut packet: Box<Packet>) -> Option<Box<Packet>> {
-        match self.queue.admit(at, &packet, &self.books) {
+        match self.queue.admit(at, &packet, &self.accounting) {
             Verdict::Enter => {}
             Verdict::Mark => {
                 packet.mark();

@@ -21,7 +21,7 @@ use serde_json::Value;
 pub mod steered;
 
 /// Version of the results' structure.
-pub const RESULTS_FORMAT: u32 = 1;
+pub const RESULTS_FORMAT: u32 = 2;
 
 /// Maximum number of packets that a run holds at once. A scenario that needs more lacks a limit somewhere: this is 50
 /// Gbit in transit, and half a gigabyte of memory.

@@ -6,7 +6,7 @@
 
 mod chunk;
 mod columns;
-mod fates;
+mod outcomes;
 mod field;
 mod schema;
 mod tables;
@@ -14,8 +14,8 @@ mod words;
 
 pub use chunk::{Chunk, Values};
 pub use columns::{Column, Table};
-pub use fates::Fates;
 pub use field::Value;
+pub use outcomes::Outcomes;
 pub use schema::{ColumnInfo, Event, Kind, KindInfo, Store, schema};
 pub use tables::{BearerRow, FlowRow, NodeRow, Tables};
 pub use words::{Activity, Cause, ModelState, Outage, PlayerState, Reason, SendCause, SnoopAction};

@@ -8,7 +8,7 @@ use airpath_core::host::{Beside, Host};
 use airpath_core::packet::{Body, Dir};
 use airpath_core::path::{MOST_INSIDE, Path};
 use airpath_core::time::Duration;
-use airpath_core::trace::{Fates, ProbeMask};
+use airpath_core::trace::{Outcomes, ProbeMask};
 use airpath_core::wire::{Endpoints, encode_datagram, endpoints, octets_of, parse, rewrite};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ pub struct Net {
     /// Kinds of event that are kept.
     probes: ProbeMask,
     counts: [Counts; 2],
-    fates: [Fates; 2],
+    outcomes: [Outcomes; 2],
     arrived: VecDeque<Arrival>,
     events: Vec<Event>,
     captured: Vec<u8>,
@@ -105,7 +105,7 @@ impl Builder {
         };
         let plan = core.plan(self.seed, [end(Dir::Downlink), end(Dir::Uplink)], Some(&ues));
         // Counted whether or not they are kept.
-        let mut path = Path::of(plan.graph, Fates::recorded_with(self.probes));
+        let mut path = Path::of(plan.graph, Outcomes::recorded_with(self.probes));
         path.set_capture(Capture::of(self.capture, false, false));
         Net {
             path,
@@ -115,7 +115,7 @@ impl Builder {
             most_inside: self.most_inside,
             probes: self.probes,
             counts: Default::default(),
-            fates: Default::default(),
+            outcomes: Default::default(),
             arrived: VecDeque::new(),
             events: Vec::new(),
             captured: Vec::new(),
@@ -275,7 +275,7 @@ impl Net {
     /// Counts drops and marks, and stores the events that were requested.
     fn take_events(&mut self) {
         for (at, core) in self.path.take_trace() {
-            Fates::count(&mut self.fates, &core, &self.ues);
+            Outcomes::count(&mut self.outcomes, &core, &self.ues);
             if self.probes.has(core.kind()) {
                 self.events.push(Event { at, core });
             }
@@ -287,9 +287,9 @@ impl Net {
         self.take_events();
         let [mut downlink, mut uplink] = self.counts.clone();
         for (dir, counts) in Dir::BOTH.into_iter().zip([&mut downlink, &mut uplink]) {
-            let fates = &self.fates[dir.index()];
-            (counts.dropped, counts.marked) = (fates.dropped(), fates.marked);
-            counts.reasons.clone_from(&fates.reasons);
+            let outcomes = &self.outcomes[dir.index()];
+            (counts.dropped, counts.marked) = (outcomes.dropped(), outcomes.marked);
+            counts.reasons.clone_from(&outcomes.reasons);
             for ue in &self.ues {
                 let bearer = self.path.radio(*ue, dir);
                 counts.queued += u64::from(bearer.sdus);

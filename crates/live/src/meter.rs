@@ -51,7 +51,7 @@ pub struct Outgoing {
 struct Timed {
     end: u64,
     at: Instant,
-    sent_again: bool,
+    retransmitted: bool,
 }
 
 impl Outgoing {
@@ -74,11 +74,11 @@ impl Outgoing {
         if again {
             self.retransmissions += 1;
             let from = self.timed.partition_point(|timed| timed.end <= start);
-            self.timed.range_mut(from..).take_while(|t| t.end <= end).for_each(|t| t.sent_again = true);
+            self.timed.range_mut(from..).take_while(|t| t.end <= end).for_each(|t| t.retransmitted = true);
         } else {
             self.max = end;
             if self.timed.len() < MOST_TIMED {
-                self.timed.push_back(Timed { end, at: now, sent_again: false });
+                self.timed.push_back(Timed { end, at: now, retransmitted: false });
             }
         }
         Some((start, again))
@@ -127,7 +127,7 @@ impl Outgoing {
         // As the simulator's sender: from the oldest segment that the ACK covers.
         let (mut oldest, mut is_clean) = (None, true);
         while let Some(timed) = self.timed.front().filter(|timed| timed.end <= acked) {
-            is_clean &= !timed.sent_again;
+            is_clean &= !timed.retransmitted;
             oldest.get_or_insert(timed.at);
             self.timed.pop_front();
         }

@@ -12,6 +12,7 @@ import io
 import keyword
 import os
 import sys
+import warnings
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -19,7 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from airpath.cli.status import BAD_INPUT, BROKEN_PIPE, INTERRUPTED
-from airpath.errors import AirpathError, ScenarioError
+from airpath.errors import AirpathError, RenamedWarning, ScenarioError
 from airpath.terminal import clean
 
 _INSTALL = "install it again: python -m pip install --force-reinstall airpath"
@@ -125,8 +126,21 @@ for _name, _help in COMMANDS.items():
     app.command(_name, help=_help)(lambda: None)
 
 
+def _warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """Write a warning about a renamed key as the program's own; others as Python does."""
+    if issubclass(category, RenamedWarning):
+        return f"warning: {clean(str(message))}\n"
+    return _python_writes(message, category, filename, lineno, line)
+
+
+_python_writes = warnings.formatwarning
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the program and exit; `arguments` are without the program's name, `sys.argv` if absent."""
+    warnings.formatwarning = _warning
     for stream in (sys.stdout, sys.stderr):
         # A locale without our letters, such as C, gets them as escapes instead of an error.
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):

@@ -29,8 +29,8 @@ MOST_FOLDERS = 1000
 MOST_NUMBERS = 20_000
 """Most numbers of a run's results that are compared."""
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
-NO_RESULTS = ("seed",)
-"""Numbers of `results.json` that are settings."""
+NO_RESULTS = ("seed", "format")
+"""Numbers of `results.json` that are settings, or no results."""
 
 
 class Setting(NamedTuple):

@@ -14,6 +14,7 @@ from airpath import _core
 from airpath.progress import reporting
 from airpath.runner.threads import run_here
 from airpath.runs.metrics import named
+from airpath.runs.renamed import current
 from airpath.scenario import load
 from airpath.stats.estimate import CONFIDENCE, Estimate, Estimates
 from airpath.stats.replication import MAX_RUNS, Replication, Results, Rule, without_seed
@@ -130,7 +131,7 @@ def simulation_of(scenario: Any) -> Callable[[int], Results]:
     if isinstance(scenario, Path) or (isinstance(scenario, str) and not set("=\n[") & set(scenario)):
         scenario = load(scenario)
     text = scenario if isinstance(scenario, str) else scenario.text
-    return lambda seed: json.loads(_core.run(text, seed))
+    return lambda seed: current(json.loads(_core.run(text, seed)))
 
 
 def read_metrics(

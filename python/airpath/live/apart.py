@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from airpath.errors import LiveError
 from airpath.live.driver import driver_command
 from airpath.runs.recorder import RESULTS
+from airpath.runs.renamed import current
 
 if TYPE_CHECKING:
     from airpath.live.control import Control
@@ -46,5 +47,4 @@ def outcome(folder: Path, status: int, said: str) -> dict[str, Any]:
         raise LiveError(*json.loads(lines[-1]))
     if status != 0:
         raise LiveError("live", f"a live run ended with status {status}: {lines[-1]}", "see 'airpath doctor'")
-    results: dict[str, Any] = json.loads((folder / RESULTS).read_text(encoding="utf-8"))
-    return results
+    return current(json.loads((folder / RESULTS).read_text(encoding="utf-8")))

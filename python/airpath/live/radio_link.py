@@ -399,7 +399,7 @@ def _stats(results: dict[str, Any]) -> Stats:
             opaque=sum(sent["opaque"].values()),
             delivered=received["received"],
             delivered_bytes=received["received_bytes"],
-            **live["fates"][direction],
+            **live["outcomes"][direction],
         )
 
     return Stats(counts("downlink", "server", "ue"), counts("uplink", "ue", "server"))

@@ -207,8 +207,8 @@ class View:
         ]
         told = status.get("endpoint") or []
         for ours in told if isinstance(told, list) else [told]:
-            again, timeouts = ours["retransmissions"], ours["timeouts"]
-            head.append(f"our TCP: {ours['open']} open, {again} sent again, {counted(timeouts, 'timeout')}")
+            again = f"{ours['retransmissions']} retransmitted, {counted(ours['timeouts'], 'timeout')}"
+            head.append(f"airpath's TCP: {ours['open']} open, {again}")
         outer = Table.grid()
         outer.add_row(Text("  ".join(head), style="bold", no_wrap=True))
         outer.add_row(table)

@@ -15,7 +15,7 @@ MOST_ROWS = 20
 """Directions in the terminal's table; the JSON has all."""
 MOST_IN_WORDS = 4
 """If there are more than this, the terminal describes none."""
-CROSSED = {"late": "overtaken", "added": "created in between", "under_way": "still in transit at the end"}
+CROSSED = {"late": "overtaken", "added": "created in between", "in_transit": "still in transit at the end"}
 
 
 def conversations_report(report: dict[str, Any]) -> Iterator[Part]:

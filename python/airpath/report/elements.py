@@ -163,7 +163,7 @@ def _snoop(element: Element, _results: Results) -> Iterable[Part]:
         ("snoop\nat once", "peak_cached_packets"),
         ("rexmit\ndup. ACK", "local_retransmissions.dupack"),
         ("rexmit\ntimer", "local_retransmissions.timer"),
-        ("rexmit\nspurious", "local_retransmissions.needless"),
+        ("rexmit\nspurious", "local_retransmissions.spurious"),
         ("dup. ACKs\nkept", "dupacks_suppressed"),
         ("dup. ACKs\npassed", "dupacks_passed"),
         ("sender\nrexmit", "sender_retransmissions"),

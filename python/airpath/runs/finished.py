@@ -14,6 +14,7 @@ from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.files.text import MOST_RESULTS_BYTES, misfit, parse_json, parse_toml, read_text
 from airpath.runs.recorder import CAPTURE, MANIFEST, RESOLVED, RESULTS, TRACE
+from airpath.runs.renamed import current
 from airpath.runs.trace import file_name, read_events, read_pieces, schema_of
 from airpath.scenario import Scenario
 
@@ -76,8 +77,8 @@ class FinishedRun:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The content of `results.json`."""
-        return self._parsed(RESULTS, parse_json, _RESULTS)
+        """The content of `results.json`, with today's names."""
+        return current(self._parsed(RESULTS, parse_json, _RESULTS))
 
     @cached_property
     def scenario_text(self) -> str:

@@ -14,6 +14,7 @@ from airpath.progress import OnProgress, reporting
 from airpath.runs.changes import titled
 from airpath.runs.memory import coarse_probes, simulate, steps
 from airpath.runs.recorder import CtrlC, Recorder, files_in, prepare
+from airpath.runs.renamed import current
 from airpath.scenario import Scenario, load
 
 
@@ -84,4 +85,4 @@ def run_to_folder(
                     report(done)
             results = simulation.results()
             recorder.finish(results, ctrl_c, title=title, page=page)
-    return RunFolder(out, json.loads(results), ctrl_c.pressed)
+    return RunFolder(out, current(json.loads(results)), ctrl_c.pressed)

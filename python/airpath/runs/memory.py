@@ -17,6 +17,7 @@ from airpath import _core
 from airpath.errors import ScenarioError
 from airpath.progress import OnProgress, reporting
 from airpath.runs.changes import titled
+from airpath.runs.renamed import current
 from airpath.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def run(
         trace = concatenate(
             chunks, {kind: columns for kind, columns in _core.probes().items() if kind in probes}
         )
-    return Result(json.loads(simulation.results()), trace, scenario, b"".join(packets))
+    return Result(current(json.loads(simulation.results())), trace, scenario, b"".join(packets))
 
 
 def simulate(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from airpath.runs.renamed import current_name
+
 
 class NotMeasuredError(ValueError):
     """The run did not measure this metric, such as the time of a transfer that did not end."""
@@ -44,7 +46,7 @@ def named(name: str) -> Callable[[dict[str, Any]], float]:
     The name has keys from the outside to the inside with dots between, such as
     ``"elements.1.ues.0.downlink.utilisation"``. In a list, a number chooses one (from 0) and ``*`` averages
     over all: ``"flows.*.goodput_bps"``. A name that is no key of the results is a key of the first flow:
-    ``"goodput_bps"``, ``"rtt_ms.mean"``.
+    ``"goodput_bps"``, ``"rtt_ms.mean"``. Old names of `airpath.runs.renamed` are read as today's.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def _keys_of(name: str) -> list[str]:
     keys = name.split(".") if isinstance(name, str) else []
     if not all(keys) or not keys:
         raise ValueError(f"{name!r} names no metric: write keys of results.json, such as 'goodput_bps'")
-    return keys
+    return current_name(name).split(".")
 
 
 def _from_the_top(keys: list[str], summary: dict[str, Any]) -> list[str]:

@@ -174,7 +174,7 @@ pub struct Place {
     /// Time of its latest transmission before this one.
     pub last_at: Option<Instant>,
     /// Whether that transmission was a retransmission, too.
-    pub was_sent_again: bool,
+    pub was_retransmitted: bool,
     /// Linux's timeout, computed from the RTTs.
     pub timeout: Option<Duration>,
     pub shortest_rtt: Option<Duration>,
@@ -196,7 +196,7 @@ pub struct Causes {
     /// When the retransmission timer was last started.
     timer_from: Instant,
     /// The segment at `una` was retransmitted since it is the oldest.
-    is_sent_again: bool,
+    is_retransmitted: bool,
     latest_data: Option<Instant>,
     /// Earliest time when the sender could know that a segment sent after the latest transmission at `una` has arrived.
     overtaken_at: Option<Instant>,
@@ -222,7 +222,7 @@ impl Causes {
         self.has_advanced = true;
         self.dupacks = 0;
         self.threshold_at = None;
-        self.is_sent_again = false;
+        self.is_retransmitted = false;
         if let (Phase::Recovery { .. }, Some(end)) = (self.phase, self.interrupted.take()) {
             self.phase = Phase::Loss { end };
         }
@@ -278,7 +278,7 @@ impl Causes {
             matches!(self.phase, Phase::Recovery { .. }) && place.start > place.una && place.has_sacked;
         let cause = self.cause(now, place);
         self.goes_by_rack |= cause == Cause::TailProbe
-            || cause == Cause::Sack && place.start <= place.una && place.was_sent_again;
+            || cause == Cause::Sack && place.start <= place.una && place.was_retransmitted;
         self.latest_data = Some(now);
         *self.counts.of(cause) += 1;
         self.over_time.get_or_insert_default().of(cause).add(now, 1.0);
@@ -304,7 +304,7 @@ impl Causes {
             _ => {}
         }
         if place.start <= place.una {
-            self.is_sent_again = true;
+            self.is_retransmitted = true;
             self.overtaken_at = None;
         }
         if matches!(cause, Cause::Fast | Cause::Timeout) {
@@ -317,7 +317,7 @@ impl Causes {
     }
 
     fn cause(&self, now: Instant, place: &Place) -> Cause {
-        if place.is_refused && !place.was_sent_again {
+        if place.is_refused && !place.was_retransmitted {
             return Cause::Other;
         }
         let with_ack = self.goes_with_ack(now, place.answer);
@@ -358,7 +358,7 @@ impl Causes {
     }
 
     fn cause_at_hand(&self, now: Instant, place: &Place, with_ack: bool) -> Cause {
-        if with_ack && self.has_advanced && !self.is_sent_again {
+        if with_ack && self.has_advanced && !self.is_retransmitted {
             return match self.phase {
                 Phase::Recovery { .. } if self.goes_by_sack => Cause::Sack,
                 Phase::Recovery { .. } => Cause::Partial,
@@ -367,24 +367,26 @@ impl Causes {
                 Phase::Open => Cause::Partial,
             };
         }
-        let reaches = self.dupacks >= THRESHOLD && !self.is_sent_again;
+        let reaches = self.dupacks >= THRESHOLD && !self.is_retransmitted;
         if with_ack && (self.dupacks == THRESHOLD || reaches) {
             match self.phase {
                 Phase::Recovery { .. } if self.goes_by_sack => return Cause::Sack,
                 // Without a scoreboard only the timer retransmits it a second time.
-                Phase::Recovery { .. } if self.is_sent_again && !place.has_sacked => return Cause::Timeout,
-                Phase::Recovery { .. } if self.is_sent_again => return Cause::Sack,
+                Phase::Recovery { .. } if self.is_retransmitted && !place.has_sacked => {
+                    return Cause::Timeout;
+                }
+                Phase::Recovery { .. } if self.is_retransmitted => return Cause::Sack,
                 Phase::Recovery { .. } | Phase::Loss { .. } | Phase::Open => return Cause::Fast,
             }
         }
-        if self.goes_with_duplicate(now) && !self.is_sent_again && !place.has_sacked {
+        if self.goes_with_duplicate(now) && !self.is_retransmitted && !place.has_sacked {
             return match self.phase {
                 Phase::Recovery { .. } => Cause::Partial,
                 Phase::Loss { .. } => Cause::GoBackN,
                 Phase::Open => Cause::Fast,
             };
         }
-        let is_open = self.phase == Phase::Open && !self.is_sent_again;
+        let is_open = self.phase == Phase::Open && !self.is_retransmitted;
         if is_open && place.has_sacked && (with_ack || self.is_soon(now, place)) {
             return Cause::Fast;
         }

@@ -58,7 +58,7 @@ pub struct Counters {
     /// Bytes acknowledged that were never seen here.
     pub unseen_bytes: u64,
     /// Segments recorded after their ACK.
-    pub behind_their_ack: u64,
+    pub after_their_ack: u64,
     /// Data or ACKs that belong nowhere near the others.
     pub out_of_window: u64,
 }
@@ -284,7 +284,7 @@ impl Flow {
         let new_bytes = self.unseen.take(start, end);
         if new_bytes > 0 {
             self.counters.unseen_bytes = self.unseen.bytes;
-            self.counters.behind_their_ack += 1;
+            self.counters.after_their_ack += 1;
             // Data not seen before is no retransmission.
             if new_bytes == end - start {
                 return;
@@ -322,7 +322,7 @@ impl Flow {
             was_seen,
             is_refused: self.refused_to.is_some_and(|to| end <= to),
             last_at: before.map(|piece| piece.last_at),
-            was_sent_again: before.is_some_and(|piece| piece.transmissions > 1),
+            was_retransmitted: before.is_some_and(|piece| piece.transmissions > 1),
             timeout: self.rtt.timeout(),
             shortest_rtt: self.rtt.shortest.map(|forward| forward + self.answer),
         };

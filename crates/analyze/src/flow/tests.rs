@@ -152,7 +152,7 @@ fn a_sender_that_fills_holes_goes_by_sack_blocks_at_the_left_edge_too() {
 }
 
 #[test]
-fn a_retransmission_that_was_lost_is_sent_again_when_something_behind_it_arrives() {
+fn a_retransmission_that_was_lost_is_retransmitted_when_something_behind_it_arrives() {
     let recovering = || {
         let mut script = Script::new();
         script.data(0, 0, 9).ack(100, 1);
@@ -187,7 +187,7 @@ fn an_ack_a_little_sooner_than_the_shortest_round_trip_tells_of_the_retransmissi
 
 #[test]
 fn a_timer_counts_from_when_the_segment_was_sent() {
-    let sent_again = |ms| {
+    let retransmitted = |ms| {
         let mut script = Script::new();
         script.data(0, 0, 9).ack(100, 1).ack_with(130, 1, &[(2, 3), (4, 6)], 0).data(130, 1, 1);
         script.data(130, 3, 3).ack(240, 10);
@@ -195,8 +195,8 @@ fn a_timer_counts_from_when_the_segment_was_sent() {
         script.causes()
     };
     // 200 ms plus one RTT after it, minus the slack of timers.
-    assert_eq!(sent_again(637), [3, 2, 0, 1, 0, 0, 0, 0]);
-    assert_eq!(sent_again(638), [3, 1, 0, 1, 1, 0, 0, 0]);
+    assert_eq!(retransmitted(637), [3, 2, 0, 1, 0, 0, 0, 0]);
+    assert_eq!(retransmitted(638), [3, 1, 0, 1, 1, 0, 0, 0]);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn an_older_echo_shows_that_the_original_arrived() {
 }
 
 #[test]
-fn a_dsack_names_what_was_needless_and_all_of_a_cut_make_the_cut_so() {
+fn a_dsack_names_what_was_spurious_and_all_of_a_cut_make_the_cut_so() {
     let mut script = Script::new();
     script.data(0, 0, 9).ack(100, 1).data(1100, 1, 1).ack(1250, 2).data(1250, 2, 2).ack(1251, 10);
     script.ack_with(1300, 10, &[(1, 2)], 0);
@@ -303,7 +303,7 @@ fn round_trips_follow_karn_or_timestamps() {
 }
 
 #[test]
-fn a_late_segment_is_told_from_one_sent_again_before_the_capture() {
+fn a_late_segment_is_told_from_one_retransmitted_before_the_capture() {
     let mut script = Script::with_timestamps();
     script.data(0, 0, 1).ack_with(100, 2, &[], 0).data(200, 3, 4);
     // Sent before the third and fourth, and overtaken by both.

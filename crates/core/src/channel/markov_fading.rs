@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_one_step_share_its_fate_and_draw_once() {
+    fn blocks_of_one_step_share_its_outcome_and_draw_once() {
         let (mut once, mut often) = (channel(2), channel(2));
         for step in 1..1000 {
             let end = after(step);
             let earlier = Instant::from_nanos(end.as_nanos() - STEP.as_nanos() + 1);
-            let fate = often.block_lost(earlier);
-            assert_eq!([often.block_lost(end), often.block_lost(end)], [fate, fate]);
-            assert_eq!(once.block_lost(end), fate);
+            let outcome = often.block_lost(earlier);
+            assert_eq!([often.block_lost(end), often.block_lost(end)], [outcome, outcome]);
+            assert_eq!(once.block_lost(end), outcome);
         }
         assert_eq!(once.stream, often.stream);
     }

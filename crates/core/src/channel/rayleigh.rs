@@ -142,16 +142,16 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_one_step_share_its_fate_and_gaps_change_nothing() {
+    fn blocks_of_one_step_share_its_outcome_and_gaps_change_nothing() {
         let mut steady = channel(2, 32);
-        let fates: Vec<bool> = (1..3000).map(|step| steady.block_lost(after(step))).collect();
-        assert!(fates.contains(&true) && fates.contains(&false));
+        let outcomes: Vec<bool> = (1..3000).map(|step| steady.block_lost(after(step))).collect();
+        assert!(outcomes.contains(&true) && outcomes.contains(&false));
         let mut seldom = channel(2, 32);
         for step in (1..3000).step_by(37) {
             let end = after(step);
             let earlier = Instant::from_nanos(end.as_nanos() - STEP.as_nanos() + 1);
-            let fate = fates[step as usize - 1];
-            assert_eq!([earlier, end, end].map(|at| seldom.block_lost(at)), [fate; 3], "step {step}");
+            let outcome = outcomes[step as usize - 1];
+            assert_eq!([earlier, end, end].map(|at| seldom.block_lost(at)), [outcome; 3], "step {step}");
         }
     }
 

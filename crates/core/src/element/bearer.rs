@@ -243,13 +243,13 @@ impl Bearer {
     /// Occupancy of the buffer by `flow` at `now`.
     pub fn flow_view(&mut self, now: Instant, flow: u16) -> FlowView {
         self.settle(now);
-        let books =
+        let accounting =
             self.flows.as_ref().and_then(|flows| flows.0.get(flow as usize)).copied().unwrap_or_default();
         let mut view = FlowView {
-            sdus: books.held.sdus,
-            bytes: books.held.bytes,
-            untransmitted_sdus: books.untransmitted,
-            last_seq_end: books.last_seq_end,
+            sdus: accounting.held.sdus,
+            bytes: accounting.held.bytes,
+            untransmitted_sdus: accounting.untransmitted,
+            last_seq_end: accounting.last_seq_end,
             limit_sdus: self.limit_sdus(),
             waiting_sdus: 0,
             is_shared: !self.by_flow,

@@ -50,17 +50,17 @@ impl Line {
     fn take_in(&mut self, cx: &mut Cx<'_>, half: &mut Half, latest: &mut Instant, packet: Box<Packet>) {
         // A transmission that ends at this instant counts as finished, as in a bearer's counters.
         self.handle_end(cx, half, latest);
-        self.waiting.push(cx, half.dir, (&mut half.queue, &mut half.books), packet);
+        self.waiting.push(cx, half.dir, (&mut half.queue, &mut half.accounting), packet);
         if self.in_service.is_none() {
             self.start_next(cx, half, latest);
         }
     }
 
     fn start_next(&mut self, cx: &mut Cx<'_>, half: &mut Half, latest: &mut Instant) {
-        let next = self.waiting.pop(cx, half.dir, (&mut half.queue, &mut half.books));
+        let next = self.waiting.pop(cx, half.dir, (&mut half.queue, &mut half.accounting));
         let Some(Waiting { packet, .. }) = next else { return };
         let (flow, len) = (packet.flow, packet.len);
-        let end = (cx.now + half.books.rate().time_to_send(len.into())).min(FAR);
+        let end = (cx.now + half.accounting.rate().time_to_send(len.into())).min(FAR);
         self.in_service = Some(InService { end, flow, len });
         cx.arm(half.dir.index() as u32, end);
         half.packets += 1;
@@ -78,8 +78,8 @@ impl Line {
         let Some(InService { flow, len, .. }) = self.in_service.take_if(|packet| packet.end <= cx.now) else {
             return;
         };
-        half.books.leave(flow, len);
-        half.queue.handle_departure(cx.now, Departed { len, delivered: true }, &half.books);
+        half.accounting.leave(flow, len);
+        half.queue.handle_departure(cx.now, Departed { len, delivered: true }, &half.accounting);
         self.start_next(cx, half, latest);
     }
 }

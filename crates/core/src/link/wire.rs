@@ -37,14 +37,14 @@ impl Wire {
         let mut sent = at;
         self.scratch.len = len;
         if !half.is_infinite {
-            half.books.settle(at);
-            if !half.queue.has_room(&self.scratch, &half.books)
-                && let Verdict::Drop(reason) = half.queue.admit(at, &self.scratch, &half.books)
+            half.accounting.settle(at);
+            if !half.queue.has_room(&self.scratch, &half.accounting)
+                && let Verdict::Drop(reason) = half.queue.admit(at, &self.scratch, &half.accounting)
             {
                 self.dropped_queue_full += 1;
                 return Err(reason);
             }
-            sent = half.books.transmit(at, &self.scratch);
+            sent = half.accounting.transmit(at, &self.scratch);
         }
         half.packets += 1;
         half.bytes += u64::from(len);

@@ -34,7 +34,7 @@
 //!
 //! Limits. A copy waits in the bearer's buffer after all packets already forwarded: overtaking is impossible there,
 //! although the authors give copies priority. Over a link layer that repairs losses itself there is nothing to repair,
-//! and its delay makes the timer retransmit segments that are merely late: `needless` counts the copies that a
+//! and its delay makes the timer retransmit segments that are merely late: `spurious` counts the copies that a
 //! duplicate report (RFC 2883) names or whose ACK came too early to be caused by them; there may be more. DEVIATION: an
 //! ACK older than the latest passes, where the authors drop it (`drop_stale_acks`); the authors also measure only one
 //! RTT per window.
@@ -51,7 +51,7 @@ use crate::packet::{Dir, Flags, Packet};
 use crate::tcp::{Handshake, rto};
 use crate::time::{Duration, Instant};
 use crate::trace::{Event, Kind, Reason, SnoopAction};
-use downlink::{Books, Downlink, Fate, Limits};
+use downlink::{Accounting, Downlink, Limits, Outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -115,7 +115,11 @@ impl Component for Config {
             connections: BTreeMap::new(),
             deadlines: Deadlines::default(),
             uses: 0,
-            books: Books { limits: self.limits(), counters: Counters::default(), copies: Vec::new() },
+            accounting: Accounting {
+                limits: self.limits(),
+                counters: Counters::default(),
+                copies: Vec::new(),
+            },
         })
     }
 
@@ -185,7 +189,7 @@ struct Retransmissions {
     total: u64,
     dupack: u64,
     timer: u64,
-    needless: u64,
+    spurious: u64,
     bytes: u64,
 }
 
@@ -200,7 +204,7 @@ struct Snoop {
     deadlines: Deadlines<Key>,
     /// Uses of connections so far.
     uses: u64,
-    books: Books,
+    accounting: Accounting,
 }
 
 /// Records an action in the trace.
@@ -213,7 +217,7 @@ impl Snoop {
     /// A connection begins or ends.
     fn forget(&mut self, cx: &mut Cx<'_>, key: Key) {
         if let Some(gone) = self.connections.remove(&key) {
-            self.books.counters.cached -= gone.cached();
+            self.accounting.counters.cached -= gone.cached();
             self.deadlines.change(cx, key, gone.armed, None);
         }
     }
@@ -241,9 +245,9 @@ impl Snoop {
             connection.permits_sack[dir.index()] = packet.options().sack_permitted;
             connection.accurate_ecn |= flags.has(Flags::AE);
             if dir == Dir::Downlink {
-                self.books.counters.cached -= connection.cached();
+                self.accounting.counters.cached -= connection.cached();
                 let first = packet.seq.wrapping_add(1);
-                connection.downlink = Some(Downlink::new(first, &self.books.limits.timer));
+                connection.downlink = Some(Downlink::new(first, &self.accounting.limits.timer));
             }
         }
         true
@@ -253,11 +257,11 @@ impl Snoop {
     fn add(&mut self, cx: &mut Cx<'_>, key: Key) {
         if let Some(oldest) = to_evict(&self.connections, self.config.connections, |one| one.used) {
             self.forget(cx, oldest);
-            self.books.counters.connections_evicted += 1;
+            self.accounting.counters.connections_evicted += 1;
         }
         let connection = Connection {
             downlink: None,
-            uplink: Uplink::new(&self.books.limits.timer),
+            uplink: Uplink::new(&self.accounting.limits.timer),
             permits_sack: [false; 2],
             known_sack: self.known_sack.contains(&key),
             accurate_ecn: false,
@@ -265,8 +269,8 @@ impl Snoop {
             armed: None,
         };
         self.connections.insert(key, connection);
-        self.books.counters.peak_connections =
-            self.books.counters.peak_connections.max(self.connections.len());
+        self.accounting.counters.peak_connections =
+            self.accounting.counters.peak_connections.max(self.connections.len());
     }
 
     /// A segment from the server. Returns the reply to the server if the UE has the segment already.
@@ -284,8 +288,8 @@ impl Snoop {
         let known = connection.downlink.take().filter(|known| !known.is_foreign(packet.seq));
         let downlink = connection
             .downlink
-            .insert(known.unwrap_or_else(|| Downlink::new(packet.seq, &self.books.limits.timer)));
-        let answer = downlink.on_data(cx.now, packet, &mut self.books);
+            .insert(known.unwrap_or_else(|| Downlink::new(packet.seq, &self.accounting.limits.timer)));
+        let answer = downlink.on_data(cx.now, packet, &mut self.accounting);
         let after = downlink.len();
         self.note_cached(cx, key, before, after);
         answer
@@ -293,9 +297,9 @@ impl Snoop {
 
     /// Updates the total of cached packets: a connection had `before` and now has `after`.
     fn note_cached(&mut self, cx: &mut Cx<'_>, key: Key, before: usize, after: usize) {
-        self.books.counters.cached = self.books.counters.cached + after - before;
-        self.books.counters.peak_cached_packets =
-            self.books.counters.peak_cached_packets.max(self.books.counters.cached);
+        self.accounting.counters.cached = self.accounting.counters.cached + after - before;
+        self.accounting.counters.peak_cached_packets =
+            self.accounting.counters.peak_cached_packets.max(self.accounting.counters.cached);
         if before != after {
             let action = if after > before { SnoopAction::Cached } else { SnoopAction::Freed };
             tell(cx, key, action, after);
@@ -303,51 +307,51 @@ impl Snoop {
     }
 
     /// A segment from the UE.
-    fn handle_uplink(&mut self, cx: &mut Cx<'_>, key: Key, packet: &Packet) -> Fate {
-        let Some(connection) = self.connections.get_mut(&key) else { return Fate::Passes };
+    fn handle_uplink(&mut self, cx: &mut Cx<'_>, key: Key, packet: &Packet) -> Outcome {
+        let Some(connection) = self.connections.get_mut(&key) else { return Outcome::Passes };
         self.uses += 1;
         connection.used = self.uses;
         if packet.payload > 0 {
             connection.uplink.on_data(cx.now, packet);
         }
         let Some(downlink) = connection.downlink.as_mut().filter(|_| packet.flags.has(Flags::ACK)) else {
-            return Fate::Passes;
+            return Outcome::Passes;
         };
         let before = downlink.len();
-        let fate = downlink.on_ack(cx.now, packet, &mut self.books);
+        let outcome = downlink.on_ack(cx.now, packet, &mut self.accounting);
         let after = downlink.len();
         let has_ended = downlink.has_ended();
         self.note_cached(cx, key, before, after);
-        self.books.counters.stale_acks += u64::from(fate == Fate::Stale);
-        if fate == Fate::Suppressed {
+        self.accounting.counters.stale_acks += u64::from(outcome == Outcome::Stale);
+        if outcome == Outcome::Suppressed {
             tell(cx, key, SnoopAction::DupackSuppressed, after);
         }
         if has_ended && packet.flags.has(Flags::FIN) {
             self.forget(cx, key);
         }
-        fate
+        outcome
     }
 
     /// Sends the pending packets to the UE and arms the timer.
     fn pump(&mut self, cx: &mut Cx<'_>, key: Key) {
         let Some(connection) = self.connections.get_mut(&key) else { return };
         let cached = connection.cached();
-        for (action, mut copy) in self.books.copies.drain(..) {
+        for (action, mut copy) in self.accounting.copies.drain(..) {
             tell(cx, key, action, cached);
             cx.number(&mut copy);
             cx.emit(Dir::Downlink, copy);
         }
         let nacks = self.config.uplink_nacks && connection.takes_nacks();
-        if nacks && let Some(nack) = connection.uplink.poll_nack(cx.now, &self.books.limits) {
-            self.books.counters.nacks += 1;
+        if nacks && let Some(nack) = connection.uplink.poll_nack(cx.now, &self.accounting.limits) {
+            self.accounting.counters.nacks += 1;
             tell(cx, key, SnoopAction::Nack, cached);
             let mut nack = Box::new(nack);
             cx.number(&mut nack);
             cx.emit(Dir::Downlink, nack);
         }
         let downlink =
-            connection.downlink.as_ref().and_then(|downlink| downlink.deadline(&self.books.limits));
-        let uplink = if nacks { connection.uplink.deadline(&self.books.limits) } else { None };
+            connection.downlink.as_ref().and_then(|downlink| downlink.deadline(&self.accounting.limits));
+        let uplink = if nacks { connection.uplink.deadline(&self.accounting.limits) } else { None };
         let next = downlink.into_iter().chain(uplink).min();
         if next != connection.armed {
             let before = std::mem::replace(&mut connection.armed, next);
@@ -370,7 +374,7 @@ impl Element for Snoop {
         match dir {
             Dir::Downlink => match self.handle_downlink(cx, key, &packet) {
                 Some(mut answer) => {
-                    self.books.counters.answered += 1;
+                    self.accounting.counters.answered += 1;
                     let cached = self.connections.get(&key).map_or(0, Connection::cached);
                     tell(cx, key, SnoopAction::Answered, cached);
                     cx.drop(dir, packet, Reason::AlreadyAcknowledged);
@@ -380,14 +384,14 @@ impl Element for Snoop {
                 None => cx.emit(dir, packet),
             },
             Dir::Uplink => match self.handle_uplink(cx, key, &packet) {
-                Fate::Passes => cx.emit(dir, packet),
-                Fate::PassesWithoutBlocks => {
+                Outcome::Passes => cx.emit(dir, packet),
+                Outcome::PassesWithoutBlocks => {
                     packet.hide_blocks();
                     cx.emit(dir, packet);
                 }
-                Fate::Suppressed => cx.drop(dir, packet, Reason::DupackSuppressed),
-                Fate::Stale if !self.config.drop_stale_acks => cx.emit(dir, packet),
-                Fate::Stale => cx.drop(dir, packet, Reason::StaleAck),
+                Outcome::Suppressed => cx.drop(dir, packet, Reason::DupackSuppressed),
+                Outcome::Stale if !self.config.drop_stale_acks => cx.emit(dir, packet),
+                Outcome::Stale => cx.drop(dir, packet, Reason::StaleAck),
             },
         }
         self.pump(cx, key);
@@ -397,7 +401,7 @@ impl Element for Snoop {
         while let Some(key) = self.deadlines.expired(cx.now) {
             let Some(connection) = self.connections.get_mut(&key) else { return };
             if let Some(downlink) = &mut connection.downlink {
-                downlink.on_deadline(cx.now, &mut self.books);
+                downlink.on_deadline(cx.now, &mut self.accounting);
             }
             self.pump(cx, key);
         }
@@ -411,13 +415,13 @@ impl Element for Snoop {
         let before = downlink.len();
         if downlink.forget(event.seq) {
             let after = downlink.len();
-            self.books.counters.forgotten_drops += 1;
+            self.accounting.counters.forgotten_drops += 1;
             self.note_cached(cx, key, before, after);
             self.pump(cx, key);
         }
     }
 
     fn report(&self, _cx: &mut Cx<'_>) -> serde_json::Value {
-        with_counters(json!({ "element": "middlebox.snoop" }), &self.books.counters)
+        with_counters(json!({ "element": "middlebox.snoop" }), &self.accounting.counters)
     }
 }

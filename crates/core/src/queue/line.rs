@@ -30,9 +30,9 @@ impl Line {
         cx.drop(dir, packet, reason);
     }
 
-    fn evict_all(&mut self, cx: &mut Cx<'_>, dir: Dir, books: &mut Bearer) {
+    fn evict_all(&mut self, cx: &mut Cx<'_>, dir: Dir, accounting: &mut Bearer) {
         for packet in std::mem::take(&mut self.evicted) {
-            books.evict(&packet);
+            accounting.evict(&packet);
             self.drop(cx, dir, packet, Reason::Evicted);
         }
     }
@@ -44,9 +44,15 @@ impl Line {
     }
 
     /// Lets a packet in, or drops it, or others.
-    pub fn push(&mut self, cx: &mut Cx<'_>, dir: Dir, (queue, books): Buffer<'_>, mut packet: Box<Packet>) {
+    pub fn push(
+        &mut self,
+        cx: &mut Cx<'_>,
+        dir: Dir,
+        (queue, accounting): Buffer<'_>,
+        mut packet: Box<Packet>,
+    ) {
         loop {
-            match queue.admit(cx.now, &packet, books) {
+            match queue.admit(cx.now, &packet, accounting) {
                 Verdict::Enter => break,
                 Verdict::Mark => {
                     let now = cx.now;
@@ -59,32 +65,32 @@ impl Line {
                     None => return self.drop(cx, dir, packet, Reason::EarlyDrop),
                 },
             }
-            self.evict_all(cx, dir, books);
+            self.evict_all(cx, dir, accounting);
         }
-        books.enter(&packet);
+        accounting.enter(&packet);
         let waiting = Waiting { number: self.entered, entered: cx.now, packet };
         self.entered += 1;
         match queue.queue() {
             None => self.waiting.push_back(waiting),
             Some(queue) => queue.push(waiting, &mut self.evicted),
         }
-        self.evict_all(cx, dir, books);
+        self.evict_all(cx, dir, accounting);
     }
 
     /// The next packet for the transmitter, whose transmission starts now.
-    pub fn pop(&mut self, cx: &mut Cx<'_>, dir: Dir, (queue, books): Buffer<'_>) -> Option<Waiting> {
+    pub fn pop(&mut self, cx: &mut Cx<'_>, dir: Dir, (queue, accounting): Buffer<'_>) -> Option<Waiting> {
         let next = match queue.queue() {
             None => self.waiting.pop_front().map(|waiting| Next { waiting, marks: false }),
             Some(queue) => queue.pop(cx.now, &mut self.evicted),
         };
-        self.evict_all(cx, dir, books);
+        self.evict_all(cx, dir, accounting);
         let Next { mut waiting, marks } = next?;
         if marks {
             self.mark(cx, dir, &mut waiting.packet, waiting.entered);
         }
         let (flow, len) = (waiting.packet.flow, waiting.packet.len);
-        books.start(flow, len);
-        queue.handle_start(cx.now, len, books);
+        accounting.start(flow, len);
+        queue.handle_start(cx.now, len, accounting);
         Some(waiting)
     }
 }

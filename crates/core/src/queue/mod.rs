@@ -8,8 +8,8 @@
 //! A queue, as the owner of the buffer drives it:
 //!
 //! ```text
-//! queue.admit(now, &packet)             // Verdict::Enter: the packet enters the books
-//! queue.push(waiting, &mut evicted);    // what was dropped to make room leaves them again
+//! queue.admit(now, &packet)             // Verdict::Enter: the packet enters the accounting
+//! queue.push(waiting, &mut evicted);    // packets dropped to make room leave it again
 //! queue.pop(now, &mut evicted)          // the next packet to send, and whether to mark it
 //! ```
 //!
@@ -174,11 +174,11 @@ impl Discipline {
         }
     }
 
-    /// Passes an admitted packet to a queue; `books` already includes it. If it is the only packet there, the queue has
-    /// been empty since the last departure: FQ-CoDel's flows count as new again.
-    pub fn push(&mut self, waiting: Waiting, books: &Bearer, evicted: &mut Evicted) {
+    /// Passes an admitted packet to a queue; `accounting` already includes it. If it is the only packet there, the
+    /// queue has been empty since the last departure: FQ-CoDel's flows count as new again.
+    pub fn push(&mut self, waiting: Waiting, accounting: &Bearer, evicted: &mut Evicted) {
         let Some(queue) = self.queue() else { return };
-        if books.sdus() == 1 {
+        if accounting.sdus() == 1 {
             queue.pop(waiting.entered, evicted);
         }
         queue.push(waiting, evicted);

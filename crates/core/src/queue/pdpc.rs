@@ -197,28 +197,28 @@ mod tests {
     /// A buffer as its owner keeps it: lengths of the packets in it.
     struct Buffer {
         pdpc: Pdpc,
-        books: Bearer,
+        accounting: Bearer,
         lens: Vec<u32>,
     }
 
     impl Buffer {
         fn new(config: &Config) -> Self {
-            let books = Bearer::new(Bitrate::from_bps(1), false);
-            Self { pdpc: config.in_use(), books, lens: Vec::new() }
+            let accounting = Bearer::new(Bitrate::from_bps(1), false);
+            Self { pdpc: config.in_use(), accounting, lens: Vec::new() }
         }
 
         /// A packet arrives. Returns the first verdict.
         fn come(&mut self, len: u32) -> Verdict {
             let packet = Packet { len, ..Packet::default() };
-            let mut verdict = self.pdpc.admit(Instant::ZERO, &packet, &self.books);
+            let mut verdict = self.pdpc.admit(Instant::ZERO, &packet, &self.accounting);
             let first = verdict;
             if verdict == Verdict::DropWaiting && !self.lens.is_empty() {
                 let victim = Packet { len: self.lens.remove(0), ..Packet::default() };
-                self.books.evict(&victim);
-                verdict = self.pdpc.admit(Instant::ZERO, &packet, &self.books);
+                self.accounting.evict(&victim);
+                verdict = self.pdpc.admit(Instant::ZERO, &packet, &self.accounting);
             }
             if verdict == Verdict::Enter {
-                self.books.enter(&packet);
+                self.accounting.enter(&packet);
                 self.lens.push(len);
             }
             if first == Verdict::DropWaiting { first } else { verdict }
@@ -226,9 +226,9 @@ mod tests {
 
         fn go(&mut self, delivered: bool) {
             let len = self.lens.remove(0);
-            self.books.start(0, len);
-            self.books.leave(0, len);
-            self.pdpc.handle_departure(Instant::ZERO, Departed { len, delivered }, &self.books);
+            self.accounting.start(0, len);
+            self.accounting.leave(0, len);
+            self.pdpc.handle_departure(Instant::ZERO, Departed { len, delivered }, &self.accounting);
         }
     }
 
@@ -243,12 +243,12 @@ mod tests {
         let mut sending = Buffer::new(&config);
         for len in lens {
             assert_eq!(sending.come(len), Verdict::Enter);
-            sending.books.start(0, len);
+            sending.accounting.start(0, len);
         }
         // Five are held, and nothing was sent of the last two.
         assert_eq!([400, 500].map(|len| sending.come(len)), [Verdict::Enter, Verdict::Enter]);
         let packet = Packet { len: 600, ..Packet::default() };
-        let verdict = sending.pdpc.admit(Instant::ZERO, &packet, &sending.books);
+        let verdict = sending.pdpc.admit(Instant::ZERO, &packet, &sending.accounting);
         assert_eq!((verdict, sending.pdpc.counter), (Verdict::DropWaiting, 900));
     }
 

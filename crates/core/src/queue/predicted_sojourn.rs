@@ -276,7 +276,7 @@ mod tests {
     /// A discipline and the accounting of its bearer.
     struct Buffer {
         discipline: Discipline,
-        books: Bearer,
+        accounting: Bearer,
         now: u64,
     }
 
@@ -289,13 +289,13 @@ mod tests {
         fn of_run(run_seed: u64) -> Self {
             let config = Config { threshold: Target::Time(Duration::from_millis(50)), ..Config::default() };
             let place = Place { run_seed, name: "queue", rate: RATE, tti: Duration::ZERO };
-            Self { discipline: config.build(&place), books: Bearer::new(RATE, false), now: 0 }
+            Self { discipline: config.build(&place), accounting: Bearer::new(RATE, false), now: 0 }
         }
 
         fn admit(&mut self, ecn: u8) -> Verdict {
             let packet = Packet { len: LEN, form: Form::TCP.with_ecn(ecn), ..Packet::default() };
-            let verdict = self.discipline.admit(at(self.now), &packet, &self.books);
-            self.books.enter(&packet);
+            let verdict = self.discipline.admit(at(self.now), &packet, &self.accounting);
+            self.accounting.enter(&packet);
             verdict
         }
 
@@ -307,11 +307,11 @@ mod tests {
             for ms in after_ms {
                 self.now += ms;
                 self.admit(Packet::NOT_ECT);
-                self.books.start(0, LEN);
-                self.discipline.handle_start(at(self.now), LEN, &self.books);
+                self.accounting.start(0, LEN);
+                self.discipline.handle_start(at(self.now), LEN, &self.accounting);
             }
             for _ in 0..behind {
-                self.books.start(0, LEN);
+                self.accounting.start(0, LEN);
             }
         }
 
@@ -398,9 +398,9 @@ mod tests {
         for _ in 0..20 {
             buffer.send(&[1000], 0);
             buffer.now += 40;
-            buffer.books.leave(0, LEN);
+            buffer.accounting.leave(0, LEN);
             let gone = Departed { len: LEN, delivered: true };
-            buffer.discipline.handle_departure(at(buffer.now), gone, &buffer.books);
+            buffer.discipline.handle_departure(at(buffer.now), gone, &buffer.accounting);
         }
         assert_eq!(buffer.ahead_of_mark(Packet::ECT_1), 6);
     }
@@ -410,8 +410,8 @@ mod tests {
     fn a_transmitter_that_stops_is_slower_before_it_goes_on() {
         let mut buffer = Buffer::new();
         buffer.send(&[10; 21], 1);
-        buffer.books.enter(&Packet { len: LEN, ..Packet::default() });
-        buffer.discipline.handle_start(at(buffer.now), 0, &buffer.books);
+        buffer.accounting.enter(&Packet { len: LEN, ..Packet::default() });
+        buffer.discipline.handle_start(at(buffer.now), 0, &buffer.accounting);
         buffer.now += 200;
         assert!(buffer.ahead_of_mark(Packet::ECT_1) < 3);
     }

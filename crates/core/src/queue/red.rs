@@ -281,11 +281,11 @@ mod tests {
     }
 
     fn buffer(sdus: u32, len: u32) -> Bearer {
-        let mut books = Bearer::new(RATE, false);
+        let mut accounting = Bearer::new(RATE, false);
         for _ in 0..sdus {
-            books.enter(&Packet { len, ..Packet::default() });
+            accounting.enter(&Packet { len, ..Packet::default() });
         }
-        books
+        accounting
     }
 
     /// By hand: w = 1/4, queues of 0, 1, 2, 3 and 4.
@@ -310,10 +310,10 @@ mod tests {
         // The accounting knows only the last of the computed ends: one packet until 5 s, then one and a half.
         red.average = 8.0;
         red.emptied = Instant::ZERO;
-        let mut books = Bearer::new(RATE, false);
-        books.transmit(after(4.0), &Packet { len: 1500, ..Packet::default() });
-        books.settle(after(6.5));
-        red.update_average(after(6.5), &books);
+        let mut accounting = Bearer::new(RATE, false);
+        accounting.transmit(after(4.0), &Packet { len: 1500, ..Packet::default() });
+        accounting.settle(after(6.5));
+        red.update_average(after(6.5), &accounting);
         assert!((red.average - 8.0 * libm::pow(0.75, 1.5)).abs() < 1e-12, "{}", red.average);
     }
 

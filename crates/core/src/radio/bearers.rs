@@ -210,9 +210,9 @@ impl Bearers {
     /// Records the outcome of the PDUs of a TTI that arrives.
     pub fn note_arrives(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &Tti) {
         if cx.probes_any(OF_TTIS) {
-            self.first.bearer(dir).note_fates(cx, tti, tti);
+            self.first.bearer(dir).note_outcomes(cx, tti, tti);
             if let (Some(second), Some(other)) = (self.second_mut(), &tti.other) {
-                second.bearer(dir).note_fates(cx, other, other);
+                second.bearer(dir).note_outcomes(cx, other, other);
             }
         }
     }

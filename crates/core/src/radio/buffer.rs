@@ -116,13 +116,13 @@ impl Buffer {
         send: impl FnOnce(&mut Bearer, Instant, &Packet) -> T,
     ) -> Option<(Box<Packet>, T)> {
         let now = cx.now;
-        let books = cx.bearer(self.index() as usize);
-        books.settle(now);
-        if !self.queue.has_room(&packet, books) {
+        let accounting = cx.bearer(self.index() as usize);
+        accounting.settle(now);
+        if !self.queue.has_room(&packet, accounting) {
             return self.admit_if_let(cx, packet, send);
         }
-        let sent = send(books, now, &packet);
-        let queued_sdus = books.sdus();
+        let sent = send(accounting, now, &packet);
+        let queued_sdus = accounting.sdus();
         self.count(&packet, queued_sdus);
         Some((packet, sent))
     }
@@ -137,14 +137,14 @@ impl Buffer {
         send: impl FnOnce(&mut Bearer, Instant, &Packet) -> T,
     ) -> Option<(Box<Packet>, T)> {
         let now = cx.now;
-        let books = cx.bearer(self.index() as usize);
-        let verdict = self.queue.admit(now, &packet, books);
+        let accounting = cx.bearer(self.index() as usize);
+        let verdict = self.queue.admit(now, &packet, accounting);
         if !matches!(verdict, Verdict::Enter | Verdict::Mark) {
             self.refuse(cx, packet, verdict);
             return None;
         }
-        let sent = send(books, now, &packet);
-        let queued_sdus = books.sdus();
+        let sent = send(accounting, now, &packet);
+        let queued_sdus = accounting.sdus();
         if verdict == Verdict::Mark {
             self.mark(cx, &mut packet, now);
         }
@@ -162,9 +162,9 @@ impl Buffer {
         mut take_waiting: impl FnMut() -> Option<Box<Packet>>,
     ) -> Option<Admitted> {
         loop {
-            let (now, books) = (cx.now, cx.bearer(self.index() as usize));
-            let verdict = self.queue.admit(now, &packet, books);
-            books.note_counter(self.queue.discard_counter());
+            let (now, accounting) = (cx.now, cx.bearer(self.index() as usize));
+            let verdict = self.queue.admit(now, &packet, accounting);
+            accounting.note_counter(self.queue.discard_counter());
             if matches!(verdict, Verdict::Enter | Verdict::Mark) {
                 if verdict == Verdict::Mark {
                     self.mark(cx, &mut packet, now);
@@ -184,9 +184,9 @@ impl Buffer {
     /// individually.
     #[inline(always)]
     pub fn accept(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Admitted {
-        let books = cx.bearer(self.index() as usize);
-        books.enter(&packet);
-        let queued_sdus = books.sdus();
+        let accounting = cx.bearer(self.index() as usize);
+        accounting.enter(&packet);
+        let queued_sdus = accounting.sdus();
         self.count(&packet, queued_sdus);
         if cx.watches_bearers() {
             self.note_enqueued(cx, &packet);
@@ -300,8 +300,8 @@ impl Buffer {
 
     #[cold]
     fn note_enqueued(&self, cx: &mut Cx<'_>, packet: &Packet) {
-        let books = cx.bearer(self.index() as usize);
-        let (queued_sdus, queued_bytes) = (books.sdus(), books.bytes() as u32);
+        let accounting = cx.bearer(self.index() as usize);
+        let (queued_sdus, queued_bytes) = (accounting.sdus(), accounting.bytes() as u32);
         let bearer = cx.bearer_number(self.index() as usize);
         cx.probe(Kind::BearerEnqueued, || Event::BearerEnqueued {
             ue: self.ue,
@@ -319,9 +319,9 @@ impl Buffer {
     /// Starts the transmission of an SDU that is accounted for individually.
     #[inline(always)]
     pub fn start(&mut self, cx: &mut Cx<'_>, flow: u16, seq: u32, len: u32) {
-        let (now, books) = (cx.now, cx.bearer(self.index as usize));
-        books.start(flow, len);
-        self.queue.handle_start(now, len, books);
+        let (now, accounting) = (cx.now, cx.bearer(self.index as usize));
+        accounting.start(flow, len);
+        self.queue.handle_start(now, len, accounting);
         self.tell(cx, RadioEventKind::Started, flow, seq, len);
     }
 
@@ -340,10 +340,10 @@ impl Buffer {
     /// Removes a started SDU that is accounted for individually from the buffer.
     #[inline]
     pub fn leave(&mut self, cx: &mut Cx<'_>, flow: u16, len: u32, delivered: bool) {
-        let (now, books) = (cx.now, cx.bearer(self.index() as usize));
-        books.leave(flow, len);
-        self.queue.handle_departure(now, Departed { len, delivered }, books);
-        books.note_counter(self.queue.discard_counter());
+        let (now, accounting) = (cx.now, cx.bearer(self.index() as usize));
+        accounting.leave(flow, len);
+        self.queue.handle_departure(now, Departed { len, delivered }, accounting);
+        accounting.note_counter(self.queue.discard_counter());
     }
 
     /// Records that a packet arrives this long after its entry.

@@ -25,7 +25,7 @@ struct Overtaking {
     timer: u32,
     dir: Dir,
     /// Packets in transit by arrival time; packets that arrive together stay in order of transmission.
-    under_way: BTreeMap<(Instant, u64), Box<Packet>>,
+    in_transit: BTreeMap<(Instant, u64), Box<Packet>>,
 }
 
 impl DelayLine {
@@ -33,7 +33,7 @@ impl DelayLine {
     pub fn new(order: Order, lane: u32, timer: u32, dir: Dir) -> Self {
         let overtaking = match order {
             Order::Kept => None,
-            Order::Free => Some(Overtaking { timer, dir, under_way: BTreeMap::new() }),
+            Order::Free => Some(Overtaking { timer, dir, in_transit: BTreeMap::new() }),
         };
         Self { lane, last: Instant::ZERO, overtaking, packets: 0, delays_ns: 0 }
     }
@@ -61,7 +61,7 @@ impl DelayLine {
         match &mut self.overtaking {
             None => cx.emit_at(at, self.lane, packet),
             Some(overtaking) => {
-                overtaking.under_way.insert((at, self.packets), packet);
+                overtaking.in_transit.insert((at, self.packets), packet);
                 overtaking.await_first(cx);
             }
         }
@@ -70,7 +70,7 @@ impl DelayLine {
     /// The timer of a line with free order: the first packet arrives, and all that arrive with it.
     pub fn handle_timer(&mut self, cx: &mut Cx<'_>) {
         let Some(overtaking) = &mut self.overtaking else { return };
-        while let Some(first) = overtaking.under_way.first_entry().filter(|first| first.key().0 <= cx.now) {
+        while let Some(first) = overtaking.in_transit.first_entry().filter(|first| first.key().0 <= cx.now) {
             cx.emit(overtaking.dir, first.remove());
         }
         overtaking.await_first(cx);
@@ -84,7 +84,7 @@ impl DelayLine {
 
 impl Overtaking {
     fn await_first(&self, cx: &mut Cx<'_>) {
-        if let Some(((at, _), _)) = self.under_way.first_key_value() {
+        if let Some(((at, _), _)) = self.in_transit.first_key_value() {
             cx.arm(self.timer, *at);
         }
     }

@@ -54,7 +54,7 @@ pub(super) struct FlowBuffers {
 struct Line {
     discipline: Discipline,
     /// Buffer accounting for the discipline.
-    books: Bearer,
+    accounting: Bearer,
     waiting: VecDeque<Waiting>,
 }
 
@@ -90,7 +90,7 @@ impl FlowBuffers {
             let place = Place { run_seed: self.run_seed, name: &name, rate: self.rate, tti: self.tti };
             self.lines.push(Line {
                 discipline: self.queue.build(&place),
-                books: Bearer::new(self.rate, false),
+                accounting: Bearer::new(self.rate, false),
                 waiting: VecDeque::new(),
             });
         }
@@ -145,8 +145,8 @@ impl FlowBuffers {
             self.turns.push_back(number);
         }
         let packet = &next.packet;
-        line.books.start(packet.flow, packet.len);
-        line.discipline.handle_start(cx.now, packet.len, &line.books);
+        line.accounting.start(packet.flow, packet.len);
+        line.discipline.handle_start(cx.now, packet.len, &line.accounting);
         buffer.start(cx, packet.flow, packet.seq, packet.len);
         Some(next)
     }
@@ -154,9 +154,9 @@ impl FlowBuffers {
     /// Finishes a packet: its last byte is sent, and it leaves the accounting.
     pub fn finish(&mut self, cx: &mut Cx<'_>, buffer: &Buffer, packet: &Packet) {
         let number = self.number(packet);
-        let Line { discipline, books, .. } = self.line(number);
-        books.leave(packet.flow, packet.len);
-        discipline.handle_departure(cx.now, Departed { len: packet.len, delivered: true }, books);
+        let Line { discipline, accounting, .. } = self.line(number);
+        accounting.leave(packet.flow, packet.len);
+        discipline.handle_departure(cx.now, Departed { len: packet.len, delivered: true }, accounting);
         cx.bearer(buffer.index() as usize).leave(packet.flow, packet.len);
         self.note_counter(cx, buffer);
     }
@@ -172,7 +172,7 @@ impl Line {
     /// Admits the packet, or drops it or another queued packet. Returns whether it is admitted.
     fn take_in(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, packet: Box<Packet>) -> bool {
         let Some(Admitted { packet, .. }) = self.admit(cx, buffer, packet) else { return false };
-        self.books.enter(&packet);
+        self.accounting.enter(&packet);
         let entered = cx.now;
         if self.discipline.queue().is_none() {
             self.waiting.push_back(Waiting { entered, packet });
@@ -180,7 +180,7 @@ impl Line {
         }
         let mut evicted = Vec::new();
         let waiting = queue::Waiting { number: buffer.last_number(), entered, packet };
-        self.discipline.push(waiting, &self.books, &mut evicted);
+        self.discipline.push(waiting, &self.accounting, &mut evicted);
         self.evict(cx, buffer, evicted);
         true
     }
@@ -204,14 +204,14 @@ impl Line {
 
     fn evict(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, evicted: Evicted) {
         for packet in evicted {
-            self.books.evict(&packet);
+            self.accounting.evict(&packet);
             buffer.evict(cx, packet);
         }
     }
 
     fn admit(&mut self, cx: &mut Cx<'_>, buffer: &mut Buffer, mut packet: Box<Packet>) -> Option<Admitted> {
         loop {
-            let verdict = self.discipline.admit(cx.now, &packet, &self.books);
+            let verdict = self.discipline.admit(cx.now, &packet, &self.accounting);
             if verdict == Verdict::Mark {
                 let now = cx.now;
                 buffer.mark(cx, &mut packet, now);
@@ -224,7 +224,7 @@ impl Line {
                 buffer.refuse(cx, packet, verdict);
                 return None;
             };
-            self.books.evict(&victim.packet);
+            self.accounting.evict(&victim.packet);
             buffer.evict(cx, victim.packet);
         }
     }

@@ -151,11 +151,11 @@ impl RlcBearer {
 
     pub fn open(&self, cx: &mut Cx<'_>) {
         cx.open_bearer(self.buffer.index() as usize, self.buffer.terms(self.capacity.rate, false));
-        let Ttis { tti, offset, sequence_numbers, resends, .. } = self.ttis;
+        let Ttis { tti, offset, sequence_numbers, retransmits, .. } = self.ttis;
         cx.describe_bearer(self.buffer.index() as usize, |row| {
             (row.slot_ns, row.phase_ns, row.delay_ns) =
                 (tti.as_nanos(), offset.as_nanos(), self.buffer.delay.as_nanos());
-            (row.sequence_numbers, row.resends) = (sequence_numbers, resends);
+            (row.sequence_numbers, row.retransmits) = (sequence_numbers, retransmits);
         });
     }
 
@@ -249,7 +249,7 @@ impl RlcBearer {
     /// Records each STATUS PDU, and each run of data PDUs with the same poll bit and the same outcome (received or
     /// lost).
     #[cold]
-    pub fn note_fates(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
+    pub fn note_outcomes(&mut self, cx: &mut Cx<'_>, sent: &Tti, arrives: &Tti) {
         let (ue, direction, own) = (self.buffer.ue, self.buffer.dir, self.buffer.index());
         // STATUS PDUs report on data of the opposite direction.
         let [bearer, reported] = [own, own ^ 1].map(|index| cx.bearer_number(index as usize));
@@ -278,7 +278,7 @@ impl RlcBearer {
             });
         }
         for run in &sent.data.runs {
-            for (sns, lost) in run.fates(&arrives.data.runs) {
+            for (sns, lost) in run.outcomes(&arrives.data.runs) {
                 let (first_sn, pdus, poll) = (self.numbered_from + sns.first, sns.len() as u32, run.poll);
                 self.numbered_to = self.numbered_to.max(first_sn + u64::from(pdus));
                 cx.probe(Kind::RlcData, || Event::RlcData {
@@ -478,7 +478,7 @@ impl RlcBearer {
     fn lose_sdu(&mut self, cx: &mut Cx<'_>, number: u64) {
         let Some(sdu) = self.sdus.get(number) else { return };
         // With retransmissions, a receiver loses only SDUs that its peer discards, by a discard or a reset.
-        let given_up = sdu.given_up || self.ttis.resends;
+        let given_up = sdu.given_up || self.ttis.retransmits;
         let reason = if given_up { Reason::MaxTransmissions } else { Reason::LinkLoss };
         self.drop_sdu(cx, number, reason);
     }

@@ -133,15 +133,15 @@ impl RlcPair {
     }
 
     /// Empties a TTI that is lost for good. Returns whether it marks ends of SDUs and must therefore be
-    /// passed up anyway: only without retransmissions, see [`Ttis::resends`](rlc::Ttis::resends).
+    /// passed up anyway: only without retransmissions, see [`Ttis::retransmits`](rlc::Ttis::retransmits).
     pub fn lose(&mut self, cx: &mut Cx<'_>, dir: Dir, tti: &mut Tti) -> bool {
         let sent = cx.probes_any(OF_PDUS).then(|| tti.clone());
         let bearer = self.bearer(dir);
         bearer.counts.pdus_lost += tti.lose(|| true);
         if let Some(sent) = sent {
-            bearer.note_fates(cx, &sent, tti);
+            bearer.note_outcomes(cx, &sent, tti);
         }
-        !bearer.ttis.resends && !tti.data.ends.is_empty()
+        !bearer.ttis.retransmits && !tti.data.ends.is_empty()
     }
 
     /// Backlog of the entity that sends in this direction.

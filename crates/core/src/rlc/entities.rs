@@ -220,7 +220,7 @@ pub struct Ttis {
     pub sequence_numbers: u64,
     /// Whether lost PDUs are retransmitted. If not, the ends of SDUs in them reach the other end anyway, which reports
     /// the losses.
-    pub resends: bool,
+    pub retransmits: bool,
 }
 
 impl Ttis {
@@ -291,8 +291,14 @@ mod tests {
     #[test]
     fn ttis_lie_on_their_grid() {
         let (tti, offset) = (Duration::from_millis(10), Duration::from_millis(3));
-        let ttis =
-            Ttis { tti, offset, payload: 40, errors: Errors::PerTti, sequence_numbers: 4096, resends: true };
+        let ttis = Ttis {
+            tti,
+            offset,
+            payload: 40,
+            errors: Errors::PerTti,
+            sequence_numbers: 4096,
+            retransmits: true,
+        };
         let next = |ms| ttis.next(Instant::ZERO + Duration::from_millis(ms));
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         assert_eq!([0, 3, 4, 13, 14].map(next), [3, 3, 13, 13, 23].map(at));

@@ -80,7 +80,7 @@ struct Held {
 /// Packets in front of PDCP.
 pub(super) struct Line {
     queue: Discipline,
-    books: Bearer,
+    accounting: Bearer,
     waiting: queue::Line,
     discard_timer: Option<Duration>,
     discarded: u64,
@@ -89,29 +89,29 @@ pub(super) struct Line {
 
 impl Line {
     pub fn new(queue: Discipline, discard_timer: Option<Duration>) -> Self {
-        let (books, waiting) = (Bearer::new(Bitrate::default(), false), queue::Line::default());
-        Self { queue, books, waiting, discard_timer, discarded: 0, peak_bytes: 0 }
+        let (accounting, waiting) = (Bearer::new(Bitrate::default(), false), queue::Line::default());
+        Self { queue, accounting, waiting, discard_timer, discarded: 0, peak_bytes: 0 }
     }
 
     fn is_empty(&self) -> bool {
-        self.books.sdus() == 0
+        self.accounting.sdus() == 0
     }
 
     /// Admits a packet, or drops it or others.
     fn push(&mut self, cx: &mut Cx<'_>, dir: Dir, packet: Box<Packet>) {
-        self.waiting.push(cx, dir, (&mut self.queue, &mut self.books), packet);
-        self.peak_bytes = self.peak_bytes.max(self.books.bytes());
+        self.waiting.push(cx, dir, (&mut self.queue, &mut self.accounting), packet);
+        self.peak_bytes = self.peak_bytes.max(self.accounting.bytes());
     }
 
     /// The next packet whose discardTimer has not expired.
     fn pop(&mut self, cx: &mut Cx<'_>, dir: Dir) -> Option<Box<Packet>> {
         loop {
-            let next = self.waiting.pop(cx, dir, (&mut self.queue, &mut self.books));
+            let next = self.waiting.pop(cx, dir, (&mut self.queue, &mut self.accounting));
             let Waiting { entered, packet, .. } = next?;
             let len = packet.len;
-            self.books.leave(packet.flow, len);
+            self.accounting.leave(packet.flow, len);
             let delivered = self.discard_timer.is_none_or(|timer| cx.now < entered + timer);
-            self.queue.handle_departure(cx.now, Departed { len, delivered }, &self.books);
+            self.queue.handle_departure(cx.now, Departed { len, delivered }, &self.accounting);
             if delivered {
                 return Some(packet);
             }
@@ -222,7 +222,7 @@ impl Direction {
     fn volume(&self, cx: &mut Cx<'_>) -> u64 {
         let in_legs = self.legs.each_ref().map(|leg| leg.waiting(cx));
         let again = self.again.values().map(|(_, packet)| u64::from(packet.len)).sum::<u64>();
-        in_legs[0] + in_legs[1] + self.line.books.bytes() + again
+        in_legs[0] + in_legs[1] + self.line.accounting.bytes() + again
     }
 
     /// Gives the other leg a copy, with duplication.

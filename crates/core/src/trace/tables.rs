@@ -28,7 +28,7 @@ pub struct BearerRow {
     /// Size of the link layer's sequence number space over the air; 0 without sequence numbers.
     pub sequence_numbers: u64,
     /// Whether the link layer sends lost PDUs again.
-    pub resends: bool,
+    pub retransmits: bool,
     /// Whether its transmissions are blocks of a cell that UEs share.
     pub shared: bool,
 }
@@ -45,7 +45,7 @@ impl BearerRow {
                 phase_ns: 0,
                 delay_ns: 0,
                 sequence_numbers: 0,
-                resends: false,
+                retransmits: false,
                 shared: false,
             })
         };

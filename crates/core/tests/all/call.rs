@@ -146,7 +146,7 @@ fn on_a_stepped_link_controllers_follow() {
 }
 
 #[test]
-fn lost_packets_are_sent_again_and_hardly_delay_frames() {
+fn lost_packets_are_retransmitted_and_hardly_delay_frames() {
     let lossy = [
         ("wired.loss", "2 %"),
         ("flow.0.app.call.controller", "fixed"),

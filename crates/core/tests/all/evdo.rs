@@ -159,7 +159,7 @@ fn flows_of_a_ue_take_turns_if_each_has_a_buffer() {
 }
 
 #[test]
-fn a_lost_physical_packet_is_sent_again() {
+fn a_lost_physical_packet_is_retransmitted() {
     let mut path = cell(1, &json!({"per": "25 %"}));
     for number in 0..4000 {
         send(&mut path, 0, 0, number, 640);

@@ -493,7 +493,7 @@ fn pdus_of_a_slot_are_lost_independently() {
 
 /// With one outcome per slot, the first draw is for 0-20, the second for 80-100, the third for 160-180.
 #[test]
-fn pdus_of_a_slot_share_its_fate() {
+fn pdus_of_a_slot_share_its_outcome() {
     let config = Config { errors: Errors::PerTti, ..small_pdus() };
     assert_eq!(
         timeline(&config, KBIT_64, &[(0, 160)], &[1, 2]),
@@ -676,7 +676,7 @@ proptest! {
     fn every_sdu_comes_out_once_or_is_given_up_once(
         (config, rate) in config_and_rate(),
         gaps_and_lens in prop::collection::vec((prop_oneof![Just(0), 0..100_000_u64], 1..=3000_u32), 1..30),
-        fates in prop::collection::vec(any::<bool>(), 0..300),
+        outcomes in prop::collection::vec(any::<bool>(), 0..300),
         seed: u64,
     ) {
         let mut clock = Instant::ZERO;
@@ -685,7 +685,7 @@ proptest! {
             clock += Duration::from_nanos(1_000 * gap_us);
             sdus.push((clock, len));
         }
-        let lost: Vec<u32> = (1..).zip(&fates).filter(|(_, lost)| **lost).map(|(n, _)| n).collect();
+        let lost: Vec<u32> = (1..).zip(&outcomes).filter(|(_, lost)| **lost).map(|(n, _)| n).collect();
         let mut channel = Losses::of(&lost);
         let seen = drive(&config, rate, &sdus, &mut channel, seed);
 

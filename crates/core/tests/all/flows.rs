@@ -88,7 +88,7 @@ fn every_flow_of_every_ue_arrives_whole_in_either_direction() {
 /// Common random numbers: the n-th block of a bearer has the same outcome for every sender.
 #[test]
 fn a_channel_keeps_its_losses_when_the_tcp_is_exchanged() {
-    let fates = |overrides: &[(&str, &str)]| -> Vec<u32> {
+    let outcomes = |overrides: &[(&str, &str)]| -> Vec<u32> {
         let probes = ProbeMask::NONE.with(Kind::SlotEnded);
         let mut simulation = build(BUSY, overrides, 5, Observe { probes, capture: Capture::Nothing });
         simulation.run();
@@ -99,8 +99,8 @@ fn a_channel_keeps_its_losses_when_the_tcp_is_exchanged() {
         };
         events.filter_map(of_first_downlink).collect()
     };
-    let newreno = fates(&[]);
-    let reno = fates(&[("tcp.recovery.reno", "{}"), ("tcp.initial_window", "2"), ("tcp.mss", "700 B")]);
+    let newreno = outcomes(&[]);
+    let reno = outcomes(&[("tcp.recovery.reno", "{}"), ("tcp.initial_window", "2"), ("tcp.mss", "700 B")]);
     let both = newreno.len().min(reno.len());
     assert!(both > 200 && newreno.len() != reno.len(), "{} and {} slots", newreno.len(), reno.len());
     assert_eq!(newreno[..both], reno[..both]);

@@ -166,7 +166,7 @@ fn a_long_outage_is_persistent_congestion_and_a_short_one_is_not() {
 }
 
 #[test]
-fn a_lost_first_flight_of_either_end_is_sent_again() {
+fn a_lost_first_flight_of_either_end_is_retransmitted() {
     // 333 + 4 x 166.5 = 999 ms: RFC 9002 (6.2.2).
     let client = Pair::new(TLS, 1000, |to, number, _| to == 0 && number == 0).run(ms(9e3));
     assert_eq!(client, Some(ms(999.0 + 200.0)));

@@ -16,9 +16,9 @@ const SEED: u64 = 11;
 type Arrivals = Vec<(u64, u32)>;
 
 /// What became of each packet: when it left and its ECN field; `None` if it was dropped.
-type Fates = Vec<Option<(u64, u8)>>;
+type Outcomes = Vec<Option<(u64, u8)>>;
 
-fn through_the_link(red: &Value, arrivals: &Arrivals) -> Fates {
+fn through_the_link(red: &Value, arrivals: &Arrivals) -> Outcomes {
     let config: link::Config =
         serde_json::from_value(json!({"rate": format!("{BPS} bit/s"), "queue": {"red": red}})).unwrap();
     config.half(Dir::Downlink).validate_queue().unwrap();
@@ -34,14 +34,14 @@ fn through_the_link(red: &Value, arrivals: &Arrivals) -> Fates {
         path.handle_packet(Instant::from_nanos(now), Dir::Downlink, packet);
     }
     path.handle_timeout(Instant::from_nanos(now + 1_000_000_000_000));
-    let mut fates = vec![None; arrivals.len()];
+    let mut outcomes = vec![None; arrivals.len()];
     while let Some((at, _, packet)) = path.poll_output() {
-        fates[packet.seq as usize] = Some((at.as_nanos(), packet.ecn()));
+        outcomes[packet.seq as usize] = Some((at.as_nanos(), packet.ecn()));
     }
-    fates
+    outcomes
 }
 
-fn by_the_book(red: &Value, arrivals: &Arrivals) -> Fates {
+fn by_the_book(red: &Value, arrivals: &Arrivals) -> Outcomes {
     let value = |key: &str| red[key].as_f64().unwrap();
     let [min, max, max_p, weight] =
         ["min_threshold", "max_threshold", "max_probability", "weight"].map(value);
@@ -51,7 +51,7 @@ fn by_the_book(red: &Value, arrivals: &Arrivals) -> Fates {
     // Ends of transmission and lengths of all packets that were let in.
     let mut sent: Vec<(u64, u32)> = Vec::new();
     let (mut now, mut avg, mut count) = (0_u64, 0.0_f64, -1_i64);
-    let mut fates = Vec::new();
+    let mut outcomes = Vec::new();
     for (number, (gap, len)) in arrivals.iter().enumerate() {
         now += gap;
         let held: Vec<u32> = sent.iter().filter(|(end, _)| *end > now).map(|(_, size)| *size).collect();
@@ -94,7 +94,7 @@ fn by_the_book(red: &Value, arrivals: &Arrivals) -> Fates {
         let full = held.len() as f64 >= limit;
         if (drop && !marks) || full {
             count = if drop || full { 0 } else { count };
-            fates.push(None);
+            outcomes.push(None);
             continue;
         }
         if marks {
@@ -102,12 +102,12 @@ fn by_the_book(red: &Value, arrivals: &Arrivals) -> Fates {
         }
         let end = last_end.max(now) + u64::from(*len) * 8_000_000_000 / BPS;
         sent.push((end, *len));
-        fates.push(Some((end, field)));
+        outcomes.push(Some((end, field)));
     }
-    fates
+    outcomes
 }
 
-fn compare(mut red: Value, arrivals: &Arrivals) -> Fates {
+fn compare(mut red: Value, arrivals: &Arrivals) -> Outcomes {
     let written = red.clone();
     red.as_object_mut().unwrap().retain(|key, _| key != "mean" && key != "in_bytes");
     let ours = through_the_link(&red, arrivals);
@@ -145,8 +145,8 @@ proptest! {
 fn overload_is_dropped_and_marked_before_the_buffer_is_full() {
     let burst = |gap: u64| (0..330_u64).map(move |number| (if number == 0 { gap } else { 10_900_000 }, 1500));
     let arrivals: Arrivals = burst(0).chain(burst(1_000_000_000)).collect();
-    let fates = compare(config((5.0, 10.0), 0.1, 0.02, 1500, (true, true, false)), &arrivals);
-    let dropped = fates.iter().filter(|fate| fate.is_none()).count();
-    let marked = fates.iter().flatten().filter(|(_, ecn)| *ecn == Packet::CE).count();
+    let outcomes = compare(config((5.0, 10.0), 0.1, 0.02, 1500, (true, true, false)), &arrivals);
+    let dropped = outcomes.iter().filter(|outcome| outcome.is_none()).count();
+    let marked = outcomes.iter().flatten().filter(|(_, ecn)| *ecn == Packet::CE).count();
     assert!((20..60).contains(&dropped) && marked > 20, "{dropped} dropped, {marked} marked");
 }

@@ -146,7 +146,7 @@ fn it_works_beside_feedback() {
 
 /// A tenth of the blocks is lost, and no packet: the timer has learned the link layer's delay.
 #[test]
-fn over_a_link_layer_that_repairs_nothing_is_sent_again() {
+fn over_a_link_layer_that_repairs_nothing_is_retransmitted() {
     let am =
         [("radio.dch.downlink.rlc", "{ am = {} }"), ("radio.dch.uplink.rlc", "{ am = {} }"), (BLER, "10 %")];
     for seed in 0..5 {

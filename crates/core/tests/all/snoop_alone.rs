@@ -225,7 +225,7 @@ fn the_timer_runs_from_the_first_round_trip_on_backs_off_and_gives_up() {
 }
 
 #[test]
-fn a_needless_copy_is_known_by_a_report_or_by_an_ack_that_comes_too_soon() {
+fn a_spurious_copy_is_known_by_a_report_or_by_an_ack_that_comes_too_soon() {
     let mut snoop = Alone::new(&Config::default());
     snoop.send(1, 0..1);
     snoop.ack(100, &ack(1001));
@@ -233,13 +233,13 @@ fn a_needless_copy_is_known_by_a_report_or_by_an_ack_that_comes_too_soon() {
     // 100 ms + 4 * 50 ms after it was sent. The minimum RTT is 100 ms.
     assert_eq!(snoop.wait(299).len(), 1);
     snoop.ack(20, &ack(3001));
-    assert_eq!(snoop.count("local_retransmissions/needless"), 1);
+    assert_eq!(snoop.count("local_retransmissions/spurious"), 1);
     snoop.send(1, 3..4);
     assert_eq!(snoop.wait(1000).len(), 1);
     snoop.ack(300, &ack(4001));
-    assert_eq!(snoop.count("local_retransmissions/needless"), 1);
+    assert_eq!(snoop.count("local_retransmissions/spurious"), 1);
     assert_eq!(snoop.ack(10, &with_blocks(ack(4001), &[(3001, 4001)])), (vec![], true));
-    assert_eq!(snoop.count("local_retransmissions/needless"), 2);
+    assert_eq!(snoop.count("local_retransmissions/spurious"), 2);
 }
 
 #[test]

@@ -17,27 +17,27 @@ struct Pair {
     receiver: Receiver,
     window: u64,
     /// By arrival, then in the order of sending; whether it goes to the receiver.
-    under_way: BTreeMap<(Instant, u64), (bool, Packet)>,
+    in_transit: BTreeMap<(Instant, u64), (bool, Packet)>,
     count: u64,
-    fate: Fate,
+    outcome: Outcome,
     /// Bytes that the receiver's application has got.
     delivered: u64,
 }
 
 /// What becomes of a packet sent now, to the receiver or not: copies of it, each with its delay.
-type Fate = Box<dyn FnMut(Instant, &Packet, bool) -> Vec<Duration>>;
+type Outcome = Box<dyn FnMut(Instant, &Packet, bool) -> Vec<Duration>>;
 
 impl Pair {
-    fn new(config: &Config, size: u64, fate: Fate) -> Self {
+    fn new(config: &Config, size: u64, outcome: Outcome) -> Self {
         config.validate().unwrap();
         let mut pair = Self {
             now: Instant::ZERO,
             sender: Sender::new(config, Role::Passive),
             receiver: Receiver::new(config, Role::Active),
             window: config.largest_window(),
-            under_way: BTreeMap::new(),
+            in_transit: BTreeMap::new(),
             count: 0,
-            fate,
+            outcome,
             delivered: 0,
         };
         pair.sender.open();
@@ -48,9 +48,9 @@ impl Pair {
     }
 
     fn put(&mut self, to_receiver: bool, packet: &Packet) {
-        for delay in (self.fate)(self.now, packet, to_receiver) {
+        for delay in (self.outcome)(self.now, packet, to_receiver) {
             self.count += 1;
-            self.under_way.insert((self.now + delay, self.count), (to_receiver, packet.clone()));
+            self.in_transit.insert((self.now + delay, self.count), (to_receiver, packet.clone()));
         }
         self.count += 1;
     }
@@ -79,12 +79,12 @@ impl Pair {
             if self.sender.is_done() {
                 return;
             }
-            let arrival = self.under_way.keys().next().map(|key| key.0);
+            let arrival = self.in_transit.keys().next().map(|key| key.0);
             let deadlines = [arrival, self.sender.deadline(), self.receiver.deadline()];
             let next = deadlines.into_iter().flatten().min().expect("nothing will ever happen");
             self.now = self.now.max(next);
             if arrival == Some(next) {
-                let (_, (to_receiver, packet)) = self.under_way.pop_first().unwrap();
+                let (_, (to_receiver, packet)) = self.in_transit.pop_first().unwrap();
                 if to_receiver {
                     let before = self.receiver.rcv_nxt();
                     self.receiver.handle_segment(self.now, &packet);
@@ -153,7 +153,7 @@ proptest! {
         as_linux: bool,
         pacing: bool,
         model in prop::sample::select(&["none", "bbr", "bbr3"][..]),
-        fates in prop::collection::vec((0..100_u32, 0..3000_u64), 1..400),
+        outcomes in prop::collection::vec((0..100_u32, 0..3000_u64), 1..400),
         often in 0..25_u32,
         buffer in prop::sample::select(&[4_000_u64, 20_000, 65_535][..]),
         segments in 1..120_u64,
@@ -179,10 +179,10 @@ proptest! {
         config.multiple_fast_retransmits = multiple_fast_retransmits;
         let size = segments * 1000 - 1;
         let mut nth = 0;
-        let fate = move |_: Instant, _: &Packet, _: bool| {
+        let outcome = move |_: Instant, _: &Packet, _: bool| {
             nth += 1;
             // After a while the path behaves, so that the transfer ends.
-            let Some((chance, extra)) = fates.get(nth) else { return vec![ms(50)] };
+            let Some((chance, extra)) = outcomes.get(nth) else { return vec![ms(50)] };
             match *chance {
                 chance if chance < often => vec![],
                 chance if chance < 2 * often => vec![ms(50 + extra)],
@@ -190,7 +190,7 @@ proptest! {
                 _ => vec![ms(50)],
             }
         };
-        let mut pair = Pair::new(&config, size, Box::new(fate));
+        let mut pair = Pair::new(&config, size, Box::new(outcome));
         pair.run();
         prop_assert_eq!((pair.delivered, pair.receiver.rcv_nxt()), (size, size));
         check_loss_episodes(&pair.sender);
@@ -205,10 +205,10 @@ proptest! {
         let config = config(recovery, "none", &format!("max_window = 40\nprr = {prr}\n"));
         // The first transmission of these segments; two round trips in slow start make a window of 40.
         let mut lost: BTreeSet<u32> = lost.into_iter().map(|segment| 1 + segment * 1000).collect();
-        let fate = move |_: Instant, packet: &Packet, to_receiver: bool| {
+        let outcome = move |_: Instant, packet: &Packet, to_receiver: bool| {
             if to_receiver && lost.remove(&packet.seq) { vec![] } else { vec![ms(50)] }
         };
-        let mut pair = Pair::new(&config, 200_000, Box::new(fate));
+        let mut pair = Pair::new(&config, 200_000, Box::new(outcome));
         pair.run();
         prop_assert_eq!(pair.sender.counters().timeouts, 0);
         prop_assert!(pair.sender.counters().retransmissions() >= 1);
@@ -224,7 +224,7 @@ fn a_sudden_delay_is_no_loss() {
         let undos = [("none", 0, 20), ("dsack", 1, 20), ("eifel", 1, 2), ("frto", 1, 2), ("linux", 1, 2)];
         for (undo, spurious, most) in undos {
             let mut last = Instant::ZERO;
-            let fate = move |now: Instant, _: &Packet, to_receiver: bool| {
+            let outcome = move |now: Instant, _: &Packet, to_receiver: bool| {
                 if !to_receiver {
                     return vec![ms(50)];
                 }
@@ -232,7 +232,8 @@ fn a_sudden_delay_is_no_loss() {
                 last = (free + ms(50)).max(last + ms(1));
                 vec![last.since(now)]
             };
-            let mut pair = Pair::new(&config(recovery, undo, "max_window = 15\n"), 300_000, Box::new(fate));
+            let mut pair =
+                Pair::new(&config(recovery, undo, "max_window = 15\n"), 300_000, Box::new(outcome));
             pair.run();
             let counters = pair.sender.counters();
             let case = format!("{recovery}, {undo}: {counters:?}");

@@ -280,10 +280,10 @@ impl Processes<'_> {
 
     /// Records processes that ended or were stopped; also reaps orphans of other processes.
     fn reap(&mut self) {
-        while let Some((pid, fate)) = sys::poll_child() {
-            let exit_status = match fate {
-                sys::Fate::Ended(exit_status) => exit_status,
-                sys::Fate::Stopped => {
+        while let Some((pid, outcome)) = sys::poll_child() {
+            let exit_status = match outcome {
+                sys::ChildStatus::Ended(exit_status) => exit_status,
+                sys::ChildStatus::Stopped => {
                     if Some(pid) == self.command {
                         Report::Stopped.write(self.channel);
                     }

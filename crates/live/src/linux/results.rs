@@ -14,7 +14,7 @@ use airpath_core::flows::FlowKey;
 use airpath_core::host::{JainIndex, flow_reports};
 use airpath_core::packet::Dir;
 use airpath_core::time::Instant;
-use airpath_core::trace::Fates;
+use airpath_core::trace::Outcomes;
 use serde_json::{Value, json};
 
 /// One object for each flow: the real ones in the order in which they appeared, then the simulated ones as a simulated
@@ -39,8 +39,8 @@ pub fn jain_index(flows: &[Value]) -> JainIndex {
 }
 
 /// Packets that the link dropped and marked.
-pub fn fates(fates: &Fates) -> Value {
-    json!({ "dropped": fates.dropped(), "reasons": fates.reasons, "marked": fates.marked })
+pub fn outcomes(outcomes: &Outcomes) -> Value {
+    json!({ "dropped": outcomes.dropped(), "reasons": outcomes.reasons, "marked": outcomes.marked })
 }
 
 /// The flows of the real interfaces.

@@ -23,7 +23,7 @@ use airpath_core::rng;
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{ChangeReport, RESULTS_FORMAT};
 use airpath_core::time::{Duration, Instant};
-use airpath_core::trace::{Fates, Kind, ProbeMask};
+use airpath_core::trace::{Kind, Outcomes, ProbeMask};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -82,7 +82,7 @@ pub struct Session<'a> {
     progress: Progress,
     /// Kinds of event that are wanted; others are recorded to be counted.
     wanted: ProbeMask,
-    fates: [Fates; 2],
+    outcomes: [Outcomes; 2],
     flows_told: usize,
     left_out_told: bool,
     device_gone: bool,
@@ -174,7 +174,7 @@ impl<'a> Session<'a> {
             next_status: Instant::ZERO,
             progress: Progress::default(),
             wanted: wanted(configuration),
-            fates: Default::default(),
+            outcomes: Default::default(),
             flows_told: 0,
             left_out_told: false,
             device_gone: false,
@@ -388,7 +388,7 @@ impl<'a> Session<'a> {
     fn hand_over(&mut self, now: Instant) {
         let mut events = self.driver.path.take_trace();
         for (_, event) in &events {
-            Fates::count(&mut self.fates, event, &self.real);
+            Outcomes::count(&mut self.outcomes, event, &self.real);
         }
         events.retain(|(_, event)| self.wanted.has(event.kind()));
         self.outbox.put(Record::Trace(now, events));
@@ -547,9 +547,9 @@ impl<'a> Session<'a> {
                 "cpu_s": cpu,
                 "lost_records": self.outbox.lost(),
                 "ends": ends,
-                "fates": {
-                    "downlink": results::fates(&self.fates[Dir::Downlink.index()]),
-                    "uplink": results::fates(&self.fates[Dir::Uplink.index()]),
+                "outcomes": {
+                    "downlink": results::outcomes(&self.outcomes[Dir::Downlink.index()]),
+                    "uplink": results::outcomes(&self.outcomes[Dir::Uplink.index()]),
                 },
                 "endpoint": ours::told(&self.driver.path, self.last, Endpoint::summary),
                 "kernel": { "server": self.counters[0].tcp(), "ue": self.counters[1].tcp() },
@@ -609,7 +609,7 @@ fn path(
     };
     let ends = [end(Dir::Downlink), end(Dir::Uplink)];
     let plan = scenario.plan(configuration.seed, ends, Some(real));
-    let mut path = Path::of(plan.graph, Fates::recorded_with(wanted(configuration)));
+    let mut path = Path::of(plan.graph, Outcomes::recorded_with(wanted(configuration)));
     let (pdus, iu) = (configuration.capture_rlc, configuration.capture_iu);
     path.set_capture(Capture::of(configuration.capture, pdus, iu));
     (path, plan.ues.0.into())

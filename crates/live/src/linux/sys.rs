@@ -77,7 +77,7 @@ pub fn let_go(fd: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// How a child's state has changed since the last poll.
-pub enum Fate {
+pub enum ChildStatus {
     /// It ended with this exit status, 128 + n if by signal n.
     Ended(i32),
     Stopped,
@@ -85,17 +85,17 @@ pub enum Fate {
 
 /// Returns the next child with a new state, if any. (nix does not represent real-time signals: its `waitpid` reaps
 /// a process killed by one and then fails.)
-pub fn poll_child() -> Option<(Pid, Fate)> {
+pub fn poll_child() -> Option<(Pid, ChildStatus)> {
     let mut status = 0;
     // SAFETY: `status` outlives the call.
     let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG | libc::WUNTRACED) };
-    let fate = match status {
+    let outcome = match status {
         _ if pid <= 0 => return None,
-        _ if libc::WIFSTOPPED(status) => Fate::Stopped,
-        _ if libc::WIFSIGNALED(status) => Fate::Ended(128 + libc::WTERMSIG(status)),
-        _ => Fate::Ended(libc::WEXITSTATUS(status)),
+        _ if libc::WIFSTOPPED(status) => ChildStatus::Stopped,
+        _ if libc::WIFSIGNALED(status) => ChildStatus::Ended(128 + libc::WTERMSIG(status)),
+        _ => ChildStatus::Ended(libc::WEXITSTATUS(status)),
     };
-    Some((Pid::from_raw(pid), fate))
+    Some((Pid::from_raw(pid), outcome))
 }
 
 /// Sends a signal to a process group, whether nix has a name for it or not.

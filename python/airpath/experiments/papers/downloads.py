@@ -231,15 +231,15 @@ def timeouts(outcome: Outcome) -> float:
     return float(outcome.flow["timeouts"])
 
 
-def sent_again(outcome: Outcome) -> float:
+def retransmissions(outcome: Outcome) -> float:
     """Segments that the server retransmitted."""
     return float(outcome.flow["retransmissions"]["total"])
 
 
 def retransmitted(outcome: Outcome) -> float:
     """Retransmissions per new segment, percent."""
-    again = sent_again(outcome)
-    return 100 * again / (float(outcome.flow["segments_sent"]) - again)
+    segments = retransmissions(outcome)
+    return 100 * segments / (float(outcome.flow["segments_sent"]) - segments)
 
 
 def window_at_limit(outcome: Outcome) -> float:

@@ -57,7 +57,7 @@ def _mean_ms(means: Iterable[float | None], simulated_s: float) -> float:
     return fmean(1000 * simulated_s if mean is None else mean for mean in means)
 
 
-def _sent_again(flows: Sequence[Flow]) -> float:
+def _retransmitted(flows: Sequence[Flow]) -> float:
     weights = [flow["segments_sent"] for flow in flows]
     again = sum(retransmission_share(flow) * weight for flow, weight in zip(flows, weights, strict=True))
     return 100 * again / sum(weights) if sum(weights) else 0.0
@@ -88,8 +88,8 @@ RTT = Measure(
 TRANSFER = Measure(
     "transfer", "s", lambda flows, end_s: fmean(_transfer_s(flow, end_s) for flow in flows), digits=3
 )
-SENT_AGAIN = Measure(
-    "retransmitted", "%", lambda flows, _: _sent_again(flows), tolerance=0.01, is_share=True, digits=2
+RETRANSMITTED = Measure(
+    "retransmitted", "%", lambda flows, _: _retransmitted(flows), tolerance=0.01, is_share=True, digits=2
 )
 JAIN = Measure("Jain's index", "%", lambda flows, _: _jain(flows), more_is_better=True, is_share=True)
 DELAY = Measure(

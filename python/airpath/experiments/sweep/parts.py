@@ -19,6 +19,7 @@ from airpath.errors import SweepError
 from airpath.experiments.sweep.plan import run_keys
 from airpath.experiments.sweep.readers import MOST_WORDS
 from airpath.files.text import open_to_read
+from airpath.runs.renamed import current_name
 from airpath.runs.trace import MOST_BYTES_OF_WORDS, MOST_BYTES_PER_ROW, MOST_NUMBERS
 
 KEY_BYTES = 32
@@ -62,7 +63,7 @@ class Parts:
             # A thread of Arrow that has just started may abort a process that ends
             # (https://github.com/apache/arrow/issues/34314): decoding starts one, buffering ahead another.
             table = there.read(columns=columns, use_threads=False).select(columns)
-        table = _plain(table)
+        table = _plain(table).rename_columns([current_name(name, silent=True) for name in columns])
         return table if self._is_of(table) else None
 
     def _columns(self, schema: pa.Schema) -> list[str] | None:
@@ -70,10 +71,11 @@ class Parts:
         metrics, parameters = self._manifest["metrics"], self._manifest["parameters"]
         types = {"key": pa.string(), "point": pa.int64(), "seed": pa.int64(), "error": pa.string()}
         types |= dict.fromkeys(metrics, pa.float64())
+        today = {current_name(name, silent=True) for name in schema.names}
         # Other numbers are metrics that the sweep's file no longer names.
         names = [one.name for one in schema if one.name in types or one.type.equals(pa.float64())]
         names = [name for name in names if name in types or name not in parameters]
-        if len(set(schema.names)) < len(schema.names) or not set(_OWN) <= set(names):
+        if len(today) < len(schema.names) or not set(_OWN) <= set(names):
             return None
         if any(not schema.field(name).type.equals(types.get(name, pa.float64())) for name in names):
             return None

@@ -16,6 +16,7 @@ from airpath.experiments.sweep.traces import RECORDING, Links, links_of
 from airpath.files.atomic import is_descriptor
 from airpath.files.text import parse_toml, read_text
 from airpath.runs.metrics import named
+from airpath.runs.renamed import current_name
 from airpath.scenario import Scenario, read
 from airpath.stats.estimate import CONFIDENCE
 from airpath.stats.replication import MAX_RUNS, Rule
@@ -254,18 +255,20 @@ def _with_runs(text: str, sweep: dict[str, Any], runs: int) -> tuple[str, dict[s
 
 
 def _metrics(sweep: dict[str, Any]) -> tuple[str, ...]:
-    metrics = sweep.get("metrics")
-    if not isinstance(metrics, list) or not metrics:
-        what = "is missing" if metrics is None else f"{metrics!r} is no list of names"
+    given = sweep.get("metrics")
+    if not isinstance(given, list) or not given:
+        what = "is missing" if given is None else f"{given!r} is no list of names"
         raise SweepError("metrics", what, 'write metrics = ["goodput_bps"], keys of results.json')
-    for name in metrics:
+    for name in given:
         try:
             named(name)
         except ValueError as error:
             raise SweepError("metrics", str(error), "dots go between keys") from error
+    metrics = tuple(map(current_name, given))
+    for name in metrics:
         if metrics.count(name) > 1:
             raise SweepError("metrics", f"'{name}' is there twice", "name it once")
-    return tuple(metrics)
+    return metrics
 
 
 def _rule(sweep: dict[str, Any], seed: int) -> Rule:

@@ -30,6 +30,7 @@ from airpath.files.atomic import make_folder, write_in
 from airpath.files.folder import Folder
 from airpath.files.text import misfit, open_to_read, parse_json, parse_toml, read_text
 from airpath.runner.work import Failure, Rows, versions
+from airpath.runs.renamed import current_name
 from airpath.stats.replication import Rule
 from airpath.terminal import counted
 
@@ -256,6 +257,7 @@ def read_manifest(out: Path, must_exist: bool = True) -> dict[str, Any] | None:
             raise SweepError("out", what, f"this one reads format {FORMAT}: sweep into another folder")
         if wrong := misfit(manifest, _SHAPE):
             raise ValueError(wrong)
+        manifest["metrics"] = [current_name(name, silent=True) for name in manifest["metrics"]]
         _check(manifest)
     except FileNotFoundError as error:
         if not must_exist:

@@ -10,6 +10,7 @@ from airpath.experiments.sweep.points import text_of
 from airpath.experiments.sweep.results import PointResult, SweepResults
 from airpath.plots.sweep.quantity import Value, matches, quantities, same
 from airpath.plots.sweep.wording import value_label
+from airpath.runs.renamed import current_name, former_names
 
 MOST_LISTED = 12
 """An error lists up to this number of names or values."""
@@ -17,15 +18,25 @@ MOST_LISTED = 12
 
 def named_in(option: str, name: str, known: Sequence[str], what: str) -> str:
     """Find a key or metric by its full name, or by an ending that is unique; else raise a `SweepError`."""
-    if name in known:
-        return name
-    ending = [one for one in known if one.endswith(f".{name}")]
+    ending = meant_by(name, known)
     if len(ending) == 1:
         return ending[0]
     if ending:
         raise SweepError(option, f"'{name}' may be {listed(ending, ' or ')}", "write more of it")
     hint = f"choose from {listed(known)}" if known else f"the sweep has no {what}"
     raise SweepError(option, f"the sweep has no {what} '{name}'", hint)
+
+
+def meant_by(name: str, known: Sequence[str]) -> list[str]:
+    """Keys and metrics of this full name, or else with this ending; by their old names if there are none."""
+    if name in known:
+        return [name]
+    if ending := [one for one in known if one.endswith(f".{name}")]:
+        return ending
+    former = {old: one for one in known for old in former_names(one) if f".{old}".endswith(f".{name}")}
+    for old in former:
+        current_name(old)  # It warns.
+    return list(former.values())
 
 
 def listed(words: Iterable[str], between: str = ", ") -> str:

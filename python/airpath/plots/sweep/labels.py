@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from airpath.errors import SweepError
 from airpath.experiments.sweep.results import SweepResults
-from airpath.plots.sweep.choice import is_value, listed, named_in
+from airpath.plots.sweep.choice import is_value, listed, meant_by, named_in
 from airpath.plots.sweep.quantity import Value, same
 from airpath.plots.sweep.wording import distinct_labels, key_label, metric_label, value_label
 
@@ -60,7 +60,7 @@ def read_labels(results: SweepResults, given: Iterable[str]) -> Labels:
     for one in given:
         for key, text in _splits(one):
             meant = [own for own, value in there.items() if is_value(value, key)]
-            if key in known or any(name.endswith(f".{key}") for name in known):
+            if meant_by(key, known):
                 name = named_in("--label", key, known, "parameter or metric")
                 if found := _own_value(results, name, text):
                     own_values |= found

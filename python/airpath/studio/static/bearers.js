@@ -24,7 +24,7 @@
  * @property {number} phase when the first TTI began
  * @property {number} delay from the begin of a TTI until it arrives
  * @property {boolean} isShared whether HARQ of a shared cell lets its PDUs overtake each other
- * @property {boolean} resends whether its link layer retransmits PDUs
+ * @property {boolean} retransmits whether its link layer retransmits PDUs
  */
 /**
  * SDUs of all bearers, by their rows of `bearer_enqueued`.
@@ -76,7 +76,7 @@ export function bearersOf(events, packets, rows) {
       cell: known.node, ue: known.ue, direction: known.direction, sdus: ofSdus.get(place) ?? none, runs: ofData.get(place) ?? none,
       number: empty, next: empty, modulo: known.sequence_numbers || 1, arrived: empty, complete: empty, starts: empty,
       status: ofStatus.get(other(place)) ?? none, slots: ofSlots.get(place) ?? none, tti,
-      phase: known.phase_ns, delay: tti + known.delay_ns, isShared: known.shared, resends: known.resends,
+      phase: known.phase_ns, delay: tti + known.delay_ns, isShared: known.shared, retransmits: known.retransmits,
     });
   }
   const made = sdus && sdusOf(sdus, events, packets, rows);

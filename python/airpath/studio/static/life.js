@@ -5,7 +5,7 @@ import { stationOf } from "studio/lanes";
 import { ACK, LOOKS } from "studio/model";
 import { begin } from "studio/packets";
 import { firstFrom, placeOf } from "studio/reduce";
-import { sentAgain } from "studio/standing";
+import { retransmittedAt } from "studio/standing";
 
 /** @typedef {import("studio/model").Model} Model */
 /** @typedef {import("studio/packets").Packets} Packets */
@@ -47,7 +47,7 @@ export function causeOf(model, packet) {
 /** The stops of a packet in order of time. @type {(model: Model, packet: number, placeName: (place: number) => string) => Stop[]} */
 export function lifeOf(model, packet, placeName) {
   const packets = /** @type {Packets} */ (model.packets);
-  const { table, stops, first, sent, drop, flagged, fate, end } = packets;
+  const { table, stops, first, sent, drop, flagged, outcome, end } = packets;
   const { element, direction, time_ns } = table.columns;
   const isUp = direction.words?.[direction.values[stops[first[packet]]]] === "uplink";
   /** @type {Stop[]} */
@@ -77,8 +77,8 @@ export function lifeOf(model, packet, placeName) {
   if (drop[packet] >= 0) {
     const reason = dropped?.words?.[dropped.values[drop[packet]]] ?? "";
     told.push({ at: end[packet], text: `dropped: ${reason.replaceAll("_", " ")}`, kind: "dropped", row: drop[packet] });
-  } else if (fate[packet] === 3) told.push({ ...told[told.length - 1], text: "absorbed there: a middlebox responds for the other side" });
-  else if (fate[packet] === 4) told.push({ ...told[told.length - 1], at: end[packet], text: "lost: the UE has gone to another cell" });
+  } else if (outcome[packet] === 3) told.push({ ...told[told.length - 1], text: "absorbed there: a middlebox responds for the other side" });
+  else if (outcome[packet] === 4) told.push({ ...told[told.length - 1], at: end[packet], text: "lost: the UE has gone to another cell" });
   told.push(...answer(model, packet, isUp, placeName));
   return told.sort((a, b) => a.at - b.at);
 }
@@ -97,8 +97,8 @@ function radioStops(model, packet, isUp, stop) {
   if (bearer && sdus.ended[sdu] >= 0) told.push(...attempts(model, bearer, sdu));
   else if (sdus.left[sdu] < Infinity && sdus.left[sdu] < sdus.out[sdu]) told.push({ ...stop, at: sdus.left[sdu], text: "last byte transmitted" });
   if (sdus.confirmed[sdu] < Infinity) {
-    const isGivenUp = model.packets && model.packets.drop[packet] >= 0 && bearer?.resends;
-    const done = isGivenUp ? "discards it" : bearer?.resends ? "removes it: acknowledged by a STATUS" : "removes it: fully transmitted";
+    const isGivenUp = model.packets && model.packets.drop[packet] >= 0 && bearer?.retransmits;
+    const done = isGivenUp ? "discards it" : bearer?.retransmits ? "removes it: acknowledged by a STATUS" : "removes it: fully transmitted";
     const row = model.latest("rlc_confirmed", sdus.table.columns.ue.values[sdu], null, sdus.confirmed[sdu], isUp ? "uplink" : "downlink");
     told.push({ at: sdus.confirmed[sdu], text: `${isUp ? "the UE" : `the ${station}`} ${done}`, kind: "rlc_confirmed", row });
   }
@@ -143,9 +143,9 @@ function attempts(model, bearer, sdu) {
     flush();
     again += 1;
     if (again > MOST_ATTEMPTS) continue;
-    const next = lost.values[row] ? sentAgain(bearer, row, data) : null;
-    const fate = lost.values[row] ? `, lost${next === null ? "" : `, retransmitted in TTI ${tti(next)}`}` : "";
-    told.push({ at: now, kind: "rlc_data", row, text: `${pdusOf(from, to, bearer.modulo)} ${isAgain ? "retransmitted " : ""}in TTI ${tti(now)}${fate}` });
+    const next = lost.values[row] ? retransmittedAt(bearer, row, data) : null;
+    const outcome = lost.values[row] ? `, lost${next === null ? "" : `, retransmitted in TTI ${tti(next)}`}` : "";
+    told.push({ at: now, kind: "rlc_data", row, text: `${pdusOf(from, to, bearer.modulo)} ${isAgain ? "retransmitted " : ""}in TTI ${tti(now)}${outcome}` });
   }
   flush();
   if (again > MOST_ATTEMPTS) told.push({ ...told[told.length - 1], text: `and ${figure(again - MOST_ATTEMPTS)} more attempts` });
@@ -161,8 +161,8 @@ function pdusOf(low, high, modulo) {
 function answer(model, packet, isUp, placeName) {
   const packets = /** @type {Packets} */ (model.packets);
   const segments = model.events.table("segment_sent")?.columns;
-  const { table, first, stops, sent, end, fate, count } = packets;
-  if (!segments || sent[packet] < 0 || fate[packet] !== 1) return [];
+  const { table, first, stops, sent, end, outcome, count } = packets;
+  if (!segments || sent[packet] < 0 || outcome[packet] !== 1) return [];
   const { ue, flow, direction, seq, ack, flags, time_ns, element } = table.columns;
   const row = stops[first[packet]];
   const until = seq.values[row] + segments.payload_bytes.values[sent[packet]];

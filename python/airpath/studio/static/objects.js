@@ -5,7 +5,7 @@ import { download } from "studio/files";
 import { causeOf, lifeOf, nameOf } from "studio/life";
 import { modelOf } from "studio/model";
 import { ueName } from "studio/names";
-import { begin, FATES } from "studio/packets";
+import { begin, OUTCOMES } from "studio/packets";
 import { eventsAsParquet } from "studio/parquet";
 import { pcapng } from "studio/pcapng";
 import { lowerBound } from "studio/reduce";
@@ -28,12 +28,12 @@ export class ObjectList {
     this.isStale = true;
     this.what = /** @type {HTMLSelectElement} */ (byId("what"));
     this.cause = /** @type {HTMLSelectElement} */ (byId("cause"));
-    this.fate = /** @type {HTMLSelectElement} */ (byId("fate"));
+    this.outcome = /** @type {HTMLSelectElement} */ (byId("outcome"));
     this.ranged = /** @type {HTMLInputElement} */ (byId("ranged"));
     this.rows = new Rows(byId("object-list"), byId("objects"), (place) => this.row(place));
     this.rows.listen((way, steps) => this.step(way, steps));
     this.what.addEventListener("change", () => this.offer());
-    for (const own of [this.cause, this.fate, this.ranged]) own.addEventListener("change", () => this.filter());
+    for (const own of [this.cause, this.outcome, this.ranged]) own.addEventListener("change", () => this.filter());
     byId("save-packets").addEventListener("click", () => this.save());
     byId("unfollow").addEventListener("click", () => store.set({ followed: null }));
     store.on(["flows", "variants", "shown"], () => this.offer());
@@ -68,8 +68,8 @@ export class ObjectList {
       : [[FIRST, "new data"], [AGAIN, "retransmissions"], ["ack", "ACKs"], ...causes.map((word) => [word, word.replaceAll("_", " ")])];
     fill(this.cause, [["", "all"], ...list]);
     const drops = model.events.table("dropped")?.columns.reason.words ?? [];
-    fill(this.fate, [["", "any outcome"], ...(this.isPdus ? [["1", "received"], ["2", "lost"]]
-      : [...FATES.map((word, n) => [String(n), word]), ...drops.map((word) => [word, `dropped: ${word.replaceAll("_", " ")}`])])]);
+    fill(this.outcome, [["", "any outcome"], ...(this.isPdus ? [["1", "received"], ["2", "lost"]]
+      : [...OUTCOMES.map((word, n) => [String(n), word]), ...drops.map((word) => [word, `dropped: ${word.replaceAll("_", " ")}`])])]);
     this.filter();
   }
 
@@ -79,8 +79,8 @@ export class ObjectList {
     const flows = new Set(state.flows.map((place) => summary.flows[place]).filter(Boolean).map(({ ue, flow }) => ue * 65536 + flow));
     const ues = new Set([...flows].map((key) => Math.floor(key / 65536)));
     const [from, to] = this.ranged.checked ? state.range.map((time) => time * 1e9) : [0, Infinity];
-    this.listed = this.isPdus ? pdusOf(this.model, ues, from, to, this.cause.value, this.fate.value)
-      : packetsOf(this.model, flows, from, to, this.cause.value, this.fate.value);
+    this.listed = this.isPdus ? pdusOf(this.model, ues, from, to, this.cause.value, this.outcome.value)
+      : packetsOf(this.model, flows, from, to, this.cause.value, this.outcome.value);
     byId("object-count").textContent = figure(this.listed.length);
     const save = /** @type {HTMLButtonElement} */ (byId("save-packets"));
     save.disabled = !this.listed.length;
@@ -99,12 +99,12 @@ export class ObjectList {
     const row = packets.stops[packets.first[own]];
     const cause = causeOf(model, own);
     const arrow = direction.words?.[direction.values[row]] === "uplink" ? "↑" : "↓";
-    const fate = packets.fate[own] === 1 ? "" : FATES[packets.fate[own]];
+    const outcome = packets.outcome[own] === 1 ? "" : OUTCOMES[packets.outcome[own]];
     return {
-      look: `event packet fate-${packets.fate[own]}`, isChosen: this.store.state.followed === own,
+      look: `event packet outcome-${packets.outcome[own]}`, isChosen: this.store.state.followed === own,
       cells: [
         ["time", (begin(packets, own) / 1e9).toFixed(4)], ["kind", `${arrow} ${nameOf(model, own)}`], ["whose", whose(model.run, packets.table, row)],
-        ["what", [cause.replaceAll("_", " "), fate].filter(Boolean).join(", ")],
+        ["what", [cause.replaceAll("_", " "), outcome].filter(Boolean).join(", ")],
       ],
       click: () => this.choose(own),
     };
@@ -119,7 +119,7 @@ export class ObjectList {
     const [first, last] = [0, of("pdus") - 1].map((at) => (of("first_sn") + at) % (bearer?.modulo ?? 1));
     const { chosen } = this.store.state;
     return {
-      look: `event packet fate-${of("lost") ? 2 : 1}`, isChosen: chosen?.kind === "rlc_data" && chosen.row === row,
+      look: `event packet outcome-${of("lost") ? 2 : 1}`, isChosen: chosen?.kind === "rlc_data" && chosen.row === row,
       cells: [
         ["time", (of("time_ns") / 1e9).toFixed(4)], ["kind", `${isUp ? "↑" : "↓"} PDU ${first}${of("pdus") > 1 ? ` to ${last}` : ""}`],
         ["whose", ueName(model.run, of("ue"))], ["what", `TTI ${model.tti(bearer, of("time_ns"))}${of("lost") ? ", lost" : ""}${of("poll") ? ", poll" : ""}`],
@@ -189,8 +189,8 @@ function fill(select, options) {
   select.value = options.some(([name]) => name === value) ? value : "";
 }
 
-/** @type {(model: Model, flows: Set<number>, from: number, to: number, cause: string, fate: string) => Uint32Array<ArrayBuffer>} */
-function packetsOf(model, flows, from, to, cause, fate) {
+/** @type {(model: Model, flows: Set<number>, from: number, to: number, cause: string, outcome: string) => Uint32Array<ArrayBuffer>} */
+function packetsOf(model, flows, from, to, cause, outcome) {
   const { packets, looks } = model;
   if (!packets) return new Uint32Array(0);
   const { ue, flow } = packets.table.columns;
@@ -203,14 +203,14 @@ function packetsOf(model, flows, from, to, cause, fate) {
     const look = looks[packet];
     if (cause === FIRST ? look !== 0 : cause === AGAIN ? look !== 1 && look !== 2 : cause === "ack" ? look !== 3 : cause && causeOf(model, packet) !== cause) continue;
     const reason = packets.drop[packet] < 0 ? "" : reasons?.words?.[reasons.values[packets.drop[packet]]] ?? "";
-    if (fate && String(packets.fate[packet]) !== fate && reason !== fate) continue;
+    if (outcome && String(packets.outcome[packet]) !== outcome && reason !== outcome) continue;
     found[count++] = packet;
   }
   return found.slice(0, count);
 }
 
-/** @type {(model: Model, ues: Set<number>, from: number, to: number, cause: string, fate: string) => Uint32Array<ArrayBuffer>} */
-function pdusOf(model, ues, from, to, cause, fate) {
+/** @type {(model: Model, ues: Set<number>, from: number, to: number, cause: string, outcome: string) => Uint32Array<ArrayBuffer>} */
+function pdusOf(model, ues, from, to, cause, outcome) {
   const table = model.events.table("rlc_data");
   if (!table) return new Uint32Array(0);
   const { lost, time_ns } = table.columns;
@@ -221,7 +221,7 @@ function pdusOf(model, ues, from, to, cause, fate) {
     bearer.runs.forEach((row, at) => {
       const isAgain = bearer.number[at] < (at > 0 ? bearer.next[at - 1] : 0);
       if (time_ns.values[row] < from || time_ns.values[row] > to || (cause && (cause === AGAIN) !== isAgain)) return;
-      if (!fate || (fate === "2") === Boolean(lost.values[row])) found.push(row);
+      if (!outcome || (outcome === "2") === Boolean(lost.values[row])) found.push(row);
     });
   }
   return Uint32Array.from(found).sort();

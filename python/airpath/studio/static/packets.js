@@ -11,7 +11,7 @@
  * @property {Uint32Array} first place in `stops` of each packet's first, and at the end their number
  * @property {Uint32Array} stops rows of the table, packet by packet and in order of time
  * @property {Uint32Array} of the packet of each row
- * @property {Uint8Array} fate index of the outcome in `FATES`
+ * @property {Uint8Array} outcome index of the outcome in `OUTCOMES`
  * @property {Float64Array} end when it was delivered, dropped or absorbed; Infinity if it is in flight at the end
  * @property {Int32Array} drop its row of `dropped`, or -1
  * @property {Int32Array} sent its row of `segment_sent`, or -1
@@ -22,8 +22,8 @@
  */
 
 /** How packets end. `taken`: a middlebox absorbed it, as one that responds for a host does; `left`: its UE went to another cell. */
-export const FATES = ["in flight", "delivered", "dropped", "absorbed by a middlebox", "lost at a hand-over"];
-const [UNDER_WAY, ARRIVED, DROPPED, TAKEN, LEFT] = [0, 1, 2, 3, 4];
+export const OUTCOMES = ["in flight", "delivered", "dropped", "absorbed by a middlebox", "lost at a hand-over"];
+const [IN_FLIGHT, ARRIVED, DROPPED, TAKEN, LEFT] = [0, 1, 2, 3, 4];
 /** Objects are found by parts of the time, nanoseconds. */
 export const PART_NS = 1e8;
 /** The flag with which the RNC marks an ACK in transit to report a radio loss. */
@@ -40,18 +40,18 @@ export function packetsOf(events, graph, end) {
   const table = events.table("packet");
   if (!table) return null;
   const packets = gathered(table);
-  const { fate, end: ends, first, stops, drop, sent } = packets;
+  const { outcome, end: ends, first, stops, drop, sent } = packets;
   const { element, time_ns } = table.columns;
   for (let packet = 0; packet < packets.count; packet += 1) {
     const row = stops[first[packet + 1] - 1];
     if (element.values[row] !== 0 && element.values[row] !== graph.last) continue;
-    [fate[packet], ends[packet]] = [ARRIVED, time_ns.values[row]];
+    [outcome[packet], ends[packet]] = [ARRIVED, time_ns.values[row]];
   }
   each(packets, events.table("dropped"), (packet, row, time) => {
-    [fate[packet], ends[packet], drop[packet]] = [DROPPED, time, row];
+    [outcome[packet], ends[packet], drop[packet]] = [DROPPED, time, row];
   });
   each(packets, events.table("kept"), (packet, _, time) => {
-    [fate[packet], ends[packet]] = [TAKEN, time];
+    [outcome[packet], ends[packet]] = [TAKEN, time];
   });
   each(packets, events.table("segment_sent"), (packet, row) => {
     sent[packet] = row;
@@ -82,7 +82,7 @@ function gathered(table) {
   const filled = first.slice();
   for (let row = 0; row < rows; row += 1) stops[filled[of[row]]++] = row;
   return {
-    count, table, first, stops, of, fate: new Uint8Array(count), end: new Float64Array(count).fill(Infinity),
+    count, table, first, stops, of, outcome: new Uint8Array(count), end: new Float64Array(count).fill(Infinity),
     drop: new Int32Array(count).fill(-1), sent: new Int32Array(count).fill(-1), flagged: new Int16Array(count).fill(-1),
     hasFlags: false, alive: new Uint32Array(0), place: (id) => places[id - least] ?? -1,
   };
@@ -102,15 +102,15 @@ function each({ place }, table, call) {
 }
 
 /** Packets that were in a cell when their UE left it, which did not forward them. @type {(packets: Packets, graph: Graph) => void} */
-function findLeft({ count, table, first, stops, fate, end }, graph) {
+function findLeft({ count, table, first, stops, outcome, end }, graph) {
   const { time_ns, ue, element, direction } = table.columns;
   for (let packet = 0; packet < count; packet += 1) {
     const row = stops[first[packet + 1] - 1];
-    if (fate[packet] !== UNDER_WAY || !graph.cells.includes(element.values[row])) continue;
+    if (outcome[packet] !== IN_FLIGHT || !graph.cells.includes(element.values[row])) continue;
     const isUp = direction.words?.[direction.values[row]] === "uplink";
     const move = graph.moves.get(ue.values[row])?.[graph.arrivalTurn(ue.values[row], time_ns.values[row], isUp)];
     if (!move || move.forward) continue;
-    fate[packet] = LEFT;
+    outcome[packet] = LEFT;
     end[packet] = Math.max(move.serves, time_ns.values[row]);
   }
 }

@@ -113,7 +113,7 @@ function between(scene, model, row, theme) {
     const short = kept ? `${waits} + ${kept}` : String(waits);
     if (waits + kept) scene.text([`${waits} wait${kept ? `, ${kept} kept` : ""}`, short, String(waits)], (buffer.left + buffer.right) / 2, lanes.between, buffer.right - buffer.left);
   }
-  if (!receiver || !bearer?.resends || scene.isNarrow) return;
+  if (!receiver || !bearer?.retransmits || scene.isNarrow) return;
   const { holes, waiting } = receiving(model, bearer, view.now);
   const told = `${holes} ${holes === 1 ? "hole" : "holes"}`;
   if (holes) scene.text([`${waiting} wait, ${told}`, told], (receiver.left + receiver.right) / 2, lanes.between, receiver.right - receiver.left);

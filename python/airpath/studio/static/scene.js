@@ -5,7 +5,7 @@ import { BLOCKS, drawBlocks, UPLINK_BLOCKS } from "studio/blocks";
 import { FORK_PX, INKS, isNarrow, layoutOf, middleOf, SIZES } from "studio/lanes";
 import { LOOKS, stopAt } from "studio/model";
 import { ueName } from "studio/names";
-import { around, FATES } from "studio/packets";
+import { around, OUTCOMES } from "studio/packets";
 import { drawQueues } from "studio/queues";
 import { boxState, receiverState, senderState } from "studio/standing";
 import { cross, drawReceiver, drawSlots, drawTtis } from "studio/tape";
@@ -19,7 +19,7 @@ import { cross, drawReceiver, drawSlots, drawTtis } from "studio/tape";
 /** A row of the picture: a cell or way, and the UE of it that is shown. @typedef {{columns: Column[], lanes: import("studio/lanes").Lanes, view: View, names: string[], waiting: Int32Array[], waits: number[], kept: number, others: Map<number, number>}} Row */
 /** @typedef {{inks: string[], ink: string, quiet: string, grid: string, edge: string, sheet: string, ground: string, pin: string}} Theme */
 
-const DROPPED = FATES.indexOf("dropped");
+const DROPPED = OUTCOMES.indexOf("dropped");
 const HIT_PX = 9;
 /** Between two lines of text. */
 const LINE_PX = 13;
@@ -225,7 +225,7 @@ export class Scene {
   /** Packets in flight. @type {(model: Model, view: View, theme: Theme) => void} */
   packets(model, view, theme) {
     const packets = /** @type {import("studio/packets").Packets} */ (model.packets);
-    const { table, end, fate, stops } = packets;
+    const { table, end, outcome, stops } = packets;
     const { ue, element, direction } = table.columns;
     const upCode = (direction.words ?? []).indexOf("uplink");
     const times = table.columns.time_ns.values;
@@ -233,7 +233,7 @@ export class Scene {
     const [, above] = around(packets, view.now);
     for (let packet = low; packet < Math.max(high, above); packet += 1) {
       const isGone = end[packet] <= view.now;
-      if (isGone && (fate[packet] !== DROPPED || end[packet] + view.fall < view.now)) continue;
+      if (isGone && (outcome[packet] !== DROPPED || end[packet] + view.fall < view.now)) continue;
       const at = stopAt(packets, packet, view.now);
       if (at < 0) continue;
       const row = stops[at];

@@ -17,7 +17,7 @@
  * One direction of a UE in a cell, which is the place `node` on the path; times are nanoseconds, and 0 of what the bearer does
  * not have, as `BearerRow` of the core says.
  * @typedef {{node: number, ue: number, direction: string, slot_ns: number, phase_ns: number, delay_ns: number,
- *   sequence_numbers: number, resends: boolean, shared: boolean}} BearerRow
+ *   sequence_numbers: number, retransmits: boolean, shared: boolean}} BearerRow
  */
 /**
  * Facts about a run in addition to its events; `airpath/studio/facts.py` writes it.

@@ -84,7 +84,7 @@ export function buffered(model, { ue, now }, isUp) {
     const packet = sdus.packet[sdu];
     const isDropped = packets !== null && packet >= 0 && packets.drop[packet] >= 0 && packets.end[packet] <= now;
     if (now < Math.min(sdus.left[sdu], sdus.out[sdu])) waits += Number(!isDropped);
-    else if (bearer.resends && sdus.ended[sdu] >= 0 && sdus.confirmed[sdu] > now) kept += 1;
+    else if (bearer.retransmits && sdus.ended[sdu] >= 0 && sdus.confirmed[sdu] > now) kept += 1;
     else done += 1;
   }
   return { waits, kept };
@@ -109,7 +109,7 @@ export function momentOf(model, view) {
   const slots = isUp || bearer?.isShared ? model.slotsOf(ue, now, isUp) : null;
   const air = bearer && (slots ? slotWords(slots, model, now) : onAir(model, bearer, now));
   if (air) told.push(air);
-  if (bearer?.resends) {
+  if (bearer?.retransmits) {
     const { holes, waiting } = receiving(model, bearer, now);
     // RLC of NR hands up what is whole: PDCP puts it in order.
     const isNr = kindOf(model.graph.names[model.graph.cellOf(ue, now)] ?? "") === "radio.nr";
@@ -143,13 +143,13 @@ function onAir(model, bearer, now) {
     if (lost.values[first]) gone += pdus.values[first];
   }
   if (!gone) return `TTI ${tti}: ${counted(sent, "PDU")} transmitted.`;
-  const again = sentAgain(bearer, first, data);
+  const again = retransmittedAt(bearer, first, data);
   const later = again === null ? "never retransmitted" : `retransmitted in TTI ${model.tti(bearer, again)}`;
-  return `TTI ${tti} is lost${gone < sent ? ` in part (${gone} of ${sent} PDUs)` : ` (${counted(sent, "PDU")})`}, ${bearer.resends ? later : "no retransmission in this mode"}.`;
+  return `TTI ${tti} is lost${gone < sent ? ` in part (${gone} of ${sent} PDUs)` : ` (${counted(sent, "PDU")})`}, ${bearer.retransmits ? later : "no retransmission in this mode"}.`;
 }
 
 /** When the first PDU of a run was retransmitted; null if it was not. @type {(bearer: import("studio/bearers").Bearer, row: number, data: import("studio/events").Table) => number | null} */
-export function sentAgain({ runs, number }, row, data) {
+export function retransmittedAt({ runs, number }, row, data) {
   const { pdus, time_ns } = data.columns;
   const at = placeOf(runs, row);
   for (let other = at + 1; other < runs.length; other += 1) {

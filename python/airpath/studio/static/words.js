@@ -181,8 +181,8 @@ const SENTENCE = {
     const { n, word, run } = own;
     const which = `RLC ${pdus(own)} ${n("pdus") === 1 ? "was" : "were"} transmitted`;
     const poll = n("poll") ? " The poll bit requests a STATUS." : "";
-    const resends = run.bearers[n("bearer")]?.resends;
-    return `${which} (${word("direction")})${n("lost") ? ` and lost; RLC ${resends ? "has to retransmit" : "does not retransmit in this mode"}` : ""}.${poll}`;
+    const retransmits = run.bearers[n("bearer")]?.retransmits;
+    return `${which} (${word("direction")})${n("lost") ? ` and lost; RLC ${retransmits ? "has to retransmit" : "does not retransmit in this mode"}` : ""}.${poll}`;
   },
   rlc_sdu: (own) =>
     `All of ${own.word("direction")} SDU ${own.n("sdu")} has now been transmitted, in RLC ${pdus(own)}.`,

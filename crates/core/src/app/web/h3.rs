@@ -102,9 +102,9 @@ impl Streams for Http3 {
         let now_acked = stream.acked.count();
         self.acked += now_acked - acked;
         self.done += usize::from(now_acked == stream.len && acked < stream.len);
-        let needless = lost - stream.lost.count();
-        if needless > 0 {
-            self.schedule.take(data.stream as u16, needless);
+        let spurious = lost - stream.lost.count();
+        if spurious > 0 {
+            self.schedule.take(data.stream as u16, spurious);
         }
     }
 
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_late_is_not_sent_again() {
+    fn what_is_acknowledged_late_is_not_retransmitted() {
         let mut sender = Http3::default();
         sender.send(0, &OBJECT, 30);
         let frame = sender.poll(30).unwrap_or_else(|| unreachable!("it has data"));

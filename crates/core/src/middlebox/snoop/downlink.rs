@@ -20,7 +20,7 @@ pub(super) struct Limits {
 }
 
 /// State shared by all connections of the box.
-pub(super) struct Books {
+pub(super) struct Accounting {
     pub limits: Limits,
     pub counters: Counters,
     /// Reused; empty between calls of the box.
@@ -43,12 +43,12 @@ struct Cached {
     /// A SACK block reports that the UE has it.
     is_sacked: bool,
     /// A copy of it has been counted as unnecessary.
-    is_needless: bool,
+    is_spurious: bool,
 }
 
 /// Handling of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum Outcome {
     /// It is forwarded to the sender.
     Passes,
     /// It is forwarded without its SACK blocks, which show a gap that the box repairs.
@@ -144,7 +144,12 @@ impl Downlink {
 
     /// A segment with data or FIN towards the radio. If the UE has all of it already, returns the ACK to be sent to the
     /// sender instead of forwarding the segment.
-    pub fn on_data(&mut self, now: Instant, packet: &Packet, books: &mut Books) -> Option<Box<Packet>> {
+    pub fn on_data(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        accounting: &mut Accounting,
+    ) -> Option<Box<Packet>> {
         // A SYN takes one sequence number before the data.
         let start = packet.seq.wrapping_add(u32::from(packet.flags.has(Flags::SYN)));
         let fin = u32::from(packet.flags.has(Flags::FIN));
@@ -168,18 +173,18 @@ impl Downlink {
             copies: 0,
             by_sender: is_after(self.highest, start),
             is_sacked: false,
-            is_needless: false,
+            is_spurious: false,
         };
-        books.counters.sender_retransmissions += u64::from(segment.by_sender);
+        accounting.counters.sender_retransmissions += u64::from(segment.by_sender);
         if is_after(end, self.highest) {
             self.highest = end;
         }
-        self.insert(segment, books);
+        self.insert(segment, accounting);
         None
     }
 
     /// Puts a segment in its place, if there is room.
-    fn insert(&mut self, mut segment: Cached, books: &mut Books) {
+    fn insert(&mut self, mut segment: Cached, accounting: &mut Accounting) {
         // Mostly it is the last.
         let at = match self.segments.back().is_none_or(|last| is_after(segment.start, last.start)) {
             true => self.segments.len(),
@@ -193,60 +198,66 @@ impl Downlink {
             }
             return;
         }
-        if self.segments.len() >= books.limits.packets {
+        if self.segments.len() >= accounting.limits.packets {
             // The cached segments are needed earlier.
-            books.counters.segments_not_cached += 1;
+            accounting.counters.segments_not_cached += 1;
             return;
         }
-        books.counters.segments_cached += 1;
+        accounting.counters.segments_cached += 1;
         self.segments.insert(at, segment);
     }
 
     /// The UE acknowledges.
-    pub fn on_ack(&mut self, now: Instant, packet: &Packet, books: &mut Books) -> Fate {
+    pub fn on_ack(&mut self, now: Instant, packet: &Packet, accounting: &mut Accounting) -> Outcome {
         let ack = packet.ack;
         if self.is_foreign(ack) {
-            return Fate::Passes;
+            return Outcome::Passes;
         }
         if is_after(self.una, ack) {
-            return if Segment::of(packet) == Segment::PureAck { Fate::Stale } else { Fate::Passes };
+            return if Segment::of(packet) == Segment::PureAck { Outcome::Stale } else { Outcome::Passes };
         }
         let window = std::mem::replace(&mut self.window, packet.window);
-        self.take_duplicate_report(packet, books);
+        self.take_duplicate_report(packet, accounting);
         self.take_blocks(packet);
         if is_after(ack, self.una) {
-            self.advance(now, packet, books);
-            self.repair_shown_gaps(now, books);
+            self.advance(now, packet, accounting);
+            self.repair_shown_gaps(now, accounting);
             let repairs = self.repairs();
             self.is_awaited = false;
-            return if repairs && packet.has_blocks() { Fate::PassesWithoutBlocks } else { Fate::Passes };
+            return if repairs && packet.has_blocks() {
+                Outcome::PassesWithoutBlocks
+            } else {
+                Outcome::Passes
+            };
         }
         // Nothing is outstanding: a reply to a keep-alive.
         if !is_duplicate(packet, window) || !is_after(self.highest, ack) {
-            return Fate::Passes;
+            return Outcome::Passes;
         }
-        let fate = match self.on_duplicate(now, packet.has_blocks(), books) {
+        let outcome = match self.on_duplicate(now, packet.has_blocks(), accounting) {
             // To the sender it is no duplicate without its blocks, and it waits for the window, perhaps, or the ACK.
-            Fate::Suppressed if packet.window > window || self.is_awaited => Fate::PassesWithoutBlocks,
-            fate => fate,
+            Outcome::Suppressed if packet.window > window || self.is_awaited => Outcome::PassesWithoutBlocks,
+            outcome => outcome,
         };
-        self.is_awaited &= fate == Fate::Suppressed;
-        match fate {
-            Fate::Suppressed => books.counters.dupacks_suppressed += 1,
-            Fate::Passes | Fate::PassesWithoutBlocks | Fate::Stale => books.counters.dupacks_passed += 1,
+        self.is_awaited &= outcome == Outcome::Suppressed;
+        match outcome {
+            Outcome::Suppressed => accounting.counters.dupacks_suppressed += 1,
+            Outcome::Passes | Outcome::PassesWithoutBlocks | Outcome::Stale => {
+                accounting.counters.dupacks_passed += 1
+            }
         }
-        fate
+        outcome
     }
 
     /// A duplicate ACK: first, expected, or unexpected.
-    fn on_duplicate(&mut self, now: Instant, has_blocks: bool, books: &mut Books) -> Fate {
+    fn on_duplicate(&mut self, now: Instant, has_blocks: bool, accounting: &mut Accounting) -> Outcome {
         let newest = self.newest_sacked();
         let Some(first) = self.segments.front().filter(|first| !is_after(first.start, self.una)) else {
             // It never reached the radio: congestion.
-            return Fate::Passes;
+            return Outcome::Passes;
         };
         if first.by_sender {
-            return Fate::Passes;
+            return Outcome::Passes;
         }
         let is_lost = match (first.copies, has_blocks) {
             (0, _) => true,
@@ -254,20 +265,20 @@ impl Downlink {
             (_, true) => newest > first.turn,
             (_, false) => self.expected == 0,
         };
-        if is_lost && first.copies >= books.limits.retransmissions {
-            return Fate::Passes;
+        if is_lost && first.copies >= accounting.limits.retransmissions {
+            return Outcome::Passes;
         }
         if is_lost {
             // Each segment sent after it will cause one duplicate ACK; this ACK is the first of them.
             self.expected = (self.turns - first.turn).saturating_sub(1);
-            self.copy(now, 0, SnoopAction::DupackRetransmission, books);
+            self.copy(now, 0, SnoopAction::DupackRetransmission, accounting);
         } else {
             self.expected = self.expected.saturating_sub(1);
             // The copy was sent after the segment that caused this ACK.
             self.progress_at = now;
         }
-        self.repair_shown_gaps(now, books);
-        Fate::Suppressed
+        self.repair_shown_gaps(now, accounting);
+        Outcome::Suppressed
     }
 
     /// Whether the segment that the UE waits for is the box's business.
@@ -277,15 +288,15 @@ impl Downlink {
     }
 
     /// The UE has all octets before the ACK.
-    fn advance(&mut self, now: Instant, packet: &Packet, books: &mut Books) {
+    fn advance(&mut self, now: Instant, packet: &Packet, accounting: &mut Accounting) {
         let ack = packet.ack;
         let (mut newest, mut is_ambiguous) = (None, false);
         while self.segments.front().is_some_and(|first| !is_after(first.end, ack)) {
             let Some(first) = self.segments.pop_front() else { break };
             newest = Some(first.sent_at);
             is_ambiguous |= first.copies > 0 || first.by_sender;
-            if first.copies > 0 && !first.by_sender && !first.is_needless {
-                self.judge_copy(now, &first, books);
+            if first.copies > 0 && !first.by_sender && !first.is_spurious {
+                self.judge_copy(now, &first, accounting);
             }
         }
         if is_after(ack, self.highest) {
@@ -306,9 +317,9 @@ impl Downlink {
     }
 
     /// An ACK that arrives in less than half of the minimum RTT does not acknowledge the copy.
-    fn judge_copy(&mut self, now: Instant, segment: &Cached, books: &mut Books) {
+    fn judge_copy(&mut self, now: Instant, segment: &Cached, accounting: &mut Accounting) {
         if self.min_rtt.is_some_and(|min| now.since(segment.sent_at).saturating_mul(2) < min) {
-            books.counters.local_retransmissions.needless += 1;
+            accounting.counters.local_retransmissions.spurious += 1;
             return;
         }
         if self.recent.len() == MOST_RECENT {
@@ -328,7 +339,7 @@ impl Downlink {
     }
 
     /// The UE received a segment twice, RFC 2883: an unnecessary copy if only the box has retransmitted it.
-    fn take_duplicate_report(&mut self, packet: &Packet, books: &mut Books) {
+    fn take_duplicate_report(&mut self, packet: &Packet, accounting: &mut Accounting) {
         let blocks = packet.options().sack;
         let Some(&(left, right)) = blocks.as_slice().first() else { return };
         let within = |(l, r): &(u32, u32)| !is_after(*l, left) && !is_after(right, *r);
@@ -338,11 +349,11 @@ impl Downlink {
         let reported = |start: u32, end: u32| !is_after(left, start) && !is_after(end, right);
         let before = self.recent.len();
         self.recent.retain(|&(start, end)| !reported(start, end));
-        books.counters.local_retransmissions.needless += (before - self.recent.len()) as u64;
+        accounting.counters.local_retransmissions.spurious += (before - self.recent.len()) as u64;
         for segment in self.segments.iter_mut().filter(|one| reported(one.start, one.end)) {
-            if segment.copies > 0 && !segment.by_sender && !segment.is_needless {
-                segment.is_needless = true;
-                books.counters.local_retransmissions.needless += 1;
+            if segment.copies > 0 && !segment.by_sender && !segment.is_spurious {
+                segment.is_spurious = true;
+                accounting.counters.local_retransmissions.spurious += 1;
             }
         }
     }
@@ -355,31 +366,31 @@ impl Downlink {
 
     /// Retransmits every cached segment that the SACK blocks leave out although a segment sent after it is known to
     /// have arrived.
-    fn repair_shown_gaps(&mut self, now: Instant, books: &mut Books) {
+    fn repair_shown_gaps(&mut self, now: Instant, accounting: &mut Accounting) {
         let newest = self.newest_sacked();
-        if newest == 0 || books.limits.retransmissions == 0 {
+        if newest == 0 || accounting.limits.retransmissions == 0 {
             return;
         }
         for at in 0..self.segments.len() {
             let one = &self.segments[at];
             if !one.is_sacked && one.copies == 0 && !one.by_sender && one.turn < newest {
-                self.copy(now, at, SnoopAction::DupackRetransmission, books);
+                self.copy(now, at, SnoopAction::DupackRetransmission, accounting);
             }
         }
     }
 
     /// Retransmits a cached segment.
-    fn copy(&mut self, now: Instant, at: usize, why: SnoopAction, books: &mut Books) {
+    fn copy(&mut self, now: Instant, at: usize, why: SnoopAction, accounting: &mut Accounting) {
         let segment = &mut self.segments[at];
         self.turns += 1;
         (segment.turn, segment.sent_at) = (self.turns, now);
         segment.copies += 1;
-        let counts = &mut books.counters.local_retransmissions;
+        let counts = &mut accounting.counters.local_retransmissions;
         counts.total += 1;
         counts.bytes += u64::from(segment.packet.len);
         let is_timed = why == SnoopAction::TimerRetransmission;
         *(if is_timed { &mut counts.timer } else { &mut counts.dupack }) += 1;
-        books.copies.push((why, segment.packet.clone()));
+        accounting.copies.push((why, segment.packet.clone()));
     }
 
     /// Deadline of the local timer. It runs for the segment that the UE waits for, once an RTT is known.
@@ -392,13 +403,13 @@ impl Downlink {
     }
 
     /// The local timer has expired.
-    pub fn on_deadline(&mut self, now: Instant, books: &mut Books) {
-        if self.deadline(&books.limits).is_none_or(|at| at > now) {
+    pub fn on_deadline(&mut self, now: Instant, accounting: &mut Accounting) {
+        if self.deadline(&accounting.limits).is_none_or(|at| at > now) {
             return;
         }
         self.expected = self.turns - self.segments[0].turn;
         self.rto.on_timeout();
-        self.copy(now, 0, SnoopAction::TimerRetransmission, books);
+        self.copy(now, 0, SnoopAction::TimerRetransmission, accounting);
     }
 
     /// The buffer after the box has dropped the segment that starts at octet `start`: congestion, which the sender

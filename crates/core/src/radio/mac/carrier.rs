@@ -223,7 +223,7 @@ impl Carrier {
         bearer.counts.ttis += 1;
         bearer.counts.pdus_sent += pdus;
         bearer.counts.pdus_lost += lost;
-        let tells_ends = !self.ttis.resends && !tti.data.ends.is_empty();
+        let tells_ends = !self.ttis.retransmits && !tti.data.ends.is_empty();
         if lost < pdus || tells_ends {
             self.put(end + bearer.buffer.delay + later, tti);
         } else {
@@ -289,7 +289,7 @@ impl Carrier {
             self.ending = Some(Ending { at: end, pdus_sent: sent.pdus() as u32, pdus_lost: lost as u32 });
         }
         bearer.note_beginning(report);
-        bearer.note_fates(cx, &sent, tti);
+        bearer.note_outcomes(cx, &sent, tti);
         bearer.note_ends(cx, &sent);
         bearer.capture_pdus(cx, &sent, tti, report);
         self.spare.keep(sent);

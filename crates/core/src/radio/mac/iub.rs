@@ -57,7 +57,7 @@ pub(in crate::radio) struct Iub {
     /// PDUs on their way to the Node B.
     on_way: VecDeque<(Instant, Box<Tti>)>,
     /// How many these are.
-    pdus_on_way: u64,
+    pdus_in_transit: u64,
     pub queue: PduQueue,
     next_grant: Instant,
 }
@@ -69,7 +69,7 @@ impl Iub {
             credits: config.capacity.into(),
             granted: VecDeque::new(),
             on_way: VecDeque::new(),
-            pdus_on_way: 0,
+            pdus_in_transit: 0,
             queue: PduQueue::default(),
             next_grant: Instant::NEVER,
         }
@@ -95,7 +95,7 @@ impl Iub {
             self.credits += credits;
         }
         while let Some((_, tti)) = pop_if(&mut self.on_way, |(at, _)| *at <= cx.now) {
-            self.pdus_on_way -= tti.pdus();
+            self.pdus_in_transit -= tti.pdus();
             self.queue.push(tti);
         }
         while self.credits > 0 && pair.deadline(Dir::Downlink) <= cx.now {
@@ -107,7 +107,7 @@ impl Iub {
             }
             let pdus = tti.pdus();
             self.credits -= pdus;
-            self.pdus_on_way += pdus;
+            self.pdus_in_transit += pdus;
             self.on_way.push_back((cx.now + self.config.delay, tti));
         }
         if self.next_grant <= cx.now {
@@ -119,7 +119,7 @@ impl Iub {
 
     fn free(&self) -> u64 {
         let granted: u64 = self.granted.iter().map(|(_, credits)| credits).sum();
-        u64::from(self.config.capacity) - self.credits - granted - self.pdus_on_way - self.queue.pdus
+        u64::from(self.config.capacity) - self.credits - granted - self.pdus_in_transit - self.queue.pdus
     }
 
     /// PDUs have left the queue: the Node B grants at its next time.
@@ -135,7 +135,7 @@ impl Iub {
     pub fn flush(&mut self) -> VecDeque<Box<Tti>> {
         let mut lost = std::mem::take(&mut self.queue).ttis;
         lost.extend(self.on_way.drain(..).map(|(_, tti)| tti));
-        self.pdus_on_way = 0;
+        self.pdus_in_transit = 0;
         self.granted.clear();
         self.credits = self.config.capacity.into();
         self.next_grant = Instant::NEVER;

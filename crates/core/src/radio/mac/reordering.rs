@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn no_block_outside_the_window_is_sent_again() {
+    fn no_block_outside_the_window_is_retransmitted() {
         let mut numbers = Numbers::new(Some(32));
         let first = numbers.take();
         for _ in 0..31 {

@@ -29,7 +29,7 @@ pub fn remarks(dir: Dir, rlc: &rlc::Config, pdcp: &pdcp::Config, repair: Repair)
     let ms = |time: Duration| format!("{} ms", time.as_nanos().div_ceil(1_000_000));
     let mut remarks = Vec::new();
     if t_reassembly < repair.harq {
-        let (lost, least) = match rlc.ttis().is_some_and(|ttis| ttis.resends) {
+        let (lost, least) = match rlc.ttis().is_some_and(|ttis| ttis.retransmits) {
             true => ("RLC retransmits what HARQ still repeats", ms(repair.harq)),
             false => ("segments are dropped that HARQ still repeats", ms(repair.harq)),
         };

@@ -26,7 +26,7 @@ pub struct Run {
 
 impl Run {
     /// Splits the run into parts with the same outcome: whether they are lost, i.e. in none of the runs that arrive.
-    pub fn fates(self, arrive: &[Self]) -> impl Iterator<Item = (SnRange, bool)> {
+    pub fn outcomes(self, arrive: &[Self]) -> impl Iterator<Item = (SnRange, bool)> {
         let SnRange { mut first, end } = self.sns;
         let arrived = move |sn| arrive.iter().find(|run| (run.sns.first..run.sns.end).contains(&sn));
         std::iter::from_fn(move || {
@@ -187,9 +187,9 @@ impl Tti {
 
     /// Each run is one PDU here.
     fn lose_lte(&mut self, mut lost: impl FnMut() -> bool) {
-        let mut fates = std::mem::take(&mut self.data.runs).into_iter().map(|run| (run, lost()));
+        let mut outcomes = std::mem::take(&mut self.data.runs).into_iter().map(|run| (run, lost()));
         let runs = &mut self.data.runs;
-        self.lte.data.retain(|_| match fates.next() {
+        self.lte.data.retain(|_| match outcomes.next() {
             Some((run, false)) => {
                 runs.push(run);
                 true
@@ -209,11 +209,11 @@ mod tests {
         let data = Transmission { runs: vec![run(0, 5, false), run(5, 6, true)], ends: Vec::new() };
         let piggybacked = Some((3, Status::default()));
         let mut tti = Tti { data, piggybacked, ..Tti::default() };
-        let mut fates = [false, true, false, false, true, false].into_iter();
-        assert_eq!(tti.lose(|| fates.next().is_some_and(|lost| lost)), 2);
+        let mut outcomes = [false, true, false, false, true, false].into_iter();
+        assert_eq!(tti.lose(|| outcomes.next().is_some_and(|lost| lost)), 2);
         assert_eq!(tti.data.runs, [run(0, 1, false), run(2, 4, false), run(5, 6, true)]);
         assert!(tti.piggybacked.is_some());
-        let parts: Vec<_> = run(0, 5, false).fates(&tti.data.runs).collect();
+        let parts: Vec<_> = run(0, 5, false).outcomes(&tti.data.runs).collect();
         let part = SnRange::new;
         assert_eq!(parts, [(part(0, 1), false), (part(1, 2), true), (part(2, 4), false), (part(4, 5), true)]);
         assert_eq!(tti.lose(|| true), 4);

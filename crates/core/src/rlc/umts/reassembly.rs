@@ -48,8 +48,8 @@ impl Reassembly {
     fn tell(&mut self, end: SduEnd, whole: bool, report: &mut Report) {
         report.lost.extend(self.next_sdu..end.sdu);
         self.next_sdu = end.sdu + 1;
-        let fate = if whole { &mut report.up } else { &mut report.lost };
-        fate.push(end.sdu);
+        let outcome = if whole { &mut report.up } else { &mut report.lost };
+        outcome.push(end.sdu);
     }
 }
 

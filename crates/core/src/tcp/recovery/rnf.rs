@@ -168,8 +168,8 @@ impl Feedback {
         for (left, right) in gaps(state.una, state.max, ack.blocks()) {
             let from = state.segments.partition_point(|segment| segment.start < left);
             for segment in state.segments.range(from..).take_while(|segment| segment.end() <= right) {
-                let is_under_way = segment.transmissions > 1 && ack.now.since(segment.sent_at) < patience;
-                if !segment.is_sacked && !is_under_way && self.on_named(segment.start) {
+                let is_in_flight = segment.transmissions > 1 && ack.now.since(segment.sent_at) < patience;
+                if !segment.is_sacked && !is_in_flight && self.on_named(segment.start) {
                     self.again.push_back(segment.start);
                 }
             }

@@ -9,7 +9,7 @@
 //! Without SACK nothing counts as delivered before the ACK advances, and nothing as lost.
 
 use crate::tcp::cc::model::{LostSegment, RateSample};
-use crate::tcp::window::state::{Fate, Segment, State};
+use crate::tcp::window::state::{Outcome, Segment, State};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -139,7 +139,7 @@ impl Meter {
         let mut notes = self.notes.iter_mut();
         for segment in &state.segments {
             let Some(note) = notes.by_ref().find(|note| note.end >= segment.end()) else { break };
-            let is_lost = segment.fate == Fate::Lost && !segment.is_sacked;
+            let is_lost = segment.outcome == Outcome::Lost && !segment.is_sacked;
             if is_lost && !note.is_lost {
                 self.lost += u64::from(segment.len);
                 each(&LostSegment {

@@ -15,7 +15,7 @@ use super::cc::CongestionControl;
 use super::ecn;
 use super::rto::Rto;
 use super::undo::{Undoing, Verdict};
-use super::window::state::{Fate, Segment, State};
+use super::window::state::{Outcome, Segment, State};
 use super::{Config, ShrunkWindow, Transmit, WindowArithmetic, WindowProbe, timestamp};
 use crate::delays::Delays;
 use crate::tcp::window::scoreboard::AckOutcome;
@@ -112,7 +112,7 @@ impl Transmission {
             len,
             transmissions: 1,
             is_sacked: false,
-            fate: Fate::UnderWay,
+            outcome: Outcome::InFlight,
         });
         state.nxt = seq + u64::from(len);
         state.max = state.nxt;
@@ -124,7 +124,7 @@ impl Transmission {
     #[cold]
     pub fn send_again(&mut self, now: Instant, seq: u64, cause: SendCause) -> Option<Transmit> {
         let segment = self.state.segment_mut(seq)?;
-        segment.sent_again(now);
+        segment.mark_retransmitted(now);
         let len = segment.len;
         if let Some(undo) = &mut self.undo {
             undo.on_retransmission((seq, seq + u64::from(len)), timestamp(now));

@@ -14,7 +14,7 @@
 use super::{Component, Response, Undo, Verdict};
 use crate::registry::parameters;
 use crate::tcp::window::scoreboard::AckOutcome;
-use crate::tcp::window::state::{Fate, Phase, Segment, State};
+use crate::tcp::window::state::{Outcome, Phase, Segment, State};
 
 parameters! {
     /// Timestamps, reports of duplicates and F-RTO, whichever decides first, as in Linux.
@@ -45,10 +45,10 @@ struct Episode {
 
 impl Episode {
     fn begin(state: &State) -> Self {
-        let is_under_way = |segment: &&Segment| {
-            segment.transmissions > 1 && !segment.is_sacked && segment.fate != Fate::Lost
+        let is_in_flight = |segment: &&Segment| {
+            segment.transmissions > 1 && !segment.is_sacked && segment.outcome != Outcome::Lost
         };
-        let unreported = state.segments.iter().filter(is_under_way).count() as u32;
+        let unreported = state.segments.iter().filter(is_in_flight).count() as u32;
         Self { una: state.una, unreported, retransmit_ts: None }
     }
 }
@@ -162,7 +162,7 @@ impl Linux {
         }
         let is_partial = state.phase == Phase::Recovery && state.recover.is_some_and(|end| ack.ack < end);
         let mut left = state.segments.iter().filter(|segment| segment.end() > ack.ack);
-        let is_repairing = is_partial && left.any(|segment| segment.fate == Fate::SentAgain);
+        let is_repairing = is_partial && left.any(|segment| segment.outcome == Outcome::Retransmitted);
         if is_repairing { Verdict::Delayed } else { Verdict::Spurious }
     }
 }
@@ -175,7 +175,7 @@ fn is_original_delivered(state: &State, ack: &AckOutcome) -> bool {
     // With RACK the scoreboard survives a timeout, so any original (S)ACKed for the first time proves delivery.
     // Without it, an ACK that also covers a retransmitted segment proves nothing: the other segments it covers or
     // SACKs may have arrived before the timeout.
-    if state.segments.iter().any(|segment| segment.fate != Fate::UnderWay) {
+    if state.segments.iter().any(|segment| segment.outcome != Outcome::InFlight) {
         return ack.sack.first_original.is_some_and(|first| first <= end)
             || acked.any(|segment| segment.transmissions == 1);
     }

@@ -183,7 +183,7 @@ fn duplicate_of(ack: u64, blocks: &[(u64, u64)]) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
     use crate::tcp::Config;
-    use crate::tcp::window::state::Fate;
+    use crate::tcp::window::state::Outcome;
 
     /// Ten segments of 1000 B; `sacked` lists the SACKed ones.
     fn state(sacked: &[u64]) -> State {
@@ -195,7 +195,7 @@ mod tests {
             len: 1000,
             transmissions: 1,
             is_sacked: sacked.contains(&n),
-            fate: Fate::UnderWay,
+            outcome: Outcome::InFlight,
         };
         state.segments = (0..10).map(segment).collect();
         (state.nxt, state.max) = (10_000, 10_000);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pipe_holds_what_is_neither_sacked_nor_lost_and_what_was_sent_again() {
+    fn the_pipe_holds_what_is_neither_sacked_nor_lost_and_what_was_retransmitted() {
         let state = state(&[1, 3, 4, 5]);
         assert_eq!(state.lost_end(), 3000);
         // Segments 6 to 9; with high_rxt = 1000 segment 0 as well, but not segment 2.

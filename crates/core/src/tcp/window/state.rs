@@ -89,24 +89,24 @@ pub struct Segment {
     /// The receiver has reported all of it beyond a gap: RFC 2018.
     pub is_sacked: bool,
     /// Mark of a loss recovery that marks each segment: [`crate::tcp::recovery::rack`].
-    pub fate: Fate,
+    pub outcome: Outcome,
 }
 
 /// Assumed state of a segment that is neither acknowledged nor SACKed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fate {
+pub enum Outcome {
     /// In flight.
     #[default]
-    UnderWay,
+    InFlight,
     /// Lost and not retransmitted yet.
     Lost,
     /// Lost and retransmitted.
-    SentAgain,
+    Retransmitted,
 }
 
 impl Segment {
     /// Records a retransmission.
-    pub fn sent_again(&mut self, now: Instant) {
+    pub fn mark_retransmitted(&mut self, now: Instant) {
         self.sent_at = now;
         self.transmissions = self.transmissions.saturating_add(1);
     }

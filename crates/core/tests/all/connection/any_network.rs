@@ -19,7 +19,7 @@ fn limits() -> Limits {
 }
 
 /// A segment in flight.
-struct OnItsWay {
+struct InTransit {
     at: Instant,
     to: usize,
     packet: Packet,
@@ -90,7 +90,7 @@ impl End {
 struct World {
     now: Instant,
     ends: [End; 2],
-    under_way: Vec<OnItsWay>,
+    in_transit: Vec<InTransit>,
     network: Network,
     chance: Stream,
     /// The first SYN of the active end, for the passive one.
@@ -98,7 +98,7 @@ struct World {
 }
 
 impl World {
-    fn deliver(&mut self, segment: OnItsWay, config: &Config) {
+    fn deliver(&mut self, segment: InTransit, config: &Config) {
         let end = &mut self.ends[segment.to];
         if segment.to == 1 && self.listens {
             if segment.packet.flags.has(Flags::SYN) {
@@ -137,7 +137,7 @@ impl World {
             if packet.can_be_marked() && self.chance.uniform() < self.network.marks {
                 packet.mark();
             }
-            self.under_way.push(OnItsWay { at, to, packet, payload });
+            self.in_transit.push(InTransit { at, to, packet, payload });
         }
     }
 
@@ -150,14 +150,14 @@ impl World {
             if self.ends.iter().all(is_over) {
                 done.get_or_insert(self.now);
             }
-            let arrival = self.under_way.iter().map(|segment| segment.at).min();
+            let arrival = self.in_transit.iter().map(|segment| segment.at).min();
             let ends = self.ends.iter().filter_map(End::wants_at).min();
             let Some(next) = arrival.into_iter().chain(ends).min() else { return done.unwrap_or(self.now) };
             self.now = self.now.max(next);
-            if let Some(index) = self.under_way.iter().position(|segment| segment.at <= self.now) {
+            if let Some(index) = self.in_transit.iter().position(|segment| segment.at <= self.now) {
                 // The first put in of the earliest.
-                let earliest = (0..self.under_way.len()).min_by_key(|at| self.under_way[*at].at);
-                let segment = self.under_way.remove(earliest.unwrap_or(index));
+                let earliest = (0..self.in_transit.len()).min_by_key(|at| self.in_transit[*at].at);
+                let segment = self.in_transit.remove(earliest.unwrap_or(index));
                 self.deliver(segment, config);
             } else {
                 for end in &mut self.ends {
@@ -221,7 +221,7 @@ fn world(seed: u64, network: Network, applications: [Application; 2], configs: [
     World {
         now: Instant::ZERO,
         ends: [end(0), end(1)],
-        under_way: Vec::new(),
+        in_transit: Vec::new(),
         network,
         chance: stream(seed, "network"),
         listens: true,

@@ -71,7 +71,7 @@ fn both_close_at_once() {
 }
 
 #[test]
-fn a_fin_goes_with_the_last_data_and_is_sent_again() {
+fn a_fin_goes_with_the_last_data_and_is_retransmitted() {
     let mut bench = Bench::established();
     bench.write(0, 1500);
     bench.connection.shutdown(bench.now);

@@ -61,7 +61,7 @@ fn what_is_written_and_closed_early_goes_with_the_first_segments() {
 }
 
 #[test]
-fn a_syn_is_sent_again_with_doubling_intervals_and_given_up_after_three_minutes() {
+fn a_syn_is_retransmitted_with_doubling_intervals_and_given_up_after_three_minutes() {
     let mut bench = Bench::connect(&config());
     let mut at = Vec::new();
     while bench.connection.ended().is_none() {

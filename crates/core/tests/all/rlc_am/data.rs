@@ -149,7 +149,7 @@ fn tx_at(sender: &mut Sender, now: u64) -> String {
 /// Eight PDUs are reported missing, and the window shrinks to three: these are retransmitted, and the last of them
 /// polls. The others wait for it to move.
 #[test]
-fn pdus_beyond_a_smaller_window_are_not_sent_again_before_it_moves() {
+fn pdus_beyond_a_smaller_window_are_not_retransmitted_before_it_moves() {
     let mut sender = sent_eleven(&Config { last_pdu_poll: false, poll_pdu: Some(11), ..Config::default() });
     let shrinks = Status { window: Some(3), ..status(&[range(0, 8)], 13) };
     take(&mut sender, 30, &shrinks).unwrap();
@@ -323,7 +323,7 @@ fn a_report_that_does_not_fit_changes_its_form() {
 /// Every second PDU of a TTI is lost, up to PDU 59. A STATUS PDU of 10 octets names three of them, and the report at 90
 /// takes nine, the first of which is lost: its PDUs are retransmitted after the next report.
 #[test]
-fn a_report_of_several_status_pdus_has_all_that_they_name_sent_again() {
+fn a_report_of_several_status_pdus_has_all_that_they_name_retransmitted() {
     let config =
         Config { pdu: airpath_core::units::Bytes::from_bytes(10), timer_poll: None, ..Config::default() };
     let config = Config { timer_poll_periodic: Some(Duration::from_millis(90)), ..config };

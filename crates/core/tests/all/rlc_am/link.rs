@@ -175,31 +175,32 @@ impl Link {
         note("done", end, &report.confirmed);
         note("discarded", end, &report.discarded);
         note("unsent", end, &report.unsent);
-        for (fate, numbers) in [('u', &report.up), ('l', &report.lost)] {
+        for (outcome, numbers) in [('u', &report.up), ('l', &report.lost)] {
             for number in numbers {
                 let sdu = self.sdus[other].get_mut(number).unwrap();
                 assert_eq!(sdu.receiver, None, "{now}: SDU {number} of end {other} is reported twice");
-                assert!(fate == 'l' || sdu.started, "{now}: SDU {number} of end {other} was never sent");
-                sdu.receiver = Some(fate);
-                if fate == 'u' && self.in_sequence[other] {
+                assert!(outcome == 'l' || sdu.started, "{now}: SDU {number} of end {other} was never sent");
+                sdu.receiver = Some(outcome);
+                if outcome == 'u' && self.in_sequence[other] {
                     assert!(self.highest_up[other] < Some(*number), "{now}: SDU {number} comes late");
                     self.highest_up[other] = Some(*number);
                 }
             }
         }
-        for (fate, numbers) in [('d', &report.confirmed), ('x', &report.discarded), ('u', &report.unsent)] {
+        for (outcome, numbers) in [('d', &report.confirmed), ('x', &report.discarded), ('u', &report.unsent)]
+        {
             for number in numbers {
                 let sdu = self.sdus[end].get_mut(number).unwrap();
                 assert!(
                     sdu.sender.is_none() && !sdu.taken,
                     "{now}: SDU {number} of end {end} is reported twice"
                 );
-                assert_eq!(sdu.started, fate != 'u', "{now}: SDU {number} of end {end}");
+                assert_eq!(sdu.started, outcome != 'u', "{now}: SDU {number} of end {end}");
                 assert!(
-                    fate != 'd' || sdu.receiver != Some('l'),
+                    outcome != 'd' || sdu.receiver != Some('l'),
                     "{now}: SDU {number} is lost and confirmed"
                 );
-                sdu.sender = Some(fate);
+                sdu.sender = Some(outcome);
             }
         }
     }

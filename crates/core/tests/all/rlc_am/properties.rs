@@ -80,7 +80,7 @@ fn config() -> impl Strategy<Value = Config> {
 }
 
 /// Losses of a TTI: all, single PDUs, or none.
-fn fate() -> impl Strategy<Value = [(u8, u64); 2]> {
+fn outcome() -> impl Strategy<Value = [(u8, u64); 2]> {
     let one = || (0_u8..5, any::<u64>());
     (one(), one()).prop_map(|(downlink, uplink)| [downlink, uplink])
 }
@@ -114,7 +114,7 @@ proptest! {
         downlink in config(),
         uplink in config(),
         sdus in prop::collection::vec((0_u64..600, any::<bool>(), 1_u32..800), 1..50),
-        fates in prop::collection::vec(fate(), 1..LOSSY as usize),
+        outcomes in prop::collection::vec(outcome(), 1..LOSSY as usize),
         takes in prop::collection::vec((0_u64..100, any::<bool>(), 0_usize..3), 0..6),
         pdus in prop::sample::select(vec![1_u64, 2, 12]),
         windows in prop::collection::vec((0_u64..100, any::<bool>(), 1_u32..100), 0..4),
@@ -135,9 +135,9 @@ proptest! {
             for (_, end, window) in windows.iter().filter(|(at, ..)| *at == n) {
                 link.ends[usize::from(*end)].set_window(*window);
             }
-            let fates = fates.get(n as usize).copied().unwrap_or([(4, 0); 2]);
+            let outcomes = outcomes.get(n as usize).copied().unwrap_or([(4, 0); 2]);
             for end in [UE, NETWORK] {
-                let (kind, mask) = fates[end];
+                let (kind, mask) = outcomes[end];
                 let mut pdu = 0;
                 link.tti(end, now, |tti| match kind {
                     0 => tti.clear(),

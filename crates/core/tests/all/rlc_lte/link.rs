@@ -76,9 +76,9 @@ impl Link {
         }
     }
 
-    /// The TTI of an end that starts at `now` after all arrivals until then. `fate` removes the lost PDUs, and returns
-    /// the extra delay of the others. Returns the TTI as sent.
-    pub fn tti(&mut self, end: usize, now: u64, room: u64, fate: impl FnOnce(&mut Tti) -> u64) -> Tti {
+    /// The TTI of an end that starts at `now` after all arrivals until then. `outcome` removes the lost PDUs, and
+    /// returns the extra delay of the others. Returns the TTI as sent.
+    pub fn tti(&mut self, end: usize, now: u64, room: u64, outcome: impl FnOnce(&mut Tti) -> u64) -> Tti {
         self.arrive(now);
         let (wants, backlog) = (self.ends[end].deadline() <= ms(now), self.ends[end].backlog(ms(now)));
         assert!(wants || backlog == 0, "{now}: {backlog} octets, and no TTI is wanted");
@@ -97,7 +97,7 @@ impl Link {
         self.note(end, now, &tti);
         self.settle(end, now, &report);
         if !tti.is_empty() {
-            let later = fate(&mut tti);
+            let later = outcome(&mut tti);
             self.air[end].insert((now + DELAY + later, self.sent), tti);
             self.sent += 1;
         }
@@ -179,8 +179,8 @@ impl Link {
             [("done", &report.confirmed), ("unsent", &report.unsent), ("discarded", &report.discarded)]
         {
             for &sdu in numbers {
-                let books = if word == "done" { &mut self.done[end] } else { &mut self.gone[end] };
-                assert!(books.insert(sdu), "{now}: SDU {sdu} of end {end} is {word} twice");
+                let accounting = if word == "done" { &mut self.done[end] } else { &mut self.gone[end] };
+                assert!(accounting.insert(sdu), "{now}: SDU {sdu} of end {end} is {word} twice");
                 if end == NETWORK {
                     self.log.push(format!("{now} {word} {sdu}"));
                 }

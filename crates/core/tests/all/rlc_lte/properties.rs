@@ -44,12 +44,12 @@ fn um() -> impl Strategy<Value = um_lte::Config> {
 }
 
 /// Room, losses (all, single PDUs by bits, or none), and the number of HARQ retransmissions.
-fn fate() -> impl Strategy<Value = (u64, u8, u64, u64)> {
+fn outcome() -> impl Strategy<Value = (u64, u8, u64, u64)> {
     (0_u64..120, 0_u8..4, any::<u64>(), 0_u64..4)
 }
 
-fn run(link: &mut Link, sdus: &[(u64, bool, u32)], fates: &[[(u64, u8, u64, u64); 2]], handovers: &[u64]) {
-    for (now, both) in (0_u64..).zip(fates) {
+fn run(link: &mut Link, sdus: &[(u64, bool, u32)], outcomes: &[[(u64, u8, u64, u64); 2]], handovers: &[u64]) {
+    for (now, both) in (0_u64..).zip(outcomes) {
         if handovers.contains(&now) {
             link.arrive(now);
             link.re_establish(now);
@@ -76,12 +76,12 @@ proptest! {
     fn am_hands_every_sdu_up_once_and_in_order(
         config in am(),
         sdus in prop::collection::vec((0_u64..150, any::<bool>(), 1_u32..400), 1..60),
-        fates in prop::collection::vec((fate(), fate()).prop_map(|(one, other)| [one, other]), 150..300),
+        outcomes in prop::collection::vec((outcome(), outcome()).prop_map(|(one, other)| [one, other]), 150..300),
         handovers in prop::collection::vec(0_u64..150, 0..3),
     ) {
         let mut link = Link::new(&Config::AmLte(config));
-        run(&mut link, &sdus, &fates, &handovers);
-        let now = fates.len() as u64;
+        run(&mut link, &sdus, &outcomes, &handovers);
+        let now = outcomes.len() as u64;
         link.run(now, now + 3000, 2000, |_, _| false);
         for end in [NETWORK, UE] {
             let sent = link.sdus[end].len() as u64;
@@ -96,12 +96,12 @@ proptest! {
     fn um_hands_sdus_up_in_order_and_reports_the_others(
         config in um(),
         sdus in prop::collection::vec((0_u64..150, any::<bool>(), 1_u32..400), 1..60),
-        fates in prop::collection::vec((fate(), fate()).prop_map(|(one, other)| [one, other]), 150..300),
+        outcomes in prop::collection::vec((outcome(), outcome()).prop_map(|(one, other)| [one, other]), 150..300),
         handovers in prop::collection::vec(0_u64..150, 0..3),
     ) {
         let mut link = Link::new(&Config::UmLte(config));
-        run(&mut link, &sdus, &fates, &handovers);
-        let now = fates.len() as u64;
+        run(&mut link, &sdus, &outcomes, &handovers);
+        let now = outcomes.len() as u64;
         link.run(now, now + 200, 2000, |_, _| false);
         // The last poll covers all before it.
         link.take(NETWORK, now + 200, &[10]);

@@ -21,7 +21,7 @@ fn second_is_lost(config: &Config, rest: &[u64]) -> Link {
 
 /// t-Reordering is 20 ms here, started by the PDU after the gap.
 #[test]
-fn a_missing_pdu_is_reported_after_t_reordering_and_sent_again() {
+fn a_missing_pdu_is_reported_after_t_reordering_and_retransmitted() {
     let config = Config { t_reordering: Duration::from_millis(20), ..config() };
     let log = second_is_lost(&config, &[22; 40]).log;
     assert_eq!(
@@ -140,7 +140,7 @@ fn a_missing_end_is_reported_up_to_the_end_of_the_pdu() {
 
 /// No PDU follows the lost one: t-PollRetransmit triggers its retransmission.
 #[test]
-fn the_last_pdu_is_sent_again_when_its_poll_is_not_answered() {
+fn the_last_pdu_is_retransmitted_when_its_poll_is_not_answered() {
     let mut link = am(&Config { t_poll_retransmit: Duration::from_millis(45), ..config() });
     link.take(NETWORK, 0, &[20, 20]);
     assert_eq!(link.ends[NETWORK].deadline(), ms(0));

@@ -39,14 +39,14 @@ fn sdus_are_cut_joined_and_put_together() {
 /// SDU 0 lies in PDU 0, SDU 1 in PDUs 0 and 1, SDU 2 in PDUs 1 and 2, SDU 3 in PDU 2.
 #[test]
 fn a_lost_pdu_costs_the_sdus_in_it() {
-    let fates = |lost: &[u64]| {
+    let outcomes = |lost: &[u64]| {
         let link = with_losses(&[30, 30, 30, 10], 48, lost);
         let (up, gone) = (link.up[NETWORK].clone(), link.lost[NETWORK].iter().copied().collect::<Vec<_>>());
         (up, gone)
     };
-    assert_eq!(fates(&[]), (vec![0, 1, 2, 3], vec![]));
-    assert_eq!(fates(&[0]), (vec![2, 3], vec![0, 1]));
-    assert_eq!(fates(&[1]), (vec![0, 3], vec![1, 2]));
+    assert_eq!(outcomes(&[]), (vec![0, 1, 2, 3], vec![]));
+    assert_eq!(outcomes(&[0]), (vec![2, 3], vec![0, 1]));
+    assert_eq!(outcomes(&[1]), (vec![0, 3], vec![1, 2]));
     let small = |lost: &[u64]| {
         let link = with_losses(&[30, 30, 30], 22, lost);
         (link.up[NETWORK].clone(), link.lost[NETWORK].iter().copied().collect::<Vec<_>>())

@@ -131,7 +131,7 @@ fn run(
     config: &Config,
     pdcp: &pdcp::Config,
     octets: &[u32],
-    fates: &[(u64, bool)],
+    outcomes: &[(u64, bool)],
     moves: &[u64],
 ) -> (Link, Shadow) {
     let mut link = Link::new(config, pdcp);
@@ -146,7 +146,7 @@ fn run(
         Shadow { encoder, begun: BTreeSet::new(), receiver, acknowledged, sn_bits, pdcp_bits: pdcp.sn };
     link.take(NETWORK, 0, octets);
     let calm = std::iter::repeat_n((4000, false), 1000);
-    for (now, (room, lost)) in (0..).zip(fates.iter().copied().chain(calm)) {
+    for (now, (room, lost)) in (0..).zip(outcomes.iter().copied().chain(calm)) {
         if moves.contains(&now) {
             link.re_establish(now);
             shadow.receiver.re_establish();
@@ -168,7 +168,7 @@ proptest! {
     fn octets_of_am_are_those_of_the_sdus(
         (sn, pdcp_sn) in prop::sample::select(vec![(12_u8, 12_u8), (12, 18), (18, 18)]),
         octets in prop::collection::vec(1_u32..600, 1..40),
-        fates in prop::collection::vec((0_u64..900, any::<bool>()), 1..60),
+        outcomes in prop::collection::vec((0_u64..900, any::<bool>()), 1..60),
         moves in prop::collection::vec(0_u64..60, 0..3),
         at_handover in prop::sample::select(vec![AtHandover::ReEstablish, AtHandover::DataRecovery]),
         status_report in any::<bool>(),
@@ -186,7 +186,7 @@ proptest! {
             status_report,
             ..pdcp::Config::default()
         };
-        let (link, shadow) = run(&Config::AmNr(rlc), &pdcp, &octets, &fates, &moves);
+        let (link, shadow) = run(&Config::AmNr(rlc), &pdcp, &octets, &outcomes, &moves);
         prop_assert_eq!(link.up[NETWORK].len(), octets.len());
         let mut up = shadow.receiver.up;
         up.sort_unstable();
@@ -201,10 +201,10 @@ proptest! {
     fn octets_of_um_are_those_of_the_sdus(
         sn in prop::sample::select(vec![6_u8, 12]),
         octets in prop::collection::vec(1_u32..600, 1..30),
-        fates in prop::collection::vec((0_u64..900, any::<bool>()), 1..60),
+        outcomes in prop::collection::vec((0_u64..900, any::<bool>()), 1..60),
     ) {
         let rlc = um_nr::Config { sn, ..um_nr::Config::default() };
-        let (link, shadow) = run(&Config::UmNr(rlc), &pdcp::Config::default(), &octets, &fates, &[]);
+        let (link, shadow) = run(&Config::UmNr(rlc), &pdcp::Config::default(), &octets, &outcomes, &[]);
         let expected: Vec<_> = link.up[NETWORK]
             .iter()
             .map(|&number| (number as u32, sdu(number, octets[number as usize])))

@@ -55,12 +55,12 @@ fn pdcp(t_reordering: impl Strategy<Value = Option<Duration>>) -> impl Strategy<
 }
 
 /// Room, losses (all, single PDUs by bits, or none), and the number of HARQ retransmissions.
-fn fate() -> impl Strategy<Value = (u64, u8, u64, u64)> {
+fn outcome() -> impl Strategy<Value = (u64, u8, u64, u64)> {
     (0_u64..160, 0_u8..4, any::<u64>(), 0_u64..4)
 }
 
-fn run(link: &mut Link, sdus: &[(u64, bool, u32)], fates: &[[(u64, u8, u64, u64); 2]], handovers: &[u64]) {
-    for (now, both) in (0_u64..).zip(fates) {
+fn run(link: &mut Link, sdus: &[(u64, bool, u32)], outcomes: &[[(u64, u8, u64, u64); 2]], handovers: &[u64]) {
+    for (now, both) in (0_u64..).zip(outcomes) {
         if handovers.contains(&now) {
             link.arrive(now);
             link.re_establish(now);
@@ -82,12 +82,12 @@ fn run(link: &mut Link, sdus: &[(u64, bool, u32)], fates: &[[(u64, u8, u64, u64)
     }
 }
 
-type Fates = Vec<[(u64, u8, u64, u64); 2]>;
+type Outcomes = Vec<[(u64, u8, u64, u64); 2]>;
 
-fn traffic() -> impl Strategy<Value = (Vec<(u64, bool, u32)>, Fates, Vec<u64>)> {
+fn traffic() -> impl Strategy<Value = (Vec<(u64, bool, u32)>, Outcomes, Vec<u64>)> {
     (
         prop::collection::vec((0_u64..150, any::<bool>(), 1_u32..400), 1..60),
-        prop::collection::vec((fate(), fate()).prop_map(|(one, other)| [one, other]), 150..300),
+        prop::collection::vec((outcome(), outcome()).prop_map(|(one, other)| [one, other]), 150..300),
         prop::collection::vec(0_u64..150, 0..3),
     )
 }
@@ -98,11 +98,11 @@ proptest! {
     fn am_hands_every_sdu_up_once_and_in_order(
         config in am(),
         pdcp in pdcp(Just(None)),
-        (sdus, fates, handovers) in traffic(),
+        (sdus, outcomes, handovers) in traffic(),
     ) {
         let mut link = Link::new(&Config::AmNr(config), &pdcp);
-        run(&mut link, &sdus, &fates, &handovers);
-        let now = fates.len() as u64;
+        run(&mut link, &sdus, &outcomes, &handovers);
+        let now = outcomes.len() as u64;
         link.run(now, now + 3000, 2000, |_, _| false);
         for end in [NETWORK, UE] {
             let sent = link.sdus[end].len() as u64;
@@ -120,11 +120,11 @@ proptest! {
     fn am_hands_up_or_passes_over(
         config in am(),
         pdcp in pdcp(millis(1, 100).prop_map(Some)),
-        (sdus, fates, handovers) in traffic(),
+        (sdus, outcomes, handovers) in traffic(),
     ) {
         let mut link = Link::new(&Config::AmNr(config), &pdcp);
-        run(&mut link, &sdus, &fates, &handovers);
-        let now = fates.len() as u64;
+        run(&mut link, &sdus, &outcomes, &handovers);
+        let now = outcomes.len() as u64;
         link.run(now, now + 3000, 2000, |_, _| false);
         for end in [NETWORK, UE] {
             for sdu in (0..link.sdus[end].len() as u64).filter(|sdu| !link.gone[end].contains(sdu)) {
@@ -137,11 +137,11 @@ proptest! {
     fn um_hands_sdus_up_in_order_and_reports_the_others(
         config in um(),
         pdcp in pdcp(millis(1, 60).prop_map(Some)),
-        (sdus, fates, handovers) in traffic(),
+        (sdus, outcomes, handovers) in traffic(),
     ) {
         let mut link = Link::new(&Config::UmNr(config), &pdcp);
-        run(&mut link, &sdus, &fates, &handovers);
-        let now = fates.len() as u64;
+        run(&mut link, &sdus, &outcomes, &handovers);
+        let now = outcomes.len() as u64;
         link.run(now, now + 200, 2000, |_, _| false);
         // The last poll covers all before it.
         link.take(NETWORK, now + 200, &[10]);

@@ -15,16 +15,16 @@ fn quiet() -> Config {
     Config { poll_pdu: None, poll_byte: None, t_reassembly: ms(10), ..config() }
 }
 
-/// SDUs of 10 octets, one in each of these TTIs of the network from 0 on; `fates` has the HARQ delay of each in ms, or
-/// `None` if it is lost.
-fn in_ttis(config: &Config, fates: &[Option<u64>]) -> Link {
+/// SDUs of 10 octets, one in each of these TTIs of the network from 0 on; `outcomes` has the HARQ delay of each in
+/// ms, or `None` if it is lost.
+fn in_ttis(config: &Config, outcomes: &[Option<u64>]) -> Link {
     let mut link = am(config);
-    link.take(NETWORK, 0, &vec![10; fates.len()]);
-    for (now, &fate) in fates.iter().enumerate() {
+    link.take(NETWORK, 0, &vec![10; outcomes.len()]);
+    for (now, &outcome) in outcomes.iter().enumerate() {
         link.tti(UE, now as u64, 1000, |_| 0);
         link.tti(NETWORK, now as u64, 18, |tti| {
-            tti.lose(|| fate.is_none());
-            fate.unwrap_or(0)
+            tti.lose(|| outcome.is_none());
+            outcome.unwrap_or(0)
         });
     }
     link

@@ -102,12 +102,13 @@ impl Pair {
         assert_eq!(started.next(), None, "begun, and in no PDU");
         check(&tti, &written);
         *sent += tti.pdus();
-        let mut fates = Vec::new();
+        let mut outcomes = Vec::new();
         tti.lose(|| {
-            fates.push(lost());
-            *fates.last().unwrap()
+            outcomes.push(lost());
+            *outcomes.last().unwrap()
         });
-        let arrive = written.into_iter().zip(fates).filter(|(_, fate)| !fate).map(|((_, pdu), _)| pdu);
+        let arrive =
+            written.into_iter().zip(outcomes).filter(|(_, outcome)| !outcome).map(|((_, pdu), _)| pdu);
         on_air.push_back((now + 20, tti, arrive.collect()));
     }
 }

@@ -68,8 +68,8 @@ impl Bearer {
         assert!(tti.control.is_empty());
         self.gone.append(&mut report.discarded);
         let sns: Vec<u64> = tti.data.runs.iter().flat_map(|run| run.sns.first..run.sns.end).collect();
-        let mut fates = sns.into_iter().map(&mut lost);
-        tti.lose(|| fates.next().unwrap());
+        let mut outcomes = sns.into_iter().map(&mut lost);
+        tti.lose(|| outcomes.next().unwrap());
         self.on_air.push((now + 25, tti));
         sent
     }
@@ -109,7 +109,7 @@ proptest! {
     /// With SDUs that come late, are taken out or discarded: each is handed up, lost, taken or discarded, and what is
     /// handed up keeps its order.
     #[test]
-    fn every_sdu_has_one_fate(
+    fn every_sdu_has_one_outcome(
         ops in prop::collection::vec((0u8..8, 1u32..700), 1..80),
         losses in prop::collection::vec(prop::bool::weighted(0.2), 64),
         timer in prop::option::of(5u64..40),

@@ -13,17 +13,17 @@ fn an_sdu_is_sent_once() {
 }
 
 #[test]
-fn what_is_lost_is_not_sent_again() {
+fn what_is_lost_is_not_retransmitted() {
     // The second SDU fills PDU 25, and PDU 26 says so.
     let sdus = [(0, 1000), (0, 38)];
     let all = ["0 tx 0-11", "10 tx 12-23", "20 tx 24-26", "20 sent 0", "20 sent 1"];
-    for (lost, fates) in [
+    for (lost, outcomes) in [
         (0, ["45 up 1", "45 lost 0"]),
         (10, ["45 up 1", "45 lost 0"]),
         (20, ["45 lost 0", "45 lost 1"]),
         (30, ["45 up 0", "45 up 1"]),
     ] {
-        assert_eq!(timeline(um(&um::Config::default()), &sdus, &[lost]), [&all[..], &fates].concat());
+        assert_eq!(timeline(um(&um::Config::default()), &sdus, &[lost]), [&all[..], &outcomes].concat());
     }
 }
 
@@ -80,12 +80,12 @@ fn without_the_indicator_of_first_octets_a_loss_costs_the_sdu_behind_it() {
     let told = um::Config::default();
     let untold = um::Config { first_octet_indicator: false, ..told.clone() };
     let sdus = [(0, 30), (10, 30), (20, 30)];
-    let fates = |config: &um::Config| {
+    let outcomes = |config: &um::Config| {
         let seen = timeline(um(config), &sdus, &[0]);
         seen.into_iter().filter(|line| line.contains("up") || line.contains("lost")).collect::<Vec<_>>()
     };
-    assert_eq!(fates(&told), ["25 lost 0", "35 up 1", "45 up 2"]);
-    assert_eq!(fates(&untold), ["25 lost 0", "35 lost 1", "45 up 2"]);
+    assert_eq!(outcomes(&told), ["25 lost 0", "35 up 1", "45 up 2"]);
+    assert_eq!(outcomes(&untold), ["25 lost 0", "35 lost 1", "45 up 2"]);
 }
 
 /// If the second SDU starts after the end of the first, that end indicates its start.

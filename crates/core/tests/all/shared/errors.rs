@@ -46,7 +46,7 @@ fn errors_say_what_would_be_right() {
         ),
         (
             "hsdpa.downlink.rlc.none = {}",
-            "downlink.rlc: rlc.none has no PDUs of one size that share the fate of their TTI; \
+            "downlink.rlc: rlc.none has no PDUs of one size that share the outcome of their TTI; \
              write rlc.am, rlc.um or rlc.tm, with errors = \"per_tti\"",
         ),
         (

@@ -34,7 +34,7 @@ fn the_rate_of_a_row_is_that_of_its_pdus() {
 
 /// Acceptance test 3: each lost block is retransmitted exactly one round trip later.
 #[test]
-fn lost_blocks_are_sent_again_after_a_round_trip() {
+fn lost_blocks_are_retransmitted_after_a_round_trip() {
     for (kind, keys, round_trip_ms) in [
         ("hsdpa", row(22, &json!(["10 %", 0])), 12),
         ("lte", json!({"downlink": {"harq": {"bler": ["10 %", 0]}}}), 8),

@@ -41,7 +41,7 @@ PAPER = Paper(
         USERS,
         PAGES,
         at_the_rnc.RNC_GOODPUT,
-        at_the_rnc.RNC_SENT_AGAIN,
+        at_the_rnc.RNC_RETRANSMITTED,
         at_the_rnc.RNC_TIMEOUTS,
         HANDOVER,
         CAPACITY,

@@ -8,7 +8,7 @@ from airpath.experiments.papers.base.conditions import Less, Never, Tie
 from airpath.experiments.papers.base.grid import make_grid
 from airpath.experiments.papers.base.paper import Experiment, study
 from airpath.experiments.papers.base.quantity import Quantity
-from airpath.experiments.papers.downloads import received_s, sent_again, timeouts
+from airpath.experiments.papers.downloads import received_s, retransmissions, timeouts
 
 _FILE_BYTES = 500_000
 _DOWN, _UP = "radio.dch.downlink", "radio.dch.uplink"
@@ -89,13 +89,13 @@ RNC_GOODPUT = _study(
     "goodput",
     goodput,
 )
-RNC_SENT_AGAIN = _study(
+RNC_RETRANSMITTED = _study(
     12,
     "Remedies at the RNC: what the server notices",
-    _SETTING + "How many segments does the server send again?",
+    _SETTING + "How many segments does the server retransmit?",
     "1",
-    "sent again",
-    sent_again,
+    "retransmitted",
+    retransmissions,
 )
 RNC_TIMEOUTS = _study(
     13,
@@ -108,7 +108,7 @@ RNC_TIMEOUTS = _study(
 
 
 _claim = claims_of("extensions")
-_GOODPUT, _SENT_AGAIN, _TIMEOUTS = (of.tables[0] for of in (RNC_GOODPUT, RNC_SENT_AGAIN, RNC_TIMEOUTS))
+_GOODPUT, _RETRANSMITTED, _TIMEOUTS = (of.tables[0] for of in (RNC_GOODPUT, RNC_RETRANSMITTED, RNC_TIMEOUTS))
 
 _SLOW = ("UM", "300 ms", "5 %")
 _FEW = (
@@ -150,13 +150,13 @@ RNC_CLAIMS = (
         "But its copies wait behind a window of packets, and where losses are few the server's timer expires "
         "more often than without the box, although the server sends less again.",
         *(Less(_TIMEOUTS.entry("none", *line), _TIMEOUTS.entry("snoop", *line)) for line in _FEW),
-        *(Less(_SENT_AGAIN.entry("snoop", *line), _SENT_AGAIN.entry("none", *line)) for line in _FEW),
+        *(Less(_RETRANSMITTED.entry("snoop", *line), _RETRANSMITTED.entry("none", *line)) for line in _FEW),
     ),
     _claim(
         20,
-        RNC_SENT_AGAIN.place,
+        RNC_RETRANSMITTED.place,
         "Split TCP keeps every loss of the radio from the server.",
-        *(Never(_SENT_AGAIN.entry("split", *line)) for line in _LINES),
+        *(Never(_RETRANSMITTED.entry("split", *line)) for line in _LINES),
     ),
 )
 """What these studies show."""

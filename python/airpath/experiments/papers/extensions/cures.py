@@ -40,7 +40,7 @@ def goodput_kbps(outcome: Outcome) -> float:
     return sum(float(flow["bytes_received"]) for flow in outcome.results["flows"]) * 8 / 1000 / RUN_S
 
 
-def sent_again(outcome: Outcome) -> float:
+def retransmitted(outcome: Outcome) -> float:
     """Retransmitted segments, as a percentage of all segments sent."""
     flows = outcome.results["flows"]
     again = sum(flow["retransmissions"]["total"] for flow in flows)
@@ -50,7 +50,7 @@ def sent_again(outcome: Outcome) -> float:
 GOODPUT = Measure("goodput of all users", "kbit/s", goodput_kbps)
 RTT = Measure("round-trip time, mean", "ms", observed("mean_ms"))
 RTT_P95 = Measure("round-trip time, 95 % are below", "ms", observed("p95_ms"))
-AGAIN = Measure("segments sent again", "percent", sent_again)
+AGAIN = Measure("segments retransmitted", "percent", retransmitted)
 TIMEOUTS = Measure("timeouts of all users", "1", timeouts)
 
 MEASURES = (GOODPUT, RTT, RTT_P95, AGAIN, TIMEOUTS)

@@ -160,7 +160,7 @@ def _at_own_rates(link: Link, key: Key) -> Cell:
     return _beside(download, replace(link, pdus=0), download)
 
 
-def sent_again_by_rlc(outcome: Outcome) -> float:
+def retransmitted_by_rlc(outcome: Outcome) -> float:
     """Retransmitted RLC PDUs, percent of the data PDUs."""
     rlc = outcome.element("radio.hsdpa")["ues"][0]["downlink"]["rlc"]
     return 100 * float(rlc["retransmitted_pdus"]) / float(rlc["data_pdus"])
@@ -228,12 +228,12 @@ HSDPA = study(
     ),
     _links("What keeps packets in order, Reno, over the same link without block errors", received_later),
     _links("Fast retransmits", fast_retransmits, "1"),
-    _links("PDUs that RLC sends again", sent_again_by_rlc),
+    _links("PDUs retransmitted by RLC", retransmitted_by_rlc),
     heads="link",
 )
 
 _claim = claims_of("extensions")
-_LARGE, _SMALL, _REMEDIES, _INCREASE, _, _SENT_AGAIN = HSDPA.tables
+_LARGE, _SMALL, _REMEDIES, _INCREASE, _, _RETRANSMITTED = HSDPA.tables
 _OWN = tuple(by_key(_OWN_RATES))
 _PAYS = ("HSDPA", "HSDPA, two PDUs in a block")
 
@@ -316,8 +316,8 @@ HSDPA_CLAIMS = (
             Less(Times(4 / 3, _INCREASE.entry(column, _ORDERED)), _INCREASE.entry(column, _RLC_LOOSE))
             for column in _OWN
         ),
-        (AtMost(of, 0.02, slack=0) for of in _all(_SENT_AGAIN, _ORDERED)),
-        (AtMost(of, 0.2, slack=0) for of in _all(_SENT_AGAIN, _MISREAD)),
+        (AtMost(of, 0.02, slack=0) for of in _all(_RETRANSMITTED, _ORDERED)),
+        (AtMost(of, 0.2, slack=0) for of in _all(_RETRANSMITTED, _MISREAD)),
         (AtMost(of, FLOOR + 6, slack=0) for of in _all(_INCREASE, _MISREAD)),
         (
             Less(Times(5, _INCREASE.entry(column, _MISREAD)), _INCREASE.entry(column, _MISREAD_LOOSE))

@@ -140,7 +140,7 @@ def _needless(variant: Quantity) -> tuple[Condition, ...]:
     """Often: a tenth of what Reno does and more. Mostly: more than half of what is left above the floor."""
     often = Less(Times(0.1, fast_retransmits_of(RENO[WORST])), fast_retransmits_of(variant))
     # Every retransmitted segment also costs the link's retransmissions.
-    again = Quantity(f"segments sent again, {variant.name}", variant.cell, downloads.retransmitted)
+    again = Quantity(f"segments retransmitted, {variant.name}", variant.cell, downloads.retransmitted)
     left = Quantity(f"above the floor, {variant.name}", variant.cell, _above_floor)
     return (often, Less(Times(0.5, left), again))
 
@@ -213,7 +213,7 @@ CLAIMS = (
         "128/576: now and then a fast retransmit halves the window "
         "(fewer than one in a hundred segments, and the window stays at the limit between).",
         AtLeast(fast_retransmits_of(RENO[MIDDLE]), 1, slack=0),
-        AtMost(Quantity("128/576 sent again", RENO[MIDDLE].cell, downloads.retransmitted), 1, slack=0),
+        AtMost(Quantity("128/576 retransmitted", RENO[MIDDLE].cell, downloads.retransmitted), 1, slack=0),
         AtLeast(_window(MIDDLE, "time at the limit"), 10, slack=0),
     ),
     _claim(

@@ -56,7 +56,7 @@ EIFEL_RESPONSE = study(
     "Section 3.1.4 gives the sender the window that it had before the retransmission. RFC 4015, three years "
     "later, lets it continue from the data in flight. Does this explain Table 5 (34.2 %)?",
     make_table("increase", by_key(THREE), _RESPONSES),
-    make_table("segments sent again", by_key(THREE), _RESPONSES, retransmitted),
+    make_table("segments retransmitted", by_key(THREE), _RESPONSES, retransmitted),
     heads="sender",
 )
 

@@ -110,7 +110,7 @@ TEXT = Experiment(
         row("s523-residual", "share of retransmissions lost again", _one_block_at_a_time(), observed),
         row("s531-floor", "least increase of any cell", _ALL_CELLS, increase, pick=lowest),
         row("s531-optimal", "increase in the best case", _ALL_CELLS, increase, pick=lowest),
-        row("s531-rlc-share", "increase due to blocks sent again", CELLS[128, 1500], retransmission_share),
+        row("s531-rlc-share", "increase due to blocks retransmitted", CELLS[128, 1500], retransmission_share),
         row("s533-eifel-before", "increase at 384 kbit/s, 576 B", CELLS[WORST], increase),
         row("s533-eifel-after", "the same with Eifel", _EIFEL, increase),
         row(

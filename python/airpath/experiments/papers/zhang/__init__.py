@@ -105,7 +105,7 @@ EXPERIMENTS = (
         ("quantity",),
         (
             _row("s25-11", "increase at 64 kbit/s", (64, 1500), increase),
-            _row("s25-10", "blocks sent again at 64 kbit/s", (64, 1500), retransmission_share),
+            _row("s25-10", "blocks retransmitted at 64 kbit/s", (64, 1500), retransmission_share),
         ),
     ),
     DELAY,

@@ -8,7 +8,7 @@
 
 use super::config::{BearerConfig, Config};
 use crate::channel::Channel;
-use crate::element::{Adopt, Bearer as Books, Cx, Early, Element, Layout, Port, as_same, bearer_index};
+use crate::element::{Adopt, Bearer as Accounting, Cx, Early, Element, Layout, Port, as_same, bearer_index};
 use crate::packet::{Dir, Packet};
 use crate::radio::Plan;
 use crate::radio::buffer::{
@@ -131,7 +131,7 @@ impl Bearer {
     /// dropped.
     #[inline(always)]
     fn pass(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) -> Option<(Instant, Box<Packet>)> {
-        let (packet, end) = self.buffer.admit(cx, packet, Books::transmit)?;
+        let (packet, end) = self.buffer.admit(cx, packet, Accounting::transmit)?;
         let arrival = end + self.buffer.delay;
         if cx.watches_bearers() {
             self.departures.watch(cx, &self.buffer, &packet, (end, arrival));

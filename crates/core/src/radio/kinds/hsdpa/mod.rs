@@ -333,8 +333,10 @@ impl DownlinkConfig {
     fn validate_rlc(&self) -> Result<(), ScenarioError> {
         let ttis = self.rlc.ttis().filter(|ttis| ttis.errors == Errors::PerTti);
         let (Some(_), Some(octets)) = (ttis, self.rlc.pdu_octets()) else {
-            let message =
-                format!("rlc.{} has no PDUs of one size that share the fate of their TTI", self.rlc.name());
+            let message = format!(
+                "rlc.{} has no PDUs of one size that share the outcome of their TTI",
+                self.rlc.name()
+            );
             let hint = "write rlc.am, rlc.um or rlc.tm, with errors = \"per_tti\"";
             return Err(ScenarioError::new("rlc", message, hint));
         };

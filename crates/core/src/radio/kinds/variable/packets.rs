@@ -94,11 +94,11 @@ impl PacketBearer {
     #[inline]
     fn send_ahead(&mut self, cx: &mut Cx<'_>, packet: Box<Packet>) {
         let channel = &mut self.channel;
-        let Some((packet, (start, service))) = self.buffer.admit(cx, packet, |books, now, sdu| {
-            let start = books.free_at(now);
+        let Some((packet, (start, service))) = self.buffer.admit(cx, packet, |accounting, now, sdu| {
+            let start = accounting.free_at(now);
             let mut service = channel.serve(start, sdu.len);
             service.end = service.end.min(FAR);
-            books.depart(service.end, sdu);
+            accounting.depart(service.end, sdu);
             (start, service)
         }) else {
             return;

@@ -50,8 +50,8 @@ impl Component for Config {
 
     fn ttis(&self) -> Option<Ttis> {
         let Self { tti, offset, errors, .. } = *self;
-        let (sequence_numbers, resends) = (SEQUENCE_NUMBERS, true);
-        Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, resends })
+        let (sequence_numbers, retransmits) = (SEQUENCE_NUMBERS, true);
+        Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, retransmits })
     }
 
     fn harq_timer(&self) -> Option<(&'static str, Duration)> {

@@ -111,8 +111,8 @@ impl Receiver {
             self.ends.pop_front();
             self.pass_over(end.sdu, report);
             self.next_sdu = end.sdu + 1;
-            let fate = if self.unbroken { &mut report.up } else { &mut report.lost };
-            fate.push(end.sdu);
+            let outcome = if self.unbroken { &mut report.up } else { &mut report.lost };
+            outcome.push(end.sdu);
             self.unbroken = true;
         }
     }

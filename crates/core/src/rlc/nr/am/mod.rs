@@ -41,8 +41,8 @@ impl Component for Config {
 
     fn ttis(&self) -> Option<Ttis> {
         let Self { tti, offset, errors, .. } = *self;
-        let (sequence_numbers, resends) = (1 << self.sn, true);
-        Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, resends })
+        let (sequence_numbers, retransmits) = (1 << self.sn, true);
+        Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, retransmits })
     }
 
     fn harq_timer(&self) -> Option<(&'static str, Duration)> {

@@ -71,7 +71,7 @@ impl Component for Config {
     fn ttis(&self) -> Option<Ttis> {
         let Self { tti, offset, errors, .. } = *self;
         let sequence_numbers = 1 << self.sn;
-        Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, resends: false })
+        Some(Ttis { tti, offset, payload: 1, errors, sequence_numbers, retransmits: false })
     }
 
     fn harq_timer(&self) -> Option<(&'static str, Duration)> {

@@ -42,9 +42,9 @@ impl Component for Config {
     }
 
     fn ttis(&self) -> Option<Ttis> {
-        let (payload, sequence_numbers, resends) = (self.payload(), config::SEQUENCE_NUMBERS, true);
+        let (payload, sequence_numbers, retransmits) = (self.payload(), config::SEQUENCE_NUMBERS, true);
         let Self { tti, offset, errors, .. } = *self;
-        Some(Ttis { tti, offset, payload, errors, sequence_numbers, resends })
+        Some(Ttis { tti, offset, payload, errors, sequence_numbers, retransmits })
     }
 
     fn pdu_octets(&self) -> Option<u64> {

@@ -455,7 +455,7 @@ fn a_probe_limited_by_its_application_leaves_the_bandwidth_as_it_is() {
 }
 
 #[test]
-fn a_needless_recovery_or_timeout_gives_bounds_and_state_back() {
+fn a_spurious_recovery_or_timeout_gives_bounds_and_state_back() {
     for times_out in [false, true] {
         let mut path = Path::probing();
         path.recover();
@@ -472,7 +472,7 @@ fn a_needless_recovery_or_timeout_gives_bounds_and_state_back() {
 }
 
 #[test]
-fn a_needless_recovery_in_startup_leads_back_to_it() {
+fn a_spurious_recovery_in_startup_leads_back_to_it() {
     let mut path = Path::new();
     path.rounds(3, BDP);
     path.recover();

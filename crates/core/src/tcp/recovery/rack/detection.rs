@@ -4,7 +4,7 @@
 //! ASSUMED: RACK.min_RTT is the shortest of the connection (Linux forgets it after five minutes).
 
 use crate::tcp::timestamp;
-use crate::tcp::window::state::{Fate, Segment};
+use crate::tcp::window::state::{Outcome, Segment};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -157,7 +157,10 @@ impl Detection {
                 // Every later segment was sent later.
                 break;
             }
-            if segment.is_sacked || segment.fate == Fate::Lost || (segment.sent_at, segment.end()) >= latest {
+            if segment.is_sacked
+                || segment.outcome == Outcome::Lost
+                || (segment.sent_at, segment.end()) >= latest
+            {
                 continue;
             }
             match self.remaining(now, segment, reordering_window) {
@@ -186,7 +189,7 @@ impl Detection {
         let mut losses = Losses::default();
         for (index, segment) in segments.iter_mut().enumerate() {
             let is_due = index == 0 || self.remaining(now, segment, reordering_window).is_none();
-            if is_due && !segment.is_sacked && segment.fate != Fate::Lost {
+            if is_due && !segment.is_sacked && segment.outcome != Outcome::Lost {
                 losses.mark(segment);
             }
         }
@@ -201,12 +204,12 @@ fn is_before(echo: u32, sent: u32) -> bool {
 
 impl Losses {
     fn mark(&mut self, segment: &mut Segment) {
-        match segment.fate {
-            Fate::UnderWay => self.lost += u64::from(segment.len),
-            Fate::SentAgain => self.lost_again += u64::from(segment.len),
-            Fate::Lost => {}
+        match segment.outcome {
+            Outcome::InFlight => self.lost += u64::from(segment.len),
+            Outcome::Retransmitted => self.lost_again += u64::from(segment.len),
+            Outcome::Lost => {}
         }
-        segment.fate = Fate::Lost;
+        segment.outcome = Outcome::Lost;
         self.first.get_or_insert(segment.start);
     }
 
@@ -237,7 +240,7 @@ mod tests {
             len: 1000,
             transmissions: 1,
             is_sacked: false,
-            fate: Fate::UnderWay,
+            outcome: Outcome::InFlight,
         };
         sent.iter().enumerate().map(segment).collect()
     }
@@ -250,7 +253,7 @@ mod tests {
     }
 
     fn lost(segments: &VecDeque<Segment>) -> Vec<u64> {
-        segments.iter().filter(|one| one.fate == Fate::Lost).map(|one| one.start / 1000).collect()
+        segments.iter().filter(|one| one.outcome == Outcome::Lost).map(|one| one.start / 1000).collect()
     }
 
     #[test]
@@ -292,7 +295,7 @@ mod tests {
         let (mut rack, mut sent) = (Detection::default(), segments(&[0, 10, 20, 130]));
         arrives(&mut rack, 110, &mut sent, 1);
         rack.detect(at(110), Duration::ZERO, &mut sent);
-        (sent[0].fate, sent[0].sent_at, sent[0].transmissions) = (Fate::SentAgain, at(110), 2);
+        (sent[0].outcome, sent[0].sent_at, sent[0].transmissions) = (Outcome::Retransmitted, at(110), 2);
         arrives(&mut rack, 125, &mut sent, 2);
         assert!(!rack.detect(at(125), Duration::ZERO, &mut sent).unwrap().any());
         arrives(&mut rack, 230, &mut sent, 3);

@@ -1,6 +1,6 @@
 //! Sums over the marks of all segments in flight, so that the bytes in the network are known without a walk.
 
-use crate::tcp::window::state::{Fate, Segment, State};
+use crate::tcp::window::state::{Outcome, Segment, State};
 
 /// Sums over the segments in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,10 +25,10 @@ impl Marks {
     /// A segment is SACKed for the first time.
     pub fn on_sacked(&mut self, segment: &mut Segment) {
         let len = u64::from(segment.len);
-        self.remove_unsacked(segment.fate, len);
+        self.remove_unsacked(segment.outcome, len);
         self.sacked += len;
         self.sacked_segments += 1;
-        segment.fate = Fate::UnderWay;
+        segment.outcome = Outcome::InFlight;
     }
 
     /// Removes the first `bytes` of a segment from the outstanding bytes.
@@ -37,15 +37,15 @@ impl Marks {
             self.sacked -= bytes;
             self.sacked_segments -= u32::from(bytes == u64::from(segment.len));
         } else {
-            self.remove_unsacked(segment.fate, bytes);
+            self.remove_unsacked(segment.outcome, bytes);
         }
     }
 
-    fn remove_unsacked(&mut self, fate: Fate, bytes: u64) {
-        match fate {
-            Fate::UnderWay => {}
-            Fate::Lost => self.lost -= bytes,
-            Fate::SentAgain => {
+    fn remove_unsacked(&mut self, outcome: Outcome, bytes: u64) {
+        match outcome {
+            Outcome::InFlight => {}
+            Outcome::Lost => self.lost -= bytes,
+            Outcome::Retransmitted => {
                 self.lost -= bytes;
                 self.again -= bytes;
             }
@@ -60,9 +60,9 @@ impl Marks {
             if segment.is_sacked {
                 marks.sacked += len;
                 marks.sacked_segments += 1;
-            } else if segment.fate != Fate::UnderWay {
+            } else if segment.outcome != Outcome::InFlight {
                 marks.lost += len;
-                marks.again += if segment.fate == Fate::SentAgain { len } else { 0 };
+                marks.again += if segment.outcome == Outcome::Retransmitted { len } else { 0 };
             }
         }
         marks

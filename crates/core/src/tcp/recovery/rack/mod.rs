@@ -24,7 +24,7 @@ use crate::tcp::Config as Tcp;
 use crate::tcp::transmission::Transmission;
 use crate::tcp::undo::Verdict;
 use crate::tcp::window::scoreboard::{AckOutcome, SackNews};
-use crate::tcp::window::state::{Fate, Phase, Segment, State};
+use crate::tcp::window::state::{Outcome, Phase, Segment, State};
 use crate::time::Instant;
 use detection::{Detection, Losses};
 use marks::Marks;
@@ -229,7 +229,7 @@ impl Rack {
     fn take_back(&mut self, tx: &mut Transmission, acked: u64) {
         tx.take_back(acked);
         for segment in &mut tx.state.segments {
-            segment.fate = Fate::UnderWay;
+            segment.outcome = Outcome::InFlight;
         }
         (self.marks.lost, self.marks.again) = (0, 0);
         (self.prr, self.new_only) = (None, None);

@@ -163,7 +163,7 @@ impl Rack {
         let transmit = if is_again {
             // `undo` is not notified: it counts the retransmissions of a recovery.
             let last = tx.state.segments.back_mut()?;
-            last.sent_again(now);
+            last.mark_retransmitted(now);
             let (start, len) = (last.start, last.len);
             tx.sent(now, start, len, SendCause::TailLossProbe)
         } else {

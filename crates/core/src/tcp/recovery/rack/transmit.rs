@@ -6,7 +6,7 @@
 use super::Rack;
 use crate::tcp::Transmit;
 use crate::tcp::transmission::Transmission;
-use crate::tcp::window::state::{Fate, Phase, Segment};
+use crate::tcp::window::state::{Outcome, Phase, Segment};
 use crate::time::Instant;
 use crate::trace::SendCause;
 
@@ -57,7 +57,8 @@ impl Rack {
             return None;
         }
         let from = state.segments.partition_point(|segment| segment.end() <= self.lost_from);
-        let lost = state.segments.range(from..).find(|one| one.fate == Fate::Lost && !one.is_sacked).copied();
+        let lost =
+            state.segments.range(from..).find(|one| one.outcome == Outcome::Lost && !one.is_sacked).copied();
         self.lost_from = lost.map_or(state.max, |lost| lost.start);
         lost
     }
@@ -77,7 +78,7 @@ impl Rack {
             _ => SendCause::Sack,
         };
         let transmit = tx.send_again(now, lost.start, cause)?;
-        tx.state.segment_mut(lost.start)?.fate = Fate::SentAgain;
+        tx.state.segment_mut(lost.start)?.outcome = Outcome::Retransmitted;
         self.marks.again += len;
         self.lost_from = lost.end();
         if lost.start == tx.state.una {

@@ -228,7 +228,7 @@ proptest! {
         downlink in config(),
         uplink in config(),
         mut sdus in prop::collection::vec((0_u64..600, any::<bool>(), 20_u32..800), 1..40),
-        fates in prop::collection::vec((0_u8..5, any::<u64>()), 1..200),
+        outcomes in prop::collection::vec((0_u8..5, any::<u64>()), 1..200),
         room in prop::sample::select(vec![1_u64, 2, 5, 12]),
     ) {
         let mut pair = Pair::new(&downlink, &uplink);
@@ -243,7 +243,7 @@ proptest! {
             pair.arrive(now);
             for end in [1, 0] {
                 // Two TTIs of a line: all is lost, some PDUs are, or nothing is.
-                let (kind, mask) = fates.get(n as usize * 2 + end).copied().unwrap_or((4, 0));
+                let (kind, mask) = outcomes.get(n as usize * 2 + end).copied().unwrap_or((4, 0));
                 let mut pdu = 0;
                 pair.tti(end, now, room, || {
                     pdu += 1;

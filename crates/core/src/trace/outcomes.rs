@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 /// Outcomes of the packets of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fates {
+pub struct Outcomes {
     /// Packets that were dropped, by reason.
     pub reasons: BTreeMap<&'static str, u64>,
     /// Packets that a queue discipline marked instead of dropping.
     pub marked: u64,
 }
 
-impl Fates {
+impl Outcomes {
     /// Adds the kinds of event that are counted.
     pub fn recorded_with(probes: ProbeMask) -> ProbeMask {
         probes.with(Kind::Dropped).with(Kind::Marked)
