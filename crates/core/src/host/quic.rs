@@ -46,7 +46,7 @@ impl QuicEnd {
 
     fn new(spec: &FlowSpec, page: Page, role: Role, side: Side) -> Self {
         Self {
-            connection: Connection::new(&spec.tcp, role, page.flights.of_quic()),
+            connection: Connection::new(&spec.tcp, &page.quic, role, page.flights.of_quic()),
             streams: Http3::default(),
             side,
             page,

@@ -1,6 +1,7 @@
 //! One endpoint of a connection: handshake, keys, packets in and out.
 
 use super::congestion::Congestion;
+use super::flow::{self, Credit, Windows};
 use super::frame::{Frame, Received, Space, StreamFrame};
 use super::rtt::Rtt;
 use super::space::{PacketSpace, Sent};
@@ -29,6 +30,8 @@ const SHORT_HEADER: u64 = 1 + 8 + 2;
 const TAG: u64 = 16;
 /// Longest header of a CRYPTO frame.
 const CRYPTO_HEADER: u64 = 1 + 4 + 2;
+/// Longest MAX_STREAM_DATA frame: RFC 9000 (19.10).
+const MAX_STREAM_DATA: u64 = 1 + 8 + 8;
 /// ServerHello with a key share of X25519: RFC 8446 (4.1.3).
 const SERVER_HELLO: u64 = 122;
 /// Finished with SHA-256: RFC 8446 (4.4.4).
@@ -66,6 +69,9 @@ pub struct Report {
     pub window_reductions: u64,
     /// Reductions to the minimum window, for persistent congestion.
     pub persistent_congestion: u64,
+    /// Flow control, if it raised a limit or held data back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_control: Option<flow::Report>,
     /// Round-trip times.
     pub rtt_ms: DelayReport,
 }
@@ -83,6 +89,12 @@ pub struct Connection {
     pub(super) first_sample_at: Option<Instant>,
     pub(super) latest_sample: Option<Duration>,
     pub(super) congestion: Congestion,
+    /// Limits of flow control that the peer has set, and own ones.
+    pub(super) credit: Credit,
+    pub(super) windows: Windows,
+    /// Since when only the peer's limits hold data back.
+    blocked_since: Option<Instant>,
+    flow_control: flow::Report,
     pub(super) probe_count: u32,
     pub(super) timer: Option<Instant>,
     /// The client has the server's Finished, the server the client's.
@@ -102,8 +114,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// An endpoint that has sent and received nothing.
-    pub fn new(config: &Config, role: Role, tls: Tls) -> Self {
+    /// An endpoint that has sent and received nothing; its peer has the same windows.
+    pub fn new(config: &Config, windows: &flow::Config, role: Role, tls: Tls) -> Self {
         let datagram = config.mss.as_u64().max(LEAST_DATAGRAM);
         Self {
             role,
@@ -116,6 +128,10 @@ impl Connection {
             first_sample_at: None,
             latest_sample: None,
             congestion: Congestion::new(config, datagram),
+            credit: Credit::new(windows),
+            windows: Windows::new(windows),
+            blocked_since: None,
+            flow_control: flow::Report::default(),
             probe_count: 0,
             timer: None,
             is_complete: false,
@@ -160,6 +176,7 @@ impl Connection {
         Report {
             window_reductions: self.congestion.reductions,
             persistent_congestion: self.congestion.collapses,
+            flow_control: (self.flow_control != flow::Report::default()).then_some(self.flow_control),
             rtt_ms: self.rtts.report(),
             ..self.report.clone()
         }
@@ -264,7 +281,12 @@ impl Connection {
         for frame in &packet.frames {
             match frame {
                 Frame::Ack { delay, ranges } => self.handle_ack(now, space, *delay, ranges, streams),
-                Frame::Stream(data) => streams.handle_received(now, data),
+                Frame::Stream(data) => {
+                    let read = streams.handle_received(now, data);
+                    self.windows.on_data(now, data, read, self.rtt.smoothed);
+                }
+                Frame::MaxData(limit) => self.credit.raise_connection(*limit),
+                Frame::MaxStreamData { stream, limit } => self.credit.raise_stream(*stream, *limit),
                 Frame::Crypto(range) => {
                     self.spaces[space as usize].crypto_in.insert(*range);
                     self.progress(now);
@@ -323,7 +345,7 @@ impl Connection {
     /// Whether a space has something that elicits an ACK.
     fn has_content(&self, space: Space, streams: &dyn Streams) -> bool {
         match space {
-            Space::Data => self.owes_done || streams.has_data(),
+            Space::Data => self.owes_done || self.windows.owes() || streams.has_data(&self.credit),
             _ => self.spaces[space as usize].crypto_out.has_data(),
         }
     }
@@ -370,6 +392,7 @@ impl Connection {
             }
         }
         if len == 0 {
+            self.note_blocked(now, may_send, streams);
             return None;
         }
         if let Some(number) = sent_initial
@@ -393,6 +416,17 @@ impl Connection {
         self.bytes_out += len;
         self.report.datagrams_sent += 1;
         Some(Datagram { len, octets })
+    }
+
+    /// Nothing more is sent now; congestion control and pacing would let something go if `may_send`.
+    fn note_blocked(&mut self, now: Instant, may_send: bool, streams: &dyn Streams) {
+        let is_blocked =
+            may_send && self.can_send(Space::Data) && streams.is_waiting() && !streams.has_data(&self.credit);
+        if is_blocked {
+            self.blocked_since.get_or_insert(now);
+        } else if let Some(since) = self.blocked_since.take() {
+            self.flow_control.blocked_s += now.since(since).as_secs_f64();
+        }
     }
 
     /// A packet of this space of at most `room` bytes.
@@ -430,8 +464,14 @@ impl Connection {
                 if self.owes_done && std::mem::take(&mut self.owes_done) {
                     push(Frame::HandshakeDone, &mut frames, &mut left);
                 }
+                while left >= MAX_STREAM_DATA
+                    && let Some(limit) = self.windows.poll()
+                {
+                    self.flow_control.updates_sent += 1;
+                    push(limit, &mut frames, &mut left);
+                }
                 while left > StreamFrame::HEADER
-                    && let Some(data) = streams.poll(left - StreamFrame::HEADER)
+                    && let Some(data) = streams.poll(left - StreamFrame::HEADER, &mut self.credit)
                 {
                     push(Frame::Stream(data), &mut frames, &mut left);
                 }

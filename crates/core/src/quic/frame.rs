@@ -30,6 +30,8 @@ const STREAM: u64 = 0x08;
 const OFF: u64 = 0x04;
 const LEN: u64 = 0x02;
 const FIN: u64 = 0x01;
+const MAX_DATA: u64 = 0x10;
+const MAX_STREAM_DATA: u64 = 0x11;
 const HANDSHAKE_DONE: u64 = 0x1e;
 
 /// Data of a stream: RFC 9000 (19.8).
@@ -71,6 +73,15 @@ pub enum Frame {
     Crypto(SnRange),
     /// Data of a stream.
     Stream(StreamFrame),
+    /// Limit of the data of all streams.
+    MaxData(u64),
+    /// Limit of the data of a stream.
+    MaxStreamData {
+        /// Index of the stream.
+        stream: u32,
+        /// Offset that its data may not exceed.
+        limit: u64,
+    },
     /// The handshake is confirmed.
     HandshakeDone,
 }
@@ -95,6 +106,10 @@ impl Frame {
         match self {
             Self::Ping => put(PING, out),
             Self::HandshakeDone => put(HANDSHAKE_DONE, out),
+            Self::MaxData(limit) => [MAX_DATA, *limit].into_iter().for_each(|n| put(n, out)),
+            Self::MaxStreamData { stream, limit } => {
+                [MAX_STREAM_DATA, u64::from(*stream) * 4, *limit].into_iter().for_each(|n| put(n, out));
+            }
             Self::Crypto(range) => [CRYPTO, range.first, range.len()].into_iter().for_each(|n| put(n, out)),
             Self::Stream(frame) => {
                 let off = if frame.offset > 0 { OFF } else { 0 };
@@ -127,6 +142,11 @@ impl Frame {
         match take(octets)? {
             PING => Some(Self::Ping),
             HANDSHAKE_DONE => Some(Self::HandshakeDone),
+            MAX_DATA => Some(Self::MaxData(take(octets)?)),
+            MAX_STREAM_DATA => {
+                let stream = u32::try_from(take(octets)? / 4).ok()?;
+                Some(Self::MaxStreamData { stream, limit: take(octets)? })
+            }
             CRYPTO => {
                 let first = take(octets)?;
                 Some(Self::Crypto(SnRange::new(first, first.checked_add(take(octets)?)?)))
@@ -264,6 +284,8 @@ mod tests {
             },
             Frame::Stream(stream),
             Frame::Stream(StreamFrame { offset: 0, fin: false, ..stream }),
+            Frame::MaxData(15_728_640),
+            Frame::MaxStreamData { stream: 3, limit: 6_291_456 },
             Frame::HandshakeDone,
         ];
         let packets: Vec<_> = (0..3)

@@ -156,6 +156,7 @@ impl Connection {
                 Frame::Stream(data) => streams.handle_lost(data),
                 Frame::Crypto(range) => self.spaces[space as usize].handle_lost_crypto(*range),
                 Frame::HandshakeDone => self.owes_done = true,
+                Frame::MaxData(_) | Frame::MaxStreamData { .. } => self.windows.handle_lost(frame),
                 Frame::Ping | Frame::Ack { .. } => {}
             }
         }
@@ -226,7 +227,7 @@ impl Connection {
         let of_space = &mut self.spaces[space as usize];
         of_space.probes = if of_space.is_waiting() { 2 } else { 1 };
         let (has_new, most) = match space {
-            Space::Data => (streams.has_data(), 2),
+            Space::Data => (self.windows.owes() || streams.has_data(&self.credit), 2),
             _ => (of_space.crypto_out.has_data(), usize::MAX),
         };
         if !has_new {

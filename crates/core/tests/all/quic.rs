@@ -2,9 +2,10 @@
 
 use airpath_core::app::web::h3::Http3;
 use airpath_core::app::web::objects::Object;
-use airpath_core::quic::{Connection, Datagram, Report, Role, Tls};
+use airpath_core::quic::{self, Connection, Datagram, Report, Role, Tls};
 use airpath_core::tcp::Config;
 use airpath_core::time::{Duration, Instant};
+use airpath_core::units::Bytes;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -38,9 +39,13 @@ fn ms(value: f64) -> Instant {
 
 impl<F: FnMut(usize, u64, Instant) -> bool> Pair<F> {
     fn new(tls: Tls, response: u64, loses: F) -> Self {
+        Self::with(&quic::Config::default(), tls, response, loses)
+    }
+
+    fn with(windows: &quic::Config, tls: Tls, response: u64, loses: F) -> Self {
         let config = Config::default();
         let end = |role| End {
-            connection: Connection::new(&config, role, tls),
+            connection: Connection::new(&config, windows, role, tls),
             streams: Http3::default(),
             arriving: VecDeque::new(),
         };
@@ -175,6 +180,47 @@ fn a_lost_first_flight_of_either_end_is_sent_again() {
     assert!(server.is_some_and(|at| at <= ms(50.0 + 999.0 + 200.0)), "{server:?}");
 }
 
+/// Windows of these many bytes, of a stream and of the connection.
+fn windows(stream: u64, connection: u64) -> quic::Config {
+    quic::Config {
+        stream_window: Bytes::from_bytes(stream),
+        connection_window: Bytes::from_bytes(connection),
+        ..quic::Config::default()
+    }
+}
+
+#[test]
+fn a_small_window_is_sent_once_per_round_trip() {
+    // A packet has 1460 - 27 B less the headers of frames, about 1420 B of the stream: a window has two packets. The client raises
+    // the limit when half of the window is left, with the first of two packets (at 200 ms, to 1420 + 2800 B) and with a single
+    // one. So 2800 B leave at 150 ms, up to 4220 B at 250, up to 7020 B at 350, and the rest at 450; it arrives 50 ms later.
+    for of in [windows(2800, 1_000_000), windows(1_000_000, 2800)] {
+        let mut pair = Pair::with(&of, TLS, 8400, |_, _, _| false);
+        assert_eq!(pair.run(ms(9e3)), Some(ms(500.0)));
+        let blocked = pair.report().flow_control.map(|flow| flow.blocked_s);
+        assert!(blocked.is_some_and(|blocked| (blocked - 0.3).abs() < 1e-9), "{blocked:?}");
+    }
+    let mut pair = Pair::new(TLS, 8400, |_, _, _| false);
+    assert_eq!((pair.run(ms(9e3)), pair.report().flow_control), (Some(ms(200.0)), None));
+}
+
+#[test]
+fn a_lost_update_of_a_limit_is_sent_again() {
+    let of = windows(2800, 1_000_000);
+    let updates = |lost: Option<u64>| {
+        let mut pair = Pair::with(&of, TLS, 8400, |to, number, _| to == 0 && Some(number) == lost);
+        (
+            pair.run(ms(20e3)),
+            pair.ends[1].connection.report().flow_control.map_or(0, |flow| flow.updates_sent),
+        )
+    };
+    let (complete, sent) = updates(None);
+    for lost in 2..8 {
+        let (later, more) = updates(Some(lost));
+        assert!(later >= complete && later.is_some() && more >= sent, "{lost}: {later:?}, {more}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
@@ -182,13 +228,16 @@ proptest! {
     fn every_byte_arrives_whatever_is_lost(
         lost in prop::collection::vec(prop::collection::vec(any::<bool>(), 60), 2),
         response in 1..200_000_u64, early_data in any::<bool>(), hello in 100..3000_u64, flight in 200..8000_u64,
+        stream in 1..400_000_u64, connection in 1..400_000_u64,
     ) {
         let tls = Tls { client_hello: hello, server_flight: flight, early_data };
         let loses = |to: usize, number: u64, _: Instant| {
             // Half of the first sixty in each direction, then none.
             lost[to].get(number as usize).copied().unwrap_or(false)
         };
-        let mut pair = Pair::new(tls, response, loses);
+        // A window of one byte would take a packet for each byte.
+        let windows = windows(stream.max(response / 100), connection.max(response / 100));
+        let mut pair = Pair::with(&windows, tls, response, loses);
         // Thirty probe timeouts that double are years.
         prop_assert!(pair.run(ms(1e12)).is_some());
         let ends = [0, 1].map(|index| pair.ends[index].streams.acked().1);
