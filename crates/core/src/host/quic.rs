@@ -8,7 +8,7 @@ use crate::app::web::{Browser, Page, Work};
 use crate::delays::Delays;
 use crate::element::Cx;
 use crate::packet::{Body, Kind, Opaque, Packet};
-use crate::quic::{Connection, Role};
+use crate::quic::{Connection, Datagram, Role};
 use crate::time::Instant;
 use crate::trace::{Event, Kind as EventKind, ProbeMask};
 
@@ -126,7 +126,8 @@ impl FlowEnd for QuicEnd {
         let Some(body) = packet.body.take() else { return };
         self.delays.add(cx.now.since(packet.sent_at));
         let payload = packet.len.saturating_sub(packet.ip().header_bytes() + UDP_HEADER);
-        self.connection.handle_datagram(cx.now, payload.into(), &body.bytes, &mut self.streams);
+        let datagram = Datagram { len: payload.into(), ecn: packet.ecn(), octets: body.bytes };
+        self.connection.handle_datagram(cx.now, &datagram, &mut self.streams);
         self.handle_arrived(cx.now, pages);
         if matches!(self.side, Side::Server(..)) {
             let is_done = self.streams.acked().1 == self.page.objects.len();
@@ -152,6 +153,7 @@ impl FlowEnd for QuicEnd {
             let mut packet = Interface::packet(cx, spec);
             packet.set_kind(Kind::Opaque(Opaque::OtherProtocol));
             packet.set_ip(spec.tcp.ip);
+            packet.set_ecn(datagram.ecn);
             packet.len = spec.tcp.ip.header_bytes() + UDP_HEADER + datagram.len as u32;
             packet.sent_at = cx.now;
             (packet.seq, packet.ack, packet.ts_val, packet.ts_ecr) = (0, 0, 0, 0);

@@ -2,7 +2,7 @@
 //!
 //! Windows count bytes of UDP payload, headers and tags included: (B.2). A loss of a packet that was sent after the last
 //! reduction reduces the window once: (7.3.2). The threshold is computed from the window, not from the data in flight:
-//! (7.3.2). Only packets sent after that let it grow, each by its bytes: (B.5); a window that is not used does not grow:
+//! (7.3.2). A report of CE does the same as a loss: (7.1). Only packets sent after that let it grow, each by its bytes: (B.5); a window that is not used does not grow:
 //! (7.8). Packets are paced: (7.7).
 
 use crate::tcp::cc::{CongestionControl, Pace};
@@ -23,8 +23,9 @@ pub struct Congestion {
     /// When the window was last reduced.
     reduced_at: Option<Instant>,
     pub pacer: Pacer,
-    /// Reductions of the window.
+    /// Reductions of the window, and those of them that marks have caused.
     pub reductions: u64,
+    pub reductions_for_marks: u64,
     /// Reductions to the minimum: (7.6).
     pub collapses: u64,
 }
@@ -44,6 +45,7 @@ impl Congestion {
             reduced_at: None,
             pacer: Pacer::new(config.max_pacing_rate, pace),
             reductions: 0,
+            reductions_for_marks: 0,
             collapses: 0,
         }
     }
@@ -98,8 +100,18 @@ impl Congestion {
     /// Packets of `bytes` in all are lost, the latest of them sent at `sent_at`.
     pub fn on_lost(&mut self, now: Instant, bytes: u64, sent_at: Instant, srtt: Duration) {
         self.state.una += bytes;
+        self.reduce(now, sent_at, srtt);
+    }
+
+    /// An ACK reported packets with CE; the latest packet that it acknowledges was sent at `sent_at`.
+    pub fn on_marked(&mut self, now: Instant, sent_at: Instant, srtt: Duration) {
+        self.reductions_for_marks += u64::from(self.reduce(now, sent_at, srtt));
+    }
+
+    /// There is congestion that a packet sent at `sent_at` has met. Returns whether the window is reduced.
+    fn reduce(&mut self, now: Instant, sent_at: Instant, srtt: Duration) -> bool {
         if self.reduced_at.is_some_and(|at| sent_at <= at) {
-            return;
+            return false;
         }
         // What the algorithms take for the flight size is the window.
         let sent = self.state.nxt;
@@ -112,6 +124,7 @@ impl Congestion {
         self.reduced_at = Some(now);
         self.reductions += 1;
         self.set_pace(srtt);
+        true
     }
 
     /// Persistent congestion: (7.6.2).

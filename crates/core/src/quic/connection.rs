@@ -1,12 +1,14 @@
 //! One endpoint of a connection: handshake, keys, packets in and out.
 
 use super::congestion::Congestion;
+use super::ecn;
 use super::flow::{self, Credit, Windows};
 use super::frame::{Frame, Received, Space, StreamFrame};
 use super::rtt::Rtt;
 use super::space::{PacketSpace, Sent};
 use super::{LEAST_DATAGRAM, Streams, Tls};
 use crate::delays::{DelayReport, Delays};
+use crate::packet::Packet;
 use crate::rlc::SnRange;
 use crate::tcp::Config;
 use crate::tcp::window::state::State;
@@ -46,6 +48,8 @@ const MOST_KEPT: usize = 10;
 pub struct Datagram {
     /// Its UDP payload, bytes.
     pub len: u64,
+    /// ECN field of its IP header.
+    pub ecn: u8,
     /// Packets and frames as octets, without data.
     pub octets: Vec<u8>,
 }
@@ -72,6 +76,9 @@ pub struct Report {
     /// Flow control, if it raised a limit or held data back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<flow::Report>,
+    /// ECN, if the scenario has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<ecn::Report>,
     /// Round-trip times.
     pub rtt_ms: DelayReport,
 }
@@ -95,6 +102,9 @@ pub struct Connection {
     /// Since when only the peer's limits hold data back.
     blocked_since: Option<Instant>,
     flow_control: flow::Report,
+    pub(super) ecn: Option<ecn::Sending>,
+    /// ECN fields of the packets that have arrived.
+    arrived: ecn::Counts,
     pub(super) probe_count: u32,
     pub(super) timer: Option<Instant>,
     /// The client has the server's Finished, the server the client's.
@@ -107,8 +117,8 @@ pub struct Connection {
     is_validated: bool,
     bytes_in: u64,
     bytes_out: u64,
-    /// Packets without keys as yet.
-    kept: Vec<Received>,
+    /// Packets without keys as yet, with the ECN fields with which they came.
+    kept: Vec<(Received, u8)>,
     completed_at: Option<Instant>,
     pub(super) report: Report,
 }
@@ -132,6 +142,8 @@ impl Connection {
             windows: Windows::new(windows),
             blocked_since: None,
             flow_control: flow::Report::default(),
+            ecn: ecn::Sending::new(config),
+            arrived: ecn::Counts::default(),
             probe_count: 0,
             timer: None,
             is_complete: false,
@@ -177,6 +189,7 @@ impl Connection {
             window_reductions: self.congestion.reductions,
             persistent_congestion: self.congestion.collapses,
             flow_control: (self.flow_control != flow::Report::default()).then_some(self.flow_control),
+            ecn: self.ecn.as_ref().map(|ecn| ecn.report(self.arrived, self.congestion.reductions_for_marks)),
             rtt_ms: self.rtts.report(),
             ..self.report.clone()
         }
@@ -243,12 +256,12 @@ impl Connection {
         }
     }
 
-    /// A datagram with `len` bytes of UDP payload arrived.
-    pub fn handle_datagram(&mut self, now: Instant, len: u64, octets: &[u8], streams: &mut dyn Streams) {
+    /// A datagram arrived.
+    pub fn handle_datagram(&mut self, now: Instant, datagram: &Datagram, streams: &mut dyn Streams) {
         let was_limited = self.is_amplification_limited();
-        self.bytes_in += len;
-        for packet in Received::read_all(octets) {
-            self.handle_packet(now, packet, streams);
+        self.bytes_in += datagram.len;
+        for packet in Received::read_all(&datagram.octets) {
+            self.handle_packet(now, packet, datagram.ecn, streams);
         }
         if was_limited {
             // RFC 9002 (A.6).
@@ -256,14 +269,14 @@ impl Connection {
         }
     }
 
-    fn handle_packet(&mut self, now: Instant, packet: Received, streams: &mut dyn Streams) {
+    fn handle_packet(&mut self, now: Instant, packet: Received, ecn: u8, streams: &mut dyn Streams) {
         let space = packet.space;
         if self.spaces[space as usize].is_discarded {
             return;
         }
         if !self.can_read(&packet) {
             if self.kept.len() < MOST_KEPT {
-                self.kept.push(packet);
+                self.kept.push((packet, ecn));
             }
             return;
         }
@@ -273,14 +286,20 @@ impl Connection {
             // Perhaps the ACK was lost.
             return of_space.schedule_ack(now, packet.number, elicits, true, self.ack_every);
         }
-        of_space.schedule_ack(now, packet.number, elicits, space != Space::Data, self.ack_every);
+        of_space.arrived.count(ecn);
+        self.arrived.count(ecn);
+        // RFC 9000 (13.2.1).
+        let at_once = space != Space::Data || ecn == Packet::CE;
+        of_space.schedule_ack(now, packet.number, elicits, at_once, self.ack_every);
         if space == Space::Handshake && self.role == Role::Server {
             self.is_validated = true;
             self.discard(now, Space::Initial);
         }
         for frame in &packet.frames {
             match frame {
-                Frame::Ack { delay, ranges } => self.handle_ack(now, space, *delay, ranges, streams),
+                Frame::Ack { delay, ranges, ecn: counts } => {
+                    self.handle_ack(now, space, *delay, (ranges, *counts), streams);
+                }
                 Frame::Stream(data) => {
                     let read = streams.handle_received(now, data);
                     self.windows.on_data(now, data, read, self.rtt.smoothed);
@@ -296,8 +315,8 @@ impl Connection {
             }
         }
         if !self.kept.is_empty() {
-            for early in std::mem::take(&mut self.kept) {
-                self.handle_packet(now, early, streams);
+            for (early, its_ecn) in std::mem::take(&mut self.kept) {
+                self.handle_packet(now, early, its_ecn, streams);
             }
         }
     }
@@ -373,6 +392,9 @@ impl Connection {
             if let Some(sent) = self.packet(now, space, room - len, may_send, streams, &mut octets) {
                 len += sent.bytes;
                 in_flight += if sent.in_flight { sent.bytes } else { 0 };
+                if let Some(ecn) = &mut self.ecn {
+                    ecn.on_sent(space);
+                }
                 let number = self.spaces[space as usize].next_number;
                 self.spaces[space as usize].next_number += 1;
                 if sent.elicits_ack {
@@ -415,7 +437,8 @@ impl Connection {
         }
         self.bytes_out += len;
         self.report.datagrams_sent += 1;
-        Some(Datagram { len, octets })
+        let ecn = self.ecn.as_ref().map_or(Packet::NOT_ECT, ecn::Sending::field);
+        Some(Datagram { len, ecn, octets })
     }
 
     /// Nothing more is sent now; congestion control and pacing would let something go if `may_send`.
@@ -498,7 +521,9 @@ impl Connection {
         let mut kept = packet.frames;
         kept.retain(Frame::elicits_ack);
         let elicits_ack = !kept.is_empty();
-        Some(Sent { sent_at: now, bytes: room - left, elicits_ack, in_flight: elicits_ack, frames: kept })
+        let is_ect = self.ecn.as_ref().is_some_and(|ecn| ecn.field() != Packet::NOT_ECT);
+        let bytes = room - left;
+        Some(Sent { sent_at: now, bytes, elicits_ack, in_flight: elicits_ack, is_ect, frames: kept })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Streams;
 use super::connection::{Connection, Role};
+use super::ecn;
 use super::frame::{Frame, Space};
 use super::rtt::GRANULARITY;
 use super::space::{MAX_ACK_DELAY, Sent};
@@ -16,13 +17,13 @@ const PERSISTENT: u64 = 3;
 const MOST_BACKOFF: u32 = 16;
 
 impl Connection {
-    /// An ACK arrived.
+    /// An ACK of packets in these ranges arrived, perhaps with ECN counts.
     pub(super) fn handle_ack(
         &mut self,
         now: Instant,
         space: Space,
         delay: Duration,
-        ranges: &[SnRange],
+        (ranges, counts): (&[SnRange], Option<ecn::Counts>),
         streams: &mut dyn Streams,
     ) {
         let Some(largest) = ranges.first().map(|range| range.end - 1) else { return };
@@ -30,6 +31,7 @@ impl Connection {
         if largest >= of_space.next_number {
             return;
         }
+        let raises_largest = of_space.largest_acked.is_none_or(|before| largest > before);
         of_space.largest_acked = of_space.largest_acked.max(Some(largest));
         let mut acked = Vec::new();
         for range in ranges {
@@ -64,6 +66,13 @@ impl Connection {
             self.first_sample_at.get_or_insert(now);
             self.latest_sample = Some(sample);
             self.rtts.add(sample);
+        }
+        if let Some(ecn) = &mut self.ecn {
+            let newly_acked = acked.iter().filter(|(_, sent)| sent.is_ect).count() as u64;
+            let marked = ecn.on_ack(&ecn::Ack { space, raises_largest, newly_acked, counts });
+            if let Some(sent_at) = acked.iter().map(|(_, sent)| sent.sent_at).max().filter(|_| marked > 0) {
+                self.congestion.on_marked(now, sent_at, self.rtt.smoothed);
+            }
         }
         self.detect_lost(now, space, streams);
         let mut in_flight = Vec::new();

@@ -10,13 +10,14 @@
 //! (6.1), probe timeouts with backoff (6.2), also against the deadlock of a server that may not send (6.2.2.1), round-trip
 //! times with the ACK delay (5), persistent congestion (7.6), pacing (7.7). Of RFC 9000: coalesced packets (12.2), Initial
 //! datagrams of 1200 bytes (14.1), three times the received bytes before the address is validated (8.1), delayed ACKs (13.2),
-//! flow control (4, [`flow`]). Of RFC 9001: the handshake in one round trip, 0-RTT data, keys that are discarded (4.9).
+//! flow control (4, [`flow`]), ECN (13.4, [`ecn`]). Of RFC 9001: the handshake in one round trip, 0-RTT data, keys that are discarded (4.9).
 //!
-//! Left out: ECN, migration, Retry, key updates, path MTU discovery, closing. ASSUMED: connection IDs of 8 bytes, packet
+//! Left out: migration, Retry, key updates, path MTU discovery, closing. ASSUMED: connection IDs of 8 bytes, packet
 //! numbers of 2.
 
 mod congestion;
 mod connection;
+pub mod ecn;
 pub mod flow;
 pub mod frame;
 mod loss;

@@ -2,8 +2,12 @@
 
 use airpath_core::app::web::h3::Http3;
 use airpath_core::app::web::objects::Object;
+use airpath_core::packet::Packet;
 use airpath_core::quic::{self, Connection, Datagram, Report, Role, Tls};
+use airpath_core::scenario::Scenario;
+use airpath_core::sim::{Observe, Results, Simulation};
 use airpath_core::tcp::Config;
+use airpath_core::tcp::ecn::Ecn;
 use airpath_core::time::{Duration, Instant};
 use airpath_core::units::Bytes;
 use proptest::prelude::*;
@@ -28,6 +32,10 @@ struct Pair<F> {
     now: Instant,
     /// Whether the path loses this datagram: direction (0 to the server), its number there, when it is sent.
     loses: F,
+    /// What the path makes of the ECN field of a datagram.
+    field: fn(usize, u64, u8) -> u8,
+    /// ECN field of the latest datagram in each direction, as sent.
+    latest: [u8; 2],
     sent: [u64; 2],
     response: u64,
     complete: Option<Instant>,
@@ -39,31 +47,33 @@ fn ms(value: f64) -> Instant {
 
 impl<F: FnMut(usize, u64, Instant) -> bool> Pair<F> {
     fn new(tls: Tls, response: u64, loses: F) -> Self {
-        Self::with(&quic::Config::default(), tls, response, loses)
+        Self::with((&Config::default(), &quic::Config::default()), tls, response, loses)
     }
 
-    fn with(windows: &quic::Config, tls: Tls, response: u64, loses: F) -> Self {
-        let config = Config::default();
+    fn with((config, windows): (&Config, &quic::Config), tls: Tls, response: u64, loses: F) -> Self {
         let end = |role| End {
-            connection: Connection::new(&config, windows, role, tls),
+            connection: Connection::new(config, windows, role, tls),
             streams: Http3::default(),
             arriving: VecDeque::new(),
         };
         let mut ends = [end(Role::Server), end(Role::Client)];
         ends[1].connection.open();
         ends[1].streams.send(0, &OBJECT, REQUEST);
-        Self { ends, now: Instant::ZERO, loses, sent: [0; 2], response, complete: None }
+        let (now, sent) = (Instant::ZERO, [0; 2]);
+        Self { ends, now, loses, field: |_, _, field| field, latest: [0; 2], sent, response, complete: None }
     }
 
     fn drain(&mut self) {
         for from in [1, 0] {
             let to = 1 - from;
-            while let Some(datagram) = {
+            while let Some(mut datagram) = {
                 let End { connection, streams, .. } = &mut self.ends[from];
                 connection.poll_transmit(self.now, streams)
             } {
                 let number = self.sent[to];
                 self.sent[to] += 1;
+                self.latest[to] = datagram.ecn;
+                datagram.ecn = (self.field)(to, number, datagram.ecn);
                 if !(self.loses)(to, number, self.now) {
                     self.ends[to].arriving.push_back((self.now + ONE_WAY, datagram));
                 }
@@ -85,7 +95,7 @@ impl<F: FnMut(usize, u64, Instant) -> bool> Pair<F> {
                 while of.arriving.front().is_some_and(|(at, _)| *at <= self.now)
                     && let Some((_, datagram)) = of.arriving.pop_front()
                 {
-                    of.connection.handle_datagram(self.now, datagram.len, &datagram.octets, &mut of.streams);
+                    of.connection.handle_datagram(self.now, &datagram, &mut of.streams);
                     while let Some((_, bytes)) = of.streams.poll_arrived() {
                         let total = if index == 0 { &mut requested } else { &mut arrived };
                         *total += bytes;
@@ -195,7 +205,7 @@ fn a_small_window_is_sent_once_per_round_trip() {
     // the limit when half of the window is left, with the first of two packets (at 200 ms, to 1420 + 2800 B) and with a single
     // one. So 2800 B leave at 150 ms, up to 4220 B at 250, up to 7020 B at 350, and the rest at 450; it arrives 50 ms later.
     for of in [windows(2800, 1_000_000), windows(1_000_000, 2800)] {
-        let mut pair = Pair::with(&of, TLS, 8400, |_, _, _| false);
+        let mut pair = Pair::with((&Config::default(), &of), TLS, 8400, |_, _, _| false);
         assert_eq!(pair.run(ms(9e3)), Some(ms(500.0)));
         let blocked = pair.report().flow_control.map(|flow| flow.blocked_s);
         assert!(blocked.is_some_and(|blocked| (blocked - 0.3).abs() < 1e-9), "{blocked:?}");
@@ -208,7 +218,8 @@ fn a_small_window_is_sent_once_per_round_trip() {
 fn a_lost_update_of_a_limit_is_sent_again() {
     let of = windows(2800, 1_000_000);
     let updates = |lost: Option<u64>| {
-        let mut pair = Pair::with(&of, TLS, 8400, |to, number, _| to == 0 && Some(number) == lost);
+        let both = (&Config::default(), &of);
+        let mut pair = Pair::with(both, TLS, 8400, |to, number, _| to == 0 && Some(number) == lost);
         (
             pair.run(ms(20e3)),
             pair.ends[1].connection.report().flow_control.map_or(0, |flow| flow.updates_sent),
@@ -221,6 +232,97 @@ fn a_lost_update_of_a_limit_is_sent_again() {
     }
 }
 
+/// A response over a path that does this to ECN fields.
+fn marked(response: u64, field: fn(usize, u64, u8) -> u8) -> Pair<impl FnMut(usize, u64, Instant) -> bool> {
+    let config = Config { ecn: Ecn::Classic, ..Config::default() };
+    let mut pair = Pair::with((&config, &quic::Config::default()), TLS, response, |_, _, _| false);
+    pair.field = field;
+    assert!(pair.run(ms(20e3)).is_some());
+    pair
+}
+
+#[test]
+fn a_mark_halves_the_window_without_a_loss() {
+    // CE on the first packet of the response is acknowledged at once. Of the window of 14,600 B 7300 are left, and nothing that was
+    // sent before lets it grow.
+    let pair =
+        marked(10_000, |to, number, field| if (to, number) == (1, FIRST) { Packet::CE } else { field });
+    let (report, window) = (pair.report(), &pair.ends[0].connection.state().window);
+    assert_eq!((window.cwnd, window.ssthresh), (7300.0, 7300.0));
+    assert_eq!((report.packets_lost, report.window_reductions), (0, 1));
+    let ecn = report.ecn.map(|ecn| (ecn.marked, ecn.reductions, ecn.is_valid));
+    assert_eq!(ecn, Some((1, 1, true)));
+    let arrived = pair.ends[1].connection.report().ecn.map(|of| of.arrived);
+    assert_eq!(arrived.map(|counts| (counts.ce, counts.ect1)), Some((1, 0)));
+    assert!(arrived.is_some_and(|counts| counts.ect0 > 8));
+}
+
+#[test]
+fn marks_of_one_round_trip_reduce_the_window_once() {
+    let same =
+        marked(
+            40_000,
+            |to, number, field| {
+                if to == 1 && (FIRST..FIRST + 5).contains(&number) { Packet::CE } else { field }
+            },
+        );
+    assert_eq!((same.report().window_reductions, same.report().ecn.map(|ecn| ecn.marked)), (1, Some(5)));
+    // Ten packets fill the first window: the fifteenth leaves after the reduction.
+    let later =
+        marked(
+            40_000,
+            |to, number, field| {
+                if to == 1 && [FIRST, FIRST + 15].contains(&number) { Packet::CE } else { field }
+            },
+        );
+    assert_eq!(later.report().window_reductions, 2);
+}
+
+#[test]
+fn where_the_path_clears_the_field_nothing_is_marked_any_more() {
+    let pair = marked(40_000, |_, _, _| Packet::NOT_ECT);
+    let ecn = pair.report().ecn;
+    assert!(ecn.is_some_and(|ecn| !ecn.is_valid && ecn.marked == 0), "{ecn:?}");
+    assert_eq!((pair.latest, pair.report().window_reductions), ([Packet::NOT_ECT; 2], 0));
+    // And where it sets all to CE, all windows are halved, but the path is valid.
+    let all = marked(40_000, |_, _, _| Packet::CE);
+    assert!(all.report().ecn.is_some_and(|of| of.is_valid && of.reductions > 2));
+    assert_eq!(all.latest, [Packet::ECT_0; 2]);
+}
+
+/// A page of one large response over a slow link.
+const PAGE: &str = r#"
+duration = "60 s"
+wired = { rate = "5 Mbit/s", delay = "20 ms" }
+radio.dch = { downlink.rate = "1 Gbit/s", uplink.rate = "1 Gbit/s" }
+[[flow]]
+app.web = { http = "3", page = "4 MB", objects = 0 }
+"#;
+
+fn page(overrides: &[(&str, &str)]) -> Results {
+    let owned: Vec<_> = overrides.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
+    let scenario = Scenario::parse(PAGE, &owned).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(&scenario, 1, Observe::default());
+    simulation.run();
+    simulation.results()
+}
+
+#[test]
+fn a_queue_marks_the_packets_of_a_page_instead_of_dropping_them() {
+    let queue = ("wired.queue", "{ codel = { ecn = true } }");
+    let [without, with] = ["false", "true"].map(|ecn| page(&[queue, ("tcp.ecn", ecn)]).flows.remove(0));
+    let server = |flow: &airpath_core::host::FlowReport| {
+        flow.quic.as_ref().map(|quic| quic.server.clone()).unwrap_or_default()
+    };
+    assert!(server(&without).ecn.is_none() && server(&without).packets_lost > 0);
+    let ecn = server(&with).ecn.filter(|ecn| ecn.is_valid).map_or((0, 0), |ecn| (ecn.marked, ecn.reductions));
+    assert!(server(&with).packets_lost == 0 && ecn.0 > 5 && ecn.1 > 5 && ecn.1 <= ecn.0, "{ecn:?}");
+    // Both fill the link: 4 MB at 5 Mbit/s are 6.4 s, and headers add 5 %.
+    for flow in [with, without] {
+        assert!(flow.received_s.is_some_and(|at| (6.5..8.5).contains(&at)), "{:?}", flow.received_s);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
@@ -228,7 +330,7 @@ proptest! {
     fn every_byte_arrives_whatever_is_lost(
         lost in prop::collection::vec(prop::collection::vec(any::<bool>(), 60), 2),
         response in 1..200_000_u64, early_data in any::<bool>(), hello in 100..3000_u64, flight in 200..8000_u64,
-        stream in 1..400_000_u64, connection in 1..400_000_u64,
+        stream in 1..400_000_u64, connection in 1..400_000_u64, ecn in any::<bool>(),
     ) {
         let tls = Tls { client_hello: hello, server_flight: flight, early_data };
         let loses = |to: usize, number: u64, _: Instant| {
@@ -237,10 +339,13 @@ proptest! {
         };
         // A window of one byte would take a packet for each byte.
         let windows = windows(stream.max(response / 100), connection.max(response / 100));
-        let mut pair = Pair::with(&windows, tls, response, loses);
+        let config = Config { ecn: if ecn { Ecn::Classic } else { Ecn::Off }, ..Config::default() };
+        let mut pair = Pair::with((&config, &windows), tls, response, loses);
+        pair.field = |_, number, field| if field != 0 && number % 5 == 0 { Packet::CE } else { field };
         // Thirty probe timeouts that double are years.
         prop_assert!(pair.run(ms(1e12)).is_some());
         let ends = [0, 1].map(|index| pair.ends[index].streams.acked().1);
         prop_assert_eq!(ends, [1, 1], "both ends know that everything arrived");
+        prop_assert!(pair.report().ecn.is_none_or(|of| of.is_valid), "marks are no reason to stop");
     }
 }
