@@ -10,7 +10,9 @@ use super::{LEAST_DATAGRAM, Streams, Tls};
 use crate::delays::{DelayReport, Delays};
 use crate::packet::Packet;
 use crate::rlc::SnRange;
+use crate::rng::Stream;
 use crate::tcp::Config;
+use crate::tcp::sender::PathView;
 use crate::tcp::window::state::State;
 use crate::time::{Duration, Instant};
 use serde::Serialize;
@@ -176,6 +178,16 @@ impl Connection {
     /// Smoothed round-trip time, its variation, and the present probe timeout without ACK delay and backoff.
     pub fn times(&self) -> [Duration; 3] {
         [self.rtt.smoothed, self.rtt.variation, self.rtt.probe_timeout()]
+    }
+
+    /// Gives a randomised congestion control its own random stream, before anything is sent.
+    pub fn seed(&mut self, stream: impl FnOnce() -> Stream) {
+        self.congestion.seed(stream);
+    }
+
+    /// Model of the path and pacing rate, if the congestion control models it.
+    pub fn path_view(&mut self) -> Option<PathView> {
+        self.congestion.path_view()
     }
 
     /// The round-trip time sampled since the last call.
@@ -369,6 +381,12 @@ impl Connection {
         }
     }
 
+    /// Whether a space whose packets can be sent has something that elicits an ACK.
+    fn has_any_content(&self, streams: &dyn Streams) -> bool {
+        let mut spaces = Space::ALL.into_iter().filter(|space| self.can_send(*space));
+        spaces.any(|space| self.has_content(space, streams))
+    }
+
     /// The next datagram to be sent now.
     pub fn poll_transmit(&mut self, now: Instant, streams: &mut dyn Streams) -> Option<Datagram> {
         let allowed = if self.is_validated {
@@ -377,16 +395,18 @@ impl Connection {
             (AMPLIFICATION * self.bytes_in).saturating_sub(self.bytes_out)
         };
         let room = self.datagram.min(allowed);
+        if self.congestion.models_path() {
+            let srtt = self.rtt.min.map_or(Duration::ZERO, |_| self.rtt.smoothed);
+            self.congestion.on_ready(now, srtt, self.has_any_content(streams));
+        }
         self.congestion.pacer.holds = false;
         let mut may_send = self.congestion.permits(self.datagram);
         if may_send && !self.congestion.pacer.permits(now, self.datagram) {
             may_send = false;
-            let mut spaces = Space::ALL.into_iter().filter(|space| self.can_send(*space));
-            let holds = spaces.any(|space| self.has_content(space, streams));
-            self.congestion.pacer.holds = holds;
+            self.congestion.pacer.holds = self.has_any_content(streams);
         }
         let (mut len, mut octets) = (0, Vec::new());
-        let (mut sent_initial, mut in_flight) = (None, 0);
+        let (mut sent_initial, mut in_flight, mut in_flight_numbers) = (None, 0, Vec::new());
         let (mut has_initial, mut has_handshake) = (false, false);
         for space in Space::ALL {
             if let Some(sent) = self.packet(now, space, room - len, may_send, streams, &mut octets) {
@@ -405,6 +425,7 @@ impl Connection {
                 }
                 self.report.packets_sent += 1;
                 if sent.in_flight {
+                    in_flight_numbers.push((space, number));
                     self.spaces[space as usize].sent.insert(number, sent);
                 } else {
                     self.report.ack_packets_sent += 1;
@@ -415,6 +436,9 @@ impl Connection {
         }
         if len == 0 {
             self.note_blocked(now, may_send, streams);
+            if self.congestion.models_path() {
+                self.congestion.on_drained(now, self.has_any_content(streams));
+            }
             return None;
         }
         if let Some(number) = sent_initial
@@ -428,7 +452,11 @@ impl Connection {
             len = len.max(LEAST_DATAGRAM.min(room));
         }
         if in_flight > 0 {
-            self.congestion.on_sent(in_flight);
+            for (space, number) in in_flight_numbers {
+                if let Some(sent) = self.spaces[space as usize].sent.get_mut(&number) {
+                    sent.end = self.congestion.on_sent(now, sent.bytes);
+                }
+            }
             self.congestion.pacer.on_sent(now, in_flight);
             self.set_timer(now);
         }
@@ -523,7 +551,8 @@ impl Connection {
         let elicits_ack = !kept.is_empty();
         let is_ect = self.ecn.as_ref().is_some_and(|ecn| ecn.field() != Packet::NOT_ECT);
         let bytes = room - left;
-        Some(Sent { sent_at: now, bytes, elicits_ack, in_flight: elicits_ack, is_ect, frames: kept })
+        // The end offset follows when the datagram is complete.
+        Some(Sent { sent_at: now, bytes, end: 0, elicits_ack, in_flight: elicits_ack, is_ect, frames: kept })
     }
 }
 

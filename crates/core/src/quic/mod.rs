@@ -12,6 +12,8 @@
 //! datagrams of 1200 bytes (14.1), three times the received bytes before the address is validated (8.1), delayed ACKs (13.2),
 //! flow control (4, [`flow`]), ECN (13.4, [`ecn`]). Of RFC 9001: the handshake in one round trip, 0-RTT data, keys that are discarded (4.9).
 //!
+//! Congestion control is TCP's ([`crate::tcp::cc`]), with controls that model the path.
+//!
 //! Left out: migration, Retry, key updates, path MTU discovery, closing. ASSUMED: connection IDs of 8 bytes, packet
 //! numbers of 2.
 
@@ -21,6 +23,7 @@ pub mod ecn;
 pub mod flow;
 pub mod frame;
 mod loss;
+mod model;
 mod rtt;
 mod space;
 

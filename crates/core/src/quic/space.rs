@@ -17,6 +17,8 @@ pub struct Sent {
     pub sent_at: Instant,
     /// Bytes of UDP payload.
     pub bytes: u64,
+    /// End offset among the bytes of all packets in flight since the connection began.
+    pub end: u64,
     pub elicits_ack: bool,
     pub in_flight: bool,
     /// Whether it was sent with ECT.

@@ -7,6 +7,7 @@ use airpath_core::quic::{self, Connection, Datagram, Report, Role, Tls};
 use airpath_core::scenario::Scenario;
 use airpath_core::sim::{Observe, Results, Simulation};
 use airpath_core::tcp::Config;
+use airpath_core::tcp::cc::Config as CcConfig;
 use airpath_core::tcp::ecn::Ecn;
 use airpath_core::time::{Duration, Instant};
 use airpath_core::units::Bytes;
@@ -323,6 +324,56 @@ fn a_queue_marks_the_packets_of_a_page_instead_of_dropping_them() {
     }
 }
 
+/// Kilobytes per second of the page, and the 90th percentile of its queueing delay in ms.
+fn speed_and_delay(overrides: &[(&str, &str)]) -> (f64, f64) {
+    let flow = page(overrides).flows.remove(0);
+    let Some(seconds) = flow.received_s else { panic!("{overrides:?}: the page is not complete") };
+    (4000.0 / seconds, flow.queueing_delay_ms.p90.unwrap_or_default())
+}
+
+/// `profile = "linux"` has the loss recovery that TCP wants with such controls; QUIC has its own.
+fn with_cc<'a>(cc: &'a str, http: &'a str, more: &[(&'a str, &'a str)]) -> (f64, f64) {
+    let common = [("tcp.profile", "linux"), ("tcp.cc", cc), ("flow.0.app.web.http", http)];
+    speed_and_delay(&[&common, more].concat())
+}
+
+#[test]
+fn controls_that_model_the_path_fill_a_link_with_a_short_queue() {
+    let deep = [("wired.queue", "{ droptail = { packets = 1000 } }")];
+    let cubic = with_cc("cubic", "\"3\"", &deep);
+    assert!(cubic.0 > 500.0 && cubic.1 > 200.0, "{cubic:?}");
+    // 5 Mbit/s are 625 kB/s, and headers and slow start take some of it. Two round trips of 41 ms hold what BBR has in flight.
+    for cc in ["bbr", "bbr3", "copa"] {
+        let (speed, delay) = with_cc(cc, "\"3\"", &deep);
+        assert!(speed > 500.0 && delay < 90.0, "{cc}: {speed}, {delay}");
+    }
+}
+
+#[test]
+fn bbr_over_quic_is_as_fast_as_over_tcp_and_keeps_its_rate_with_losses() {
+    for cc in ["bbr", "bbr3"] {
+        for loss in ["0 %", "1 %"] {
+            let lossy = [("wired.loss", loss), ("wired.queue", "{ droptail = { packets = 100 } }")];
+            let [tcp, quic] = ["\"2\"", "\"3\""].map(|http| with_cc(cc, http, &lossy).0);
+            assert!((quic / tcp - 1.0).abs() < 0.15 && quic > 450.0, "{cc}, {loss}: {quic}, {tcp}");
+        }
+    }
+    let (cubic, _) = with_cc("cubic", "\"3\"", &[("wired.loss", "1 %")]);
+    assert!(cubic < 400.0, "{cubic}");
+}
+
+#[test]
+fn a_control_that_needs_the_bytes_marked_is_refused() {
+    let overrides = ["prague", "dctcp"].map(|cc| {
+        [("tcp.profile", "linux"), ("tcp.ecn", "accurate"), ("tcp.cc", cc)]
+            .map(|(key, value)| (key.into(), value.into()))
+    });
+    for of in overrides {
+        let refused = Scenario::parse(PAGE, &of).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains("app.web.http") && refused.contains("bytes marked"), "{refused}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
@@ -331,6 +382,7 @@ proptest! {
         lost in prop::collection::vec(prop::collection::vec(any::<bool>(), 60), 2),
         response in 1..200_000_u64, early_data in any::<bool>(), hello in 100..3000_u64, flight in 200..8000_u64,
         stream in 1..400_000_u64, connection in 1..400_000_u64, ecn in any::<bool>(),
+        cc in prop::sample::select(CcConfig::defaults()),
     ) {
         let tls = Tls { client_hello: hello, server_flight: flight, early_data };
         let loses = |to: usize, number: u64, _: Instant| {
@@ -339,7 +391,7 @@ proptest! {
         };
         // A window of one byte would take a packet for each byte.
         let windows = windows(stream.max(response / 100), connection.max(response / 100));
-        let config = Config { ecn: if ecn { Ecn::Classic } else { Ecn::Off }, ..Config::default() };
+        let config = Config { ecn: if ecn { Ecn::Classic } else { Ecn::Off }, cc, ..Config::default() };
         let mut pair = Pair::with((&config, &windows), tls, response, loses);
         pair.field = |_, number, field| if field != 0 && number % 5 == 0 { Packet::CE } else { field };
         // Thirty probe timeouts that double are years.
