@@ -461,7 +461,7 @@ impl End {
             }
             Traffic::Arrivals(_) => Self::Unused,
             Traffic::Page(page) if spec.dir == host && page.is_quic => {
-                Self::Other(Box::new(QuicEnd::server(spec, page)))
+                Self::Other(Box::new(QuicEnd::server(spec, page, draws)))
             }
             Traffic::Page(page) if spec.dir == host => {
                 Self::Other(Box::new(ServerEnd::new(spec, &page, draws)))
@@ -471,7 +471,7 @@ impl End {
                     pages.push(Browser::new(page.clone(), spec.start));
                 }
                 if page.is_quic {
-                    return Self::Other(Box::new(QuicEnd::client(spec, page, pages.len() - 1)));
+                    return Self::Other(Box::new(QuicEnd::client(spec, page, pages.len() - 1, draws)));
                 }
                 Self::Other(Box::new(ClientEnd::new(spec, pages.len() - 1, draws)))
             }

@@ -600,12 +600,9 @@ impl Flow {
     /// Refuses a congestion control that QUIC cannot drive.
     fn validate_quic(&self, tcp: &tcp::Config) -> Result<(), ScenarioError> {
         let is_quic = matches!(&self.app, app::Config::Web(web) if web.http == app::web::Http::Http3);
-        if is_quic && (tcp.cc.models_path() || tcp.cc.counts_marks()) {
-            let message = format!(
-                "HTTP/3 over QUIC has no {}, which needs TCP's delivery rates or marks",
-                tcp.cc.name()
-            );
-            let hint = "choose tcp.cc reno, cubic, westwood or westwood_plus, or http = \"2\"";
+        if is_quic && tcp.cc.counts_marks() {
+            let message = format!("HTTP/3 over QUIC has no {}, which needs the bytes marked", tcp.cc.name());
+            let hint = "choose another tcp.cc, such as cubic or bbr, or http = \"2\"";
             return Err(ScenarioError::new("app.web.http", message, hint));
         }
         Ok(())

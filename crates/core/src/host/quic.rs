@@ -2,13 +2,14 @@
 //! reads; their frames are a note ([`crate::quic::frame`]).
 
 use super::end::{Counted, FlowEnd, QuicCounts};
-use super::{FlowSpec, Interface, arm};
+use super::{FlowSpec, Interface, arm, path_event};
 use crate::app::web::h3::Http3;
 use crate::app::web::{Browser, Page, Work};
 use crate::delays::Delays;
 use crate::element::Cx;
 use crate::packet::{Body, Kind, Opaque, Packet};
-use crate::quic::{Connection, Role};
+use crate::quic::{Connection, Datagram, Role};
+use crate::rng::Stream;
 use crate::time::Instant;
 use crate::trace::{Event, Kind as EventKind, ProbeMask};
 
@@ -34,25 +35,20 @@ enum Side {
 
 impl QuicEnd {
     /// The end of the browser of page number `index`.
-    pub fn client(spec: &FlowSpec, page: Page, index: usize) -> Self {
-        Self::new(spec, page, Role::Client, Side::Client(index))
+    pub fn client(spec: &FlowSpec, page: Page, index: usize, draws: impl FnOnce() -> Stream) -> Self {
+        Self::new(spec, page, Role::Client, Side::Client(index), draws)
     }
 
     /// The end of the server of a page.
-    pub fn server(spec: &FlowSpec, page: Page) -> Self {
+    pub fn server(spec: &FlowSpec, page: Page, draws: impl FnOnce() -> Stream) -> Self {
         let side = Side::Server(Work::new(&page), vec![0; page.objects.len()]);
-        Self::new(spec, page, Role::Server, side)
+        Self::new(spec, page, Role::Server, side, draws)
     }
 
-    fn new(spec: &FlowSpec, page: Page, role: Role, side: Side) -> Self {
-        Self {
-            connection: Connection::new(&spec.tcp, role, page.flights.of_quic()),
-            streams: Http3::default(),
-            side,
-            page,
-            delays: Delays::default(),
-            finished: None,
-        }
+    fn new(spec: &FlowSpec, page: Page, role: Role, side: Side, draws: impl FnOnce() -> Stream) -> Self {
+        let mut connection = Connection::new(&spec.tcp, &page.quic, role, page.flights.of_quic());
+        connection.seed(draws);
+        Self { connection, streams: Http3::default(), side, page, delays: Delays::default(), finished: None }
     }
 
     /// Sends the requests that the browser has.
@@ -126,7 +122,8 @@ impl FlowEnd for QuicEnd {
         let Some(body) = packet.body.take() else { return };
         self.delays.add(cx.now.since(packet.sent_at));
         let payload = packet.len.saturating_sub(packet.ip().header_bytes() + UDP_HEADER);
-        self.connection.handle_datagram(cx.now, payload.into(), &body.bytes, &mut self.streams);
+        let datagram = Datagram { len: payload.into(), ecn: packet.ecn(), octets: body.bytes };
+        self.connection.handle_datagram(cx.now, &datagram, &mut self.streams);
         self.handle_arrived(cx.now, pages);
         if matches!(self.side, Side::Server(..)) {
             let is_done = self.streams.acked().1 == self.page.objects.len();
@@ -152,6 +149,7 @@ impl FlowEnd for QuicEnd {
             let mut packet = Interface::packet(cx, spec);
             packet.set_kind(Kind::Opaque(Opaque::OtherProtocol));
             packet.set_ip(spec.tcp.ip);
+            packet.set_ecn(datagram.ecn);
             packet.len = spec.tcp.ip.header_bytes() + UDP_HEADER + datagram.len as u32;
             packet.sent_at = cx.now;
             (packet.seq, packet.ack, packet.ts_val, packet.ts_ecr) = (0, 0, 0, 0);
@@ -183,7 +181,8 @@ impl FlowEnd for QuicEnd {
     }
 }
 
-const OF_QUIC: ProbeMask = ProbeMask::NONE.with(EventKind::RttSample).with(EventKind::TcpState);
+const OF_QUIC: ProbeMask =
+    ProbeMask::NONE.with(EventKind::RttSample).with(EventKind::TcpState).with(EventKind::TcpPath);
 
 /// Records the state of a server's congestion control after a datagram or a timeout, in the terms of TCP.
 fn probe(cx: &mut Cx<'_>, spec: &FlowSpec, connection: &mut Connection) {
@@ -201,6 +200,11 @@ fn tell(cx: &mut Cx<'_>, spec: &FlowSpec, connection: &mut Connection) {
     {
         let rtt_us = rtt.as_micros() as u32;
         cx.probe(EventKind::RttSample, move || Event::RttSample { ue, flow, rtt_us });
+    }
+    if cx.probes(EventKind::TcpPath)
+        && let Some(view) = connection.path_view()
+    {
+        cx.probe(EventKind::TcpPath, move || path_event(ue, flow, &view));
     }
     let [srtt, rttvar, rto] = connection.times().map(|time| time.as_micros() as u32);
     let state = connection.state();

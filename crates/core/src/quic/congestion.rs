@@ -2,11 +2,12 @@
 //!
 //! Windows count bytes of UDP payload, headers and tags included: (B.2). A loss of a packet that was sent after the last
 //! reduction reduces the window once: (7.3.2). The threshold is computed from the window, not from the data in flight:
-//! (7.3.2). Only packets sent after that let it grow, each by its bytes: (B.5); a window that is not used does not grow:
+//! (7.3.2). A report of CE does the same as a loss: (7.1). Only packets sent after that let it grow, each by its bytes: (B.5); a window that is not used does not grow:
 //! (7.8). Packets are paced: (7.7).
 
+use super::model::Measured;
 use crate::tcp::cc::{CongestionControl, Pace};
-use crate::tcp::window::state::State;
+use crate::tcp::window::state::{Phase, State};
 use crate::tcp::{Config, Pacer};
 use crate::time::{Duration, Instant};
 use crate::units::Bytes;
@@ -16,15 +17,18 @@ const PACE: f64 = 1.25;
 
 /// The congestion control of an endpoint.
 pub struct Congestion {
-    cc: Box<dyn CongestionControl>,
+    pub(super) cc: Box<dyn CongestionControl>,
     measures: bool,
+    /// Delivery rates, for a congestion control that models the path.
+    pub(super) measured: Option<Box<Measured>>,
     /// `una` to `max` are the bytes in flight, `una` also counts lost ones.
-    state: State,
-    /// When the window was last reduced.
-    reduced_at: Option<Instant>,
+    pub(super) state: State,
+    /// When the window was last reduced, or the recovery of a model began.
+    pub(super) reduced_at: Option<Instant>,
     pub pacer: Pacer,
-    /// Reductions of the window.
+    /// Reductions of the window, and those of them that marks have caused.
     pub reductions: u64,
+    pub reductions_for_marks: u64,
     /// Reductions to the minimum: (7.6).
     pub collapses: u64,
 }
@@ -39,11 +43,13 @@ impl Congestion {
         let pace = config.pace().unwrap_or(Pace { gain: PACE, ..Pace::default() });
         Self {
             measures: cc.measures(),
+            measured: Measured::of(config),
             cc,
             state,
             reduced_at: None,
             pacer: Pacer::new(config.max_pacing_rate, pace),
             reductions: 0,
+            reductions_for_marks: 0,
             collapses: 0,
         }
     }
@@ -58,10 +64,15 @@ impl Congestion {
         (self.state.flight_size() + bytes) as f64 <= self.state.window.cwnd
     }
 
-    /// A packet in flight is sent.
-    pub fn on_sent(&mut self, bytes: u64) {
+    /// A packet in flight is sent. Returns its end offset.
+    pub fn on_sent(&mut self, now: Instant, bytes: u64) -> u64 {
+        let before = self.state.flight_size();
         self.state.max += bytes;
         self.state.nxt = self.state.max;
+        if let Some(measured) = &mut self.measured {
+            measured.on_sent(now, self.state.max, before, bytes);
+        }
+        self.state.max
     }
 
     /// A packet in flight is forgotten: neither acknowledged nor lost.
@@ -69,16 +80,22 @@ impl Congestion {
         self.state.una += bytes;
     }
 
-    /// Packets were acknowledged: when each was sent, and its bytes; `rtt` is the sample, if there is one.
+    /// Packets were acknowledged: when each was sent, and its bytes; all that end up to `oldest` are settled. `rtt` is the
+    /// sample, if there is one.
     pub fn on_acked(
         &mut self,
         now: Instant,
         acked: &[(Instant, u64)],
+        oldest: u64,
         rtt: Option<Duration>,
         srtt: Duration,
     ) {
         let total = acked.iter().map(|(_, bytes)| bytes).sum();
         self.state.una += total;
+        if self.models_path() {
+            let latest = acked.iter().map(|(sent_at, _)| *sent_at).max();
+            return self.model_path(now, latest, oldest, srtt);
+        }
         let is_used = self.state.was_used_up(total) || self.pacer.holds;
         self.state.uses_window = is_used;
         if self.measures {
@@ -95,11 +112,27 @@ impl Congestion {
         self.set_pace(srtt);
     }
 
-    /// Packets of `bytes` in all are lost, the latest of them sent at `sent_at`.
-    pub fn on_lost(&mut self, now: Instant, bytes: u64, sent_at: Instant, srtt: Duration) {
-        self.state.una += bytes;
+    /// Packets are lost: end offset and bytes of each; the latest of them was sent at `sent_at`.
+    pub fn on_lost(&mut self, now: Instant, lost: &[(u64, u64)], sent_at: Instant, srtt: Duration) {
+        self.state.una += lost.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        if self.models_path() {
+            self.tell_lost(now, lost.iter().copied());
+            return self.recover(now, sent_at);
+        }
+        self.reduce(now, sent_at, srtt);
+    }
+
+    /// An ACK reported packets with CE; the latest packet that it acknowledges was sent at `sent_at`.
+    pub fn on_marked(&mut self, now: Instant, sent_at: Instant, srtt: Duration) {
+        if !self.models_path() {
+            self.reductions_for_marks += u64::from(self.reduce(now, sent_at, srtt));
+        }
+    }
+
+    /// There is congestion that a packet sent at `sent_at` has met. Returns whether the window is reduced.
+    fn reduce(&mut self, now: Instant, sent_at: Instant, srtt: Duration) -> bool {
         if self.reduced_at.is_some_and(|at| sent_at <= at) {
-            return;
+            return false;
         }
         // What the algorithms take for the flight size is the window.
         let sent = self.state.nxt;
@@ -112,6 +145,7 @@ impl Congestion {
         self.reduced_at = Some(now);
         self.reductions += 1;
         self.set_pace(srtt);
+        true
     }
 
     /// Persistent congestion: (7.6.2).
@@ -119,6 +153,9 @@ impl Congestion {
         self.cc.on_timeout(now);
         self.state.window.cwnd = self.state.window.floor();
         self.reduced_at = None;
+        if self.models_path() {
+            (self.state.phase, self.reduced_at) = (Phase::Loss, Some(now));
+        }
         self.collapses += 1;
     }
 

@@ -1,13 +1,18 @@
 //! One endpoint of a connection: handshake, keys, packets in and out.
 
 use super::congestion::Congestion;
+use super::ecn;
+use super::flow::{self, Credit, Windows};
 use super::frame::{Frame, Received, Space, StreamFrame};
 use super::rtt::Rtt;
 use super::space::{PacketSpace, Sent};
 use super::{LEAST_DATAGRAM, Streams, Tls};
 use crate::delays::{DelayReport, Delays};
+use crate::packet::Packet;
 use crate::rlc::SnRange;
+use crate::rng::Stream;
 use crate::tcp::Config;
+use crate::tcp::sender::PathView;
 use crate::tcp::window::state::State;
 use crate::time::{Duration, Instant};
 use serde::Serialize;
@@ -29,6 +34,8 @@ const SHORT_HEADER: u64 = 1 + 8 + 2;
 const TAG: u64 = 16;
 /// Longest header of a CRYPTO frame.
 const CRYPTO_HEADER: u64 = 1 + 4 + 2;
+/// Longest MAX_STREAM_DATA frame: RFC 9000 (19.10).
+const MAX_STREAM_DATA: u64 = 1 + 8 + 8;
 /// ServerHello with a key share of X25519: RFC 8446 (4.1.3).
 const SERVER_HELLO: u64 = 122;
 /// Finished with SHA-256: RFC 8446 (4.4.4).
@@ -43,6 +50,8 @@ const MOST_KEPT: usize = 10;
 pub struct Datagram {
     /// Its UDP payload, bytes.
     pub len: u64,
+    /// ECN field of its IP header.
+    pub ecn: u8,
     /// Packets and frames as octets, without data.
     pub octets: Vec<u8>,
 }
@@ -66,6 +75,12 @@ pub struct Report {
     pub window_reductions: u64,
     /// Reductions to the minimum window, for persistent congestion.
     pub persistent_congestion: u64,
+    /// Flow control, if it raised a limit or held data back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_control: Option<flow::Report>,
+    /// ECN, if the scenario has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<ecn::Report>,
     /// Round-trip times.
     pub rtt_ms: DelayReport,
 }
@@ -83,6 +98,15 @@ pub struct Connection {
     pub(super) first_sample_at: Option<Instant>,
     pub(super) latest_sample: Option<Duration>,
     pub(super) congestion: Congestion,
+    /// Limits of flow control that the peer has set, and own ones.
+    pub(super) credit: Credit,
+    pub(super) windows: Windows,
+    /// Since when only the peer's limits hold data back.
+    blocked_since: Option<Instant>,
+    flow_control: flow::Report,
+    pub(super) ecn: Option<ecn::Sending>,
+    /// ECN fields of the packets that have arrived.
+    arrived: ecn::Counts,
     pub(super) probe_count: u32,
     pub(super) timer: Option<Instant>,
     /// The client has the server's Finished, the server the client's.
@@ -95,15 +119,15 @@ pub struct Connection {
     is_validated: bool,
     bytes_in: u64,
     bytes_out: u64,
-    /// Packets without keys as yet.
-    kept: Vec<Received>,
+    /// Packets without keys as yet, with the ECN fields with which they came.
+    kept: Vec<(Received, u8)>,
     completed_at: Option<Instant>,
     pub(super) report: Report,
 }
 
 impl Connection {
-    /// An endpoint that has sent and received nothing.
-    pub fn new(config: &Config, role: Role, tls: Tls) -> Self {
+    /// An endpoint that has sent and received nothing; its peer has the same windows.
+    pub fn new(config: &Config, windows: &flow::Config, role: Role, tls: Tls) -> Self {
         let datagram = config.mss.as_u64().max(LEAST_DATAGRAM);
         Self {
             role,
@@ -116,6 +140,12 @@ impl Connection {
             first_sample_at: None,
             latest_sample: None,
             congestion: Congestion::new(config, datagram),
+            credit: Credit::new(windows),
+            windows: Windows::new(windows),
+            blocked_since: None,
+            flow_control: flow::Report::default(),
+            ecn: ecn::Sending::new(config),
+            arrived: ecn::Counts::default(),
             probe_count: 0,
             timer: None,
             is_complete: false,
@@ -150,6 +180,16 @@ impl Connection {
         [self.rtt.smoothed, self.rtt.variation, self.rtt.probe_timeout()]
     }
 
+    /// Gives a randomised congestion control its own random stream, before anything is sent.
+    pub fn seed(&mut self, stream: impl FnOnce() -> Stream) {
+        self.congestion.seed(stream);
+    }
+
+    /// Model of the path and pacing rate, if the congestion control models it.
+    pub fn path_view(&mut self) -> Option<PathView> {
+        self.congestion.path_view()
+    }
+
     /// The round-trip time sampled since the last call.
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.latest_sample.take()
@@ -160,6 +200,8 @@ impl Connection {
         Report {
             window_reductions: self.congestion.reductions,
             persistent_congestion: self.congestion.collapses,
+            flow_control: (self.flow_control != flow::Report::default()).then_some(self.flow_control),
+            ecn: self.ecn.as_ref().map(|ecn| ecn.report(self.arrived, self.congestion.reductions_for_marks)),
             rtt_ms: self.rtts.report(),
             ..self.report.clone()
         }
@@ -226,12 +268,12 @@ impl Connection {
         }
     }
 
-    /// A datagram with `len` bytes of UDP payload arrived.
-    pub fn handle_datagram(&mut self, now: Instant, len: u64, octets: &[u8], streams: &mut dyn Streams) {
+    /// A datagram arrived.
+    pub fn handle_datagram(&mut self, now: Instant, datagram: &Datagram, streams: &mut dyn Streams) {
         let was_limited = self.is_amplification_limited();
-        self.bytes_in += len;
-        for packet in Received::read_all(octets) {
-            self.handle_packet(now, packet, streams);
+        self.bytes_in += datagram.len;
+        for packet in Received::read_all(&datagram.octets) {
+            self.handle_packet(now, packet, datagram.ecn, streams);
         }
         if was_limited {
             // RFC 9002 (A.6).
@@ -239,14 +281,14 @@ impl Connection {
         }
     }
 
-    fn handle_packet(&mut self, now: Instant, packet: Received, streams: &mut dyn Streams) {
+    fn handle_packet(&mut self, now: Instant, packet: Received, ecn: u8, streams: &mut dyn Streams) {
         let space = packet.space;
         if self.spaces[space as usize].is_discarded {
             return;
         }
         if !self.can_read(&packet) {
             if self.kept.len() < MOST_KEPT {
-                self.kept.push(packet);
+                self.kept.push((packet, ecn));
             }
             return;
         }
@@ -256,15 +298,26 @@ impl Connection {
             // Perhaps the ACK was lost.
             return of_space.schedule_ack(now, packet.number, elicits, true, self.ack_every);
         }
-        of_space.schedule_ack(now, packet.number, elicits, space != Space::Data, self.ack_every);
+        of_space.arrived.count(ecn);
+        self.arrived.count(ecn);
+        // RFC 9000 (13.2.1).
+        let at_once = space != Space::Data || ecn == Packet::CE;
+        of_space.schedule_ack(now, packet.number, elicits, at_once, self.ack_every);
         if space == Space::Handshake && self.role == Role::Server {
             self.is_validated = true;
             self.discard(now, Space::Initial);
         }
         for frame in &packet.frames {
             match frame {
-                Frame::Ack { delay, ranges } => self.handle_ack(now, space, *delay, ranges, streams),
-                Frame::Stream(data) => streams.handle_received(now, data),
+                Frame::Ack { delay, ranges, ecn: counts } => {
+                    self.handle_ack(now, space, *delay, (ranges, *counts), streams);
+                }
+                Frame::Stream(data) => {
+                    let read = streams.handle_received(now, data);
+                    self.windows.on_data(now, data, read, self.rtt.smoothed);
+                }
+                Frame::MaxData(limit) => self.credit.raise_connection(*limit),
+                Frame::MaxStreamData { stream, limit } => self.credit.raise_stream(*stream, *limit),
                 Frame::Crypto(range) => {
                     self.spaces[space as usize].crypto_in.insert(*range);
                     self.progress(now);
@@ -274,8 +327,8 @@ impl Connection {
             }
         }
         if !self.kept.is_empty() {
-            for early in std::mem::take(&mut self.kept) {
-                self.handle_packet(now, early, streams);
+            for (early, its_ecn) in std::mem::take(&mut self.kept) {
+                self.handle_packet(now, early, its_ecn, streams);
             }
         }
     }
@@ -323,9 +376,15 @@ impl Connection {
     /// Whether a space has something that elicits an ACK.
     fn has_content(&self, space: Space, streams: &dyn Streams) -> bool {
         match space {
-            Space::Data => self.owes_done || streams.has_data(),
+            Space::Data => self.owes_done || self.windows.owes() || streams.has_data(&self.credit),
             _ => self.spaces[space as usize].crypto_out.has_data(),
         }
+    }
+
+    /// Whether a space whose packets can be sent has something that elicits an ACK.
+    fn has_any_content(&self, streams: &dyn Streams) -> bool {
+        let mut spaces = Space::ALL.into_iter().filter(|space| self.can_send(*space));
+        spaces.any(|space| self.has_content(space, streams))
     }
 
     /// The next datagram to be sent now.
@@ -336,21 +395,26 @@ impl Connection {
             (AMPLIFICATION * self.bytes_in).saturating_sub(self.bytes_out)
         };
         let room = self.datagram.min(allowed);
+        if self.congestion.models_path() {
+            let srtt = self.rtt.min.map_or(Duration::ZERO, |_| self.rtt.smoothed);
+            self.congestion.on_ready(now, srtt, self.has_any_content(streams));
+        }
         self.congestion.pacer.holds = false;
         let mut may_send = self.congestion.permits(self.datagram);
         if may_send && !self.congestion.pacer.permits(now, self.datagram) {
             may_send = false;
-            let mut spaces = Space::ALL.into_iter().filter(|space| self.can_send(*space));
-            let holds = spaces.any(|space| self.has_content(space, streams));
-            self.congestion.pacer.holds = holds;
+            self.congestion.pacer.holds = self.has_any_content(streams);
         }
         let (mut len, mut octets) = (0, Vec::new());
-        let (mut sent_initial, mut in_flight) = (None, 0);
+        let (mut sent_initial, mut in_flight, mut in_flight_numbers) = (None, 0, Vec::new());
         let (mut has_initial, mut has_handshake) = (false, false);
         for space in Space::ALL {
             if let Some(sent) = self.packet(now, space, room - len, may_send, streams, &mut octets) {
                 len += sent.bytes;
                 in_flight += if sent.in_flight { sent.bytes } else { 0 };
+                if let Some(ecn) = &mut self.ecn {
+                    ecn.on_sent(space);
+                }
                 let number = self.spaces[space as usize].next_number;
                 self.spaces[space as usize].next_number += 1;
                 if sent.elicits_ack {
@@ -361,6 +425,7 @@ impl Connection {
                 }
                 self.report.packets_sent += 1;
                 if sent.in_flight {
+                    in_flight_numbers.push((space, number));
                     self.spaces[space as usize].sent.insert(number, sent);
                 } else {
                     self.report.ack_packets_sent += 1;
@@ -370,6 +435,10 @@ impl Connection {
             }
         }
         if len == 0 {
+            self.note_blocked(now, may_send, streams);
+            if self.congestion.models_path() {
+                self.congestion.on_drained(now, self.has_any_content(streams));
+            }
             return None;
         }
         if let Some(number) = sent_initial
@@ -383,7 +452,11 @@ impl Connection {
             len = len.max(LEAST_DATAGRAM.min(room));
         }
         if in_flight > 0 {
-            self.congestion.on_sent(in_flight);
+            for (space, number) in in_flight_numbers {
+                if let Some(sent) = self.spaces[space as usize].sent.get_mut(&number) {
+                    sent.end = self.congestion.on_sent(now, sent.bytes);
+                }
+            }
             self.congestion.pacer.on_sent(now, in_flight);
             self.set_timer(now);
         }
@@ -392,7 +465,19 @@ impl Connection {
         }
         self.bytes_out += len;
         self.report.datagrams_sent += 1;
-        Some(Datagram { len, octets })
+        let ecn = self.ecn.as_ref().map_or(Packet::NOT_ECT, ecn::Sending::field);
+        Some(Datagram { len, ecn, octets })
+    }
+
+    /// Nothing more is sent now; congestion control and pacing would let something go if `may_send`.
+    fn note_blocked(&mut self, now: Instant, may_send: bool, streams: &dyn Streams) {
+        let is_blocked =
+            may_send && self.can_send(Space::Data) && streams.is_waiting() && !streams.has_data(&self.credit);
+        if is_blocked {
+            self.blocked_since.get_or_insert(now);
+        } else if let Some(since) = self.blocked_since.take() {
+            self.flow_control.blocked_s += now.since(since).as_secs_f64();
+        }
     }
 
     /// A packet of this space of at most `room` bytes.
@@ -430,8 +515,14 @@ impl Connection {
                 if self.owes_done && std::mem::take(&mut self.owes_done) {
                     push(Frame::HandshakeDone, &mut frames, &mut left);
                 }
+                while left >= MAX_STREAM_DATA
+                    && let Some(limit) = self.windows.poll()
+                {
+                    self.flow_control.updates_sent += 1;
+                    push(limit, &mut frames, &mut left);
+                }
                 while left > StreamFrame::HEADER
-                    && let Some(data) = streams.poll(left - StreamFrame::HEADER)
+                    && let Some(data) = streams.poll(left - StreamFrame::HEADER, &mut self.credit)
                 {
                     push(Frame::Stream(data), &mut frames, &mut left);
                 }
@@ -458,7 +549,10 @@ impl Connection {
         let mut kept = packet.frames;
         kept.retain(Frame::elicits_ack);
         let elicits_ack = !kept.is_empty();
-        Some(Sent { sent_at: now, bytes: room - left, elicits_ack, in_flight: elicits_ack, frames: kept })
+        let is_ect = self.ecn.as_ref().is_some_and(|ecn| ecn.field() != Packet::NOT_ECT);
+        let bytes = room - left;
+        // The end offset follows when the datagram is complete.
+        Some(Sent { sent_at: now, bytes, end: 0, elicits_ack, in_flight: elicits_ack, is_ect, frames: kept })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Packets of a datagram and their frames as octets, RFC 9000 (16), (19), without the data of streams and of TLS, which a
 //! simulated packet does not carry.
 
+use super::ecn::Counts;
 use crate::rlc::SnRange;
 use crate::time::Duration;
 
@@ -25,11 +26,14 @@ const ACK_DELAY_EXPONENT: u32 = 3;
 
 const PING: u64 = 0x01;
 const ACK: u64 = 0x02;
+const ACK_ECN: u64 = 0x03;
 const CRYPTO: u64 = 0x06;
 const STREAM: u64 = 0x08;
 const OFF: u64 = 0x04;
 const LEN: u64 = 0x02;
 const FIN: u64 = 0x01;
+const MAX_DATA: u64 = 0x10;
+const MAX_STREAM_DATA: u64 = 0x11;
 const HANDSHAKE_DONE: u64 = 0x1e;
 
 /// Data of a stream: RFC 9000 (19.8).
@@ -66,11 +70,22 @@ pub enum Frame {
         delay: Duration,
         /// Their numbers.
         ranges: Vec<SnRange>,
+        /// How many have arrived with each ECN field, if any with one but Not-ECT.
+        ecn: Option<Counts>,
     },
     /// Data of the TLS handshake.
     Crypto(SnRange),
     /// Data of a stream.
     Stream(StreamFrame),
+    /// Limit of the data of all streams.
+    MaxData(u64),
+    /// Limit of the data of a stream.
+    MaxStreamData {
+        /// Index of the stream.
+        stream: u32,
+        /// Offset that its data may not exceed.
+        limit: u64,
+    },
     /// The handshake is confirmed.
     HandshakeDone,
 }
@@ -95,6 +110,10 @@ impl Frame {
         match self {
             Self::Ping => put(PING, out),
             Self::HandshakeDone => put(HANDSHAKE_DONE, out),
+            Self::MaxData(limit) => [MAX_DATA, *limit].into_iter().for_each(|n| put(n, out)),
+            Self::MaxStreamData { stream, limit } => {
+                [MAX_STREAM_DATA, u64::from(*stream) * 4, *limit].into_iter().for_each(|n| put(n, out));
+            }
             Self::Crypto(range) => [CRYPTO, range.first, range.len()].into_iter().for_each(|n| put(n, out)),
             Self::Stream(frame) => {
                 let off = if frame.offset > 0 { OFF } else { 0 };
@@ -105,9 +124,9 @@ impl Frame {
                 }
                 put(frame.len, out);
             }
-            Self::Ack { delay, ranges } => {
+            Self::Ack { delay, ranges, ecn } => {
                 let Some((first, others)) = ranges.split_first() else { return };
-                put(ACK, out);
+                put(if ecn.is_some() { ACK_ECN } else { ACK }, out);
                 put(first.end - 1, out);
                 put(delay.as_micros() >> ACK_DELAY_EXPONENT, out);
                 put(others.len() as u64, out);
@@ -118,6 +137,9 @@ impl Frame {
                     put(range.len() - 1, out);
                     smallest = range.first;
                 }
+                if let Some(ecn) = ecn {
+                    [ecn.ect0, ecn.ect1, ecn.ce].into_iter().for_each(|n| put(n, out));
+                }
             }
         }
     }
@@ -127,6 +149,11 @@ impl Frame {
         match take(octets)? {
             PING => Some(Self::Ping),
             HANDSHAKE_DONE => Some(Self::HandshakeDone),
+            MAX_DATA => Some(Self::MaxData(take(octets)?)),
+            MAX_STREAM_DATA => {
+                let stream = u32::try_from(take(octets)? / 4).ok()?;
+                Some(Self::MaxStreamData { stream, limit: take(octets)? })
+            }
             CRYPTO => {
                 let first = take(octets)?;
                 Some(Self::Crypto(SnRange::new(first, first.checked_add(take(octets)?)?)))
@@ -137,7 +164,7 @@ impl Frame {
                 let len = take(octets)?;
                 Some(Self::Stream(StreamFrame { stream, offset, len, fin: kind & FIN != 0 }))
             }
-            ACK => {
+            kind @ (ACK | ACK_ECN) => {
                 let largest = take(octets)?;
                 let delay = Duration::from_nanos((take(octets)? << ACK_DELAY_EXPONENT) * 1000);
                 let others = take(octets)?;
@@ -148,7 +175,10 @@ impl Frame {
                     smallest = end.checked_sub(take(octets)? + 1)?;
                     ranges.push(SnRange::new(smallest, end));
                 }
-                Some(Self::Ack { delay, ranges })
+                let mut counts =
+                    || Some(Counts { ect0: take(octets)?, ect1: take(octets)?, ce: take(octets)? });
+                let ecn = if kind == ACK_ECN { Some(counts()?) } else { None };
+                Some(Self::Ack { delay, ranges, ecn })
             }
             _ => None,
         }
@@ -248,8 +278,15 @@ mod tests {
         // Packets 10 to 12, 7, and 0 to 4: 9 and 8 are missing, and 6 and 5. Gaps are one less than the missing numbers.
         let ranges = [(10, 13), (7, 8), (0, 5)].map(|(first, end)| SnRange::new(first, end)).to_vec();
         let mut out = Vec::new();
-        Frame::Ack { delay: Duration::from_nanos(800_000), ranges }.write(&mut out);
+        Frame::Ack { delay: Duration::from_nanos(800_000), ranges: ranges.clone(), ecn: None }
+            .write(&mut out);
         assert_eq!(out, [0x02, 12, 0x40, 100, 2, 2, 1, 0, 1, 4]);
+        // (19.3.2): counts of ECT(0), ECT(1) and CE follow.
+        let ecn = Some(Counts { ect0: 7, ect1: 0, ce: 70 });
+        let mut with_counts = Vec::new();
+        Frame::Ack { delay: Duration::from_nanos(800_000), ranges, ecn }.write(&mut with_counts);
+        assert_eq!(with_counts[..10], [0x03, 12, 0x40, 100, 2, 2, 1, 0, 1, 4]);
+        assert_eq!(with_counts[10..], [7, 0, 0x40, 70]);
     }
 
     #[test]
@@ -261,9 +298,17 @@ mod tests {
             Frame::Ack {
                 delay: Duration::from_nanos(8000),
                 ranges: vec![SnRange::new(4, 9), SnRange::new(0, 2)],
+                ecn: None,
+            },
+            Frame::Ack {
+                delay: Duration::ZERO,
+                ranges: vec![SnRange::new(4, 9)],
+                ecn: Some(Counts { ect0: 4, ect1: 0, ce: 1 }),
             },
             Frame::Stream(stream),
             Frame::Stream(StreamFrame { offset: 0, fin: false, ..stream }),
+            Frame::MaxData(15_728_640),
+            Frame::MaxStreamData { stream: 3, limit: 6_291_456 },
             Frame::HandshakeDone,
         ];
         let packets: Vec<_> = (0..3)

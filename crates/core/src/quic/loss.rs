@@ -2,9 +2,10 @@
 
 use super::Streams;
 use super::connection::{Connection, Role};
+use super::ecn;
 use super::frame::{Frame, Space};
 use super::rtt::GRANULARITY;
-use super::space::{MAX_ACK_DELAY, Sent};
+use super::space::{MAX_ACK_DELAY, PacketSpace, Sent};
 use crate::rlc::SnRange;
 use crate::time::{Duration, Instant};
 
@@ -16,13 +17,13 @@ const PERSISTENT: u64 = 3;
 const MOST_BACKOFF: u32 = 16;
 
 impl Connection {
-    /// An ACK arrived.
+    /// An ACK of packets in these ranges arrived, perhaps with ECN counts.
     pub(super) fn handle_ack(
         &mut self,
         now: Instant,
         space: Space,
         delay: Duration,
-        ranges: &[SnRange],
+        (ranges, counts): (&[SnRange], Option<ecn::Counts>),
         streams: &mut dyn Streams,
     ) {
         let Some(largest) = ranges.first().map(|range| range.end - 1) else { return };
@@ -30,6 +31,7 @@ impl Connection {
         if largest >= of_space.next_number {
             return;
         }
+        let raises_largest = of_space.largest_acked.is_none_or(|before| largest > before);
         of_space.largest_acked = of_space.largest_acked.max(Some(largest));
         let mut acked = Vec::new();
         for range in ranges {
@@ -65,6 +67,16 @@ impl Connection {
             self.latest_sample = Some(sample);
             self.rtts.add(sample);
         }
+        let delivered =
+            acked.iter().filter(|(_, sent)| sent.in_flight).map(|(_, sent)| (sent.end, sent.bytes));
+        self.congestion.on_delivered(now, delivered);
+        if let Some(ecn) = &mut self.ecn {
+            let newly_acked = acked.iter().filter(|(_, sent)| sent.is_ect).count() as u64;
+            let marked = ecn.on_ack(&ecn::Ack { space, raises_largest, newly_acked, counts });
+            if let Some(sent_at) = acked.iter().map(|(_, sent)| sent.sent_at).max().filter(|_| marked > 0) {
+                self.congestion.on_marked(now, sent_at, self.rtt.smoothed);
+            }
+        }
         self.detect_lost(now, space, streams);
         let mut in_flight = Vec::new();
         for (_, sent) in &acked {
@@ -73,11 +85,19 @@ impl Connection {
             }
             self.handle_acked_frames(now, space, sent, streams);
         }
-        self.congestion.on_acked(now, &in_flight, sample, self.rtt.smoothed);
+        let oldest = if self.congestion.models_path() { self.settled() } else { 0 };
+        self.congestion.on_acked(now, &in_flight, oldest, sample, self.rtt.smoothed);
         if self.peer_validated() {
             self.probe_count = 0;
         }
         self.set_timer(now);
+    }
+
+    /// Offset up to which all packets that were in flight are acknowledged or lost.
+    fn settled(&self) -> u64 {
+        let oldest =
+            |space: &PacketSpace| space.sent.first_key_value().map(|(_, sent)| sent.end - sent.bytes);
+        self.spaces.iter().filter_map(oldest).min().unwrap_or(self.congestion.state().max)
     }
 
     fn handle_acked_frames(&mut self, now: Instant, space: Space, sent: &Sent, streams: &mut dyn Streams) {
@@ -110,17 +130,18 @@ impl Connection {
         if lost.is_empty() {
             return;
         }
-        let (mut bytes, mut latest) = (0, Instant::ZERO);
+        let (mut in_flight, mut latest) = (Vec::new(), Instant::ZERO);
         for (number, sent) in &lost {
             self.spaces[space as usize].declared_lost.insert(SnRange::new(*number, number + 1));
             if sent.in_flight {
-                (bytes, latest) = (bytes + sent.bytes, latest.max(sent.sent_at));
+                in_flight.push((sent.end, sent.bytes));
+                latest = latest.max(sent.sent_at);
             }
             self.retransmit(space, &sent.frames, streams);
         }
-        self.report.packets_lost += lost.iter().filter(|(_, sent)| sent.in_flight).count() as u64;
-        if bytes > 0 {
-            self.congestion.on_lost(now, bytes, latest, self.rtt.smoothed);
+        self.report.packets_lost += in_flight.len() as u64;
+        if !in_flight.is_empty() {
+            self.congestion.on_lost(now, &in_flight, latest, self.rtt.smoothed);
             if self.is_persistent(&lost) {
                 self.congestion.collapse(now);
             }
@@ -156,6 +177,7 @@ impl Connection {
                 Frame::Stream(data) => streams.handle_lost(data),
                 Frame::Crypto(range) => self.spaces[space as usize].handle_lost_crypto(*range),
                 Frame::HandshakeDone => self.owes_done = true,
+                Frame::MaxData(_) | Frame::MaxStreamData { .. } => self.windows.handle_lost(frame),
                 Frame::Ping | Frame::Ack { .. } => {}
             }
         }
@@ -226,7 +248,7 @@ impl Connection {
         let of_space = &mut self.spaces[space as usize];
         of_space.probes = if of_space.is_waiting() { 2 } else { 1 };
         let (has_new, most) = match space {
-            Space::Data => (streams.has_data(), 2),
+            Space::Data => (self.windows.owes() || streams.has_data(&self.credit), 2),
             _ => (of_space.crypto_out.has_data(), usize::MAX),
         };
         if !has_new {

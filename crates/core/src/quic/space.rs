@@ -1,5 +1,6 @@
 //! A packet number space: what was sent and is outstanding, what has arrived and is to be acknowledged.
 
+use super::ecn::Counts;
 use super::frame::Frame;
 use crate::rlc::{Ranges, SnRange};
 use crate::time::{Duration, Instant};
@@ -16,8 +17,12 @@ pub struct Sent {
     pub sent_at: Instant,
     /// Bytes of UDP payload.
     pub bytes: u64,
+    /// End offset among the bytes of all packets in flight since the connection began.
+    pub end: u64,
     pub elicits_ack: bool,
     pub in_flight: bool,
+    /// Whether it was sent with ECT.
+    pub is_ect: bool,
     /// Frames that are retransmitted if it is lost.
     pub frames: Vec<Frame>,
 }
@@ -66,6 +71,8 @@ pub struct PacketSpace {
     received: Ranges,
     old: u64,
     largest: Option<(u64, Instant)>,
+    /// ECN fields of the packets that have arrived.
+    pub arrived: Counts,
     /// Packets that elicit an ACK and are not acknowledged.
     unacked: u32,
     /// An ACK is due, or will be at this time.
@@ -119,7 +126,8 @@ impl PacketSpace {
         (self.ack_due, self.ack_at) = (false, None);
         let (_, at) = self.largest.filter(|_| unacked > 0)?;
         let ranges = self.received.as_slice().iter().rev().take(MOST_RANGES).copied().collect();
-        Some(Frame::Ack { delay: now.since(at), ranges })
+        let ecn = (self.arrived != Counts::default()).then_some(self.arrived);
+        Some(Frame::Ack { delay: now.since(at), ranges, ecn })
     }
 
     /// The keys are discarded. Returns the bytes that were in flight.

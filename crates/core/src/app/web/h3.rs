@@ -4,7 +4,7 @@
 
 use super::objects::Object;
 use super::priority::Schedule;
-use crate::quic::{StreamFrame, Streams};
+use crate::quic::{Credit, StreamFrame, Streams};
 use crate::rlc::{Ranges, SnRange};
 use crate::time::Instant;
 use std::collections::{BTreeMap, VecDeque};
@@ -59,6 +59,16 @@ impl Http3 {
         (self.acked, self.done)
     }
 
+    /// The stream whose turn it is among those with lost data, or with new data within `credit`.
+    fn next(&self, credit: &Credit) -> Option<u16> {
+        let may_send = |object: u16| {
+            let may =
+                |stream: &Outgoing| !stream.lost.is_empty() || credit.room(object.into(), stream.sent) > 0;
+            self.outgoing.get(&object.into()).is_some_and(may)
+        };
+        self.schedule.next_of(may_send).map(|(object, _)| object)
+    }
+
     /// Bytes of streams that have arrived in order.
     pub fn received(&self) -> u64 {
         self.received
@@ -66,15 +76,21 @@ impl Http3 {
 }
 
 impl Streams for Http3 {
-    fn has_data(&self) -> bool {
+    fn is_waiting(&self) -> bool {
         !self.schedule.is_empty()
     }
 
-    fn poll(&mut self, room: u64) -> Option<StreamFrame> {
-        let (number, _) = self.schedule.next()?;
+    fn has_data(&self, credit: &Credit) -> bool {
+        self.next(credit).is_some()
+    }
+
+    fn poll(&mut self, room: u64, credit: &mut Credit) -> Option<StreamFrame> {
+        let number = self.next(credit)?;
         let stream = self.outgoing.get_mut(&number.into())?;
         let range = stream.lost.pop_first(room).unwrap_or_else(|| {
-            let range = SnRange::new(stream.sent, stream.len.min(stream.sent + room));
+            let new = room.min(credit.room(number.into(), stream.sent));
+            let range = SnRange::new(stream.sent, stream.len.min(stream.sent + new));
+            credit.spend(range.len());
             stream.sent = range.end;
             range
         });
@@ -108,7 +124,7 @@ impl Streams for Http3 {
         }
     }
 
-    fn handle_received(&mut self, _now: Instant, data: &StreamFrame) {
+    fn handle_received(&mut self, _now: Instant, data: &StreamFrame) -> u64 {
         let stream = self.incoming.entry(data.stream).or_default();
         stream.received.insert(data.range());
         let in_order =
@@ -119,12 +135,15 @@ impl Streams for Http3 {
             self.received += new;
             self.arrived.push_back((data.stream as u16, new));
         }
+        new
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quic::Config;
+    use crate::units::Bytes;
 
     const OBJECT: Object = Object { size: 30, parent: 0, after: 0, urgency: 3, incremental: true };
 
@@ -133,30 +152,56 @@ mod tests {
         let (mut sender, mut receiver) = (Http3::default(), Http3::default());
         sender.send(1, &OBJECT, 30);
         sender.send(2, &OBJECT, 30);
-        let frames: Vec<_> = std::iter::from_fn(|| sender.poll(20)).collect();
+        let mut credit = Credit::new(&Config::default());
+        let frames: Vec<_> = std::iter::from_fn(|| sender.poll(20, &mut credit)).collect();
         let order: Vec<_> = frames.iter().map(|frame| (frame.stream, frame.offset, frame.fin)).collect();
         assert_eq!(order, [(1, 0, false), (2, 0, false), (1, 20, true), (2, 20, true)]);
         // The first frame of stream 1 is lost.
-        frames[1..].iter().for_each(|frame| receiver.handle_received(Instant::ZERO, frame));
+        let read: Vec<_> =
+            frames[1..].iter().map(|frame| receiver.handle_received(Instant::ZERO, frame)).collect();
+        assert_eq!(read, [20, 0, 10]);
         let arrived: Vec<_> = std::iter::from_fn(|| receiver.poll_arrived()).collect();
         assert_eq!(arrived, [(2, 20), (2, 10)]);
         sender.handle_lost(&frames[0]);
-        let again = sender.poll(20).unwrap_or(frames[3]);
+        let again = sender.poll(20, &mut credit).unwrap_or(frames[3]);
         assert_eq!(again, frames[0]);
         receiver.handle_received(Instant::ZERO, &again);
         assert_eq!(receiver.poll_arrived(), Some((1, 30)));
         frames.iter().for_each(|frame| sender.handle_acked(Instant::ZERO, frame));
-        assert_eq!((sender.acked(), receiver.received(), sender.has_data()), ((60, 2), 60, false));
+        assert_eq!((sender.acked(), receiver.received(), sender.is_waiting()), ((60, 2), 60, false));
     }
 
     #[test]
     fn what_is_acknowledged_late_is_not_retransmitted() {
         let mut sender = Http3::default();
         sender.send(0, &OBJECT, 30);
-        let frame = sender.poll(30).unwrap_or_else(|| unreachable!("it has data"));
+        let mut credit = Credit::new(&Config::default());
+        let frame = sender.poll(30, &mut credit).unwrap_or_else(|| unreachable!("it has data"));
         sender.handle_lost(&frame);
         sender.handle_acked(Instant::ZERO, &frame);
         sender.handle_lost(&frame);
-        assert_eq!((sender.has_data(), sender.poll(30)), (false, None));
+        assert_eq!((sender.is_waiting(), sender.poll(30, &mut credit)), (false, None));
+    }
+
+    #[test]
+    fn a_stream_at_its_limit_waits_and_another_is_sent() {
+        let mut sender = Http3::default();
+        sender.send(1, &Object { urgency: 1, ..OBJECT }, 30);
+        sender.send(2, &OBJECT, 30);
+        let windows = Config {
+            stream_window: Bytes::from_bytes(20),
+            connection_window: Bytes::from_bytes(35),
+            ..Config::default()
+        };
+        let mut credit = Credit::new(&windows);
+        let frames: Vec<_> = std::iter::from_fn(|| sender.poll(30, &mut credit)).collect();
+        let sent: Vec<_> = frames.iter().map(|frame| (frame.stream, frame.range(), frame.fin)).collect();
+        // 20 of the stream, then 15 that the connection still allows.
+        assert_eq!(sent, [(1, SnRange::new(0, 20), false), (2, SnRange::new(0, 15), false)]);
+        assert!(sender.is_waiting() && !sender.has_data(&credit));
+        // Lost data needs no credit.
+        sender.handle_lost(&frames[0]);
+        assert_eq!(sender.poll(30, &mut credit), Some(frames[0]));
+        assert_eq!(sender.poll(30, &mut credit), None);
     }
 }

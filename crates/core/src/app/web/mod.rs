@@ -32,6 +32,7 @@ use super::distribution::Distribution;
 use super::{Carrier, Component, Traffic};
 use crate::error::ScenarioError;
 use crate::packet::Dir;
+use crate::quic;
 use crate::registry::parameters;
 use crate::rng::Stream;
 use crate::time::Duration;
@@ -84,6 +85,8 @@ pub struct Config {
     pub client_hello: Bytes,
     /// Certificates of the server.
     pub certificates: Bytes,
+    /// With HTTP/3: flow control of the connection, the same at both ends.
+    pub quic: quic::Config,
 }
 
 parameters! {
@@ -147,6 +150,7 @@ impl Default for Config {
             resumption: Resumption::default(),
             client_hello: Bytes::from_bytes(1917),
             certificates: Bytes::from_bytes(3000),
+            quic: quic::Config::default(),
         }
     }
 }
@@ -224,6 +228,7 @@ impl Component for Config {
             || self.http != Http::Http11;
         Traffic::Page(Page {
             is_quic: self.http == Http::Http3,
+            quic: self.quic.clone(),
             request: self.request.as_u64(),
             objects: self.page(stream).into(),
             mode: self.mode(),
@@ -284,6 +289,11 @@ impl Component for Config {
             };
             return error("pipelining", message.into(), hint);
         }
+        if self.http != Http::Http3 && self.quic != quic::Config::default() {
+            let message = "only HTTP/3 comes over QUIC".into();
+            return error("quic", message, "set http = \"3\", or remove the key");
+        }
+        self.quic.validate().map_err(|inner| inner.under("quic"))?;
         self.validate_tls()
     }
 
@@ -316,6 +326,8 @@ pub(super) enum Mode {
 pub struct Page {
     /// Whether it comes over QUIC.
     pub is_quic: bool,
+    /// Its flow control then.
+    pub quic: quic::Config,
     /// Size of every request, bytes.
     pub request: u64,
     /// All objects, the page first.

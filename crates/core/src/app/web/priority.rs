@@ -42,11 +42,17 @@ impl Schedule {
 
     /// The response whose turn it is, and its bytes that are not sent.
     pub fn next(&self) -> Option<(u16, u64)> {
+        self.next_of(|_| true)
+    }
+
+    /// The response whose turn it is among those that `may` be sent, and its bytes that are not sent.
+    pub fn next_of(&self, may: impl Fn(u16) -> bool) -> Option<(u16, u64)> {
         let order = |entry: &&Entry| {
             (entry.urgency, entry.incremental, if entry.incremental { entry.turn } else { 0 })
         };
         // The first of those with equal order was requested first.
-        self.entries.iter().min_by_key(order).map(|entry| (entry.object, entry.left))
+        let entries = self.entries.iter().filter(|entry| may(entry.object));
+        entries.min_by_key(order).map(|entry| (entry.object, entry.left))
     }
 
     /// `bytes` of a response are sent.

@@ -32,6 +32,19 @@ struct Note {
     is_lost: bool,
 }
 
+impl Note {
+    /// It is lost; `lost` bytes are so in all, and `delivered` have arrived.
+    fn lost(&self, len: u64, lost: u64, delivered: u64) -> LostSegment {
+        LostSegment {
+            len,
+            tx_in_flight: self.in_flight,
+            lost_since: lost - self.lost,
+            is_app_limited: self.is_app_limited,
+            delivered,
+        }
+    }
+}
+
 /// The latest segment that the present ACK reports.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
@@ -116,18 +129,31 @@ impl Meter {
     }
 
     /// The first `bytes` of a segment are reported for the first time.
+    #[inline]
     pub fn on_delivered(&mut self, now: Instant, segment: &Segment, bytes: u64) {
+        self.on_reported(now, segment.end(), bytes, segment.transmissions == 1);
+    }
+
+    /// `bytes` of what was sent up to offset `end`, perhaps only once, are reported for the first time.
+    pub fn on_reported(&mut self, now: Instant, end: u64, bytes: u64, once: bool) {
         self.delivered += bytes;
         self.delivered_at = now;
-        let index = self.index(segment.end());
+        let index = self.index(end);
         self.next = index + 1;
         let Some(note) = self.notes.get(index).copied() else { return };
         let is_later = |latest: &Latest| (note.sent_at, note.end) > (latest.note.sent_at, latest.note.end);
         if self.latest.as_ref().is_none_or(is_later) {
-            let rtt = (segment.transmissions == 1).then(|| now.since(note.sent_at));
+            let rtt = once.then(|| now.since(note.sent_at));
             self.latest = Some(Latest { note, rtt });
             self.first_sent_at = note.sent_at;
         }
+    }
+
+    /// `len` bytes that ended at offset `end` are lost, and are never sent again in this place: a packet of QUIC.
+    pub fn on_lost(&mut self, end: u64, len: u64) -> Option<LostSegment> {
+        let note = *self.notes.get(self.index(end)).filter(|note| note.end == end)?;
+        self.lost += len;
+        Some(note.lost(len, self.lost, self.delivered))
     }
 
     /// Loss recovery has marked segments, `lost` bytes in total: counts the new ones and calls `each` for them.
@@ -142,13 +168,7 @@ impl Meter {
             let is_lost = segment.outcome == Outcome::Lost && !segment.is_sacked;
             if is_lost && !note.is_lost {
                 self.lost += u64::from(segment.len);
-                each(&LostSegment {
-                    len: segment.len.into(),
-                    tx_in_flight: note.in_flight,
-                    lost_since: self.lost - note.lost,
-                    is_app_limited: note.is_app_limited,
-                    delivered: self.delivered,
-                });
+                each(&note.lost(segment.len.into(), self.lost, self.delivered));
             }
             note.is_lost = is_lost;
         }
