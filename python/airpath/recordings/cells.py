@@ -181,9 +181,7 @@ class Cell:
         """Record what the cell carries at an expected mean rate, as opportunities in each millisecond."""
         rate = round(min(max(4 * mean_bps, 1e6), MOST_BPS))
         opportunities = min(max(1, round(mean_bps * PACKET_S / PACKET_BITS)), MOST_OPPORTUNITIES)
-        return carried(
-            self.scenario(), seconds, seed, "downlink", rate, opportunities * PACKET_BITS // 8
-        )
+        return carried(self.scenario(), seconds, seed, "downlink", rate, opportunities * PACKET_BITS // 8)
 
 
 @dataclass(frozen=True)

@@ -499,7 +499,9 @@ fn paths_have_their_shares_or_the_one_with_the_smallest_delay_has_all() {
     };
     let links = [(20, 20, 200), (20, 30, 200)];
     // Seventy to thirty, whether the flows are long or short.
-    for (app, start) in [("file.size = \"10 MB\"", 0.02), ("messages = { interval.constant = \"20 ms\" }", 0.02)] {
+    for (app, start) in
+        [("file.size = \"10 MB\"", 0.02), ("messages = { interval.constant = \"20 ms\" }", 0.02)]
+    {
         let flow = format!(
             "over = [PATHS], app.{app}, multipath.scheduler.round_robin = {{ strict = true, shares = [70, 30] }}"
         );
@@ -517,7 +519,8 @@ fn paths_have_their_shares_or_the_one_with_the_smallest_delay_has_all() {
     let [calm, full] = [10, 75].map(|kb| shares(&text(&links, &flow(kb), "tcp.profile = \"linux\"\n")));
     assert!(calm[0] > 0.95, "{calm:?}");
     assert!(full[1] > 0.2, "{full:?}");
-    let wrong = text(&links, "over = [PATHS], app.bulk = {}, multipath.scheduler.round_robin.shares = [1]", "");
+    let wrong =
+        text(&links, "over = [PATHS], app.bulk = {}, multipath.scheduler.round_robin.shares = [1]", "");
     let error = Scenario::parse(&wrong, &[]).unwrap_err();
     assert_eq!(error.path, "flow[0].multipath.scheduler.round_robin.shares");
 }

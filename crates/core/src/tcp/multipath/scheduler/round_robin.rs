@@ -31,7 +31,11 @@ impl Component for Config {
     fn validate(&self) -> Result<(), ScenarioError> {
         if self.shares.contains(&0) {
             let hint = "write a positive number for each path, or remove the path from `over`";
-            return Err(ScenarioError::new("round_robin.shares", "a path with a share of 0 has no data", hint));
+            return Err(ScenarioError::new(
+                "round_robin.shares",
+                "a path with a share of 0 has no data",
+                hint,
+            ));
         }
         Ok(())
     }
