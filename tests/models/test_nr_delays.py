@@ -27,7 +27,7 @@ SPREADS = {
 
 def but_for(limits, *unmet):
     """The limits as parameters; some are not met: docs/models/nr.md gives the reasons."""
-    strict = pytest.mark.xfail(reason="not met: docs/models/nr.md#beside-recorded-cells", strict=True)
+    strict = pytest.mark.xfail(reason="not met: docs/models/nr.md#compared-with-recorded-cells", strict=True)
     return [
         pytest.param(*cell, most, marks=[strict] if cell in unmet else []) for cell, most in limits.items()
     ]
@@ -64,7 +64,7 @@ def test_delays_spread_as_in_a_recorded_cell(scenario, direction, most):
     [
         pytest.param(
             "gcc",
-            marks=pytest.mark.xfail(reason="not met: docs/models/nr.md#beside-recorded-cells", strict=True),
+            marks=pytest.mark.xfail(reason="not met: docs/models/nr.md#compared-with-recorded-cells", strict=True),
         ),
         "scream",
     ],
