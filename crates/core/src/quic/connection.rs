@@ -1,8 +1,8 @@
 //! One endpoint of a connection: handshake, keys, packets in and out.
 
 use super::congestion::Congestion;
-use super::ecn;
-use super::flow::{self, Credit, Windows};
+use super::ecn::{self, EcnReport};
+use super::flow::{self, Credit, FlowControlReport, Windows};
 use super::frame::{Frame, Received, Space, StreamFrame};
 use super::rtt::Rtt;
 use super::space::{PacketSpace, Sent};
@@ -77,10 +77,10 @@ pub struct Report {
     pub persistent_congestion: u64,
     /// Flow control, if it raised a limit or held data back.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub flow_control: Option<flow::Report>,
+    pub flow_control: Option<FlowControlReport>,
     /// ECN, if the scenario has it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<ecn::Report>,
+    pub ecn: Option<EcnReport>,
     /// Round-trip times.
     pub rtt_ms: DelayReport,
 }
@@ -103,7 +103,7 @@ pub struct Connection {
     pub(super) windows: Windows,
     /// Since when only the peer's limits hold data back.
     blocked_since: Option<Instant>,
-    flow_control: flow::Report,
+    flow_control: FlowControlReport,
     pub(super) ecn: Option<ecn::Sending>,
     /// ECN fields of the packets that have arrived.
     arrived: ecn::Counts,
@@ -143,7 +143,7 @@ impl Connection {
             credit: Credit::new(windows),
             windows: Windows::new(windows),
             blocked_since: None,
-            flow_control: flow::Report::default(),
+            flow_control: FlowControlReport::default(),
             ecn: ecn::Sending::new(config),
             arrived: ecn::Counts::default(),
             probe_count: 0,
@@ -200,7 +200,7 @@ impl Connection {
         Report {
             window_reductions: self.congestion.reductions,
             persistent_congestion: self.congestion.collapses,
-            flow_control: (self.flow_control != flow::Report::default()).then_some(self.flow_control),
+            flow_control: (self.flow_control != FlowControlReport::default()).then_some(self.flow_control),
             ecn: self.ecn.as_ref().map(|ecn| ecn.report(self.arrived, self.congestion.reductions_for_marks)),
             rtt_ms: self.rtts.report(),
             ..self.report.clone()

@@ -41,7 +41,7 @@ impl Counts {
 
 /// Counters of ECN at an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct EcnReport {
     /// Packets that arrived here, by ECN field.
     pub arrived: Counts,
     /// Packets sent from here that arrived with CE, as reported by the peer.
@@ -120,9 +120,9 @@ impl Sending {
     }
 
     /// Adds what the sender knows.
-    pub fn report(&self, arrived: Counts, reductions: u64) -> Report {
+    pub fn report(&self, arrived: Counts, reductions: u64) -> EcnReport {
         let marked = self.told.iter().map(|counts| counts.ce).sum();
-        Report { arrived, marked, reductions, is_valid: self.is_valid }
+        EcnReport { arrived, marked, reductions, is_valid: self.is_valid }
     }
 }
 

@@ -146,7 +146,7 @@ impl Window {
 
 /// Counters of flow control at an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Report {
+pub struct FlowControlReport {
     /// Time in which only the peer's limits held data back, up to the last update.
     pub blocked_s: f64,
     /// MAX_DATA and MAX_STREAM_DATA frames sent.

@@ -324,6 +324,20 @@ fn a_queue_marks_the_packets_of_a_page_instead_of_dropping_them() {
     }
 }
 
+#[test]
+fn a_window_limits_the_page_unless_it_grows() {
+    let window = [("wired.delay", "100 ms"), ("flow.0.app.web.quic.stream_window", "50 kB")];
+    let (fixed, _) = speed_and_delay(&window);
+    // The first update comes with the 18th packet, when 25.6 kB are read, the second when 25.6 kB more are. But the sender has to
+    // stop at 50 kB, just before that. So it gets half of a window per round trip of 204 ms: 126 kB/s.
+    assert!((120.0..130.0).contains(&fixed), "{fixed}");
+    // It doubles with each update until it holds the round trip: seven times, then the link's 625 kB/s are the limit.
+    let grows = ("flow.0.app.web.quic.stream_window_max", "6 MB");
+    let (grown, _) = speed_and_delay(&[&window[..], &[grows]].concat());
+    let (free, _) = speed_and_delay(&window[..1]);
+    assert!(grown > 450.0 && grown > 0.9 * free, "{grown} of {free}");
+}
+
 /// Kilobytes per second of the page, and the 90th percentile of its queueing delay in ms.
 fn speed_and_delay(overrides: &[(&str, &str)]) -> (f64, f64) {
     let flow = page(overrides).flows.remove(0);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod beside_quinn;
 mod quic;
 mod tcp;
 
