@@ -8,6 +8,9 @@ aiortc has the Kalman filter of draft-ietf-rmcat-gcc, where ours has libwebrtc's
 `aiortc_gcc.py calls` drives a source of video by aiortc's estimate over `airpath.Net`, and simulates calls
 with our controller over the same links. It prints a table.
 
+`aiortc_gcc.py live` makes real calls by aiortc over live links, and simulates them: VP8 of 250 to 1500
+kbit/s, which are aiortc's limits, uplink. Each takes a minute.
+
 Needs `pip install aiortc`.
 """
 
@@ -15,9 +18,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import math
 import statistics
+import subprocess
 import sys
+import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,6 +50,16 @@ FRAMES_PER_S = 30
 PACING = 2.5
 FEEDBACK_NS = 50_000_000
 HIGHEST_BPS = 5_000_000
+PEER = Path(__file__).with_name("aiortc_peer.py")
+LIVE_S = 40
+PATIENCE_S = 60
+VP8 = {"start_rate": "500 kbit/s", "min_rate": "250 kbit/s", "max_rate": "1500 kbit/s"}
+"""aiortc's limits of its VP8 encoder (`codecs/vpx.py`)."""
+LIVE_LINKS = {
+    "0.6 Mbit/s": real_call.link((0, 0.6)),
+    "1 Mbit/s": real_call.link((0, 1)),
+    "lte-10mhz": airpath.load("lte-10mhz"),
+}
 
 
 def queued(share: Callable[[float], float], jitter: Callable[[int], float] = lambda _: 0.0) -> list[float]:
@@ -153,14 +170,66 @@ def tell_calls(runs: int, seconds: float = 60.0) -> None:
         print(f"| {title} | {means[0]} | {means[1]} | {both} |", flush=True)
 
 
+def made(scenario: airpath.Scenario, seed: int) -> tuple[list[float], float, float, float]:
+    """Targets of a real call by second, bit/s; median and 95th percentile of its delays, ms; its start, s."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        with airpath.RadioLink(scenario, Path(name) / "link", seed=seed) as path:
+            began = time.time()
+            ends = {"callee": path.server, "caller": path.ue}
+            words = {
+                role: [sys.executable, str(PEER), role, path.server.address, str(LIVE_S)] for role in ends
+            }
+            callee = path.server.popen(words["callee"], stdout=subprocess.PIPE)
+            time.sleep(2)
+            caller = path.ue.popen(words["caller"], stdout=subprocess.PIPE)
+            told = {
+                role: json.loads(end.communicate(timeout=LIVE_S + PATIENCE_S)[0])
+                for role, end in (("caller", caller), ("callee", callee))
+            }
+        if not path.results["live"]["valid"]:
+            print("NOT VALID: packets left too late", file=sys.stderr)
+    delays = sorted(told["callee"]["delays_ms"])
+    middle, late = delays[len(delays) // 2], delays[len(delays) * 95 // 100]
+    return told["caller"]["target_bps"], middle, late, told["caller"]["began"] - began
+
+
+def compared(title: str, scenario: airpath.Scenario, runs: int) -> str:
+    """Row of a table: mean target from 10 s on and frame delays of real calls and of simulated ones."""
+    rows = []
+    for seed in range(1, runs + 1):
+        targets, p50, p95, start_s = made(scenario, seed)
+        app = {"call": {"controller": "gcc", **VP8, "both_ways": False, "audio": False}}
+        flow = {"direction": "uplink", "start": f"{start_s:.3f} s", "app": app}
+        whole = scenario.with_("flow", [flow]).with_("duration", f"{start_s + LIVE_S:.3f} s")
+        call = airpath.run(whole, seed).flows[0]["call"]["uplink"]
+        own, own_targets = call["receiver"]["frame_delay_ms"], call["sender"]["target_bps_per_second"]
+        rates = [statistics.fmean(each[10:]) / 1e6 for each in (targets, own_targets)]
+        rows.append((*rates, p50, p95, own["p50"], own["p95"]))
+        print(f"{title}, run {seed}: {rows[-1]}", file=sys.stderr, flush=True)
+    mean, own_mean, p50, p95, own_p50, own_p95 = (
+        real_call.shown(estimate(values)) for values in zip(*rows, strict=True)
+    )
+    return f"| {title} | {mean} | {own_mean} | {p50}; {p95} | {own_p50}; {own_p95} |"
+
+
+def tell_live(runs: int) -> None:
+    """Print the table of real and simulated calls."""
+    print("| uplink | aiortc, Mbit/s | airpath, Mbit/s | aiortc, delay p50; p95, ms | airpath |")
+    print("|---|---|---|---|---|", flush=True)
+    for title, scenario in LIVE_LINKS.items():
+        print(compared(title, scenario, runs), flush=True)
+
+
 def main() -> None:
     """Write the arrivals, or print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["arrivals", "calls"])
+    parser.add_argument("what", choices=["arrivals", "calls", "live"])
     parser.add_argument("--runs", type=int, default=5, metavar="N", help="calls over each link [default: 5]")
     arguments = parser.parse_args()
     if arguments.what == "arrivals":
         write_arrivals()
+    elif arguments.what == "live":
+        tell_live(arguments.runs)
     else:
         tell_calls(arguments.runs)
 
