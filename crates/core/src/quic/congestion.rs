@@ -5,7 +5,7 @@
 //! (7.3.2). A report of CE does the same as a loss: (7.1). Only packets sent after that let it grow, each by its bytes: (B.5); a window that is not used does not grow:
 //! (7.8). Packets are paced: (7.7).
 
-use super::model::Measured;
+use super::measured::Measured;
 use crate::tcp::cc::{CongestionControl, Pace};
 use crate::tcp::window::state::{Phase, State};
 use crate::tcp::{Config, Pacer};

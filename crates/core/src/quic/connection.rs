@@ -3,7 +3,7 @@
 use super::congestion::Congestion;
 use super::ecn::{self, EcnReport};
 use super::flow::{self, Credit, FlowControlReport, Windows};
-use super::frame::{Frame, Received, Space, StreamFrame};
+use super::frame::{Counts, Frame, Received, Space, StreamFrame};
 use super::rtt::Rtt;
 use super::space::{PacketSpace, Sent};
 use super::{LEAST_DATAGRAM, Streams, Tls};
@@ -106,7 +106,7 @@ pub struct Connection {
     flow_control: FlowControlReport,
     pub(super) ecn: Option<ecn::Sending>,
     /// ECN fields of the packets that have arrived.
-    arrived: ecn::Counts,
+    arrived: Counts,
     pub(super) probe_count: u32,
     pub(super) timer: Option<Instant>,
     /// The client has the server's Finished, the server the client's.
@@ -145,7 +145,7 @@ impl Connection {
             blocked_since: None,
             flow_control: FlowControlReport::default(),
             ecn: ecn::Sending::new(config),
-            arrived: ecn::Counts::default(),
+            arrived: Counts::default(),
             probe_count: 0,
             timer: None,
             is_complete: false,

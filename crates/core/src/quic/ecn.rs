@@ -7,37 +7,10 @@
 //!
 //! Left out: the test of a path by its first packets (13.4.2, A.4), which finds paths that drop packets with ECT; none does here.
 
-use super::frame::Space;
+use super::frame::{Counts, Space};
 use crate::packet::Packet;
 use crate::tcp::Config;
 use serde::Serialize;
-
-/// Packets that have arrived, by ECN field.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// With ECT(0).
-    pub ect0: u64,
-    /// With ECT(1).
-    pub ect1: u64,
-    /// With CE.
-    pub ce: u64,
-}
-
-impl Counts {
-    /// A packet arrived with ECN field `ecn`.
-    pub fn count(&mut self, ecn: u8) {
-        match ecn {
-            Packet::ECT_0 => self.ect0 += 1,
-            Packet::ECT_1 => self.ect1 += 1,
-            Packet::CE => self.ce += 1,
-            _ => {}
-        }
-    }
-
-    fn of(&self, ect: u8) -> u64 {
-        if ect == Packet::ECT_1 { self.ect1 } else { self.ect0 }
-    }
-}
 
 /// Counters of ECN at an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

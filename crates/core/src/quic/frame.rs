@@ -1,9 +1,10 @@
 //! Packets of a datagram and their frames as octets, RFC 9000 (16), (19), without the data of streams and of TLS, which a
 //! simulated packet does not carry.
 
-use super::ecn::Counts;
+use crate::packet::Packet;
 use crate::rlc::SnRange;
 use crate::time::Duration;
+use serde::Serialize;
 
 /// Packet number spaces, RFC 9000 (12.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +57,34 @@ impl StreamFrame {
     /// The bytes as a range of the stream.
     pub fn range(&self) -> SnRange {
         SnRange::new(self.offset, self.offset + self.len)
+    }
+}
+
+/// Packets that have arrived, by ECN field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// With ECT(0).
+    pub ect0: u64,
+    /// With ECT(1).
+    pub ect1: u64,
+    /// With CE.
+    pub ce: u64,
+}
+
+impl Counts {
+    /// A packet arrived with ECN field `ecn`.
+    pub fn count(&mut self, ecn: u8) {
+        match ecn {
+            Packet::ECT_0 => self.ect0 += 1,
+            Packet::ECT_1 => self.ect1 += 1,
+            Packet::CE => self.ce += 1,
+            _ => {}
+        }
+    }
+
+    /// With this code point of packets that can be marked.
+    pub fn of(&self, ect: u8) -> u64 {
+        if ect == Packet::ECT_1 { self.ect1 } else { self.ect0 }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Streams;
 use super::connection::{Connection, Role};
 use super::ecn;
-use super::frame::{Frame, Space};
+use super::frame::{Counts, Frame, Space};
 use super::rtt::GRANULARITY;
 use super::space::{MAX_ACK_DELAY, PacketSpace, Sent};
 use crate::rlc::SnRange;
@@ -23,7 +23,7 @@ impl Connection {
         now: Instant,
         space: Space,
         delay: Duration,
-        (ranges, counts): (&[SnRange], Option<ecn::Counts>),
+        (ranges, counts): (&[SnRange], Option<Counts>),
         streams: &mut dyn Streams,
     ) {
         let Some(largest) = ranges.first().map(|range| range.end - 1) else { return };

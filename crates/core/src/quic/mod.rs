@@ -23,6 +23,7 @@ pub mod ecn;
 pub mod flow;
 pub mod frame;
 mod loss;
+mod measured;
 mod model;
 mod rtt;
 mod space;

@@ -1,7 +1,7 @@
 //! Congestion controls that model the path: BBR, Copa and the like ([`crate::tcp::cc::model`]).
 //!
-//! They need the delivery rate of each ACK. TCP's [`Meter`] measures it: it knows data by its end offset, and a packet has
-//! one too, counted in bytes of all packets in flight since the connection began. A number is sent once, so every
+//! They need the delivery rate of each ACK. TCP's meter (`transmission/delivery`) measures it: it knows data by its end
+//! offset, and a packet has one too, counted in bytes of all packets in flight since the connection began. A number is sent once, so every
 //! acknowledged packet gives an unambiguous RTT. Rates and windows count UDP payload.
 //!
 //! Losses reduce no window here: the control gets them, and the phase. A recovery begins with the loss of a packet that was
@@ -18,33 +18,7 @@ use crate::tcp::cc::model::PathAck;
 use crate::tcp::sender::PathView;
 use crate::tcp::window::state::Phase;
 use crate::tcp::window::validation::WindowUse;
-use crate::tcp::{Config, Meter};
 use crate::time::{Duration, Instant};
-
-/// What is measured for a control that models the path.
-#[derive(Default)]
-pub(super) struct Measured {
-    pub meter: Meter,
-    /// How much of the window is used, if the control looks at that.
-    used: Option<WindowUse>,
-    /// In flight before the present ACK, bytes.
-    prior_in_flight: u64,
-    packets: u64,
-}
-
-impl Measured {
-    /// If the congestion control models the path.
-    pub fn of(config: &Config) -> Option<Box<Self>> {
-        let measured = || Box::new(Self { used: WindowUse::of(config), ..Self::default() });
-        config.cc.models_path().then(measured)
-    }
-
-    /// A packet of which `end` is the end offset is sent; `before` bytes were in flight.
-    pub fn on_sent(&mut self, now: Instant, end: u64, before: u64, bytes: u64) {
-        self.packets += 1;
-        self.meter.on_sent(now, end, true, before == 0, before + bytes);
-    }
-}
 
 impl Congestion {
     /// Whether the congestion control models the path.
@@ -165,6 +139,7 @@ impl Congestion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::Config;
     use crate::tcp::cc;
     use crate::units::Bytes;
 

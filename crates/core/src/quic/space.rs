@@ -1,7 +1,6 @@
 //! A packet number space: what was sent and is outstanding, what has arrived and is to be acknowledged.
 
-use super::ecn::Counts;
-use super::frame::Frame;
+use super::frame::{Counts, Frame};
 use crate::rlc::{Ranges, SnRange};
 use crate::time::{Duration, Instant};
 use std::collections::BTreeMap;

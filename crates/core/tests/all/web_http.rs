@@ -186,7 +186,7 @@ fn keys_that_do_not_go_together_are_refused() {
         ("http = \"2\", tls = \"1.2\", resumption = \"early_data\"", "", "flow[0].app.web.resumption"),
         ("http = \"2\", connections = \"pool\"", "", "flow[0].app.web.connections"),
         ("http = \"3\", pipelining = true", "", "flow[0].app.web.pipelining"),
-        ("http = \"3\"", "profile = \"linux\"\ncc = \"bbr\"", "flow[0].app.web.http"),
+        ("http = \"3\"", "profile = \"linux-prague\"", "flow[0].app.web.http"),
         ("certificates = \"0 B\"", "", "flow[0].app.web.certificates"),
     ] {
         let (found, message) = error(web, tcp);
