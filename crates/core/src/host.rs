@@ -69,7 +69,7 @@ pub struct FlowSpec {
     pub encrypted: bool,
     /// Both endpoints.
     pub tcp: Arc<tcp::Config>,
-    /// The connection over several paths of which it is one.
+    /// The connection over several paths that it belongs to.
     pub several: Option<Arc<Several>>,
 }
 

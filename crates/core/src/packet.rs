@@ -494,7 +494,7 @@ impl Packet {
         self.form = self.form.with_precedes_end(precedes);
     }
 
-    /// Whether bits of the packet were flipped on the way, so that its checksum is wrong: a simulated host drops it.
+    /// Whether bits of the packet were flipped in transit, so that its checksum is wrong: a simulated host drops it.
     #[inline]
     pub const fn is_corrupt(&self) -> bool {
         self.form.0 & Form::CORRUPT != 0

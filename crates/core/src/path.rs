@@ -267,7 +267,7 @@ impl Path {
     }
 
     /// Changes an element now, after all events scheduled for now. Returns whether it has changed, which an event reports;
-    /// [`Path::keep_change`] ends the change of which this is a part.
+    /// [`Path::keep_change`] ends the change that this is a part of.
     ///
     /// The path must have been built of a graph that may change ([`Graph::set_may_change`]).
     pub fn change(&mut self, element: usize, change: Change) -> bool {

@@ -2,7 +2,8 @@
 //! a limit by loss.
 //!
 //! Sources: draft-ietf-rmcat-gcc-02 (sections in the files below) and the behaviour and constants of libwebrtc of June 2025.
-//! Bursts of 40 ms are Chromium's. The estimate is not limited by the encoder's highest rate, only by 1.5 times what arrives; the target is.
+//! Bursts of 40 ms are Chromium's. The estimate is not limited by the encoder's highest rate, only by 1.5 times the received
+//! rate; the target is.
 //!
 //! DEVIATION: as in libwebrtc, a trendline filter replaces the Kalman filter of the draft, and an estimate by likelihood its
 //! loss rule. Left out: libwebrtc's congestion window, its reduction at RTTs over 3 s, application-limited detection with its

@@ -264,7 +264,7 @@ impl Scream {
         }
         if marked && !(lost && self.is_draft) {
             if self.is_draft && since_s(now, self.reacted) >= POST_CONGESTION_RTTS * self.longer_rtt() {
-                // The window may have grown far beyond what was sent.
+                // The window may have grown far beyond the data sent.
                 window = window.min(self.in_flight.1);
             }
             let mut backoff = self.alpha / 2.0 / per_rtt;

@@ -360,7 +360,7 @@ pub(super) fn report(server: &MultipathEnd, ue: &MultipathEnd, now: Instant) -> 
 }
 
 impl FlowSpec {
-    /// Whether it is the flow that stands for its connection in results: every flow but the further subflows.
+    /// Whether it is the flow that represents its connection in results: every flow but the further subflows.
     pub fn is_first(&self) -> bool {
         self.several.as_ref().is_none_or(|several| several.path == 0)
     }

@@ -106,7 +106,7 @@ pub struct QuicReport {
 }
 
 impl FlowReport {
-    /// Enters the names of the interfaces, by their numbers.
+    /// Enters the names of the interfaces, by their indices.
     pub fn name_interfaces(&mut self, names: &[String]) {
         let name = |ue: u16| names.get(usize::from(ue)).cloned();
         self.interface = name(self.ue);

@@ -242,7 +242,7 @@ impl FlowEnd for ServerEnd {
         loop {
             let server = &self.server;
             send(&mut self.duplex, cx, spec, interface, true, |seq, len| server.labels(seq, len));
-            // What was sent has made room.
+            // The packets sent have made room.
             if !self.answer(cx.now) {
                 break;
             }

@@ -37,7 +37,7 @@ pub struct Config {
 pub struct Disturbance {
     /// Share of the packets that is dropped.
     pub loss: Probability,
-    /// Share of the others of which a bit is flipped; the host that receives such a packet drops it.
+    /// Share of the others whose bit is flipped; the host that receives such a packet drops it.
     pub corrupt: Probability,
     /// Share of the others that is sent twice.
     pub duplicate: Probability,

@@ -69,7 +69,7 @@ pub(crate) struct Region {
     first_ue: u16,
     /// Arrivals to come, in order.
     pub inbox: VecDeque<Arrival>,
-    /// The latest instant at which something was handled, and the greatest rank then.
+    /// The latest instant of an event that was handled, and the greatest rank then.
     last: (Instant, u64),
 }
 

@@ -134,7 +134,7 @@ impl Congestion {
         if self.reduced_at.is_some_and(|at| sent_at <= at) {
             return false;
         }
-        // What the algorithms take for the flight size is the window.
+        // The algorithms use the window as the flight size.
         let sent = self.state.nxt;
         self.state.nxt = self.state.una + self.state.window.cwnd as u64;
         let ssthresh = self.cc.ssthresh_after_loss(&self.state);

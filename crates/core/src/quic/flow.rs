@@ -212,7 +212,7 @@ impl Windows {
         Some(Frame::MaxStreamData { stream, limit })
     }
 
-    /// A limit was lost. It is sent again unless a higher one has been sent since, or the stream has ended: RFC 9000
+    /// A limit was lost. It is retransmitted unless a higher one has been sent since, or the stream has ended: RFC 9000
     /// (13.3).
     pub fn handle_lost(&mut self, frame: &Frame) {
         match frame {

@@ -233,7 +233,7 @@ impl Connection {
         if space == Space::Data {
             self.probe(space, streams);
         } else {
-            // (6.2.4): with what is in flight in the other space of the handshake.
+            // (6.2.4): with the bytes in flight in the other space of the handshake.
             for other in [Space::Initial, Space::Handshake] {
                 if other == space || self.spaces[other as usize].is_waiting() {
                     self.probe(other, streams);

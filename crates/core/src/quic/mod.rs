@@ -48,7 +48,7 @@ pub trait Streams {
     /// The next data to be sent, at most `room` bytes of one stream. New data stays within `credit` and spends it.
     fn poll(&mut self, room: u64, credit: &mut Credit) -> Option<StreamFrame>;
 
-    /// Data is lost, or must be retransmitted as a probe: it is sent again unless it is acknowledged.
+    /// Data is lost, or must be retransmitted as a probe: it is retransmitted unless it is acknowledged.
     fn handle_lost(&mut self, data: &StreamFrame);
 
     /// Data was acknowledged.

@@ -151,7 +151,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    /// BBR with a window of ten packets, of which packet *n* is sent at *n* ms.
+    /// BBR with a window of ten packets; packet *n* is sent at *n* ms.
     fn ten_packets() -> Congestion {
         let config = Config {
             mss: Bytes::from_bytes(PACKET),

@@ -1,4 +1,4 @@
-//! A packet number space: what was sent and is outstanding, what has arrived and is to be acknowledged.
+//! A packet number space: packets sent and outstanding, packets that have arrived and is to be acknowledged.
 
 use super::frame::{Counts, Frame};
 use crate::rlc::{Ranges, SnRange};

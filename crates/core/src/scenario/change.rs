@@ -33,7 +33,7 @@ pub struct Change {
     /// For how long neither direction of the UE starts a transmission; buffers retain their data. No outage if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<Duration>,
-    /// Name of the cell to which the UE is handed over, in a scenario with several. It is out of reach for the time of
+    /// Name of the target cell of the hand-over, in a scenario with several. It is out of reach for the time of
     /// `outage`, 1 s if absent; what its old cell holds is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
@@ -101,7 +101,7 @@ struct Handover {
     outage: Duration,
     /// Elements of both cells.
     cells: [usize; 2],
-    /// Elements of which forks have the new ways.
+    /// Elements whose forks have the new ways.
     fresh: Vec<Box<dyn Element>>,
 }
 

@@ -32,7 +32,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The number of the interface; names have become numbers when a scenario was read.
+    /// The index of the interface; names have become indices when a scenario was read.
     fn number(&self) -> Option<u16> {
         match self {
             Self::Name(_) => None,

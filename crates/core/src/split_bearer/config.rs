@@ -30,10 +30,10 @@ parameters! {
         pub flow_control: bool = true,
         /// Time between two downlink data delivery status (DDDS) frames of a leg.
         pub report: Duration = Duration::from_millis(5),
-        /// Queueing delay that a leg asks for: its desired buffer size is what it sends in this time, in the time between
+        /// Queueing delay that a leg requests: its desired buffer size is what it sends in this time, in the time between
         /// two reports, and in the time of PDU and report between the cell and PDCP.
         pub buffer: Duration = Duration::from_millis(10),
-        /// Duplication: each PDU is transmitted over both legs, and PDCP discards what arrives second.
+        /// Duplication: each PDU is transmitted over both legs, and PDCP discards the second copy.
         pub duplication: bool,
     }
 
@@ -41,7 +41,7 @@ parameters! {
     pub struct Uplink {
         /// Discipline of the buffer in front of PDCP; by default droptail of 1 MB.
         pub queue: queue::Config = droptail(1_000_000),
-        /// Queueing delay up to which a leg is given PDUs: what it sends in this time and in 5 ms, at the rate it has now. PDUs
+        /// Largest queueing delay of a leg that is given PDUs: what it sends in this time and in 5 ms, at the rate it has now. PDUs
         /// are to be given to legs as late as possible (TS 38.323 §5.2.1); the rest waits in front of PDCP.
         pub buffer: Duration = Duration::from_millis(10),
         /// ul-DataSplitThreshold: with less data in PDCP and both legs only the primary leg is used, else the leg with the

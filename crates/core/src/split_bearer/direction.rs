@@ -44,7 +44,7 @@ pub(super) struct Direction {
     again: BTreeMap<u64, (u16, Box<Packet>)>,
     /// PDUs given to legs, by packet.
     flights: BTreeMap<u32, Flight>,
-    /// Number of these at which those that were lost are looked for.
+    /// Lost ones are searched for when there are so many.
     flights_checked: usize,
     rx: pdcp::Receiver,
     /// SDUs that PDCP's receiving side holds.

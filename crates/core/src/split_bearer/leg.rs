@@ -28,7 +28,7 @@ pub(super) struct Leg {
     pub is_up: bool,
     /// Time of a PDU from PDCP to the cell, and of a report back; zero in the UE.
     delays: [Duration; 2],
-    /// Queueing delay that it asks for, and time between two reports; `None` without flow control.
+    /// Queueing delay that it requests, and time between two reports; `None` without flow control.
     control: Option<(Duration, Duration)>,
     /// Bytes that PDCP has given to the leg.
     sent: u64,

@@ -71,7 +71,7 @@ const SAMPLES: u32 = 2;
 const REPORTS: u32 = 6;
 const CHANGES: u32 = 10;
 
-/// Time between two moments at which a leg of the uplink requests PDUs. ASSUMED.
+/// Time between two requests for PDUs of a leg of the uplink. ASSUMED.
 const REQUESTS: Duration = Duration::from_millis(5);
 
 /// The split bearers of UEs below one way.
@@ -102,7 +102,7 @@ impl SplitBearers {
         Port::of_pair(1, Dir::Downlink)
     }
 
-    /// The port at which the legs end, towards them.
+    /// The port where the legs end, towards them.
     pub fn from_legs() -> Port {
         Port::of_pair(1, Dir::Uplink)
     }

@@ -71,7 +71,7 @@ words! {
         Policed = "policed",
         /// PDCP of a split bearer had passed it over when it arrived: t-Reordering had expired.
         PassedOver = "passed_over",
-        /// Its checksum was wrong: a bit had been flipped on the way.
+        /// Its checksum was wrong: a bit had been flipped in transit.
         Corrupted = "corrupted",
     }
 

@@ -100,7 +100,7 @@ pub(super) struct Chunk {
     pub groups: Vec<Group>,
     /// Packets between the two regions of each group.
     pub slots: Slots,
-    /// What came to the link in the present window, by direction, and when it arrives.
+    /// Packets that came to the link in the present window, by direction, and when it arrives.
     pub orders: [Order; 2],
     /// Packets that all of this may hold at once.
     pub packets: u64,

@@ -1,4 +1,4 @@
-//! A run in regions: parts of the path that share nothing but a wired link, each run through a window of time by
+//! A run in regions: parts of the path that share only a wired link, each run through a window of time by
 //! itself.
 //!
 //! A path handles one event after the other, so one thread does everything. Where a wired link's delay separates a UE's

@@ -31,7 +31,7 @@ struct Place {
 pub(super) struct Order {
     /// Region by region, in each in order.
     pub calls: Vec<Call>,
-    /// Behind the last call of each region.
+    /// After the last call of each region.
     pub ends: Vec<u32>,
     sorted: Vec<Place>,
     heads: Vec<u32>,

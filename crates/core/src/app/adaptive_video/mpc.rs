@@ -76,7 +76,7 @@ impl Outlook<'_> {
         best.1
     }
 
-    /// The largest QoE of `left` segments of which the first has level `next`, Mbit/s.
+    /// The largest QoE of `left` segments whose first one has level `next`, Mbit/s.
     fn best_from(&self, buffer_s: f64, level: usize, next: usize, left: usize) -> f64 {
         let rate = self.rates[next];
         let download_s = rate * self.segment_s / self.bps;

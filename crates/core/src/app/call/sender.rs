@@ -70,7 +70,7 @@ pub struct Sender {
     queued_bytes: u64,
     next_sequence: u32,
     next_number: u32,
-    /// When the pacing rate has carried what was sent.
+    /// When the pacing rate has carried the packets sent.
     next_send: Instant,
     /// When the pacer lets the next packet go.
     release_at: Instant,

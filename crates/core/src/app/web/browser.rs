@@ -58,7 +58,7 @@ pub struct ObjectRow {
     pub complete_s: Option<f64>,
 }
 
-/// What a browser knows of an object.
+/// State of an object in the browser.
 #[derive(Clone, Debug, Default)]
 struct Row {
     received: u64,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// What a piece is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A flight of TLS, by its number from 0.
+    /// A flight of TLS, by its index.
     Flight(u8),
     /// The request for an object.
     Request(u16),

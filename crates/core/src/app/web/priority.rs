@@ -24,7 +24,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Adds `bytes` of a response with this priority, behind the others of its kind if it is new.
+    /// Adds `bytes` of a response with this priority, after the others of its kind if it is new.
     pub fn add(&mut self, object: u16, urgency: u8, incremental: bool, bytes: u64) {
         match self.entries.iter_mut().find(|entry| entry.object == object) {
             Some(entry) => entry.left += bytes,

@@ -1,4 +1,4 @@
-//! The limit by losses: the bandwidth and the inherent loss of the path that explain best what was lost.
+//! The limit by losses: the bandwidth and the inherent loss of the path that explain the losses best.
 //!
 //! Packets are counted in windows of at least 250 ms. The path is assumed to lose a share of all packets whatever the rate
 //! (the inherent loss), and everything above its bandwidth. Of a few candidates for the bandwidth, the one with the largest

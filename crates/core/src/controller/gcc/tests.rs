@@ -179,7 +179,7 @@ fn limits(loss: &mut LossLimit, from: u32, windows: u32, bps: f64, share: f64, d
         .collect()
 }
 
-/// Half of 2 Mbit/s lost: the limit is what arrives, never less. Without losses it grows again, at most by 1.3 each 300 ms, and
+/// Half of 2 Mbit/s lost: the limit is the received rate, never less. Without losses it grows again, at most by 1.3 each 300 ms, and
 /// ends where the delay allows no more.
 #[test]
 fn losses_limit_the_rate_to_what_arrives() {

@@ -48,7 +48,7 @@ pub(in crate::radio) struct Subbands {
     bands: Vec<Sinr>,
     /// The subbands of the block that is being sent; empty: all.
     pub(super) used: Set,
-    /// The SINR that the latest report says of each, dB.
+    /// The SINR of each in the latest report, dB.
     reported: Vec<f32>,
 }
 

@@ -1,4 +1,4 @@
-//! Physical layers: how many bits fit in a slot at which SINR, and how probably a block is lost.
+//! Physical layers: how many bits fit in a slot for each SINR, and how probably a block is lost.
 
 pub mod air;
 pub mod evdo;

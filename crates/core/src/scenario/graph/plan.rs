@@ -370,7 +370,7 @@ impl Planner<'_> {
         below
     }
 
-    /// Joins cells with the split bearers to which they give packets back.
+    /// Joins cells with the split bearers that receive their packets.
     fn join_split_bearers(&mut self) {
         let mut joints = Vec::new();
         for (split, cells) in &self.splits {

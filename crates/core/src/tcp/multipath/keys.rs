@@ -9,9 +9,9 @@ use crate::rng;
 /// Both keys of a connection, and the random numbers of its subflows.
 #[derive(Clone, Debug)]
 pub struct Keys {
-    /// Of the endpoint that opens the connection.
+    /// Key of the endpoint that opens the connection.
     pub client: u64,
-    /// Of the other endpoint.
+    /// Key of the other endpoint.
     pub server: u64,
     /// Random numbers of each subflow, the client's first.
     nonces: Vec<[u32; 2]>,

@@ -15,7 +15,7 @@
 //! the client after the ACK that follows: RFC 8684 (3.2).
 //!
 //! **Repair.** A subflow repairs its losses itself. After a timeout it gets nothing new until an ACK of new data
-//! arrives, and what is outstanding on it is also sent on another subflow, if there is one (`reinject`).
+//! arrives, and its outstanding data is also sent on another subflow, if there is one (`reinject`).
 //!
 //! Left out: falling back to TCP, checksums, addresses that are announced or withdrawn, closing (DATA_FIN), data in both
 //! directions, the server's ACK that completes the handshake of a subflow on which only the server sends.
@@ -59,7 +59,7 @@ pub fn subflow_config(config: &TcpConfig) -> TcpConfig {
     }
 }
 
-/// What both endpoints of a connection know.
+/// Configuration and keys of a connection, known to both endpoints.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Both endpoints, without regard to paths.

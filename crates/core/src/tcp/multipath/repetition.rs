@@ -1,4 +1,4 @@
-//! When data is sent again at data level: the timer of a connection whose subflows have queues, as in Linux 6.18
+//! Retransmission at data level: the timer of a connection whose subflows have queues, as in Linux 6.18
 //! (`mptcp_retransmit_timer`, `__mptcp_retrans`, `mptcp_pm_subflow_chk_stale`).
 //!
 //! If no data ACK makes progress for an interval, a subflow that has nothing outstanding repeats the oldest fragment that is not
@@ -10,10 +10,10 @@ use crate::time::{Duration, Instant};
 
 /// Shortest interval: `TCP_RTO_MIN`.
 const SHORTEST: Duration = Duration::from_millis(200);
-/// Bytes of the connection in a fragment: 32 KiB less its header of 40 B (measured with Linux 6.18).
+/// Bytes of the connection in a fragment: 32 KiB minus its header of 40 B (measured with Linux 6.18).
 const FRAGMENT: u64 = (32 << 10) - 40;
 
-/// What is known of a subflow's progress from expiry to expiry.
+/// A subflow's progress from expiry to expiry.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watched {
     /// Expiries in a row without progress, beginning with the first one.

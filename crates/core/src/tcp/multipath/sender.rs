@@ -46,7 +46,7 @@ struct Path {
     sender: Sender,
     /// What it has sent and its receiver has not acknowledged, in the order of the subflow.
     pieces: VecDeque<Piece>,
-    /// What waits in its own queue: offset in the connection, length.
+    /// Data in its own queue: offset in the connection, length.
     queue: VecDeque<(u64, u64)>,
     queued: u64,
     /// Largest send buffer so far: `linux`.
@@ -80,7 +80,7 @@ pub struct PathCounters {
     pub recovered: u64,
 }
 
-/// Bytes to be sent again on another path.
+/// Bytes to be retransmitted on another path.
 #[derive(Clone, Copy, Debug)]
 struct Again {
     data: u64,
@@ -319,7 +319,7 @@ impl DataSender {
         }
     }
 
-    /// A path gets nothing new until an ACK of new data, and others send what is outstanding on it.
+    /// A path gets nothing new until an ACK of new data, and others send its outstanding data.
     fn give_up(&mut self, path: usize) {
         let own = &mut self.paths[path];
         own.stale = Some(own.sender.state().una);

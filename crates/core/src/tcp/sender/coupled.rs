@@ -3,7 +3,7 @@
 use super::Sender;
 use crate::tcp::cc::PathShare;
 
-/// Shortest RTT in the shares of paths, seconds: one nanosecond, so that no rate is infinite.
+/// Minimum RTT in the shares of paths, seconds: one nanosecond, so that no rate is infinite.
 const SHORTEST: f64 = 1e-9;
 
 impl Sender {
@@ -21,7 +21,7 @@ impl Sender {
         self.tx.counters.timeouts
     }
 
-    /// Tells the congestion control about all paths, of which this is number `own`.
+    /// Tells the congestion control about all paths; this one has the index `own`.
     pub(in crate::tcp) fn couple(&mut self, paths: &[PathShare], own: usize) {
         self.tx.cc.on_paths(paths, own);
     }

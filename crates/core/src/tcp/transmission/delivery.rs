@@ -134,7 +134,7 @@ impl Meter {
         self.on_reported(now, segment.end(), bytes, segment.transmissions == 1);
     }
 
-    /// `bytes` of what was sent up to offset `end`, perhaps only once, are reported for the first time.
+    /// `bytes` of the data up to offset `end`, which was perhaps sent only once, are reported for the first time.
     pub fn on_reported(&mut self, now: Instant, end: u64, bytes: u64, once: bool) {
         self.delivered += bytes;
         self.delivered_at = now;
@@ -149,7 +149,7 @@ impl Meter {
         }
     }
 
-    /// `len` bytes that ended at offset `end` are lost, and are never sent again in this place: a packet of QUIC.
+    /// `len` bytes that ended at offset `end` are lost, and are never retransmitted in this place: a packet of QUIC.
     pub fn on_lost(&mut self, end: u64, len: u64) -> Option<LostSegment> {
         let note = *self.notes.get(self.index(end)).filter(|note| note.end == end)?;
         self.lost += len;

@@ -3,7 +3,7 @@
 //!
 //! S. Ferlin, O. Alay, O. Mehani, R. Boreli, "BLEST: Blocking Estimation-based MPTCP Scheduler for Heterogeneous Networks",
 //! IFIP Networking 2016: meanwhile the fastest path sends X = MSS · (w_F + (r - 1) / 2) · r, r = RTT_S / RTT_F, with its
-//! window w_F in segments; the slow path waits if X is above the window less what would then be in flight on it. Left out:
+//! window w_F in segments; the slow path waits if X is above the window minus what would then be in flight on it. Left out:
 //! the correction of X by observed blocking (its factor is 1).
 
 use super::{Component, PathState, Scheduler, by_rtt};

@@ -8,7 +8,7 @@
 use super::{Component, PathState, Scheduler, candidates};
 use crate::registry::parameters;
 
-/// Largest run of data for one path: 64 kB less headers (`MPTCP_SEND_BURST_SIZE`).
+/// Largest run of data for one path: 64 kB minus headers (`MPTCP_SEND_BURST_SIZE`).
 const BURST: u64 = (1 << 16) - 20 - 40 - 40 - 8;
 
 parameters! {
