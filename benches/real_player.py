@@ -239,6 +239,8 @@ def real(scenario: airpath.Scenario, rule: str, seconds: int, seed: int, script:
                 finally:
                     process.terminate()
                     process.wait(real_call.PATIENCE_S)
+        if not path.results["live"]["valid"]:
+            print("NOT VALID: packets left too late", file=sys.stderr)
         begun = next((entry["at"] for entry in service.log if entry["what"] == "begun"), 0.0)
         return read(service.log, service.levels, begun + seconds)
 
