@@ -121,8 +121,9 @@ async def answer(address: str) -> dict[str, Any]:
         await peer.setLocalDescription(await peer.createAnswer())
         await write(writer, peer.localDescription)
         await reader.read()
+        for task in tasks:
+            task.cancel()
         await peer.close()
-        await asyncio.gather(*tasks, return_exceptions=True)
         over.set()
 
     async with await asyncio.start_server(serve, address, PORT):
