@@ -489,36 +489,18 @@ fn linux_s_scheduler_gives_what_the_kernel_gives() {
     }
 }
 
-/// Load balancing and the smallest delay of ATSSS: TS 23.501 (5.32.8).
+/// Load balancing of ATSSS: TS 23.501 (5.32.8). Seventy to thirty, whether there is always data or not.
 #[test]
-fn paths_have_their_shares_or_the_one_with_the_smallest_delay_has_all() {
-    let shares = |text: &str| {
-        let flow = run_text(text).remove(0);
-        let subflows = flow.multipath.unwrap().subflows;
-        subflows.iter().map(|path| path.share).collect::<Vec<_>>()
-    };
+fn paths_have_their_shares() {
     let links = [(20, 20, 200), (20, 30, 200)];
-    // Seventy to thirty, whether the flows are long or short.
-    for (app, start) in
-        [("file.size = \"10 MB\"", 0.02), ("messages = { interval.constant = \"20 ms\" }", 0.02)]
-    {
+    for app in ["file.size = \"10 MB\"", "messages = { interval.constant = \"20 ms\" }"] {
         let flow = format!(
             "over = [PATHS], app.{app}, multipath.scheduler.round_robin = {{ strict = true, shares = [70, 30] }}"
         );
-        let of = shares(&text(&links, &flow, "tcp.profile = \"linux\"\n"));
-        assert!((of[0] - 0.7).abs() < start, "{app}: {of:?}");
+        let flow = run_text(&text(&links, &flow, "tcp.profile = \"linux\"\n")).remove(0);
+        let share = flow.multipath.unwrap().subflows[0].share;
+        assert!((share - 0.7).abs() < 0.02, "{app}: {share}");
     }
-    // 4 Mbit/s over 20 Mbit/s make no queue: the path of 20 ms has all but what is sent while a delayed ACK lengthens its RTT.
-    // 30 Mbit/s do, and then its RTT exceeds 60 ms.
-    let flow = |kb: u32| {
-        format!(
-            "over = [PATHS], app.messages = {{ size.constant = \"{kb} kB\", interval.constant = \"20 ms\" }}, \
-             multipath.scheduler.min_rtt.strict = true"
-        )
-    };
-    let [calm, full] = [10, 75].map(|kb| shares(&text(&links, &flow(kb), "tcp.profile = \"linux\"\n")));
-    assert!(calm[0] > 0.95, "{calm:?}");
-    assert!(full[1] > 0.2, "{full:?}");
     let wrong =
         text(&links, "over = [PATHS], app.bulk = {}, multipath.scheduler.round_robin.shares = [1]", "");
     let error = Scenario::parse(&wrong, &[]).unwrap_err();
