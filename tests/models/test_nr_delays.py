@@ -64,7 +64,9 @@ def test_delays_spread_as_in_a_recorded_cell(scenario, direction, most):
     [
         pytest.param(
             "gcc",
-            marks=pytest.mark.xfail(reason="not met: docs/models/nr.md#compared-with-recorded-cells", strict=True),
+            marks=pytest.mark.xfail(
+                reason="not met: docs/models/nr.md#compared-with-recorded-cells", strict=True
+            ),
         ),
         "scream",
     ],
