@@ -1,16 +1,16 @@
 //! Congestion controls that model the path: BBR, Copa and the like ([`crate::tcp::cc::model`]).
 //!
-//! They need the delivery rate of each ACK. TCP's meter (`transmission/delivery`) measures it: it knows data by its end
-//! offset, and a packet has one too, counted in bytes of all packets in flight since the connection began. A number is sent once, so every
-//! acknowledged packet gives an unambiguous RTT. Rates and windows count UDP payload.
+//! They need the delivery rate of each ACK. TCP's meter (`transmission/delivery`) measures it: it identifies data by its end
+//! offset, and a packet has one too, counted in bytes of all packets in flight since the connection began. A packet number
+//! is sent once, so every acknowledged packet gives an unambiguous RTT. Rates and windows count UDP payload.
 //!
 //! Losses reduce no window here: the control gets them, and the phase. A recovery begins with the loss of a packet that was
 //! sent after the last one began, and ends when a packet sent after its begin is acknowledged: RFC 9002 (7.3.2). After
 //! persistent congestion the phase is that after a timeout of TCP. The application limits the sender where nothing is to be
 //! sent, or flow control holds it back, and the window has room.
 //!
-//! DEVIATION: packets declared lost that arrive later count as lost. Marks reach no such control: those of BBR and Copa do
-//! not use them on a cellular path.
+//! DEVIATION: packets declared lost that arrive later count as lost. Marks reach no such control, although BBRv3 could use
+//! them.
 
 use super::congestion::Congestion;
 use crate::rng::Stream;
