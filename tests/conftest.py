@@ -112,7 +112,8 @@ def unit(nodeid: str) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark all cases of a live test except the first as slow.
 
-    In parallel, slow tests start first; then live tests, which wait, among tests that compute.
+    In parallel, slow tests start first; then live tests, which wait, among tests that compute. Those that run
+    alone are the last.
     """
     seen = set()
     for item in items:
@@ -126,7 +127,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     live = [item for item in items if "live" in item.path.parts]
     others = [item for item in items if "live" not in item.path.parts]
     place = {item: at / len(group) for group in (live, others) for at, item in enumerate(group)}
-    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, place[item]))
+    items.sort(key=lambda item: (runs_alone(item), item.get_closest_marker("slow") is None, place[item]))
+
+
+def runs_alone(item: pytest.Item) -> bool:
+    """Whether a test is marked as `alone`."""
+    return item.get_closest_marker("alone") is not None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
+    """Run a test that is marked as `alone` while no other process runs one."""
+    if not hasattr(item.config, "workerinput"):
+        return (yield)
+    import fcntl
+
+    # Locks need files that are there for all processes, whatever they hold.
+    with open(__file__) as turn, open(Path(__file__).with_name("programs.py")) as tests:
+        # Who waits for the others to end has the turn, so that none of them begins another test.
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        fcntl.flock(tests, fcntl.LOCK_EX if runs_alone(item) else fcntl.LOCK_SH)
+        fcntl.flock(turn, fcntl.LOCK_UN)
+        return (yield)
 
 
 def pytest_collection_finish() -> None:

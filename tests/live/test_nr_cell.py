@@ -65,6 +65,7 @@ def test_quic_downloads_through_a_cell():
 
 
 @needs("chromium")
+@pytest.mark.alone
 @pytest.mark.slow
 def test_a_browser_calls_through_a_cell():
     """The cell has room for Chromium's highest rate."""

@@ -9,14 +9,15 @@ from programs import needs
 CONSTANT = real_call.CASES[0]
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @needs("chromium")
 @pytest.mark.parametrize("controller", sorted(real_call.TRIALS))
 def test_a_real_call_and_a_simulated_one_find_the_same_rate(controller):
     """The limits are those of docs/calls.md for links of constant capacity."""
     rate, delay = "mean target, Mbit/s", "frame delay, median, ms"
-    # Where other tests take the processors, Chromium sends less than it may, and late: call until it was
-    # not disturbed. A controller that is another one would differ in all calls.
+    # Where others take the processors, Chromium sends less than it may, and late: call until it was not
+    # disturbed. A controller that is another one would differ in all calls.
     for _ in range(4):
         made = real_call.real(CONSTANT.scenario, controller, seconds=20)
         again = real_call.simulated(CONSTANT.scenario, controller, 20, 1, made)
@@ -28,7 +29,7 @@ def test_a_real_call_and_a_simulated_one_find_the_same_rate(controller):
     assert simulated[rate] == pytest.approx(found[rate], abs=0.15)
     # 50 ms of the path, and a frame takes up to 33 ms at this capacity.
     assert 60 < found[delay] < 200 and abs(simulated[delay] - found[delay]) < 50
-    # Chromium freezes for up to a second where other tests take the processors.
+    # Chromium freezes for up to a second where others take the processors.
     assert made.freeze_s < 2 and again.freeze_s == 0
 
 

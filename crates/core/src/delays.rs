@@ -132,9 +132,11 @@ impl Delays {
             return DelayReport::default();
         }
         let ms = |nanos: u64| Duration::from_nanos(nanos).as_secs_f64() * 1e3;
-        let [p50, p90, p95, p99] = self.percentiles(samples).map(|nanos| Some(nanos / 1e6));
-        let (min, max) = (Some(ms(self.min)), Some(ms(self.max)));
-        DelayReport { mean: Some(ms(self.sum) / samples as f64), min, max, samples, p50, p90, p95, p99 }
+        let (min, max) = (ms(self.min), ms(self.max));
+        // Dividing may round a percentile to the other side of an extreme that it equals.
+        let [p50, p90, p95, p99] = self.percentiles(samples).map(|nanos| Some((nanos / 1e6).clamp(min, max)));
+        let mean = Some(ms(self.sum) / samples as f64);
+        DelayReport { mean, min: Some(min), max: Some(max), samples, p50, p90, p95, p99 }
     }
 
     /// The delays below which each of `SHARES` lies, nanoseconds; there are `samples`.
