@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from airpath.experiments.papers import PAPERS
-from airpath.experiments.papers.base.cell import Cell
-from airpath.experiments.papers.base.paper import Paper
-from airpath.experiments.papers.base.wording import unit_name
-from airpath.experiments.papers.explore.plan import explorations, load_exploration
+from airpath_studies.base.cell import Cell
+from airpath_studies.base.paper import Paper
+from airpath_studies.base.wording import unit_name
+from airpath_studies.explore.plan import explorations, load_exploration
+from airpath_studies.papers import PAPERS
 
 _UNITS = (
     "kbit/s",

@@ -1,0 +1,136 @@
+"""How Lundsten's thesis is read: the ways to understand what it leaves open, its downloads, its remedies.
+
+The base scenario is `lundsten-dch`. Increases are of the transfer time over that of an error-free bearer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from airpath_studies.base.cell import Cell, Overrides
+from airpath_studies.base.choices import Reading
+from airpath_studies.downloads import ARQ, RETURN, Download
+
+LARGE_FILE_BYTES, SMALL_FILE_BYTES = 16_000_000, 100_000
+
+Key = tuple[int, int]
+"""Speed in kbit/s and packet size in bytes."""
+
+# Window limit in segments, as in Table 3.
+WINDOWS = {(384, 576): 25, (384, 1500): 14, (128, 576): 11, (128, 1500): 7, (64, 576): 9, (64, 1500): 6}
+
+SIX: tuple[Key, ...] = tuple(WINDOWS)
+"""All downloads of Table 3."""
+
+THREE = WORST, FAST, MIDDLE = SIX[:3]
+"""The downloads that suffer; 384/576 suffers most."""
+
+READINGS = (
+    *(
+        Reading(name, f"60 ms; a block that comes back just as a slot begins {then}", ((f"{ARQ}.tie", tie),))
+        for name, then, tie in (
+            ("before", "catches it (80 ms cycle)", "before"),
+            ("after", "misses it (100 ms cycle)", "after"),
+            ("probability 0.5", "catches it half the time", "{ probability = 0.5 }"),
+        )
+    ),
+    Reading(
+        "59 ms",
+        "59 ms, as Appendix B.5 sets the model's parameter: a block is always back in time for the slot",
+        ((RETURN, "59 ms"),),
+    ),
+)
+
+DEFAULT_READING = "59 ms"
+
+PARAMETERS = (
+    ("Network", "135 ms one way, infinite rate, no loss; the radio link adds no propagation delay"),
+    ("Downlink", "384, 128 or 64 kbit/s; one block fills a TTI of 20 ms; out-of-sequence delivery"),
+    ("Block errors", "10 % of all transmissions, independent; no limit of retransmissions"),
+    ("Slots", "back to back, at once when idle; a block returns to the head of the queue"),
+    ("Uplink", "64 kbit/s, ACKs of 40 bytes whole, no errors; all queues unlimited"),
+    ("TCP", "ns-2's Reno: initial window 1, limited transmit, halving to whole segments, no delayed ACKs"),
+    ("Windows", "limit and initial slow start threshold as in Table 3; no connection set-up"),
+    ("Retransmission timer", "ticks of 0.1 s, at least 1 s, initially 3 s"),
+    ("File", "16,000,000 bytes with headers: whole packets of 576 or 1500 bytes, 40 of them headers"),
+    ("Transfer time", "from the first segment sent to the last ACK at the server"),
+    ("Increase", "transfer time at 10 % over that at 0 % block errors, both simulated, minus one"),
+    (
+        "Eifel",
+        "timestamps; the window comes back whole (Section 3.1.4); over Reno without errors; packets as large",
+    ),
+    ("Westwood", "the algorithm of 2001, filter with tau of 0.5 s; over Reno without errors"),
+    ("Split TCP", "30 ms one way instead of 135, in both transfer times"),
+)
+
+
+def make_download(
+    rate_kbps: int, packet_bytes: int, file_bytes: int = LARGE_FILE_BYTES, **differs: Any
+) -> Download:
+    """Make a download of the thesis: what is not said is as in Table 3."""
+    window = WINDOWS[rate_kbps, packet_bytes]
+    return Download(rate_kbps, packet_bytes, window, file_bytes, **differs)
+
+
+def eifel(response: str, *, variant: str = "Eifel") -> dict[str, Any]:
+    """Make Eifel with a response; the file has as many packets of the same size as without timestamps."""
+    options = (("tcp.timestamps", "true"), ("tcp.undo.eifel", f"{{ response = '{response}' }}"))
+    return {"variant": variant, "timestamps": True, "options": options}
+
+
+EIFEL = eifel("restore")
+"""After a spurious recovery the window is as it was before (Section 3.1.4)."""
+
+WESTWOOD: dict[str, Any] = {"variant": "Westwood", "options": (("tcp.cc.westwood", "{}"),)}
+"""The algorithm of 2001, with the filter that follows the time between ACKs."""
+
+SMALL_PDUS: dict[str, Any] = {"small_pdus": True, "in_sequence": True}
+"""PDUs of 40 bytes and in-sequence delivery, as in Table 15."""
+
+DELAY_MS = 135
+"""One way between server and cell."""
+
+SPLIT_DELAY_MS = 30
+"""Split TCP, as the thesis approximates it: one way between proxy and cell."""
+
+
+def beside_reno(rate_kbps: int, packet_bytes: int, variant: dict[str, Any], **differs: Any) -> Cell:
+    """Compare a variant of TCP with Reno without block errors."""
+    reno = make_download(rate_kbps, packet_bytes, **differs)
+    return make_download(rate_kbps, packet_bytes, **differs, **variant).against_no_errors(reno)
+
+
+def split_box(
+    rate_kbps: int,
+    packet_bytes: int,
+    file_bytes: int = LARGE_FILE_BYTES,
+    *,
+    radio_side_ms: int = SPLIT_DELAY_MS,
+    proxy: str = "",
+    options: Overrides = (),
+    **differs: Any,
+) -> Download:
+    """A download through a proxy so far from the cell that really splits it; `proxy`: further keys."""
+    more = f", {proxy}" if proxy else ""
+    box = ("middlebox", f'[{{ split = {{ delay = "{radio_side_ms} ms"{more} }} }}]')
+    return make_download(
+        rate_kbps,
+        packet_bytes,
+        file_bytes,
+        delay_ms=DELAY_MS - radio_side_ms,
+        variant=f"split {radio_side_ms} ms from the cell{more}",
+        options=(*options, box),
+        **differs,
+    )
+
+
+def initial_window_cell(rate_kbps: int, packet_bytes: int, file_bytes: int, segments: int) -> Cell:
+    """Compare an initial window with one segment, at 10 % block errors."""
+    download = make_download(rate_kbps, packet_bytes, file_bytes, initial_window=segments)
+    # At 384/576 one fast retransmit more or less outweighs what the window saves.
+    runs = 1000 if (rate_kbps, packet_bytes) == WORST else 1
+    return replace(download.against_initial_window_1(), runs=runs)
+
+
+CELLS = {key: make_download(*key).against_no_errors() for key in SIX}
