@@ -1,6 +1,6 @@
 """Finds numbers in the prose of a paper's page that are neither generated nor given.
 
-Given are the numbers of the paper (`published/PAPER.csv`) and those of what is run: the settings of its
+Given are the numbers of the paper (its `published.csv`) and those of what is run: the settings of its
 scenarios and cells, what rows and columns are called, the parameters and the claims as stated. Any other
 number is a result, or follows from some, and is to be generated (see `docs_figures`). A number with a unit
 that results have is given with that unit alone. What refers to a place, a standard or a year is no number

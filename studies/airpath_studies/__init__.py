@@ -8,6 +8,7 @@ charts of what is not printed), `paper`. Then `runs`, `journal` (keeps runs for 
 `as_json`, `report/`, `papers` (the list of papers). airpath calls `command`, `sweeps`, `versus_kernel` and
 `in_studio` by way of `airpath.studies`.
 
-Each paper is a package with its values in `published/<paper>.csv`; `extensions/` has our studies of what the
-papers leave open, `atlas/` their conditions twenty years later.
+Each paper is a package with its values in `published.csv` and, where its choices are explored,
+`explore.toml`; `extensions/` has our studies of what the papers leave open, `atlas/` their
+conditions twenty years later.
 """

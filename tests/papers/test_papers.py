@@ -468,7 +468,7 @@ def test_the_published_values_are_sound(paper):
         assert value.id.startswith(f"{paper.name}-") and value.place and value.unit
         assert not (value.background and value.kind in ("simulated", "model"))
         assert value.kind != "qualitative_range" or value.bound in ("low", "high")
-    table = files("airpath_studies").joinpath(f"published/{paper.name}.csv").read_text()
+    table = (files("airpath_studies") / paper.name / "published.csv").read_text()
     assert len(table.splitlines()) == 1 + len(published)
 
 

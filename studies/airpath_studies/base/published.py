@@ -1,4 +1,4 @@
-"""Published values: the lines of `published/<paper>.csv`."""
+"""Published values: the lines of a paper's `published.csv`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOT_SIMULATED = ("background", "measurement", "definition", "recommendation")
 
 @dataclass(frozen=True)
 class Published:
-    """One published value, a line of `published/<paper>.csv`.
+    """One published value, a line of the paper's `published.csv`.
 
     `value`, `corrected` and `half_width` (of the interval printed with it) are in `unit`.
     """
@@ -54,7 +54,7 @@ def load_published(paper: str) -> dict[str, Published]:
         If an id is not unique.
     """
     values: dict[str, Published] = {}
-    text = files("airpath_studies").joinpath(f"published/{paper}.csv").read_text(encoding="utf-8")
+    text = (files("airpath_studies") / paper / "published.csv").read_text(encoding="utf-8")
     for line in csv.DictReader(text.splitlines()):
         if line["id"] in values:
             raise ValueError(f"two published values are called {line['id']}")

@@ -27,6 +27,8 @@ from airpath_studies.base.choices import Reading
 from airpath_studies.base.paper import Paper, Row
 
 _KEYS = ("question", "runs", "keep", "choose", "test", "swap", "choice", "argued", "beside", "excluded")
+NAME = "explore.toml"
+"""The file in the folder of a paper."""
 MOST_SETUPS = 5000
 """More than these take hours."""
 
@@ -123,8 +125,8 @@ class Exploration:
 
 def explorations() -> list[str]:
     """Names of the papers that have an exploration, in the order of their names."""
-    folder = files("airpath_studies.explore")
-    return sorted(file.name[: -len(".toml")] for file in folder.iterdir() if file.name.endswith(".toml"))
+    folders = files("airpath_studies").iterdir()
+    return sorted(folder.name for folder in folders if folder.is_dir() and (folder / NAME).is_file())
 
 
 def load_exploration(paper: Paper, file: Path | None = None) -> Exploration:
@@ -135,14 +137,14 @@ def load_exploration(paper: Paper, file: Path | None = None) -> Exploration:
     ScenarioError
         If there is none, or if it is not one.
     """
-    name = f"{paper.name}.toml"
+    name = f"{paper.name}/{NAME}"
     if file is None:
         if paper.name not in explorations():
             known = ", ".join(explorations())
             raise ScenarioError(
                 "--explore", f"{paper.name} has no free choices to explore", f"choose one of: {known}"
             )
-        text = files("airpath_studies.explore").joinpath(name).read_text(encoding="utf-8")
+        text = files("airpath_studies").joinpath(name).read_text(encoding="utf-8")
     else:
         name = str(file)
         try:
