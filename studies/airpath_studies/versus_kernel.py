@@ -25,6 +25,7 @@ from airpath.stats.estimate import Estimate, estimate
 from airpath_studies.alcaraz import model as alcaraz
 from airpath_studies.alcaraz.observed import PACKET_BYTES, PAYLOAD_BYTES
 from airpath_studies.base.cell import Overrides
+from airpath_studies.base.description import description
 from airpath_studies.base.published import Published, load_published
 from airpath_studies.chan import model as chan
 from airpath_studies.downloads import NO_BLOCK_ERRORS, Download
@@ -97,7 +98,8 @@ def _trio(name: str, base: str, overrides: Overrides, repeat: int = 1) -> Trio:
 
 def _lundsten() -> list[PublishedCell]:
     published = load_published("lundsten")
-    tie = next(known.overrides for known in lundsten.READINGS if known.name == lundsten.DEFAULT_READING)
+    thesis = description("lundsten")
+    tie = thesis.reading(thesis.default_reading).overrides
     made = []
     for packet_bytes in (576, 1500):
         download = lundsten.make_download(384, packet_bytes, lundsten.SMALL_FILE_BYTES)
@@ -137,7 +139,7 @@ def _chan() -> list[PublishedCell]:
 def _alcaraz() -> list[PublishedCell]:
     published = load_published("alcaraz")
     # At most one ACK in a TTI, as the live runs were made.
-    reading = next(known for known in alcaraz.READINGS if known.name == "one per TTI, unsent")
+    reading = description("alcaraz").reading("one per TTI, unsent")
     made = []
     for name in ("conventional", "ackrate", "pdpc", "combined2"):
         cell = alcaraz.make_cell(alcaraz.SCHEMES[name])

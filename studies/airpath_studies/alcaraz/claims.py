@@ -1,4 +1,4 @@
-"""The claims of Alcaraz and Cerdan's paper, in own words; the rules are in `conditions` and `choices`."""
+"""The claims of Alcaraz and Cerdan's paper, in own words; the rules are in `conditions`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from airpath_studies.alcaraz.figures import (
 )
 from airpath_studies.alcaraz.measured import DELAY, GOODPUT, OCCUPANCY, OVERFLOWS, TIMEOUTS
 from airpath_studies.alcaraz.model import (
-    CONFIDENCE,
     RUNS,
     TABLE_2_FLOWS,
     Scheme,
@@ -42,6 +41,7 @@ from airpath_studies.base.conditions import (
     WithinPoints,
     rising,
 )
+from airpath_studies.base.description import description
 from airpath_studies.base.measure import Measure, observed
 from airpath_studies.base.quantity import Gain, Highest, Minus, Quantity
 
@@ -56,6 +56,8 @@ _ALONE = ("conventional", "ackrate", "pdpc")
 
 
 _claim = claims_of("alcaraz")
+_CONFIDENCE = description("alcaraz").confidence
+assert _CONFIDENCE is not None
 
 _UNSTEADY = Measure("standard deviation of BO", "SDU", observed("occupancy_sd_sdus"))
 _DROPS = Measure("drops of the discipline", "1", observed("deliberate_drops"))
@@ -296,7 +298,7 @@ CLAIMS = (
         22,
         "Table 2",
         "Twenty runs give goodput within 2.5 to 8.9 kbit/s, at 90 %.",
-        (HalfWidth(GOODPUT.of(of), RUNS, CONFIDENCE, 2.5, 8.9) for of in CELLS.values()),
+        (HalfWidth(GOODPUT.of(of), RUNS, _CONFIDENCE, 2.5, 8.9) for of in CELLS.values()),
     ),
 )
 """All claims, in the order of the paper."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from airpath.terminal import counted
-from airpath_studies.alcaraz.measured import DELAY, GOODPUT
+from airpath_studies.alcaraz.measured import DELAY, GOODPUT, goodput_kbps
 from airpath_studies.alcaraz.model import (
     ACK_RATE,
     COMBINED_1,
@@ -32,10 +32,10 @@ from airpath_studies.alcaraz.observed import (
     WINDOW,
 )
 from airpath_studies.base.cell import Cell
-from airpath_studies.base.measure import Measure, chart, figure
+from airpath_studies.base.measure import chart, figure
 from airpath_studies.base.observe import Observation
 from airpath_studies.base.panel import Path, Plane, Reference, Trace
-from airpath_studies.base.paper import Experiment, Row
+from airpath_studies.base.paper import Experiment, row_of
 
 MAXTHS = (20, 25, 30, 35, 40, 45)
 """Discarding thresholds of Section 5, SDUs."""
@@ -53,29 +53,24 @@ CELLS = {
 }
 """The rows of Table 2, by scheme and number of flows."""
 
-_ACK_CONTROL = (
-    "of the six ways to release ACKs and to count SDUs (Study 1) none has all rows; goodput near the "
-    "published one needs a BO of unstarted SDUs, against section 2"
-)
-
-
-def _row(name: str, flows: int, measure: Measure) -> Row:
-    return Row(
-        f"alcaraz-t2-{name}-{flows}f-{measure.name}",
-        (f"{flows}", SCHEMES[name].name, measure.name),
-        (CELLS[name, flows],),
-        measure.metric,
-        averaged_runs=RUNS,
-        remark=_ACK_CONTROL if SCHEMES[name].f1 else "",
-    )
-
+row = row_of("alcaraz", goodput_kbps, RUNS)
+"""All values rest on means of 20 runs."""
 
 TABLE_2 = Experiment(
     "table",
     2,
     "Performance of each scheme",
     ("TCP flows", "algorithm", "of"),
-    tuple(_row(name, flows, measure) for name, flows in CELLS for measure in (GOODPUT, DELAY)),
+    tuple(
+        row(
+            f"t2-{name}-{flows}f-{measure.name}",
+            (f"{flows}", SCHEMES[name].name, measure.name),
+            cell,
+            measure.metric,
+        )
+        for (name, flows), cell in CELLS.items()
+        for measure in (GOODPUT, DELAY)
+    ),
 )
 
 

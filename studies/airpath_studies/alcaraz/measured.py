@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from airpath.stats.estimate import Estimate
+from airpath.stats.estimate import Estimate, by_seed
 from airpath_studies.alcaraz.observed import PACKET_BYTES, PAYLOAD_BYTES
 from airpath_studies.base.cell import Metric, Outcome
 from airpath_studies.base.measure import Measure, bearer, element, observed
-from airpath_studies.base.paired import Pick, by_seed
-from airpath_studies.base.paper import Row, first
+from airpath_studies.base.paired import Pick, first
+from airpath_studies.base.paper import Row
 
 BEARER_KBPS = 384
 FRAME_ERRORS = 0.1

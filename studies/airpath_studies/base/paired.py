@@ -1,4 +1,4 @@
-"""Quantities computed from runs of several cells with the same seed: common random numbers."""
+"""What combines the estimates of several cells, seed by seed on common random numbers, or picks one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,23 @@ from collections.abc import Callable, Sequence
 
 from airpath.stats.estimate import Estimate, by_seed
 
-__all__ = ["Pick", "by_seed", "difference", "gain", "least", "most", "reduction", "share"]
-
 Pick = Callable[[Sequence[Estimate]], Estimate]
 """Computes one estimate from the estimates of several cells."""
+
+
+def first(estimates: Sequence[Estimate]) -> Estimate:
+    """Pick the estimate of the first (usually the only) cell."""
+    return estimates[0]
+
+
+def highest(estimates: Sequence[Estimate]) -> Estimate:
+    """Pick the estimate of the cell with the highest mean."""
+    return max(estimates, key=lambda estimate: estimate.mean)
+
+
+def lowest(estimates: Sequence[Estimate]) -> Estimate:
+    """Pick the estimate of the cell with the lowest mean."""
+    return min(estimates, key=lambda estimate: estimate.mean)
 
 
 def difference(estimates: Sequence[Estimate]) -> Estimate:

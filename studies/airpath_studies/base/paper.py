@@ -6,34 +6,21 @@ paper's open choices; the default reading judges the whole paper, the others are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 from airpath.scenario import Scenario, load
 from airpath.stats.estimate import Estimate, exact
 from airpath_studies.base.cell import Cell, Metric, Outcome, Overrides
 from airpath_studies.base.choices import Choice, Reading
 from airpath_studies.base.claims import Claim
+from airpath_studies.base.description import Description, description
 from airpath_studies.base.grid import Grid
+from airpath_studies.base.paired import Pick, first
 from airpath_studies.base.panel import Chart, Map, Plane, Trace
 from airpath_studies.base.published import Published, load_published
 from airpath_studies.base.quantity import Quantity
-
-
-def first(estimates: Sequence[Estimate]) -> Estimate:
-    """Pick the estimate of the first (usually the only) cell."""
-    return estimates[0]
-
-
-def highest(estimates: Sequence[Estimate]) -> Estimate:
-    """Pick the estimate of the cell with the highest mean."""
-    return max(estimates, key=lambda estimate: estimate.mean)
-
-
-def lowest(estimates: Sequence[Estimate]) -> Estimate:
-    """Pick the estimate of the cell with the lowest mean."""
-    return min(estimates, key=lambda estimate: estimate.mean)
 
 
 @dataclass(frozen=True)
@@ -47,7 +34,7 @@ class Row:
     """What is simulated; nothing where the value is computed from other printed ones."""
     metric: Metric
     """The measured value in the published unit, from a run of a cell."""
-    pick: Callable[[Sequence[Estimate]], Estimate] = first
+    pick: Pick = first
     """Selects the cell that counts if there are several, or combines them."""
     traced: bool = False
     """Whether the metric needs the send window over time."""
@@ -57,9 +44,36 @@ class Row:
     """What a reader should know about this value."""
 
 
-def computed(published_id: str, labels: tuple[str, ...], value: float, remark: str = "") -> Row:
+def row_of(paper: str, usual: Metric | None = None, averaged: int = 1) -> Callable[..., Row]:
+    """Make what makes the rows of a paper, each with the remark that `paper.toml` has for it.
+
+    `usual` is what is measured, and `averaged` the runs that the paper averaged, where a row does not say.
+    """
+    remarks = description(paper).remarks
+
+    def row(
+        name: str,
+        labels: str | tuple[str, ...],
+        cells: Cell | Iterable[Cell],
+        metric: Metric | None = usual,
+        pick: Pick = first,
+        *,
+        traced: bool = False,
+        averaged_runs: int = averaged,
+    ) -> Row:
+        """Compare the published value of this name, behind that of the paper, with one or several cells."""
+        name = f"{paper}-{name}"
+        labels = (labels,) if isinstance(labels, str) else labels
+        cells = (cells,) if isinstance(cells, Cell) else tuple(cells)
+        assert metric is not None, name
+        return Row(name, labels, cells, metric, pick, traced, averaged_runs, remarks.get(name, ""))
+
+    return row
+
+
+def computed(published_id: str, labels: tuple[str, ...], value: float) -> Row:
     """Make the row of a value that follows from other printed ones: nothing is run for it."""
-    return Row(published_id, labels, (), _of_no_run, pick=lambda _: exact(value), remark=remark)
+    return Row(published_id, labels, (), _of_no_run, pick=lambda _: exact(value))
 
 
 def _of_no_run(outcome: Outcome) -> float:
@@ -159,32 +173,19 @@ def study(
 
 
 @dataclass(frozen=True)
-class Paper:
+class Paper(Description):
     """A paper that can be reproduced."""
 
-    name: str
-    """Short name, as in the command line."""
-    citation: str
-    """Full reference."""
-    scenario: str
-    """Name of the bundled base scenario."""
-    parameters: tuple[tuple[str, str], ...]
-    """What the page says about how the paper was read."""
-    readings: tuple[Reading, ...]
-    default_reading: str
-    """Name of the reading that judges the whole paper."""
     experiments: tuple[Experiment, ...]
-    claims: tuple[Claim, ...] = ()
-    not_reproduced: Mapping[str, str] = field(default_factory=dict)
-    """The claims that do not hold under the default reading, by id, and why."""
-    confidence: float | None = None
-    """Confidence level of the intervals that the paper prints; None if it prints none."""
-    choices: tuple[Choice, ...] = ()
-    derived: Mapping[str, str] = field(default_factory=dict)
-    """The values that follow from others and the claims that could not fail, by ID, with the rule."""
+    claims: tuple[Claim, ...]
     link_alone: Callable[[Row, Estimate], float | None] = lambda _row, _measured: None
     """What a link that is never idle would give for a row, from headers and rates alone, in the published
     unit; None where it is not meaningful. Equals the measurement if TCP has no part in it."""
+
+    @classmethod
+    def of(cls, told: Description, **more: Any) -> Paper:
+        """Make a paper of what is said about it, its experiments, claims and so on."""
+        return cls(**{field.name: getattr(told, field.name) for field in fields(Description)}, **more)
 
     @property
     def calibrated(self) -> dict[str, Choice]:

@@ -11,9 +11,10 @@ from typing import Any
 from airpath.models import MODELS, Episodes, Link, chan_ramjee
 from airpath.models.measured import measured_episodes
 from airpath.scenario import load
+from airpath.stats.estimate import by_seed
 from airpath_studies.base.cell import Metric, Outcome
 from airpath_studies.base.measure import Measure, bearer, element, of_flow
-from airpath_studies.base.paired import Pick, by_seed
+from airpath_studies.base.paired import Pick
 
 BASE = "chan-variable-delay"
 """Base scenario of the paper."""

@@ -1,4 +1,4 @@
-"""How Chan and Ramjee's paper is read: links, flows, and the cells that are made of them.
+"""Links and flows of Chan and Ramjee's paper, and the cells that are made of them.
 
 The base scenario is `chan-variable-delay`. A link redraws rate and delay for every packet, u(a, b) is uniform
 with mean a and standard deviation b, e(m) exponential with mean m, and no packet overtakes another.
@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 
 from airpath_studies.base.cell import Cell, Overrides
-from airpath_studies.base.choices import Reading
 from airpath_studies.chan.measured import BUFFER_PACKETS, goodput_kbps
 
 RUNS = 10
@@ -21,60 +20,6 @@ HDR_RUNS = 3
 _EVDO = "radio.evdo.downlink"
 PLAIN: Overrides = ((f"{_EVDO}.slots", "plain"), (f"{_EVDO}.fading.jakes.doppler", "40 Hz"))
 """HDR in the paper's words: simplified, packets scheduled and cut up at layer 3; a slot carries its rate."""
-PHYSICAL: Overrides = ((f"{_EVDO}.slots", "physical"), (f"{_EVDO}.fading.jakes.doppler", "35 Hz"))
-"""HDR with the physical-layer packets of the system, of 1 to 16 slots."""
-
-READINGS = (
-    Reading(
-        "as stated",
-        "the settings below, with the Ack Regulator of the text (Study 1 has that of the figures)",
-        (),
-    ),
-    Reading(
-        "physical packets",
-        "HDR with the physical-layer packets of the system, of 1 to 16 slots, and 35 Hz; the rest as stated",
-        PHYSICAL,
-        PLAIN[0][0],
-    ),
-)
-DEFAULT_READING = "as stated"
-
-PARAMETERS = (
-    ("Path", "100 Mbit/s and 1 ms to the RNC; nothing is lost but in the buffer there"),
-    ("Downlink", "rate and delay drawn for each packet when its transmission starts; none overtakes"),
-    ("Buffer", "packets that may wait; the one in transmission comes on top"),
-    ("Uplink", "64 kbit/s, ACKs of 40 bytes, constant delay"),
-    (
-        "TCP",
-        "ns-2's Reno or SACK: initial window 1, an ACK for every packet, no limited transmit, ticks of 0.1 s",
-    ),
-    ("Reno", "a second fast retransmit in one window is allowed (ns-2 with bugFix_ false)"),
-    (
-        "Packets",
-        "1000 bytes on the wire with 960 bytes of data; throughput counts 1000 for each acknowledged one",
-    ),
-    ("Window limit", "500 packets, never reached"),
-    ("Run", "3600 s, one flow without end for each user"),
-    ("Runs", "20 of a row of Table 1, 10 of other links, 3 with HDR; a third of them if quick, two at least"),
-    ("u(a, b)", "uniform, b is the standard deviation, also where the paper says variance"),
-    ("e(m)", "exponential forward delay; the reverse delay is 400 ms less m"),
-    ("Variable rate alone", "200 ms forward, 200 ms reverse"),
-    (
-        "Ack Regulator",
-        "alpha 2; AckReleaseCount is 0 whenever the buffer is empty (the text; Figure 9: at departures); the "
-        "threshold of the mode uses the buffer and the packet in transmission",
-    ),
-    (
-        "HDR",
-        "mean SINR 2.4 dB, Doppler 40 Hz, a slot carries its rate, proportional fair over 1000 slots, one "
-        "buffer for each flow",
-    ),
-    ("TD, TO", "every fast retransmit, every timeout; p1, p2 and p3 are shares of loss events"),
-    ("rtt", "mean of the sender's samples, one in a window"),
-    ("T0", "mean time from the last fast retransmit before a timeout to the timeout"),
-)
-
-
 _RATE, _DELAY = '{ constant = "200 kbit/s" }', '{ constant = "200 ms" }'
 
 

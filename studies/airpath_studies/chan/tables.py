@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import replace
 
 from airpath.models import MODELS, Episodes, Link
 from airpath.stats.estimate import Estimate
 from airpath_studies.base.cell import Cell, Metric
 from airpath_studies.base.grid import Grid, GridRow
-from airpath_studies.base.paired import Pick
-from airpath_studies.base.paper import Experiment, Row, computed, first
+from airpath_studies.base.paired import first
+from airpath_studies.base.paper import Experiment, Row, computed, row_of
 from airpath_studies.base.published import load_published
 from airpath_studies.base.quantity import Quantity
 from airpath_studies.chan import measured
@@ -53,55 +51,7 @@ COLUMNS: dict[str, tuple[str, Metric]] = {
 }
 """Columns of Tables 1 and 3: names among the published values, heads and what is measured."""
 
-_NOT_SAID = "one event of a link that the paper does not name; airpath's is the first of its kind in each run"
-REMARKS = {
-    "t1-4-loss-events-timeout|t3-reno-(loss-events-timeout|p3-multi-loss)": (
-        "neither limited transmit nor a buffer that counts the packet in transmission makes so many "
-        "timeouts, and no second fast retransmit in a window far more"
-    ),
-    "t3-.*-ar-(loss-events-timeout|p3-multi-loss)": (
-        "the literal form of the regulator has hardly more timeouts (Study 1)"
-    ),
-    "t4-2457_6": "a mean SINR that fits the other rates leaves less above the threshold of this rate",
-    "f5b-(ss|a3)": (
-        f"{_NOT_SAID}. After two cuts the threshold is two or three packets: slow start takes a round trip, "
-        "and the growth after it is the longer; both together last about as long as in the paper"
-    ),
-    "f5.*": _NOT_SAID,
-    "s62-b5-sack": (
-        "the paper does not say which spread of the rate its Figure 12b has; the gain over Reno is larger"
-    ),
-    "s63-max": ("(b - a) / (ln b - ln a); 6.2 prints 1 / (ln b - ln a), which lacks the factor"),
-    "s63-2bdp": "SACK's curve has the published shape, and meets the regulated one sooner",
-    "s64-.*|s65-(3x|4-.*|8-.*)|s67-(hdr|multi)-.*": (
-        "the paper gives neither the terminal's speed nor how packets share slots; the gain falls with the "
-        "Doppler frequency, and with it the total throughput of several users"
-    ),
-    "s66-reno.*": ("the paper does not name the link; airpath's is that of Section 6.3 (Study 2 has others)"),
-    "s66-alpha4": (
-        "the paper does not say over which link; over that of Section 6.3 alpha 4 is ahead in small "
-        "buffers, and falls behind alpha 3 sooner"
-    ),
-}
-"""What a reader should know about published values, by a pattern of their ids; the first that fits counts."""
-
-
-def row(
-    name: str,
-    labels: str | tuple[str, ...],
-    cells: Cell | Iterable[Cell],
-    metric: Metric = measured.goodput_kbps,
-    pick: Pick = first,
-) -> Row:
-    """Compare a published value with one or several cells."""
-    return Row(
-        f"chan-{name}",
-        (labels,) if isinstance(labels, str) else labels,
-        (cells,) if isinstance(cells, Cell) else tuple(cells),
-        metric,
-        pick,
-        remark=next((remark for ids, remark in REMARKS.items() if re.fullmatch(ids, name)), ""),
-    )
+row = row_of("chan", measured.goodput_kbps)
 
 
 def _printed(name: str, labels: tuple[str, ...], cell: Cell) -> list[Row]:

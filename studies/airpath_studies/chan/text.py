@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airpath.stats.estimate import Estimate
+from airpath.stats.estimate import Estimate, by_seed
 from airpath_studies.base.cell import Cell, Outcome
 from airpath_studies.base.measure import figure
-from airpath_studies.base.paired import by_seed, gain, least, most, reduction
-from airpath_studies.base.paper import lowest
+from airpath_studies.base.paired import gain, least, lowest, most, reduction
 from airpath_studies.chan import measured
 from airpath_studies.chan.curves import (
     BUFFERS_OF_BOTH,

@@ -5,6 +5,9 @@ Nothing here is published; what the studies show is stated as claims, which are 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from airpath_studies.base.description import description
 from airpath_studies.base.paper import Paper
 from airpath_studies.extensions import at_the_rnc, remedies, settings
 from airpath_studies.extensions.ack_rate import ACK_RATE, ACK_RATE_CLAIMS
@@ -20,15 +23,9 @@ from airpath_studies.extensions.pages import PAGES
 from airpath_studies.extensions.paths import PATHS, PATHS_CLAIMS
 from airpath_studies.extensions.users import USERS
 from airpath_studies.extensions.utilisation import UTILISATION, UTILISATION_CLAIMS
-from airpath_studies.lundsten.model import DEFAULT_READING, PARAMETERS, READINGS
 
-PAPER = Paper(
-    name="extensions",
-    citation="What Lundsten's thesis and Zhang's paper leave open, in their models and on HSDPA and LTE",
-    scenario="lundsten-dch",
-    parameters=PARAMETERS,
-    readings=tuple(reading for reading in READINGS if reading.name == DEFAULT_READING),
-    default_reading=DEFAULT_READING,
+PAPER = Paper.of(
+    replace(description("extensions"), parameters=description("lundsten").parameters),
     experiments=(
         remedies.SMALL_FILES,
         remedies.PLACEMENT,
@@ -67,16 +64,4 @@ PAPER = Paper(
         *PATHS_CLAIMS,
         *MEDIA_CLAIMS,
     ),
-    not_reproduced={
-        "extensions-c31": "Sixteen users of CUBIC on HSDPA take a little less; all others take at least "
-        "95 %. They took more until the outer loop of link adaptation stopped winding up and proportional "
-        "fair averaged over 100 ms; the two were not tried apart.",
-        "extensions-c32": "With an uplink of 384 kbit/s one user takes a little less; it was more with the "
-        "link adaptation of before, and why it is less was not found. His ACKs still do not fit into 64 "
-        "kbit/s.",
-        "extensions-c41": "On HSDPA with one user the buffer does not hold fewer SDUs than with PDPC "
-        "alone; all other parts of the claim hold.",
-        "extensions-c42": "On HSDPA a window of 64 kB does fill the buffer now and then: few of the "
-        "segments are retransmitted. On LTE none is.",
-    },
 )

@@ -139,23 +139,3 @@ CLAIMS = (
     ),
 )
 """All claims, in the order of the paper."""
-
-NOT_REPRODUCED: dict[str, str] = {
-    "jayanathan-c4": (
-        "the gain is small at 2 %, as published, and largest at 10 %, not at 5: the printed 5 % rests on the "
-        "misprinted value. It falls to 15 %, as few duplicates are left for a third to come (Study 5)"
-    ),
-    "jayanathan-c6": (
-        "timeouts are fewer at every rate, but at 15 % the flag repairs less than half of the drops; with "
-        "the first flagged ACK it would be more (Study 5)"
-    ),
-    "jayanathan-c9": (
-        "SACK with feedback gains at every rate, and does not tie at 10 %: the more drops, the more of them "
-        "fall into one window, which is what SACK is for (Study 1)"
-    ),
-    "jayanathan-c10": (
-        "SACK is better and not much better (Study 1). The same section has a tie at 10 % (claim 9); ours "
-        "lies between"
-    ),
-}
-"""Claims that do not hold under the default reading, and why."""

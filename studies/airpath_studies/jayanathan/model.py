@@ -1,4 +1,4 @@
-"""How Jayanathan et al. are read: drop rates, senders, and the cells that are made of them.
+"""Drop rates and senders of Jayanathan et al., and the cells that are made of them.
 
 The base scenario is `jayanathan-46` with the window, path and rate of set-up B. Drops have a random stream of
 their own, so that with one seed the same packets are dropped of each sender.
@@ -9,12 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from airpath_studies.base.cell import Cell, Overrides
-from airpath_studies.base.choices import Reading
 from airpath_studies.base.observe import Observation
 from airpath_studies.jayanathan.measured import throughput_kbps
-
-BASE = "jayanathan-46"
-"""Base scenario of the paper."""
 
 RUNS = 100
 """Runs of a cell: one run scatters by 1 to 13 %."""
@@ -50,60 +46,10 @@ LARGE_WINDOW = 65535
 SIX_SEGMENTS = 8760
 """Window of the server, bytes."""
 
-A, B, C = (
-    set_up(LARGE_WINDOW, 140, 50),
-    set_up(LARGE_WINDOW, 90, BEARER_KBPS),
-    (*set_up(SIX_SEGMENTS, 90, BEARER_KBPS), *FIRST_FLAGGED),
-)
-"""Three of the set-ups that `airpath reproduce jayanathan --explore` sets side by side."""
+A, B = set_up(LARGE_WINDOW, 140, 50), set_up(LARGE_WINDOW, 90, BEARER_KBPS)
+"""Two of the set-ups that `airpath reproduce jayanathan --explore` sets side by side."""
 SHORT = set_up(SIX_SEGMENTS, 40, 46)
 """The window of the server for the UE, too, and the path that then fits standard TCP best."""
-
-DEFAULT_READING = "B"
-READINGS = (
-    Reading(
-        DEFAULT_READING,
-        "two flagged ACKs, as printed; a window of 65,535 bytes, a round trip of 0.2 s, 48 kbit/s",
-        (),
-    ),
-    Reading("A", "the same with a round trip of 0.3 s and 50 kbit/s", A),
-    Reading("C", "the first flagged ACK acts; 8760 bytes, 0.2 s, 48 kbit/s", C),
-    Reading("six segments", "two flagged ACKs; 8760 bytes, 0.1 s, 46 kbit/s", SHORT),
-    Reading("first flagged", "as B, but the first flagged ACK, the second duplicate, acts", FIRST_FLAGGED),
-)
-
-PARAMETERS = (
-    (
-        "Path",
-        "a round trip of 0.2 s when all is empty: 90 ms to the GGSN, 5 ms over Gn, 5 ms over Iu one way",
-    ),
-    ("Network", "GTP-U on Gn and Iu; the UE attaches and activates its PDP context before anything is sent"),
-    (
-        "Bearer",
-        f"{BEARER_KBPS} kbit/s at IP level, both ways; no errors: losses happen above it",
-    ),
-    ("Drops", "at the UE, each downlink packet independently with the printed probability"),
-    (
-        "TCP",
-        "Reno: initial window 1, segments of 1460 bytes, window 65,535 bytes, an ACK for two segments "
-        "or after 0.2 s, timeout 3 s at first, 1 to 64 s later, one round trip timed at a time, as usual "
-        "without timestamps; no limited transmit",
-    ),
-    ("File", "2,000,000 bytes for the UE that is looked at; the others have bearers of their own"),
-    ("RNC feedback", "Figures 3 and 4; from the second duplicate ACK on, if the missing segment is cached"),
-    (
-        "Sender",
-        "sends the missing segment again at the second flagged ACK, as printed, and keeps its window; "
-        "duplicates let new segments go",
-    ),
-    ("Throughput", "the file over the time from the connection's first segment until all is acknowledged"),
-    ("SACK", "conservative loss recovery of RFC 6675 with the option"),
-    ("5 %", "the standard value is a misprint: 34.55 gives the printed gain of 20.26 %, and the order"),
-    (
-        "Runs",
-        f"{TABLE_RUNS} for Table 2 and its claims, else {RUNS}; a third if quick; the paper had one",
-    ),
-)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from airpath.stats.estimate import Estimate
 from airpath_studies import downloads
 from airpath_studies.base.cell import Cell, Metric
 from airpath_studies.base.paired import gain
-from airpath_studies.base.paper import Experiment, Row
+from airpath_studies.base.paper import Experiment, Row, row_of
 from airpath_studies.base.quantity import Quantity
 from airpath_studies.jayanathan import measured
 from airpath_studies.jayanathan.measured import throughput_kbps
@@ -31,7 +31,7 @@ CELLS = {
 }
 """The columns of Table 2, by drop rate in percent and whether there is feedback."""
 
-ONE_RUN = "apparently one run of each, so the gain scatters widely; its order is claim 4"
+_row = row_of("jayanathan", throughput_kbps)
 
 
 @cache
@@ -52,13 +52,11 @@ def timeouts(cell: Cell) -> Quantity:
 
 def _rows(loss: int) -> tuple[Row, ...]:
     standard, feedback = CELLS[loss, False], CELLS[loss, True]
-    name, rate, metric = f"jayanathan-t2-{loss}", f"{loss} %", measured.throughput_kbps
-    remark = ONE_RUN if loss == 5 else ""
-    both = (feedback, standard)
+    name, rate = f"t2-{loss}", f"{loss} %"
     return (
-        Row(f"{name}-standard", (rate, "standard TCP"), (standard,), metric),
-        Row(f"{name}-rncfb", (rate, "RNC feedback"), (feedback,), metric),
-        Row(f"{name}-improvement", (rate, "improvement"), both, metric, pick=gain, remark=remark),
+        _row(f"{name}-standard", (rate, "standard TCP"), standard),
+        _row(f"{name}-rncfb", (rate, "RNC feedback"), feedback),
+        _row(f"{name}-improvement", (rate, "improvement"), (feedback, standard), pick=gain),
     )
 
 
@@ -78,12 +76,11 @@ TEXT = Experiment(
     "What the text says in numbers",
     ("quantity",),
     tuple(
-        Row(
-            f"jayanathan-{place}-dupacks",
-            (f"flagged duplicate ACKs that bring the wireless fast retransmit, {said}",),
-            (_ACTING,),
+        _row(
+            f"{place}-dupacks",
+            f"flagged duplicate ACKs that bring the wireless fast retransmit, {said}",
+            _ACTING,
             measured.flagged_dupacks,
-            remark="the sender waits for it; the third duplicate, as the first is never flagged",
         )
         for place, said in (("s4", "5 %"), ("s5", "5 %, said again"))
     ),

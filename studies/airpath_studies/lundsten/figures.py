@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from airpath_studies.base.cell import Cell, Metric, Overrides
+from airpath_studies.base.cell import Metric, Overrides
 from airpath_studies.base.observe import RECEIVED
-from airpath_studies.base.paper import Curve, Experiment, Row
+from airpath_studies.base.paper import Curve, Experiment, Row, row_of
 from airpath_studies.downloads import (
     NO_BLOCK_ERRORS,
     Download,
@@ -46,9 +46,7 @@ _ONE_LOSS: Overrides = (
 _TIMER_ONLY: Overrides = (("tcp.dupack_threshold", "1000"),)
 
 
-def row(name: str, what: str, cells: Cell | tuple[Cell, ...], metric: Metric, **more: Any) -> Row:
-    """Make the row of a value that stands in the text."""
-    return Row(f"lundsten-{name}", (what,), cells if isinstance(cells, tuple) else (cells,), metric, **more)
+row = row_of("lundsten")
 
 
 def _one_loss(number: int, title: str, name: str, more: Overrides, file_bytes: int) -> Experiment:
@@ -86,8 +84,6 @@ def _initial_windows(number: int, title: str, *, errors: bool) -> Experiment:
     curves = tuple(_curve(f"initial window {n}", of, errors=errors) for n, of in downloads.items())
     return Experiment("figure", number, title, _QUANTITY, (), curves=curves)
 
-
-_NO_TIMEOUTS = "what separates the variants in the thesis are timeouts; in the stated model there are none"
 
 FIGURES = (
     _one_loss(
@@ -132,7 +128,6 @@ FIGURES = (
                 f"increase with {name}",
                 beside_reno(*WORST, variant, **SMALL_PDUS),
                 increase,
-                remark=_NO_TIMEOUTS,
             )
             for name, variant in {"Reno": {}, "Westwood": WESTWOOD, "Eifel": EIFEL}.items()
         ),

@@ -1,4 +1,4 @@
-"""How Lundsten's thesis is read: the ways to understand what it leaves open, its downloads, its remedies.
+"""The downloads of Lundsten's thesis, and its remedies.
 
 The base scenario is `lundsten-dch`. Increases are of the transfer time over that of an error-free bearer.
 """
@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from airpath_studies.base.cell import Cell, Overrides
-from airpath_studies.base.choices import Reading
-from airpath_studies.downloads import ARQ, RETURN, Download
+from airpath_studies.downloads import Download
 
 LARGE_FILE_BYTES, SMALL_FILE_BYTES = 16_000_000, 100_000
 
@@ -25,44 +24,6 @@ SIX: tuple[Key, ...] = tuple(WINDOWS)
 
 THREE = WORST, FAST, MIDDLE = SIX[:3]
 """The downloads that suffer; 384/576 suffers most."""
-
-READINGS = (
-    *(
-        Reading(name, f"60 ms; a block that comes back just as a slot begins {then}", ((f"{ARQ}.tie", tie),))
-        for name, then, tie in (
-            ("before", "catches it (80 ms cycle)", "before"),
-            ("after", "misses it (100 ms cycle)", "after"),
-            ("probability 0.5", "catches it half the time", "{ probability = 0.5 }"),
-        )
-    ),
-    Reading(
-        "59 ms",
-        "59 ms, as Appendix B.5 sets the model's parameter: a block is always back in time for the slot",
-        ((RETURN, "59 ms"),),
-    ),
-)
-
-DEFAULT_READING = "59 ms"
-
-PARAMETERS = (
-    ("Network", "135 ms one way, infinite rate, no loss; the radio link adds no propagation delay"),
-    ("Downlink", "384, 128 or 64 kbit/s; one block fills a TTI of 20 ms; out-of-sequence delivery"),
-    ("Block errors", "10 % of all transmissions, independent; no limit of retransmissions"),
-    ("Slots", "back to back, at once when idle; a block returns to the head of the queue"),
-    ("Uplink", "64 kbit/s, ACKs of 40 bytes whole, no errors; all queues unlimited"),
-    ("TCP", "ns-2's Reno: initial window 1, limited transmit, halving to whole segments, no delayed ACKs"),
-    ("Windows", "limit and initial slow start threshold as in Table 3; no connection set-up"),
-    ("Retransmission timer", "ticks of 0.1 s, at least 1 s, initially 3 s"),
-    ("File", "16,000,000 bytes with headers: whole packets of 576 or 1500 bytes, 40 of them headers"),
-    ("Transfer time", "from the first segment sent to the last ACK at the server"),
-    ("Increase", "transfer time at 10 % over that at 0 % block errors, both simulated, minus one"),
-    (
-        "Eifel",
-        "timestamps; the window comes back whole (Section 3.1.4); over Reno without errors; packets as large",
-    ),
-    ("Westwood", "the algorithm of 2001, filter with tau of 0.5 s; over Reno without errors"),
-    ("Split TCP", "30 ms one way instead of 135, in both transfer times"),
-)
 
 
 def make_download(

@@ -8,6 +8,7 @@ from typing import Any
 from airpath_studies.base.cell import Cell, Metric
 from airpath_studies.base.paper import Experiment, Row
 from airpath_studies.downloads import decrease, increase, increase_without_retransmissions
+from airpath_studies.lundsten.figures import row
 from airpath_studies.lundsten.model import (
     EIFEL,
     SIX,
@@ -17,7 +18,6 @@ from airpath_studies.lundsten.model import (
     THREE,
     WESTWOOD,
     WINDOWS,
-    WORST,
     Key,
     beside_reno,
     initial_window_cell,
@@ -35,17 +35,15 @@ def _row(
 ) -> Row:
     """Make the row of a download; `more` is a further part of its id, and a further label."""
     name, labels = (f"-{more[0]}", more[1:]) if more else ("", ())
-    published_id = f"lundsten-t{table}-{key[0]}-{key[1]}{name}"
-    return Row(published_id, (*map(str, (*key, WINDOWS[key])), *labels), (cell,), metric, **of)
+    labels = (*map(str, (*key, WINDOWS[key])), *labels)
+    return row(f"t{table}-{key[0]}-{key[1]}{name}", labels, cell, metric, **of)
 
 
 def _increases(
-    table: int, cells: Mapping[Key, Cell], metric: Metric = increase, *, worst: str = "", runs: int = 1
+    table: int, cells: Mapping[Key, Cell], metric: Metric = increase, runs: int = 1
 ) -> Iterable[Row]:
-    """Make one row per cell of a table of increases, with a remark on the worst."""
-    for key, cell in cells.items():
-        remark = worst if key == WORST else ""
-        yield _row(table, key, cell, metric, averaged_runs=runs, remark=remark)
+    """Make one row per cell of a table of increases."""
+    return (_row(table, key, cell, metric, averaged_runs=runs) for key, cell in cells.items())
 
 
 def _cells(count: int, **differs: Any) -> dict[Key, Cell]:
@@ -85,25 +83,15 @@ def _initial_windows(table: int, title: str, file_bytes: int, *segments: int) ->
 
 TABLE_3 = _table(3, "Increase of the transfer time at 10 % block errors", _increases(3, _cells(6)))
 
-_NET = increase_without_retransmissions
-_NET_REMARK = (
-    "by the rule that the thesis states for Table 4, its Table 3 (239 %) gives more than is printed here"
-)
-_EIFEL_REMARK = (
-    "nearly every fast retransmit is found spurious, and the window comes back (claim 13); with the response "
-    "of RFC 4015 it is the same (Study 1)"
-)
-_TIMEOUT_REMARK = "the thesis blames timeouts; in the stated model there are none (claims 19 and 25)"
-
 TABLES = (
     TABLE_1,
     TABLE_3,
     _table(
         4,
         "The same increase with the cost of the link's own retransmissions taken off",
-        _increases(4, _cells(4), _NET, worst=_NET_REMARK),
+        _increases(4, _cells(4), increase_without_retransmissions),
     ),
-    _table(5, "Increase with Eifel", _increases(5, _variants(EIFEL), worst=_EIFEL_REMARK)),
+    _table(5, "Increase with Eifel", _increases(5, _variants(EIFEL))),
     _table(6, "Increase with Westwood", _increases(6, _variants(WESTWOOD))),
     _table(
         7,
@@ -113,7 +101,7 @@ TABLES = (
     _table(
         8,
         "Increase with in-sequence delivery",
-        _increases(8, _cells(3, in_sequence=True), worst=_TIMEOUT_REMARK),
+        _increases(8, _cells(3, in_sequence=True)),
     ),
     _table(
         9, "Increase for a file of 100 kB", _increases(9, _cells(6, file_bytes=SMALL_FILE_BYTES), runs=20)
@@ -126,6 +114,6 @@ TABLES = (
     _table(
         15,
         "Increase with PDUs of 40 bytes and in-sequence delivery",
-        _increases(15, _cells(6, **SMALL_PDUS), worst=_TIMEOUT_REMARK),
+        _increases(15, _cells(6, **SMALL_PDUS)),
     ),
 )

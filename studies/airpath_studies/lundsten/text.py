@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from airpath.stats.estimate import Estimate, by_seed
 from airpath_studies.base.cell import Cell
 from airpath_studies.base.observe import FIRST_DATA, FIRST_FLIGHT, LOST_AGAIN
-from airpath_studies.base.paper import Experiment, highest, lowest
+from airpath_studies.base.paired import highest, lowest
+from airpath_studies.base.paper import Experiment
 from airpath_studies.downloads import (
     decrease,
     increase,
@@ -96,10 +97,6 @@ _SMALL_PDUS = make_download(*WORST, **SMALL_PDUS).against_no_errors()
 _ERROR_FREE = make_download(384, 1500, SMALL_FILE_BYTES)
 _SAVED = initial_window_cell(384, 1500, 50_000, 3)
 _GAIN = "throughput gained without errors, 100 kB, {} of the five cells"
-_LARGEST_REMARK = (
-    '"really small files, e.g. 20 kB": the share saved is largest where the file fits the first window, '
-    "and falls from there"
-)
 
 TEXT = Experiment(
     "text",
@@ -119,7 +116,6 @@ TEXT = Experiment(
             (_EIFEL, _WESTWOOD),
             increase,
             pick=_further_from_34,
-            remark="both leave 21 %",
         ),
         row("s534-inseq", "the same in sequence", _IN_SEQUENCE, increase),
         row(
@@ -133,7 +129,6 @@ TEXT = Experiment(
             "connection set-up before the first data",
             _set_up(),
             observed_round_trips,
-            remark="the UE opens and could send after one round trip; the server waits for the third segment",
         ),
         *(
             row(f"s541-gain-{end}", _GAIN.format(said), _SMALL_FILES, increase, pick=pick, averaged_runs=20)
@@ -147,7 +142,6 @@ TEXT = Experiment(
             SWEEP,
             decrease,
             pick=_size_of_largest,
-            remark=_LARGEST_REMARK,
         ),
         row(
             "s543-20", "time saved by window 3, 384 kbit/s, 1500 B, 50 kB", _SAVED, decrease, averaged_runs=20

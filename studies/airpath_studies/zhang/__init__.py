@@ -1,15 +1,15 @@
 """Zhang's paper: New-Reno over the dedicated channel that Lundsten's thesis uses, with delayed ACKs.
 
-How the paper is read where it leaves things open is in `model` and `choices`. The
-ways to understand the return of a lost block are those of the thesis.
+How the paper is read where it leaves things open is in `model` and `paper.toml`.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from airpath_studies.base.cell import Cell, Metric
-from airpath_studies.base.paper import Experiment, Paper, Row
+from airpath_studies.base.cell import Cell
+from airpath_studies.base.description import description
+from airpath_studies.base.paper import Experiment, Paper, Row, row_of
 from airpath_studies.downloads import (
     increase,
     increase_without_retransmissions,
@@ -20,35 +20,25 @@ from airpath_studies.downloads import (
 )
 from airpath_studies.lundsten.model import Key
 from airpath_studies.lundsten.study import make_study
-from airpath_studies.zhang.choices import CHOICES, DERIVED
-from airpath_studies.zhang.claims import CLAIMS, NOT_REPRODUCED
+from airpath_studies.zhang.claims import CLAIMS
 from airpath_studies.zhang.model import (
     CELLS,
-    DEFAULT_READING,
-    PARAMETERS,
-    READINGS,
     WINDOWS,
     make_download,
 )
 
-
-def _row(name: str, what: str, key: Key, metric: Metric, *, traced: bool = False) -> Row:
-    return Row(f"zhang-{name}", (what,), (CELLS[key],), metric, traced=traced)
-
-
-_SAME = "the value of the 10 % column repeated, minus a tenth of its time; it is not counted"
+_row = row_of("zhang")
 
 
 def _table() -> tuple[Row, ...]:
     """Make the rows of the table that the paper calls Figure 5."""
     columns = ((10, increase), (0, increase_without_retransmissions))
     return tuple(
-        Row(
-            f"zhang-f5-{rate}-{packet}-bler{column}",
+        _row(
+            f"f5-{rate}-{packet}-bler{column}",
             (str(rate), str(packet), str(window), f"{column} %"),
-            (CELLS[rate, packet],),
+            CELLS[rate, packet],
             metric,
-            remark=_SAME if metric is increase_without_retransmissions else "",
         )
         for (rate, packet), window in WINDOWS.items()
         for column, metric in columns
@@ -58,12 +48,14 @@ def _table() -> tuple[Row, ...]:
 def _window(number: int, key: Key, *more: Row) -> Experiment:
     """Draw a send window over time."""
     rate, packet = key
-    limit = _row(f"s24-win-{rate}-{packet}", "largest window", key, largest_window, traced=True)
+    limit = _row(f"s24-win-{rate}-{packet}", "largest window", CELLS[key], largest_window, traced=True)
     title = f"Send window over time, {CELLS[key].name}"
     return Experiment("figure", number, title, ("quantity",), (limit, *more), window_of=CELLS[key])
 
 
-_LEVEL = _row("f4-level", "lowest window after the first slow start", (144, 1500), lowest_window, traced=True)
+_LEVEL = _row(
+    "f4-level", "lowest window after the first slow start", CELLS[144, 1500], lowest_window, traced=True
+)
 
 ASSUMED_MS = 75
 """Delay of the base scenario."""
@@ -104,24 +96,16 @@ EXPERIMENTS = (
         "What the text says about these simulations",
         ("quantity",),
         (
-            _row("s25-11", "increase at 64 kbit/s", (64, 1500), increase),
-            _row("s25-10", "blocks retransmitted at 64 kbit/s", (64, 1500), retransmission_share),
+            _row("s25-11", "increase at 64 kbit/s", CELLS[64, 1500], increase),
+            _row("s25-10", "blocks retransmitted at 64 kbit/s", CELLS[64, 1500], retransmission_share),
         ),
     ),
     DELAY,
 )
 
-PAPER = Paper(
-    name="zhang",
-    citation="N. Zhang, Simulation-based investigation of TCP file transfers over UMTS. UCL, London",
-    scenario="zhang-dch",
-    parameters=PARAMETERS,
-    readings=READINGS,
-    default_reading=DEFAULT_READING,
+PAPER = Paper.of(
+    description("zhang"),
     experiments=EXPERIMENTS,
     claims=CLAIMS,
-    not_reproduced=NOT_REPRODUCED,
-    choices=CHOICES,
-    derived=DERIVED,
     link_alone=link_alone,
 )

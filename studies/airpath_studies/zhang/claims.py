@@ -120,25 +120,3 @@ CLAIMS = (
         *(Less(Times(2, _USED[384, 576]), _USED[key]) for key in _USED if key != (384, 576)),
     ),
 )
-
-NOT_REPRODUCED: dict[str, str] = {
-    "zhang-c2": (
-        "144/576 and 384/1500 are nearly the same; in the paper they are 20 and 24 %. The rest of the "
-        "order is as claimed, and from 50 ms on (Study 1) it is the same"
-    ),
-    "zhang-c4": "the increase is at the floor; in about one run of fifteen there is one fast retransmit",
-    "zhang-c6": (
-        "large packets win at 384 and 144 kbit/s with block errors; at 64 kbit/s the sizes tie, where the"
-        " paper's own table has 11.4 and 11.1, and without block errors all fill their bearer"
-    ),
-    "zhang-c7": (
-        "384/576 only: at 10 % block errors a fast retransmit ends the first slow start before the window"
-        " reaches 22 in most runs; without errors, the case of that section, all four limits are "
-        "reached"
-    ),
-    "zhang-c9": (
-        "without block errors every download uses its bearer. The paper reads the column 0 % BLER as such"
-        " a link, and it is not (see the choices)"
-    ),
-}
-"""Claims that do not hold under the default reading, and why."""
