@@ -35,7 +35,8 @@ def test_published_values_compared_without_it_name_what_to_install(without, airp
 def test_there_are_no_bundled_sweeps_without_it(without, airpath_command):
     outcome = airpath_command("sweep", "chan:figure-11")
     check_error(outcome, "chan:figure-11", "no such sweep", "install airpath-studies")
-    assert airpath_command("list", "sweeps").code == 0
+    check_error(airpath_command("list", "sweeps"), "sweeps", "not installed", "airpath-studies")
+    assert "umts-384" in airpath_command("list").out
 
 
 def test_a_report_in_the_studio_without_it_names_what_to_install(without, tmp_path):
