@@ -1,14 +1,18 @@
-"""Downloads over a dedicated channel, as Lundsten and Zhang simulate them, and what is read off a run."""
+"""Downloads over a dedicated channel, as Lundsten and Zhang simulate them, and tables of what is read off."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from airpath.stats.estimate import Estimate
-from airpath_studies.base.cell import Cell, Outcome, Overrides
+from airpath_studies.base.cell import Cell, Metric, Outcome, Overrides
+from airpath_studies.base.grid import Grid, make_grid
 from airpath_studies.base.observe import Observation
 from airpath_studies.base.paper import Row
+from airpath_studies.base.quantity import Quantity
 
 HEADER_BYTES, TIMESTAMPS_BYTES = 40, 12
 # A file that is not worth a word.
@@ -18,6 +22,9 @@ ARQ = "radio.dch.downlink.rlc.fixed_delay_arq"
 RETURN = f"{ARQ}.retransmission_delay"
 FLOOR = 100 * (1 / 0.9 - 1)
 """What the link's own retransmissions cost at 10 % block errors, percent."""
+
+Key = tuple[int, int]
+"""Speed in kbit/s and packet size in bytes."""
 
 NO_BLOCK_ERRORS = ("radio.dch.downlink.channel.bernoulli.bler", "0 %")
 
@@ -260,3 +267,28 @@ def observed(outcome: Outcome) -> float:
 def observed_round_trips(outcome: Outcome) -> float:
     """The observed time in round-trip times of the idle path."""
     return 1000 * observed(outcome) / float(outcome.flow["rtt_ms"]["min"])
+
+
+def by_key(keys: Iterable[Key]) -> dict[str, Key]:
+    """Downloads below heads."""
+    return {f"{rate}/{packet}": (rate, packet) for rate, packet in keys}
+
+
+def make_table(
+    title: str,
+    columns: Mapping[str, Any],
+    lines: Mapping[str, Callable[[Any], Cell]],
+    metric: Metric = increase,
+    unit: str = "percent",
+) -> Grid:
+    """Make a table of a metric: a column for each head, and a line for each function from column to cell."""
+
+    def entry(line: str, head: str) -> Quantity:
+        return Quantity(f"{head} {line}", lines[line](columns[head]), metric, unit)
+
+    return make_grid(unit, {head: head for head in columns}, [(line, line) for line in lines], entry, title)
+
+
+def fast_retransmits_of(quantity: Quantity) -> Quantity:
+    """The fast retransmits in the same runs."""
+    return Quantity(f"fast retransmits {quantity.name}", quantity.cell, fast_retransmits, unit="1")

@@ -147,12 +147,8 @@ def _settings(paper: Paper, cell: Cell | None) -> dict[str, Any]:
     """What a run of a cell is made from, under the reading that judges."""
     if cell is None:
         return {"base": None, "set": None}
-    reads = next(own.overrides for own in paper.readings if own.name == paper.default_reading)
-    changes: dict[str, str] = {}
-    for key, value in (*cell.overrides, *(reads if cell.is_read else ())):
-        changes.pop(key, None)  # What is said again comes last.
-        changes[key] = value
+    settings = paper.settings(cell, cell.overrides)
     return {
         "base": cell.scenario or paper.scenario,
-        "set": [f"{key}={value}" for key, value in changes.items()],
+        "set": [f"{key}={value}" for key, value in settings.items()],
     }

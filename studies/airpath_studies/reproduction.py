@@ -70,7 +70,7 @@ class Reproduction:
         self._experiments = tuple(experiments)
         self._effort = effort
         self._claims = paper.claims if claims else ()
-        default = next(r for r in paper.readings if r.name == paper.default_reading)
+        default = paper.judging
         others = [r for r in paper.readings if r is not default] if effort.all_readings else []
         self._readings = [default, *others]
         self._rows = [row for experiment in experiments for row in experiment.rows]

@@ -58,14 +58,10 @@ def _text(paper: Paper, experiment: Experiment) -> str:
     """Write an experiment as a sweep: a point for each cell, and for what it is compared with."""
     (scenario,) = _scenarios(paper, experiment)
     base, cells = load(scenario), cells_of(experiment)
-    reads = next(r.overrides for r in paper.readings if r.name == paper.default_reading)
     by_text: dict[str, Point] = {}
     for cell in cells:
         for changes in (cell.overrides, *([cell.reference] if cell.reference is not None else [])):
-            point: Point = {}
-            for key, text in (*changes, *(reads if cell.is_read else ())):
-                point.pop(key, None)  # What is said again comes last.
-                point[key] = _value(text)
+            point: Point = {key: _value(text) for key, text in paper.settings(cell, changes).items()}
             own = tuple((key, text_of(value)) for key, value in point.items())
             by_text.setdefault(Scenario(base.name, base.source, own, base.folder).text, point)
     # A key that all points share stands once, unless one of its own parts or its whole is set by a point.

@@ -98,8 +98,7 @@ def _trio(name: str, base: str, overrides: Overrides, repeat: int = 1) -> Trio:
 
 def _lundsten() -> list[PublishedCell]:
     published = load_published("lundsten")
-    thesis = description("lundsten")
-    tie = thesis.reading(thesis.default_reading).overrides
+    tie = description("lundsten").judging.overrides
     made = []
     for packet_bytes in (576, 1500):
         download = lundsten.make_download(384, packet_bytes, lundsten.SMALL_FILE_BYTES)

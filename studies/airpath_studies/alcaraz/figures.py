@@ -32,10 +32,10 @@ from airpath_studies.alcaraz.observed import (
     WINDOW,
 )
 from airpath_studies.base.cell import Cell
-from airpath_studies.base.measure import chart, figure
+from airpath_studies.base.measure import chart
 from airpath_studies.base.observe import Observation
 from airpath_studies.base.panel import Path, Plane, Reference, Trace
-from airpath_studies.base.paper import Experiment, row_of
+from airpath_studies.base.paper import Experiment, figure, row_of, table
 
 MAXTHS = (20, 25, 30, 35, 40, 45)
 """Discarding thresholds of Section 5, SDUs."""
@@ -56,12 +56,11 @@ CELLS = {
 row = row_of("alcaraz", goodput_kbps, RUNS)
 """All values rest on means of 20 runs."""
 
-TABLE_2 = Experiment(
-    "table",
+TABLE_2 = table(
     2,
     "Performance of each scheme",
     ("TCP flows", "algorithm", "of"),
-    tuple(
+    *(
         row(
             f"t2-{name}-{flows}f-{measure.name}",
             (f"{flows}", SCHEMES[name].name, measure.name),

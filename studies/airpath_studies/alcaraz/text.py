@@ -11,8 +11,8 @@ from airpath_studies.alcaraz.figures import BUFFERS, CELLS, MAXTHS, RATIOS, cell
 from airpath_studies.alcaraz.measured import first_near_the_most, value_of_highest
 from airpath_studies.alcaraz.model import ack_rate, make_cell, pdpc
 from airpath_studies.base.cell import Cell
-from airpath_studies.base.measure import figure
 from airpath_studies.base.paired import difference, highest, most, reduction
+from airpath_studies.base.paper import text
 
 NEAR = 0.98
 """Share of the most that counts as optimum goodput."""
@@ -38,9 +38,7 @@ _FIGURE_7A = tuple(cell(1, maxth, ratio) for maxth in MAXTHS for ratio in RATIOS
 _REDUCED = tuple(CELLS[name, 4] for name in ("combined1", "conventional", "combined2", "conventional"))
 _BEST_MAXTH = "maxth whose curve in Figure 7a reaches the highest goodput"
 
-TEXT = figure(
-    None,
-    "What the text says about these simulations",
+TEXT = text(
     row("s5-bo-best", "mean BO, mean of both combined schemes", COMBINED, measured.occupancy_sdus, _mean),
     row("s5-bo-conv", "mean BO, conventional RLC", _CONVENTIONAL, measured.occupancy_sdus),
     *(row(f"s5-maxth-{maxth}", _BEST_MAXTH, _FIGURE_7A, pick=value_of_highest(MAXTHS)) for maxth in (35, 40)),

@@ -57,13 +57,16 @@ class ClaimResult:
     """The quantities of the claim that were measured."""
 
 
-def claims_of(paper: str) -> Callable[..., Claim]:
-    """Make what makes the claims of a paper: from number, place, text and conditions, in order."""
+def claims_of(paper: str, place: str | None = None) -> Callable[..., Claim]:
+    """Make what makes claims of a paper: of number, place (if not one is given for all), text, conditions."""
 
-    def claim(number: int, place: str, text: str, *conditions: Conditions) -> Claim:
-        return Claim(f"{paper}-c{number}", place, text, tuple(_each(conditions)))
+    def claim(number: int, where: str, text: str, *conditions: Conditions) -> Claim:
+        return Claim(f"{paper}-c{number}", where, text, tuple(_each(conditions)))
 
-    return claim
+    def claim_here(number: int, text: str, *conditions: Conditions) -> Claim:
+        return claim(number, place or "", text, *conditions)
+
+    return claim if place is None else claim_here
 
 
 def judge(

@@ -53,6 +53,11 @@ class Description:
         """Find a reading by its name."""
         return next(reading for reading in self.readings if reading.name == name)
 
+    @property
+    def judging(self) -> Reading:
+        """The reading that judges."""
+        return self.reading(self.default_reading)
+
 
 @cache
 def description(paper: str) -> Description:

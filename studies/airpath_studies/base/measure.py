@@ -1,4 +1,4 @@
-"""Measures: what is read off the runs of cells, and the tables, charts and figures that are made of it."""
+"""Measures: what is read off the runs of cells, and the tables and charts that are made of it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 from airpath_studies.base.cell import Cell, Metric, Outcome
 from airpath_studies.base.grid import Grid, GridRow
-from airpath_studies.base.panel import Chart, Line, Plane, Trace
-from airpath_studies.base.paper import Experiment, Row
+from airpath_studies.base.panel import Chart, Line
 from airpath_studies.base.quantity import Quantity
 
 
@@ -100,26 +99,3 @@ def chart(
         Line(label, tuple(measure.of(cell_of(value)) for value in values)) for label, cell_of in lines.items()
     )
     return Chart(title, parameter, values, measure.name, measure.unit, drawn, marks)
-
-
-def figure(
-    number: int | None,
-    title: str,
-    *rows: Row,
-    question: str = "",
-    charts: Iterable[Chart] = (),
-    traces: Iterable[Trace] = (),
-    planes: Iterable[Plane] = (),
-) -> Experiment:
-    """Make a figure; without a number what the text says."""
-    return Experiment(
-        "text" if number is None else "figure",
-        number,
-        title,
-        ("quantity",),
-        rows,
-        question=question,
-        charts=tuple(charts),
-        traces=tuple(traces),
-        planes=tuple(planes),
-    )

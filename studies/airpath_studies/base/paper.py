@@ -147,6 +147,57 @@ class Experiment:
         return "Text" if self.number is None else f"{self.kind.capitalize()} {self.number}"
 
 
+def _heads(heads: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (heads,) if isinstance(heads, str) else heads
+
+
+def table(
+    number: int,
+    title: str,
+    heads: str | tuple[str, ...],
+    *rows: Row,
+    question: str = "",
+    grid: Grid | None = None,
+) -> Experiment:
+    """Make a table, with these heads of the leading columns."""
+    return Experiment("table", number, title, _heads(heads), rows, grid=grid, question=question)
+
+
+def figure(
+    number: int,
+    title: str,
+    *rows: Row,
+    heads: str | tuple[str, ...] = "quantity",
+    question: str = "",
+    charts: Iterable[Chart] = (),
+    traces: Iterable[Trace] = (),
+    planes: Iterable[Plane] = (),
+    curves: Iterable[Curve] = (),
+    window_of: Cell | None = None,
+    in_round_trips: bool = False,
+) -> Experiment:
+    """Make a figure: values that are printed of it, and what is drawn."""
+    return Experiment(
+        "figure",
+        number,
+        title,
+        _heads(heads),
+        rows,
+        window_of,
+        in_round_trips,
+        tuple(curves),
+        question=question,
+        charts=tuple(charts),
+        traces=tuple(traces),
+        planes=tuple(planes),
+    )
+
+
+def text(*rows: Row, title: str = "What the text says about these simulations") -> Experiment:
+    """Make the experiment of what the text says in numbers."""
+    return Experiment("text", None, title, ("quantity",), rows)
+
+
 def study(
     number: int,
     title: str,
@@ -162,7 +213,7 @@ def study(
         "study",
         number,
         title,
-        (heads,) if isinstance(heads, str) else heads,
+        _heads(heads),
         (),
         question=question,
         charts=tuple(charts),
@@ -211,6 +262,14 @@ class Paper(Description):
         """Write a cell's scenario with these changes, under a reading, every default written out."""
         base = load(cell.scenario) if cell.scenario else self.base
         return Scenario(base.name, base.source, (*overrides, *reading.changes(cell)), base.folder).text
+
+    def settings(self, cell: Cell, overrides: Overrides) -> dict[str, str]:
+        """What these changes of a cell set under the reading that judges; what is said again comes last."""
+        found: dict[str, str] = {}
+        for key, value in (*overrides, *(self.judging.overrides if cell.is_read else ())):
+            found.pop(key, None)
+            found[key] = value
+        return found
 
     def not_covered(self) -> int:
         """Count the published values that no experiment covers yet; background is not counted."""

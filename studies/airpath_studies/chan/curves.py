@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from airpath_studies.base.cell import Cell
-from airpath_studies.base.measure import Measure, chart, figure
+from airpath_studies.base.measure import Measure, chart
 from airpath_studies.base.paired import Pick, gain, least, most, reduction, share
 from airpath_studies.base.panel import Chart
-from airpath_studies.base.paper import Row
+from airpath_studies.base.paper import Row, figure
 from airpath_studies.chan import measured
 from airpath_studies.chan.measured import FIRST, LAST, found
 from airpath_studies.chan.model import (

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airpath_studies.base.cell import Cell, Metric, Outcome, Overrides
-from airpath_studies.base.measure import bearer, figure
+from airpath_studies.base.measure import bearer
 from airpath_studies.base.observe import Observation
 from airpath_studies.base.panel import Trace
+from airpath_studies.base.paper import figure
 from airpath_studies.chan.model import CASES, RENO, make_cell
 from airpath_studies.chan.observed import (
     ACK_SPACING,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 
@@ -10,7 +10,7 @@ from airpath.terminal import counted
 from airpath_studies.base.cell import Cell, Outcome, Overrides
 from airpath_studies.base.measure import Measure, chart, tables
 from airpath_studies.base.panel import Chart
-from airpath_studies.base.paper import Experiment, study
+from airpath_studies.base.paper import study
 from airpath_studies.chan import measured
 from airpath_studies.chan.curves import ONE_BDP
 from airpath_studies.chan.measured import (
@@ -176,29 +176,29 @@ _PLACES = {
 """Where a variant is measured."""
 
 
-def _study(
-    number: int, title: str, question: str, columns: Mapping[str, CellAt], *measures: Measure
-) -> Experiment:
-    return study(number, title, question, *tables("link", columns, _PLACES, measures))
-
-
 _ECN: Overrides = ((f"{BOX}.loss_signal", "ecn"), ("tcp.ecn", "true"))
 
-BY_MARK = _study(
+BY_MARK = study(
     3,
     "A mark instead of the loss",
     "Section 5: of a source with ECN the regulator may mark a packet, instead of letting one be lost.",
-    {
-        "Reno": _at(RENO),
-        "Reno+AR": _at(RENO_AR),
-        "Reno+AR, ECN": _at(RENO_AR, "ECN", _ECN),
-        "SACK+AR": _at(SACK_AR),
-        "SACK+AR, ECN": _at(SACK_AR, "ECN", _ECN),
-    },
-    GOODPUT,
-    TD,
-    TO,
-    RTT,
+    *tables(
+        "link",
+        {
+            "Reno": _at(RENO),
+            "Reno+AR": _at(RENO_AR),
+            "Reno+AR, ECN": _at(RENO_AR, "ECN", _ECN),
+            "SACK+AR": _at(SACK_AR),
+            "SACK+AR, ECN": _at(SACK_AR, "ECN", _ECN),
+        },
+        _PLACES,
+        (
+            GOODPUT,
+            TD,
+            TO,
+            RTT,
+        ),
+    ),
 )
 
 
@@ -217,36 +217,48 @@ def _upload(flow: Flow, place: Place) -> Cell:
     return _at(flow, "upload", changes)(place)
 
 
-AT_MOBILE = _study(
+AT_MOBILE = study(
     4,
     "The regulator at the mobile",
     "Section 6.7: for uploads the regulator can be at the mobile. The same links the other way round, with "
     "downloads for comparison.",
-    {
-        **{flow.name: partial(_upload, flow) for flow in FLOWS},
-        **{f"{flow.name}, download": _at(flow) for flow in (RENO_AR, SACK_AR)},
-    },
-    GOODPUT,
-    TO,
+    *tables(
+        "link",
+        {
+            **{flow.name: partial(_upload, flow) for flow in FLOWS},
+            **{f"{flow.name}, download": _at(flow) for flow in (RENO_AR, SACK_AR)},
+        },
+        _PLACES,
+        (
+            GOODPUT,
+            TO,
+        ),
+    ),
 )
 
 _DELAYED: Overrides = (("tcp.ack_every", "2"),)
 _BY_SEGMENTS: Overrides = (*_DELAYED, (f"{BOX}.count", "segments"))
 
-DELAYED_ACKS = _study(
+DELAYED_ACKS = study(
     5,
     "An ACK for two packets",
     "Section 5 takes every packet to be acknowledged and says that delayed ACKs can be accounted for. With "
     "an ACK for two packets: an ACK counted for one packet, or for as many as it acknowledges.",
-    {
-        "Reno": _at(RENO, "delayed ACKs", _DELAYED),
-        "Reno+AR, for one": _at(RENO_AR, "delayed ACKs", _DELAYED),
-        "Reno+AR, for as many": _at(RENO_AR, "delayed ACKs by segments", _BY_SEGMENTS),
-        "SACK+AR, for as many": _at(SACK_AR, "delayed ACKs by segments", _BY_SEGMENTS),
-    },
-    GOODPUT,
-    TD,
-    TO,
+    *tables(
+        "link",
+        {
+            "Reno": _at(RENO, "delayed ACKs", _DELAYED),
+            "Reno+AR, for one": _at(RENO_AR, "delayed ACKs", _DELAYED),
+            "Reno+AR, for as many": _at(RENO_AR, "delayed ACKs by segments", _BY_SEGMENTS),
+            "SACK+AR, for as many": _at(SACK_AR, "delayed ACKs by segments", _BY_SEGMENTS),
+        },
+        _PLACES,
+        (
+            GOODPUT,
+            TD,
+            TO,
+        ),
+    ),
 )
 
 
@@ -259,21 +271,27 @@ def _limited(packets: int) -> CellAt:
     return _at(RENO_AR, f"limited transmit, {packets} reserved", changes)
 
 
-RESERVES = _study(
+RESERVES = study(
     6,
     "What is reserved for duplicate ACKs",
     "Section 5: one packet more behind three duplicates, for the fast retransmit, and two for limited "
     "transmit. Regulated Reno; the last two columns have a source with limited transmit.",
-    {
-        "none": _reserve(0),
-        "1, as printed": _at(RENO_AR),
-        "2": _reserve(2),
-        "limited transmit, none": _limited(0),
-        "limited transmit, 2": _limited(2),
-    },
-    GOODPUT,
-    TD,
-    TIMES_HELD,
+    *tables(
+        "link",
+        {
+            "none": _reserve(0),
+            "1, as printed": _at(RENO_AR),
+            "2": _reserve(2),
+            "limited transmit, none": _limited(0),
+            "limited transmit, 2": _limited(2),
+        },
+        _PLACES,
+        (
+            GOODPUT,
+            TD,
+            TIMES_HELD,
+        ),
+    ),
 )
 
 _ALPHAS = (1, 2, 3, 4)

@@ -9,7 +9,7 @@ from airpath.stats.estimate import Estimate
 from airpath_studies.base.cell import Cell, Metric
 from airpath_studies.base.grid import Grid, GridRow
 from airpath_studies.base.paired import first
-from airpath_studies.base.paper import Experiment, Row, computed, row_of
+from airpath_studies.base.paper import Row, computed, row_of, table
 from airpath_studies.base.published import load_published
 from airpath_studies.base.quantity import Quantity
 from airpath_studies.chan import measured
@@ -62,14 +62,11 @@ def _printed(name: str, labels: tuple[str, ...], cell: Cell) -> list[Row]:
     ]
 
 
-TABLE_1 = Experiment(
-    "table",
+TABLE_1 = table(
     1,
     "Reno where rate and delay vary: counts and parameters of the models",
     ("case", "link", "column"),
-    tuple(
-        r for case, cell in CELLS.items() for r in _printed(f"t1-{case}", (f"{case}", CASES[case].name), cell)
-    ),
+    *(r for case, cell in CELLS.items() for r in _printed(f"t1-{case}", (f"{case}", CASES[case].name), cell)),
 )
 
 PRINTED_MODELS = {"model1": "padhye", "model2": "misra_as_printed", "model3": "chan_ramjee"}
@@ -122,12 +119,11 @@ def own_quantity(case: int, model: str | None = None) -> Quantity:
     return Quantity(f"case {case}, {model}", CELLS[case], OWN_PREDICTIONS[model], "kbit/s")
 
 
-TABLE_2 = Experiment(
-    "table",
+TABLE_2 = table(
     2,
     "Throughput: simulated, and what the models make of Table 1",
     ("case", "link", "column"),
-    tuple(row for case in CASES for row in _case_of_table_2(case)),
+    *(row for case in CASES for row in _case_of_table_2(case)),
     grid=Grid(
         ("simulated", "model 1", "model 2", "model 2, right form", "model 3", "model 3, literal"),
         "kbit/s",
@@ -142,12 +138,11 @@ TABLE_2 = Experiment(
     ),
 )
 
-TABLE_3 = Experiment(
-    "table",
+TABLE_3 = table(
     3,
     "With and without the Ack Regulator at e(100)",
     ("flow", "column"),
-    tuple(
+    *(
         r
         for name, cell in WIDEST.items()
         for r in _printed(f"t3-{name.lower().replace('+', '-')}", (name,), cell)
@@ -160,12 +155,11 @@ def rate_id(rate: float) -> str:
     return f"t4-{rate}".replace(".", "_")
 
 
-TABLE_4 = Experiment(
-    "table",
+TABLE_4 = table(
     4,
     "Rates that the channel of one HDR user allows",
-    ("kbit/s",),
-    tuple(row(rate_id(rate), f"{rate}", hdr_cell(RENO, 1, 15), rate_share(rate)) for rate in RATES),
+    "kbit/s",
+    *(row(rate_id(rate), f"{rate}", hdr_cell(RENO, 1, 15), rate_share(rate)) for rate in RATES),
 )
 
 TABLES = (TABLE_1, TABLE_2, TABLE_3, TABLE_4)

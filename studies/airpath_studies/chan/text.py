@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from airpath.stats.estimate import Estimate, by_seed
 from airpath_studies.base.cell import Cell, Outcome
-from airpath_studies.base.measure import figure
 from airpath_studies.base.paired import gain, least, lowest, most, reduction
+from airpath_studies.base.paper import text
 from airpath_studies.chan import measured
 from airpath_studies.chan.curves import (
     BUFFERS_OF_BOTH,
@@ -79,9 +79,7 @@ _HDR_1 = over_hdr_buffer(1)(RENO_AR, 40)
 _LARGE = {4: 15, 8: 9}
 """Buffers whose throughput of several users is printed."""
 
-TEXT = figure(
-    None,
-    "What the text says about these simulations",
+TEXT = text(
     row("abs-40", "gain of the abstract: over Reno at e(100)", _WIDEST[:2], pick=gain),
     row(
         "s7-40", "gain of the conclusion: over Reno and SACK at e(100), the larger", _WIDEST, pick=most(gain)

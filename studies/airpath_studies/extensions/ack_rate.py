@@ -86,12 +86,11 @@ _SHARED_CELLS = tuple(place.name for place in _SHARED)
 _WITH_LINUX = (_DCH.name, *_SHARED_CELLS)
 _DCH_ALCARAZ, *_SHARED_ALCARAZ = (place.name for place in _OF_ALCARAZ)
 
-_claim = claims_of("extensions")
+_claim = claims_of("extensions", ACK_RATE.place)
 
 ACK_RATE_CLAIMS = (
     _claim(
         39,
-        ACK_RATE.place,
         "PDPC alone helps everywhere: CUBIC sends less than half as much again, round trips are shorter, "
         "and goodput loses less than 8 %.",
         (Less(Times(2, _AGAIN.entry(_PDPC, place)), _AGAIN.entry(_NONE, place)) for place in _WITH_LINUX),
@@ -103,7 +102,6 @@ ACK_RATE_CLAIMS = (
     ),
     _claim(
         40,
-        ACK_RATE.place,
         "ACK rate control as in the paper takes goodput from all of them, from one user on HSDPA or LTE "
         "more than a third, and makes the round trip longer than with PDPC alone, although fewer packets "
         "are in the buffer: the ACKs wait.",
@@ -117,7 +115,6 @@ ACK_RATE_CLAIMS = (
     ),
     _claim(
         41,
-        ACK_RATE.place,
         "If only unstarted SDUs count, most of the goodput is back, but nothing is better "
         "than with PDPC alone: round trips are longer, as ACKs wait instead of data.",
         (Less(_GOODPUT.entry(_SPACED, place), _GOODPUT.entry(_UNSENT, place)) for place in _SHARED_CELLS),
@@ -127,7 +124,6 @@ ACK_RATE_CLAIMS = (
     ),
     _claim(
         42,
-        ACK_RATE.place,
         "With the TCP of the paper, a window of 64 kB, it helps where the paper has it: on a dedicated "
         "channel it brings more goodput than PDPC alone, if only unsent SDUs count. On HSDPA and LTE such a "
         "window never fills the buffer: without a box nothing is retransmitted, and the paper's only costs "

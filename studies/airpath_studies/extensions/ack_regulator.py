@@ -72,12 +72,11 @@ _NONE, _WORKING, _PRINTED = _CURES
 _SMALL_HSDPA, _SMALL_LTE = (place.name for place in _SMALL)
 _HSDPA_CHAN, _LTE_CHAN = (place.name for place in _OF_CHAN)
 
-_claim = claims_of("extensions")
+_claim = claims_of("extensions", ACK_REGULATOR.place)
 
 ACK_REGULATOR_CLAIMS = (
     _claim(
         36,
-        ACK_REGULATOR.place,
         "With the bundled buffers the Ack Regulator brings nothing: goodput is as without it, or below.",
         (
             NotLess(_GOODPUT.entry(_NONE, place), _GOODPUT.entry(reading, place))
@@ -87,7 +86,6 @@ ACK_REGULATOR_CLAIMS = (
     ),
     _claim(
         37,
-        ACK_REGULATOR.place,
         "With 15 packets on LTE it helps both senders, as printed: CUBIC by a fifth and more, the TCP of "
         "its paper by half and more. In the other reading it does not: so small a buffer is empty most of "
         "the time, since TCP takes less than a quarter of what the cell carries, and an empty buffer ends "
@@ -106,7 +104,6 @@ ACK_REGULATOR_CLAIMS = (
     ),
     _claim(
         38,
-        ACK_REGULATOR.place,
         "With 15 packets on HSDPA it does not help either sender: the Node B has room for 40 kB, and "
         "the box sees the RNC's buffer. If the Node B holds next to nothing, it helps as printed.",
         (

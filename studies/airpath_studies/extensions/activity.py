@@ -78,12 +78,11 @@ ACTIVITY = study(
     heads=("network", "file"),
 )
 
-_claim = claims_of("extensions")
+_claim = claims_of("extensions", ACTIVITY.place)
 
 ACTIVITY_CLAIMS = (
     _claim(
         47,
-        ACTIVITY.place,
         "After 30 s on UMTS a small file costs the promotion; TCP adds no more than a second.",
         (
             condition
@@ -96,7 +95,6 @@ ACTIVITY_CLAIMS = (
     ),
     _claim(
         48,
-        ACTIVITY.place,
         "After 8 s the SYN and the request go by CELL_FACH at once; only a file above the threshold asks "
         "for a dedicated channel, and pays for it.",
         AtMost(_measured(cost_s, "UMTS, carrier 1", "300 B", 8), 0.5, slack=0),
@@ -104,7 +102,6 @@ ACTIVITY_CLAIMS = (
     ),
     _claim(
         49,
-        ACTIVITY.place,
         "After 1 s nothing is lost on UMTS, and on LTE no more than a DRX cycle: the UE sends first.",
         (
             Never(_measured(cost_s, network, size, 1))
@@ -115,7 +112,6 @@ ACTIVITY_CLAIMS = (
     ),
     _claim(
         50,
-        ACTIVITY.place,
         "LTE halved the promotion and more: after 30 s a file costs 0.26 s, far below UMTS.",
         (WithinPoints(_measured(cost_s, "LTE, 2012", size, 30), 0.26, 0.05) for size in SIZES),
         (

@@ -163,7 +163,7 @@ CAPACITY = study(
     heads="users",
 )
 
-_claim = claims_of("extensions")
+_claim = claims_of("extensions", CAPACITY.place)
 
 
 def _link(target: float) -> Quantity:
@@ -181,7 +181,6 @@ def _repaired(target: float) -> tuple[Quantity, Quantity]:
 CAPACITY_CLAIMS = (
     _claim(
         21,
-        CAPACITY.place,
         "More block errors leave power for more (Lundsten 6.2): up to 5 % the link alone delivers the more "
         "the higher the target, 10 % is as good, and 20 % less.",
         *rising(*map(_link, (0.5, 1, 2, 5))),
@@ -190,7 +189,6 @@ CAPACITY_CLAIMS = (
     ),
     _claim(
         22,
-        CAPACITY.place,
         "Where each user has little, TCP takes nothing of that: eight users or more with packets of 1500 B, "
         "16 or more with 576 B.",
         *(
@@ -201,7 +199,6 @@ CAPACITY_CLAIMS = (
     ),
     _claim(
         23,
-        CAPACITY.place,
         "With bearers of 384 kbit/s and packets of 576 B Reno's best target is the lowest, and at 10 % the "
         "cell delivers less than half of that.",
         Less(as_many(384, 1, 576), as_many(384, 0.5, 576)),
@@ -210,7 +207,6 @@ CAPACITY_CLAIMS = (
     ),
     _claim(
         24,
-        CAPACITY.place,
         "Eifel or delivery in sequence bring the best target back to where the link has it.",
         *map(Less, _repaired(1), _repaired(5)),
         *map(Less, _repaired(20), _repaired(5)),

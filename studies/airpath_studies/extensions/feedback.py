@@ -75,7 +75,7 @@ _NAMES = tuple(place.name for place in _PLACES)
 _AM = tuple(name for name in _NAMES if "AM" in name)
 _UM_LOSES = tuple(name for name in _NAMES if "UM" in name and ", 0 %" not in name)
 
-_claim = claims_of("extensions")
+_claim = claims_of("extensions", FEEDBACK.place)
 
 
 def _gain(sender: str, place: str) -> Gain:
@@ -85,7 +85,6 @@ def _gain(sender: str, place: str) -> Gain:
 FEEDBACK_CLAIMS = (
     _claim(
         43,
-        FEEDBACK.place,
         "Over acknowledged mode there is nothing to tell: even with every tenth NACK misread RLC repairs "
         "all, no sender with SACK acts on feedback, and goodput and timeouts stay as they are.",
         (Never(_KEPT.entry("SACK, feedback", place)) for place in _AM),
@@ -97,14 +96,12 @@ FEEDBACK_CLAIMS = (
     ),
     _claim(
         44,
-        FEEDBACK.place,
         "Over unacknowledged mode it helps, on HSDPA by a fifth or more; on LTE it helps less.",
         (AtLeast(_gain("SACK", place), 20, slack=0) for place in _UM_LOSES if "HSDPA" in place),
         Less(*(_gain("SACK", f"{radio}, 1, UM, 10 %") for radio in ("LTE", "HSDPA"))),
     ),
     _claim(
         45,
-        FEEDBACK.place,
         "It helps NewReno more, which acts on it more often: a block has several packets, and with SACK a "
         "sender takes the second one that is missing for lost to congestion before a flag can come.",
         Less(*(_gain(who, "HSDPA, 1, UM, 10 %") for who in ("SACK", "NewReno"))),
@@ -115,7 +112,6 @@ FEEDBACK_CLAIMS = (
     ),
     _claim(
         46,
-        FEEDBACK.place,
         "Acknowledged mode does more than feedback can: with as many NACKs misread it has at least twice "
         "the goodput.",
         (

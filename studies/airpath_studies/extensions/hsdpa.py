@@ -23,7 +23,10 @@ from airpath_studies.base.quantity import Minus, Quantity, Times
 from airpath_studies.downloads import (
     FLOOR,
     Download,
+    Key,
+    by_key,
     fast_retransmits,
+    make_table,
     received_later,
     timeouts,
 )
@@ -36,11 +39,9 @@ from airpath_studies.lundsten.model import (
     THREE,
     WESTWOOD,
     WINDOWS,
-    Key,
     make_download,
     split_box,
 )
-from airpath_studies.lundsten.study import by_key, make_table
 
 _TTI_MS = 2
 _MAC_HEADER_BITS, _PDU_HEADER_BYTES = 21, 2
@@ -232,7 +233,7 @@ HSDPA = study(
     heads="link",
 )
 
-_claim = claims_of("extensions")
+_claim = claims_of("extensions", HSDPA.place)
 _LARGE, _SMALL, _REMEDIES, _INCREASE, _, _RETRANSMITTED = HSDPA.tables
 _OWN = tuple(by_key(_OWN_RATES))
 _PAYS = ("HSDPA", "HSDPA, two PDUs in a block")
@@ -254,7 +255,6 @@ _MISREAD, _MISREAD_LOOSE = "1 % of NACKs misread", "1 % of NACKs misread, RLC ou
 HSDPA_CLAIMS = (
     _claim(
         25,
-        HSDPA.place,
         "HSDPA cures what Tables 3 and 14 show: Reno pays for the repetitions and for nothing else, at each "
         "rate and packet size, with one PDU in a block or two, without a fast retransmit or a timeout.",
         *(WithinPoints(of, FLOOR, 0.5) for of in _all(_LARGE, *_PAYS)),
@@ -264,7 +264,6 @@ HSDPA_CLAIMS = (
     ),
     _claim(
         26,
-        HSDPA.place,
         "Where Reno suffers on the dedicated channel, a file of 100 kB pays less over HSDPA than there, and "
         "less than a large one.",
         (Less(_SMALL.entry(column, "HSDPA"), _SMALL.entry(column, "DCH")) for column in by_key(THREE)),
@@ -272,7 +271,6 @@ HSDPA_CLAIMS = (
     ),
     _claim(
         27,
-        HSDPA.place,
         "Remedies have nothing left to do: Eifel and Westwood take the time that Reno does, and a proxy 30 "
         "ms from the cell saves less than a point.",
         *(
@@ -287,7 +285,6 @@ HSDPA_CLAIMS = (
     ),
     _claim(
         28,
-        HSDPA.place,
         "HARQ cures only together with what puts blocks in order: if MAC-hs does not wait for repetitions, "
         "RLC has to repair what is lost. If it hands up what has come meanwhile, 384/576 takes longer than "
         "over the dedicated channel, and HSDPA's own rates suffer more still.",
@@ -299,7 +296,6 @@ HSDPA_CLAIMS = (
     ),
     _claim(
         29,
-        HSDPA.place,
         "RLC's sequence alone does not do: TCP retransmits nothing then, but RLC sends a tenth again, and "
         "repairs so late that each download takes at least a quarter longer.",
         *(AtLeast(of, 25) for of in _all(_INCREASE, _IN_ORDER_ALONE)),
@@ -307,7 +303,6 @@ HSDPA_CLAIMS = (
     ),
     _claim(
         30,
-        HSDPA.place,
         "And RLC has to deliver in sequence what HARQ leaves to it, a PDU in ten thousand: out of sequence "
         "this alone brings fast retransmits, and makes the increase a third larger or more at HSDPA's own "
         "rates. With 1 % of the NACKs misread it is one in a thousand: less than six points in sequence, "

@@ -178,12 +178,11 @@ _DELAY, _FROZEN, _RATE = _OF_CALLS
 _STARTUP, _STALLS, _ = _OF_VIDEOS
 (_DOWNLOAD,) = _BESIDE_CALL
 
-_claim = claims_of("extensions")
+_claim = claims_of("extensions", MEDIA.place)
 
 MEDIA_CLAIMS = (
     _claim(
         55,
-        MEDIA.place,
         "Behind a drop-tail buffer one frame in twenty comes more than 400 ms late on DCH and HSDPA, the "
         "limit of RFC 8868, and on LTE more than four times as late as without the download. On NR the mean "
         "of the runs is below the limit.",
@@ -193,7 +192,6 @@ MEDIA_CLAIMS = (
     ),
     _claim(
         56,
-        MEDIA.place,
         "FQ-CoDel gives the call a queue of its own: on LTE frames are earlier than with drop-tail by half "
         "and more, and on LTE and NR the call has nine tenths of its rate without the download, where "
         "drop-tail leaves it less than a quarter. On HSDPA it has less than half even so.",
@@ -210,7 +208,6 @@ MEDIA_CLAIMS = (
     ),
     _claim(
         57,
-        MEDIA.place,
         "CoDel alone makes frames earlier than drop-tail on LTE and NR, but leaves the call less than seven "
         "tenths of the rate that it has with FQ-CoDel; on LTE its frames are later, too.",
         (Less(_DELAY.entry(CODEL, network), _DELAY.entry(TAIL, network)) for network in ("LTE", "NR")),
@@ -222,7 +219,6 @@ MEDIA_CLAIMS = (
     ),
     _claim(
         58,
-        MEDIA.place,
         "L4S makes frames earlier than drop-tail on LTE and NR, but on LTE not earlier than FQ-CoDel, and "
         "its download pays for it: it has less than seven tenths of that beside FQ-CoDel. On DCH it is worse "
         "for the call than drop-tail, and freezes it for more than a quarter of the time.",
@@ -237,7 +233,6 @@ MEDIA_CLAIMS = (
     ),
     _claim(
         59,
-        MEDIA.place,
         "PDPC is no cure for a call: frames come more than half as late as with drop-tail, as it keeps a "
         "buffer that is four fifths full. On LTE and NR the download keeps nine tenths of its goodput.",
         (Less(_DELAY.entry(TAIL, network), Times(2, _DELAY.entry(PDPC, network))) for network in NETWORKS),
@@ -248,7 +243,6 @@ MEDIA_CLAIMS = (
     ),
     _claim(
         60,
-        MEDIA.place,
         "A video beside the download never stalls on NR, and on LTE with drop-tail only; on DCH, where half "
         "of the bearer is less than the lowest level, it stalls with every queue.",
         (Never(_STALLS.entry(way, "NR")) for way in BESIDE),
@@ -257,7 +251,6 @@ MEDIA_CLAIMS = (
     ),
     _claim(
         61,
-        MEDIA.place,
         "With FQ-CoDel a video starts earlier than with drop-tail in every cell.",
         (Less(_STARTUP.entry(FQ, network), _STARTUP.entry(TAIL, network)) for network in NETWORKS),
     ),

@@ -95,7 +95,7 @@ PATHS = study(
     heads=("paths",),
 )
 
-_claim = claims_of("extensions")
+_claim = claims_of("extensions", PATHS.place)
 
 
 def _goodput(situation: str, way: str) -> Quantity:
@@ -105,7 +105,6 @@ def _goodput(situation: str, way: str) -> Quantity:
 PATHS_CLAIMS = (
     _claim(
         51,
-        PATHS.place,
         "Where both paths are alike every scheduler but redundant gets more than TCP over either, and "
         "redundant no less than TCP over the better one.",
         (
@@ -118,14 +117,12 @@ PATHS_CLAIMS = (
     ),
     _claim(
         52,
-        PATHS.place,
         "A connection over both paths gets through the time without Wi-Fi: with linux, min_rtt and blest it "
         "gets more than TCP would over a Wi-Fi that stays.",
         (Less(_goodput(ALIKE, "TCP, Wi-Fi"), _goodput(GONE, way)) for way in ("linux", "min_rtt", "blest")),
     ),
     _claim(
         53,
-        PATHS.place,
         "Where LTE is slow and far, its queue makes even a receive buffer of 6 MB small: min_rtt, round "
         "robin and blest get less than TCP over the Wi-Fi. linux, which leaves a slow queue alone, gets as "
         "much.",
@@ -137,7 +134,6 @@ PATHS_CLAIMS = (
     ),
     _claim(
         54,
-        PATHS.place,
         "With a buffer of 128 kB linux, too, gets less than half of TCP over the Wi-Fi, as round robin does; "
         "blest, which leaves out a path that would block, gets as much.",
         (

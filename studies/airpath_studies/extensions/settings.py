@@ -6,21 +6,22 @@ from dataclasses import replace
 from functools import partial
 
 from airpath_studies.base.cell import Cell, Overrides
-from airpath_studies.downloads import ARQ, RETURN, Download
-from airpath_studies.lundsten.model import SIX, THREE, Key, make_download
-from airpath_studies.lundsten.study import make_study, with_options
+from airpath_studies.base.paper import study
+from airpath_studies.downloads import ARQ, RETURN, Download, Key, by_key, make_table
+from airpath_studies.lundsten.model import SIX, THREE, make_download, with_options
 from airpath_studies.zhang.model import WINDOWS as ZHANG_WINDOWS
 
 _BLER = "radio.dch.downlink.channel.bernoulli.bler"
 
 
-ERROR_RATES = make_study(
+ERROR_RATES = study(
     3,
     "Block error rates",
     "What would another operating point cost? Increase for 16 MB over no block errors at all.",
-    "block errors",
-    SIX,
-    {f"{bler} %": with_options((_BLER, f"{bler} %")) for bler in (0, 1, 5, 10, 20)},
+    make_table(
+        "", by_key(SIX), {f"{bler} %": with_options((_BLER, f"{bler} %")) for bler in (0, 1, 5, 10, 20)}
+    ),
+    heads="block errors",
 )
 
 
@@ -37,40 +38,47 @@ def _over_uplink(bler: int, key: Key) -> Cell:
     return make_download(*key, options=_uplink(bler)).against_no_errors(without)
 
 
-UPLINK = make_study(
+UPLINK = study(
     4,
     "Errors on the uplink",
     "The papers' uplink has no errors. Here it sends blocks like the downlink, one per TTI, lost as often "
     "as the line says; the downlink has 10 %. Increase for 16 MB over no errors in either direction.",
-    "uplink errors",
-    THREE,
-    {f"{bler} %": partial(_over_uplink, bler) for bler in (0, 1, 10, 20)},
+    make_table("", by_key(THREE), {f"{bler} %": partial(_over_uplink, bler) for bler in (0, 1, 10, 20)}),
+    heads="uplink errors",
 )
 
-TTI = make_study(
+TTI = study(
     5,
     "Length of a TTI",
     "A lost block comes back three TTIs later, as in the papers with 20 ms. Increase for 16 MB over no "
     "block errors with the same TTI.",
-    "TTI",
-    THREE,
-    {
-        f"{tti} ms": with_options((f"{ARQ}.tti", f"{tti} ms"), (RETURN, f"{3 * tti} ms"))
-        for tti in (10, 20, 40, 80)
-    },
+    make_table(
+        "",
+        by_key(THREE),
+        {
+            f"{tti} ms": with_options((f"{ARQ}.tti", f"{tti} ms"), (RETURN, f"{3 * tti} ms"))
+            for tti in (10, 20, 40, 80)
+        },
+    ),
+    heads="TTI",
 )
 
-DELAYED_ACK = make_study(
+DELAYED_ACK = study(
     6,
     "Delayed ACKs",
     "Lundsten's receiver acknowledges every segment. Increase for 16 MB over the same receiver without "
     "block errors.",
-    "receiver",
-    SIX,
-    {
-        "every segment": with_options(("tcp.ack_every", "1")),
-        "every second, 200 ms": with_options(("tcp.ack_every", "2"), ("tcp.delayed_ack_timeout", "200 ms")),
-    },
+    make_table(
+        "",
+        by_key(SIX),
+        {
+            "every segment": with_options(("tcp.ack_every", "1")),
+            "every second, 200 ms": with_options(
+                ("tcp.ack_every", "2"), ("tcp.delayed_ack_timeout", "200 ms")
+            ),
+        },
+    ),
+    heads="receiver",
 )
 
 
@@ -79,15 +87,18 @@ def _zhang(file_bytes: int, key: Key) -> Cell:
     return replace(download.against_no_errors(), scenario="zhang-dch")
 
 
-ZHANG_SMALL = make_study(
+ZHANG_SMALL = study(
     8,
     "Small files with Zhang's settings",
     "Zhang simulates 10 MB only. Increase over no block errors with New-Reno, delayed ACKs, an initial "
     "window of two and connection set-up.",
-    "file",
-    ZHANG_WINDOWS,
-    {
-        **{f"{size} kB": partial(_zhang, size * 1000) for size in (50, 100, 200)},
-        "10 MB": partial(_zhang, 10_000_000),
-    },
+    make_table(
+        "",
+        by_key(ZHANG_WINDOWS),
+        {
+            **{f"{size} kB": partial(_zhang, size * 1000) for size in (50, 100, 200)},
+            "10 MB": partial(_zhang, 10_000_000),
+        },
+    ),
+    heads="file",
 )

@@ -209,7 +209,7 @@ UTILISATION = study(
     heads="users",
 )
 
-_claim = claims_of("extensions")
+_claim = claims_of("extensions", UTILISATION.place)
 _SHARES, _INDEX, _DATAGRAM_INDEX, _CAPACITY, _RTTS, _BY_UPLINK, _, _TIMEOUTS, _PARTS, _RTT_PARTS = (
     UTILISATION.tables
 )
@@ -228,7 +228,6 @@ _SLOW, _FAST = (tuple(f"{rate} kbit/s, {sender}" for sender in SENDERS) for rate
 UTILISATION_CLAIMS = (
     _claim(
         31,
-        UTILISATION.place,
         "With four users and sixteen TCP takes at least 95 % of what the cell carries, whichever cell and "
         "sender; over DCH and LTE one user does too. The datagrams that tell what it carries overflow each "
         "buffer, a hundred times a minute or more.",
@@ -241,7 +240,6 @@ UTILISATION_CLAIMS = (
     ),
     _claim(
         32,
-        UTILISATION.place,
         "One user on HSDPA does not: the ACKs of what the cell can give him alone do not fit into his "
         "uplink of 64 kbit/s, where they wait until timers expire. With 384 kbit/s he takes at least 93 %, "
         "without a timeout.",
@@ -251,7 +249,6 @@ UTILISATION_CLAIMS = (
     ),
     _claim(
         33,
-        UTILISATION.place,
         "TCP is as fair as the radio is: its users' index is that of the datagrams, which the channels set.",
         (
             Tie(_INDEX.entry(f"{radio}, {sender}", users), _DATAGRAM_INDEX.entry(radio, users))
@@ -262,7 +259,6 @@ UTILISATION_CLAIMS = (
     ),
     _claim(
         34,
-        UTILISATION.place,
         "Bearers of their own add up, and round trips stay as they are. HSDPA carries more for four than "
         "for one, as its scheduler has a choice; but each user brings a buffer of his own, and on both "
         "shared cells the round trips of sixteen take more than two seconds.",
@@ -277,7 +273,6 @@ UTILISATION_CLAIMS = (
     ),
     _claim(
         35,
-        UTILISATION.place,
         "One user's buffer is enough for all: shared out, round trips of sixteen stay below 400 ms, and LTE "
         "carries more than nine tenths. On HSDPA it is less, since a packet counts until RLC has it "
         "acknowledged, also while it waits in the Node B. If only packets in the RNC count, it is nine "

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from airpath_studies.base.cell import Cell
 from airpath_studies.base.observe import RECEIVED
 from airpath_studies.base.panel import Trace
-from airpath_studies.base.paper import Curve, Experiment
+from airpath_studies.base.paper import Curve, Experiment, figure
 from airpath_studies.jayanathan.model import (
     LOSSES,
     PACKET_BYTES,
@@ -21,7 +21,7 @@ from airpath_studies.jayanathan.observed import CACHED, CWND, DROPPED
 
 
 def _traces(number: int, title: str, *traces: Trace) -> Experiment:
-    return Experiment("figure", number, title, ("quantity",), (), traces=traces)
+    return figure(number, title, traces=traces)
 
 
 def _cwnd(title: str, cell: Cell) -> Trace:
@@ -50,7 +50,7 @@ def _received(number: int, title: str, cells: Mapping[str, Cell]) -> Experiment:
     """Draw the file over time."""
     scale = PACKET_BYTES / PAYLOAD_BYTES
     curves = tuple(Curve(label, watched(cell, RECEIVED), scale) for label, cell in cells.items())
-    return Experiment("figure", number, title, ("quantity",), (), curves=curves)
+    return figure(number, title, curves=curves)
 
 
 FIGURES = (

@@ -9,7 +9,7 @@ from airpath.stats.estimate import Estimate
 from airpath_studies import downloads
 from airpath_studies.base.cell import Cell, Metric
 from airpath_studies.base.paired import gain
-from airpath_studies.base.paper import Experiment, Row, row_of
+from airpath_studies.base.paper import Row, row_of, table, text
 from airpath_studies.base.quantity import Quantity
 from airpath_studies.jayanathan import measured
 from airpath_studies.jayanathan.measured import throughput_kbps
@@ -60,22 +60,17 @@ def _rows(loss: int) -> tuple[Row, ...]:
     )
 
 
-TABLE_2 = Experiment(
-    "table",
+TABLE_2 = table(
     2,
     "Throughput by the share of packets dropped, and what RNC feedback improves",
     ("drop rate", "of"),
-    tuple(row for loss in LOSSES for row in _rows(loss)),
+    *(row for loss in LOSSES for row in _rows(loss)),
 )
 
 _ACTING = watched(make_cell(5, feedback=True), WINDOW)
 
-TEXT = Experiment(
-    "text",
-    None,
-    "What the text says in numbers",
-    ("quantity",),
-    tuple(
+TEXT = text(
+    *(
         _row(
             f"{place}-dupacks",
             f"flagged duplicate ACKs that bring the wireless fast retransmit, {said}",
@@ -84,6 +79,7 @@ TEXT = Experiment(
         )
         for place, said in (("s4", "5 %"), ("s5", "5 %, said again"))
     ),
+    title="What the text says in numbers",
 )
 
 

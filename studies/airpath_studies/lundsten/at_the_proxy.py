@@ -7,16 +7,15 @@ from collections.abc import Callable
 from airpath_studies.base.cell import Cell, Overrides
 from airpath_studies.base.grid import Grid
 from airpath_studies.base.paper import study
-from airpath_studies.downloads import HEADER_BYTES, fast_retransmits, received_later, stale_acks
-from airpath_studies.lundsten.model import (
-    LARGE_FILE_BYTES,
-    SMALL_FILE_BYTES,
-    THREE,
+from airpath_studies.downloads import (
+    HEADER_BYTES,
     Key,
-    make_download,
-    split_box,
+    fast_retransmits,
+    make_table,
+    received_later,
+    stale_acks,
 )
-from airpath_studies.lundsten.study import make_table
+from airpath_studies.lundsten.model import LARGE_FILE_BYTES, SMALL_FILE_BYTES, THREE, make_download, split_box
 
 _UP = "radio.dch.uplink"
 _BLOCKS_UP: Overrides = (

@@ -27,6 +27,7 @@ from airpath_studies.base.conditions import (
 )
 from airpath_studies.base.observe import RTO_PER_RTT
 from airpath_studies.base.quantity import Minus, Quantity, Times
+from airpath_studies.downloads import Key, fast_retransmits_of
 from airpath_studies.lundsten.model import (
     CELLS,
     EIFEL,
@@ -38,13 +39,11 @@ from airpath_studies.lundsten.model import (
     THREE,
     WESTWOOD,
     WORST,
-    Key,
     beside_reno,
     make_download,
 )
 from airpath_studies.lundsten.small_files import SMALL_FILE_CLAIMS
 from airpath_studies.lundsten.studies import STUDY_CLAIMS
-from airpath_studies.lundsten.study import fast_retransmits_of
 
 SLOW = ((128, 1500), (64, 576), (64, 1500))
 

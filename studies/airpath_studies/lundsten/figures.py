@@ -6,10 +6,11 @@ from typing import Any
 
 from airpath_studies.base.cell import Metric, Overrides
 from airpath_studies.base.observe import RECEIVED
-from airpath_studies.base.paper import Curve, Experiment, Row, row_of
+from airpath_studies.base.paper import Curve, Experiment, Row, figure, row_of
 from airpath_studies.downloads import (
     NO_BLOCK_ERRORS,
     Download,
+    Key,
     increase,
     increase_without_retransmissions,
     largest_window,
@@ -26,13 +27,11 @@ from airpath_studies.lundsten.model import (
     SPLIT_DELAY_MS,
     WESTWOOD,
     WORST,
-    Key,
     beside_reno,
     make_download,
 )
 
 _NET = increase_without_retransmissions
-_QUANTITY = ("quantity",)
 
 # Slow start to 20 segments, then a buffer of 10 packets overflows by one.
 _ONE_LOSS: Overrides = (
@@ -52,7 +51,7 @@ row = row_of("lundsten")
 def _one_loss(number: int, title: str, name: str, more: Overrides, file_bytes: int) -> Experiment:
     """Draw what one loss does to the send window; schematic in the thesis, without values."""
     cell = make_download(*WORST, file_bytes, variant=name, options=(*_ONE_LOSS, *more)).alone(errors=True)
-    return Experiment("figure", number, title, _QUANTITY, (), window_of=cell, in_round_trips=True)
+    return figure(number, title, window_of=cell, in_round_trips=True)
 
 
 def _window(number: int, key: Key, *rows: tuple[str, str, Metric]) -> Experiment:
@@ -62,7 +61,7 @@ def _window(number: int, key: Key, *rows: tuple[str, str, Metric]) -> Experiment
     shown = tuple(
         row(name, what, cell, metric, traced=metric not in (increase, _NET)) for name, what, metric in rows
     )
-    return Experiment("figure", number, title, _QUANTITY, shown, window_of=cell)
+    return figure(number, title, *shown, window_of=cell)
 
 
 def _curve(label: str, download: Download, *, errors: bool = True) -> Curve:
@@ -76,13 +75,13 @@ def _received(
 ) -> Experiment:
     """Draw the data received at 384 kbit/s with packets of 576 B, one curve per variant of the download."""
     drawn = tuple(_curve(label, make_download(*WORST, **differs)) for label, differs in curves.items())
-    return Experiment("figure", number, title, _QUANTITY, rows, curves=drawn)
+    return figure(number, title, *rows, curves=drawn)
 
 
 def _initial_windows(number: int, title: str, *, errors: bool) -> Experiment:
     downloads = {n: make_download(*WORST, SMALL_FILE_BYTES, initial_window=n) for n in (1, 3, 4)}
     curves = tuple(_curve(f"initial window {n}", of, errors=errors) for n, of in downloads.items())
-    return Experiment("figure", number, title, _QUANTITY, (), curves=curves)
+    return figure(number, title, curves=curves)
 
 
 FIGURES = (

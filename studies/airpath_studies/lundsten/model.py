@@ -5,16 +5,14 @@ The base scenario is `lundsten-dch`. Increases are of the transfer time over tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from airpath_studies.base.cell import Cell, Overrides
-from airpath_studies.downloads import Download
+from airpath_studies.downloads import Download, Key
 
 LARGE_FILE_BYTES, SMALL_FILE_BYTES = 16_000_000, 100_000
-
-Key = tuple[int, int]
-"""Speed in kbit/s and packet size in bytes."""
 
 # Window limit in segments, as in Table 3.
 WINDOWS = {(384, 576): 25, (384, 1500): 14, (128, 576): 11, (128, 1500): 7, (64, 576): 9, (64, 1500): 6}
@@ -60,6 +58,16 @@ def beside_reno(rate_kbps: int, packet_bytes: int, variant: dict[str, Any], **di
     """Compare a variant of TCP with Reno without block errors."""
     reno = make_download(rate_kbps, packet_bytes, **differs)
     return make_download(rate_kbps, packet_bytes, **differs, **variant).against_no_errors(reno)
+
+
+def with_options(*options: tuple[str, str]) -> Callable[[Key], Cell]:
+    """Compare a download under changed conditions with the same download without block errors."""
+    return lambda key: make_download(*key, options=options).against_no_errors()
+
+
+def of_variant(**variant: Any) -> Callable[[Key], Cell]:
+    """Compare a variant of TCP with Reno without block errors."""
+    return lambda key: beside_reno(*key, variant)
 
 
 def split_box(

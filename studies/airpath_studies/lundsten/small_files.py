@@ -16,14 +16,13 @@ from airpath_studies.base.conditions import (
     rising,
 )
 from airpath_studies.base.quantity import Minus, Quantity, Times
-from airpath_studies.downloads import decrease, increase, saved_s, transfer_s
+from airpath_studies.downloads import Key, decrease, increase, saved_s, transfer_s
 from airpath_studies.lundsten.model import (
     CELLS,
     FAST,
     SIX,
     SMALL_FILE_BYTES,
     WORST,
-    Key,
     initial_window_cell,
     make_download,
 )

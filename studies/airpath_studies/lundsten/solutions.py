@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from airpath_studies.base.cell import Cell, Overrides
 from airpath_studies.base.grid import Grid, GridRow
-from airpath_studies.base.paper import Experiment
+from airpath_studies.base.paper import table
 from airpath_studies.base.quantity import Quantity
 from airpath_studies.downloads import NO_BLOCK_ERRORS, Download, received_earlier
 from airpath_studies.lundsten.model import (
@@ -82,12 +82,10 @@ def _entry(solution: str, what: str, file_bytes: int, problem: Overrides) -> Qua
     return Quantity(name, cell, received_earlier)
 
 
-TABLE_1 = Experiment(
-    "table",
+TABLE_1 = table(
     1,
     "Solutions (rows) and the problems they address (X: as the thesis says): time saved beside Reno",
-    ("solution",),
-    (),
+    "solution",
     grid=Grid(
         tuple(what for what, *_ in _PROBLEMS),
         "percent",
@@ -104,8 +102,8 @@ TABLE_1 = Experiment(
     question=(
         "Which solution helps against which problem? Every problem is made on its own at 384 kbit/s with "
         "packets of 576 B, the four others as well as possible left out: 1 % of the packets lost on the "
-        "wire; blocks given up after two transmissions; blocks out of sequence; blocks that come back "
-        "after 2 s; a file of 100 kB; a wire of 256 kbit/s with a queue of 5 packets. Split TCP is a proxy "
-        "with 30 ms to the cell and 105 ms to the server."
+        "wire; blocks given up after two transmissions; blocks out of sequence; blocks that come back after "
+        "2 s; a file of 100 kB; a wire of 256 kbit/s with a queue of 5 packets. Split TCP is a proxy with "
+        "30 ms to the cell and 105 ms to the server."
     ),
 )

@@ -16,8 +16,11 @@ from airpath_studies.downloads import (
     ARQ,
     RETURN,
     Download,
+    Key,
+    by_key,
     fast_retransmits,
     increase,
+    make_table,
     received_s,
     retransmitted,
     timeouts,
@@ -34,12 +37,12 @@ from airpath_studies.lundsten.model import (
     THREE,
     WINDOWS,
     WORST,
-    Key,
     beside_reno,
     eifel,
     make_download,
+    of_variant,
+    with_options,
 )
-from airpath_studies.lundsten.study import by_key, make_study, make_table, of_variant, with_options
 
 _UPLINK = "radio.dch.uplink.rate"
 
@@ -238,13 +241,16 @@ SINGLE_PDUS = study(
     heads="PDUs",
 )
 
-UPLINK = make_study(
+UPLINK = study(
     9,
     "Rate of the uplink",
     "The thesis gives none. 64 kbit/s is ours; the trace of Appendix A.7 has links of 5 Mbit/s.",
-    "uplink",
-    SIX,
-    {f"{rate} kbit/s": with_options((_UPLINK, f"{rate} kbit/s")) for rate in (64, 384, 5000)},
+    make_table(
+        "",
+        by_key(SIX),
+        {f"{rate} kbit/s": with_options((_UPLINK, f"{rate} kbit/s")) for rate in (64, 384, 5000)},
+    ),
+    heads="uplink",
 )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from airpath_studies.base.cell import Cell, Metric
-from airpath_studies.base.paper import Experiment, Row
-from airpath_studies.downloads import decrease, increase, increase_without_retransmissions
+from airpath_studies.base.paper import Experiment, Row, table
+from airpath_studies.downloads import Key, decrease, increase, increase_without_retransmissions
 from airpath_studies.lundsten.figures import row
 from airpath_studies.lundsten.model import (
     EIFEL,
@@ -18,7 +18,6 @@ from airpath_studies.lundsten.model import (
     THREE,
     WESTWOOD,
     WINDOWS,
-    Key,
     beside_reno,
     initial_window_cell,
     make_download,
@@ -27,7 +26,7 @@ from airpath_studies.lundsten.solutions import TABLE_1
 
 
 def _table(number: int, title: str, rows: Iterable[Row], *more: str) -> Experiment:
-    return Experiment("table", number, title, ("kbit/s", "packet, B", "window", *more), tuple(rows))
+    return table(number, title, ("kbit/s", "packet, B", "window", *more), *rows)
 
 
 def _row(

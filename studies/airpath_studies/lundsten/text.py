@@ -8,14 +8,8 @@ from airpath.stats.estimate import Estimate, by_seed
 from airpath_studies.base.cell import Cell
 from airpath_studies.base.observe import FIRST_DATA, FIRST_FLIGHT, LOST_AGAIN
 from airpath_studies.base.paired import highest, lowest
-from airpath_studies.base.paper import Experiment
-from airpath_studies.downloads import (
-    decrease,
-    increase,
-    observed,
-    observed_round_trips,
-    retransmission_share,
-)
+from airpath_studies.base.paper import text
+from airpath_studies.downloads import decrease, increase, observed, observed_round_trips, retransmission_share
 from airpath_studies.lundsten.figures import row
 from airpath_studies.lundsten.model import (
     CELLS,
@@ -98,54 +92,46 @@ _ERROR_FREE = make_download(384, 1500, SMALL_FILE_BYTES)
 _SAVED = initial_window_cell(384, 1500, 50_000, 3)
 _GAIN = "throughput gained without errors, 100 kB, {} of the five cells"
 
-TEXT = Experiment(
-    "text",
-    None,
-    "What the text says about these simulations",
-    ("quantity",),
-    (
-        row("s523-residual", "share of retransmissions lost again", _one_block_at_a_time(), observed),
-        row("s531-floor", "least increase of any cell", _ALL_CELLS, increase, pick=lowest),
-        row("s531-optimal", "increase in the best case", _ALL_CELLS, increase, pick=lowest),
-        row("s531-rlc-share", "increase due to blocks retransmitted", CELLS[128, 1500], retransmission_share),
-        row("s533-eifel-before", "increase at 384 kbit/s, 576 B", CELLS[WORST], increase),
-        row("s533-eifel-after", "the same with Eifel", _EIFEL, increase),
-        row(
-            "s533-both-34",
-            "the same with Eifel and with Westwood, the one further away",
-            (_EIFEL, _WESTWOOD),
-            increase,
-            pick=_further_from_34,
-        ),
-        row("s534-inseq", "the same in sequence", _IN_SEQUENCE, increase),
-        row(
-            "s541-250",
-            "speed at 384 kbit/s, 1500 B, 100 kB",
-            _ERROR_FREE.alone(errors=False),
-            _ERROR_FREE.speed,
-        ),
-        row(
-            "s541-setup",
-            "connection set-up before the first data",
-            _set_up(),
-            observed_round_trips,
-        ),
-        *(
-            row(f"s541-gain-{end}", _GAIN.format(said), _SMALL_FILES, increase, pick=pick, averaged_runs=20)
-            for end, said, pick in (("lo", "least", lowest), ("hi", "most", highest))
-        ),
-        row("s542-iw536", "first flight by the formula, 536 B", _first_flight(576), observed),
-        row("s542-iw1460", "first flight by the formula, 1460 B", _first_flight(1500), observed),
-        row(
-            "f18-20k",
-            "size at which an initial window of 3 saves most",
-            SWEEP,
-            decrease,
-            pick=_size_of_largest,
-        ),
-        row(
-            "s543-20", "time saved by window 3, 384 kbit/s, 1500 B, 50 kB", _SAVED, decrease, averaged_runs=20
-        ),
-        row("s552-300", "increase in sequence, PDUs of 40 B", _SMALL_PDUS, increase),
+TEXT = text(
+    row("s523-residual", "share of retransmissions lost again", _one_block_at_a_time(), observed),
+    row("s531-floor", "least increase of any cell", _ALL_CELLS, increase, pick=lowest),
+    row("s531-optimal", "increase in the best case", _ALL_CELLS, increase, pick=lowest),
+    row("s531-rlc-share", "increase due to blocks retransmitted", CELLS[128, 1500], retransmission_share),
+    row("s533-eifel-before", "increase at 384 kbit/s, 576 B", CELLS[WORST], increase),
+    row("s533-eifel-after", "the same with Eifel", _EIFEL, increase),
+    row(
+        "s533-both-34",
+        "the same with Eifel and with Westwood, the one further away",
+        (_EIFEL, _WESTWOOD),
+        increase,
+        pick=_further_from_34,
     ),
+    row("s534-inseq", "the same in sequence", _IN_SEQUENCE, increase),
+    row(
+        "s541-250",
+        "speed at 384 kbit/s, 1500 B, 100 kB",
+        _ERROR_FREE.alone(errors=False),
+        _ERROR_FREE.speed,
+    ),
+    row(
+        "s541-setup",
+        "connection set-up before the first data",
+        _set_up(),
+        observed_round_trips,
+    ),
+    *(
+        row(f"s541-gain-{end}", _GAIN.format(said), _SMALL_FILES, increase, pick=pick, averaged_runs=20)
+        for end, said, pick in (("lo", "least", lowest), ("hi", "most", highest))
+    ),
+    row("s542-iw536", "first flight by the formula, 536 B", _first_flight(576), observed),
+    row("s542-iw1460", "first flight by the formula, 1460 B", _first_flight(1500), observed),
+    row(
+        "f18-20k",
+        "size at which an initial window of 3 saves most",
+        SWEEP,
+        decrease,
+        pick=_size_of_largest,
+    ),
+    row("s543-20", "time saved by window 3, 384 kbit/s, 1500 B, 50 kB", _SAVED, decrease, averaged_runs=20),
+    row("s552-300", "increase in sequence, PDUs of 40 B", _SMALL_PDUS, increase),
 )

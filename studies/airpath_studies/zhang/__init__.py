@@ -9,17 +9,18 @@ from functools import partial
 
 from airpath_studies.base.cell import Cell
 from airpath_studies.base.description import description
-from airpath_studies.base.paper import Experiment, Paper, Row, row_of
+from airpath_studies.base.paper import Experiment, Paper, Row, figure, row_of, study, text
 from airpath_studies.downloads import (
+    Key,
+    by_key,
     increase,
     increase_without_retransmissions,
     largest_window,
     link_alone,
     lowest_window,
+    make_table,
     retransmission_share,
 )
-from airpath_studies.lundsten.model import Key
-from airpath_studies.lundsten.study import make_study
 from airpath_studies.zhang.claims import CLAIMS
 from airpath_studies.zhang.model import (
     CELLS,
@@ -50,7 +51,7 @@ def _window(number: int, key: Key, *more: Row) -> Experiment:
     rate, packet = key
     limit = _row(f"s24-win-{rate}-{packet}", "largest window", CELLS[key], largest_window, traced=True)
     title = f"Send window over time, {CELLS[key].name}"
-    return Experiment("figure", number, title, ("quantity",), (limit, *more), window_of=CELLS[key])
+    return figure(number, title, limit, *more, window_of=CELLS[key])
 
 
 _LEVEL = _row(
@@ -67,15 +68,18 @@ def _delayed(delay_ms: int, key: Key) -> Cell:
     return make_download(*key, delay_ms=delay_ms).against_no_errors()
 
 
-DELAY = make_study(
+DELAY = study(
     1,
     "Delay of the network",
     "The paper gives no delay (Section 2.2 speaks of an effective one). Increase at 10 % block errors "
     "with the one-way delay between server and cell that the line says; published are 24, 226, 11.8, "
     "20.3, 11.4 and 11.1 %.",
-    "one way",
-    WINDOWS,
-    {f"{delay_ms} ms": partial(_delayed, delay_ms) for delay_ms in (20, 50, 60, 75, 95, 100, 105, 135)},
+    make_table(
+        "",
+        by_key(WINDOWS),
+        {f"{delay_ms} ms": partial(_delayed, delay_ms) for delay_ms in (20, 50, 60, 75, 95, 100, 105, 135)},
+    ),
+    heads="one way",
 )
 
 EXPERIMENTS = (
@@ -83,22 +87,10 @@ EXPERIMENTS = (
     _window(2, (384, 1500)),
     _window(3, (144, 576)),
     _window(4, (144, 1500), _LEVEL),
-    Experiment(
-        "figure",
-        5,
-        "Increase of the transfer time",
-        ("kbit/s", "packet, B", "window", "column"),
-        _table(),
-    ),
-    Experiment(
-        "text",
-        None,
-        "What the text says about these simulations",
-        ("quantity",),
-        (
-            _row("s25-11", "increase at 64 kbit/s", CELLS[64, 1500], increase),
-            _row("s25-10", "blocks retransmitted at 64 kbit/s", CELLS[64, 1500], retransmission_share),
-        ),
+    figure(5, "Increase of the transfer time", *_table(), heads=("kbit/s", "packet, B", "window", "column")),
+    text(
+        _row("s25-11", "increase at 64 kbit/s", CELLS[64, 1500], increase),
+        _row("s25-10", "blocks retransmitted at 64 kbit/s", CELLS[64, 1500], retransmission_share),
     ),
     DELAY,
 )

@@ -17,10 +17,8 @@ from airpath_studies.base.conditions import (
     rising,
 )
 from airpath_studies.base.quantity import Quantity, Times
-from airpath_studies.downloads import FLOOR, increase, largest_window, lowest_window
+from airpath_studies.downloads import FLOOR, Key, fast_retransmits_of, increase, largest_window, lowest_window
 from airpath_studies.lundsten.model import CELLS as THESIS_CELLS
-from airpath_studies.lundsten.model import Key
-from airpath_studies.lundsten.study import fast_retransmits_of
 from airpath_studies.zhang.model import CELLS, make_download
 
 _MATCHES = {
