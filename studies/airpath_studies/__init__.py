@@ -9,6 +9,6 @@ conditions), `grid` and `panel` (tables and charts of what is not printed), `pap
 `command`, `sweeps`, `versus_kernel` and `in_studio` by way of `airpath.studies`.
 
 Each paper is a package with its values in `published.csv`, how it is read in `paper.toml`, and, where its
-choices are explored, `explore.toml`; `extensions/` has our studies of what the papers leave open, `atlas/`
-their conditions twenty years later.
+choices are explored, `explore.toml`. It imports no other paper: what several take is in `shared/`.
+`extensions/` has our studies of what the papers leave open, `atlas/` their conditions twenty years later.
 """

@@ -28,8 +28,8 @@ from airpath_studies.base.cell import Overrides
 from airpath_studies.base.description import description
 from airpath_studies.base.published import Published, load_published
 from airpath_studies.chan import model as chan
-from airpath_studies.downloads import NO_BLOCK_ERRORS, Download
-from airpath_studies.lundsten import model as lundsten
+from airpath_studies.shared import lundsten
+from airpath_studies.shared.downloads import NO_BLOCK_ERRORS, Download
 
 CONGESTION_CONTROL = "reno"
 CHAN_RUN_S = 240

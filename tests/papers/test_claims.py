@@ -27,10 +27,10 @@ from airpath_studies.base.conditions import (
     rising,
 )
 from airpath_studies.base.quantity import Gain, Minus, Quantity, Times
-from airpath_studies.downloads import FLOOR, increase
 from airpath_studies.jayanathan.claims import WINDOW_SEGMENTS
 from airpath_studies.jayanathan.measured import peak_cached
 from airpath_studies.papers import PAPERS
+from airpath_studies.shared.downloads import FLOOR, increase
 
 CLAIMS = {
     "lundsten": 48,

@@ -14,11 +14,11 @@ from airpath.stats.estimate import estimate
 from airpath_studies.atlas.cells import alone
 from airpath_studies.atlas.places import PLACES
 from airpath_studies.atlas.studies import CURED
-from airpath_studies.downloads import RETURN
 from airpath_studies.extensions.settings import ERROR_RATES
 from airpath_studies.lundsten.solutions import TABLE_1
 from airpath_studies.papers import PAPERS
 from airpath_studies.report.plots import maps_figure
+from airpath_studies.shared.downloads import RETURN
 
 GRIDS = [
     pytest.param(experiment, grid, id=f"{name}-{experiment.place}-{grid.title}")

@@ -27,13 +27,16 @@ def reproductions():
         ("chan/claims.py", {"chan"}),
         ("alcaraz/observed.py", {"alcaraz"}),
         ("extensions/pages.py", {"extensions"}),
-        # Other papers take these cells and readings from the thesis.
-        ("lundsten/model.py", {"lundsten", "zhang", "extensions"}),
-        # Only through a module that `extensions` imports.
-        ("atlas/places.py", {"atlas", "extensions"}),
+        ("lundsten/studies.py", {"lundsten"}),
+        ("zhang/claims.py", {"zhang"}),
+        ("jayanathan/model.py", {"jayanathan"}),
+        ("atlas/places.py", {"atlas"}),
+        # Other papers take these downloads of the thesis.
+        ("shared/lundsten.py", {"lundsten", "zhang", "extensions"}),
+        ("shared/today.py", {"atlas", "extensions"}),
         ("base/quantity.py", set(PAPERS)),
         # Of the papers about downloads alone.
-        ("downloads.py", {"lundsten", "zhang", "jayanathan", "extensions"}),
+        ("shared/downloads.py", {"lundsten", "zhang", "jayanathan", "extensions"}),
         # What makes no run: reports, the command, and a further paper in the list.
         ("report/page.py", set()),
         ("command.py", set()),
@@ -67,9 +70,15 @@ def test_new_module_in_a_paper_changes_its_sources(monkeypatch, tmp_path):
     shutil.copytree(sources.FOLDER, tmp_path / "papers")
     monkeypatch.setattr(sources, "FOLDER", tmp_path / "papers")
     before = {name: sources.sources_of(name) for name in PAPERS}
-    (tmp_path / "papers" / "chan" / "new.py").write_text("from airpath_studies.zhang import model\n")
+    (tmp_path / "papers" / "chan" / "new.py").write_text("from airpath_studies.zhang import claims\n")
     after = {name: sources.sources_of(name) for name in PAPERS}
     changed = [name for name in PAPERS if before[name] != after[name]]
     assert changed == ["chan"]
-    assert tmp_path / "papers" / "zhang" / "model.py" in after["chan"]
-    assert tmp_path / "papers" / "lundsten" / "model.py" in after["chan"]
+    assert tmp_path / "papers" / "zhang" / "claims.py" in after["chan"]
+    assert tmp_path / "papers" / "shared" / "lundsten.py" in after["chan"]
+
+
+def test_no_paper_imports_another():
+    for name in PAPERS:
+        others = {path.relative_to(sources.FOLDER).parts[0] for path in sources.sources_of(name)} & {*PAPERS}
+        assert others == {name}

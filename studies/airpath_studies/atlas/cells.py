@@ -15,27 +15,7 @@ from airpath_studies.atlas.places import Place
 from airpath_studies.base.cell import Cell, Metric, Outcome, buffer
 from airpath_studies.base.measure import Measure, observed
 from airpath_studies.base.observe import Observation, column, words
-
-SENDERS: dict[str, dict[str, Any]] = {
-    "Reno": {"profile": "linux-reno"},
-    "CUBIC": {"profile": "linux"},
-    "BBR": {"profile": "linux-bbr"},
-    "BBRv3": {"profile": "linux-bbr", "cc": "bbr3"},
-    "Prague": {"profile": "linux-prague"},
-}
-"""`[tcp]` of each sender, and of its receiver."""
-
-_AUTO = {"target": "auto"}
-
-DISCIPLINES: dict[str, Callable[[int], dict[str, Any]]] = {
-    "drop-tail": lambda packets: {"droptail": {"packets": packets}},
-    "PDPC": lambda packets: {"pdpc": {"packets": packets, "max_threshold": 4 * packets // 5}},
-    "CoDel": lambda packets: {"codel": {"packets": packets, **_AUTO}},
-    "FQ-CoDel": lambda packets: {"fq_codel": {"packets": packets, **_AUTO}},
-    "PIE": lambda packets: {"pie": {"packets": packets}},
-    "DualPI2": lambda packets: {"dualpi2": {"packets": packets, "step": "auto", **_AUTO}},
-}
-"""The downlink's discipline with room for so many packets."""
+from airpath_studies.shared.today import DISCIPLINES, SENDERS
 
 _MS_A_PACKET = 12_000 * 0.4
 """Alcaraz and Cerdan: 12.5 ms for each SDU in the buffer at 384 kbit/s, 0.4 of the time of 12,000 bits."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from airpath_studies.atlas.cells import CURES, DISCIPLINES, SENDERS
+from airpath_studies.atlas.cells import CURES
 from airpath_studies.atlas.places import PLACES
 from airpath_studies.atlas.studies import (
     CURE_STUDIES,
@@ -20,6 +20,7 @@ from airpath_studies.atlas.studies import (
 from airpath_studies.base.claims import claims_of
 from airpath_studies.base.conditions import AtLeast, AtMost, Condition, Less, NotLess, Tie
 from airpath_studies.base.quantity import Quantity, Times
+from airpath_studies.shared.today import DISCIPLINES, SENDERS
 
 _claim = claims_of("atlas")
 

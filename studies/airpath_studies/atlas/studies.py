@@ -7,12 +7,10 @@ from functools import partial
 
 from airpath_studies.atlas.cells import (
     CURES,
-    DISCIPLINES,
     GOODPUT,
     MEAN,
     P95,
     PAGE,
-    SENDERS,
     SHARE,
     alone,
     beside_cubic,
@@ -24,6 +22,7 @@ from airpath_studies.base.grid import Grid, make_grid
 from airpath_studies.base.measure import Measure
 from airpath_studies.base.panel import Map, Path, Plane
 from airpath_studies.base.paper import Experiment, study
+from airpath_studies.shared.today import DISCIPLINES, SENDERS
 
 _PARAMETER = "queue discipline"
 

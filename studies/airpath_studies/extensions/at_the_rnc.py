@@ -8,7 +8,7 @@ from airpath_studies.base.conditions import Less, Never, Tie
 from airpath_studies.base.grid import make_grid
 from airpath_studies.base.paper import Experiment, study
 from airpath_studies.base.quantity import Quantity
-from airpath_studies.downloads import received_s, retransmissions, timeouts
+from airpath_studies.shared.downloads import received_s, retransmissions, timeouts
 
 _FILE_BYTES = 500_000
 _DOWN, _UP = "radio.dch.downlink", "radio.dch.uplink"

@@ -19,8 +19,8 @@ from airpath_studies.base.conditions import Less, Tie, rising
 from airpath_studies.base.grid import Grid, GridRow, make_grid
 from airpath_studies.base.paper import study
 from airpath_studies.base.quantity import Quantity, Times
-from airpath_studies.downloads import ARQ, HEADER_BYTES, TIMESTAMPS_BYTES
-from airpath_studies.lundsten.model import EIFEL, WINDOWS
+from airpath_studies.shared.downloads import ARQ, HEADER_BYTES, TIMESTAMPS_BYTES
+from airpath_studies.shared.lundsten import EIFEL, WINDOWS
 
 TARGETS = (0.5, 1, 2, 5, 10, 20, 40)
 """Block error rates, percent."""

@@ -17,7 +17,6 @@ from airpath_studies.base.conditions import (
 )
 from airpath_studies.base.paper import Experiment
 from airpath_studies.base.quantity import Minus, Quantity, Times
-from airpath_studies.downloads import fast_retransmits_of
 from airpath_studies.extensions.hand_over import (
     BEARERS,
     HANDOVER,
@@ -34,6 +33,7 @@ from airpath_studies.extensions.pages import PAGES
 from airpath_studies.extensions.remedies import PLACEMENT, SMALL_FILES, THRESHOLD
 from airpath_studies.extensions.settings import DELAYED_ACK, ERROR_RATES, TTI, UPLINK, ZHANG_SMALL
 from airpath_studies.extensions.users import USERS
+from airpath_studies.shared.downloads import fast_retransmits_of
 
 _WORST, _FAST, _MIDDLE = _HURT = ("384/576", "384/1500", "128/576")
 _UNHURT = ("128/1500", "64/576", "64/1500")

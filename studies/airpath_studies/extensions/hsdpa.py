@@ -20,7 +20,7 @@ from airpath_studies.base.conditions import AtLeast, AtMost, Less, Never, Tie, W
 from airpath_studies.base.grid import Grid
 from airpath_studies.base.paper import study
 from airpath_studies.base.quantity import Minus, Quantity, Times
-from airpath_studies.downloads import (
+from airpath_studies.shared.downloads import (
     FLOOR,
     Download,
     Key,
@@ -30,7 +30,7 @@ from airpath_studies.downloads import (
     received_later,
     timeouts,
 )
-from airpath_studies.lundsten.model import (
+from airpath_studies.shared.lundsten import (
     CELLS,
     EIFEL,
     LARGE_FILE_BYTES,

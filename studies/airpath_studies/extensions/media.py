@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from airpath.scenario import inline
-from airpath_studies.atlas.cells import DISCIPLINES, SENDERS
 from airpath_studies.base.cell import Cell, Outcome, Overrides, buffer
 from airpath_studies.base.claims import claims_of
 from airpath_studies.base.conditions import AtLeast, AtMost, Less, Never, NotLess, Positive
@@ -17,6 +16,7 @@ from airpath_studies.base.measure import Measure, tables
 from airpath_studies.base.paper import study
 from airpath_studies.base.quantity import Times
 from airpath_studies.extensions.utilisation import FAST_UPLINK, RADIOS, Radio
+from airpath_studies.shared.today import DISCIPLINES, SENDERS
 
 START_S, RUN_S = 5, 35
 """Start of the call or the video, and length of a run, seconds; the download runs from the beginning."""

@@ -8,8 +8,8 @@ from airpath_studies.base.cell import Cell, Outcome
 from airpath_studies.base.grid import make_grid
 from airpath_studies.base.paper import study
 from airpath_studies.base.quantity import Quantity
-from airpath_studies.downloads import NO_BLOCK_ERRORS, Key, by_key
-from airpath_studies.lundsten.model import SIX, make_download
+from airpath_studies.shared.downloads import NO_BLOCK_ERRORS, Key, by_key
+from airpath_studies.shared.lundsten import SIX, make_download
 
 _PAGE = 'request = "300 B", page = "20 kB", objects = 16, object = "5 kB"'
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from airpath_studies.base.cell import Cell
 from airpath_studies.base.paper import study
-from airpath_studies.downloads import Download, Key, by_key, make_table, received_later
-from airpath_studies.lundsten.model import (
+from airpath_studies.shared.downloads import Download, Key, by_key, make_table, received_later
+from airpath_studies.shared.lundsten import (
     DELAY_MS,
     EIFEL,
     SMALL_FILE_BYTES,

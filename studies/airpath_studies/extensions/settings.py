@@ -7,9 +7,9 @@ from functools import partial
 
 from airpath_studies.base.cell import Cell, Overrides
 from airpath_studies.base.paper import study
-from airpath_studies.downloads import ARQ, RETURN, Download, Key, by_key, make_table
-from airpath_studies.lundsten.model import SIX, THREE, make_download, with_options
-from airpath_studies.zhang.model import WINDOWS as ZHANG_WINDOWS
+from airpath_studies.shared.downloads import ARQ, RETURN, Download, Key, by_key, make_table
+from airpath_studies.shared.lundsten import SIX, THREE, make_download, with_options
+from airpath_studies.shared.zhang import WINDOWS as ZHANG_WINDOWS
 
 _BLER = "radio.dch.downlink.channel.bernoulli.bler"
 

@@ -6,7 +6,7 @@ from airpath_studies.base.cell import Cell, Metric, Outcome, Overrides
 from airpath_studies.base.grid import make_grid
 from airpath_studies.base.paper import study
 from airpath_studies.base.quantity import Quantity
-from airpath_studies.downloads import ARQ
+from airpath_studies.shared.downloads import ARQ
 
 _WIRE_KBPS = 1000
 _RUN_S = 300

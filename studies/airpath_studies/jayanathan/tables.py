@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import cache
 
 from airpath.stats.estimate import Estimate
-from airpath_studies import downloads
 from airpath_studies.base.cell import Cell, Metric
 from airpath_studies.base.paired import gain
 from airpath_studies.base.paper import Row, row_of, table, text
@@ -23,6 +22,7 @@ from airpath_studies.jayanathan.model import (
     watched,
 )
 from airpath_studies.jayanathan.observed import WINDOW
+from airpath_studies.shared import downloads
 
 CELLS = {
     (loss, feedback): replace(make_cell(loss, feedback), runs=TABLE_RUNS, most_runs=TABLE_RUNS)

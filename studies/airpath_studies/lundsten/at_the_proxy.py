@@ -7,7 +7,7 @@ from collections.abc import Callable
 from airpath_studies.base.cell import Cell, Overrides
 from airpath_studies.base.grid import Grid
 from airpath_studies.base.paper import study
-from airpath_studies.downloads import (
+from airpath_studies.shared.downloads import (
     HEADER_BYTES,
     Key,
     fast_retransmits,
@@ -15,7 +15,13 @@ from airpath_studies.downloads import (
     received_later,
     stale_acks,
 )
-from airpath_studies.lundsten.model import LARGE_FILE_BYTES, SMALL_FILE_BYTES, THREE, make_download, split_box
+from airpath_studies.shared.lundsten import (
+    LARGE_FILE_BYTES,
+    SMALL_FILE_BYTES,
+    THREE,
+    make_download,
+    split_box,
+)
 
 _UP = "radio.dch.uplink"
 _BLOCKS_UP: Overrides = (

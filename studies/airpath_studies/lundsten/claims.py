@@ -9,7 +9,6 @@ from collections.abc import Callable
 from itertools import combinations, starmap
 from typing import Any
 
-from airpath_studies import downloads
 from airpath_studies.base.cell import Cell, Metric
 from airpath_studies.base.claims import claims_of
 from airpath_studies.base.conditions import (
@@ -27,8 +26,11 @@ from airpath_studies.base.conditions import (
 )
 from airpath_studies.base.observe import RTO_PER_RTT
 from airpath_studies.base.quantity import Minus, Quantity, Times
-from airpath_studies.downloads import Key, fast_retransmits_of
-from airpath_studies.lundsten.model import (
+from airpath_studies.lundsten.small_files import SMALL_FILE_CLAIMS
+from airpath_studies.lundsten.studies import STUDY_CLAIMS
+from airpath_studies.shared import downloads
+from airpath_studies.shared.downloads import Key, fast_retransmits_of
+from airpath_studies.shared.lundsten import (
     CELLS,
     EIFEL,
     FAST,
@@ -42,8 +44,6 @@ from airpath_studies.lundsten.model import (
     beside_reno,
     make_download,
 )
-from airpath_studies.lundsten.small_files import SMALL_FILE_CLAIMS
-from airpath_studies.lundsten.studies import STUDY_CLAIMS
 
 SLOW = ((128, 1500), (64, 576), (64, 1500))
 

@@ -7,7 +7,7 @@ from typing import Any
 from airpath_studies.base.cell import Metric, Overrides
 from airpath_studies.base.observe import RECEIVED
 from airpath_studies.base.paper import Curve, Experiment, Row, figure, row_of
-from airpath_studies.downloads import (
+from airpath_studies.shared.downloads import (
     NO_BLOCK_ERRORS,
     Download,
     Key,
@@ -17,7 +17,7 @@ from airpath_studies.downloads import (
     lowest_window,
     plateau,
 )
-from airpath_studies.lundsten.model import (
+from airpath_studies.shared.lundsten import (
     CELLS,
     EIFEL,
     FAST,

@@ -16,8 +16,8 @@ from airpath_studies.base.conditions import (
     rising,
 )
 from airpath_studies.base.quantity import Minus, Quantity, Times
-from airpath_studies.downloads import Key, decrease, increase, saved_s, transfer_s
-from airpath_studies.lundsten.model import (
+from airpath_studies.shared.downloads import Key, decrease, increase, saved_s, transfer_s
+from airpath_studies.shared.lundsten import (
     CELLS,
     FAST,
     SIX,

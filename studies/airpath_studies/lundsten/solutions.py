@@ -10,8 +10,9 @@ from airpath_studies.base.cell import Cell, Overrides
 from airpath_studies.base.grid import Grid, GridRow
 from airpath_studies.base.paper import table
 from airpath_studies.base.quantity import Quantity
-from airpath_studies.downloads import NO_BLOCK_ERRORS, Download, received_earlier
-from airpath_studies.lundsten.model import (
+from airpath_studies.lundsten.studies import BACK_LATE, GIVEN_UP
+from airpath_studies.shared.downloads import NO_BLOCK_ERRORS, Download, received_earlier
+from airpath_studies.shared.lundsten import (
     EIFEL,
     LARGE_FILE_BYTES,
     SMALL_FILE_BYTES,
@@ -20,7 +21,6 @@ from airpath_studies.lundsten.model import (
     make_download,
     split_box,
 )
-from airpath_studies.lundsten.studies import BACK_LATE, GIVEN_UP
 
 _PROBLEMS: tuple[tuple[str, str, int, Overrides], ...] = (
     ("loss, wired", "loss", LARGE_FILE_BYTES, (NO_BLOCK_ERRORS, ("wired.loss", "1 %"))),

@@ -12,7 +12,7 @@ from airpath_studies.base.claims import claims_of
 from airpath_studies.base.conditions import Less, Tie
 from airpath_studies.base.paper import study
 from airpath_studies.base.quantity import Minus, Quantity, Times
-from airpath_studies.downloads import (
+from airpath_studies.shared.downloads import (
     ARQ,
     RETURN,
     Download,
@@ -26,7 +26,7 @@ from airpath_studies.downloads import (
     timeouts,
     transfer_s,
 )
-from airpath_studies.lundsten.model import (
+from airpath_studies.shared.lundsten import (
     CELLS,
     EIFEL,
     FAST,

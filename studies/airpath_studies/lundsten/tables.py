@@ -7,9 +7,10 @@ from typing import Any
 
 from airpath_studies.base.cell import Cell, Metric
 from airpath_studies.base.paper import Experiment, Row, table
-from airpath_studies.downloads import Key, decrease, increase, increase_without_retransmissions
 from airpath_studies.lundsten.figures import row
-from airpath_studies.lundsten.model import (
+from airpath_studies.lundsten.solutions import TABLE_1
+from airpath_studies.shared.downloads import Key, decrease, increase, increase_without_retransmissions
+from airpath_studies.shared.lundsten import (
     EIFEL,
     SIX,
     SMALL_FILE_BYTES,
@@ -22,7 +23,6 @@ from airpath_studies.lundsten.model import (
     initial_window_cell,
     make_download,
 )
-from airpath_studies.lundsten.solutions import TABLE_1
 
 
 def _table(number: int, title: str, rows: Iterable[Row], *more: str) -> Experiment:

@@ -9,9 +9,15 @@ from airpath_studies.base.cell import Cell
 from airpath_studies.base.observe import FIRST_DATA, FIRST_FLIGHT, LOST_AGAIN
 from airpath_studies.base.paired import highest, lowest
 from airpath_studies.base.paper import text
-from airpath_studies.downloads import decrease, increase, observed, observed_round_trips, retransmission_share
 from airpath_studies.lundsten.figures import row
-from airpath_studies.lundsten.model import (
+from airpath_studies.shared.downloads import (
+    decrease,
+    increase,
+    observed,
+    observed_round_trips,
+    retransmission_share,
+)
+from airpath_studies.shared.lundsten import (
     CELLS,
     EIFEL,
     SIX,

@@ -1,6 +1,6 @@
 """Zhang's paper: New-Reno over the dedicated channel that Lundsten's thesis uses, with delayed ACKs.
 
-How the paper is read where it leaves things open is in `model` and `paper.toml`.
+How the paper is read where it leaves things open is in `paper.toml`, its downloads are in `shared/`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import partial
 from airpath_studies.base.cell import Cell
 from airpath_studies.base.description import description
 from airpath_studies.base.paper import Experiment, Paper, Row, figure, row_of, study, text
-from airpath_studies.downloads import (
+from airpath_studies.shared.downloads import (
     Key,
     by_key,
     increase,
@@ -21,12 +21,12 @@ from airpath_studies.downloads import (
     make_table,
     retransmission_share,
 )
-from airpath_studies.zhang.claims import CLAIMS
-from airpath_studies.zhang.model import (
+from airpath_studies.shared.zhang import (
     CELLS,
     WINDOWS,
     make_download,
 )
+from airpath_studies.zhang.claims import CLAIMS
 
 _row = row_of("zhang")
 

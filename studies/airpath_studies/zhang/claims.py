@@ -17,9 +17,16 @@ from airpath_studies.base.conditions import (
     rising,
 )
 from airpath_studies.base.quantity import Quantity, Times
-from airpath_studies.downloads import FLOOR, Key, fast_retransmits_of, increase, largest_window, lowest_window
-from airpath_studies.lundsten.model import CELLS as THESIS_CELLS
-from airpath_studies.zhang.model import CELLS, make_download
+from airpath_studies.shared.downloads import (
+    FLOOR,
+    Key,
+    fast_retransmits_of,
+    increase,
+    largest_window,
+    lowest_window,
+)
+from airpath_studies.shared.lundsten import CELLS as THESIS_CELLS
+from airpath_studies.shared.zhang import CELLS, make_download
 
 _MATCHES = {
     (384, 576): (384, 576),

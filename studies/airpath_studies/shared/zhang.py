@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airpath_studies.downloads import Download
+from airpath_studies.shared.downloads import Download
 
 FILE_BYTES = 10_000_000
 

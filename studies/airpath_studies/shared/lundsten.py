@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from airpath_studies.base.cell import Cell, Overrides
-from airpath_studies.downloads import Download, Key
+from airpath_studies.shared.downloads import Download, Key
 
 LARGE_FILE_BYTES, SMALL_FILE_BYTES = 16_000_000, 100_000
 

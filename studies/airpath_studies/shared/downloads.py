@@ -1,4 +1,4 @@
-"""Downloads over a dedicated channel, as Lundsten and Zhang simulate them, and tables of what is read off."""
+"""Downloads over a dedicated channel, as Lundsten and Zhang simulate them: what is read off, and tables."""
 
 from __future__ import annotations
 
