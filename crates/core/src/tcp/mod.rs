@@ -71,7 +71,7 @@ pub use connection::Connection;
 pub use duplex::Duplex;
 pub use receiver::Receiver;
 pub use sender::Sender;
-pub(crate) use transmission::delivery::Meter;
+pub(crate) use transmission::delivery::{AtSender, Meter};
 pub(crate) use transmission::pacer::Pacer;
 
 use crate::error::ScenarioError;
