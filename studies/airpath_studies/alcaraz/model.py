@@ -12,8 +12,9 @@ from airpath.terminal import counted
 from airpath_studies.alcaraz.measured import goodput_kbps
 from airpath_studies.alcaraz.observed import RUN
 from airpath_studies.base.cell import Cell, Overrides
+from airpath_studies.base.description import description
 
-BASE = "alcaraz-384"
+BASE = description("alcaraz").scenario
 """Base scenario of the paper."""
 
 RUNS = 20

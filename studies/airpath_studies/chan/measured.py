@@ -13,11 +13,9 @@ from airpath.models.measured import measured_episodes
 from airpath.scenario import load
 from airpath.stats.estimate import by_seed
 from airpath_studies.base.cell import Metric, Outcome
+from airpath_studies.base.description import description
 from airpath_studies.base.measure import Measure, bearer, element, of_flow
 from airpath_studies.base.paired import Pick
-
-BASE = "chan-variable-delay"
-"""Base scenario of the paper."""
 
 PACKET_BYTES, PAYLOAD_BYTES = 1000, 960
 BUFFER_PACKETS = 10
@@ -170,7 +168,7 @@ def found(which: int, values: Sequence[float], so: Callable[[float, float], bool
 @cache
 def _tcp() -> dict[str, Any]:
     """TCP of the base scenario."""
-    tcp: dict[str, Any] = tomllib.loads(load(BASE).text)["tcp"]
+    tcp: dict[str, Any] = tomllib.loads(load(description("chan").scenario).text)["tcp"]
     return tcp
 
 
